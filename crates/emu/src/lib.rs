@@ -1,0 +1,1 @@
+//! The emulated world: namespaces, wires, pumps and captures, in real time.

@@ -1,0 +1,120 @@
+//! What goes into a network and what comes out.
+
+use framewire_units::{Bitrate, DataSize, Timestamp};
+
+/// Number of a packet, chosen by the world and unique in a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(pub u64);
+
+/// A packet as a link sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Its number.
+    pub id: PacketId,
+    /// Size of the IP datagram; each link adds its own framing.
+    pub size: DataSize,
+}
+
+/// An end of a network, where packets enter and leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Port {
+    /// The streaming sender's host.
+    Sender,
+    /// The streaming receiver's host.
+    Receiver,
+}
+
+/// A stage of the way where a packet can wait or die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hop {
+    /// Queue and medium of the sending host's own interface.
+    SenderDevice,
+    /// Queue and medium of the access point, towards its stations.
+    AccessPoint,
+    /// The queue of a wired bottleneck beyond the host.
+    Bottleneck,
+    /// A wired link that is not the bottleneck.
+    Wire,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropCause {
+    /// The queue had no room.
+    QueueFull,
+    /// No acknowledgement after the maximal number of transmissions.
+    RetryLimit,
+    /// The link's loss process took it.
+    RandomLoss,
+    /// The link was down.
+    Outage,
+}
+
+/// The verdict of one hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It reached the other end of the hop.
+    Delivered,
+    /// It did not.
+    Dropped(DropCause),
+}
+
+/// One packet's life on one hop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HopRecord {
+    /// The packet.
+    pub packet: PacketId,
+    /// The hop.
+    pub hop: Hop,
+    /// Where the packet came into the network: tells its direction.
+    pub from: Port,
+    /// IP bytes.
+    pub size: DataSize,
+    /// When it entered the hop's queue.
+    pub enqueued: Timestamp,
+    /// True when it was seen too late and its arrival was moved to the model's present.
+    pub clamped: bool,
+    /// When it left the queue and its first transmission began; `None` when it never did.
+    pub started: Option<Timestamp>,
+    /// When the hop was done with it: arrival at the other end, or the moment of the drop.
+    pub finished: Timestamp,
+    /// Rate of every transmission, in order; one entry on a wired link, none when dropped in the queue.
+    pub transmissions: Vec<Bitrate>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// A transmission that the sniffer beside the sender captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SniffedFrame {
+    /// The packet.
+    pub packet: PacketId,
+    /// When its transmission ended.
+    pub at: Timestamp,
+    /// 1 for the first transmission.
+    pub attempt: u16,
+    /// Rate on the air.
+    pub rate: Bitrate,
+}
+
+/// The next moment at which a model has something to do, and which part asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeout {
+    /// When.
+    pub at: Timestamp,
+    /// Who asked.
+    pub reason: TimeoutReason,
+}
+
+/// The part of a link model that asked to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutReason {
+    /// A queue's head has been serialised.
+    Departure,
+    /// A packet on the wire arrives.
+    Propagation,
+    /// A station's access to the medium is settled.
+    Contention,
+    /// An exchange on the air ends.
+    ExchangeEnd,
+}

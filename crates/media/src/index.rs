@@ -1,0 +1,141 @@
+//! The frame index: what is known of every access unit of a movie.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PictureType {
+    /// Intra coded: needs no other picture.
+    I,
+    /// Predicted from the last I or P picture.
+    P,
+    /// Predicted from the I or P pictures around it; nothing refers to it.
+    B,
+    /// DC-intra coded (ISO/IEC 11172-2 only).
+    D,
+}
+
+impl fmt::Display for PictureType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::I => "I",
+            Self::P => "P",
+            Self::B => "B",
+            Self::D => "D",
+        })
+    }
+}
+
+/// What a coded picture holds (ISO/IEC 13818-2, table 6-14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureStructure {
+    /// One picture for the whole frame.
+    Frame,
+    /// Two field pictures, paired into this frame; the top field came first.
+    TopFieldFirst,
+    /// Two field pictures, paired into this frame; the bottom field came first.
+    BottomFieldFirst,
+    /// One field picture whose partner is missing.
+    SingleField,
+}
+
+/// Frames per second as the stream states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRate {
+    /// Numerator.
+    pub numerator: u32,
+    /// Denominator.
+    pub denominator: u32,
+}
+
+impl FrameRate {
+    /// When frame `count` starts, counted from frame 0, to the nearest nanosecond.
+    pub fn time_of(self, count: u64) -> Duration {
+        let nanos = u128::from(count) * u128::from(self.denominator) * 1_000_000_000;
+        let rate = u128::from(self.numerator);
+        Duration::from_nanos(u64::try_from((nanos + rate / 2) / rate).unwrap_or(u64::MAX))
+    }
+}
+
+/// Time code of a group of pictures (ISO/IEC 13818-2, 6.3.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeCode {
+    /// True when frame numbers are dropped to follow the clock at 29.97 Hz.
+    pub drop_frame: bool,
+    /// Hours, 0 to 23.
+    pub hours: u8,
+    /// Minutes, 0 to 59.
+    pub minutes: u8,
+    /// Seconds, 0 to 59.
+    pub seconds: u8,
+    /// Pictures since the start of the second, 0 to 59.
+    pub pictures: u8,
+}
+
+/// A group-of-pictures header (ISO/IEC 13818-2, 6.2.2.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GopHeader {
+    /// Time code of the first displayed picture.
+    pub time_code: TimeCode,
+    /// The leading B pictures do not refer to the group before.
+    pub closed: bool,
+    /// The leading B pictures cannot be decoded: what they refer to is gone.
+    pub broken_link: bool,
+}
+
+/// What the (first) sequence header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceHeader {
+    /// Width in pixels.
+    pub width: u16,
+    /// Height in pixels.
+    pub height: u16,
+    /// Frame rate.
+    pub frame_rate: FrameRate,
+    /// Stated bit rate in bit/s, where one is stated.
+    pub bit_rate: Option<u64>,
+    /// True for MPEG-2 (a sequence extension follows), false for MPEG-1.
+    pub mpeg2: bool,
+    /// True when all frames are progressive.
+    pub progressive: bool,
+}
+
+/// One access unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Number in decode order, from 0.
+    pub decode_index: u32,
+    /// Number in display order, from 0.
+    pub display_index: u32,
+    /// Coding type; of two paired fields, the first one's.
+    pub kind: PictureType,
+    /// Temporal reference, modulo 1024 (ISO/IEC 13818-2, 6.3.9).
+    pub temporal_reference: u16,
+    /// Number of the group of pictures, from 0.
+    pub gop: u32,
+    /// The group's header, on the first picture after one.
+    pub gop_header: Option<GopHeader>,
+    /// Whether fields were paired.
+    pub structure: PictureStructure,
+    /// Byte offset in the file. A frame starts with the headers before its picture, so frames tile the file.
+    pub offset: u64,
+    /// Size in bytes.
+    pub size: u32,
+    /// When it is to be sent and decoded, from the first frame.
+    pub decode_time: Duration,
+    /// When it is shown, from the first frame shown.
+    pub display_time: Duration,
+    /// Decode indices of the frames it cannot be decoded without. B pictures at the start of an open group
+    /// refer to the last I or P picture of the group before as well.
+    pub references: Vec<u32>,
+}
+
+/// Every access unit of a movie, in decode order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameIndex {
+    /// The first sequence header.
+    pub sequence: SequenceHeader,
+    /// Frames in decode order.
+    pub frames: Vec<Frame>,
+}

@@ -1,0 +1,1 @@
+//! The scenario file: keys, defaults, units, validation and the resolved form.

@@ -1,0 +1,1 @@
+//! Sans-IO assembly of one run: frame clock, flow wiring, events into the ledger.

@@ -1,0 +1,1 @@
+//! The kernel's sockets behind the two socket traits.

@@ -1,0 +1,121 @@
+//! What enters and leaves the halves of a transport.
+
+use bytes::Bytes;
+use framewire_media::PictureType;
+use framewire_units::Timestamp;
+
+/// One access unit on its way into a sending half.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingFrame {
+    /// Number of the frame in decode order, from 0.
+    pub id: u32,
+    /// Coding type, the importance that frame dropping goes by.
+    pub kind: PictureType,
+    /// True for a picture whose group of pictures says `closed_gop` (ISO/IEC 13818-2, 6.3.8): its leading B
+    /// pictures do not refer to the group before. Only read on the first picture of a group.
+    pub closed_gop: bool,
+    /// True where the group says `broken_link`: its leading B pictures cannot be decoded anyway.
+    pub broken_link: bool,
+    /// Presentation time in the 90 kHz clock of RTP (RFC 2250, section 2).
+    pub rtp_timestamp: u32,
+    /// The whole frame with the headers before it.
+    pub bytes: Bytes,
+}
+
+/// Where on this host a frame or datagram was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SenderPlace {
+    /// Dropped on purpose, by a rule of the sending pipeline.
+    Pipeline,
+    /// The socket or the device queue had no room.
+    Socket,
+}
+
+/// What a sending half did; drained with `poll_event` after every input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// The frame entered the sending half's queue.
+    Queued {
+        /// Frame number in decode order.
+        frame: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// The first byte of the frame entered the socket.
+    FirstByte {
+        /// Frame number in decode order.
+        frame: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// The last byte of the frame entered the socket. On a stream, frames leave in the order of these events.
+    LastByte {
+        /// Frame number in decode order.
+        frame: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// The frame, or what was left of it, was given up.
+    Discarded {
+        /// Frame number in decode order.
+        frame: u32,
+        /// When.
+        at: Timestamp,
+        /// Where.
+        place: SenderPlace,
+        /// The rule that decided, for instance `"ifd: B while a frame waits"`.
+        rule: &'static str,
+    },
+    /// One datagram of the frame was offered to the socket.
+    Datagram {
+        /// Frame number in decode order.
+        frame: u32,
+        /// RTP sequence number, extended to 64 bits from the first one sent as 0.
+        sequence: u64,
+        /// UDP payload in bytes.
+        size: u32,
+        /// When.
+        at: Timestamp,
+        /// False when the socket dropped it, or when it was not sent because of a rule.
+        sent: bool,
+    },
+}
+
+/// What a receiving half saw; drained with `poll_event` after every input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReceiverEvent {
+    /// A datagram of the flow arrived.
+    Datagram {
+        /// RTP sequence number, extended to 64 bits from the first one sent as 0.
+        sequence: u64,
+        /// UDP payload in bytes.
+        size: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// Bytes of the stream were read.
+    Read {
+        /// Bytes read since the start.
+        total: u64,
+        /// When.
+        at: Timestamp,
+    },
+    /// A frame ended, whole or not. Frames come in the order in which they were sent.
+    Frame {
+        /// RTP time stamp; `None` on a byte stream, where frames are told by their order.
+        rtp_timestamp: Option<u32>,
+        /// When its last byte arrived.
+        at: Timestamp,
+        /// False when a packet of it is missing: the receiver discards it.
+        complete: bool,
+        /// The frame as received; empty when not complete.
+        bytes: Bytes,
+    },
+    /// Something arrived that is not of this flow or not well formed, and was ignored.
+    Rejected {
+        /// When.
+        at: Timestamp,
+        /// What was wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,18 @@
+//! Time, rate, size, probability and seeded randomness: the units everything else is written in.
+//!
+//! Every quantity is a type, so that `Bitrate * Duration` is a [`DataSize`] and nothing else is.
+//! Each type parses from text with a unit (`"11 Mbit/s"`, `"40 ms"`, `"1500 B"`, `"2 %"`) and displays
+//! in the same notation. Nothing here reads a clock or an unseeded source of randomness.
+
+mod data;
+mod parse;
+mod probability;
+mod random;
+mod time;
+
+pub use data::{Bitrate, DataSize};
+pub use parse::{UnitError, format_duration, parse_duration};
+pub use probability::Probability;
+pub use random::{RandomStream, Seed};
+pub use std::time::Duration;
+pub use time::Timestamp;

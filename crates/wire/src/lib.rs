@@ -1,0 +1,1 @@
+//! Packet formats as pure parse and emit: RTP and RFC 2250.
