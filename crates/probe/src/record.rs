@@ -1,0 +1,229 @@
+//! Raw records of one flow, as the worlds and the session collect them. The ledger is made of them.
+
+use framewire_units::{Bitrate, Duration, Timestamp};
+
+/// What the ledger must know of a frame of the movie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameFacts {
+    /// `'I'`, `'P'` or `'B'`.
+    pub kind: char,
+    /// Bytes.
+    pub size: u32,
+    /// Group of pictures, from 0.
+    pub gop: u32,
+    /// Number in display order, from 0.
+    pub display_index: u32,
+    /// S_i: when the frame clock offers it.
+    pub due: Timestamp,
+    /// When it is shown, counted from the first frame shown.
+    pub display_time: Duration,
+    /// Numbers (in decode order) of the frames it cannot be decoded without.
+    pub references: Vec<u32>,
+}
+
+/// The five places of the thesis at which a frame can be lost (its figure 3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// Dropped on purpose by the sending pipeline.
+    SenderPipeline,
+    /// The sender's socket or device queue had no room.
+    SenderSocket,
+    /// Lost on the link.
+    Link,
+    /// The queue of a node in between had no room.
+    IntermediateQueue,
+    /// Discarded by the receiving pipeline, because it was incomplete.
+    ReceiverPipeline,
+}
+
+/// One thing that happened to a frame at the sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameEvent {
+    /// Number of the frame in decode order.
+    pub frame: u32,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub what: FrameEventKind,
+}
+
+/// What happened to a frame at the sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrameEventKind {
+    /// Given to the transport.
+    Offered,
+    /// Taken into the transport's queue.
+    Queued,
+    /// Its first byte entered the socket.
+    FirstByte,
+    /// Its last byte entered the socket.
+    LastByte,
+    /// It, or the rest of it, was given up.
+    Discarded {
+        /// Where.
+        place: Place,
+        /// The rule or event.
+        rule: String,
+    },
+}
+
+/// One datagram offered to the sender's socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatagramSent {
+    /// RTP sequence number, extended from 0.
+    pub sequence: u64,
+    /// Number of the frame in decode order.
+    pub frame: u32,
+    /// UDP payload in bytes.
+    pub size: u32,
+    /// When.
+    pub at: Timestamp,
+    /// False when it was dropped at the socket or not sent because of a rule.
+    pub sent: bool,
+}
+
+/// One datagram that the receiver got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatagramReceived {
+    /// RTP sequence number, extended from 0.
+    pub sequence: u64,
+    /// UDP payload in bytes.
+    pub size: u32,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// One read from the receiver's byte stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamRead {
+    /// Bytes read since the start.
+    pub total: u64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// One packet's life on one hop, as the link model gave its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketRecord {
+    /// Number of the packet in the run.
+    pub packet: u64,
+    /// True from sender to receiver.
+    pub forward: bool,
+    /// `"udp"`, `"tcp"` or `"other"`.
+    pub protocol: &'static str,
+    /// IP bytes.
+    pub size: u32,
+    /// RTP sequence number extended from 0, or TCP sequence number relative to the first.
+    pub sequence: Option<u64>,
+    /// Bytes above UDP or TCP.
+    pub payload: u32,
+    /// `"sender-device"`, `"access-point"`, `"bottleneck"` or `"wire"`.
+    pub hop: &'static str,
+    /// When it entered the hop's queue.
+    pub enqueued: Timestamp,
+    /// When its first transmission began.
+    pub started: Option<Timestamp>,
+    /// Arrival at the other end of the hop, or the moment of the drop.
+    pub finished: Timestamp,
+    /// Rate of every transmission, in order.
+    pub transmissions: Vec<Bitrate>,
+    /// `None` when delivered; otherwise the place and the cause (`"retry limit"`, `"queue full"`, ...).
+    pub dropped: Option<(Place, &'static str)>,
+    /// Its arrival was seen late and moved to the model's present.
+    pub clamped: bool,
+    /// Transmissions that the sniffer captured; `None` without a sniffer.
+    pub sniffed: Option<u16>,
+}
+
+/// A sample of a flow's state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowSample {
+    /// When.
+    pub at: Timestamp,
+    /// Congestion window in packets.
+    pub cwnd_packets: Option<u32>,
+    /// Slow-start threshold in packets.
+    pub ssthresh_packets: Option<u32>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Round-trip time variation.
+    pub rttvar: Option<Duration>,
+    /// Packets sent and not acknowledged.
+    pub in_flight_packets: Option<u32>,
+    /// Bytes in the socket that were not yet given to the network.
+    pub unsent_bytes: Option<u64>,
+    /// Bytes in the socket in all.
+    pub queued_bytes: Option<u64>,
+    /// The kernel's estimate of the delivery rate.
+    pub delivery_rate: Option<Bitrate>,
+    /// Retransmissions since the start.
+    pub retransmissions: Option<u32>,
+}
+
+/// One packet released by the emulated network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReleaseRecord {
+    /// Number of the packet in the run.
+    pub packet: u64,
+    /// When the model says it arrives.
+    pub intended: Timestamp,
+    /// When it was written to the receiving side.
+    pub actual: Timestamp,
+}
+
+/// How a flow ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FlowStatus {
+    /// The whole movie was offered and the stream ended.
+    #[default]
+    Complete,
+    /// It was stopped before.
+    Partial,
+    /// It broke; the text says how.
+    Failed(String),
+}
+
+/// Everything recorded of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct FlowLog {
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of its transport.
+    pub transport: String,
+    /// How it ended.
+    pub status: FlowStatus,
+    /// The movie's frames, in decode order.
+    pub frames: Vec<FrameFacts>,
+    /// What happened at the sender, in order.
+    pub frame_events: Vec<FrameEvent>,
+    /// Datagrams offered to the socket, in order of sequence number; empty on a byte stream.
+    pub datagrams_sent: Vec<DatagramSent>,
+    /// Datagrams received, in order of arrival; empty on a byte stream.
+    pub datagrams_received: Vec<DatagramReceived>,
+    /// Reads of the byte stream, in order; empty on datagrams.
+    pub stream_reads: Vec<StreamRead>,
+    /// Link verdicts.
+    pub packets: Vec<PacketRecord>,
+    /// Samples of the flow's state.
+    pub samples: Vec<FlowSample>,
+    /// Releases of the emulated network.
+    pub releases: Vec<ReleaseRecord>,
+}
+
+/// How the player treats what arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayoutPolicy {
+    /// A frame that comes after its deadline is late.
+    Live,
+    /// The player waits; nothing is late.
+    Stall,
+}
+
+/// The player at the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Playout {
+    /// What happens to a frame after its deadline.
+    pub policy: PlayoutPolicy,
+    /// Time between the first arrival and the first frame shown.
+    pub startup: Duration,
+}
