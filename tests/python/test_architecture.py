@@ -1,0 +1,55 @@
+"""The dependency rule of docs/design.md, compared with what the crates really depend on."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+CRATES = Path(__file__).parents[2] / "crates"
+
+# Who may call whom (docs/design.md, section 3). A crate that is not named here must be added with its rule.
+ALLOWED: dict[str, set[str]] = {
+    "units": set(),
+    "scenario": {"units"},
+    "media": {"units"},
+    "wire": {"units"},
+    "link": {"units"},
+    "probe": {"units"},
+    "transport": {"units", "media", "wire"},
+    "session": {"units", "scenario", "media", "transport", "probe"},
+    "sockets": {"units", "transport"},
+    "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets"},
+    "python": {"units", "scenario", "media", "probe"},
+}
+
+# Crates that may read clocks and open sockets; everything else is bound by clippy.toml.
+WORLDS = {"sockets", "emu", "python"}
+
+
+def manifest(crate: str) -> dict[str, object]:
+    return tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
+
+
+def own_dependencies(crate: str) -> set[str]:
+    dependencies = manifest(crate).get("dependencies", {})
+    assert isinstance(dependencies, dict)
+    return {name.removeprefix("framewire-") for name in dependencies if name.startswith("framewire-")}
+
+
+def test_every_crate_has_a_rule() -> None:
+    assert {path.parent.name for path in CRATES.glob("*/Cargo.toml")} == set(ALLOWED)
+
+
+def test_no_crate_calls_past_the_rule() -> None:
+    for crate, allowed in ALLOWED.items():
+        excess = own_dependencies(crate) - allowed
+        assert not excess, f"crates/{crate} may not depend on {sorted(excess)}"
+
+
+def test_no_crate_below_the_worlds_escapes_the_lints() -> None:
+    for crate in set(ALLOWED) - WORLDS:
+        assert manifest(crate).get("lints") == {"workspace": True}, f"crates/{crate} does not take the workspace's lints"
+        for source in (CRATES / crate / "src").rglob("*.rs"):
+            text = source.read_text()
+            for lint in ("disallowed_methods", "disallowed_types"):
+                assert lint not in text, f"{source} switches off {lint}"
