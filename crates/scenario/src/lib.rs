@@ -1,1 +1,31 @@
 //! The scenario file: keys, defaults, units, validation and the resolved form.
+//!
+//! [`Scenario::parse`] is the only way in: it reads TOML, lays overrides over it, fills every default and refuses
+//! whatever is unknown or out of range with an error that names the key, the value and what is allowed. What it
+//! returns is the resolved form, which needs no further checks. [`Scenario::to_toml`] writes it so that it reads back
+//! to itself, and serde writes and reads the same form as JSON (through the same checks).
+//!
+//! `docs/scenario.md` describes every key.
+
+mod error;
+mod flow;
+mod names;
+mod network;
+mod overrides;
+mod scenario;
+mod schema;
+mod section;
+mod text;
+
+pub use error::ScenarioError;
+pub use flow::{Flow, Pacing, PacketRule, Transport};
+pub use network::{
+    Bottleneck, GilbertElliott, Loss, Mains, Network, NetworkKind, Oven, Preamble, Sniffer, Standard, Wifi, WifiRate,
+    Wire,
+};
+pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario};
+pub use schema::json_schema;
+pub use text::{Decibel, Interval, QueueLimit};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+use framewire_units::DataSize;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::ScenarioError;
+use crate::names::words;
+use crate::section::Section;
+use crate::text::{self, Text};
+
+words! {
+    /// How a flow carries its movie.
+    Transport {
+        /// RTP over UDP; a send waits for room in the send buffer.
+        UdpBlocking = "udp-blocking",
+        /// RTP over UDP; what does not fit is dropped.
+        Udp = "udp",
+        /// As `udp`, but once a packet of a frame did not fit, the rest of the frame is not sent.
+        UdpWhole = "udp-whole",
+        /// I-Frame Delay over blocking UDP sends.
+        UdpIfd = "udp+ifd",
+        /// The elementary stream over TCP.
+        Tcp = "tcp",
+        /// I-Frame Delay over TCP.
+        TcpIfd = "tcp+ifd",
+        /// I-Frame Delay with disturbed groups of pictures, over TCP.
+        TcpIfdOptimised = "tcp+ifd-optimised",
+    }
+}
+
+words! {
+    /// How frames are cut into RFC 2250 packets.
+    PacketRule {
+        /// Filled to the MTU across slices where the RFC allows.
+        Full = "full",
+        /// Whole slices up to a limit, the tail of a fragmented slice alone.
+        Slices = "slices",
+        /// A mean payload of about 740 bytes, as the thesis' throughput implies.
+        Thesis = "thesis",
+    }
+}
+
+words! {
+    /// What paces a plain TCP sender.
+    Pacing {
+        /// The frame clock.
+        Sender = "sender",
+        /// The receiver's playout, through the window.
+        Receiver = "receiver",
+    }
+}
+
+/// One `[[flow]]`: the movie over one transport.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name, unique in the run, and the name of its files.
+    pub name: String,
+    /// How it carries the movie.
+    pub transport: Transport,
+    /// RFC 2250 packet rule; present exactly for datagram transports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketRule>,
+    /// Largest IP packet in bytes.
+    #[schemars(range(min = 576, max = 9000))]
+    pub mtu: u16,
+    /// `SO_SNDBUF` as getsockopt reports it; absent: the kernel's own (autotuned on TCP).
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub send_buffer: Option<DataSize>,
+    /// Length of the device queue in packets (`txqueuelen`).
+    #[schemars(range(min = 1, max = 100_000))]
+    pub device_queue: u32,
+    /// What paces the sender; present exactly for `tcp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// TCP congestion control, by the kernel's name; present exactly for the TCP family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// `TCP_NOTSENT_LOWAT`; only for the TCP family, absent: no limit.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub unsent_limit: Option<DataSize>,
+}
+
+impl Transport {
+    /// True when frames travel as datagrams, false for a byte stream.
+    pub const fn is_datagram(self) -> bool {
+        matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd)
+    }
+
+    /// Defaults of send buffer, device queue and unsent limit; docs/scenario.md says why.
+    fn defaults(self) -> (Option<DataSize>, u32, Option<DataSize>) {
+        let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
+        match self {
+            Self::UdpBlocking | Self::UdpWhole => (kib(208), 1_000, None),
+            Self::Udp => (kib(416), 100, None),
+            Self::UdpIfd => (kib(32), 1_000, None),
+            Self::Tcp => (None, 1_000, None),
+            Self::TcpIfd | Self::TcpIfdOptimised => (None, 1_000, kib(16)),
+        }
+    }
+}
+
+impl Flow {
+    pub(crate) const KEYS: &'static [&'static str] =
+        &["name", "transport", "packets", "mtu", "send_buffer", "device_queue", "pacing", "congestion", "unsent_limit"];
+
+    pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
+        let words: Vec<&str> = Transport::ALL.iter().map(|transport| transport.as_str()).collect();
+        let missing = ScenarioError::missing(&section.key("transport"), format!("one of {}", words.join(", ")));
+        let transport: Transport = section.text("transport")?.ok_or(missing)?;
+        refuse_foreign_keys(&section, transport)?;
+        let (send_buffer, device_queue, unsent_limit) = transport.defaults();
+        let datagram = transport.is_datagram();
+        let name_key = section.key("name");
+        let name = section.string("name")?.unwrap_or_else(|| transport.to_string());
+        check_name(&name_key, &name)?;
+        Ok(Self {
+            name,
+            transport,
+            packets: section.text("packets")?.or(datagram.then_some(PacketRule::Full)),
+            mtu: section
+                .integer("mtu", 576..=9_000)?
+                .map_or(1_500, |mtu| u16::try_from(mtu).expect("invariant: the range was checked when it was read")),
+            send_buffer: buffer(&mut section, "send_buffer")?.or(send_buffer),
+            device_queue: section.integer("device_queue", 1..=100_000)?.map_or(device_queue, |packets| {
+                u32::try_from(packets).expect("invariant: the range was checked when it was read")
+            }),
+            pacing: section.text("pacing")?.or((transport == Transport::Tcp).then_some(Pacing::Sender)),
+            congestion: congestion(&mut section)?.or((!datagram).then(|| "cubic".to_owned())),
+            unsent_limit: buffer(&mut section, "unsent_limit")?.or(unsent_limit),
+        })
+    }
+}
+
+/// Refuses keys that mean nothing for the transport: they would be ignored otherwise.
+fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), ScenarioError> {
+    let datagram = transport.is_datagram();
+    let foreign = [
+        ("packets", !datagram, "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
+        ("pacing", transport != Transport::Tcp, "tcp"),
+        ("congestion", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
+        ("unsent_limit", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
+    ];
+    match foreign.iter().find(|(key, is_foreign, _)| *is_foreign && section.has(key)) {
+        Some((key, _, owners)) => Err(ScenarioError::new(
+            section.key(key),
+            format!("means nothing for transport {transport}; it is a key of {owners}"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Names become file names: letters, digits, `+`, `-` and `_`, and no dot, which separates keys in overrides.
+pub(crate) fn check_name(key: &str, name: &str) -> Result<(), ScenarioError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '_');
+    if (1..=64).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-') {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    let allowed = "1 to 64 letters, digits, +, - and _, not beginning with -";
+    Err(ScenarioError::value(key, format!("{shown:?}"), allowed))
+}
+
+/// A buffer size that the kernel's interfaces can hold (`int`).
+fn buffer(section: &mut Section, key: &str) -> Result<Option<DataSize>, ScenarioError> {
+    const SMALLEST: DataSize = DataSize::from_bytes(1024);
+    const LARGEST: DataSize = DataSize::from_bytes(1 << 30);
+    let path = section.key(key);
+    match section.text::<DataSize>(key)? {
+        Some(size) if !(SMALLEST..=LARGEST).contains(&size) => {
+            Err(ScenarioError::value(&path, format!("\"{}\"", size.show()), "\"1 KiB\" to \"1024 MiB\""))
+        }
+        size => Ok(size),
+    }
+}
+
+fn congestion(section: &mut Section) -> Result<Option<String>, ScenarioError> {
+    /// `TCP_CA_NAME_MAX` of the kernel, less the terminator.
+    const LONGEST: usize = 15;
+    let path = section.key("congestion");
+    let name = section.string("congestion")?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    match name {
+        Some(name) if !(1..=LONGEST).contains(&name.len()) || !name.chars().all(fits) => {
+            let shown: String = name.chars().take(80).collect();
+            let allowed = "the name of a congestion control of this kernel, such as \"cubic\" or \"reno\"";
+            Err(ScenarioError::value(&path, format!("{shown:?}"), allowed))
+        }
+        name => Ok(name),
+    }
+}
