@@ -2,7 +2,26 @@
 //!
 //! A link gives every packet exactly one verdict. Packets are enqueued, verdicts are polled: on a shared medium a
 //! verdict depends on later arrivals, so it is settled only when the model's clock has passed it.
+//!
+//! [`Network`] is the whole way between two hosts; its documentation says how to drive it.
 
+mod bottleneck;
+mod config;
+mod loss;
+mod network;
+mod queue;
+mod validate;
 mod verdict;
+pub mod wifi;
+mod wire;
 
+pub use bottleneck::{Bottleneck, Service};
+pub use config::{
+    BottleneckPlace, ConfigError, Interval, LossConfig, Mains, NetworkConfig, OvenConfig, QueueLimit, SnifferConfig,
+    WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+};
+pub use loss::Loss;
+pub use network::{Network, NetworkEvent};
+pub use queue::{Arrival, DropTail, QueueDiscipline};
 pub use verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout, TimeoutReason};
+pub use wire::{Wire, WireVerdict};

@@ -1,0 +1,229 @@
+//! What a network is made of, as plain values. The scenario crate reads files; this crate only refuses nonsense.
+
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
+
+use crate::wifi::{ArfConfig, Preamble, RatePolicy};
+
+/// A network between a sender and a receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NetworkConfig {
+    /// One hop of IEEE 802.11 and one wire.
+    Wifi(WifiNetworkConfig),
+    /// One wire.
+    Wired(WiredNetworkConfig),
+}
+
+/// A network with one wireless hop.
+///
+/// [`BottleneckPlace::LocalDevice`]: sender - 802.11 - access point - wire - receiver.
+/// [`BottleneckPlace::Remote`]: sender - wire - access point - 802.11 - receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WifiNetworkConfig {
+    /// The wireless hop.
+    pub wifi: WifiConfig,
+    /// Interface queue (`txqueuelen`) of the host that is the wireless station: the sender with a local bottleneck,
+    /// the receiver with a remote one. In packets or bytes.
+    pub sender_queue: QueueLimit,
+    /// Queue of the access point towards the station, in packets or bytes.
+    pub access_point_queue: QueueLimit,
+    /// The wire behind the access point, the same in both directions.
+    pub wire: WireConfig,
+    /// On which side of the access point the sender is.
+    pub bottleneck: BottleneckPlace,
+}
+
+/// A network of one wire: sender - wire - receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WiredNetworkConfig {
+    /// From the sender to the receiver.
+    pub wire: WireConfig,
+    /// From the receiver to the sender.
+    pub backward: WireConfig,
+    /// Whose queue the forward one is.
+    pub bottleneck: BottleneckPlace,
+}
+
+impl WiredNetworkConfig {
+    /// A network whose way back has the same delay and nothing else: no rate limit, no queue, no loss.
+    pub fn symmetric_delay(wire: WireConfig, bottleneck: BottleneckPlace) -> Self {
+        let backward = WireConfig { delay: wire.delay, ..WireConfig::default() };
+        Self { wire, backward, bottleneck }
+    }
+}
+
+/// Where packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BottleneckPlace {
+    /// In the sender's own interface: the device is released when a packet left it.
+    LocalDevice,
+    /// In a router or access point beyond the sender's interface, which is always ready.
+    Remote,
+}
+
+/// How much may wait in a queue. The packet in transmission does not wait and is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes of IP packets.
+    Bytes(DataSize),
+    /// A packet whose transmission would begin later than this after its arrival is refused.
+    /// Only where the rate is known: not on an 802.11 interface.
+    Time(Duration),
+}
+
+/// One direction of a wire: a bottleneck (rate, queue) and what comes after it (loss, outages, delay, jitter).
+#[derive(Clone, Debug, PartialEq)]
+pub struct WireConfig {
+    /// Rate at which IP packets are serialised; `None` for a wire that serialises in no time.
+    pub rate: Option<Bitrate>,
+    /// What may wait for the rate.
+    pub queue: QueueLimit,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// Added to the delay of each packet, uniform from zero to this, never reordering.
+    pub jitter: Duration,
+    /// Random loss.
+    pub loss: LossConfig,
+    /// Times at which the wire is down: a packet whose last bit enters it inside an interval is lost.
+    pub outages: Vec<Interval>,
+}
+
+impl Default for WireConfig {
+    /// No rate limit, no delay, no loss.
+    fn default() -> Self {
+        Self {
+            rate: None,
+            queue: QueueLimit::Packets(1000),
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: LossConfig::None,
+            outages: Vec::new(),
+        }
+    }
+}
+
+/// A process that takes packets at random.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossConfig {
+    /// Nothing is lost.
+    None,
+    /// Each packet alone, with the same probability.
+    Bernoulli(Probability),
+    /// A chain of two states that steps once per packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability of a step from good to bad.
+        good_to_bad: Probability,
+        /// Probability of a step from bad to good.
+        bad_to_good: Probability,
+        /// Loss in the good state.
+        loss_good: Probability,
+        /// Loss in the bad state.
+        loss_bad: Probability,
+    },
+}
+
+/// The time from `start`, inclusive, to `end`, exclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// First moment inside.
+    pub start: Timestamp,
+    /// First moment after it.
+    pub end: Timestamp,
+}
+
+impl Interval {
+    /// True when `at` is inside.
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.start <= at && at < self.end
+    }
+}
+
+/// The wireless hop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WifiConfig {
+    /// Automatic rate fallback or a fixed rate.
+    pub rate: RatePolicy,
+    /// Long or short PLCP preamble.
+    pub preamble: Preamble,
+    /// Maximal number of transmissions of a packet; 0 is the card's default of 16. At most 256.
+    pub retry: u16,
+    /// Signal-to-noise ratio at every receiver, in dB, over the 22 MHz of the channel.
+    pub signal_to_noise_db: f64,
+    /// Background frame error rate of an IP packet of 1,500 bytes at 11 Mbit/s; under 1.
+    pub error_floor: Probability,
+    /// A microwave oven near by.
+    pub oven: Option<OvenConfig>,
+    /// A sniffer beside the sender.
+    pub sniffer: Option<SnifferConfig>,
+}
+
+impl Default for WifiConfig {
+    /// An undisturbed room: automatic rate, long preamble, four transmissions, a strong signal.
+    fn default() -> Self {
+        Self {
+            rate: RatePolicy::Automatic(ArfConfig::default()),
+            preamble: Preamble::Long,
+            retry: 4,
+            signal_to_noise_db: 40.0,
+            error_floor: Probability::clamped(0.002),
+            oven: None,
+            sniffer: None,
+        }
+    }
+}
+
+/// A microwave oven: an interferer in step with the mains. The model and its constants: `docs/links.md`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OvenConfig {
+    /// When it is switched on.
+    pub on: Vec<Interval>,
+    /// Frequency of the mains.
+    pub mains: Mains,
+    /// Interference over signal at the receivers, in dB, while the magnetron crosses the channel (median).
+    pub strength_db: f64,
+}
+
+/// The frequency of the mains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mains {
+    /// Europe, most of Asia and Africa.
+    Hz50,
+    /// The Americas.
+    Hz60,
+}
+
+impl Mains {
+    /// Duration of a cycle, to the nearest nanosecond.
+    pub const fn period(self) -> Duration {
+        match self {
+            Self::Hz50 => Duration::from_nanos(20_000_000),
+            Self::Hz60 => Duration::from_nanos(16_666_667),
+        }
+    }
+}
+
+/// A sniffer beside the sender, which misses some transmissions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SnifferConfig {
+    /// Probability that it captures a transmission.
+    pub capture: Probability,
+}
+
+/// A network that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{key} = {value}: {allowed}")]
+pub struct ConfigError {
+    /// What is wrong, as a path such as `wifi.retry`.
+    pub key: String,
+    /// The value given.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl ConfigError {
+    pub(crate) fn new(key: &str, value: impl ToString, allowed: &str) -> Self {
+        Self { key: key.to_owned(), value: value.to_string(), allowed: allowed.to_owned() }
+    }
+}

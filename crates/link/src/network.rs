@@ -1,0 +1,172 @@
+//! The whole network between two hosts: hops joined in both directions.
+
+use std::collections::VecDeque;
+
+use framewire_units::{Seed, Timestamp};
+
+use crate::config::{BottleneckPlace, ConfigError, NetworkConfig, WiredNetworkConfig};
+use crate::verdict::{Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout};
+use crate::wire::{Wire, WireVerdict};
+
+/// Something that a network decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkEvent {
+    /// The packet leaves the network at `to` at the time `at`, usually in the future: the world holds it till then.
+    Deliver {
+        /// The packet.
+        packet: PacketId,
+        /// Where it comes out.
+        to: Port,
+        /// When, exactly.
+        at: Timestamp,
+    },
+    /// The sending host's own device is done with the packet at `at` (maybe in the future): delivered, given up, or
+    /// refused by its queue.
+    Released {
+        /// The packet.
+        packet: PacketId,
+        /// When.
+        at: Timestamp,
+    },
+    /// One hop's verdict.
+    Hop(HopRecord),
+    /// The sniffer captured a transmission.
+    Sniffed(SniffedFrame),
+}
+
+/// The network between a sender and a receiver.
+///
+/// # How to drive it
+///
+/// The world owns the clock. It calls [`handle_packet`](Self::handle_packet) when a packet enters at one of the two
+/// [`Port`]s and [`handle_timeout`](Self::handle_timeout) when [`next_timeout`](Self::next_timeout) has come.
+/// The loop invariant: **mutate once, drain [`poll_event`](Self::poll_event) until there is nothing left, then sleep
+/// until the timeout.**
+///
+/// - `now` never goes back. Calling `handle_timeout` more often or later than asked changes no event.
+/// - `handle_packet` does not move the model's clock: several packets may be given in any order of calls as long as
+///   their stamps are at or after the last `handle_timeout`. What is decided on the shared medium at a time t is
+///   settled once `handle_timeout` is called with a `now` after t. An arrival stamped before something that was
+///   settled is moved to it, and its [`HopRecord`] says `clamped`. A world that learns of arrivals late may drive the
+///   model with a `now` that lags by as much: an 802.11 exchange is settled at its start and delivers its packet no
+///   earlier than 200 us after that.
+/// - Every packet gets exactly one fate: a [`NetworkEvent::Deliver`], or a [`NetworkEvent::Hop`] with
+///   [`Outcome::Dropped`]. It gets one [`HopRecord`] for each hop it entered, and one [`NetworkEvent::Released`].
+/// - Events come as early as they are certain, usually before the times they carry, and in no order of these times
+///   except that those of one direction never overtake each other.
+///
+/// ```
+/// use framewire_link::{BottleneckPlace, Network, NetworkConfig, NetworkEvent, Packet, PacketId, Port};
+/// use framewire_link::{WireConfig, WiredNetworkConfig};
+/// use framewire_units::{Bitrate, DataSize, Duration, Seed, Timestamp};
+///
+/// let wire = WireConfig { rate: Some(Bitrate::from_mbps(10)), delay: Duration::from_millis(20), ..Default::default() };
+/// let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
+/// let mut network = Network::new(&config, Seed(1))?;
+///
+/// let now = Timestamp::from_millis(5);
+/// let packet = Packet { id: PacketId(0), size: DataSize::from_bytes(1250) };
+/// network.handle_packet(now, now, Port::Sender, packet);
+/// let mut delivered = None;
+/// while let Some(event) = network.poll_event() {
+///     if let NetworkEvent::Deliver { at, .. } = event {
+///         delivered = Some(at);
+///     }
+/// }
+/// assert_eq!(delivered, Some(Timestamp::from_millis(26)));
+/// assert_eq!(network.next_timeout(), None);
+/// # Ok::<(), framewire_link::ConfigError>(())
+/// ```
+#[derive(Debug)]
+pub struct Network {
+    path: Path,
+    events: VecDeque<NetworkEvent>,
+}
+
+#[derive(Debug)]
+enum Path {
+    Wired(WiredPath),
+}
+
+impl Network {
+    /// An idle network.
+    ///
+    /// # Errors
+    /// When a value makes no sense; the error names it and what is allowed.
+    pub fn new(config: &NetworkConfig, seed: Seed) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let path = match config {
+            NetworkConfig::Wired(wired) => Path::Wired(WiredPath::new(wired, seed)),
+            NetworkConfig::Wifi(_) => return Err(ConfigError::new("network", "wifi", "wired is allowed so far")),
+        };
+        Ok(Self { path, events: VecDeque::new() })
+    }
+
+    /// A packet enters at `from`. `at` is its arrival stamp, usually slightly before `now`, at which it was seen.
+    pub fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
+        match &mut self.path {
+            Path::Wired(path) => path.handle_packet(at, from, packet, &mut self.events),
+        }
+    }
+
+    /// The model's clock moves to `now`: what was to be decided before it is decided.
+    pub fn handle_timeout(&mut self, _now: Timestamp) {
+        match &mut self.path {
+            Path::Wired(_) => {}
+        }
+    }
+
+    /// The next thing that was decided; `None` when all have been given.
+    pub fn poll_event(&mut self) -> Option<NetworkEvent> {
+        self.events.pop_front()
+    }
+
+    /// When `handle_timeout` is due, and who asked; `None` when only a packet can change something.
+    pub fn next_timeout(&self) -> Option<Timeout> {
+        match &self.path {
+            Path::Wired(_) => None,
+        }
+    }
+}
+
+/// sender - wire - receiver.
+#[derive(Debug)]
+struct WiredPath {
+    bottleneck: BottleneckPlace,
+    forward: Wire,
+    backward: Wire,
+}
+
+impl WiredPath {
+    fn new(config: &WiredNetworkConfig, seed: Seed) -> Self {
+        let hop = match config.bottleneck {
+            BottleneckPlace::LocalDevice => Hop::SenderDevice,
+            BottleneckPlace::Remote => Hop::Bottleneck,
+        };
+        Self {
+            bottleneck: config.bottleneck,
+            forward: Wire::new(&config.wire, hop, seed, 0),
+            backward: Wire::new(&config.backward, Hop::Wire, seed, 1),
+        }
+    }
+
+    fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet, events: &mut VecDeque<NetworkEvent>) {
+        let (wire, to) = match from {
+            Port::Sender => (&mut self.forward, Port::Receiver),
+            Port::Receiver => (&mut self.backward, Port::Sender),
+        };
+        let WireVerdict { released, record } = wire.handle_packet(at, from, packet);
+        let in_device = from == Port::Receiver || self.bottleneck == BottleneckPlace::LocalDevice;
+        let released = if in_device { released } else { record.enqueued };
+        events.push_back(NetworkEvent::Released { packet: packet.id, at: released });
+        deliver(record, to, events);
+    }
+}
+
+/// The last hop's verdict, and the delivery if it is one.
+fn deliver(record: HopRecord, to: Port, events: &mut VecDeque<NetworkEvent>) {
+    if record.outcome == Outcome::Delivered {
+        events.push_back(NetworkEvent::Deliver { packet: record.packet, to, at: record.finished });
+    }
+    events.push_back(NetworkEvent::Hop(record));
+}

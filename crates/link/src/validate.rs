@@ -1,0 +1,113 @@
+//! What a network refuses: values that no network has.
+
+use framewire_units::{Bitrate, Probability};
+
+use crate::config::{
+    ConfigError, Interval, LossConfig, NetworkConfig, OvenConfig, QueueLimit, WifiConfig, WifiNetworkConfig, WireConfig,
+};
+use crate::wifi::RatePolicy;
+
+/// Largest retry value: that of the thesis' table 3.1.
+const MAX_RETRY: u16 = 256;
+/// Bounds of a ratio of powers in dB, far beyond what radio has.
+const DB_BOUND: f64 = 200.0;
+
+impl NetworkConfig {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// The first value that makes no sense.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Wired(wired) => {
+                validate_wire("wire", &wired.wire)?;
+                validate_wire("backward", &wired.backward)
+            }
+            Self::Wifi(wifi) => validate_wifi_network(wifi),
+        }
+    }
+}
+
+fn validate_wifi_network(config: &WifiNetworkConfig) -> Result<(), ConfigError> {
+    validate_wifi("wifi", &config.wifi)?;
+    validate_station_queue("sender_queue", config.sender_queue)?;
+    validate_station_queue("access_point_queue", config.access_point_queue)?;
+    validate_wire("wire", &config.wire)
+}
+
+fn validate_station_queue(key: &str, queue: QueueLimit) -> Result<(), ConfigError> {
+    match queue {
+        QueueLimit::Time(limit) => Err(ConfigError::new(
+            key,
+            framewire_units::format_duration(limit),
+            "packets or bytes are allowed (an 802.11 interface does not know its rate in advance)",
+        )),
+        QueueLimit::Packets(_) | QueueLimit::Bytes(_) => Ok(()),
+    }
+}
+
+/// Checks the values of a wireless hop; `key` is the path to it.
+pub(crate) fn validate_wifi(key: &str, config: &WifiConfig) -> Result<(), ConfigError> {
+    if config.retry > MAX_RETRY {
+        return Err(ConfigError::new(&format!("{key}.retry"), config.retry, "0 to 256 is allowed"));
+    }
+    if config.error_floor == Probability::ONE {
+        return Err(ConfigError::new(&format!("{key}.error_floor"), config.error_floor, "less than 1 is allowed"));
+    }
+    validate_db(&format!("{key}.signal_to_noise_db"), config.signal_to_noise_db)?;
+    if let RatePolicy::Automatic(arf) = config.rate {
+        for (name, value) in [
+            ("failures_down", arf.failures_down),
+            ("successes_up", arf.successes_up),
+            ("timer_transmissions", arf.timer_transmissions),
+        ] {
+            if value == 0 {
+                return Err(ConfigError::new(&format!("{key}.rate.{name}"), value, "1 or more is allowed"));
+            }
+        }
+    }
+    config.oven.as_ref().map_or(Ok(()), |oven| validate_oven(&format!("{key}.oven"), oven))
+}
+
+fn validate_oven(key: &str, config: &OvenConfig) -> Result<(), ConfigError> {
+    validate_intervals(&format!("{key}.on"), &config.on)?;
+    validate_db(&format!("{key}.strength"), config.strength_db)
+}
+
+fn validate_wire(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
+    if config.rate == Some(Bitrate::from_bps(0)) {
+        return Err(ConfigError::new(&format!("{key}.rate"), "0 bit/s", "more than 0 is allowed"));
+    }
+    validate_intervals(&format!("{key}.outages"), &config.outages)?;
+    validate_loss(&format!("{key}.loss"), config.loss)
+}
+
+fn validate_loss(key: &str, loss: LossConfig) -> Result<(), ConfigError> {
+    match loss {
+        LossConfig::GilbertElliott { good_to_bad, bad_to_good, .. }
+            if good_to_bad.get() > 0.0 && bad_to_good.get() == 0.0 =>
+        {
+            let key = format!("{key}.bad_to_good");
+            Err(ConfigError::new(&key, bad_to_good, "more than 0 is allowed (the bad state would never end)"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn validate_intervals(key: &str, intervals: &[Interval]) -> Result<(), ConfigError> {
+    match intervals.iter().find(|interval| interval.end <= interval.start) {
+        Some(interval) => {
+            let value = format!("[{}, {}]", interval.start, interval.end);
+            Err(ConfigError::new(key, value, "an end after the start is allowed"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn validate_db(key: &str, value: f64) -> Result<(), ConfigError> {
+    if value.abs() <= DB_BOUND {
+        Ok(())
+    } else {
+        Err(ConfigError::new(key, format!("{value} dB"), "-200 dB to 200 dB is allowed"))
+    }
+}
