@@ -1,5 +1,22 @@
 //! Movies: elementary-stream scanners and the frame index.
+//!
+//! [`Movie::parse`] takes the bytes of an MPEG-1 or MPEG-2 video elementary stream and finds every access unit in
+//! it ([`FrameIndex`]); [`Movie::frame_bytes`] hands out one of them without copying. [`Scanner`] is the incremental
+//! half: chunks of any size in, access units out as soon as their end is known, in constant memory.
+//! Clauses and tables named here are those of ISO/IEC 13818-2 (ITU-T H.262).
 
+mod bits;
+mod error;
+mod headers;
+mod identify;
 mod index;
+mod movie;
+mod order;
+mod scanner;
+mod start_code;
 
+pub use error::ScanError;
+pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
+pub use movie::Movie;
+pub use scanner::{CodedFrame, Damage, ScanSummary, Scanner};

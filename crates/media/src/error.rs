@@ -1,0 +1,62 @@
+use thiserror::Error;
+
+use crate::identify::OtherFormat;
+
+/// Why bytes are not a movie.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ScanError {
+    /// There is not one byte.
+    #[error("the stream is empty: an MPEG-1 or MPEG-2 video elementary stream is needed")]
+    Empty,
+    /// The first bytes are those of something else.
+    #[error(
+        "not an MPEG-1 or MPEG-2 video elementary stream: byte {offset} looks like {format} \
+         (`framewire movie make` transcodes what ffmpeg can read)"
+    )]
+    OtherFormat {
+        /// What it looks like.
+        format: OtherFormat,
+        /// Where the bytes that tell are.
+        offset: u64,
+    },
+    /// No sequence header anywhere.
+    #[error("not MPEG video: no sequence header (00 00 01 B3) in its {length} bytes")]
+    NotMpegVideo {
+        /// Bytes searched.
+        length: u64,
+    },
+    /// There are sequence headers, but none that makes sense.
+    #[error("the sequence header at byte {offset} is not valid: {field} is {}", value.map_or("cut off".to_owned(), |value| value.to_string()))]
+    InvalidSequence {
+        /// Where the first of them starts.
+        offset: u64,
+        /// The field at fault, as ISO/IEC 13818-2 calls it.
+        field: &'static str,
+        /// Its value, unless it is cut off.
+        value: Option<u32>,
+    },
+    /// A sequence header, but no picture with a slice after it.
+    #[error("no picture after the sequence header at byte {offset} (the stream is {length} bytes long)")]
+    NoPicture {
+        /// Where the first valid sequence header starts.
+        offset: u64,
+        /// Bytes searched.
+        length: u64,
+    },
+    /// An access unit is larger than the frame index can say.
+    #[error("the frame at byte {offset} is {size} bytes long; up to {} are allowed", u32::MAX)]
+    FrameTooLarge {
+        /// Where it starts.
+        offset: u64,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// More access units than memory is planned for.
+    #[error("more than {limit} frames: the stream must be cut before byte {offset}")]
+    TooManyFrames {
+        /// How many are allowed.
+        limit: usize,
+        /// Where the first one too many starts.
+        offset: u64,
+    },
+}

@@ -1,0 +1,181 @@
+//! Start codes: 00 00 01 and a value (ISO/IEC 13818-2, 5.2.3 and table 6-1).
+
+use memchr::memmem;
+
+/// Values of start codes (table 6-1).
+pub(crate) mod value {
+    pub(crate) const PICTURE: u8 = 0x00;
+    pub(crate) const SLICE_FIRST: u8 = 0x01;
+    pub(crate) const SLICE_LAST: u8 = 0xaf;
+    pub(crate) const USER_DATA: u8 = 0xb2;
+    pub(crate) const SEQUENCE_HEADER: u8 = 0xb3;
+    pub(crate) const EXTENSION: u8 = 0xb5;
+    pub(crate) const SEQUENCE_END: u8 = 0xb7;
+    pub(crate) const GROUP: u8 = 0xb8;
+}
+
+const PREFIX: [u8; 3] = [0, 0, 1];
+const CODE_LENGTH: usize = 4;
+
+/// How many bytes after a start code are kept: the longest field that is read from any header ends in the eighth.
+pub(crate) const KEPT: usize = 8;
+
+/// A start code, the bytes that follow it up to [`KEPT`], and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit {
+    pub(crate) offset: u64,
+    pub(crate) value: u8,
+    kept: [u8; KEPT],
+    kept_length: usize,
+}
+
+impl Unit {
+    fn new(offset: u64, value: u8) -> Self {
+        Self { offset, value, kept: [0; KEPT], kept_length: 0 }
+    }
+
+    /// What followed the start code, cut at the next one.
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.kept[..self.kept_length]
+    }
+
+    fn payload_offset(&self) -> u64 {
+        self.offset + CODE_LENGTH as u64
+    }
+
+    /// Keeps what is still missing; `bytes` continue where the kept ones end.
+    fn keep(&mut self, bytes: &[u8]) {
+        let count = bytes.len().min(KEPT - self.kept_length);
+        self.kept[self.kept_length..][..count].copy_from_slice(&bytes[..count]);
+        self.kept_length += count;
+    }
+
+    fn cut_at(&mut self, next_offset: u64) {
+        let length = usize::try_from(next_offset - self.payload_offset()).unwrap_or(usize::MAX);
+        self.kept_length = self.kept_length.min(length);
+    }
+}
+
+/// Cuts a stream that arrives in chunks of any size into [`Unit`]s. A unit is given out when its end is known.
+#[derive(Debug)]
+pub(crate) struct UnitCutter {
+    finder: memmem::Finder<'static>,
+    /// Bytes fed so far.
+    length: u64,
+    /// The last bytes fed, where a start code may have begun.
+    tail: [u8; CODE_LENGTH - 1],
+    tail_length: usize,
+    current: Option<Unit>,
+}
+
+impl UnitCutter {
+    pub(crate) fn new() -> Self {
+        Self {
+            finder: memmem::Finder::new(&PREFIX).into_owned(),
+            length: 0,
+            tail: [0; CODE_LENGTH - 1],
+            tail_length: 0,
+            current: None,
+        }
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(crate) fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(Unit)) {
+        if let Some(unit) = &mut self.current {
+            unit.keep(chunk);
+        }
+        self.find_across_border(chunk, sink);
+        let finder = self.finder.clone();
+        for start in finder.find_iter(chunk) {
+            if let Some(&value) = chunk.get(start + PREFIX.len()) {
+                self.begin(start as u64 + self.length, value, &chunk[start + CODE_LENGTH..], sink);
+            }
+        }
+        self.remember_tail(chunk);
+        self.length += chunk.len() as u64;
+    }
+
+    /// Gives out the last unit, which ends with the stream.
+    pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Unit)) {
+        if let Some(unit) = self.current.take() {
+            sink(unit);
+        }
+    }
+
+    /// Start codes that begin in the tail and end in the chunk.
+    fn find_across_border(&mut self, chunk: &[u8], sink: &mut impl FnMut(Unit)) {
+        let mut joined = [0; 2 * (CODE_LENGTH - 1)];
+        let tail_length = self.tail_length;
+        let from_chunk = chunk.len().min(CODE_LENGTH - 1);
+        joined[..tail_length].copy_from_slice(&self.tail[..tail_length]);
+        joined[tail_length..][..from_chunk].copy_from_slice(&chunk[..from_chunk]);
+        let joined = &joined[..tail_length + from_chunk];
+        for start in 0..tail_length {
+            if joined[start..].starts_with(&PREFIX) && start + PREFIX.len() < joined.len() {
+                let offset = self.length - (tail_length - start) as u64;
+                let payload = &chunk[start + CODE_LENGTH - tail_length..];
+                self.begin(offset, joined[start + PREFIX.len()], payload, sink);
+            }
+        }
+    }
+
+    fn begin(&mut self, offset: u64, value: u8, payload: &[u8], sink: &mut impl FnMut(Unit)) {
+        if let Some(mut unit) = self.current.take() {
+            if offset < unit.payload_offset() {
+                // The value 00 of a picture start code and 00 01 after it are not a prefix.
+                self.current = Some(unit);
+                return;
+            }
+            unit.cut_at(offset);
+            sink(unit);
+        }
+        let mut unit = Unit::new(offset, value);
+        unit.keep(payload);
+        self.current = Some(unit);
+    }
+
+    fn remember_tail(&mut self, chunk: &[u8]) {
+        let mut joined = [0; 2 * (CODE_LENGTH - 1)];
+        let last = &chunk[chunk.len().saturating_sub(CODE_LENGTH - 1)..];
+        joined[..self.tail_length].copy_from_slice(&self.tail[..self.tail_length]);
+        joined[self.tail_length..][..last.len()].copy_from_slice(last);
+        let end = self.tail_length + last.len();
+        let start = end.saturating_sub(CODE_LENGTH - 1);
+        self.tail_length = end - start;
+        self.tail[..self.tail_length].copy_from_slice(&joined[start..end]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units_of(stream: &[u8], chunk: usize) -> Vec<(u64, u8, Vec<u8>)> {
+        let mut cutter = UnitCutter::new();
+        let mut units = Vec::new();
+        let mut sink = |unit: Unit| units.push((unit.offset, unit.value, unit.payload().to_vec()));
+        stream.chunks(chunk).for_each(|chunk| cutter.feed(chunk, &mut sink));
+        cutter.finish(&mut sink);
+        units
+    }
+
+    #[test]
+    fn units_are_cut_at_the_next_start_code() {
+        let stream = [9, 0, 0, 1, 0xb3, 1, 2, 0, 0, 1, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 1, 0x01];
+        let expected = vec![(1, 0xb3, vec![1, 2]), (7, 0xb8, vec![1, 2, 3, 4, 5, 6, 7, 8]), (21, 0x01, vec![])];
+        for chunk in 1..=stream.len() {
+            assert_eq!(units_of(&stream, chunk), expected, "in chunks of {chunk}");
+        }
+    }
+
+    #[test]
+    fn the_value_of_a_picture_start_code_is_no_prefix() {
+        let stream = [0, 0, 1, 0x00, 0, 1, 0xb5, 7];
+        for chunk in 1..=stream.len() {
+            assert_eq!(units_of(&stream, chunk), vec![(0, 0x00, vec![0, 1, 0xb5, 7])], "in chunks of {chunk}");
+        }
+    }
+}
