@@ -127,6 +127,21 @@ impl Scenario {
         Self::read(table, origin)
     }
 
+    /// As [`Scenario::parse_from`], from the same document in JSON.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn parse_json_from(
+        text: &str,
+        overrides: &[(String, String)],
+        origin: Origin<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let mut table: Table = serde_json::from_str(text)
+            .map_err(|error| ScenarioError::new("", format!("not a scenario in JSON: {error}")))?;
+        overrides::apply(&mut table, overrides)?;
+        Self::read(table, origin)
+    }
+
     /// The resolved form as TOML: every default written out. It parses back to the same scenario.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("invariant: texts, whole numbers, lists and tables have a form in TOML")

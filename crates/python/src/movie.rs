@@ -1,0 +1,86 @@
+//! The frame index of a movie, in columns.
+
+use std::path::PathBuf;
+
+use framewire_media::{Frame, Movie, PictureStructure};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+create_exception!(_native, MovieError, PyValueError, "A file is not an MPEG video elementary stream.");
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("MovieError", module.py().get_type::<MovieError>())?;
+    module.add_function(wrap_pyfunction!(probe_movie, module)?)
+}
+
+/// Reads an elementary stream and returns its sequence header (`sequence`, a dict) and its frames in decode order
+/// (`frames`, a dict of columns).
+#[pyfunction]
+fn probe_movie(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let movie = py.detach(|| {
+        let bytes = std::fs::read(&path)?;
+        Movie::parse(bytes.into()).map_err(|error| MovieError::new_err(error.to_string()))
+    })?;
+    let probed = PyDict::new(py);
+    probed.set_item("sequence", sequence(py, &movie)?)?;
+    probed.set_item("frames", frames(py, &movie.index.frames)?)?;
+    Ok(probed)
+}
+
+fn sequence<'py>(py: Python<'py>, movie: &Movie) -> PyResult<Bound<'py, PyDict>> {
+    let header = &movie.index.sequence;
+    let sequence = PyDict::new(py);
+    sequence.set_item("width", header.width)?;
+    sequence.set_item("height", header.height)?;
+    sequence.set_item("frame_rate", (header.frame_rate.numerator, header.frame_rate.denominator))?;
+    sequence.set_item("bit_rate", header.bit_rate)?;
+    sequence.set_item("mpeg2", header.mpeg2)?;
+    sequence.set_item("progressive", header.progressive)?;
+    Ok(sequence)
+}
+
+fn frames<'py>(py: Python<'py>, frames: &[Frame]) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let headers = || frames.iter().map(|frame| frame.gop_header);
+    columns.set_item("frame", column(frames, |frame| frame.decode_index))?;
+    columns.set_item("display", column(frames, |frame| frame.display_index))?;
+    columns.set_item("type", column(frames, |frame| frame.kind.to_string()))?;
+    columns.set_item("temporal_reference", column(frames, |frame| frame.temporal_reference))?;
+    columns.set_item("gop", column(frames, |frame| frame.gop))?;
+    columns.set_item("closed", headers().map(|gop| gop.map(|gop| gop.closed)).collect::<Vec<_>>())?;
+    columns.set_item("broken_link", headers().map(|gop| gop.map(|gop| gop.broken_link)).collect::<Vec<_>>())?;
+    columns.set_item("time_code", headers().map(|gop| gop.map(time_code)).collect::<Vec<_>>())?;
+    columns.set_item("structure", column(frames, |frame| structure(frame.structure)))?;
+    columns.set_item("offset", column(frames, |frame| frame.offset))?;
+    columns.set_item("size", column(frames, |frame| frame.size))?;
+    columns.set_item("decode_ns", column(frames, |frame| nanos(frame.decode_time)))?;
+    columns.set_item("display_ns", column(frames, |frame| nanos(frame.display_time)))?;
+    columns.set_item("references", column(frames, |frame| frame.references.clone()))?;
+    Ok(columns)
+}
+
+fn column<T>(frames: &[Frame], value: impl Fn(&Frame) -> T) -> Vec<T> {
+    frames.iter().map(value).collect()
+}
+
+fn structure(structure: PictureStructure) -> &'static str {
+    match structure {
+        PictureStructure::Frame => "frame",
+        PictureStructure::TopFieldFirst => "top field first",
+        PictureStructure::BottomFieldFirst => "bottom field first",
+        PictureStructure::SingleField => "single field",
+    }
+}
+
+fn nanos(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// As SMPTE writes it: a semicolon before the pictures marks drop-frame time code.
+fn time_code(gop: framewire_media::GopHeader) -> String {
+    let code = gop.time_code;
+    let separator = if code.drop_frame { ';' } else { ':' };
+    format!("{:02}:{:02}:{:02}{separator}{:02}", code.hours, code.minutes, code.seconds, code.pictures)
+}

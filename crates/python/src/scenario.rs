@@ -1,0 +1,49 @@
+//! The scenario file.
+
+use std::path::PathBuf;
+
+use framewire_scenario::{Origin, Scenario, json_schema};
+use framewire_units::Duration;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    _native,
+    ScenarioError,
+    PyValueError,
+    "A scenario was refused; the text names key, value and what is allowed."
+);
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario_schema, module)?)
+}
+
+/// Reads a scenario and returns its resolved form as TOML and as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, overrides = Vec::new(), *, json = false, name = None, directory = None, movie_duration_s = None))]
+fn resolve_scenario(
+    text: &str,
+    overrides: Vec<(String, String)>,
+    json: bool,
+    name: Option<&str>,
+    directory: Option<PathBuf>,
+    movie_duration_s: Option<f64>,
+) -> PyResult<(String, String)> {
+    let movie_duration = movie_duration_s
+        .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| ScenarioError::new_err(error.to_string())))
+        .transpose()?;
+    let origin = Origin { name, directory: directory.as_deref(), movie_duration };
+    let parse = if json { Scenario::parse_json_from } else { Scenario::parse_from };
+    let scenario = parse(text, &overrides, origin).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let json = serde_json::to_string(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    Ok((scenario.to_toml(), json))
+}
+
+/// The JSON schema of the scenario file.
+#[pyfunction]
+fn scenario_schema() -> String {
+    json_schema().to_string()
+}

@@ -1,0 +1,23 @@
+"""framewire: a laboratory for video transport.
+
+>>> import framewire
+>>> run = framewire.run("scenarios/demo.toml", set={"movie.bitrate": "3 Mbit/s"})  # doctest: +SKIP
+>>> run.summary, run.frames, run.report()  # doctest: +SKIP
+"""
+
+from framewire._native import __version__
+from framewire.errors import FramewireError, InputError, MachineError, RunError
+from framewire.run import Run, run
+from framewire.scenario import Scenario, load
+
+__all__ = [
+    "FramewireError",
+    "InputError",
+    "MachineError",
+    "Run",
+    "RunError",
+    "Scenario",
+    "__version__",
+    "load",
+    "run",
+]

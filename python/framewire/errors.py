@@ -1,0 +1,32 @@
+"""What can go wrong, and the exit code of the command line for it.
+
+Every error is one clear message that names the thing and what is allowed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = ["FramewireError", "InputError", "MachineError", "RunError"]
+
+
+class FramewireError(Exception):
+    """Base of all errors that are meant for the user."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class RunError(FramewireError):
+    """A run started and failed."""
+
+
+class InputError(FramewireError, ValueError):
+    """A scenario, movie, directory or option is not what it has to be."""
+
+    exit_code = 2
+
+
+class MachineError(FramewireError):
+    """This machine lacks something that is needed: a program, a permission, a kernel feature."""
+
+    exit_code = 3

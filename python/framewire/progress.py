@@ -1,0 +1,149 @@
+"""How a run is shown while it goes on: bars on a terminal, plain lines elsewhere. Everything goes to stderr."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from framewire.emulator import Event
+
+__all__ = ["Bars", "Display", "Lines", "Silence", "for_console"]
+
+
+class Display(Protocol):
+    """Shows events of a run; a context for the time of the run."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def __call__(self, event: Event) -> None: ...
+
+
+def for_console(console: Console) -> Display:
+    """Bars where they can be drawn, lines elsewhere."""
+    return Bars(console) if console.is_terminal and not console.is_dumb_terminal else Lines(console)
+
+
+class Silence:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def __call__(self, event: Event) -> None:
+        return None
+
+
+class Bars(Silence):
+    """A bar per stream with elapsed time, throughput and drops."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._tasks: dict[str, TaskID] = {}
+        self._step: TaskID | None = None
+        self._progress = Progress(
+            SpinnerColumn(finished_text="[green]✓"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[facts]}"),
+            console=console,
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        match event.get("event"):
+            case "step":
+                self._end_step()
+                self._step = self._progress.add_task(str(event.get("text", "")), total=None, facts="")
+            case "started":
+                self._end_step()
+                width = max((len(str(flow)) for flow in event.get("flows", [])), default=0)
+                for flow in event.get("flows", []):
+                    task = self._progress.add_task(str(flow).ljust(width), total=None, facts="starting")
+                    self._tasks[str(flow)] = task
+            case "progress":
+                self._advance(event)
+            case "stopping":
+                self._console.print("Stopping: writing what there is. Ctrl-C again discards it.")
+
+    def _advance(self, event: Event) -> None:
+        task = self._tasks.get(str(event.get("flow")))
+        if task is None:
+            return
+        self._progress.update(
+            task,
+            total=event.get("frames"),
+            completed=event.get("frames") if event.get("state") == "done" else event.get("offered", 0),
+            facts=facts_of(event),
+        )
+
+    def _end_step(self) -> None:
+        if self._step is not None:
+            self._progress.remove_task(self._step)
+            self._step = None
+
+
+class Lines(Silence):
+    """A line per stream every few seconds, for logs."""
+
+    def __init__(self, console: Console, every_s: float = 5.0) -> None:
+        self._console = console
+        self._every_s = every_s
+        self._next: dict[str, float] = {}
+        self._done: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        match event.get("event"):
+            case "step":
+                self._print(f"{event.get('text', '')} ...")
+            case "started":
+                self._print(f"streaming: {', '.join(map(str, event.get('flows', [])))}")
+            case "progress":
+                self._advance(event)
+            case "stopping":
+                self._print("stopping: writing what there is")
+
+    def _advance(self, event: Event) -> None:
+        flow = str(event.get("flow"))
+        if event.get("state") == "done":
+            due = flow not in self._done
+            self._done.add(flow)
+        else:
+            due = time.monotonic() >= self._next.get(flow, 0.0)
+        if due:
+            self._next[flow] = time.monotonic() + self._every_s
+            self._print(f"{flow}: {facts_of(event)}, {event.get('offered', 0)} of {event.get('frames', '?')} frames")
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def facts_of(event: Event) -> str:
+    """Elapsed time, throughput and drops of a progress event.
+
+    >>> facts_of({"elapsed_s": 12.34, "throughput_bps": 4_100_000, "dropped": 10, "state": "draining"})
+    '  12.3 s   4.10 Mbit/s    10 dropped  draining'
+    """
+    elapsed = float(event.get("elapsed_s") or 0.0)
+    rate = float(event.get("throughput_bps") or 0.0) / 1e6
+    state = str(event.get("state", ""))
+    shown = "" if state == "streaming" else f"  {state}"
+    return f"{elapsed:6.1f} s {rate:6.2f} Mbit/s {event.get('dropped') or 0:5d} dropped{shown}"

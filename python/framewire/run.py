@@ -1,0 +1,148 @@
+"""One scenario, executed once, in the emulated world."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framewire import emulator
+from framewire.emulator import Event
+from framewire.errors import InputError, RunError
+from framewire.scenario import Overrides, Scenario, load
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from framewire.results import RunDirectory
+
+__all__ = ["PLAN_FORMAT", "Progress", "Run", "run"]
+
+PLAN_FORMAT = 1
+"""Version of the plan that the emulator is given."""
+
+Progress = Callable[[Event], None]
+"""Called with every event of a run: ``step`` (a text, before the streams), then what the emulator says."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run and its results, as polars frames."""
+
+    directory: Path
+    status: str
+    """``complete``, or ``partial`` after an interruption."""
+    interrupted: bool = False
+
+    @cached_property
+    def results(self) -> RunDirectory:
+        """All tables of the run directory."""
+        from framewire.results import RunDirectory  # noqa: PLC0415: polars is slow to import
+
+        return RunDirectory(self.directory)
+
+    @property
+    def frames(self) -> pl.DataFrame:
+        """The ledger: one row per frame and flow."""
+        return self.results.frames
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row per flow."""
+        return self.results.summary
+
+    def report(self, out: str | os.PathLike[str] | None = None, progress: Any = None) -> Path:
+        """Write the report, one self-contained HTML file, and return its path."""
+        from framewire import report  # noqa: PLC0415: it pulls in plotly and pillow
+
+        return report.build(self.directory, None if out is None else Path(out), progress)
+
+
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
+    *,
+    set: Overrides | None = None,  # noqa: A002: the word of the command line
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Stream the scenario's movie over its network, in real time, and return the results.
+
+    ``scenario`` and ``set`` are read as :func:`framewire.load` does. ``out`` is the run directory to make; by default
+    ``runs/<name>-<date>-<time>`` here. On Ctrl-C the streams end and what there is becomes a valid result with status
+    ``partial``; on failure nothing is left behind.
+
+    Raises InputError, MachineError or RunError with one clear message.
+    """
+    notify = progress or (lambda _event: None)
+    resolved = load(scenario, set=set)
+    _check_out(out)
+    emulator.find()
+    movie, seconds = _prepare_movie(resolved, notify)
+    resolved = load(resolved, movie_duration_s=seconds)
+    with _partial_directory(resolved, out) as (partial, directory):
+        (partial / "scenario.toml").write_text(resolved.toml, encoding="utf-8")
+        with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
+            plan = Path(scratch) / "plan.json"
+            plan.write_text(json.dumps(_plan(resolved, movie, partial)), encoding="utf-8")
+            outcome = emulator.drive(["run", "--plan", str(plan)], notify)
+        partial.rename(directory)
+    return Run(directory, outcome.status, outcome.interrupted)
+
+
+def _plan(scenario: Scenario, movie: Path, directory: Path) -> dict[str, Any]:
+    return {
+        "format": PLAN_FORMAT,
+        "scenario": scenario.data,
+        "movie": str(movie.resolve()),
+        "directory": str(directory.resolve()),
+    }
+
+
+def _prepare_movie(scenario: Scenario, notify: Progress) -> tuple[Path, float]:
+    """The elementary stream to send and its length in seconds."""
+    from framewire import movie  # noqa: PLC0415: only runs need it
+
+    notify({"event": "step", "text": "preparing the movie"})
+    wanted = scenario.data["movie"]
+    made = movie.prepare(wanted["source"], wanted.get("bitrate"), wanted.get("duration"))
+    return made.path, made.duration_s
+
+
+def _check_out(out: str | os.PathLike[str] | None) -> None:
+    if out is not None and Path(out).exists():
+        raise InputError(f"{out}: exists already; allowed is the name of a directory to be made")
+
+
+@contextmanager
+def _partial_directory(scenario: Scenario, out: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Path]]:
+    """A directory to fill, and the name it gets when it is whole; removed when anything fails."""
+    directory = Path(out) if out is not None else _default_directory(scenario.name)
+    partial = directory.with_name(f"{directory.name}.partial")
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir()
+    except FileExistsError:
+        raise InputError(f"{partial}: exists already, from a run that is going on or was killed; remove it") from None
+    except OSError as error:
+        raise InputError(f"{directory}: cannot be made: {error.strerror}") from None
+    try:
+        yield partial, directory
+    except OSError as error:
+        raise RunError(f"{directory}: cannot write the results: {error.strerror}") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _default_directory(name: str) -> Path:
+    stem = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    candidates = (Path("runs") / (stem if count == 1 else f"{stem}-{count}") for count in range(1, 1_000))
+    free = (path for path in candidates if not path.exists() and not path.with_name(f"{path.name}.partial").exists())
+    return next(free)

@@ -1,0 +1,147 @@
+"""The scenario file, as the compiled half reads it.
+
+Nothing is validated here: the reader behind :func:`load` is the sole authority, and its messages come through as
+:class:`framewire.errors.InputError`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framewire import _native
+from framewire.errors import InputError
+
+__all__ = ["Overrides", "Scenario", "load", "schema"]
+
+Overrides = Mapping[str, object] | Iterable[str]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario in its resolved form: every default written out.
+
+    >>> scenario = load('[[flow]]\\ntransport = "udp"')
+    >>> scenario.data["movie"]["bitrate"], scenario.flows
+    ('6 Mbit/s', ['udp'])
+    """
+
+    toml: str
+    """The resolved form as TOML; it reads back to itself."""
+    data: dict[str, Any]
+    """The same, as the JSON document that the emulator reads: quantities are texts with units."""
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario and of its run directories."""
+        return str(self.data["name"])
+
+    @property
+    def flows(self) -> list[str]:
+        """Names of the flows, in order."""
+        return [str(flow["name"]) for flow in self.data["flow"]]
+
+
+def load(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
+    *,
+    set: Overrides | None = None,  # noqa: A002: the word of the command line
+    movie_duration_s: float | None = None,
+) -> Scenario:
+    """Read a scenario: the path of a file, its text (a text with a line break or ``=`` in it), or a document as a dict.
+
+    ``set`` lays values over it, as ``--set`` does: ``{"network.wifi.retry": 3}`` or ``["flow.udp.mtu=1400"]``. A text
+    as value is read as on the command line: as TOML where it is TOML (``"3"`` is a number), else as it stands.
+    ``movie_duration_s`` is the length of the movie where the file does not state it.
+
+    >>> load({"flow": [{"transport": "tcp"}]}, set={"network.wifi.retry": 7}).data["network"]["wifi"]["retry"]
+    7
+    """
+    text, is_json, name, directory = _source_of(scenario)
+    try:
+        toml, document = _native.resolve_scenario(
+            text,
+            _pairs(set),
+            json=is_json,
+            name=name,
+            directory=directory,
+            movie_duration_s=movie_duration_s,
+        )
+    except _native.ScenarioError as error:
+        place = f"{scenario}: " if directory is not None else ""
+        raise InputError(f"{place}{error}") from None
+    return Scenario(toml, json.loads(document))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the file, for editors."""
+    document: dict[str, Any] = json.loads(_native.scenario_schema())
+    return document
+
+
+def _source_of(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
+) -> tuple[str, bool, str | None, Path | None]:
+    """Text, whether it is JSON, and the default name and directory of a file."""
+    if isinstance(scenario, Scenario):
+        return json.dumps(scenario.data), True, None, None
+    if isinstance(scenario, Mapping):
+        return _dumps(scenario), True, None, None
+    if isinstance(scenario, str) and ("\n" in scenario or "=" in scenario):
+        return scenario, False, None, None
+    path = Path(scenario)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a scenario: the file is not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the scenario: {error.strerror}") from None
+    return text, False, path.stem, path.resolve().parent
+
+
+def _dumps(document: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(document, default=os.fspath)
+    except TypeError as error:
+        raise InputError(f"the scenario cannot be written as JSON: {error}") from None
+
+
+def _pairs(overrides: Overrides | None) -> list[tuple[str, str]]:
+    if overrides is None:
+        return []
+    if isinstance(overrides, Mapping):
+        return [(key, _toml_value(value)) for key, value in overrides.items()]
+    if isinstance(overrides, str):
+        overrides = [overrides]
+    pairs = []
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals:
+            raise InputError(f'"{override}" cannot be set: allowed is KEY=VALUE, such as network.wifi.retry=3')
+        pairs.append((key.strip(), value.strip()))
+    return pairs
+
+
+def _toml_value(value: object) -> str:
+    """A Python value as TOML; a text as it stands.
+
+    >>> _toml_value({"good_to_bad": "1 %", "on": [True, 0.5]})
+    '{ "good_to_bad" = "1 %", "on" = [true, 0.5] }'
+    """
+    return value if isinstance(value, str) else _toml_literal(value)
+
+
+def _toml_literal(value: object) -> str:
+    if isinstance(value, bool | int | float | str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, os.PathLike):
+        return json.dumps(os.fspath(value), ensure_ascii=False)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(str(k))} = {_toml_literal(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml_literal, value)) + "]"
+    raise InputError(f"{value!r} cannot be set: allowed are texts, numbers, true and false, lists and tables")
