@@ -1,1 +1,8 @@
 //! Packet formats as pure parse and emit: RTP and RFC 2250.
+//!
+//! Nothing here owns a socket or a clock: a [`mpeg_video::Packetizer`] turns the bytes of one access unit into
+//! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
+
+pub mod mpeg_video;
+pub mod rtp;
+mod start_code;

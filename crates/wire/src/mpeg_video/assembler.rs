@@ -1,0 +1,227 @@
+//! From packets in order to frames: where a frame starts and ends, and whether it is whole.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+
+use bytes::{Bytes, BytesMut};
+use framewire_units::{DataSize, Timestamp};
+
+use super::access_unit::is_picture_coding_extension;
+use crate::start_code::{self, EXTENSION, GROUP, PICTURE, SEQUENCE_HEADER, start_codes};
+
+/// One frame as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedFrame {
+    /// RTP time stamp.
+    pub rtp_timestamp: u32,
+    /// True when the frame is whole.
+    pub complete: bool,
+    /// The access unit as it was sent; empty when not complete.
+    pub bytes: Bytes,
+    /// Extended sequence numbers of the first and the last packet of it that arrived.
+    pub sequences: RangeInclusive<u64>,
+    /// Extended sequence numbers from the first to the last packet that is known to be missing and belongs, or may
+    /// belong, to this frame; packets in between may have arrived. A frame can be incomplete without: when its end
+    /// was never seen, when the stream was joined in its middle, or when it was too large.
+    pub missing: Option<RangeInclusive<u64>>,
+    /// When the first of its packets to arrive did.
+    pub first_arrival: Timestamp,
+    /// When the last of its packets to arrive did.
+    pub last_arrival: Timestamp,
+}
+
+/// What the assembler needs of one packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment<'a> {
+    pub timestamp: u32,
+    pub marker: bool,
+    pub arrived_at: Timestamp,
+    pub video: &'a [u8],
+}
+
+/// How sure it is that a frame's first packet is the first one that was sent of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// Nothing is missing before it.
+    Known,
+    /// Something is missing before it: its bytes must tell.
+    AfterLoss,
+    /// It does not start with a header.
+    Missing,
+}
+
+/// Puts packets, in order and with gaps reported, together to frames.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    largest_frame: usize,
+    frame: Option<OpenFrame>,
+    /// Memory for the bytes of the open frame.
+    bytes: BytesMut,
+    /// Nothing is missing before the next packet.
+    contiguous: bool,
+    /// This sender has put the headers before a picture header into a packet of their own.
+    splits_headers: bool,
+}
+
+#[derive(Debug)]
+struct OpenFrame {
+    timestamp: u32,
+    start: Start,
+    whole: bool,
+    sequences: RangeInclusive<u64>,
+    /// What is missing directly before the first packet.
+    missing_before: Option<RangeInclusive<u64>>,
+    /// What is missing after it.
+    missing: Option<RangeInclusive<u64>>,
+    first_arrival: Timestamp,
+    last_arrival: Timestamp,
+}
+
+impl Assembler {
+    /// With `from_first_packet`, the first packet added is the first one sent unless a loss is reported before it.
+    pub fn new(largest_frame: DataSize, from_first_packet: bool) -> Self {
+        Self {
+            largest_frame: usize::try_from(largest_frame.as_bytes()).unwrap_or(usize::MAX),
+            frame: None,
+            bytes: BytesMut::new(),
+            contiguous: from_first_packet,
+            splits_headers: false,
+        }
+    }
+
+    /// Adds the next packet; `lost` are the sequence numbers directly before it that were given up.
+    pub fn add(
+        &mut self,
+        sequence: u64,
+        fragment: &Fragment<'_>,
+        lost: Option<RangeInclusive<u64>>,
+        ready: &mut VecDeque<ReceivedFrame>,
+    ) {
+        self.contiguous &= lost.is_none();
+        if self.frame.as_ref().is_some_and(|frame| frame.timestamp != fragment.timestamp) {
+            ready.extend(self.end_frame(lost.clone()));
+        }
+        if self.frame.is_none() {
+            self.begin_frame(sequence, fragment, lost);
+        } else if let Some(lost) = lost {
+            self.note_missing(lost);
+        }
+        self.append(sequence, fragment);
+        self.contiguous = true;
+        if fragment.marker {
+            ready.extend(self.end_frame(None));
+        }
+    }
+
+    /// Ends the open frame, if there is one, without having seen its end.
+    pub fn abandon(&mut self) -> Option<ReceivedFrame> {
+        self.contiguous = false;
+        self.frame.as_mut()?.whole = false;
+        self.end_frame(None)
+    }
+
+    fn begin_frame(&mut self, sequence: u64, fragment: &Fragment<'_>, lost: Option<RangeInclusive<u64>>) {
+        let first_header = first_header(fragment.video);
+        let start = match first_header {
+            None => Start::Missing,
+            Some(_) if self.contiguous => Start::Known,
+            Some(_) => Start::AfterLoss,
+        };
+        if matches!(first_header, Some(SEQUENCE_HEADER | GROUP)) {
+            self.splits_headers |= !start_codes(fragment.video).any(|(_, code)| code == PICTURE);
+        }
+        self.bytes.clear();
+        self.frame = Some(OpenFrame {
+            timestamp: fragment.timestamp,
+            start,
+            whole: start != Start::Missing,
+            sequences: sequence..=sequence,
+            missing_before: lost,
+            missing: None,
+            first_arrival: fragment.arrived_at,
+            last_arrival: fragment.arrived_at,
+        });
+    }
+
+    fn note_missing(&mut self, lost: RangeInclusive<u64>) {
+        let Some(frame) = &mut self.frame else { return };
+        frame.whole = false;
+        frame.missing = span(frame.missing.take(), Some(lost));
+    }
+
+    fn append(&mut self, sequence: u64, fragment: &Fragment<'_>) {
+        let Some(frame) = &mut self.frame else { return };
+        frame.sequences = *frame.sequences.start()..=sequence;
+        frame.first_arrival = frame.first_arrival.min(fragment.arrived_at);
+        frame.last_arrival = frame.last_arrival.max(fragment.arrived_at);
+        frame.whole &= fragment.video.len() <= self.largest_frame - self.bytes.len().min(self.largest_frame);
+        if frame.whole {
+            self.bytes.extend_from_slice(fragment.video);
+        }
+    }
+
+    /// Ends the open frame; `lost` is what is missing between its last packet and the next one that arrived.
+    fn end_frame(&mut self, lost: Option<RangeInclusive<u64>>) -> Option<ReceivedFrame> {
+        if let Some(lost) = lost {
+            self.note_missing(lost);
+        }
+        let frame = self.frame.take()?;
+        let has_start = frame.start == Start::Known || (frame.start == Start::AfterLoss && self.starts_with_itself());
+        let complete = frame.whole && has_start;
+        let missing_before = if has_start { None } else { frame.missing_before };
+        Some(ReceivedFrame {
+            rtp_timestamp: frame.timestamp,
+            complete,
+            bytes: if complete { self.bytes.split().freeze() } else { Bytes::new() },
+            sequences: frame.sequences,
+            missing: span(missing_before, frame.missing),
+            first_arrival: frame.first_arrival,
+            last_arrival: frame.last_arrival,
+        })
+    }
+
+    /// Whether the open frame, before which something is missing, has its beginning all the same.
+    ///
+    /// A sequence header can only be a beginning (RFC 2250, section 3.1, and ISO/IEC 13818-2, 6.1.1.6). Before a
+    /// group or picture header more headers may have been in a packet of their own, if this sender does that. A
+    /// field picture may be the second one of its frame, unless another one follows.
+    /// The bytes are those up to the first packet missing inside, if one is.
+    fn starts_with_itself(&self) -> bool {
+        match first_header(&self.bytes) {
+            Some(SEQUENCE_HEADER) => true,
+            Some(GROUP | PICTURE) if !self.splits_headers => {
+                let pictures = start_codes(&self.bytes).filter(|&(_, code)| code == PICTURE).count();
+                pictures == 2 || !is_field_picture(&self.bytes)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// From the start of the earlier range to the end of the later one.
+fn span(earlier: Option<RangeInclusive<u64>>, later: Option<RangeInclusive<u64>>) -> Option<RangeInclusive<u64>> {
+    match (earlier, later) {
+        (Some(earlier), Some(later)) => Some(*earlier.start()..=*later.end()),
+        (earlier, later) => earlier.or(later),
+    }
+}
+
+/// The code of the sequence, group or picture header that `video` starts with, behind zero bytes or not.
+fn first_header(video: &[u8]) -> Option<u8> {
+    let zeros = video.iter().take_while(|&&byte| byte == 0).count();
+    match video[zeros..] {
+        [1, code @ (SEQUENCE_HEADER | GROUP | PICTURE), ..] if zeros >= 2 => Some(code),
+        _ => None,
+    }
+}
+
+/// Whether the first picture coding extension says that its picture is a field (`picture_structure`, ISO/IEC
+/// 13818-2, table 6-14).
+fn is_field_picture(frame: &[u8]) -> bool {
+    const FRAME_PICTURE: u8 = 3;
+    start_codes(frame)
+        .take_while(|&(_, code)| !start_code::is_slice(code))
+        .find(|&(offset, code)| code == EXTENSION && is_picture_coding_extension(&frame[offset..]))
+        .and_then(|(offset, _)| frame.get(offset + start_code::LENGTH + 2))
+        .is_some_and(|byte| byte & 3 != FRAME_PICTURE)
+}

@@ -1,0 +1,254 @@
+//! From RTP datagrams, whatever arrives, to access units.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use framewire_units::{DataSize, Timestamp};
+
+use super::assembler::{Assembler, Fragment};
+use super::header::{HeaderError, HeaderView};
+use crate::rtp::{RtpHeader, extend_sequence};
+
+pub use super::assembler::ReceivedFrame;
+
+/// A jump ahead by more packets than this is believed only once the next packet follows it
+/// (`MAX_DROPOUT`, RFC 3550, appendix A.1).
+const LARGEST_JUMP: u64 = 3_000;
+
+/// A packet further behind than this is a jump ahead through the 16-bit wrap (`MAX_MISORDER`, same place).
+const FURTHEST_BEHIND: u64 = 100;
+
+/// What bounds the memory of a [`Depacketizer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A missing packet is given up when one that many sequence numbers later has arrived; 1 means that packets must
+    /// come in order. Up to that many packets, less one, are held.
+    pub reorder_window: u16,
+    /// A frame that grows larger than this is discarded.
+    pub largest_frame: DataSize,
+}
+
+impl Default for Limits {
+    /// A window of 64 packets (at most about one frame at the rates of the lab), and 4 MiB per frame, which is over
+    /// twice the largest `vbv_buffer_size` of High Level (9,781,248 bits; ISO/IEC 13818-2, table 8-14).
+    fn default() -> Self {
+        Self { reorder_window: 64, largest_frame: DataSize::from_bytes(4 << 20) }
+    }
+}
+
+/// Which stream a receiver expects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamOrigin {
+    /// Synchronisation source.
+    pub ssrc: u32,
+    /// Sequence number of the first packet sent.
+    pub initial_sequence: u16,
+}
+
+/// Puts access units together from the packets of one stream, discarding those that are not whole.
+///
+/// # How to drive it
+/// Hand in every datagram with [`handle_datagram`](Self::handle_datagram), and after each one take what is ready
+/// with [`poll_frame`](Self::poll_frame) until there is nothing left. At the end of the stream call
+/// [`flush`](Self::flush) and poll once more. It has no timeouts: a missing packet is given up by the packets that
+/// come after it.
+///
+/// # What comes out
+/// Frames come in the order in which they were sent. A frame is ready with its last packet (the one with the
+/// marker), once everything before it is there or given up. It is complete, and its bytes are what was sent, when
+/// its first packet starts with a header, nothing is missing inside, and nothing that is missing beside it may
+/// belong to it. Otherwise it comes out without its bytes. A frame of which no packet arrived does not come out.
+///
+/// Memory is bounded by [`Limits`] and the size of a datagram, whatever arrives.
+#[derive(Debug)]
+pub struct Depacketizer {
+    payload_type: u8,
+    limits: Limits,
+    origin: Option<StreamOrigin>,
+    /// The highest number that has arrived (0 before the first).
+    highest: u64,
+    /// The first number that has neither been handed on nor given up.
+    next: u64,
+    /// The first of the numbers up to `next` that were given up.
+    lost_from: Option<u64>,
+    held: BTreeMap<u64, HeldPacket>,
+    probation: Option<(u64, HeldPacket)>,
+    assembler: Assembler,
+    ready: VecDeque<ReceivedFrame>,
+}
+
+/// A packet that waits for those before it.
+#[derive(Debug)]
+struct HeldPacket {
+    timestamp: u32,
+    marker: bool,
+    arrived_at: Timestamp,
+    video: Box<[u8]>,
+}
+
+impl HeldPacket {
+    fn new(fragment: &Fragment<'_>) -> Self {
+        let Fragment { timestamp, marker, arrived_at, video } = *fragment;
+        Self { timestamp, marker, arrived_at, video: video.into() }
+    }
+
+    fn fragment(&self) -> Fragment<'_> {
+        let Self { timestamp, marker, arrived_at, ref video } = *self;
+        Fragment { timestamp, marker, arrived_at, video }
+    }
+}
+
+impl Depacketizer {
+    /// A receiver for packets of `payload_type`. Without an `origin` the first packet that arrives sets it; packets
+    /// that were sent before that one are then refused, and whether its frame was whole is not known.
+    pub fn new(payload_type: u8, origin: Option<StreamOrigin>, limits: Limits) -> Self {
+        Self {
+            payload_type,
+            limits: Limits { reorder_window: limits.reorder_window.max(1), ..limits },
+            origin,
+            highest: 0,
+            next: 0,
+            lost_from: None,
+            held: BTreeMap::new(),
+            probation: None,
+            assembler: Assembler::new(limits.largest_frame, origin.is_some()),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Takes a datagram that arrived at `now`, and returns its sequence number, extended to 64 bits from the first
+    /// packet of the stream as 0.
+    ///
+    /// # Errors
+    /// When it is not a packet of this stream, or not one that is still waited for. It is then as if it had not
+    /// arrived.
+    pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) -> Result<u64, RejectReason> {
+        let (header, payload) = RtpHeader::parse(datagram).map_err(|error| RejectReason::Rtp(error.to_string()))?;
+        if header.payload_type != self.payload_type {
+            return Err(RejectReason::PayloadType { received: header.payload_type, expected: self.payload_type });
+        }
+        let video = HeaderView::new(payload)?.video();
+        if video.is_empty() {
+            return Err(RejectReason::Empty);
+        }
+        let first = StreamOrigin { ssrc: header.ssrc, initial_sequence: header.sequence_number };
+        let origin = *self.origin.get_or_insert(first);
+        if header.ssrc != origin.ssrc {
+            return Err(RejectReason::Source { received: header.ssrc, expected: origin.ssrc });
+        }
+        let sequence = self.extend(header.sequence_number, origin).ok_or(RejectReason::BeforeFirst)?;
+        let fragment = Fragment { timestamp: header.timestamp, marker: header.marker, arrived_at: now, video };
+        self.admit(sequence, &fragment)?;
+        Ok(sequence)
+    }
+
+    /// The next frame that is ready, whole or not.
+    pub fn poll_frame(&mut self) -> Option<ReceivedFrame> {
+        self.ready.pop_front()
+    }
+
+    /// Gives up everything that is still missing, as at the end of the stream. A frame whose last packet has not
+    /// arrived comes out incomplete.
+    pub fn flush(&mut self) {
+        self.probation = None;
+        while self.give_up_first_gap() {}
+        self.ready.extend(self.assembler.abandon());
+    }
+
+    /// Numbers count from the origin; `None` for one that was sent before it.
+    fn extend(&self, sequence_number: u16, origin: StreamOrigin) -> Option<u64> {
+        // One turn of the 16-bit counter is added so that packets from before the origin have a number too.
+        const TURN: u64 = 1 << 16;
+        let offset = TURN + u64::from(origin.initial_sequence);
+        let extended = extend_sequence(offset + self.highest, sequence_number)?;
+        let jumped = extended + FURTHEST_BEHIND < offset + self.highest;
+        (if jumped { extended + TURN } else { extended }).checked_sub(offset)
+    }
+
+    fn admit(&mut self, sequence: u64, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
+        if sequence > self.highest + LARGEST_JUMP {
+            match self.probation.take() {
+                Some((before, held)) if before + 1 == sequence => self.accept(before, &held.fragment())?,
+                _ => {
+                    self.probation = Some((sequence, HeldPacket::new(fragment)));
+                    return Ok(());
+                }
+            }
+        }
+        self.accept(sequence, fragment)
+    }
+
+    fn accept(&mut self, sequence: u64, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
+        if sequence < self.next || self.held.contains_key(&sequence) {
+            return Err(RejectReason::Old { sequence });
+        }
+        self.highest = self.highest.max(sequence);
+        if sequence == self.next {
+            self.hand_on(sequence, fragment);
+            self.hand_on_held();
+        } else {
+            self.held.insert(sequence, HeldPacket::new(fragment));
+            while self.highest - self.next >= u64::from(self.limits.reorder_window) && self.give_up_first_gap() {}
+        }
+        Ok(())
+    }
+
+    /// Gives up the packets before the first one held; false when none is held.
+    fn give_up_first_gap(&mut self) -> bool {
+        let Some((&first_held, _)) = self.held.first_key_value() else { return false };
+        self.lost_from.get_or_insert(self.next);
+        self.next = first_held;
+        self.hand_on_held();
+        true
+    }
+
+    fn hand_on_held(&mut self) {
+        while let Some(packet) = self.held.remove(&self.next) {
+            self.hand_on(self.next, &packet.fragment());
+        }
+    }
+
+    fn hand_on(&mut self, sequence: u64, fragment: &Fragment<'_>) {
+        let lost = self.lost_from.take().map(|from| from..=sequence - 1);
+        self.next = sequence + 1;
+        self.assembler.add(sequence, fragment, lost, &mut self.ready);
+    }
+}
+
+/// Why a datagram was ignored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RejectReason {
+    /// It is not RTP.
+    #[error("not an RTP packet: {0}")]
+    Rtp(String),
+    /// It has another payload type.
+    #[error("payload type {received}: {expected} is expected")]
+    PayloadType {
+        /// The type received.
+        received: u8,
+        /// The type of the stream.
+        expected: u8,
+    },
+    /// It has another synchronisation source.
+    #[error("source {received:#010x}: {expected:#010x} is expected")]
+    Source {
+        /// The source received.
+        received: u32,
+        /// The source of the stream.
+        expected: u32,
+    },
+    /// The MPEG video-specific header is not whole.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// Nothing follows the headers.
+    #[error("the packet carries no video")]
+    Empty,
+    /// It was sent before the first packet of the stream.
+    #[error("the packet was sent before the first one of the stream")]
+    BeforeFirst,
+    /// It is there already, or was given up.
+    #[error("packet {sequence} is there already, or was given up")]
+    Old {
+        /// Extended sequence number.
+        sequence: u64,
+    },
+}

@@ -1,0 +1,79 @@
+//! Where packets are cut, as a named preset.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The largest packets in the thesis (section 3.2.1: "between 50 bytes and 1100 bytes").
+const THESIS_LARGEST_DATAGRAM: usize = 1_100;
+
+/// Where packets are cut. The RFC leaves this open within its rules, and it decides the throughput over Wi-Fi.
+///
+/// Under every rule the packets keep RFC 2250, section 3.1: a sequence header starts a payload, a GOP header starts
+/// a payload or follows a sequence header, a picture header starts a payload or follows a GOP header, no header is
+/// split, and a slice starts a payload (after headers) or follows whole slices. From the last follows that nothing
+/// comes after the tail of a fragmented slice: it is alone in its packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PacketRule {
+    /// The fewest packets that the RFC allows. As many whole slices as fit; a slice that is larger than a packet
+    /// starts in the room that is left and so fills its packet to the MTU. (To start a smaller slice there would
+    /// spare no packet, and its tail would shut the next one.)
+    Full,
+    /// Whole slices up to the MTU. Only a slice that is larger than a packet is fragmented, from the start of one.
+    Slices,
+    /// As `Slices`, with packets as small as those of the thesis.
+    Thesis,
+}
+
+impl PacketRule {
+    /// Every rule.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Slices, Self::Thesis];
+
+    /// The largest UDP payload that the rule makes, whatever the MTU admits.
+    pub(crate) const fn largest_datagram(self) -> usize {
+        match self {
+            Self::Full | Self::Slices => usize::MAX,
+            Self::Thesis => THESIS_LARGEST_DATAGRAM,
+        }
+    }
+
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Slices => "slices",
+            Self::Thesis => "thesis",
+        }
+    }
+}
+
+impl fmt::Display for PacketRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that names no packet rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not a packet rule: full, slices or thesis is allowed")]
+pub struct UnknownRule(String);
+
+impl FromStr for PacketRule {
+    type Err = UnknownRule;
+    fn from_str(text: &str) -> Result<Self, UnknownRule> {
+        Self::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| UnknownRule(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_others_are_refused() {
+        for rule in PacketRule::ALL {
+            assert_eq!(rule.to_string().parse(), Ok(rule));
+        }
+        let message = "Full".parse::<PacketRule>().unwrap_err().to_string();
+        assert!(message.contains("Full") && message.contains("slices"), "{message}");
+    }
+}
