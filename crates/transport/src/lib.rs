@@ -1,7 +1,16 @@
 //! Sans-IO sender and receiver halves of every transport, over two small socket traits.
-//!
-//! A sending half is a [frame queue](queue::FrameQueue) that decides which frame goes next, and a writer that
-//! decides how a frame's bytes enter the socket. Time is an argument everywhere; nothing here opens a socket.
 
+pub mod datagram;
 pub mod event;
+pub mod ifd;
+mod kind;
+mod progress;
+pub mod queue;
+mod rules;
 pub mod socket;
+pub mod stream;
+
+pub use datagram::{DatagramReceiver, DatagramSender, Overflow};
+pub use kind::{Profile, QueueKind, SocketKind, TransportKind, UnknownTransport};
+pub use progress::WriteProgress;
+pub use stream::{Pacing, StreamReceiver, StreamSender};

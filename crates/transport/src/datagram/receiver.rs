@@ -1,0 +1,54 @@
+//! The receiving half over datagrams.
+
+use std::collections::VecDeque;
+
+use framewire_units::Timestamp;
+use framewire_wire::mpeg_video::{Depacketizer, ReceivedFrame};
+
+use crate::event::ReceiverEvent;
+
+/// Receives RTP packets and puts frames together; a frame with a packet missing is reported without its bytes, as
+/// the thesis' receiver discarded it.
+///
+/// Contract: give it every datagram with [`handle_datagram`](Self::handle_datagram), at the end
+/// [`handle_end`](Self::handle_end); drain [`poll_event`](Self::poll_event) after each. It has no timeouts.
+#[derive(Debug)]
+pub struct DatagramReceiver {
+    depacketizer: Depacketizer,
+    events: VecDeque<ReceiverEvent>,
+}
+
+impl DatagramReceiver {
+    /// A receiving half.
+    pub fn new(depacketizer: Depacketizer) -> Self {
+        Self { depacketizer, events: VecDeque::new() }
+    }
+
+    /// Takes a datagram as it came from the socket; one that is not of this flow is reported and ignored.
+    pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) {
+        self.events.push_back(match self.depacketizer.handle_datagram(now, datagram) {
+            Ok(sequence) => ReceiverEvent::Datagram { sequence, size: datagram.len() as u32, at: now },
+            Err(reason) => ReceiverEvent::Rejected { at: now, reason: reason.to_string() },
+        });
+        self.report_frames();
+    }
+
+    /// Nothing more will come: what is still missing is given up.
+    pub fn handle_end(&mut self, _now: Timestamp) {
+        self.depacketizer.flush();
+        self.report_frames();
+    }
+
+    /// What happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<ReceiverEvent> {
+        self.events.pop_front()
+    }
+
+    fn report_frames(&mut self) {
+        while let Some(frame) = self.depacketizer.poll_frame() {
+            let ReceivedFrame { rtp_timestamp, complete, bytes, last_arrival: at, .. } = frame;
+            let rtp_timestamp = Some(rtp_timestamp);
+            self.events.push_back(ReceiverEvent::Frame { rtp_timestamp, at, complete, bytes });
+        }
+    }
+}

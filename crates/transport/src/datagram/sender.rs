@@ -1,0 +1,211 @@
+//! The sending half over datagrams.
+
+use std::collections::VecDeque;
+
+use framewire_units::Timestamp;
+use framewire_wire::mpeg_video::{Datagram, Packetizer};
+
+use crate::event::{OutgoingFrame, SenderEvent, SenderPlace};
+use crate::progress::WriteProgress;
+use crate::queue::{Discard, FrameQueue};
+use crate::rules;
+use crate::socket::{DatagramSend, DatagramSocket, SocketError};
+
+const SEND_BUFFER_FULL: &str = "udp: send buffer full";
+const DEVICE_QUEUE_FULL: &str = "udp: device queue full";
+const REST_KEPT_BACK: &str = "udp-whole: a packet did not fit, rest of the frame kept back";
+const NOT_PACKETIZED: &str = "rtp: frame cannot be cut into packets";
+
+/// What a sending half does with a datagram for which the send buffer has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Overflow {
+    /// Waits for room and sends the same datagram again.
+    Wait,
+    /// Loses this datagram and goes on with the next.
+    Drop,
+    /// Loses this datagram and keeps back the rest of its frame, which no receiver could use.
+    DropRestOfFrame,
+}
+
+/// Sends frames as RTP packets over a [`DatagramSocket`].
+///
+/// Contract: as of [`StreamSender`](crate::StreamSender); there is no stream to end, so the socket is not told.
+/// Every frame given ends in one `LastByte` event (all its datagrams entered the socket) or one `Discarded`
+/// (at least one did not). A datagram that was not sent has its sequence number all the same, so that the receiver
+/// sees the gap.
+///
+/// A datagram that the socket reports as dropped in the device queue (ENOBUFS) is gone under every rule: the socket
+/// had room, so there is nothing to wait for.
+#[derive(Debug)]
+pub struct DatagramSender {
+    queue: FrameQueue,
+    packetizer: Packetizer,
+    overflow: Overflow,
+    sending: Option<Sending>,
+    ended: bool,
+    events: VecDeque<SenderEvent>,
+}
+
+/// The send buffer S: the frame that is being sent, as datagrams.
+#[derive(Debug)]
+struct Sending {
+    frame: u32,
+    datagrams: VecDeque<Datagram>,
+    /// At least one datagram entered the socket.
+    begun: bool,
+    /// At least one did not, and the frame was reported as given up.
+    doomed: bool,
+}
+
+impl DatagramSender {
+    /// A sending half.
+    pub fn new(queue: FrameQueue, packetizer: Packetizer, overflow: Overflow) -> Self {
+        Self { queue, packetizer, overflow, sending: None, ended: false, events: VecDeque::new() }
+    }
+
+    /// True when the frame clock may give it a frame now.
+    pub fn wants_frame(&self) -> bool {
+        let writer_ready = self.sending.is_none() || self.queue.accepts_while_writing();
+        !self.ended && writer_ready && self.queue.wants_frame()
+    }
+
+    /// Takes a frame.
+    pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
+        let id = frame.id;
+        let discard = match self.ended {
+            false => self.queue.offer(frame),
+            true => Some(Discard { frame: id, rule: rules::AFTER_THE_END }),
+        };
+        rules::note_offer(&mut self.events, now, id, discard);
+    }
+
+    /// No more frames come. What is in hand is still sent.
+    pub fn handle_end(&mut self, _now: Timestamp) {
+        self.ended = true;
+    }
+
+    /// Gives up everything that was not sent.
+    pub fn handle_abort(&mut self, now: Timestamp) {
+        self.ended = true;
+        if let Some(mut sending) = self.sending.take() {
+            self.give_up(now, &mut sending, SenderPlace::Pipeline, rules::STOPPED);
+            self.keep_back_rest(now, &mut sending);
+        }
+        while let Some(frame) = self.queue.take() {
+            let (place, rule) = (SenderPlace::Pipeline, rules::STOPPED);
+            self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
+        }
+    }
+
+    /// Sends what the socket takes.
+    ///
+    /// # Errors
+    /// When the socket is broken or the peer refused. The datagram is then still in hand.
+    pub fn poll_write(
+        &mut self,
+        now: Timestamp,
+        socket: &mut dyn DatagramSocket,
+    ) -> Result<WriteProgress, SocketError> {
+        loop {
+            let Some(mut sending) = self.sending.take().or_else(|| self.next_frame(now)) else {
+                return Ok(WriteProgress::Idle);
+            };
+            let sent_all = self.send_frame(now, socket, &mut sending);
+            if !matches!(sent_all, Ok(WriteProgress::Idle)) {
+                self.sending = Some(sending);
+                return sent_all;
+            }
+            if !sending.doomed {
+                self.events.push_back(SenderEvent::LastByte { frame: sending.frame, at: now });
+            }
+        }
+    }
+
+    /// What happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<SenderEvent> {
+        self.events.pop_front()
+    }
+
+    /// True when nothing is left to do: the end was told, and all that was accepted is sent or given up.
+    pub fn is_finished(&self) -> bool {
+        self.ended && self.sending.is_none() && self.queue.is_empty()
+    }
+
+    /// Cuts the next waiting frame into datagrams. Frames that cannot be cut are given up.
+    fn next_frame(&mut self, now: Timestamp) -> Option<Sending> {
+        loop {
+            let frame = self.queue.take()?;
+            let id = frame.id;
+            match self.packetizer.packetize(&frame.bytes, frame.rtp_timestamp) {
+                Ok(datagrams) => {
+                    let datagrams = VecDeque::from(datagrams);
+                    return Some(Sending { frame: id, datagrams, begun: false, doomed: false });
+                }
+                Err(_) => {
+                    let (place, rule) = (SenderPlace::Pipeline, NOT_PACKETIZED);
+                    self.events.push_back(SenderEvent::Discarded { frame: id, at: now, place, rule });
+                }
+            }
+        }
+    }
+
+    /// Offers datagram after datagram to the socket; `Idle` when none is left.
+    fn send_frame(
+        &mut self,
+        now: Timestamp,
+        socket: &mut dyn DatagramSocket,
+        sending: &mut Sending,
+    ) -> Result<WriteProgress, SocketError> {
+        while let Some(datagram) = sending.datagrams.front() {
+            let outcome = socket.send(&datagram.bytes)?;
+            if outcome == DatagramSend::WouldBlock && self.overflow == Overflow::Wait {
+                return Ok(WriteProgress::Blocked);
+            }
+            self.settle_front(now, sending, outcome);
+        }
+        Ok(WriteProgress::Idle)
+    }
+
+    fn settle_front(&mut self, now: Timestamp, sending: &mut Sending, outcome: DatagramSend) {
+        let sent = outcome == DatagramSend::Sent;
+        if sent && !sending.begun {
+            sending.begun = true;
+            self.events.push_back(SenderEvent::FirstByte { frame: sending.frame, at: now });
+        }
+        self.pop_datagram(now, sending, sent);
+        if sent {
+            return;
+        }
+        let rule = match (self.overflow, outcome) {
+            (Overflow::DropRestOfFrame, _) => REST_KEPT_BACK,
+            (_, DatagramSend::Dropped) => DEVICE_QUEUE_FULL,
+            _ => SEND_BUFFER_FULL,
+        };
+        self.give_up(now, sending, SenderPlace::Socket, rule);
+        if self.overflow == Overflow::DropRestOfFrame {
+            self.keep_back_rest(now, sending);
+        }
+    }
+
+    fn pop_datagram(&mut self, at: Timestamp, sending: &mut Sending, sent: bool) {
+        if let Some(datagram) = sending.datagrams.pop_front() {
+            let (frame, sequence) = (sending.frame, datagram.sequence);
+            let size = datagram.bytes.len() as u32;
+            self.events.push_back(SenderEvent::Datagram { frame, sequence, size, at, sent });
+        }
+    }
+
+    fn keep_back_rest(&mut self, now: Timestamp, sending: &mut Sending) {
+        while !sending.datagrams.is_empty() {
+            self.pop_datagram(now, sending, false);
+        }
+    }
+
+    /// Reports the frame as given up, unless it was already.
+    fn give_up(&mut self, at: Timestamp, sending: &mut Sending, place: SenderPlace, rule: &'static str) {
+        if !sending.doomed {
+            sending.doomed = true;
+            self.events.push_back(SenderEvent::Discarded { frame: sending.frame, at, place, rule });
+        }
+    }
+}

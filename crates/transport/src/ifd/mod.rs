@@ -1,0 +1,97 @@
+//! I-Frame Delay: between the frame clock and a slow writer, keep the frame that matters most.
+//!
+//! Three buffers of one frame each (Ouwens, "IEEE 802.11 video streaming", section 1.5): the *current* frame C is
+//! the argument of [`IfdQueue::offer`], the *wait* buffer W is inside the queue, and the *send* buffer S belongs to
+//! the writer, which fills it with [`IfdQueue::take`] whenever S has been written. A frame is decided on once, when
+//! it is offered, and may be overwritten once, while it waits. Nothing that waits at the end of the stream is lost:
+//! the writer takes it like any other.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::{Action, GroupKind, GroupState, Incoming, LeadingB, Row, TABLE, Waiting};
+
+use framewire_media::PictureType;
+
+use crate::event::OutgoingFrame;
+use crate::queue::Discard;
+
+/// How much I-Frame Delay knows of what frames refer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfdPolicy {
+    /// Figure 1.1 of the thesis: compares the types of C and W, and nothing else.
+    Basic,
+    /// Figures 1.2 and 1.3, completed by the cases that they leave open: also gives up what refers to a frame
+    /// that was given up. Its rules are [`TABLE`].
+    Optimised,
+}
+
+/// The wait buffer with its rules.
+#[derive(Clone, Debug)]
+pub struct IfdQueue {
+    policy: IfdPolicy,
+    wait: Option<OutgoingFrame>,
+    state: GroupState,
+}
+
+impl IfdQueue {
+    /// An empty queue.
+    pub fn new(policy: IfdPolicy) -> Self {
+        Self { policy, wait: None, state: GroupState::default() }
+    }
+
+    /// The frame in W.
+    pub fn waiting(&self) -> Option<&OutgoingFrame> {
+        self.wait.as_ref()
+    }
+
+    /// What the optimised policy remembers of the groups of pictures.
+    pub fn state(&self) -> GroupState {
+        self.state
+    }
+
+    /// Decides on C: stores it in W, overwrites W with it, or gives it up. Returns the frame given up, if any.
+    pub fn offer(&mut self, current: OutgoingFrame) -> Option<Discard> {
+        let (action, rule) = self.decide(&current);
+        match action {
+            Action::Drop => Some(Discard { frame: current.id, rule }),
+            Action::Store | Action::Replace => {
+                let overwritten = self.wait.replace(current);
+                overwritten.map(|frame| Discard { frame: frame.id, rule })
+            }
+        }
+    }
+
+    /// Moves W to the writer's send buffer.
+    pub fn take(&mut self) -> Option<OutgoingFrame> {
+        self.wait.take()
+    }
+
+    fn decide(&mut self, current: &OutgoingFrame) -> (Action, &'static str) {
+        let waiting = Waiting::of(self.wait.as_ref().map(|frame| frame.kind));
+        match self.policy {
+            IfdPolicy::Basic => basic(waiting, current.kind),
+            IfdPolicy::Optimised => {
+                let row = table::lookup(Incoming::of(current), waiting, self.state);
+                self.state = row.state_after(self.state);
+                (row.action, row.rule)
+            }
+        }
+    }
+}
+
+/// Figure 1.1. D pictures count as B pictures: nothing refers to them either.
+fn basic(waiting: Waiting, current: PictureType) -> (Action, &'static str) {
+    use PictureType::{B, D, I, P};
+    match (current, waiting) {
+        (_, Waiting::Empty) => (Action::Store, ""),
+        (I, Waiting::I) => (Action::Replace, table::I_OVERWRITTEN),
+        (I, Waiting::P) => (Action::Replace, table::P_OVERWRITTEN),
+        (I, Waiting::B) => (Action::Replace, table::B_OVERWRITTEN_BY_I),
+        (B | D, _) => (Action::Drop, table::B_WHILE_WAITING),
+        (P, Waiting::I) => (Action::Drop, table::P_WHILE_I_WAITS),
+        (P, Waiting::P) => (Action::Drop, table::P_WHILE_P_WAITS),
+        (P, Waiting::B) => (Action::Replace, table::B_OVERWRITTEN_BY_P),
+    }
+}

@@ -1,0 +1,383 @@
+//! Row by row, then against independent models over random operation sequences.
+
+use bytes::Bytes;
+use framewire_media::PictureType;
+use proptest::prelude::*;
+
+use super::*;
+
+fn frame(id: u32, kind: PictureType) -> OutgoingFrame {
+    OutgoingFrame {
+        id,
+        kind,
+        closed_gop: false,
+        broken_link: false,
+        rtp_timestamp: id * 3_600,
+        bytes: Bytes::from_static(b"frame"),
+    }
+}
+
+const INCOMING: [Incoming; 5] = [
+    Incoming::I(GroupKind::Open),
+    Incoming::I(GroupKind::Closed),
+    Incoming::I(GroupKind::BrokenLink),
+    Incoming::P,
+    Incoming::B,
+];
+const WAITING: [Waiting; 4] = [Waiting::Empty, Waiting::I, Waiting::P, Waiting::B];
+const LEADING: [LeadingB; 3] = [LeadingB::Decodable, LeadingB::ReferenceDropped, LeadingB::BrokenLink];
+
+/// Every combination of what the table looks at.
+fn every_case() -> impl Iterator<Item = (Incoming, Waiting, GroupState)> {
+    INCOMING.into_iter().flat_map(|incoming| {
+        WAITING.into_iter().flat_map(move |waiting| {
+            [false, true].into_iter().flat_map(move |disturbed| {
+                LEADING.into_iter().map(move |leading| (incoming, waiting, GroupState { disturbed, leading }))
+            })
+        })
+    })
+}
+
+#[test]
+fn exactly_one_row_covers_every_case() {
+    let mut used = vec![0; TABLE.len()];
+    for (incoming, waiting, state) in every_case() {
+        let rows: Vec<_> = (0..TABLE.len()).filter(|&n| TABLE[n].matches(incoming, waiting, state)).collect();
+        assert_eq!(rows.len(), 1, "{incoming:?} {waiting:?} {state:?}: rows {rows:?}");
+        used[rows[0]] += 1;
+    }
+    assert!(used.iter().all(|&count| count > 0), "rows that never apply: {used:?}");
+}
+
+#[test]
+fn actions_fit_what_waits_and_have_a_rule_when_a_frame_is_given_up() {
+    for row in TABLE {
+        let empty = row.waiting.contains(&Waiting::Empty);
+        match row.action {
+            Action::Store => assert!(row.waiting == [Waiting::Empty] && row.rule.is_empty(), "{row:?}"),
+            Action::Replace => assert!(!empty && row.rule.starts_with("ifd: "), "{row:?}"),
+            Action::Drop => assert!(row.rule.starts_with("ifd: "), "{row:?}"),
+        }
+    }
+}
+
+#[test]
+fn without_flags_the_optimised_policy_acts_as_the_basic_one() {
+    for (incoming, waiting, state) in every_case().filter(|(_, _, state)| *state == GroupState::default()) {
+        let kind = match incoming {
+            Incoming::I(_) => PictureType::I,
+            Incoming::P => PictureType::P,
+            Incoming::B => PictureType::B,
+        };
+        let row = table::lookup(incoming, waiting, state);
+        assert_eq!((row.action, row.rule), basic(waiting, kind), "{incoming:?} {waiting:?}");
+    }
+}
+
+/// One step of a written sequence: frames in the notation of `offer`, `/` takes W.
+fn play(policy: IfdPolicy, steps: &str) -> (Vec<u32>, Vec<(u32, &'static str)>) {
+    let mut queue = IfdQueue::new(policy);
+    let (mut taken, mut discards, mut id) = (vec![], vec![], 0);
+    for step in steps.chars().filter(|step| !step.is_whitespace()) {
+        let mut current = frame(id, PictureType::I);
+        match step {
+            '/' => {
+                taken.extend(queue.take().map(|frame| frame.id));
+                continue;
+            }
+            'I' => {}
+            'C' => current.closed_gop = true,
+            'K' => current.broken_link = true,
+            'X' => (current.closed_gop, current.broken_link) = (true, true),
+            'P' => current.kind = PictureType::P,
+            'B' => current.kind = PictureType::B,
+            'D' => current.kind = PictureType::D,
+            other => panic!("unknown step {other}"),
+        }
+        discards.extend(queue.offer(current).map(|discard| (discard.frame, discard.rule)));
+        id += 1;
+    }
+    taken.extend(queue.take().map(|frame| frame.id));
+    (taken, discards)
+}
+
+/// Steps, frames taken, frames given up with the part of the rule after `ifd: `.
+type Case = (&'static str, &'static [u32], &'static [(u32, &'static str)]);
+
+fn check(policy: IfdPolicy, cases: &[Case]) {
+    for (steps, taken, discards) in cases {
+        let discards: Vec<_> = discards.iter().map(|(frame, rule)| (*frame, format!("ifd: {rule}"))).collect();
+        let (seen_taken, seen_discards) = play(policy, steps);
+        let seen: Vec<_> = seen_discards.iter().map(|(frame, rule)| (*frame, (*rule).to_owned())).collect();
+        assert_eq!((seen_taken, seen), (taken.to_vec(), discards), "{policy:?} {steps}");
+    }
+}
+
+#[test]
+fn the_basic_policy_is_figure_1_1() {
+    check(
+        IfdPolicy::Basic,
+        &[
+            ("I/ P/ B/", &[0, 1, 2], &[]),
+            ("II", &[1], &[(0, "waiting I overwritten by the next I")]),
+            ("PI", &[1], &[(0, "waiting P overwritten by the next I")]),
+            ("BI", &[1], &[(0, "waiting B overwritten by an I")]),
+            ("BP", &[1], &[(0, "waiting B overwritten by a P")]),
+            ("IP", &[0], &[(1, "P while an I waits")]),
+            ("PP", &[0], &[(1, "P while a P waits")]),
+            ("IB", &[0], &[(1, "B while a frame waits")]),
+            ("BB", &[0], &[(1, "B while a frame waits")]),
+            // Unlike the optimised policy, it sends what nobody can decode.
+            ("IP/ P/ B/", &[0, 2, 3], &[(1, "P while an I waits")]),
+            ("DD", &[0], &[(1, "B while a frame waits")]),
+        ],
+    );
+}
+
+#[test]
+fn the_optimised_policy_gives_up_the_rest_of_a_disturbed_group() {
+    check(
+        IfdPolicy::Optimised,
+        &[
+            ("I/ P/ B/ B/ P/", &[0, 1, 2, 3, 4], &[]),
+            (
+                "IP/ B/ P/",
+                &[0],
+                &[(1, "P while an I waits"), (2, "B of a disturbed group"), (3, "P of a disturbed group")],
+            ),
+            ("I/ PP/ B/ I/", &[0, 1, 4], &[(2, "P while a P waits"), (3, "B of a disturbed group")]),
+            // B pictures given up disturb nothing.
+            ("I/ P/ BB/ P/", &[0, 1, 2, 4], &[(3, "B while a frame waits")]),
+        ],
+    );
+}
+
+#[test]
+fn leading_b_pictures_follow_the_fate_of_the_group_before() {
+    const DISTURBED: &str = "leading B after a disturbed group";
+    check(
+        IfdPolicy::Optimised,
+        &[
+            // The P of the first group is lost: B pictures after the I are given up, those after the next P are not.
+            ("IP/ I/ B/ P/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, DISTURBED)]),
+            // A waiting P overwritten by an I disturbs its group as well (open in the figures).
+            ("I/ PI/ B/ P/ B/", &[0, 2, 4, 5], &[(1, "waiting P overwritten by the next I"), (3, DISTURBED)]),
+            // I over I: the whole group before is lost (open in the figures).
+            (
+                "I P B I/ B/ P/ B/",
+                &[3, 5, 6],
+                &[
+                    (1, "P while an I waits"),
+                    (2, "B of a disturbed group"),
+                    (0, "waiting I overwritten by the next I"),
+                    (4, DISTURBED),
+                ],
+            ),
+            // I over I without a P between: no flag was set in the figures, and the leading B would be sent.
+            ("I I/ B/", &[1], &[(0, "waiting I overwritten by the next I"), (2, DISTURBED)]),
+            // A waiting B overwritten by an I disturbs nothing.
+            ("I/ P/ BI/ B/", &[0, 1, 3, 4], &[(2, "waiting B overwritten by an I")]),
+            // A group without a P: in the figures the flag of the first group would outlive the second.
+            ("IP/ I/ B/ I/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, DISTURBED)]),
+        ],
+    );
+}
+
+#[test]
+fn closed_groups_keep_their_leading_b_pictures_and_broken_links_lose_them() {
+    check(
+        IfdPolicy::Optimised,
+        &[
+            ("IP/ C/ B/ P/", &[0, 2, 3, 4], &[(1, "P while an I waits")]),
+            ("I/ PC/ B/", &[0, 2, 3], &[(1, "waiting P overwritten by the next I")]),
+            ("II/ C/ B/", &[1, 2, 3], &[(0, "waiting I overwritten by the next I")]),
+            (
+                "I/ K/ B/ B/ P/ B/",
+                &[0, 1, 4, 5],
+                &[(2, "leading B of a broken link"), (3, "leading B of a broken link")],
+            ),
+            ("IP/ K/ B/ I/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, "leading B of a broken link")]),
+            // Both bits set: pictures that refer to nothing before their group cannot miss it.
+            ("I/ X/ B/", &[0, 1, 2], &[]),
+        ],
+    );
+}
+
+#[test]
+fn nothing_that_waits_at_the_end_is_lost() {
+    for policy in [IfdPolicy::Basic, IfdPolicy::Optimised] {
+        for last in ["I", "I/ P", "I/ P/ B"] {
+            let (taken, discards) = play(policy, last);
+            assert_eq!(taken.len(), last.split('/').count(), "{policy:?} {last}");
+            assert!(discards.is_empty(), "{policy:?} {last}");
+        }
+    }
+}
+
+/// Figure 1.1, line by line, on letters.
+fn figure_1_1(waiting: &mut Option<(u32, char)>, current: (u32, char)) -> Option<u32> {
+    if waiting.is_none() {
+        *waiting = Some(current);
+        return None;
+    }
+    let held = waiting.expect("not empty");
+    if current.1 == 'I' {
+        *waiting = Some(current);
+        Some(held.0)
+    } else if current.1 == 'B' {
+        Some(current.0)
+    } else if held.1 == 'I' || held.1 == 'P' {
+        Some(current.0)
+    } else {
+        *waiting = Some(current);
+        Some(held.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Offer(char),
+    Take,
+}
+
+/// Streams that an encoder can make (every group starts with an I), with takes in between.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        2 => Just(Step::Offer('I')),
+        1 => Just(Step::Offer('C')),
+        1 => Just(Step::Offer('K')),
+        4 => Just(Step::Offer('P')),
+        8 => Just(Step::Offer('B')),
+        8 => Just(Step::Take),
+    ];
+    prop::collection::vec(step, 0..200)
+}
+
+fn frame_of(id: u32, letter: char) -> OutgoingFrame {
+    let kind = match letter {
+        'P' => PictureType::P,
+        'B' => PictureType::B,
+        _ => PictureType::I,
+    };
+    OutgoingFrame { closed_gop: letter == 'C', broken_link: letter == 'K', ..frame(id, kind) }
+}
+
+/// What became of every frame of a random sequence.
+#[derive(Debug)]
+struct Outcome {
+    letters: Vec<char>,
+    taken: Vec<u32>,
+    discards: Vec<Discard>,
+    waiting: Option<u32>,
+}
+
+fn run(policy: IfdPolicy, steps: &[Step]) -> Outcome {
+    let mut queue = IfdQueue::new(policy);
+    let mut outcome = Outcome { letters: vec![], taken: vec![], discards: vec![], waiting: None };
+    for step in steps {
+        match *step {
+            Step::Take => outcome.taken.extend(queue.take().map(|frame| frame.id)),
+            Step::Offer(letter) => {
+                let id = outcome.letters.len() as u32;
+                outcome.letters.push(letter);
+                outcome.discards.extend(queue.offer(frame_of(id, letter)));
+            }
+        }
+    }
+    outcome.waiting = queue.waiting().map(|frame| frame.id);
+    outcome
+}
+
+/// What each frame refers to, from the standard's definitions and without any flag: a P to the I or P before it, a B
+/// to the last two of them, but a leading B of a closed group only to its I, and one of a broken link also to a
+/// picture that does not exist.
+fn references(letters: &[char]) -> Vec<Vec<Option<u32>>> {
+    let mut all = vec![];
+    for (id, letter) in letters.iter().enumerate() {
+        let mut anchors = (0..id).rev().filter(|&n| letters[n] != 'B').map(|n| n as u32);
+        let (last, before) = (anchors.next(), anchors.next());
+        all.push(match letter {
+            'P' => last.map(Some).into_iter().collect(),
+            'B' => match last.map(|n| letters[n as usize]) {
+                Some('C') => vec![last],
+                Some('K') => vec![last, None],
+                _ => last.into_iter().chain(before).map(Some).collect(),
+            },
+            _ => vec![],
+        });
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn basic_equals_the_figure(steps in steps()) {
+        let outcome = run(IfdPolicy::Basic, &steps);
+        let (mut waiting, mut taken, mut discarded, mut id) = (None, vec![], vec![], 0);
+        for step in &steps {
+            match *step {
+                Step::Take => taken.extend(waiting.take().map(|(frame, _): (u32, char)| frame)),
+                Step::Offer(letter) => {
+                    let letter = if matches!(letter, 'C' | 'K') { 'I' } else { letter };
+                    discarded.extend(figure_1_1(&mut waiting, (id, letter)));
+                    id += 1;
+                }
+            }
+        }
+        prop_assert_eq!(outcome.taken, taken);
+        prop_assert_eq!(outcome.discards.iter().map(|discard| discard.frame).collect::<Vec<_>>(), discarded);
+        prop_assert_eq!(outcome.waiting, waiting.map(|(frame, _)| frame));
+    }
+
+    #[test]
+    fn every_frame_has_one_fate_and_order_is_kept(steps in steps(), optimised: bool) {
+        let policy = if optimised { IfdPolicy::Optimised } else { IfdPolicy::Basic };
+        let outcome = run(policy, &steps);
+        prop_assert!(outcome.taken.is_sorted());
+        let mut fates = outcome.taken.clone();
+        fates.extend(outcome.discards.iter().map(|discard| discard.frame));
+        fates.extend(outcome.waiting);
+        fates.sort_unstable();
+        prop_assert_eq!(fates, (0..outcome.letters.len() as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_i_is_given_up_only_for_an_i(steps in steps(), optimised: bool) {
+        let policy = if optimised { IfdPolicy::Optimised } else { IfdPolicy::Basic };
+        let outcome = run(policy, &steps);
+        for discard in &outcome.discards {
+            let letter = outcome.letters[discard.frame as usize];
+            let is_group_start = !matches!(letter, 'P' | 'B');
+            prop_assert_eq!(is_group_start, discard.rule == table::I_OVERWRITTEN, "{:?}", discard);
+        }
+    }
+
+    #[test]
+    fn optimised_sends_nothing_whose_reference_was_given_up(steps in steps()) {
+        let outcome = run(IfdPolicy::Optimised, &steps);
+        let references = references(&outcome.letters);
+        let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame == frame);
+        for &frame in outcome.taken.iter().chain(&outcome.waiting) {
+            for reference in &references[frame as usize] {
+                let there = reference.is_some_and(|reference| !given_up(reference));
+                prop_assert!(there, "frame {} was sent without {:?}", frame, reference);
+            }
+        }
+    }
+
+    #[test]
+    fn optimised_gives_up_for_its_references_only_what_misses_one(steps in steps()) {
+        let outcome = run(IfdPolicy::Optimised, &steps);
+        let references = references(&outcome.letters);
+        let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame == frame);
+        for discard in &outcome.discards {
+            if ["disturbed", "broken link"].iter().any(|word| discard.rule.contains(word)) {
+                let missing = references[discard.frame as usize].iter();
+                let missing = missing.filter(|reference| reference.is_none_or(given_up)).count();
+                prop_assert!(missing > 0, "frame {} was given up for nothing: {}", discard.frame, discard.rule);
+            }
+        }
+    }
+}

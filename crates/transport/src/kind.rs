@@ -1,0 +1,272 @@
+//! The seven transports by name, each with its parts, its defaults and the reasons for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use framewire_units::DataSize;
+
+use crate::datagram::Overflow;
+use crate::ifd::IfdPolicy;
+use crate::queue::FrameQueue;
+
+/// A transport: a frame queue, a writer, and the kernel settings that make it what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TransportKind {
+    /// RTP over UDP; a send waits for room.
+    UdpBlocking,
+    /// RTP over UDP; the device queue overflows silently.
+    Udp,
+    /// RTP over UDP; once a packet did not fit, the rest of its frame is not sent.
+    UdpWhole,
+    /// I-Frame Delay over blocking UDP sends.
+    UdpIfd,
+    /// The elementary stream over TCP.
+    Tcp,
+    /// I-Frame Delay over TCP.
+    TcpIfd,
+    /// I-Frame Delay over TCP that also gives up what refers to a frame given up.
+    TcpIfdOptimised,
+}
+
+/// The kind of socket that a transport writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketKind {
+    /// RTP packets (RFC 2250), one per datagram.
+    Datagram(Overflow),
+    /// The elementary stream as bytes.
+    Stream,
+}
+
+/// The frame queue that a transport uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueKind {
+    /// One frame at a time.
+    Direct,
+    /// I-Frame Delay.
+    Ifd(IfdPolicy),
+}
+
+/// What a transport is made of, and its default settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its name in scenario files.
+    pub name: &'static str,
+    /// What it writes to, and what it does when that is full.
+    pub socket: SocketKind,
+    /// Which frame goes next.
+    pub queue: QueueKind,
+    /// `SO_SNDBUF` as getsockopt reports it; `None`: the kernel's own (for TCP: autotuned).
+    pub send_buffer: Option<DataSize>,
+    /// Length of the sending device's queue (txqueuelen) in packets.
+    pub device_queue: u32,
+    /// `TCP_NOTSENT_LOWAT`; `None`: not set.
+    pub unsent_limit: Option<DataSize>,
+    /// Why these settings.
+    pub reason: &'static str,
+}
+
+impl TransportKind {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 7] =
+        [Self::UdpBlocking, Self::Udp, Self::UdpWhole, Self::UdpIfd, Self::Tcp, Self::TcpIfd, Self::TcpIfdOptimised];
+
+    /// Its parts and defaults.
+    pub const fn profile(self) -> &'static Profile {
+        match self {
+            Self::UdpBlocking => &UDP_BLOCKING,
+            Self::Udp => &UDP,
+            Self::UdpWhole => &UDP_WHOLE,
+            Self::UdpIfd => &UDP_IFD,
+            Self::Tcp => &TCP,
+            Self::TcpIfd => &TCP_IFD,
+            Self::TcpIfdOptimised => &TCP_IFD_OPTIMISED,
+        }
+    }
+
+    /// Its name in scenario files.
+    pub const fn name(self) -> &'static str {
+        self.profile().name
+    }
+
+    /// True over a byte stream.
+    pub const fn is_stream(self) -> bool {
+        matches!(self.profile().socket, SocketKind::Stream)
+    }
+
+    /// What it does when the socket is full; `None` over a byte stream.
+    pub const fn overflow(self) -> Option<Overflow> {
+        match self.profile().socket {
+            SocketKind::Datagram(overflow) => Some(overflow),
+            SocketKind::Stream => None,
+        }
+    }
+
+    /// A new frame queue of its kind.
+    pub fn frame_queue(self) -> FrameQueue {
+        match self.profile().queue {
+            QueueKind::Direct => FrameQueue::direct(),
+            QueueKind::Ifd(policy) => FrameQueue::ifd(policy),
+        }
+    }
+}
+
+impl fmt::Display for TransportKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is not one of a transport.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{name}\" is not a transport: udp-blocking, udp, udp-whole, udp+ifd, tcp, tcp+ifd and tcp+ifd-optimised are")]
+pub struct UnknownTransport {
+    name: String,
+}
+
+impl FromStr for TransportKind {
+    type Err = UnknownTransport;
+
+    fn from_str(name: &str) -> Result<Self, UnknownTransport> {
+        let mut kinds = Self::ALL.into_iter();
+        kinds.find(|kind| kind.name() == name).ok_or_else(|| UnknownTransport { name: name.to_owned() })
+    }
+}
+
+/// `net.core.wmem_default` of Linux with 4 KiB pages (`SK_WMEM_MAX`, include/net/sock.h): what getsockopt reports on
+/// a socket that nobody touched.
+const KERNEL_DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
+
+/// What `setsockopt(SO_SNDBUF, 212992)` makes of it: the kernel doubles the value (socket(7)).
+const DOUBLED_SEND_BUFFER: DataSize = DataSize::from_bytes(425_984);
+
+/// `DEFAULT_TX_QUEUE_LEN` of Linux (include/net/pkt_sched.h).
+const TODAYS_DEVICE_QUEUE: u32 = 1_000;
+
+/// txqueuelen of wireless drivers of the thesis' time; today's would hold 1,000.
+const AIRONET_ERA_DEVICE_QUEUE: u32 = 100;
+
+/// About 1.3 frames of a 3 Mbit/s movie: above one segmentation-offload unit at these rates, and little delay
+/// (22 ms at 6 Mbit/s).
+const UNSENT_LIMIT: DataSize = DataSize::from_bytes(16 * 1024);
+
+const UDP_BLOCKING: Profile = Profile {
+    name: "udp-blocking",
+    socket: SocketKind::Datagram(Overflow::Wait),
+    queue: QueueKind::Direct,
+    send_buffer: Some(KERNEL_DEFAULT_SEND_BUFFER),
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: None,
+    reason: "the send buffer admits at most 93 full packets (2,304 B of kernel memory each), fewer than the device \
+             queue holds, so that the socket fills first and a send waits: nothing overflows",
+};
+
+const UDP: Profile = Profile {
+    name: "udp",
+    socket: SocketKind::Datagram(Overflow::Drop),
+    queue: QueueKind::Direct,
+    send_buffer: Some(DOUBLED_SEND_BUFFER),
+    device_queue: AIRONET_ERA_DEVICE_QUEUE,
+    unsent_limit: None,
+    reason: "the send buffer admits 185 full packets, more than the device queue of 100 holds, so that the device \
+             queue overflows and the socket never says so",
+};
+
+const UDP_WHOLE: Profile = Profile {
+    name: "udp-whole",
+    socket: SocketKind::Datagram(Overflow::DropRestOfFrame),
+    queue: QueueKind::Direct,
+    send_buffer: Some(KERNEL_DEFAULT_SEND_BUFFER),
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: None,
+    reason: "the send buffer is full before the device queue is, so that every overflow is one that the socket \
+             reports, and the rest of the frame can be kept back",
+};
+
+const UDP_IFD: Profile = Profile {
+    name: "udp+ifd",
+    socket: SocketKind::Datagram(Overflow::Wait),
+    queue: QueueKind::Ifd(IfdPolicy::Basic),
+    send_buffer: Some(DataSize::from_bytes(32 * 1024)),
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: None,
+    reason: "a small send buffer of 15 full packets keeps the waiting data in the frame queue, where it can still be \
+             given up; smaller ones lower the latency until the device runs dry between two wake-ups",
+};
+
+const TCP: Profile = Profile {
+    name: "tcp",
+    socket: SocketKind::Stream,
+    queue: QueueKind::Direct,
+    send_buffer: None,
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: None,
+    reason: "the kernel's defaults, as an application gets them: the send buffer grows with the congestion window",
+};
+
+const TCP_IFD: Profile = Profile {
+    name: "tcp+ifd",
+    socket: SocketKind::Stream,
+    queue: QueueKind::Ifd(IfdPolicy::Basic),
+    send_buffer: None,
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: Some(UNSENT_LIMIT),
+    reason: "unsent bytes are bounded so that data waits in the frame queue; the send buffer is left alone, because \
+             shrinking it would bound the congestion window and with it the throughput",
+};
+
+const TCP_IFD_OPTIMISED: Profile = Profile {
+    name: "tcp+ifd-optimised",
+    socket: SocketKind::Stream,
+    queue: QueueKind::Ifd(IfdPolicy::Optimised),
+    send_buffer: None,
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: Some(UNSENT_LIMIT),
+    reason: "as tcp+ifd",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernel memory of a datagram of 1,500 IP bytes on Ethernet (skb truesize on x86-64, measured).
+    const FULL_PACKET_TRUESIZE: u64 = 2_304;
+
+    /// Datagrams that a send buffer admits: the check is made before each one, so the last may go over.
+    fn admitted(kind: TransportKind) -> u64 {
+        kind.profile().send_buffer.expect("a datagram transport states it").as_bytes().div_ceil(FULL_PACKET_TRUESIZE)
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for kind in TransportKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        let message = "rtmp".parse::<TransportKind>().unwrap_err().to_string();
+        assert!(message.contains("rtmp"));
+        for kind in TransportKind::ALL {
+            assert!(message.contains(kind.name()), "{message} lacks {kind}");
+        }
+    }
+
+    #[test]
+    fn what_fills_first_is_as_the_reasons_say() {
+        assert_eq!(admitted(TransportKind::UdpBlocking), 93);
+        assert_eq!(admitted(TransportKind::Udp), 185);
+        assert_eq!(admitted(TransportKind::UdpIfd), 15);
+        for kind in [TransportKind::UdpBlocking, TransportKind::UdpWhole, TransportKind::UdpIfd] {
+            assert!(admitted(kind) < u64::from(kind.profile().device_queue), "{kind}: the socket fills first");
+        }
+        let udp = TransportKind::Udp;
+        assert!(admitted(udp) > u64::from(udp.profile().device_queue), "the device queue fills first");
+    }
+
+    #[test]
+    fn parts_follow_the_name() {
+        for kind in TransportKind::ALL {
+            assert_eq!(kind.is_stream(), kind.name().starts_with("tcp"));
+            assert_eq!(kind.overflow().is_none(), kind.is_stream());
+            assert_eq!(kind.frame_queue().accepts_while_writing(), kind.name().contains("ifd"));
+            assert_eq!(kind.profile().unsent_limit.is_some(), kind.name().starts_with("tcp+ifd"));
+        }
+    }
+}

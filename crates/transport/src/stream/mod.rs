@@ -1,0 +1,9 @@
+//! Frames over a byte stream: the elementary stream itself, over TCP.
+
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use receiver::{Pacing, StreamReceiver};
+pub use sender::StreamSender;

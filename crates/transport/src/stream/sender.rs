@@ -1,0 +1,166 @@
+//! The sending half over a byte stream.
+
+use std::collections::VecDeque;
+
+use framewire_units::{DataSize, Timestamp};
+
+use crate::event::{OutgoingFrame, SenderEvent, SenderPlace};
+use crate::progress::WriteProgress;
+use crate::queue::{Discard, FrameQueue};
+use crate::rules;
+use crate::socket::{SocketError, StreamSocket};
+
+/// Sends the frames of an elementary stream over a [`StreamSocket`].
+///
+/// Contract: while [`wants_frame`](Self::wants_frame), give it due frames with [`handle_frame`](Self::handle_frame),
+/// after the last one [`handle_end`](Self::handle_end). After every input call [`poll_write`](Self::poll_write), and
+/// again when the socket is writable if it said [`WriteProgress::Blocked`]. Drain [`poll_event`](Self::poll_event)
+/// after every call. Every frame given ends in one `LastByte` or one `Discarded` event.
+///
+/// With an *unsent limit* the kernel never holds more than that many bytes that TCP has not yet sent: the writer
+/// begins to write when less than half of the limit is unsent, which is when a kernel with `TCP_NOTSENT_LOWAT` set to
+/// the same value reports the socket writable (`tcp_stream_memory_free` in Linux), and fills it up to the limit.
+/// What does not fit waits in the frame queue, where it can still be given up.
+#[derive(Debug)]
+pub struct StreamSender {
+    queue: FrameQueue,
+    unsent_limit: Option<DataSize>,
+    sending: Option<Sending>,
+    ending: Ending,
+    events: VecDeque<SenderEvent>,
+}
+
+/// The send buffer S: the frame that is being written.
+#[derive(Debug)]
+struct Sending {
+    frame: OutgoingFrame,
+    written: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// More frames may come.
+    Open,
+    /// No more frames come; those in hand are still to be written.
+    Told,
+    /// What was left was given up; the socket is not yet told.
+    Aborted,
+    /// The socket was told.
+    Finished,
+}
+
+impl StreamSender {
+    /// A sending half. `unsent_limit` must be the socket's `TCP_NOTSENT_LOWAT`, at least 2 bytes; `None` writes as
+    /// much as the send buffer takes.
+    pub fn new(queue: FrameQueue, unsent_limit: Option<DataSize>) -> Self {
+        let unsent_limit = unsent_limit.map(|limit| limit.max(DataSize::from_bytes(2)));
+        Self { queue, unsent_limit, sending: None, ending: Ending::Open, events: VecDeque::new() }
+    }
+
+    /// True when the frame clock may give it a frame now.
+    pub fn wants_frame(&self) -> bool {
+        let writer_ready = self.sending.is_none() || self.queue.accepts_while_writing();
+        self.ending == Ending::Open && writer_ready && self.queue.wants_frame()
+    }
+
+    /// Takes a frame.
+    pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
+        let id = frame.id;
+        let discard = match self.ending {
+            Ending::Open => self.queue.offer(frame),
+            _ => Some(Discard { frame: id, rule: rules::AFTER_THE_END }),
+        };
+        rules::note_offer(&mut self.events, now, id, discard);
+    }
+
+    /// No more frames come. What is in hand is still written, then the socket is told.
+    pub fn handle_end(&mut self, _now: Timestamp) {
+        if self.ending == Ending::Open {
+            self.ending = Ending::Told;
+        }
+    }
+
+    /// Gives up everything that was not written. A frame that was partly written is cut there.
+    pub fn handle_abort(&mut self, now: Timestamp) {
+        let sending = self.sending.take().map(|sending| sending.frame);
+        let left = sending.into_iter().chain(std::iter::from_fn(|| self.queue.take()));
+        for frame in left {
+            let (place, rule) = (SenderPlace::Pipeline, rules::STOPPED);
+            self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
+        }
+        if self.ending != Ending::Finished {
+            self.ending = Ending::Aborted;
+        }
+    }
+
+    /// Writes what the socket takes; ends the stream when all is written and the end was told.
+    ///
+    /// # Errors
+    /// When the socket is broken. The frame that was being written is then still in hand: call
+    /// [`handle_abort`](Self::handle_abort) to have it, and all others, reported as given up.
+    pub fn poll_write(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<WriteProgress, SocketError> {
+        loop {
+            if self.sending.is_none() {
+                self.sending = self.queue.take().map(|frame| Sending { frame, written: 0 });
+            }
+            if self.sending.is_none() {
+                self.finish_when_told(socket)?;
+                return Ok(WriteProgress::Idle);
+            }
+            if !self.write_some(now, socket)? {
+                return Ok(WriteProgress::Blocked);
+            }
+        }
+    }
+
+    /// What happened, oldest first.
+    pub fn poll_event(&mut self) -> Option<SenderEvent> {
+        self.events.pop_front()
+    }
+
+    /// True when nothing is left to do: all that was accepted is written or given up, and the socket was told
+    /// (after an abort: need not be).
+    pub fn is_finished(&self) -> bool {
+        matches!(self.ending, Ending::Finished | Ending::Aborted)
+    }
+
+    /// Writes a part of S; false when the socket takes nothing now.
+    fn write_some(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<bool, SocketError> {
+        let Some(sending) = &mut self.sending else { return Ok(true) };
+        let frame = sending.frame.id;
+        let rest = &sending.frame.bytes[sending.written..];
+        let room = match self.unsent_limit {
+            None => rest.len(),
+            Some(limit) => room_below(limit, socket.unsent()?).min(rest.len()),
+        };
+        let taken = if room == 0 { 0 } else { socket.write(&rest[..room])?.min(room) };
+        if taken == 0 && !rest.is_empty() {
+            return Ok(false);
+        }
+        if sending.written == 0 {
+            self.events.push_back(SenderEvent::FirstByte { frame, at: now });
+        }
+        sending.written += taken;
+        if sending.written == sending.frame.bytes.len() {
+            self.events.push_back(SenderEvent::LastByte { frame, at: now });
+            self.sending = None;
+        }
+        Ok(true)
+    }
+
+    fn finish_when_told(&mut self, socket: &mut dyn StreamSocket) -> Result<(), SocketError> {
+        if matches!(self.ending, Ending::Told | Ending::Aborted) {
+            socket.finish()?;
+            self.ending = Ending::Finished;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that may be written: up to the limit once less than half of it is unsent, else none.
+fn room_below(limit: DataSize, unsent: DataSize) -> usize {
+    if unsent.as_bytes().saturating_mul(2) >= limit.as_bytes() {
+        return 0;
+    }
+    usize::try_from((limit - unsent).as_bytes()).unwrap_or(usize::MAX)
+}
