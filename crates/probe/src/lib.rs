@@ -1,5 +1,13 @@
 //! What is recorded, in every world: frame ledger, packet log, flow state, summary, as columnar tables.
 //!
-//! The format is described in `docs/results.md`.
+//! The way through: a world and the session fill a [`record::FlowLog`] per flow; [`ledger::Ledger::build`] tells what
+//! became of every frame; [`summary::Summary::build`] sums it up; [`tables`] writes both, with the raw records, as
+//! Parquet. [`write_run`] does all of it. The format is described in `docs/results.md`.
 
+pub mod ledger;
 pub mod record;
+mod run;
+pub mod summary;
+pub mod tables;
+
+pub use run::{WriteError, write_run};

@@ -36,6 +36,23 @@ pub enum Place {
     ReceiverPipeline,
 }
 
+impl Place {
+    /// All places, in the order in which a frame passes them.
+    pub const ALL: [Self; 5] =
+        [Self::SenderPipeline, Self::SenderSocket, Self::Link, Self::IntermediateQueue, Self::ReceiverPipeline];
+
+    /// Its name in the tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SenderPipeline => "sender-pipeline",
+            Self::SenderSocket => "sender-socket",
+            Self::Link => "link",
+            Self::IntermediateQueue => "intermediate-queue",
+            Self::ReceiverPipeline => "receiver-pipeline",
+        }
+    }
+}
+
 /// One thing that happened to a frame at the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameEvent {
@@ -181,6 +198,17 @@ pub enum FlowStatus {
     Partial,
     /// It broke; the text says how.
     Failed(String),
+}
+
+impl FlowStatus {
+    /// Its name in the tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Failed(_) => "failed",
+        }
+    }
 }
 
 /// Everything recorded of one flow.

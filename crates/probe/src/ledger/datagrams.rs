@@ -1,0 +1,199 @@
+//! Frames on datagrams: what was sent, what arrived and what the link said are joined by sequence number.
+
+use std::collections::BTreeMap;
+
+use framewire_units::Timestamp;
+
+use super::sender::SenderLife;
+use super::{RootCause, Transfer, end_of_run};
+use crate::record::{DatagramSent, FlowLog, FlowStatus, FrameFacts, Place};
+
+/// How every frame crossed the network, and when the first datagram arrived.
+pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>, Option<Timestamp>) {
+    let cut = by_frame(log);
+    let header = header_bytes(&log.frames, &cut);
+    let arrivals = Arrivals::of(log);
+    let verdicts = Verdicts::of(log, &arrivals);
+    let frames = log.frames.iter().zip(senders).zip(&cut);
+    let transfers = frames.map(|((facts, sender), datagrams)| {
+        let mut transfer = transfer(facts, datagrams, header, &arrivals);
+        let whole = sender.last_byte.is_some() && transfer.packets.is_some_and(|(_, lost)| lost == 0);
+        if whole {
+            transfer.bytes_received = u64::from(facts.size);
+            transfer.bytes_sent = u64::from(facts.size);
+        } else {
+            transfer.arrival = None;
+            transfer.loss = Some(loss(sender, datagrams, &arrivals, &verdicts, &log.status));
+        }
+        transfer
+    });
+    (transfers.collect(), arrivals.first)
+}
+
+/// The datagrams of every frame, in order of sequence number.
+fn by_frame(log: &FlowLog) -> Vec<Vec<&DatagramSent>> {
+    let mut cut = vec![Vec::new(); log.frames.len()];
+    for datagram in &log.datagrams_sent {
+        if let Some(datagrams) = cut.get_mut(datagram.frame as usize) {
+            datagrams.push(datagram);
+        }
+    }
+    for datagrams in &mut cut {
+        datagrams.sort_by_key(|datagram| datagram.sequence);
+    }
+    cut
+}
+
+/// Bytes of every datagram that are not bytes of the frame: the RTP header and the payload format's.
+///
+/// The payloads of a frame that was cut whole are its size and that many headers; a frame that was given up half-way
+/// shows less. So the largest value that any frame shows is the true one.
+fn header_bytes(frames: &[FrameFacts], cut: &[Vec<&DatagramSent>]) -> u32 {
+    let shown = frames.iter().zip(cut).filter(|(_, datagrams)| !datagrams.is_empty()).map(|(facts, datagrams)| {
+        let payload: u64 = datagrams.iter().map(|datagram| u64::from(datagram.size)).sum();
+        payload.saturating_sub(u64::from(facts.size)) / datagrams.len() as u64
+    });
+    u32::try_from(shown.max().unwrap_or(0)).unwrap_or(u32::MAX)
+}
+
+/// The transfer of one frame as far as its datagrams tell it: `arrival` is that of the last one that came.
+fn transfer(facts: &FrameFacts, datagrams: &[&DatagramSent], header: u32, arrivals: &Arrivals) -> Transfer {
+    let size = u64::from(facts.size);
+    let frame_bytes = |datagram: &DatagramSent| u64::from(datagram.size.saturating_sub(header));
+    let mut transfer = Transfer::default();
+    let mut lost = 0;
+    for datagram in datagrams {
+        let arrival = arrivals.at(datagram.sequence);
+        if arrival.is_some() {
+            transfer.bytes_received += frame_bytes(datagram);
+            transfer.arrival = transfer.arrival.max(arrival);
+        } else {
+            lost += 1;
+        }
+        if datagram.sent {
+            transfer.bytes_sent += frame_bytes(datagram);
+        }
+    }
+    transfer.bytes_received = transfer.bytes_received.min(size);
+    transfer.bytes_sent = transfer.bytes_sent.min(size);
+    let count = u32::try_from(datagrams.len()).unwrap_or(u32::MAX);
+    transfer.packets = (count > 0).then_some((count, lost));
+    transfer
+}
+
+/// The loss that doomed a frame: that of its first datagram that did not arrive. When all that were cut arrived, it
+/// was given up before it was cut whole.
+fn loss(
+    sender: &SenderLife,
+    datagrams: &[&DatagramSent],
+    arrivals: &Arrivals,
+    verdicts: &Verdicts,
+    status: &FlowStatus,
+) -> RootCause {
+    match datagrams.iter().find(|datagram| arrivals.at(datagram.sequence).is_none()) {
+        Some(datagram) if datagram.sent => verdicts.loss_of(datagram.sequence, status),
+        Some(_) => sender
+            .discards
+            .first()
+            .cloned()
+            .unwrap_or_else(|| RootCause::new(Place::SenderSocket, "no room in the socket")),
+        None => {
+            let ended = || RootCause::new(Place::SenderPipeline, end_of_run(status));
+            sender.discards.first().cloned().unwrap_or_else(ended)
+        }
+    }
+}
+
+/// When each datagram arrived for the first time.
+struct Arrivals {
+    /// Sequence numbers and times, sorted.
+    sorted: Vec<(u64, Timestamp)>,
+    first: Option<Timestamp>,
+}
+
+impl Arrivals {
+    fn of(log: &FlowLog) -> Self {
+        let mut sorted: Vec<_> =
+            log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.at)).collect();
+        sorted.sort_unstable();
+        sorted.dedup_by_key(|(sequence, _)| *sequence);
+        Self { first: sorted.iter().map(|&(_, at)| at).min(), sorted }
+    }
+
+    fn at(&self, sequence: u64) -> Option<Timestamp> {
+        let index = self.sorted.binary_search_by_key(&sequence, |&(sequence, _)| sequence).ok()?;
+        Some(self.sorted[index].1)
+    }
+}
+
+/// What the link said of each datagram.
+struct Verdicts {
+    by_sequence: BTreeMap<u64, Verdict>,
+    /// The hop that datagrams passed last before they arrived.
+    last_hop: Option<&'static str>,
+}
+
+/// The verdict that decides: a drop, or else the hop that delivered it last.
+#[derive(Clone, Copy)]
+enum Verdict {
+    Dropped(Timestamp, Place, &'static str),
+    Delivered(Timestamp, &'static str),
+}
+
+impl Verdict {
+    /// A drop outweighs deliveries (of other hops, or of other fragments); the first drop and the last delivery count.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Dropped(at, ..), Self::Dropped(other_at, ..)) => {
+                if other_at < at {
+                    other
+                } else {
+                    self
+                }
+            }
+            (Self::Dropped(..), Self::Delivered(..)) => self,
+            (Self::Delivered(..), Self::Dropped(..)) => other,
+            (Self::Delivered(at, _), Self::Delivered(other_at, _)) => {
+                if other_at >= at {
+                    other
+                } else {
+                    self
+                }
+            }
+        }
+    }
+}
+
+impl Verdicts {
+    fn of(log: &FlowLog, arrivals: &Arrivals) -> Self {
+        let mut by_sequence = BTreeMap::new();
+        for packet in log.packets.iter().filter(|packet| packet.forward && packet.protocol == "udp") {
+            let Some(sequence) = packet.sequence else { continue };
+            let verdict = match packet.dropped {
+                Some((place, cause)) => Verdict::Dropped(packet.finished, place, cause),
+                None => Verdict::Delivered(packet.finished, packet.hop),
+            };
+            by_sequence
+                .entry(sequence)
+                .and_modify(|known: &mut Verdict| *known = known.and(verdict))
+                .or_insert(verdict);
+        }
+        let last_hop = arrivals.sorted.iter().find_map(|(sequence, _)| match by_sequence.get(sequence) {
+            Some(Verdict::Delivered(_, hop)) => Some(*hop),
+            _ => None,
+        });
+        Self { by_sequence, last_hop }
+    }
+
+    /// Why a datagram that was sent did not arrive. Delivered by the last hop, it was lost in the receiver's socket;
+    /// without a last verdict, the run ended while it was under way.
+    fn loss_of(&self, sequence: u64, status: &FlowStatus) -> RootCause {
+        match self.by_sequence.get(&sequence) {
+            Some(&Verdict::Dropped(_, place, cause)) => RootCause::new(place, cause),
+            Some(Verdict::Delivered(_, hop)) if Some(*hop) == self.last_hop => {
+                RootCause::new(Place::ReceiverPipeline, "not read by the receiver")
+            }
+            _ => RootCause::new(Place::Link, end_of_run(status)),
+        }
+    }
+}

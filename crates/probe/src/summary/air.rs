@@ -1,0 +1,96 @@
+//! What happened to packets: which datagrams arrived, and how often each packet was sent over the air.
+
+use serde::Serialize;
+
+use crate::record::{FlowLog, PacketRecord};
+
+/// In order of sequence number, for every datagram that was offered to the socket, whether it arrived.
+pub(super) fn datagrams_arrived(log: &FlowLog) -> Vec<bool> {
+    let mut received: Vec<u64> = log.datagrams_received.iter().map(|datagram| datagram.sequence).collect();
+    received.sort_unstable();
+    let mut offered: Vec<u64> = log.datagrams_sent.iter().map(|datagram| datagram.sequence).collect();
+    offered.sort_unstable();
+    offered.dedup();
+    offered.iter().map(|sequence| received.binary_search(sequence).is_ok()).collect()
+}
+
+/// UDP or TCP payload that the receiver got, each datagram counted once.
+pub(super) fn payload_arrived(log: &FlowLog) -> u64 {
+    let mut datagrams: Vec<(u64, u32)> =
+        log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size)).collect();
+    datagrams.sort_unstable();
+    datagrams.dedup_by_key(|(sequence, _)| *sequence);
+    let of_datagrams: u64 = datagrams.iter().map(|&(_, size)| u64::from(size)).sum();
+    of_datagrams + log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0)
+}
+
+/// Shares of the packets with 1, 2, 3, 4, and 5 or more transmissions (table 3.2 of the thesis); they sum to 1.
+pub type AirShares = [f64; 5];
+
+/// Transmissions of the packets that the sender's device sent towards the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Transmissions {
+    /// Mean number of transmissions.
+    pub mean: f64,
+    /// Shares by number of transmissions.
+    pub shares: AirShares,
+}
+
+impl Transmissions {
+    /// Counts the packets that were sent at least once; `None` when there were none.
+    pub fn of(packets: &[PacketRecord]) -> Option<Self> {
+        let tally = Tally::of(sender_device(packets).map(|packet| packet.transmissions.len()));
+        Some(Self { mean: tally.total as f64 / tally.packets()?, shares: tally.shares()? })
+    }
+}
+
+/// The same packets as the sniffer beside the sender saw them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sniffed {
+    /// Shares by number of transmissions captured, of the packets captured at least once; `None` without one.
+    pub shares: Option<AirShares>,
+    /// Packets that were captured at least once.
+    pub unique: u64,
+    /// Transmissions that were captured.
+    pub total: u64,
+}
+
+impl Sniffed {
+    /// Counts what was captured; `None` without a sniffer.
+    pub fn of(packets: &[PacketRecord]) -> Option<Self> {
+        sender_device(packets).find(|packet| packet.sniffed.is_some())?;
+        let tally = Tally::of(sender_device(packets).map(|packet| packet.sniffed.unwrap_or(0).into()));
+        Some(Self { shares: tally.shares(), unique: tally.by_transmissions.iter().sum(), total: tally.total })
+    }
+}
+
+fn sender_device(packets: &[PacketRecord]) -> impl Iterator<Item = &PacketRecord> {
+    packets.iter().filter(|packet| packet.forward && packet.hop == "sender-device")
+}
+
+#[derive(Default)]
+struct Tally {
+    by_transmissions: [u64; 5],
+    total: u64,
+}
+
+impl Tally {
+    fn of(transmissions: impl Iterator<Item = usize>) -> Self {
+        let mut tally = Self::default();
+        for count in transmissions.filter(|&count| count > 0) {
+            tally.by_transmissions[count.min(5) - 1] += 1;
+            tally.total += count as u64;
+        }
+        tally
+    }
+
+    fn packets(&self) -> Option<f64> {
+        let packets: u64 = self.by_transmissions.iter().sum();
+        (packets > 0).then_some(packets as f64)
+    }
+
+    fn shares(&self) -> Option<AirShares> {
+        let packets = self.packets()?;
+        Some(self.by_transmissions.map(|count| count as f64 / packets))
+    }
+}

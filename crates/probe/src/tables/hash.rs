@@ -1,0 +1,72 @@
+//! A hash of a table's content that does not depend on how it is stored.
+
+use std::fmt;
+
+use twox_hash::xxhash3_128::Hasher;
+
+use super::column::{Column, Reader};
+
+/// XXH3 (128 bits, seed 0) over the canonical bytes of a table.
+///
+/// The canonical bytes are the table's name, then every column's name and type, then the cells row by row. A text is
+/// its length (64 bits) and its bytes; a cell is one byte, 0 for null or 1, and then the value: whole numbers and
+/// floating-point bits in little-endian order, truth values as one byte. It tells equal results from different ones;
+/// it is no protection against somebody who wants two tables to collide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableHash(pub u128);
+
+impl fmt::Display for TableHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+pub(super) struct TableHasher(Hasher);
+
+impl TableHasher {
+    pub(super) fn new(table: &str) -> Self {
+        let mut hasher = Self(Hasher::new());
+        hasher.text(table);
+        hasher
+    }
+
+    pub(super) fn column<R>(&mut self, column: &Column<R>) {
+        self.text(column.name);
+        self.text(&column.type_name());
+    }
+
+    pub(super) fn cell<R>(&mut self, column: &Column<R>, row: &R) {
+        match &column.reader {
+            Reader::Boolean(read) => self.bytes(read(row).map(|value| [u8::from(value)])),
+            Reader::Int32(read) => self.bytes(read(row).map(i32::to_le_bytes)),
+            Reader::Int64(read) => self.bytes(read(row).map(i64::to_le_bytes)),
+            Reader::Double(read) => self.bytes(read(row).map(|value| value.to_bits().to_le_bytes())),
+            Reader::Text(read) => match read(row) {
+                None => self.0.write(&[0]),
+                Some(text) => {
+                    self.0.write(&[1]);
+                    self.text(&text);
+                }
+            },
+        }
+    }
+
+    pub(super) fn finish(self) -> TableHash {
+        TableHash(self.0.finish_128())
+    }
+
+    fn bytes<const N: usize>(&mut self, value: Option<[u8; N]>) {
+        match value {
+            None => self.0.write(&[0]),
+            Some(bytes) => {
+                self.0.write(&[1]);
+                self.0.write(&bytes);
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.write(&(text.len() as u64).to_le_bytes());
+        self.0.write(text.as_bytes());
+    }
+}

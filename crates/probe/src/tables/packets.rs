@@ -1,0 +1,59 @@
+//! `packets.parquet`: one row per packet and hop.
+
+use framewire_units::Bitrate;
+
+use super::table::Table;
+use crate::record::{FlowLog, PacketRecord};
+
+/// A packet record with the flow and the frame that it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketRow<'a> {
+    flow: &'a str,
+    record: &'a PacketRecord,
+    frame: Option<u32>,
+}
+
+impl<'a> PacketRow<'a> {
+    /// The packets of a flow.
+    pub fn all(log: &'a FlowLog) -> Vec<Self> {
+        let mut frames: Vec<(u64, u32)> =
+            log.datagrams_sent.iter().map(|datagram| (datagram.sequence, datagram.frame)).collect();
+        frames.sort_unstable();
+        let frame_of = |record: &PacketRecord| {
+            let sequence = record.sequence.filter(|_| record.forward && record.protocol == "udp")?;
+            let index = frames.binary_search_by_key(&sequence, |&(sequence, _)| sequence).ok()?;
+            Some(frames[index].1)
+        };
+        let row = |record| Self { flow: &log.flow, record, frame: frame_of(record) };
+        log.packets.iter().map(row).collect()
+    }
+}
+
+/// The packet log: one row per packet and hop.
+pub fn packets<'a>() -> Table<PacketRow<'a>> {
+    Table::<PacketRow<'a>>::named("packets")
+        .text("flow", |r| r.flow.into())
+        .int64("packet", |r| r.record.packet)
+        .text("direction", |r| if r.record.forward { "forward" } else { "backward" }.into())
+        .text("protocol", |r| r.record.protocol.into())
+        .int32("size", |r| r.record.size)
+        .int64("sequence", |r| r.record.sequence)
+        .int32("payload", |r| r.record.payload)
+        .int32("frame", |r| r.frame)
+        .text("hop", |r| r.record.hop.into())
+        .int64("enqueued_ns", |r| r.record.enqueued)
+        .int64("started_ns", |r| r.record.started)
+        .int64("finished_ns", |r| r.record.finished)
+        .int32("transmissions", |r| r.record.transmissions.len() as u32)
+        .text("rates", |r| rates(&r.record.transmissions).into())
+        .text("outcome", |r| if r.record.dropped.is_some() { "dropped" } else { "delivered" }.into())
+        .optional_text("cause", |r| Some(r.record.dropped?.1.into()))
+        .boolean("clamped", |r| r.record.clamped)
+        .int32("sniffed", |r| r.record.sniffed)
+}
+
+/// The rate of each transmission in Mbit/s, as `11,11,5.5`.
+fn rates(transmissions: &[Bitrate]) -> String {
+    let rates: Vec<String> = transmissions.iter().map(|rate| rate.as_mbps_f64().to_string()).collect();
+    rates.join(",")
+}

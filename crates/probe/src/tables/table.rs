@@ -1,0 +1,199 @@
+//! Writes the rows of a table as Parquet: zstd, one row group per flow, the format's version in the metadata.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::writer::ColumnWriterImpl;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+
+use super::column::{Cell, Column, Reader};
+use super::hash::{TableHash, TableHasher};
+
+/// Version of the results format (`docs/results.md`).
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Key in the metadata of every table that holds [`FORMAT_VERSION`].
+pub const FORMAT_KEY: &str = "framewire.format";
+
+/// Rows that are turned into column values at a time: large enough for the encoder, small enough for the cache.
+const BATCH_ROWS: usize = 4096;
+
+/// A table: its name and its columns, in order. Whether a column is nullable follows from what its reader returns.
+pub struct Table<R> {
+    pub(crate) name: &'static str,
+    pub(super) columns: Vec<Column<R>>,
+}
+
+impl<R> Table<R> {
+    /// A table without columns; the methods below add them, in order.
+    pub fn named(name: &'static str) -> Self {
+        Self { name, columns: Vec::new() }
+    }
+
+    /// Adds a column of truth values.
+    pub fn boolean<C: Cell<bool>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+        self.with::<C, _>(name, Reader::Boolean(Box::new(move |row| read(row).into_cell())))
+    }
+
+    /// Adds a column of 32-bit numbers: counts and sizes.
+    pub fn int32<C: Cell<i32>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+        self.with::<C, _>(name, Reader::Int32(Box::new(move |row| read(row).into_cell())))
+    }
+
+    /// Adds a column of 64-bit numbers: times in nanoseconds, bytes, rates.
+    pub fn int64<C: Cell<i64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+        self.with::<C, _>(name, Reader::Int64(Box::new(move |row| read(row).into_cell())))
+    }
+
+    /// Adds a column of floating-point numbers.
+    pub fn double<C: Cell<f64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+        self.with::<C, _>(name, Reader::Double(Box::new(move |row| read(row).into_cell())))
+    }
+
+    /// Adds a column of texts without nulls.
+    pub fn text(mut self, name: &'static str, read: impl for<'row> Fn(&'row R) -> Cow<'row, str> + 'static) -> Self {
+        let reader = Reader::Text(Box::new(move |row| Some(read(row))));
+        self.columns.push(Column { name, nullable: false, reader });
+        self
+    }
+
+    /// Adds a column of texts and nulls.
+    pub fn optional_text(
+        mut self,
+        name: &'static str,
+        read: impl for<'row> Fn(&'row R) -> Option<Cow<'row, str>> + 'static,
+    ) -> Self {
+        self.columns.push(Column { name, nullable: true, reader: Reader::Text(Box::new(read)) });
+        self
+    }
+
+    fn with<C: Cell<T>, T>(mut self, name: &'static str, reader: Reader<R>) -> Self {
+        self.columns.push(Column { name, nullable: C::NULLABLE, reader });
+        self
+    }
+
+    /// Name of the table, which is that of its file without `.parquet`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Columns in order.
+    pub fn columns(&self) -> &[Column<R>] {
+        &self.columns
+    }
+
+    /// Writes row groups, one after the other, as one Parquet file. A group without rows leaves no trace.
+    ///
+    /// Each group is made only when the one before it is written, so only one is in memory.
+    ///
+    /// # Errors
+    /// When `sink` cannot be written to.
+    pub fn write<W: Write + Send>(&self, sink: W, groups: impl IntoIterator<Item = Vec<R>>) -> Result<W, ParquetError> {
+        let mut writer = SerializedFileWriter::new(sink, self.schema()?, self.properties()?)?;
+        for rows in groups.into_iter().filter(|rows| !rows.is_empty()) {
+            let mut group = writer.next_row_group()?;
+            for column in &self.columns {
+                let mut sink = group.next_column()?.expect("invariant: the schema was made of these columns");
+                write_column(column, &rows, &mut sink)?;
+                sink.close()?;
+            }
+            group.close()?;
+        }
+        writer.into_inner()
+    }
+
+    /// Hash of the table's content: the same for the same rows in the same order, however they are grouped or
+    /// compressed. Two runs are equal when the hashes of their tables are.
+    pub fn hash(&self, rows: impl IntoIterator<Item = R>) -> TableHash {
+        let mut hasher = TableHasher::new(self.name);
+        for column in &self.columns {
+            hasher.column(column);
+        }
+        for row in rows {
+            for column in &self.columns {
+                hasher.cell(column, &row);
+            }
+        }
+        hasher.finish()
+    }
+
+    fn schema(&self) -> Result<TypePtr, ParquetError> {
+        let fields = self.columns.iter().map(|column| column.parquet_type().map(Arc::new)).collect::<Result<_, _>>()?;
+        Ok(Arc::new(Type::group_type_builder(self.name).with_fields(fields).build()?))
+    }
+
+    /// Whole numbers are stored as differences (times and counters grow slowly), the rest through a dictionary.
+    fn properties(&self) -> Result<WriterPropertiesPtr, ParquetError> {
+        let version = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_string());
+        let mut builder = WriterProperties::builder()
+            .set_created_by(concat!("framewire ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_key_value_metadata(Some(vec![version]));
+        for column in &self.columns {
+            if matches!(column.reader, Reader::Int32(_) | Reader::Int64(_)) {
+                let path = ColumnPath::from(column.name);
+                builder = builder
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+            }
+        }
+        Ok(Arc::new(builder.build()))
+    }
+}
+
+fn write_column<R>(column: &Column<R>, rows: &[R], sink: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+    let nullable = column.nullable;
+    match &column.reader {
+        Reader::Boolean(read) => write_values(sink.typed::<BoolType>(), rows, nullable, read),
+        Reader::Int32(read) => write_values(sink.typed::<Int32Type>(), rows, nullable, read),
+        Reader::Int64(read) => write_values(sink.typed::<Int64Type>(), rows, nullable, read),
+        Reader::Double(read) => write_values(sink.typed::<DoubleType>(), rows, nullable, read),
+        Reader::Text(read) => {
+            let mut last = LastText::default();
+            write_values(sink.typed::<ByteArrayType>(), rows, nullable, |row| Some(last.shared(read(row)?)))
+        }
+    }
+}
+
+fn write_values<R, D: DataType>(
+    sink: &mut ColumnWriterImpl<'_, D>,
+    rows: &[R],
+    nullable: bool,
+    mut read: impl FnMut(&R) -> Option<D::T>,
+) -> Result<(), ParquetError> {
+    let mut values = Vec::with_capacity(BATCH_ROWS.min(rows.len()));
+    let mut levels = Vec::with_capacity(BATCH_ROWS.min(rows.len()));
+    for batch in rows.chunks(BATCH_ROWS) {
+        values.clear();
+        levels.clear();
+        for row in batch {
+            let value = read(row);
+            levels.push(i16::from(value.is_some()));
+            values.extend(value);
+        }
+        sink.write_batch(&values, nullable.then_some(&levels), None)?;
+    }
+    Ok(())
+}
+
+/// The text of the row before: most text columns repeat it, and sharing it saves an allocation per row.
+#[derive(Default)]
+struct LastText(Option<ByteArray>);
+
+impl LastText {
+    fn shared(&mut self, text: Cow<'_, str>) -> ByteArray {
+        if let Some(last) = &self.0
+            && last.data() == text.as_bytes()
+        {
+            return last.clone();
+        }
+        self.0.insert(ByteArray::from(text.as_bytes().to_vec())).clone()
+    }
+}
