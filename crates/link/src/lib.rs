@@ -9,6 +9,7 @@ mod bottleneck;
 mod config;
 mod loss;
 mod network;
+mod path;
 mod queue;
 mod validate;
 mod verdict;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use framewire_units::{Seed, Timestamp};
 
-use crate::config::{BottleneckPlace, ConfigError, NetworkConfig, WiredNetworkConfig};
-use crate::verdict::{Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout};
-use crate::wire::{Wire, WireVerdict};
+use crate::config::{ConfigError, NetworkConfig};
+use crate::path::{WifiPath, WiredPath};
+use crate::verdict::{HopRecord, Packet, PacketId, Port, SniffedFrame, Timeout};
 
 /// Something that a network decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub enum NetworkEvent {
 ///   model with a `now` that lags by as much: an 802.11 exchange is settled at its start and delivers its packet no
 ///   earlier than 200 us after that.
 /// - Every packet gets exactly one fate: a [`NetworkEvent::Deliver`], or a [`NetworkEvent::Hop`] with
-///   [`Outcome::Dropped`]. It gets one [`HopRecord`] for each hop it entered, and one [`NetworkEvent::Released`].
+///   [`Outcome::Dropped`](crate::Outcome::Dropped). It gets one [`HopRecord`] for each hop it entered, and one [`NetworkEvent::Released`].
 /// - Events come as early as they are certain, usually before the times they carry, and in no order of these times
 ///   except that those of one direction never overtake each other.
 ///
@@ -85,7 +85,8 @@ pub struct Network {
 
 #[derive(Debug)]
 enum Path {
-    Wired(WiredPath),
+    Wired(Box<WiredPath>),
+    Wifi(Box<WifiPath>),
 }
 
 impl Network {
@@ -96,23 +97,26 @@ impl Network {
     pub fn new(config: &NetworkConfig, seed: Seed) -> Result<Self, ConfigError> {
         config.validate()?;
         let path = match config {
-            NetworkConfig::Wired(wired) => Path::Wired(WiredPath::new(wired, seed)),
-            NetworkConfig::Wifi(_) => return Err(ConfigError::new("network", "wifi", "wired is allowed so far")),
+            NetworkConfig::Wired(wired) => Path::Wired(Box::new(WiredPath::new(wired, seed))),
+            NetworkConfig::Wifi(wifi) => Path::Wifi(Box::new(WifiPath::new(wifi, seed)?)),
         };
         Ok(Self { path, events: VecDeque::new() })
     }
 
-    /// A packet enters at `from`. `at` is its arrival stamp, usually slightly before `now`, at which it was seen.
+    /// A packet enters at `from`. `at` is its arrival stamp, usually slightly before `now`, at which it was seen; all
+    /// is computed from the stamp.
     pub fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
         match &mut self.path {
             Path::Wired(path) => path.handle_packet(at, from, packet, &mut self.events),
+            Path::Wifi(path) => path.handle_packet(at, from, packet, &mut self.events),
         }
     }
 
     /// The model's clock moves to `now`: what was to be decided before it is decided.
-    pub fn handle_timeout(&mut self, _now: Timestamp) {
+    pub fn handle_timeout(&mut self, now: Timestamp) {
         match &mut self.path {
             Path::Wired(_) => {}
+            Path::Wifi(path) => path.handle_timeout(now, &mut self.events),
         }
     }
 
@@ -125,48 +129,7 @@ impl Network {
     pub fn next_timeout(&self) -> Option<Timeout> {
         match &self.path {
             Path::Wired(_) => None,
+            Path::Wifi(path) => path.next_timeout(),
         }
     }
-}
-
-/// sender - wire - receiver.
-#[derive(Debug)]
-struct WiredPath {
-    bottleneck: BottleneckPlace,
-    forward: Wire,
-    backward: Wire,
-}
-
-impl WiredPath {
-    fn new(config: &WiredNetworkConfig, seed: Seed) -> Self {
-        let hop = match config.bottleneck {
-            BottleneckPlace::LocalDevice => Hop::SenderDevice,
-            BottleneckPlace::Remote => Hop::Bottleneck,
-        };
-        Self {
-            bottleneck: config.bottleneck,
-            forward: Wire::new(&config.wire, hop, seed, 0),
-            backward: Wire::new(&config.backward, Hop::Wire, seed, 1),
-        }
-    }
-
-    fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet, events: &mut VecDeque<NetworkEvent>) {
-        let (wire, to) = match from {
-            Port::Sender => (&mut self.forward, Port::Receiver),
-            Port::Receiver => (&mut self.backward, Port::Sender),
-        };
-        let WireVerdict { released, record } = wire.handle_packet(at, from, packet);
-        let in_device = from == Port::Receiver || self.bottleneck == BottleneckPlace::LocalDevice;
-        let released = if in_device { released } else { record.enqueued };
-        events.push_back(NetworkEvent::Released { packet: packet.id, at: released });
-        deliver(record, to, events);
-    }
-}
-
-/// The last hop's verdict, and the delivery if it is one.
-fn deliver(record: HopRecord, to: Port, events: &mut VecDeque<NetworkEvent>) {
-    if record.outcome == Outcome::Delivered {
-        events.push_back(NetworkEvent::Deliver { packet: record.packet, to, at: record.finished });
-    }
-    events.push_back(NetworkEvent::Hop(record));
 }

@@ -109,6 +109,14 @@ impl Preamble {
     }
 }
 
+/// Rate and duration of the PLCP header of 48 bits, which ends where the frame begins (clauses 16.2.2.2, 16.2.2.3).
+pub const fn plcp_header(preamble: Preamble) -> (DataRate, Duration) {
+    match preamble {
+        Preamble::Long => (DataRate::Mbps1, Duration::from_micros(48)),
+        Preamble::Short => (DataRate::Mbps2, Duration::from_micros(24)),
+    }
+}
+
 /// Size of the MAC frame that carries an IP packet of `size`.
 pub const fn data_frame(size: DataSize) -> DataSize {
     DataSize::from_bytes(MAC_HEADER + LLC_SNAP + size.as_bytes() + FCS)

@@ -1,0 +1,275 @@
+//! The distributed coordination function of N stations that all hear each other (clause 10.3).
+//!
+//! Time jumps from event to event: arrivals, ends of exchanges, and the next expiry of a backoff.
+
+use std::collections::VecDeque;
+
+use framewire_units::{Probability, Seed, Timestamp};
+
+use crate::config::{ConfigError, WifiConfig};
+use crate::validate::validate_wifi;
+use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
+use crate::wifi::error_model::ErrorModel;
+use crate::wifi::phy::{DIFS, DataRate, SIFS, ack_frame, ack_timeout, air_time, data_frame, eifs};
+use crate::wifi::station::{InFlight, Queued, Station, StationConfig, StationVerdict};
+
+/// The card's own retry value, which a value of 0 stands for (thesis, section 1.3).
+pub const DEFAULT_RETRY: u16 = 16;
+
+/// A station of a [`Medium`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StationId(pub usize);
+
+/// Something that was decided on the medium.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MediumEvent {
+    /// The other end has the packet whole at `at`, for the first time. Comes when the exchange begins.
+    Received {
+        /// Who sent it.
+        station: StationId,
+        /// The packet.
+        packet: Packet,
+        /// End of its frame on the air.
+        at: Timestamp,
+    },
+    /// A station is done with a packet.
+    Done {
+        /// The station.
+        station: StationId,
+        /// Its verdict.
+        verdict: StationVerdict,
+    },
+    /// The sniffer captured a transmission.
+    Sniffed(SniffedFrame),
+}
+
+/// One channel and the stations on it.
+///
+/// Driven like [`Network`](crate::Network): `handle_packet` and `handle_timeout`, then `poll_event` until nothing is
+/// left, then sleep until `next_timeout`. An event at a time t is settled by the first `handle_timeout` after t.
+#[derive(Debug)]
+pub struct Medium {
+    seed: Seed,
+    config: WifiConfig,
+    errors: ErrorModel,
+    stations: Vec<Station>,
+    events: VecDeque<MediumEvent>,
+    /// Time of the last event that was settled.
+    settled: Timestamp,
+    /// End of the last frame exchange: until then the medium is busy.
+    busy_until: Timestamp,
+    /// Who begins to transmit; kept to save an allocation per exchange.
+    starters: Vec<usize>,
+}
+
+/// In the order in which events at the same time are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum EventKind {
+    Resolve,
+    Arrival,
+    Start,
+}
+
+impl Medium {
+    /// A medium without stations.
+    ///
+    /// # Errors
+    /// When a value of the configuration makes no sense.
+    pub fn new(config: &WifiConfig, seed: Seed) -> Result<Self, ConfigError> {
+        validate_wifi("wifi", config)?;
+        Ok(Self::with_errors(config, seed, ErrorModel::new(config, seed)))
+    }
+
+    /// A medium whose data frames fail with one probability whatever their rate and size, and whose
+    /// acknowledgements never do: the channel of many papers, and of the reference runs in the tests.
+    ///
+    /// # Errors
+    /// When a value of the configuration makes no sense.
+    pub fn with_frame_errors(config: &WifiConfig, seed: Seed, frames: Probability) -> Result<Self, ConfigError> {
+        validate_wifi("wifi", config)?;
+        Ok(Self::with_errors(config, seed, ErrorModel::Constant(frames)))
+    }
+
+    fn with_errors(config: &WifiConfig, seed: Seed, errors: ErrorModel) -> Self {
+        Self {
+            seed,
+            config: config.clone(),
+            errors,
+            stations: Vec::new(),
+            events: VecDeque::new(),
+            settled: Timestamp::ZERO,
+            busy_until: Timestamp::ZERO,
+            starters: Vec::new(),
+        }
+    }
+
+    /// Adds a station; its number in order names the place of its draws.
+    pub fn add_station(&mut self, config: StationConfig) -> StationId {
+        let max_transmissions = if self.config.retry == 0 { DEFAULT_RETRY } else { self.config.retry };
+        let number = self.stations.len();
+        self.stations.push(Station::new(config, self.config.rate, max_transmissions, number as u64, self.seed));
+        StationId(number)
+    }
+
+    /// A packet arrives at a station's queue at `at`, which may be before or after the last `now`. When what was
+    /// settled after `at` could depend on it, its arrival is moved to that time and flagged.
+    ///
+    /// # Panics
+    /// When `station` is not of this medium.
+    pub fn handle_packet(&mut self, station: StationId, at: Timestamp, packet: Packet) {
+        let queued = Queued { packet, at, clamped: false };
+        if at >= self.settled {
+            self.stations[station.0].schedule(queued);
+        } else if self.stations[station.0].can_join_at(at) {
+            self.arrive(station.0, queued);
+        } else {
+            self.stations[station.0].schedule(Queued { at: self.settled, clamped: true, ..queued });
+        }
+    }
+
+    /// Settles all that happens before `now`.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        while let Some((at, kind, station)) = self.next_event() {
+            if at >= now {
+                break;
+            }
+            self.settled = self.settled.max(at);
+            match kind {
+                EventKind::Resolve => self.resolve(station),
+                EventKind::Arrival => {
+                    let arrival = self.stations[station].take_arrival().expect("invariant: next_event saw it");
+                    self.arrive(station, arrival);
+                }
+                EventKind::Start => self.start(at),
+            }
+        }
+    }
+
+    /// The next thing that was decided; `None` when all have been given.
+    pub fn poll_event(&mut self) -> Option<MediumEvent> {
+        self.events.pop_front()
+    }
+
+    /// When `handle_timeout` is due: just after the next event.
+    pub fn next_timeout(&self) -> Option<Timeout> {
+        let (at, kind, _) = self.next_event()?;
+        let reason = match kind {
+            EventKind::Resolve => TimeoutReason::ExchangeEnd,
+            EventKind::Arrival => TimeoutReason::Propagation,
+            EventKind::Start => TimeoutReason::Contention,
+        };
+        Some(Timeout { at: at + std::time::Duration::from_nanos(1), reason })
+    }
+
+    fn next_event(&self) -> Option<(Timestamp, EventKind, usize)> {
+        let of_station = |(number, station): (usize, &Station)| {
+            let resolve = station.in_flight.map(|in_flight| (in_flight.resolved, EventKind::Resolve, number));
+            let arrival = station.next_arrival().map(|at| (at, EventKind::Arrival, number));
+            let start = station.next_transmission().map(|at| (at, EventKind::Start, number));
+            [resolve, arrival, start].into_iter().flatten().min()
+        };
+        self.stations.iter().enumerate().filter_map(of_station).min()
+    }
+
+    fn arrive(&mut self, station: usize, arrival: Queued) {
+        let verdict = self.stations[station].handle_arrival(arrival, self.busy_until);
+        self.done(station, verdict);
+    }
+
+    fn resolve(&mut self, station: usize) {
+        let verdict = self.stations[station].resolve();
+        self.done(station, verdict);
+    }
+
+    fn done(&mut self, station: usize, verdict: Option<StationVerdict>) {
+        self.events.extend(verdict.map(|verdict| MediumEvent::Done { station: StationId(station), verdict }));
+    }
+
+    /// All whose backoff expires now transmit; the others defer.
+    fn start(&mut self, at: Timestamp) {
+        let mut starters = std::mem::take(&mut self.starters);
+        starters.clear();
+        starters.extend((0..self.stations.len()).filter(|&n| self.stations[n].next_transmission() == Some(at)));
+        let observers_from = match starters[..] {
+            [alone] => self.transmit_alone(alone, at),
+            _ => self.collide(&starters, at),
+        };
+        for (number, station) in self.stations.iter_mut().enumerate() {
+            if !starters.contains(&number) {
+                station.defer(at, observers_from);
+            }
+        }
+        self.starters = starters;
+    }
+
+    /// One exchange of data and acknowledgement; returns when the others' interframe space after it is over.
+    fn transmit_alone(&mut self, number: usize, at: Timestamp) -> Timestamp {
+        let frame = self.begin(number, at);
+        let station = &mut self.stations[number];
+        let ack_rate = frame.rate.acknowledgement();
+        let ack_start = frame.end + SIFS;
+        let ack_end = ack_start + air_time(ack_frame(), ack_rate, self.config.preamble);
+        let mut draws = self.seed.stream("channel", &[number as u64, station.transmissions]);
+        let (data_draw, ack_draw) = (draws.next_f64(), draws.next_f64());
+        let preamble = self.config.preamble;
+        if data_draw >= self.errors.data_frame_survives(at, frame.packet.size, frame.rate, preamble) {
+            // Clause 10.3.2.3.7: who heard a damaged frame waits an EIFS; the sender waits for an acknowledgement.
+            let resolved = frame.end + ack_timeout(preamble);
+            station.in_flight = Some(InFlight { resolved, acknowledged: false, count_from: resolved + DIFS });
+            self.busy_until = self.busy_until.max(frame.end);
+            return frame.end + eifs();
+        }
+        let acknowledged = ack_draw < self.errors.ack_survives(ack_start, ack_rate, preamble);
+        let own_space = if acknowledged { DIFS } else { eifs() };
+        station.in_flight = Some(InFlight { resolved: ack_end, acknowledged, count_from: ack_end + own_space });
+        let head = station.head.as_mut().expect("invariant: a transmission has a packet");
+        if head.received.is_none() {
+            head.received = Some(frame.end);
+            let station = StationId(number);
+            self.events.push_back(MediumEvent::Received { station, packet: frame.packet, at: frame.end });
+        }
+        self.busy_until = self.busy_until.max(ack_end);
+        ack_end + DIFS
+    }
+
+    /// Simultaneous transmissions destroy each other, preambles included: the others sense energy and no frame, so they
+    /// wait a DIFS after it and no EIFS.
+    fn collide(&mut self, starters: &[usize], at: Timestamp) -> Timestamp {
+        let mut busy_until = self.busy_until;
+        for &number in starters {
+            let end = self.begin(number, at).end;
+            busy_until = busy_until.max(end);
+            let resolved = end + ack_timeout(self.config.preamble);
+            let in_flight = InFlight { resolved, acknowledged: false, count_from: resolved + DIFS };
+            self.stations[number].in_flight = Some(in_flight);
+        }
+        for &number in starters {
+            let in_flight = self.stations[number].in_flight.as_mut().expect("invariant: set above");
+            in_flight.count_from = in_flight.count_from.max(busy_until + DIFS);
+        }
+        self.busy_until = busy_until;
+        busy_until + DIFS
+    }
+
+    fn begin(&mut self, number: usize, at: Timestamp) -> Frame {
+        let station = &mut self.stations[number];
+        let rate = station.rate_control.rate();
+        let (attempt, packet) = station.begin(at);
+        let end = at + air_time(data_frame(packet.size), rate, self.config.preamble);
+        if let Some(sniffer) = self.config.sniffer {
+            let place = [number as u64, station.transmissions];
+            if self.seed.stream("sniffer", &place).chance(sniffer.capture) {
+                let sniffed = SniffedFrame { packet: packet.id, at: end, attempt, rate: rate.bitrate() };
+                self.events.push_back(MediumEvent::Sniffed(sniffed));
+            }
+        }
+        Frame { packet, rate, end }
+    }
+}
+
+/// A data frame on the air.
+struct Frame {
+    packet: Packet,
+    rate: DataRate,
+    end: Timestamp,
+}

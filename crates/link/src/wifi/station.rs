@@ -1,0 +1,256 @@
+//! One station of the distributed coordination function (clause 10.3): its queue, its backoff, its exchange.
+
+use std::collections::VecDeque;
+
+use framewire_units::{Bitrate, Seed, Timestamp};
+
+use crate::config::QueueLimit;
+use crate::queue::{Arrival, DropTail, QueueDiscipline};
+use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port};
+use crate::wifi::phy::{CW_MAX, CW_MIN, DIFS, SLOT};
+use crate::wifi::rate_control::{RateControl, RatePolicy};
+
+/// What a station is, beside what all stations of a medium share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationConfig {
+    /// Interface queue; the packet being sent is not counted.
+    pub queue: QueueLimit,
+    /// The hop that its verdicts name.
+    pub hop: Hop,
+    /// Where the packets that it sends came into the network.
+    pub from: Port,
+}
+
+/// A packet on its way to or in the interface queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queued {
+    pub(super) packet: Packet,
+    pub(super) at: Timestamp,
+    pub(super) clamped: bool,
+}
+
+/// The packet that the station sends now.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    queued: Queued,
+    /// When it became the one to send.
+    ready: Timestamp,
+    started: Option<Timestamp>,
+    transmissions: Vec<Bitrate>,
+    /// When the receiver first had it whole.
+    pub(super) received: Option<Timestamp>,
+}
+
+/// A transmission whose fate is decided and not yet known to its sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InFlight {
+    /// When the sender knows: end of the acknowledgement, or of the wait for it.
+    pub(super) resolved: Timestamp,
+    pub(super) acknowledged: bool,
+    /// When its DIFS or EIFS after that is over.
+    pub(super) count_from: Timestamp,
+}
+
+/// A hop's verdict, and when the station was done with the packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StationVerdict {
+    /// The hop's record.
+    pub record: HopRecord,
+    /// End of the last exchange, or the moment of the refusal.
+    pub released: Timestamp,
+}
+
+#[derive(Debug)]
+pub(super) struct Station {
+    config: StationConfig,
+    number: u64,
+    seed: Seed,
+    max_transmissions: u16,
+    /// Arrivals that the medium's clock has not reached, in order.
+    arrivals: VecDeque<Queued>,
+    queue: DropTail<Queued>,
+    pub(super) head: Option<Head>,
+    last_queue_change: Timestamp,
+    contention_window: u32,
+    /// Slots left; `None` when no backoff is pending.
+    backoff: Option<u32>,
+    /// When this station's DIFS or EIFS after the last busy time is over and slots count.
+    count_from: Timestamp,
+    pub(super) in_flight: Option<InFlight>,
+    pub(super) rate_control: RateControl,
+    /// Transmissions since the start: names the place of the channel's draws.
+    pub(super) transmissions: u64,
+    backoffs: u64,
+}
+
+impl Station {
+    pub(super) fn new(
+        config: StationConfig,
+        rate: RatePolicy,
+        max_transmissions: u16,
+        number: u64,
+        seed: Seed,
+    ) -> Self {
+        Self {
+            config,
+            number,
+            seed,
+            max_transmissions,
+            arrivals: VecDeque::new(),
+            queue: DropTail::new(config.queue),
+            head: None,
+            last_queue_change: Timestamp::ZERO,
+            contention_window: CW_MIN,
+            backoff: None,
+            count_from: Timestamp::ZERO + DIFS,
+            in_flight: None,
+            rate_control: RateControl::new(rate),
+            transmissions: 0,
+            backoffs: 0,
+        }
+    }
+
+    /// True when an arrival at `at` can still take effect at that time although others' events after it are settled:
+    /// it joins the queue behind a packet that was there already, and so touches nobody else.
+    pub(super) fn can_join_at(&self, at: Timestamp) -> bool {
+        self.head.is_some() && self.last_queue_change <= at
+    }
+
+    /// Takes note of an arrival that the medium's clock has not reached.
+    pub(super) fn schedule(&mut self, arrival: Queued) {
+        let position = self.arrivals.partition_point(|other| other.at <= arrival.at);
+        self.arrivals.insert(position, arrival);
+    }
+
+    pub(super) fn next_arrival(&self) -> Option<Timestamp> {
+        self.arrivals.front().map(|arrival| arrival.at)
+    }
+
+    pub(super) fn take_arrival(&mut self) -> Option<Queued> {
+        self.arrivals.pop_front()
+    }
+
+    /// A packet arrives; the medium is busy until `busy_until`. The verdict is that of a refusal.
+    pub(super) fn handle_arrival(&mut self, arrival: Queued, busy_until: Timestamp) -> Option<StationVerdict> {
+        self.last_queue_change = self.last_queue_change.max(arrival.at);
+        if self.head.is_none() {
+            self.request_access(arrival.at, busy_until);
+            self.head = Some(Head::new(arrival, arrival.at));
+            return None;
+        }
+        let described = Arrival { at: arrival.at, size: arrival.packet.size, wait: None };
+        let refused = self.queue.enqueue(described, arrival).err()?;
+        let outcome = Outcome::Dropped(DropCause::QueueFull);
+        Some(self.verdict(Head::new(refused, refused.at), refused.at, refused.at, outcome))
+    }
+
+    /// Clause 10.3.4.2: a station that finds the medium idle for a DIFS sends at once; one that finds it busy, or has
+    /// not finished the backoff after its last transmission, waits for its backoff.
+    fn request_access(&mut self, at: Timestamp, busy_until: Timestamp) {
+        if at < busy_until {
+            if self.backoff.is_none() {
+                self.draw_backoff();
+            }
+        } else if self.count_end() <= at {
+            self.backoff = None;
+        }
+    }
+
+    fn draw_backoff(&mut self) {
+        let mut draws = self.seed.stream("backoff", &[self.number, self.backoffs]);
+        self.backoffs += 1;
+        self.backoff = Some(draws.next_inclusive(self.contention_window));
+    }
+
+    fn count_end(&self) -> Timestamp {
+        self.count_from + SLOT * self.backoff.unwrap_or(0)
+    }
+
+    /// When it sends next, if nobody else does before.
+    pub(super) fn next_transmission(&self) -> Option<Timestamp> {
+        match (&self.head, self.in_flight) {
+            (Some(head), None) => Some(self.count_end().max(head.ready)),
+            _ => None,
+        }
+    }
+
+    /// Its transmission begins: its attempt number from 1 and the packet's size.
+    pub(super) fn begin(&mut self, at: Timestamp) -> (u16, Packet) {
+        let rate = self.rate_control.rate().bitrate();
+        let head = self.head.as_mut().expect("invariant: only a station with a packet has a next transmission");
+        self.backoff = None;
+        self.transmissions += 1;
+        head.started.get_or_insert(at);
+        head.transmissions.push(rate);
+        (head.transmissions.len() as u16, head.queued.packet)
+    }
+
+    /// Others transmit from `at`: the backoff counter stops, and goes on at `count_from`.
+    pub(super) fn defer(&mut self, at: Timestamp, count_from: Timestamp) {
+        if let Some(slots) = self.backoff {
+            let counted = at.saturating_since(self.count_from).as_nanos() / SLOT.as_nanos();
+            let left = slots - counted.min(u128::from(slots)) as u32;
+            self.backoff = (left > 0 || self.head.is_some()).then_some(left);
+        } else if self.head.is_some() {
+            // It waited for the end of its DIFS without a backoff, and the medium became busy.
+            self.draw_backoff();
+        }
+        self.count_from = self.count_from.max(count_from);
+    }
+
+    /// The fate of its transmission is known to it; a verdict when it is done with the packet.
+    pub(super) fn resolve(&mut self) -> Option<StationVerdict> {
+        let in_flight = self.in_flight.take().expect("invariant: resolved once per transmission");
+        let head = self.head.take().expect("invariant: a transmission has a packet");
+        let exhausted = head.transmissions.len() >= usize::from(self.max_transmissions);
+        if in_flight.acknowledged {
+            self.rate_control.handle_success();
+        } else {
+            self.rate_control.handle_failure();
+        }
+        self.count_from = self.count_from.max(in_flight.count_from);
+        if in_flight.acknowledged || exhausted {
+            self.contention_window = CW_MIN;
+            self.draw_backoff();
+            Some(self.finish(head, in_flight.resolved))
+        } else {
+            self.contention_window = (2 * self.contention_window + 1).min(CW_MAX);
+            self.draw_backoff();
+            self.head = Some(head);
+            None
+        }
+    }
+
+    fn finish(&mut self, head: Head, at: Timestamp) -> StationVerdict {
+        self.head = self.queue.dequeue(at).map(|next| Head::new(next, at));
+        self.last_queue_change = self.last_queue_change.max(at);
+        let (finished, outcome) = match head.received {
+            Some(received) => (received, Outcome::Delivered),
+            None => (at, Outcome::Dropped(DropCause::RetryLimit)),
+        };
+        self.verdict(head, finished, at, outcome)
+    }
+
+    fn verdict(&self, head: Head, finished: Timestamp, released: Timestamp, outcome: Outcome) -> StationVerdict {
+        let Queued { packet, at, clamped } = head.queued;
+        let record = HopRecord {
+            packet: packet.id,
+            hop: self.config.hop,
+            from: self.config.from,
+            size: packet.size,
+            enqueued: at,
+            clamped,
+            started: head.started,
+            finished,
+            transmissions: head.transmissions,
+            outcome,
+        };
+        StationVerdict { record, released }
+    }
+}
+
+impl Head {
+    fn new(queued: Queued, ready: Timestamp) -> Self {
+        Self { queued, ready, started: None, transmissions: Vec::new(), received: None }
+    }
+}
