@@ -16,7 +16,7 @@ ALLOWED: dict[str, set[str]] = {
     "link": {"units"},
     "probe": {"units"},
     "transport": {"units", "media", "wire"},
-    "session": {"units", "scenario", "media", "transport", "probe"},
+    "session": {"units", "scenario", "media", "wire", "transport", "probe"},
     "sockets": {"units", "transport"},
     "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets"},
     "python": {"units", "scenario", "media", "probe"},

@@ -1,1 +1,14 @@
-//! Sans-IO assembly of one run: frame clock, flow wiring, events into the ledger.
+//! Sans-IO assembly of one run, the same in every world: frame clock, flow wiring, playout, events into the ledger.
+//!
+//! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
+//! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs.
+
+mod flow;
+mod plan;
+mod receiver;
+mod sender;
+
+pub use flow::{BuildError, FlowSetup};
+pub use plan::SendingPlan;
+pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+pub use sender::{Pacing, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf};

@@ -1,0 +1,112 @@
+//! One flow of a scenario, made into a sender's and a receiver's session.
+
+use framewire_scenario as scenario;
+use framewire_transport::{
+    DatagramReceiver, DatagramSender, Pacing as ReceiverPacing, StreamReceiver, StreamSender, TransportKind,
+};
+use framewire_units::DataSize;
+use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
+
+use crate::plan::SendingPlan;
+use crate::receiver::{ReceiverSession, ReceivingHalf};
+use crate::sender::{Pacing, SenderSession, SendingHalf};
+
+/// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
+/// here, and runs are to be repeatable.
+const INITIAL_SEQUENCE: u16 = 0;
+
+/// One flow, ready to be built in any world.
+#[derive(Clone, Debug)]
+pub struct FlowSetup {
+    flow: scenario::Flow,
+    kind: TransportKind,
+    plan: SendingPlan,
+    /// Synchronisation source of the flow's RTP stream (RFC 3550, section 5.1).
+    ssrc: u32,
+}
+
+/// A flow that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("flow {flow}: {reason}")]
+pub struct BuildError {
+    flow: String,
+    reason: String,
+}
+
+impl FlowSetup {
+    /// A flow of a scenario that sends `plan`. `ssrc` tells its RTP stream from others.
+    pub fn new(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Self {
+        let kind = flow.transport.as_str().parse().expect("invariant: every transport of a scenario exists");
+        Self { flow: flow.clone(), kind, plan, ssrc }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.flow.name
+    }
+
+    /// Its transport.
+    pub fn kind(&self) -> TransportKind {
+        self.kind
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &scenario::Flow {
+        &self.flow
+    }
+
+    /// What it sends.
+    pub fn plan(&self) -> &SendingPlan {
+        &self.plan
+    }
+
+    /// The sender's side.
+    ///
+    /// # Errors
+    /// When the MTU leaves no room for packets.
+    pub fn sender(&self) -> Result<SenderSession, BuildError> {
+        let queue = self.kind.frame_queue();
+        let half = match self.kind.overflow() {
+            Some(overflow) => SendingHalf::Datagram(DatagramSender::new(queue, self.packetizer()?, overflow)),
+            None => SendingHalf::Stream(StreamSender::new(queue, self.flow.unsent_limit)),
+        };
+        let pacing = match self.flow.pacing {
+            Some(scenario::Pacing::Receiver) => Pacing::Receiver,
+            Some(scenario::Pacing::Sender) | None => Pacing::Sender,
+        };
+        Ok(SenderSession::new(self.plan.clone(), pacing, half))
+    }
+
+    /// The receiver's side.
+    pub fn receiver(&self) -> ReceiverSession {
+        let half = match self.kind.is_stream() {
+            true => ReceivingHalf::Stream(StreamReceiver::new(self.receiver_pacing())),
+            false => {
+                // The receiver knows the stream from its description (RFC 3550, 5.1: SSRC and first sequence number
+                // are agreed out of band here), so that the loss of the very first packets is seen.
+                let origin = StreamOrigin { ssrc: self.ssrc, initial_sequence: INITIAL_SEQUENCE };
+                let depacketizer = Depacketizer::new(PAYLOAD_TYPE, Some(origin), Limits::default());
+                ReceivingHalf::Datagram(DatagramReceiver::new(depacketizer))
+            }
+        };
+        ReceiverSession::new(half)
+    }
+
+    fn receiver_pacing(&self) -> ReceiverPacing {
+        match self.flow.pacing {
+            Some(scenario::Pacing::Receiver) => ReceiverPacing::Playout { frame_rate: self.plan.frame_rate() },
+            Some(scenario::Pacing::Sender) | None => ReceiverPacing::Immediate,
+        }
+    }
+
+    fn packetizer(&self) -> Result<Packetizer, BuildError> {
+        let rule = match self.flow.packets {
+            Some(scenario::PacketRule::Slices) => PacketRule::Slices,
+            Some(scenario::PacketRule::Thesis) => PacketRule::Thesis,
+            Some(scenario::PacketRule::Full) | None => PacketRule::Full,
+        };
+        let mtu = DataSize::from_bytes(u64::from(self.flow.mtu));
+        Packetizer::new(rule, mtu, self.ssrc, INITIAL_SEQUENCE, PAYLOAD_TYPE)
+            .map_err(|error| BuildError { flow: self.flow.name.clone(), reason: error.to_string() })
+    }
+}

@@ -1,0 +1,99 @@
+//! The sending plan: every frame of a movie with the moment at which the frame clock offers it.
+
+use framewire_media::{FrameRate, Movie, PictureType};
+use framewire_probe::record::FrameFacts;
+use framewire_transport::event::OutgoingFrame;
+use framewire_units::{Duration, Timestamp};
+
+/// Ticks of the RTP clock for video (RFC 2250, section 2; RFC 3551, section 5).
+const RTP_CLOCK_HZ: u128 = 90_000;
+
+/// A movie as one flow sends it.
+#[derive(Clone, Debug)]
+pub struct SendingPlan {
+    movie: Movie,
+    start: Timestamp,
+}
+
+impl SendingPlan {
+    /// A plan whose first frame is due at `start`. Every later one is due at its decode time after that, because
+    /// frames are sent in decode order (thesis, section 2.1: one frame each 1/25 s).
+    pub fn new(movie: Movie, start: Timestamp) -> Self {
+        Self { movie, start }
+    }
+
+    /// Number of frames.
+    pub fn len(&self) -> u32 {
+        self.movie.index.frames.len() as u32
+    }
+
+    /// True for a movie without frames; a parsed movie has at least one.
+    pub fn is_empty(&self) -> bool {
+        self.movie.index.frames.is_empty()
+    }
+
+    /// S_i: when the frame clock offers frame `frame`.
+    ///
+    /// # Panics
+    /// When there is no such frame.
+    pub fn due(&self, frame: u32) -> Timestamp {
+        self.start + self.movie.index.frames[frame as usize].decode_time
+    }
+
+    /// The stream's frame rate.
+    pub fn frame_rate(&self) -> FrameRate {
+        self.movie.index.sequence.frame_rate
+    }
+
+    /// The time that one frame lasts, from the stream's frame rate.
+    pub fn frame_interval(&self) -> Duration {
+        self.movie.index.sequence.frame_rate.time_of(1)
+    }
+
+    /// The frame as a sending half takes it.
+    ///
+    /// # Panics
+    /// When there is no such frame.
+    pub fn outgoing(&self, frame: u32) -> OutgoingFrame {
+        let entry = &self.movie.index.frames[frame as usize];
+        let group = entry.gop_header;
+        OutgoingFrame {
+            id: frame,
+            kind: entry.kind,
+            closed_gop: group.is_some_and(|header| header.closed),
+            broken_link: group.is_some_and(|header| header.broken_link),
+            rtp_timestamp: rtp_timestamp(entry.display_time),
+            bytes: self.movie.frame_bytes(frame as usize),
+        }
+    }
+
+    /// What the ledger must know of every frame.
+    pub fn facts(&self) -> Vec<FrameFacts> {
+        let frames = self.movie.index.frames.iter();
+        frames
+            .map(|frame| FrameFacts {
+                kind: letter(frame.kind),
+                size: frame.size,
+                gop: frame.gop,
+                display_index: frame.display_index,
+                due: self.start + frame.decode_time,
+                display_time: frame.display_time,
+                references: frame.references.clone(),
+            })
+            .collect()
+    }
+}
+
+/// Presentation time in ticks of the RTP clock, to the nearest tick, modulo 2^32.
+fn rtp_timestamp(display_time: Duration) -> u32 {
+    ((display_time.as_nanos() * RTP_CLOCK_HZ + 500_000_000) / 1_000_000_000) as u32
+}
+
+fn letter(kind: PictureType) -> char {
+    match kind {
+        PictureType::I => 'I',
+        PictureType::P => 'P',
+        PictureType::B => 'B',
+        PictureType::D => 'D',
+    }
+}

@@ -1,0 +1,136 @@
+//! The receiver's side of one flow: receiving half, log and the movie as received.
+
+use bytes::Bytes;
+use framewire_probe::record::{DatagramReceived, StreamRead};
+use framewire_transport::event::ReceiverEvent;
+use framewire_transport::{DatagramReceiver, StreamReceiver};
+use framewire_units::Timestamp;
+
+/// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
+const KEPT_REJECTIONS: usize = 16;
+
+/// The receiving half of a flow, over either kind of socket.
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
+pub enum ReceivingHalf {
+    /// From datagrams.
+    Datagram(DatagramReceiver),
+    /// From a byte stream.
+    Stream(StreamReceiver),
+}
+
+/// What the receiver recorded.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiverLog {
+    /// Datagrams received, in order of arrival.
+    pub datagrams: Vec<DatagramReceived>,
+    /// Reads of the byte stream, in order.
+    pub reads: Vec<StreamRead>,
+    /// Frames that arrived whole.
+    pub complete_frames: u32,
+    /// Frames of which something arrived, and something was missing.
+    pub incomplete_frames: u32,
+    /// Inputs that were not of this flow or not well formed.
+    pub rejected: u64,
+    /// The first few reasons.
+    pub rejections: Vec<String>,
+}
+
+/// The receiver's side of one flow.
+///
+/// Contract: hand it what the socket gave, in order, with the time of arrival; then take what it kept with
+/// [`poll_frame`](Self::poll_frame) until there is none. On a byte stream ask [`wants_bytes`](Self::wants_bytes)
+/// first, and where it says no, wait for [`next_timeout`](Self::next_timeout).
+pub struct ReceiverSession {
+    half: ReceivingHalf,
+    kept: std::collections::VecDeque<Bytes>,
+    log: ReceiverLog,
+}
+
+impl ReceiverSession {
+    /// A session around `half`.
+    pub fn new(half: ReceivingHalf) -> Self {
+        Self { half, kept: std::collections::VecDeque::new(), log: ReceiverLog::default() }
+    }
+
+    /// Takes what the socket gave: one datagram, or the next bytes of the stream.
+    pub fn handle_input(&mut self, now: Timestamp, bytes: &[u8]) {
+        match &mut self.half {
+            ReceivingHalf::Datagram(half) => half.handle_datagram(now, bytes),
+            ReceivingHalf::Stream(half) => half.handle_bytes(now, bytes),
+        }
+        self.drain_events();
+    }
+
+    /// Nothing more will come.
+    pub fn handle_end(&mut self, now: Timestamp) {
+        match &mut self.half {
+            ReceivingHalf::Datagram(half) => half.handle_end(now),
+            ReceivingHalf::Stream(half) => half.handle_end(now),
+        }
+        self.drain_events();
+    }
+
+    /// True when the half takes bytes now; always true for datagrams.
+    pub fn wants_bytes(&self, now: Timestamp) -> bool {
+        match &self.half {
+            ReceivingHalf::Datagram(_) => true,
+            ReceivingHalf::Stream(half) => half.wants_bytes(now),
+        }
+    }
+
+    /// When [`wants_bytes`](Self::wants_bytes) will turn true by itself.
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        match &self.half {
+            ReceivingHalf::Datagram(_) => None,
+            ReceivingHalf::Stream(half) => half.next_timeout(),
+        }
+    }
+
+    /// The next frame, whole, for the received movie.
+    pub fn poll_frame(&mut self) -> Option<Bytes> {
+        self.kept.pop_front()
+    }
+
+    /// Frames that arrived whole so far.
+    pub fn complete_frames(&self) -> u32 {
+        self.log.complete_frames
+    }
+
+    /// What was recorded.
+    pub fn into_log(self) -> ReceiverLog {
+        self.log
+    }
+
+    fn drain_events(&mut self) {
+        loop {
+            let event = match &mut self.half {
+                ReceivingHalf::Datagram(half) => half.poll_event(),
+                ReceivingHalf::Stream(half) => half.poll_event(),
+            };
+            match event {
+                Some(event) => self.log_event(event),
+                None => return,
+            }
+        }
+    }
+
+    fn log_event(&mut self, event: ReceiverEvent) {
+        match event {
+            ReceiverEvent::Datagram { sequence, size, at } => {
+                self.log.datagrams.push(DatagramReceived { sequence, size, at });
+            }
+            ReceiverEvent::Read { total, at } => self.log.reads.push(StreamRead { total, at }),
+            ReceiverEvent::Frame { complete: true, bytes, .. } => {
+                self.log.complete_frames += 1;
+                self.kept.push_back(bytes);
+            }
+            ReceiverEvent::Frame { complete: false, .. } => self.log.incomplete_frames += 1,
+            ReceiverEvent::Rejected { reason, .. } => {
+                self.log.rejected += 1;
+                if self.log.rejections.len() < KEPT_REJECTIONS {
+                    self.log.rejections.push(reason);
+                }
+            }
+        }
+    }
+}

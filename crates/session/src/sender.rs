@@ -1,0 +1,255 @@
+//! The sender's side of one flow: frame clock, sending half and log.
+
+use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, Place};
+use framewire_transport::event::{SenderEvent, SenderPlace};
+use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
+use framewire_transport::{DatagramSender, StreamSender, WriteProgress};
+use framewire_units::Timestamp;
+
+use crate::plan::SendingPlan;
+
+/// Who sets the pace of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// The sender's frame clock: a frame is offered when it is due, or later where the transport blocks.
+    Sender,
+    /// The receiver's playout: the sender offers the next frame as soon as the transport takes it.
+    Receiver,
+}
+
+/// The sending half of a flow, over either kind of socket.
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
+pub enum SendingHalf {
+    /// Over datagrams.
+    Datagram(DatagramSender),
+    /// Over a byte stream.
+    Stream(StreamSender),
+}
+
+/// The socket that the half writes to; of the same kind as the half.
+pub enum SenderSocket<'a> {
+    /// A datagram socket.
+    Datagram(&'a mut dyn DatagramSocket),
+    /// A stream socket.
+    Stream(&'a mut dyn StreamSocket),
+}
+
+/// What the world must wait for before it calls [`SenderSession::drive`] again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderWait {
+    /// Wake when the socket is writable.
+    pub writable: bool,
+    /// Wake at this time: the frame clock has a frame due.
+    pub timeout: Option<Timestamp>,
+    /// Nothing is left to do.
+    pub finished: bool,
+}
+
+/// What the sender recorded.
+#[derive(Clone, Debug, Default)]
+pub struct SenderLog {
+    /// What happened to frames, in order.
+    pub frame_events: Vec<FrameEvent>,
+    /// Datagrams offered to the socket, in order.
+    pub datagrams: Vec<DatagramSent>,
+}
+
+/// Counters for a progress display.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderProgress {
+    /// Frames given to the transport.
+    pub offered: u32,
+    /// Frames that the sender gave up, whole or in part.
+    pub discarded: u32,
+}
+
+/// The sender's side of one flow.
+///
+/// Contract: call [`drive`](Self::drive) at the start and whenever what it asked for has happened (writability or
+/// the timeout); it offers due frames, writes what the socket takes and logs every event. It never waits itself.
+/// [`stop`](Self::stop) ends the stream early.
+pub struct SenderSession {
+    plan: SendingPlan,
+    pacing: Pacing,
+    half: SendingHalf,
+    next: u32,
+    end_told: bool,
+    stopped: bool,
+    log: SenderLog,
+    progress: SenderProgress,
+}
+
+impl SenderSession {
+    /// A session that sends `plan` through `half`.
+    pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf) -> Self {
+        Self {
+            plan,
+            pacing,
+            half,
+            next: 0,
+            end_told: false,
+            stopped: false,
+            log: SenderLog::default(),
+            progress: SenderProgress::default(),
+        }
+    }
+
+    /// Offers due frames and writes what the socket takes.
+    ///
+    /// # Errors
+    /// When the socket is broken; the session is then at its end.
+    ///
+    /// # Panics
+    /// When `socket` is not of the half's kind.
+    pub fn drive(&mut self, now: Timestamp, mut socket: SenderSocket<'_>) -> Result<SenderWait, SocketError> {
+        loop {
+            self.offer_due(now);
+            let progress = self.half.poll_write(now, &mut socket)?;
+            self.drain_events();
+            if progress == WriteProgress::Idle && self.can_offer(now) {
+                continue;
+            }
+            return Ok(SenderWait {
+                writable: progress == WriteProgress::Blocked,
+                timeout: self.next_timeout(),
+                finished: self.end_told && self.half.is_finished(),
+            });
+        }
+    }
+
+    /// Ends the stream now: what was not written is given up.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.stopped = true;
+        self.end_told = true;
+        self.half.handle_abort(now);
+        self.drain_events();
+    }
+
+    /// True when the whole movie was offered.
+    pub fn offered_all(&self) -> bool {
+        self.next == self.plan.len()
+    }
+
+    /// Counters for a progress display.
+    pub fn progress(&self) -> SenderProgress {
+        self.progress
+    }
+
+    /// The plan that it sends.
+    pub fn plan(&self) -> &SendingPlan {
+        &self.plan
+    }
+
+    /// What was recorded.
+    pub fn into_log(self) -> SenderLog {
+        self.log
+    }
+
+    fn can_offer(&self, now: Timestamp) -> bool {
+        !self.stopped
+            && self.half.wants_frame()
+            && self.next < self.plan.len()
+            && (self.pacing == Pacing::Receiver || self.plan.due(self.next) <= now)
+    }
+
+    fn offer_due(&mut self, now: Timestamp) {
+        while self.can_offer(now) {
+            let frame = self.plan.outgoing(self.next);
+            self.record(self.next, now, FrameEventKind::Offered);
+            self.next += 1;
+            self.progress.offered += 1;
+            self.half.handle_frame(now, frame);
+            self.drain_events();
+        }
+        if self.next == self.plan.len() && !self.end_told {
+            self.end_told = true;
+            self.half.handle_end(now);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Timestamp> {
+        let waits_for_clock = self.pacing == Pacing::Sender && !self.stopped && self.half.wants_frame();
+        (waits_for_clock && self.next < self.plan.len()).then(|| self.plan.due(self.next))
+    }
+
+    fn drain_events(&mut self) {
+        while let Some(event) = self.half.poll_event() {
+            self.log_event(event);
+        }
+    }
+
+    fn log_event(&mut self, event: SenderEvent) {
+        match event {
+            SenderEvent::Queued { frame, at } => self.record(frame, at, FrameEventKind::Queued),
+            SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
+            SenderEvent::LastByte { frame, at } => self.record(frame, at, FrameEventKind::LastByte),
+            SenderEvent::Discarded { frame, at, place, rule } => {
+                self.progress.discarded += 1;
+                let place = match place {
+                    SenderPlace::Pipeline => Place::SenderPipeline,
+                    SenderPlace::Socket => Place::SenderSocket,
+                };
+                self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
+            }
+            SenderEvent::Datagram { frame, sequence, size, at, sent } => {
+                self.log.datagrams.push(DatagramSent { sequence, frame, size, at, sent });
+            }
+        }
+    }
+
+    fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
+        self.log.frame_events.push(FrameEvent { frame, at, what });
+    }
+}
+
+impl SendingHalf {
+    fn wants_frame(&self) -> bool {
+        match self {
+            Self::Datagram(half) => half.wants_frame(),
+            Self::Stream(half) => half.wants_frame(),
+        }
+    }
+
+    fn handle_frame(&mut self, now: Timestamp, frame: framewire_transport::event::OutgoingFrame) {
+        match self {
+            Self::Datagram(half) => half.handle_frame(now, frame),
+            Self::Stream(half) => half.handle_frame(now, frame),
+        }
+    }
+
+    fn handle_end(&mut self, now: Timestamp) {
+        match self {
+            Self::Datagram(half) => half.handle_end(now),
+            Self::Stream(half) => half.handle_end(now),
+        }
+    }
+
+    fn handle_abort(&mut self, now: Timestamp) {
+        match self {
+            Self::Datagram(half) => half.handle_abort(now),
+            Self::Stream(half) => half.handle_abort(now),
+        }
+    }
+
+    fn poll_write(&mut self, now: Timestamp, socket: &mut SenderSocket<'_>) -> Result<WriteProgress, SocketError> {
+        match (self, socket) {
+            (Self::Datagram(half), SenderSocket::Datagram(socket)) => half.poll_write(now, *socket),
+            (Self::Stream(half), SenderSocket::Stream(socket)) => half.poll_write(now, *socket),
+            _ => panic!("invariant: the world gives a half the kind of socket that it was built for"),
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<SenderEvent> {
+        match self {
+            Self::Datagram(half) => half.poll_event(),
+            Self::Stream(half) => half.poll_event(),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        match self {
+            Self::Datagram(half) => half.is_finished(),
+            Self::Stream(half) => half.is_finished(),
+        }
+    }
+}
