@@ -1,0 +1,298 @@
+//! TCP.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use framewire_transport::socket::{SocketError, StreamSocket};
+use framewire_units::DataSize;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrStorage, accept4, bind, connect, listen, send, shutdown,
+    socket,
+};
+
+use crate::congestion;
+use crate::error::{OpenError, broken, broken_by};
+use crate::option::{Buffer, get_bytes, get_int, queued, set_int, unsent};
+use crate::readiness::{Interest, wait};
+use crate::receive::{Ancillary, receive};
+use crate::tcp_info::{self, TcpInfo};
+use crate::udp::{family, local_address};
+
+/// Settings of a TCP socket; `None`: the kernel's default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// `SO_SNDBUF` as getsockopt reports it. Setting it ends autotuning and bounds the congestion window.
+    pub send_buffer: Option<DataSize>,
+    /// `SO_RCVBUF` as getsockopt reports it. Setting it ends autotuning and bounds the receive window.
+    pub receive_buffer: Option<DataSize>,
+    /// `TCP_NOTSENT_LOWAT` (tcp(7)): the socket is writable only while fewer bytes are unsent (to poll: while fewer
+    /// than half as many are).
+    pub unsent_limit: Option<DataSize>,
+    /// `TCP_CONGESTION`, for instance `"cubic"`.
+    pub congestion: Option<String>,
+    /// `TCP_NODELAY`: small writes are sent at once.
+    pub no_delay: bool,
+}
+
+/// A TCP connection that sends.
+#[derive(Debug)]
+pub struct TcpSender {
+    fd: OwnedFd,
+    peer: SocketAddr,
+}
+
+impl TcpSender {
+    /// Begins to connect to `peer`, from `local` where one is given. Until the connection stands, writes take
+    /// nothing; it stands when the socket is writable, and [`connected`](Self::connected) says whether it failed.
+    ///
+    /// # Errors
+    /// [`OpenError::PortInUse`], [`OpenError::NotLocal`], [`OpenError::Buffer`], [`OpenError::Congestion`], or the
+    /// system's own.
+    pub fn start(local: Option<SocketAddr>, peer: SocketAddr, options: &TcpOptions) -> Result<Self, OpenError> {
+        let fd = open(peer, options)?;
+        if let Some(local) = local {
+            bind_reusing(&fd, local)?;
+        }
+        match connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(Self { fd, peer }),
+            Err(errno) => Err(OpenError::connect(peer)(errno)),
+        }
+    }
+
+    /// Connects to `peer` and waits for the connection up to `timeout`.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start); [`OpenError::Refused`], [`OpenError::NoAnswer`].
+    pub fn connect(
+        local: Option<SocketAddr>,
+        peer: SocketAddr,
+        options: &TcpOptions,
+        timeout: Duration,
+    ) -> Result<Self, OpenError> {
+        let sender = Self::start(local, peer, options)?;
+        let error = |error: SocketError| OpenError::System { operation: error.operation, reason: error.reason };
+        if !wait(&sender, Interest::Write, timeout).map_err(error)? {
+            return Err(OpenError::NoAnswer(peer));
+        }
+        sender.connected()?;
+        Ok(sender)
+    }
+
+    /// Whether the attempt to connect has failed; to be asked once, when the socket has become writable.
+    ///
+    /// # Errors
+    /// [`OpenError::Refused`], [`OpenError::NoAnswer`], or the system's own.
+    pub fn connected(&self) -> Result<(), OpenError> {
+        let error = get_int(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR).map_err(OpenError::system("getsockopt"))?;
+        if error == 0 { Ok(()) } else { Err(OpenError::connect(self.peer)(Errno::from_raw(error))) }
+    }
+
+    /// Bytes written and not yet acknowledged (SIOCOUTQ).
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn queued(&self) -> Result<DataSize, SocketError> {
+        queued(&self.fd).map_err(broken("ioctl(SIOCOUTQ)"))
+    }
+
+    /// What the kernel knows of the connection.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn info(&self) -> Result<TcpInfo, SocketError> {
+        let mut bytes = [0; tcp_info::LENGTH];
+        let length = get_bytes(&self.fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes);
+        let length = length.map_err(broken("getsockopt(TCP_INFO)"))?;
+        TcpInfo::parse(&bytes[..length]).ok_or_else(|| SocketError {
+            operation: "getsockopt(TCP_INFO)",
+            reason: format!("the kernel told only {length} bytes"),
+        })
+    }
+
+    /// Name of the congestion control in use.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn congestion(&self) -> Result<String, SocketError> {
+        let mut bytes = [0; 16];
+        let length = get_bytes(&self.fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut bytes);
+        let name = &bytes[..length.map_err(broken("getsockopt(TCP_CONGESTION)"))?];
+        Ok(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
+    }
+
+    /// `SO_SNDBUF` as getsockopt reports it; it grows where it was not set.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn send_buffer(&self) -> Result<DataSize, SocketError> {
+        Buffer::Send.size(&self.fd).map_err(broken("getsockopt(SO_SNDBUF)"))
+    }
+
+    /// The address that it sends from.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn local_address(&self) -> Result<SocketAddr, SocketError> {
+        local_address(&self.fd)
+    }
+}
+
+impl StreamSocket for TcpSender {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, SocketError> {
+        loop {
+            match send(self.fd.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+                Ok(taken) => return Ok(taken),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return Ok(0),
+                Err(errno) => return Err(broken_by("write", self.peer)(errno)),
+            }
+        }
+    }
+
+    fn unsent(&mut self) -> Result<DataSize, SocketError> {
+        unsent(&self.fd).map_err(broken("ioctl(SIOCOUTQNSD)"))
+    }
+
+    fn finish(&mut self) -> Result<(), SocketError> {
+        shutdown(self.fd.as_raw_fd(), Shutdown::Write).map_err(broken_by("shutdown", self.peer))
+    }
+}
+
+impl AsFd for TcpSender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// A TCP socket that waits for a sender.
+#[derive(Debug)]
+pub struct TcpListener {
+    fd: OwnedFd,
+}
+
+impl TcpListener {
+    /// Listens at `local` (port 0: any free one). Connections inherit the options.
+    ///
+    /// # Errors
+    /// [`OpenError::PortInUse`], [`OpenError::NotLocal`], [`OpenError::Buffer`], [`OpenError::Congestion`], or the
+    /// system's own.
+    pub fn bind(local: SocketAddr, options: &TcpOptions) -> Result<Self, OpenError> {
+        let fd = open(local, options)?;
+        bind_reusing(&fd, local)?;
+        let backlog = Backlog::new(1).expect("invariant: 1 is a valid backlog");
+        listen(&fd, backlog).map_err(OpenError::bind(local))?;
+        Ok(Self { fd })
+    }
+
+    /// Accepts a connection if there is one.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn accept(&mut self) -> Result<Option<TcpReceiver>, SocketError> {
+        match accept4(self.fd.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC) {
+            Ok(raw) => {
+                // SAFETY: accept4 has just made the descriptor, and nobody else knows it.
+                let fd = unsafe { OwnedFd::from_raw_fd(raw) };
+                let stamps = Ancillary::with_timestamps(&fd);
+                let ancillary = stamps.map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
+                Ok(Some(TcpReceiver { fd, ancillary }))
+            }
+            // A connection that was gone before it was accepted is as none (accept(2)).
+            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNABORTED) => Ok(None),
+            Err(errno) => Err(broken("accept")(errno)),
+        }
+    }
+
+    /// The address that it listens at.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn local_address(&self) -> Result<SocketAddr, SocketError> {
+        local_address(&self.fd)
+    }
+}
+
+impl AsFd for TcpListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// What a TCP connection had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpRead {
+    /// The next bytes of the stream.
+    Bytes {
+        /// How many are in the buffer, at least 1.
+        length: usize,
+        /// `CLOCK_REALTIME` when the last packet among them arrived in the kernel, in nanoseconds since 1970; `None`
+        /// when it was not stamped.
+        realtime_nanos: Option<u64>,
+    },
+    /// Nothing now.
+    Nothing,
+    /// The sender has ended the stream.
+    End,
+}
+
+/// A TCP connection that receives.
+#[derive(Debug)]
+pub struct TcpReceiver {
+    fd: OwnedFd,
+    ancillary: Ancillary,
+}
+
+impl TcpReceiver {
+    /// Reads what is there. An empty buffer reads nothing.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<TcpRead, SocketError> {
+        if buffer.is_empty() {
+            return Ok(TcpRead::Nothing);
+        }
+        let received = receive(&self.fd, buffer, &mut self.ancillary).map_err(broken("recvmsg"))?;
+        Ok(match received {
+            None => TcpRead::Nothing,
+            Some(received) if received.length == 0 => TcpRead::End,
+            Some(received) => TcpRead::Bytes { length: received.length, realtime_nanos: received.realtime_nanos },
+        })
+    }
+}
+
+impl AsFd for TcpReceiver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn open(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd, OpenError> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let fd = socket(family(address), SockType::Stream, flags, None).map_err(OpenError::system("socket"))?;
+    if let Some(size) = options.send_buffer {
+        Buffer::Send.set(&fd, size)?;
+    }
+    if let Some(size) = options.receive_buffer {
+        Buffer::Receive.set(&fd, size)?;
+    }
+    if let Some(limit) = options.unsent_limit {
+        let limit = i32::try_from(limit.as_bytes()).unwrap_or(i32::MAX);
+        set_int(&fd, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, limit)
+            .map_err(OpenError::system("setsockopt(TCP_NOTSENT_LOWAT)"))?;
+    }
+    if let Some(name) = &options.congestion {
+        congestion::select(&fd, name)?;
+    }
+    set_int(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(options.no_delay))
+        .map_err(OpenError::system("setsockopt(TCP_NODELAY)"))?;
+    Ok(fd)
+}
+
+/// Binds, also where connections of an earlier run are still in TIME_WAIT (SO_REUSEADDR, socket(7)); a port on which
+/// somebody listens is still refused.
+fn bind_reusing(fd: &OwnedFd, local: SocketAddr) -> Result<(), OpenError> {
+    set_int(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1).map_err(OpenError::system("setsockopt(SO_REUSEADDR)"))?;
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(local)).map_err(OpenError::bind(local))
+}

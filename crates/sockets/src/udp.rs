@@ -1,0 +1,197 @@
+//! UDP.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
+use framewire_units::DataSize;
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, getsockname, send, socket,
+};
+
+use crate::error::{OpenError, broken, broken_by};
+use crate::error_queue;
+use crate::option::{Buffer, queued, set_int};
+use crate::receive::{Ancillary, receive, socket_address};
+
+/// Settings of a UDP socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// `SO_SNDBUF` as getsockopt reports it; `None`: the kernel's default.
+    pub send_buffer: Option<DataSize>,
+    /// `SO_RCVBUF` as getsockopt reports it; `None`: the kernel's default.
+    pub receive_buffer: Option<DataSize>,
+    /// `IP_RECVERR` (ip(7)): a full queueing discipline is then an error (ENOBUFS) instead of silence, and ICMP
+    /// errors are reported.
+    pub report_errors: bool,
+}
+
+/// A UDP socket that sends to one peer.
+#[derive(Debug)]
+pub struct UdpSender {
+    fd: OwnedFd,
+    peer: SocketAddr,
+    send_buffer: DataSize,
+}
+
+impl UdpSender {
+    /// Opens a socket bound to `local` (port 0: any free one) that sends to `peer`.
+    ///
+    /// # Errors
+    /// [`OpenError::PortInUse`], [`OpenError::NotLocal`], [`OpenError::Buffer`], or the system's own.
+    pub fn open(local: SocketAddr, peer: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
+        let fd = open_bound(local, options)?;
+        connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)).map_err(OpenError::connect(peer))?;
+        let send_buffer = Buffer::Send.size(&fd).map_err(OpenError::system("getsockopt"))?;
+        Ok(Self { fd, peer, send_buffer })
+    }
+
+    /// `SO_SNDBUF` as getsockopt reports it.
+    pub fn send_buffer(&self) -> DataSize {
+        self.send_buffer
+    }
+
+    /// Kernel memory of the datagrams that have not left this host (SIOCOUTQ).
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn queued(&self) -> Result<DataSize, SocketError> {
+        queued(&self.fd).map_err(broken("ioctl(SIOCOUTQ)"))
+    }
+
+    /// The address that it sends from.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn local_address(&self) -> Result<SocketAddr, SocketError> {
+        local_address(&self.fd)
+    }
+}
+
+impl DatagramSocket for UdpSender {
+    fn send(&mut self, datagram: &[u8]) -> Result<DatagramSend, SocketError> {
+        loop {
+            match send(self.fd.as_raw_fd(), datagram, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+                Ok(_) => return Ok(DatagramSend::Sent),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return Ok(DatagramSend::WouldBlock),
+                Err(Errno::ENOBUFS) => return Ok(DatagramSend::Dropped),
+                Err(errno) => {
+                    error_queue::drain(&self.fd);
+                    return Err(broken_by("send", self.peer)(errno));
+                }
+            }
+        }
+    }
+
+    fn free_room(&mut self) -> Result<DataSize, SocketError> {
+        Ok(self.send_buffer - self.queued()?)
+    }
+}
+
+impl AsFd for UdpSender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// What a UDP socket had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpRead {
+    /// A datagram.
+    Datagram {
+        /// Bytes of it in the buffer.
+        length: usize,
+        /// True when the buffer was too small for it; the rest is lost.
+        truncated: bool,
+        /// Who sent it.
+        from: SocketAddr,
+        /// `CLOCK_REALTIME` when it arrived in the kernel, in nanoseconds since 1970; `None` when it was not stamped.
+        realtime_nanos: Option<u64>,
+    },
+    /// Nothing now.
+    Nothing,
+}
+
+/// A UDP socket that receives from anyone.
+#[derive(Debug)]
+pub struct UdpReceiver {
+    fd: OwnedFd,
+    ancillary: Ancillary,
+}
+
+impl UdpReceiver {
+    /// Opens a socket that receives at `local`.
+    ///
+    /// # Errors
+    /// As [`UdpSender::open`].
+    pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
+        let fd = open_bound(local, options)?;
+        let ancillary = Ancillary::with_timestamps(&fd).map_err(OpenError::system("setsockopt(SO_TIMESTAMPNS)"))?;
+        Ok(Self { fd, ancillary })
+    }
+
+    /// Receives one datagram if there is one.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn receive(&mut self, buffer: &mut [u8]) -> Result<UdpRead, SocketError> {
+        let received = receive(&self.fd, buffer, &mut self.ancillary).map_err(broken("recvmsg"))?;
+        let Some(received) = received else { return Ok(UdpRead::Nothing) };
+        let Some(from) = received.from else {
+            return Err(SocketError { operation: "recvmsg", reason: "a datagram without a sender".to_owned() });
+        };
+        let (length, truncated, realtime_nanos) = (received.length, received.truncated, received.realtime_nanos);
+        Ok(UdpRead::Datagram { length, truncated, from, realtime_nanos })
+    }
+
+    /// The address that it receives at.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn local_address(&self) -> Result<SocketAddr, SocketError> {
+        local_address(&self.fd)
+    }
+}
+
+impl AsFd for UdpReceiver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn open_bound(local: SocketAddr, options: &UdpOptions) -> Result<OwnedFd, OpenError> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let fd = socket(family(local), SockType::Datagram, flags, None).map_err(OpenError::system("socket"))?;
+    if let Some(size) = options.send_buffer {
+        Buffer::Send.set(&fd, size)?;
+    }
+    if let Some(size) = options.receive_buffer {
+        Buffer::Receive.set(&fd, size)?;
+    }
+    if options.report_errors {
+        let (level, option) = match local {
+            SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_RECVERR),
+            SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
+        };
+        set_int(&fd, level, option, 1).map_err(OpenError::system("setsockopt(IP_RECVERR)"))?;
+    }
+    bind(fd.as_raw_fd(), &SockaddrStorage::from(local)).map_err(OpenError::bind(local))?;
+    Ok(fd)
+}
+
+/// The address family of an address.
+pub(crate) fn family(address: SocketAddr) -> AddressFamily {
+    match address {
+        SocketAddr::V4(_) => AddressFamily::Inet,
+        SocketAddr::V6(_) => AddressFamily::Inet6,
+    }
+}
+
+/// The address that a socket is bound to.
+pub(crate) fn local_address(fd: &impl AsFd) -> Result<SocketAddr, SocketError> {
+    let address = getsockname::<SockaddrStorage>(fd.as_fd().as_raw_fd()).map_err(broken("getsockname"))?;
+    socket_address(address)
+        .ok_or_else(|| SocketError { operation: "getsockname", reason: "not an IP address".to_owned() })
+}
