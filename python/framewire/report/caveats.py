@@ -1,0 +1,49 @@
+"""What limits the verdict: said beside it, before anything else is read."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from framewire.report.data import ReportRun
+
+
+def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
+    """Reasons for caution, the gravest first."""
+    said: list[Markup] = []
+    status = str(run.info.get("status", "complete"))
+    if status != "complete":
+        said.append(
+            Markup("<b>The run is {}</b>: it did not come to its end, and frames that had not arrived by then count as "
+                   "lost. Do not choose by it.").format(status)
+        )  # fmt: skip
+    said += [
+        Markup("<b>{}</b> ended as {}.").format(row["flow"], row["status"])
+        for row in run.summary.iter_rows(named=True)
+        if row.get("status") not in (None, "complete", status)
+    ]
+    disturbed = [(flow.name, text) for flow in run.flows if (text := run.disturbed(flow))]
+    if disturbed:
+        told = Markup("; ").join(Markup("{}: {}").format(flow, text) for flow, text in disturbed)
+        said.append(
+            Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these flows "
+                   "may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
+        )  # fmt: skip
+    unproven = [flow.name for flow in run.flows if not run.accuracy(flow)]
+    if unproven and run.info.get("world", "emulated") == "emulated":
+        said.append(Markup("There is no proof of accuracy for {}.").format(", ".join(unproven)))
+    if run.together:
+        said.append(
+            Markup("The transports shared one network: each took from the others. This says who wins a competition, not "
+                   "which is best alone.")
+        )  # fmt: skip
+    for flow, text in problems.items():
+        said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
+    seed = run.scenario.get("seed")
+    told_seed = Markup(" (seed {})").format(seed) if seed is not None else Markup("")
+    said.append(
+        Markup("One run, one seed{}: all transports met the same channel, but another seed is another channel. "
+               "Differences of a few per cent need repeats.").format(told_seed)
+        if len(run.flows) > 1 and not run.together
+        else Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
+    )  # fmt: skip
+    return said

@@ -1,0 +1,100 @@
+"""The comparison table: one row per flow, the best value of each column marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from framewire.report.metrics import Metrics
+from framewire.report.psnr import CAP_DB
+from framewire.report.verdict import percent
+
+Value = Callable[[Metrics], float | None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure, its unit, and which end is good (None: neither)."""
+
+    title: str
+    unit: str
+    value: Value
+    more_is_better: bool | None
+    text: Callable[[float], str]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure as shown; `value` is what the column is sorted by."""
+
+    text: str
+    value: float | None
+    best: bool
+
+
+def number(digits: int) -> Callable[[float], str]:
+    """Fixed digits; an infinite value in words."""
+    return lambda value: "undamaged" if value == float("inf") else f"{value:,.{digits}f}"
+
+
+def share_text(value: float) -> str:
+    """A share without its unit."""
+    return percent(value).removesuffix(" %")
+
+
+def lost_of(kind: str) -> Value:
+    """Per cent of the frames of a type that were lost."""
+
+    def value(one: Metrics) -> float | None:
+        lost, total = one.by_type.get(kind, (0, 0))
+        return 100 * lost / total if total else None
+
+    return value
+
+
+def scaled(value: float | None, divisor: float) -> float | None:
+    """A figure in a larger unit."""
+    return None if value is None else value / divisor
+
+
+COLUMNS: Sequence[Column] = (
+    Column("shown", "%", lambda m: m.shown_share, True, share_text, "frames shown in time"),
+    Column("lost I", "%", lost_of("I"), False, share_text, "I frames that did not arrive whole"),
+    Column("lost P", "%", lost_of("P"), False, share_text, "P frames that did not arrive whole"),
+    Column("lost B", "%", lost_of("B"), False, share_text, "B frames that did not arrive whole"),
+    Column("late", "%", lambda m: m.share(m.late), False, share_text, "frames that came after their deadline"),
+    Column("undecod.", "%", lambda m: m.share(m.undecodable), False, share_text,
+           "frames that arrived whole but refer to a missing one"),
+    Column("longest freeze", "s", lambda m: m.longest_freeze_s, False, number(2),
+           "longest time that one picture stood in place of others (live viewing)"),
+    Column("PSNR mean", "dB", lambda m: m.psnr_mean_db, True, number(1),
+           f"mean over all frames; a missing one is scored as the last one shown, an undamaged one as {CAP_DB:g} dB"),
+    Column("PSNR pooled", "dB", lambda m: m.psnr_pooled_db, True, number(1),
+           "PSNR of the mean squared error of the whole movie: no cap is involved"),
+    Column("latency p50", "ms", lambda m: m.latency_p50_ms, False, number(0), "median latency of frames that arrived"),
+    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same"),
+    Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator"),
+    Column("stalls", "", lambda m: m.stalls, False, number(0), "pauses of a player that waits for every frame"),
+    Column("stalled", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still"),
+    Column("duration", "s", lambda m: m.duration_s, None, number(1), "from the first to the last frame that arrived"),
+    Column("through-put", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
+           "bits of complete frames over the duration"),
+    Column("wasted", "kB", lambda m: scaled(m.wasted_bytes, 1e3), False, number(0),
+           "arrived, but of incomplete or undecodable frames"),
+)  # fmt: skip
+
+
+def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
+    """Cells of all flows; a best value is marked when not all flows share it."""
+    made: list[tuple[Metrics, list[Cell]]] = [(one, []) for one in flows]
+    for column in COLUMNS:
+        values = [column.value(one) for one in flows]
+        texts = [("–" if value is None else column.text(value)) for value in values]
+        known = [value for value in values if value is not None]
+        best_text = None
+        if column.more_is_better is not None and known and len(set(texts)) > 1:
+            best_text = column.text((max if column.more_is_better else min)(known))
+        for (_, cells), value, text in zip(made, values, texts, strict=True):
+            cells.append(Cell(text, value, text == best_text))
+    return made

@@ -1,0 +1,226 @@
+"""A run directory, read for the report: the description, the scenario and the tables, each of which may be missing."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from framewire.errors import InputError
+from framewire.report.palette import DASHES, PATTERNS, colour
+
+
+class ReportError(InputError):
+    """The report cannot be made; the text names the thing and what is needed."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow of the run and how it is drawn."""
+
+    name: str
+    transport: str
+    settings: dict[str, Any]
+    colour: str
+    dash: str
+    pattern: str
+
+
+@dataclass
+class ReportRun:
+    """What the report needs of a run directory."""
+
+    directory: Path
+    info: dict[str, Any]
+    scenario: dict[str, Any]
+    scenario_text: str
+    flows: list[Flow]
+    frames: pl.DataFrame
+    packets: pl.DataFrame
+    states: pl.DataFrame
+    releases: pl.DataFrame
+    summary: pl.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames per second of the movie."""
+        given = self.info.get("movie", {}).get("frame_rate")
+        return rate_number(given) or 25.0
+
+    @property
+    def movie_seconds(self) -> float:
+        """Length of the movie."""
+        return self.frame_count / self.frame_rate
+
+    @property
+    def frame_count(self) -> int:
+        """Frames of the movie (every flow has a row for each)."""
+        if self.frames.is_empty():
+            return 0
+        return int(self.frames.group_by("flow").len()["len"].max() or 0)  # type: ignore[arg-type]
+
+    @property
+    def interference(self) -> list[tuple[float, float]]:
+        """When something disturbed the link, in seconds of the run."""
+        given = self.info.get("interference")
+        if given is None:
+            oven = self.scenario.get("network", {}).get("wifi", {}).get("oven", {})
+            given = [[seconds(at) for at in span] for span in oven.get("on", [])]
+        return [(float(span[0]), float(span[1])) for span in given if len(span) == 2]
+
+    @property
+    def policy(self) -> str:
+        """`live` or `stall`."""
+        return str(self.scenario.get("playout", {}).get("policy", "live"))
+
+    @property
+    def startup_s(self) -> float:
+        """Start-up delay of the player."""
+        return seconds(self.scenario.get("playout", {}).get("startup", "1 s"))
+
+    @property
+    def together(self) -> bool:
+        """All flows shared one network."""
+        return self.scenario.get("layout") == "together" and len(self.flows) > 1
+
+    @property
+    def partial(self) -> bool:
+        """The run ended before its end."""
+        return str(self.info.get("status", "complete")) != "complete"
+
+    def ledger(self, flow: Flow) -> pl.DataFrame:
+        """Rows of one flow in decode order."""
+        return self.frames.filter(pl.col("flow") == flow.name).sort("frame")
+
+    def accuracy(self, flow: Flow) -> dict[str, Any]:
+        """The proof of accuracy of one flow's network; empty when there is none."""
+        given = self.info.get("accuracy") or {}
+        if isinstance(given, list):
+            given = {entry.get("flow", entry.get("name")): entry for entry in given if isinstance(entry, dict)}
+        found = given.get(flow.name)
+        return found if isinstance(found, dict) else {}
+
+    def disturbed(self, flow: Flow) -> str | None:
+        """Why the emulation of this flow cannot be trusted fully, or None."""
+        text = self.accuracy(flow).get("disturbed")
+        return str(text) if text else None
+
+
+def load(directory: Path) -> ReportRun:
+    """Reads a run directory.
+
+    Raises ReportError when it is none: without `run.json` and `frames.parquet` there is nothing to report.
+    """
+    for needed in ("run.json", "frames.parquet"):
+        if not (directory / needed).is_file():
+            raise ReportError(f"{directory} is not a run directory: it has no {needed}")
+    try:
+        info = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+        if not isinstance(info, dict):
+            raise ValueError("it is not an object")
+    except ValueError as error:
+        raise ReportError(f"{directory / 'run.json'} cannot be read: {error}") from error
+    if int(info.get("format", 1)) > 1:
+        raise ReportError(f"{directory} has results format {info['format']}; this version reads up to 1")
+    notes: list[str] = []
+    frames = table(directory, "frames", notes)
+    if "fate" not in frames.columns:
+        raise ReportError(f"{directory / 'frames.parquet'} is not a frame ledger: it has no column fate")
+    scenario_text = text_of(directory / "scenario.toml", notes)
+    try:
+        scenario = tomllib.loads(scenario_text)
+    except tomllib.TOMLDecodeError as error:
+        scenario = {}
+        notes.append(f"scenario.toml cannot be read: {error}")
+    return ReportRun(
+        directory=directory,
+        info=info,
+        scenario=scenario,
+        scenario_text=scenario_text,
+        flows=flows_of(info, frames),
+        frames=frames,
+        packets=table(directory, "packets", notes),
+        states=table(directory, "flows", notes),
+        releases=table(directory, "accuracy", notes),
+        summary=table(directory, "summary", notes),
+        notes=notes,
+    )
+
+
+def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
+    """The flows in the order of the scenario; each that shares a transport gets its own line style."""
+    named = [entry for entry in info.get("flows", []) if isinstance(entry, dict) and "name" in entry]
+    known = [str(entry["name"]) for entry in named]
+    for name in frames["flow"].unique(maintain_order=True).to_list():
+        if name not in known:
+            named.append({"name": name})
+    flows: list[Flow] = []
+    used: dict[str, int] = {}
+    for entry in named:
+        name = str(entry["name"])
+        transport = str(entry.get("transport", name))
+        count = used.get(transport, 0)
+        used[transport] = count + 1
+        settings = entry.get("settings")
+        flows.append(
+            Flow(
+                name=name,
+                transport=transport,
+                settings=settings if isinstance(settings, dict) else {},
+                colour=colour(transport),
+                dash=DASHES[count % len(DASHES)],
+                pattern=PATTERNS[count % len(PATTERNS)],
+            )
+        )
+    return flows
+
+
+def table(directory: Path, name: str, notes: list[str]) -> pl.DataFrame:
+    """One of the run's tables; empty, with a note, when it is missing or damaged."""
+    path = directory / f"{name}.parquet"
+    if not path.is_file():
+        notes.append(f"{path.name} is missing: what is drawn from it is left out")
+        return pl.DataFrame()
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        notes.append(f"{path.name} cannot be read ({error}): what is drawn from it is left out")
+        return pl.DataFrame()
+
+
+def text_of(path: Path, notes: list[str]) -> str:
+    """A text file of the run, or nothing, with a note."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        notes.append(f"{path.name} cannot be read ({error})")
+        return ""
+
+
+def rate_number(given: Any) -> float | None:
+    """A frame rate given as a number, as `25/1`, or as a pair."""
+    try:
+        if isinstance(given, str) and "/" in given:
+            above, below = given.split("/")
+            return float(above) / float(below)
+        if isinstance(given, list):
+            return float(given[0]) / float(given[1])
+        return float(given) if given else None
+    except (ValueError, TypeError, ZeroDivisionError, IndexError):
+        return None
+
+
+UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds(given: Any) -> float:
+    """A duration of the scenario as resolved (the scenario crate has validated it)."""
+    if isinstance(given, (int, float)):
+        return float(given)
+    number, _, unit = str(given).strip().partition(" ")
+    return float(number) * UNITS_S.get(unit.strip() or "s", 1.0)

@@ -1,0 +1,51 @@
+"""The interactive plots, in the order of the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from framewire.report.data import ReportRun
+from framewire.report.figures import link, losses, over_time
+from framewire.report.figures.base import Figure
+from framewire.report.psnr import PsnrResult
+
+__all__ = ["Figure", "Section", "accuracy", "sections"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Figures under one heading."""
+
+    name: str
+    title: str
+    figures: list[Figure]
+
+
+def sections(run: ReportRun, psnr: PsnrResult) -> list[Section]:
+    """All figures of a run."""
+    return [
+        Section("quality", "Picture quality", [over_time.psnr_over_time(run, psnr)]),
+        Section(
+            "time",
+            "Throughput and delay",
+            [over_time.frame_throughput(run), over_time.packet_throughput(run), over_time.latency(run),
+             over_time.jitter(run)],
+        ),
+        Section(
+            "losses",
+            "Losses",
+            [losses.by_fate(run), losses.by_place(run), losses.by_type(run), losses.size_against_latency(run),
+             losses.frame_runs(run), losses.packet_runs(run)],
+        ),
+        Section(
+            "link",
+            "On the air",
+            [link.transmissions(run), link.transmissions_over_time(run), link.rates_over_time(run), link.sniffer(run)],
+        ),
+        Section("socket", "In the sender's socket", [link.congestion_window(run), link.unsent_bytes(run)]),
+    ]  # fmt: skip
+
+
+def accuracy(run: ReportRun) -> Figure:
+    """The figure that stands beside the proof of accuracy."""
+    return link.release_errors(run)

@@ -1,0 +1,139 @@
+"""What all figures share: axes in seconds of the run, shaded interference, one line style per flow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from framewire.report.data import Flow, ReportRun
+from framewire.report.palette import INTERFERENCE_FILL
+
+Trace = dict[str, Any]
+Layout = dict[str, Any]
+Number = float | int | None
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+MOST_POINTS = 1500
+"""Points of one line: what a screen can show. More are thinned to the extremes of equal parts."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One interactive plot and how to read it; `absent` says why there is nothing to draw."""
+
+    name: str
+    title: str
+    hint: str
+    data: list[Trace] = field(default_factory=list)
+    layout: Layout = field(default_factory=dict)
+    absent: str | None = None
+    half: bool = False
+    """Fits beside another one."""
+
+    @property
+    def height(self) -> int:
+        """In CSS pixels."""
+        return int(self.layout.get("height", 320))
+
+
+def time_layout(run: ReportRun, unit: str, *, until_s: float | None = None, **more: Any) -> Layout:
+    """Layout of a figure over the time of the run."""
+    until = max(run.movie_seconds, until_s or 0.0) or 1.0
+    shapes = [
+        {
+            "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1,
+            "fillcolor": INTERFERENCE_FILL, "line": {"width": 0}, "layer": "below",
+        }
+        for start, end in run.interference
+    ]  # fmt: skip
+    notes = [
+        {
+            "xref": "x", "yref": "paper", "x": (start + end) / 2, "y": 1, "yanchor": "top", "text": "interference",
+            "showarrow": False, "font": {"size": 11, "color": "#7a6a00"},
+        }
+        for start, end in run.interference
+    ]  # fmt: skip
+    xaxis = {"title": {"text": "time in the run (s)"}, "range": [0, until * 1.005]}
+    return base_layout(unit, xaxis=xaxis, shapes=shapes, annotations=notes, hovermode="x unified") | more
+
+
+def base_layout(unit: str, **more: Any) -> Layout:
+    """Layout that all figures start from."""
+    layout: Layout = {
+        "height": 320,
+        "margin": {"l": 62, "r": 14, "t": 34, "b": 46},
+        "font": {"family": FONT, "size": 12, "color": "#22272b"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "#ffffff",
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        "xaxis": {},
+        "yaxis": {"title": {"text": unit}, "rangemode": "tozero"},
+        "colorway": ["#22272b"],
+    }
+    for key, value in more.items():
+        merged = {**layout[key], **value} if isinstance(layout.get(key), dict) and isinstance(value, dict) else value
+        layout[key] = merged
+    for axis in [key for key in layout if key.startswith(("xaxis", "yaxis"))]:
+        layout[axis] = {"gridcolor": "#e6eaed", "zerolinecolor": "#c9d1d6", "linecolor": "#9aa5ac",
+                        "automargin": True, **layout[axis]}  # fmt: skip
+    return layout
+
+
+def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], **more: Any) -> Trace:
+    """A line in the flow's colour and style."""
+    trace: Trace = {
+        "type": "scatter", "mode": "lines", "name": label(flow), "x": rounded(x), "y": rounded(y),
+        "line": {"color": flow.colour, "dash": flow.dash, "width": 1.8}, "connectgaps": False,
+    }  # fmt: skip
+    return trace | more
+
+
+def bars(flow: Flow, x: Sequence[Any], y: Sequence[Number], **more: Any) -> Trace:
+    """Bars in the flow's colour and pattern."""
+    marker: Trace = {"color": flow.colour}
+    if flow.pattern:
+        marker["pattern"] = {"shape": flow.pattern, "fillmode": "overlay", "size": 6}
+    return {"type": "bar", "name": label(flow), "x": list(x), "y": rounded(y), "marker": marker} | more
+
+
+def label(flow: Flow) -> str:
+    """The flow's name as plotly shows it: plotly reads a few tags in texts, so they are made harmless."""
+    return plain(flow.name)
+
+
+def plain(text: str) -> str:
+    """Text in which plotly finds no tags or entities."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def rounded(values: Iterable[Number], digits: int = 4) -> list[Number]:
+    """Significant digits that a plot can show, so that the file stays small; what is not finite becomes a gap."""
+    return [significant(value, digits) for value in values]
+
+
+def significant(value: Number, digits: int) -> Number:
+    """One number, rounded."""
+    if value is None or not math.isfinite(value):
+        return None
+    if value == 0 or isinstance(value, int):
+        return value
+    short = round(value, digits - 1 - math.floor(math.log10(abs(value))))
+    return int(short) if short == int(short) and abs(short) < 1e15 else short
+
+
+def thinned(x: Sequence[Number], y: Sequence[Number], most: int = MOST_POINTS) -> tuple[list[Number], list[Number]]:
+    """At most about `most` points: of each part of a long line its least and its greatest value, in their order."""
+    if len(x) <= most:
+        return list(x), list(y)
+    part = -(-2 * len(x) // most)
+    kept: list[int] = []
+    for start in range(0, len(x), part):
+        known = [index for index in range(start, min(start + part, len(x))) if y[index] is not None]
+        if not known:
+            kept.append(start)
+            continue
+        extremes = {min(known, key=lambda index: y[index] or 0), max(known, key=lambda index: y[index] or 0)}
+        kept += sorted(extremes)
+    return [x[index] for index in kept], [y[index] for index in kept]

@@ -1,0 +1,131 @@
+"""What was lost: by fate, by type, by place, in runs, and by size."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from framewire.report import quantities
+from framewire.report.data import ReportRun
+from framewire.report.figures.base import Figure, Trace, bars, base_layout, label, rounded
+from framewire.report.palette import FATE_COLOURS, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
+
+MOST_SIZES = 350
+"""Points of one flow against size: enough to see the shape."""
+
+
+def by_fate(run: ReportRun) -> Figure:
+    """Shares of the four fates."""
+    shares = {fate: [100 * quantities.share(run, flow, pl.col("fate") == fate) for flow in run.flows]
+              for fate in FATE_COLOURS}  # fmt: skip
+    return Figure(
+        "fates",
+        "What became of the frames",
+        "Only what was shown reached the viewer; undecodable frames arrived whole but refer to one that did not.",
+        stacked(run, shares, FATE_COLOURS, {fate: fate for fate in FATE_COLOURS}),
+        share_layout(run, "% of all frames"),
+        half=True,
+    )
+
+
+def by_place(run: ReportRun) -> Figure:
+    """Shares of frames lost at each of the five places."""
+    shares = {
+        place: [100 * quantities.share(run, flow, (pl.col("fate") == "lost") & (pl.col("root_cause_place") == place))
+                for flow in run.flows]
+        for place in PLACE_COLOURS
+    }  # fmt: skip
+    return Figure(
+        "places",
+        "Where frames were lost",
+        "The place of the first loss that doomed the frame: the sender's own choice is cheaper than the network's.",
+        stacked(run, shares, PLACE_COLOURS, PLACE_NAMES),
+        share_layout(run, "% of all frames", full=False),
+        half=True,
+    )
+
+
+def stacked(run: ReportRun, shares: dict[str, list[float]], colours: dict[str, str], names: dict[str, str]) -> list[Trace]:
+    """One horizontal bar per flow."""
+    flows = [label(flow) for flow in run.flows]
+    return [
+        {
+            "type": "bar", "orientation": "h", "name": names[key], "y": flows, "x": rounded(shares[key], 4),
+            "marker": {"color": colours[key], "line": {"color": "#ffffff", "width": 0.5}},
+            "hovertemplate": "%{x:.1f} %",
+        }
+        for key in colours
+    ]  # fmt: skip
+
+
+def share_layout(run: ReportRun, unit: str, *, full: bool = True) -> dict[str, object]:
+    """Layout of horizontal bars of shares, the first flow on top."""
+    xaxis: dict[str, object] = {"title": {"text": unit}, "range": [0, 100]} if full else {"title": {"text": unit}}
+    yaxis = {"title": {"text": ""}, "autorange": "reversed", "type": "category"}
+    height = 150 + 26 * max(3, len(run.flows))
+    return base_layout("", barmode="stack", xaxis=xaxis, yaxis=yaxis, height=height, hovermode="y unified",
+                       margin={"t": 70, "l": 20}, legend={"traceorder": "normal"})  # fmt: skip
+
+
+def by_type(run: ReportRun) -> Figure:
+    """Share of each frame type that was lost."""
+    flows = [label(flow) for flow in run.flows]
+    traces: list[Trace] = []
+    for kind, colour in TYPE_COLOURS.items():
+        of_type = pl.col("type") == kind
+        lost = [100 * quantities.share(run, flow, pl.col("fate") == "lost", of_type) for flow in run.flows]
+        traces.append({"type": "bar", "name": f"{kind} frames", "x": flows, "y": rounded(lost),
+                       "marker": {"color": colour}, "hovertemplate": "%{y:.1f} %"})  # fmt: skip
+    return Figure(
+        "types",
+        "Loss by frame type",
+        "An I frame takes its whole group with it, a B frame only itself: good dropping shows tall bars for B alone.",
+        traces,
+        base_layout("% of the frames of the type", barmode="group", hovermode="x unified", yaxis={"range": [0, 100]}),
+        half=True,
+    )
+
+
+def runs_of(run: ReportRun, what: str, name: str, title: str, hint: str) -> Figure:
+    """How often so many in a row were lost."""
+    traces: list[Trace] = []
+    for flow in run.flows:
+        counts = quantities.loss_runs(run, flow, what)
+        if counts is not None:
+            traces.append(bars(flow, list(counts), list(counts.values()), hovertemplate="%{y}"))
+    layout = base_layout("how often", barmode="group", hovermode="x unified",
+                         xaxis={"title": {"text": f"{what} lost in a row"}, "type": "category"})  # fmt: skip
+    absent = None if traces else f"no flow has {what} that can be counted"
+    return Figure(name, title, hint, traces, layout, absent=absent, half=True)
+
+
+def frame_runs(run: ReportRun) -> Figure:
+    """Runs of lost frames."""
+    hint = "Runs of one or two are dropped B frames, hardly seen; long runs are what the viewer calls a freeze."
+    return runs_of(run, "frames", "frame-runs", "Frames lost in a row", hint)
+
+
+def packet_runs(run: ReportRun) -> Figure:
+    """Runs of lost datagrams."""
+    hint = "Runs of one come from the radio; runs of many from a buffer that overflowed or a frame given up."
+    return runs_of(run, "packets", "packet-runs", "Packets lost in a row", hint)
+
+
+def size_against_latency(run: ReportRun) -> Figure:
+    """Latency of frames by their size."""
+    traces: list[Trace] = []
+    for flow in run.flows:
+        rows = run.ledger(flow).drop_nulls("latency_ns").sort("size")
+        if rows.height:
+            rows = rows.gather_every(-(-rows.height // MOST_SIZES))
+            traces.append(
+                {
+                    "type": "scatter", "mode": "markers", "name": label(flow), "x": (rows["size"] / 1000).to_list(),
+                    "y": rounded((rows["latency_ns"] / 1e6).to_list()),
+                    "marker": {"color": flow.colour, "size": 4, "opacity": 0.55},
+                    "hovertemplate": "%{x:.1f} kB, %{y:.1f} ms",
+                }
+            )  # fmt: skip
+    layout = base_layout("latency (ms)", xaxis={"title": {"text": "size of the frame (kB)"}}, yaxis={"type": "log"})
+    hint = "A slope is the time that a large frame takes on the link; a cloud without one is time spent waiting."
+    absent = None if traces else "no frame arrived"
+    return Figure("size-latency", "Size against latency", hint, traces, layout, absent=absent, half=True)

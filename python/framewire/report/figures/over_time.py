@@ -1,0 +1,124 @@
+"""What the viewer and the receiver saw over the time of the run."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from framewire.report import quantities
+from framewire.report.data import Flow, ReportRun
+from framewire.report.figures.base import Figure, Trace, line, rounded, thinned, time_layout
+from framewire.report.psnr import CAP_DB, PsnrResult
+
+SCALE_BUTTONS = {
+    "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom",
+    "showactive": True, "pad": {"t": 0, "b": 2}, "font": {"size": 11}, "bgcolor": "#ffffff",
+    "buttons": [
+        {"label": "linear", "method": "relayout", "args": [{"yaxis.type": "linear"}]},
+        {"label": "log", "method": "relayout", "args": [{"yaxis.type": "log"}]},
+    ],
+}  # fmt: skip
+
+
+def psnr_over_time(run: ReportRun, psnr: PsnrResult) -> Figure:
+    """PSNR of what stood on the screen."""
+    title, hint = "Picture quality over time (PSNR with freeze)", (
+        f"At {CAP_DB:g} dB the picture is the one that was sent, to the bit; a dip is a frozen picture, and the deeper "
+        "it goes, the more the scene had moved on."
+    )  # fmt: skip
+    if psnr.failure:
+        return Figure("psnr", title, hint, absent=psnr.failure)
+    traces: list[Trace] = []
+    for flow in run.flows:
+        rows = psnr.of(flow)
+        if rows.height:
+            x = [slot / run.frame_rate for slot in rows["display"]]
+            x_thin, y_thin = thinned(x, rows["psnr_db"].clip(upper_bound=CAP_DB).to_list())
+            traces.append(line(flow, x_thin, rounded(y_thin, 3), hovertemplate="%{y:.1f} dB"))
+    layout = time_layout(run, "PSNR (dB)", height=340)
+    layout["xaxis"] |= {"title": {"text": "time in the movie (s)"}}
+    layout["yaxis"] |= {"range": [0, CAP_DB + 1.5]}
+    return Figure("psnr", title, hint, traces, layout, absent=None if traces else "no received movie could be compared")
+
+
+def frame_throughput(run: ReportRun) -> Figure:
+    """Throughput of complete frames."""
+    hint = "The dotted line is the movie's rate: below it the transport falls behind or drops; above it, it catches up."
+    return throughput(run, "throughput-frames", "Throughput at frame level", hint, quantities.frame_throughput)
+
+
+def packet_throughput(run: ReportRun) -> Figure:
+    """Throughput of packets."""
+    hint = (
+        "Everything that arrived above UDP or TCP, useful or not: what lies above the curve at frame level was carried "
+        "for frames that never became whole."
+    )
+    return throughput(run, "throughput-packets", "Throughput at packet level", hint, quantities.packet_throughput)
+
+
+def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantities.PerSecond) -> Figure:
+    """Mbit/s in each second of the run."""
+    traces: list[Trace] = []
+    until = 0.0
+    for flow in run.flows:
+        rows = series(run, flow)
+        if rows.height:
+            until = max(until, float(rows["second"][-1]) + 1)
+            x = (rows["second"] + 0.5).to_list()
+            traces.append(line(flow, x, (rows["bits"] / 1e6).to_list(), hovertemplate="%{y:.2f} Mbit/s"))
+    layout = time_layout(run, "Mbit/s", until_s=until)
+    bitrate = quantities.movie_bitrate(run)
+    if bitrate:
+        layout["shapes"] = layout["shapes"] + [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": bitrate / 1e6, "y1": bitrate / 1e6,
+             "line": {"color": "#22272b", "width": 1, "dash": "dot"}}
+        ]  # fmt: skip
+    return Figure(name, title, hint, traces, layout, absent=None if traces else "nothing arrived")
+
+
+def latency(run: ReportRun) -> Figure:
+    """Latency of each frame that arrived."""
+    hint = "A level line keeps up; a rising one falls behind for good; the dotted line is the player's start-up delay."
+    figure = per_frame(run, "latency", "Latency of each frame", hint, "latency_ns", "ms")
+    if figure.layout:
+        startup = run.startup_s * 1000
+        figure.layout["shapes"] = figure.layout["shapes"] + [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": startup, "y1": startup,
+             "line": {"color": "#22272b", "width": 1, "dash": "dot"}}
+        ]  # fmt: skip
+        figure.layout["updatemenus"] = [SCALE_BUTTONS]
+        if spread_is_wide(run):
+            figure.layout["yaxis"] |= {"type": "log"}
+            figure.layout["updatemenus"] = [SCALE_BUTTONS | {"active": 1}]
+    return figure
+
+
+def jitter(run: ReportRun) -> Figure:
+    """Jitter estimate at each frame that arrived."""
+    hint = "The RFC 3550 estimator over the latencies: how unevenly frames arrive, whatever their delay."
+    return per_frame(run, "jitter", "Jitter", hint, "jitter_ns", "ms")
+
+
+def per_frame(run: ReportRun, name: str, title: str, hint: str, column: str, unit: str) -> Figure:
+    """A quantity of the ledger against the time when the frame was due."""
+    traces: list[Trace] = []
+    for flow in run.flows:
+        rows = measured(run, flow, column)
+        if rows.height:
+            x, y = thinned((rows["due_ns"] / 1e9).to_list(), (rows[column] / 1e6).to_list())
+            traces.append(line(flow, x, y, hovertemplate="%{y:.1f} " + unit, line={
+                "color": flow.colour, "dash": flow.dash, "width": 1.3}))  # fmt: skip
+    layout = time_layout(run, unit)
+    layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
+    return Figure(name, title, hint, traces, layout if traces else {}, absent=None if traces else "no frame arrived")
+
+
+def measured(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
+    """The flow's frames that have this quantity, in order of their due time."""
+    return run.ledger(flow).drop_nulls(column).sort("due_ns")
+
+
+def spread_is_wide(run: ReportRun) -> bool:
+    """The largest latency is so far from the usual one that a linear scale shows nothing else."""
+    known = run.frames["latency_ns"].drop_nulls()
+    known = known.filter(known > 0)
+    return known.len() > 0 and float(known.max()) > 30 * float(known.quantile(0.25))  # type: ignore[arg-type]

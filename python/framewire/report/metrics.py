@@ -1,0 +1,95 @@
+"""One row of figures per flow: what the table shows and the verdict weighs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from framewire.report import quantities
+from framewire.report.data import Flow, ReportRun
+from framewire.report.psnr import PsnrResult
+from framewire.report.screen import screen
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Figures of one flow; None is "not measured"."""
+
+    flow: str
+    transport: str
+    colour: str
+    frames: int
+    shown: int
+    late: int
+    undecodable: int
+    lost: int
+    by_type: dict[str, tuple[int, int]]
+    """I, P, B -> (lost, all)."""
+    by_place: dict[str, int]
+    """Frames lost at each of the five places."""
+    longest_freeze_s: float
+    duration_s: float | None = None
+    frame_throughput_bps: float | None = None
+    packet_throughput_bps: float | None = None
+    latency_p50_ms: float | None = None
+    latency_p95_ms: float | None = None
+    jitter_mean_ms: float | None = None
+    stalls: int | None = None
+    stalled_s: float | None = None
+    shed_bytes: int | None = None
+    wasted_bytes: int | None = None
+    useless_bytes: int | None = None
+    psnr_mean_db: float | None = None
+    psnr_pooled_db: float | None = None
+
+    def share(self, count: int) -> float:
+        """Per cent of the movie's frames."""
+        return 100 * count / self.frames if self.frames else 0.0
+
+    @property
+    def shown_share(self) -> float:
+        """Per cent of frames shown in time."""
+        return self.share(self.shown)
+
+    @property
+    def decodable_share(self) -> float:
+        """Per cent of frames that could be decoded, in time or not."""
+        return self.share(self.shown + self.late)
+
+    @property
+    def main_place(self) -> str | None:
+        """Where most of the lost frames were lost."""
+        return max(self.by_place, key=lambda place: self.by_place[place]) if any(self.by_place.values()) else None
+
+
+SUMMARY_FIELDS = (
+    "duration_s", "frame_throughput_bps", "packet_throughput_bps", "latency_p50_ms", "latency_p95_ms",
+    "jitter_mean_ms", "stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes",
+)  # fmt: skip
+
+
+def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
+    """Figures of one flow: counts from the ledger, the rest from the summary."""
+    ledger = run.ledger(flow)
+    played = screen(ledger, run.frame_rate, "live", run.startup_s)
+    fates = dict(ledger["fate"].value_counts().iter_rows()) if ledger.height else {}
+    lost = ledger.filter(pl.col("fate") == "lost")
+    kinds = {kind: ledger.filter(pl.col("type") == kind) for kind in "IPB"}
+    rest = quantities.summary_row(run, flow)
+    return Metrics(
+        flow=flow.name,
+        transport=flow.transport,
+        colour=flow.colour,
+        frames=ledger.height,
+        shown=fates.get("shown", 0),
+        late=fates.get("late", 0),
+        undecodable=fates.get("undecodable", 0),
+        lost=fates.get("lost", 0),
+        by_type={kind: (rows.filter(pl.col("fate") == "lost").height, rows.height) for kind, rows in kinds.items()},
+        by_place=dict(lost.drop_nulls("root_cause_place")["root_cause_place"].value_counts().iter_rows()),
+        longest_freeze_s=played.longest_freeze() / run.frame_rate,
+        psnr_mean_db=psnr.mean_db(flow),
+        psnr_pooled_db=psnr.pooled_db(flow),
+        **{field: rest.get(field) for field in SUMMARY_FIELDS},
+    )

@@ -1,0 +1,129 @@
+"""The page: everything that was computed, put into the template."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+import plotly.offline
+from markupsafe import Markup
+
+from framewire.report import comparison, figures, filmstrip, psnr
+from framewire.report.caveats import caveats
+from framewire.report.data import ReportRun
+from framewire.report.metrics import metrics
+from framewire.report.palette import FATE_COLOURS
+from framewire.report.proof import proof
+from framewire.report.timeline import fate_strip
+from framewire.report.verdict import judge
+
+HERE = files("framewire.report")
+
+
+def render(run: ReportRun, step: Callable[[str], None]) -> str:
+    """The whole report as HTML."""
+    step("comparing what was shown with what was sent")
+    scores = psnr.measure(run)
+    step("cutting the filmstrip")
+    strip = filmstrip.make(run)
+    step("drawing")
+    flows = [metrics(run, flow, scores) for flow in run.flows]
+    sections = figures.sections(run, scores)
+    accuracy = figures.accuracy(run)
+    drawn = [figure for section in sections for figure in section.figures] + [accuracy]
+    return template().render(
+        run=run,
+        name=str(run.scenario.get("name") or run.directory.name),
+        facts=facts(run),
+        verdict=judge(flows, caveats(run, scores.problems)),
+        columns=comparison.COLUMNS,
+        rows=comparison.rows(flows),
+        strip=strip,
+        timelines=[(flow, fate_strip(run, flow)) for flow in run.flows],
+        fate_colours=FATE_COLOURS,
+        psnr_failure=scores.failure,
+        cap_db=psnr.CAP_DB,
+        sections=sections,
+        accuracy=accuracy,
+        proof=proof(run),
+        versions=versions(run),
+        style=Markup(HERE.joinpath("style.css").read_text(encoding="utf-8")),
+        script=Markup(HERE.joinpath("report.js").read_text(encoding="utf-8")),
+        figures_json=in_script({figure.name: [figure.data, figure.layout] for figure in drawn if not figure.absent}),
+        plotly=plotly_packed(),
+        sort_value=sort_value,
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def template() -> jinja2.Template:
+    """The template; everything that is put in is escaped unless it is marked safe."""
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(HERE.joinpath("template.html.jinja").read_text(encoding="utf-8"))
+
+
+def sort_value(value: float | None) -> str:
+    """A number as the table's script reads it."""
+    return "" if value is None else "1e308" if value == float("inf") else repr(float(value))
+
+
+def in_script(value: Any) -> Markup:
+    """JSON that can stand in a script element: no text in it can end the element or open a comment."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+@cache
+def plotly_packed() -> Markup:
+    """plotly.js, compressed: a third of its size, and every browser since 2023 unpacks it by itself."""
+    packed = gzip.compress(plotly.offline.get_plotlyjs().encode("utf-8"), compresslevel=9, mtime=0)
+    return Markup(base64.b64encode(packed).decode("ascii"))
+
+
+def facts(run: ReportRun) -> list[tuple[str, str]]:
+    """The run in a line."""
+    movie = run.info.get("movie", {})
+    told: list[tuple[str, str]] = []
+    if movie.get("width"):
+        told.append(("movie", f"{movie['width']}x{movie.get('height', '?')}, {run.frame_rate:g} frames/s, "
+                              f"{run.movie_seconds:.1f} s"))  # fmt: skip
+    if isinstance(movie.get("bitrate"), (int, float)):
+        told.append(("bitrate", f"{movie['bitrate'] / 1e6:.2f} Mbit/s"))
+    network = run.scenario.get("network", {})
+    if network:
+        wifi = network.get("wifi", {})
+        told.append(("network", ", ".join(str(part) for part in (
+            network.get("kind"), wifi.get("standard"), f"rate {wifi['rate']}" if "rate" in wifi else None,
+            f"{wifi['retry']} transmissions at most" if "retry" in wifi else None,
+            f"bottleneck: {network['bottleneck']}" if "bottleneck" in network else None) if part)))  # fmt: skip
+    if run.interference:
+        told.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
+    told.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
+    told.append(("flows", f"{len(run.flows)}, {run.scenario.get('layout', 'side-by-side')}"))
+    if run.info.get("origin_utc"):
+        told.append(("run", str(run.info["origin_utc"])))
+    told.append(("status", str(run.info.get("status", "complete"))))
+    return told
+
+
+def versions(run: ReportRun) -> list[tuple[str, str]]:
+    """Everything that run.json says, beside what has its own place in the report."""
+    elsewhere = {"accuracy", "interference"}
+    return flattened({key: value for key, value in run.info.items() if key not in elsewhere})
+
+
+def flattened(value: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Nested values as dotted names."""
+    if isinstance(value, dict):
+        return [pair for key, part in value.items() for pair in flattened(part, f"{prefix}.{key}" if prefix else str(key))]
+    if isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        return [pair for index, part in enumerate(value)
+                for pair in flattened(part, f"{prefix}.{part.get('name', index) if isinstance(part, dict) else index}")]  # fmt: skip
+    return [(prefix, json.dumps(value) if isinstance(value, (list, bool)) or value is None else str(value))]

@@ -1,0 +1,50 @@
+"""One colour per transport, the same in every report. Okabe and Ito's palette, safe for colour-blind readers."""
+
+from __future__ import annotations
+
+TRANSPORT_COLOURS: dict[str, str] = {
+    "udp-blocking": "#E69F00",
+    "udp": "#D55E00",
+    "udp-whole": "#CC79A7",
+    "udp+ifd": "#7A4B00",
+    "tcp": "#56B4E9",
+    "tcp+ifd": "#0072B2",
+    "tcp+ifd-optimised": "#009E73",
+}
+"""The last colour of the palette, a light yellow, is kept for interference: it cannot carry a thin line."""
+
+OTHER_COLOUR = "#555555"
+"""For a transport that this version does not know."""
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PATTERNS = ("", "/", "\\", "x", "-", "|", "+", ".")
+"""Several flows of one transport share its colour and differ in line style (bars: in pattern)."""
+
+INTERFERENCE_FILL = "rgba(240, 228, 66, 0.28)"
+
+FATE_COLOURS: dict[str, str] = {
+    "shown": "#CFE3EE",
+    "late": "#E69F00",
+    "undecodable": "#B0568B",
+    "lost": "#22272B",
+}
+TYPE_COLOURS: dict[str, str] = {"I": "#22272B", "P": "#0072B2", "B": "#9CCBE8"}
+PLACE_COLOURS: dict[str, str] = {
+    "sender-pipeline": "#0072B2",
+    "sender-socket": "#56B4E9",
+    "link": "#D55E00",
+    "intermediate-queue": "#E69F00",
+    "receiver-pipeline": "#CC79A7",
+}
+PLACE_NAMES: dict[str, str] = {
+    "sender-pipeline": "dropped by the sender's pipeline",
+    "sender-socket": "sender's socket or device queue",
+    "link": "on the link",
+    "intermediate-queue": "queue in between",
+    "receiver-pipeline": "discarded by the receiver",
+}
+
+
+def colour(transport: str) -> str:
+    """The colour of a transport, by its name."""
+    return TRANSPORT_COLOURS.get(transport, OTHER_COLOUR)

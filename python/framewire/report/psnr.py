@@ -1,0 +1,276 @@
+"""PSNR over time, with a missing frame scored as the picture that stands in its place ("psnr with freeze").
+
+The reference is the movie as it was sent, decoded: a picture that came through undamaged is identical to it, and its
+PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`, about where an eye sees no difference.
+Before the first picture the screen is black.
+
+The received movie is decoded for itself. Its pictures are compared with the reference by checksum of their luma; only
+one that differs is compared point by point. A frozen picture is compared with what should stand there, point by
+point. One picture per flow is held, never a movie.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from framewire.report.data import Flow, ReportRun
+from framewire.report.screen import Screen, screen
+from framewire.report.stream import CutStream, StreamError, cut, luma_checksums, luma_pictures
+
+CAP_DB = 50.0
+"""What an undamaged picture counts. A choice, and stated wherever a mean is shown."""
+
+BLACK = 16.0
+"""Luma of black (ITU-R BT.601)."""
+
+CACHE = "psnr.parquet"
+CACHE_FORMAT = 1
+DECODERS = 2
+"""Decoders at a time."""
+
+Progress = Callable[[str, float], None]
+SCHEMA = {"flow": pl.String, "display": pl.Int32, "on_screen": pl.Int32, "mse": pl.Float64, "psnr_db": pl.Float64}
+Luma = NDArray[np.float32]
+
+
+@dataclass
+class PsnrResult:
+    """Scores and, by flow name, why there are none. `failure` says why there are none at all."""
+
+    table: pl.DataFrame
+    problems: dict[str, str]
+    failure: str | None = None
+
+    def of(self, flow: Flow) -> pl.DataFrame:
+        """Rows of one flow in display order."""
+        return self.table.filter(pl.col("flow") == flow.name).sort("display")
+
+    def mean_db(self, flow: Flow) -> float | None:
+        """Mean over all frames of the movie, an undamaged one counted as CAP_DB."""
+        rows = self.of(flow)
+        return None if rows.is_empty() else float(rows["psnr_db"].clip(upper_bound=CAP_DB).mean())  # type: ignore[arg-type]
+
+    def pooled_db(self, flow: Flow) -> float | None:
+        """PSNR of the mean squared error over the movie: no cap is involved; infinite when nothing was missing."""
+        rows = self.of(flow)
+        return None if rows.is_empty() else decibel(float(rows["mse"].mean()))  # type: ignore[arg-type]
+
+
+def decibel(mse: float) -> float:
+    """PSNR of 8-bit luma."""
+    return float("inf") if mse <= 0 else 10 * float(np.log10(255.0**2 / mse))
+
+
+def measure(run: ReportRun, progress: Progress | None = None) -> PsnrResult:
+    """Scores of all flows, from the run's cache when nothing has changed since."""
+    try:
+        job = Job.prepare(run)
+    except StreamError as error:
+        return PsnrResult(pl.DataFrame(schema=SCHEMA), {}, str(error))
+    cached = read_cache(run.directory / CACHE, job.fingerprint())
+    if cached is not None:
+        return cached
+    try:
+        result = job.run(progress or (lambda _text, _share: None))
+    except StreamError as error:
+        return PsnrResult(pl.DataFrame(schema=SCHEMA), {}, str(error))
+    write_cache(run.directory / CACHE, job.fingerprint(), result)
+    return result
+
+
+@dataclass
+class Received:
+    """One flow's side of the comparison."""
+
+    flow: Flow
+    stream: CutStream
+    screen: Screen
+    decodable: list[int]
+    """Frames to decode, in decode order."""
+    slots: list[int]
+    """Their display numbers, in the order in which the decoder puts them out."""
+
+
+@dataclass
+class Job:
+    """Everything that is to be compared."""
+
+    movie: CutStream
+    width: int
+    height: int
+    frames: list[int]
+    received: list[Received]
+    problems: dict[str, str]
+
+    @staticmethod
+    def prepare(run: ReportRun) -> Job:
+        """Cuts all streams; a flow whose stream does not fit its ledger becomes a problem."""
+        movie, ledger = original(run)
+        size = run.info.get("movie", {})
+        if not size.get("width") or not size.get("height"):
+            raise StreamError("run.json does not say how large the movie's pictures are")
+        job = Job(movie, int(size["width"]), int(size["height"]), ledger["frame"].to_list(), [], {})
+        for flow in run.flows:
+            try:
+                job.received.append(received(run, flow))
+            except StreamError as error:
+                job.problems[flow.name] = str(error)
+        return job
+
+    def fingerprint(self) -> str:
+        """Changes when anything that the scores depend on does."""
+        files = [self.movie.path, *(one.stream.path for one in self.received)]
+        state = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file()]
+        screens = crc32(repr([(one.flow.name, one.decodable, one.screen.source) for one in self.received]).encode())
+        return json.dumps([CACHE_FORMAT, state, screens, self.width, self.height, sorted(self.problems.items())])
+
+    def run(self, progress: Progress) -> PsnrResult:
+        """Two passes: freezes against the reference beside checksums of what was received; then what differed."""
+        errors = {one.flow.name: np.full(len(self.frames), np.nan) for one in self.received}
+        with ThreadPoolExecutor(DECODERS) as pool:
+            reference = pool.submit(self.score_freezes, errors, progress)
+            checks = {one.flow.name: pool.submit(checksums, one) for one in self.received}
+            sums = reference.result()
+            for one in self.received:
+                try:
+                    self.check(one, checks[one.flow.name].result(), sums, errors[one.flow.name])
+                except StreamError as error:
+                    self.problems[one.flow.name] = str(error)
+        parts = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name not in self.problems]
+        return PsnrResult(pl.concat([pl.DataFrame(schema=SCHEMA), *parts]), self.problems)
+
+    def score_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress) -> list[int]:
+        """One walk through the reference: error of every slot that shows another picture than its own."""
+        held: dict[str, Luma] = {one.flow.name: self.black() for one in self.received}
+        sums: list[int] = []
+        for slot, picture in enumerate(luma_pictures(self.movie, self.frames, self.width, self.height)):
+            if slot >= len(self.frames):
+                break
+            sums.append(crc32(picture))
+            luma = np.frombuffer(picture, dtype=np.uint8).astype(np.float32)
+            for one in self.received:
+                name = one.flow.name
+                if one.screen.source[slot] == slot:
+                    held[name] = luma
+                else:
+                    errors[name][slot] = squared_error(luma, held[name])
+            if slot % 25 == 0:
+                progress("comparing pictures", slot / len(self.frames))
+        if len(sums) != len(self.frames):
+            raise StreamError(
+                f"{self.movie.path.name} decodes to {len(sums):,} pictures, the ledger names {len(self.frames):,}"
+            )
+        return sums
+
+    def check(self, one: Received, got: list[int], sums: list[int], errors: NDArray[np.float64]) -> None:
+        """A picture with the reference's checksum has no error; the rest are compared point by point."""
+        if len(got) != len(one.slots):
+            raise StreamError(
+                f"the received movie decodes to {len(got):,} pictures where the ledger has {len(one.slots):,} "
+                "decodable frames: which picture is which cannot be told"
+            )
+        same = dict(zip(one.slots, (sums[slot] == mine for slot, mine in zip(one.slots, got, strict=True)), strict=True))
+        if all(same.values()):
+            for slot in one.slots:
+                if one.screen.source[slot] == slot:
+                    errors[slot] = 0.0
+            return
+        self.compare_all(one, errors)
+
+    def compare_all(self, one: Received, errors: NDArray[np.float64]) -> None:
+        """Walks through both decodes side by side: for a received movie whose pictures differ from those sent."""
+        mine: Iterator[bytes] = luma_pictures(one.stream, one.decodable, self.width, self.height)
+        decodable = set(one.slots)
+        held = self.black()
+        for slot, picture in enumerate(luma_pictures(self.movie, self.frames, self.width, self.height)):
+            if slot in decodable:
+                luma = np.frombuffer(next(mine), dtype=np.uint8).astype(np.float32)
+                held = luma if one.screen.source[slot] == slot else held
+            errors[slot] = squared_error(np.frombuffer(picture, dtype=np.uint8).astype(np.float32), held)
+
+    def black(self) -> Luma:
+        """The screen before the first picture."""
+        return np.full(self.width * self.height, BLACK, dtype=np.float32)
+
+
+def original(run: ReportRun) -> tuple[CutStream, pl.DataFrame]:
+    """The movie as sent, cut by the ledger of the first flow that has one."""
+    given = run.info.get("movie", {}).get("path")
+    if not given:
+        raise StreamError("run.json names no movie")
+    path = Path(str(given))
+    candidates = [path, run.directory / path, run.directory / path.name]
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        raise StreamError(f"the movie that was sent is no longer at {path}")
+    ledger = next((rows for flow in run.flows if not (rows := run.ledger(flow)).is_empty()), None)
+    if ledger is None:
+        raise StreamError("the ledger is empty")
+    return cut(found, ledger, whole_file=False), ledger
+
+
+def received(run: ReportRun, flow: Flow) -> Received:
+    """The received movie of one flow, cut by its ledger: the file holds the complete frames in decode order."""
+    ledger = run.ledger(flow)
+    if ledger.is_empty():
+        raise StreamError("the ledger has no frames of this flow")
+    complete = ledger.filter(pl.col("complete"))
+    path = run.directory / "received" / f"{flow.name}.m2v"
+    stream = CutStream(path, {}) if complete.is_empty() else cut(path, complete, whole_file=True)
+    decodable = complete.filter(pl.col("decodable"))
+    played = screen(ledger, run.frame_rate, run.policy, run.startup_s)
+    return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())
+
+
+def checksums(one: Received) -> list[int]:
+    """Checksums of what was received and can be decoded."""
+    return luma_checksums(one.stream, one.decodable) if one.decodable else []
+
+
+def squared_error(a: Luma, b: Luma) -> float:
+    """Mean squared difference."""
+    difference = a - b
+    return float(np.dot(difference, difference)) / difference.size
+
+
+def scores(one: Received, errors: NDArray[np.float64]) -> pl.DataFrame:
+    """Rows of psnr.parquet."""
+    return pl.DataFrame(
+        {
+            "flow": [one.flow.name] * len(errors),
+            "display": range(len(errors)),
+            "on_screen": one.screen.source,
+            "mse": errors,
+            "psnr_db": [decibel(float(error)) for error in errors],
+        },
+        schema=SCHEMA,
+    )
+
+
+def read_cache(path: Path, fingerprint: str) -> PsnrResult | None:
+    """Earlier scores, when they were made from the same inputs."""
+    try:
+        noted = pl.read_parquet_metadata(path)
+        if noted.get("framewire_inputs") != fingerprint:
+            return None
+        return PsnrResult(pl.read_parquet(path), json.loads(noted["framewire_problems"]))
+    except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+        return None
+
+
+def write_cache(path: Path, fingerprint: str, result: PsnrResult) -> None:
+    """Keeps the scores in the run directory; a directory that cannot be written only costs the time next time."""
+    notes = {"framewire_inputs": fingerprint, "framewire_problems": json.dumps(result.problems)}
+    try:
+        result.table.write_parquet(path, metadata=notes)
+    except OSError:
+        path.unlink(missing_ok=True)

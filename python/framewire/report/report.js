@@ -1,0 +1,86 @@
+"use strict";
+(() => {
+  const texts = JSON.parse(document.getElementById("figures").textContent);
+  const places = [...document.querySelectorAll(".plot")];
+  const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+
+  // plotly.js is stored compressed; the browser unpacks it.
+  async function unpack() {
+    const packed = document.getElementById("plotly").textContent.trim();
+    const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.text = await new Response(stream).text();
+    document.head.appendChild(script);
+  }
+
+  function draw(place) {
+    if (place.dataset.drawn) return;
+    place.dataset.drawn = "yes";
+    const [data, layout] = texts[place.dataset.figure];
+    place.textContent = "";
+    Plotly.newPlot(place, data, layout, config);
+  }
+
+  // Figures are drawn when they come near the screen, and all of them before printing.
+  function watch() {
+    const observer = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (entry.isIntersecting) {
+          observer.unobserve(entry.target);
+          draw(entry.target);
+        }
+      }
+    }, { rootMargin: "600px" });
+    for (const place of places) observer.observe(place);
+    const idle = window.requestIdleCallback || ((work) => setTimeout(work, 50));
+    const rest = [...places];
+    const next = () => {
+      const place = rest.shift();
+      if (!place) {
+        document.documentElement.dataset.ready = "yes";
+        return;
+      }
+      draw(place);
+      idle(next);
+    };
+    setTimeout(() => idle(next), 300);
+  }
+
+  // On paper a figure is as wide as its column there.
+  const paper = { full: 690, half: 338 };
+  window.addEventListener("beforeprint", () => {
+    for (const place of places) {
+      draw(place);
+      Plotly.relayout(place, { width: place.closest(".half") ? paper.half : paper.full });
+    }
+  });
+  window.addEventListener("afterprint", () => {
+    for (const place of places) Plotly.relayout(place, { width: null, autosize: true });
+  });
+
+  function sortable(table) {
+    const body = table.tBodies[0];
+    table.querySelectorAll("th button").forEach((button) => {
+      button.addEventListener("click", () => {
+        const head = button.closest("th");
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        table.querySelectorAll("th").forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const value = (row) => row.cells[head.cellIndex].dataset.value;
+        const compare = (a, b) => {
+          const [x, y] = [value(a), value(b)];
+          if (x === "" || y === "") return (x === "") - (y === "");
+          const order = isNaN(x) || isNaN(y) ? x.localeCompare(y) : Number(x) - Number(y);
+          return up ? order : -order;
+        };
+        body.append(...[...body.rows].sort(compare));
+      });
+    });
+  }
+
+  document.querySelectorAll("table.sortable").forEach(sortable);
+  unpack().then(watch).catch((error) => {
+    for (const place of places) place.textContent = "This browser cannot draw the plot: " + error;
+  });
+})();

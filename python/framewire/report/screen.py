@@ -1,0 +1,50 @@
+"""What stood on the screen: each display slot of the movie shows a frame, the last one shown, or nothing yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The player of one flow. Lists are indexed by display number."""
+
+    source: list[int | None]
+    """The display number of the picture that stands there; None before the first."""
+    shown_at_s: list[float | None]
+    """When the player put the frame on, counted from its first; None for a frame that was never put on."""
+
+    def frozen_slots(self, slot: int) -> int:
+        """For how many slots the picture has stood longer than its own; 0 for a frame shown in its turn."""
+        source = self.source[slot]
+        return slot + 1 if source is None else slot - source
+
+    def longest_freeze(self) -> int:
+        """Longest freeze, in slots; the time before the first picture counts."""
+        return max((self.frozen_slots(slot) for slot in range(len(self.source))), default=0)
+
+
+def screen(ledger: pl.DataFrame, frame_rate: float, policy: str, startup_s: float = 1.0) -> Screen:
+    """Plays the ledger of one flow.
+
+    `live`: a frame is put on at its slot when its fate is `shown`; a late one never is. `stall`: the player starts
+    `startup_s` after the first arrival, puts every decodable frame on, and waits where one has not arrived.
+    """
+    rows = ledger.sort("display").select("fate", "arrival_ns")
+    playable = {"shown", "late"} if policy == "stall" else {"shown"}
+    start = (rows["arrival_ns"].min() or 0) / 1e9 + startup_s  # type: ignore[operator]
+    waited = 0.0
+    current: int | None = None
+    source: list[int | None] = []
+    shown_at: list[float | None] = []
+    for slot, (fate, arrival) in enumerate(rows.iter_rows()):
+        on = fate in playable
+        if on:
+            current = slot
+            if policy == "stall" and arrival is not None:
+                waited = max(waited, arrival / 1e9 - start - slot / frame_rate)
+        source.append(current)
+        shown_at.append(slot / frame_rate + waited if on else None)
+    return Screen(source, shown_at)
