@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
 
 use super::access_unit::is_picture_coding_extension;
+use super::header::CodingType;
 use crate::start_code::{self, EXTENSION, GROUP, PICTURE, SEQUENCE_HEADER, start_codes};
 
 /// One frame as it was received.
@@ -59,8 +60,17 @@ pub(crate) struct Assembler {
     bytes: BytesMut,
     /// Nothing is missing before the next packet.
     contiguous: bool,
-    /// This sender has put the headers before a picture header into a packet of their own.
-    splits_headers: bool,
+    habit: HeaderHabit,
+}
+
+/// Whether this sender puts the sequence and group headers of a frame into the packet of its picture header. It must,
+/// or must not, depending on the stream (RFC 2250, section 3.1: a picture header may follow a group header only).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeaderHabit {
+    Unknown,
+    Together,
+    /// It has at least once put them into a packet of their own.
+    Apart,
 }
 
 #[derive(Debug)]
@@ -85,7 +95,7 @@ impl Assembler {
             frame: None,
             bytes: BytesMut::new(),
             contiguous: from_first_packet,
-            splits_headers: false,
+            habit: HeaderHabit::Unknown,
         }
     }
 
@@ -128,7 +138,11 @@ impl Assembler {
             Some(_) => Start::AfterLoss,
         };
         if matches!(first_header, Some(SEQUENCE_HEADER | GROUP)) {
-            self.splits_headers |= !start_codes(fragment.video).any(|(_, code)| code == PICTURE);
+            let together = start_codes(fragment.video).any(|(_, code)| code == PICTURE);
+            self.habit = match self.habit {
+                HeaderHabit::Unknown | HeaderHabit::Together if together => HeaderHabit::Together,
+                _ => HeaderHabit::Apart,
+            };
         }
         self.bytes.clear();
         self.frame = Some(OpenFrame {
@@ -182,20 +196,28 @@ impl Assembler {
 
     /// Whether the open frame, before which something is missing, has its beginning all the same.
     ///
-    /// A sequence header can only be a beginning (RFC 2250, section 3.1, and ISO/IEC 13818-2, 6.1.1.6). Before a
-    /// group or picture header more headers may have been in a packet of their own, if this sender does that. A
-    /// field picture may be the second one of its frame, unless another one follows.
-    /// The bytes are those up to the first packet missing inside, if one is.
+    /// A sequence header can only be a beginning. Before a group or picture header more headers may have been in a
+    /// packet of their own, by the sender's habit; not before a B picture (ISO/IEC 13818-2, 6.1.1.6 and 6.3.8), and
+    /// hardly before a P picture of a sender never seen to do that. A field picture may be the second one of its
+    /// frame, unless another one follows. The bytes are those up to the first packet missing inside, if one is.
     fn starts_with_itself(&self) -> bool {
-        match first_header(&self.bytes) {
-            Some(SEQUENCE_HEADER) => true,
-            Some(GROUP | PICTURE) if !self.splits_headers => {
-                let pictures = start_codes(&self.bytes).filter(|&(_, code)| code == PICTURE).count();
-                pictures == 2 || !is_field_picture(&self.bytes)
-            }
-            _ => false,
-        }
+        let mut pictures = start_codes(&self.bytes).filter(|&(_, code)| code == PICTURE);
+        let kind = pictures.next().and_then(|(offset, _)| coding_type(&self.bytes[offset..]));
+        let is_pair = pictures.next().is_some();
+        let headers_may_be_missing = match (first_header(&self.bytes), self.habit) {
+            (Some(SEQUENCE_HEADER), _) => return true,
+            (Some(GROUP | PICTURE), HeaderHabit::Together) => false,
+            (Some(PICTURE), HeaderHabit::Unknown) => !matches!(kind, Some(CodingType::P | CodingType::B)),
+            (Some(PICTURE), HeaderHabit::Apart) => kind != Some(CodingType::B),
+            _ => true,
+        };
+        !headers_may_be_missing && (is_pair || !is_field_picture(&self.bytes))
     }
+}
+
+/// `picture_coding_type` of a picture header (ISO/IEC 13818-2, 6.2.3).
+fn coding_type(picture_header: &[u8]) -> Option<CodingType> {
+    CodingType::from_code(picture_header.get(start_code::LENGTH + 1)? >> 3 & 7)
 }
 
 /// From the start of the earlier range to the end of the later one.

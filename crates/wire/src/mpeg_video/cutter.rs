@@ -1,7 +1,11 @@
 //! Where one access unit is cut into packets, by the rules of RFC 2250, section 3.1, and a [`PacketRule`].
 
-use super::PacketRule;
 use super::access_unit::{Unit, UnitKind};
+use super::rule::{PacketRule, THESIS_MEAN_DATAGRAM, THESIS_SMALLEST_DATAGRAM};
+use crate::{mpeg_video, rtp};
+
+/// Bytes of every datagram before its video.
+pub(crate) const OVERHEAD: usize = rtp::HEADER_LENGTH + mpeg_video::HEADER_LENGTH;
 
 /// One packet: a range of the frame, and what the MPEG video-specific header says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +41,22 @@ enum Content {
 /// A slice is not begun in less room than this: its start code and header (ISO/IEC 13818-2, 6.2.4) stay in one piece.
 const SMALLEST_FRAGMENT: usize = 16;
 
+/// What the rule `Thesis` remembers of the packets so far: by how many bytes they are larger, together, than as many
+/// packets of the mean size.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Surplus(i64);
+
+impl Surplus {
+    fn count(&mut self, video: usize) {
+        self.0 += (OVERHEAD + video) as i64 - THESIS_MEAN_DATAGRAM as i64;
+    }
+}
+
 /// Fills one packet after the other.
 pub(crate) struct Cutter<'a> {
     rule: PacketRule,
     limit: usize,
+    surplus: &'a mut Surplus,
     cuts: &'a mut Vec<Cut>,
     packet: Cut,
     content: Content,
@@ -48,10 +64,10 @@ pub(crate) struct Cutter<'a> {
 
 impl<'a> Cutter<'a> {
     /// A cutter for packets with up to `limit` bytes of video; cuts are appended to `cuts`.
-    pub fn new(rule: PacketRule, limit: usize, cuts: &'a mut Vec<Cut>) -> Self {
+    pub fn new(rule: PacketRule, limit: usize, surplus: &'a mut Surplus, cuts: &'a mut Vec<Cut>) -> Self {
         let packet =
             Cut { start: 0, end: 0, picture: 0, sequence_header: false, begins_slice: false, ends_slice: false };
-        Self { rule, limit, cuts, packet, content: Content::Nothing }
+        Self { rule, limit, surplus, cuts, packet, content: Content::Nothing }
     }
 
     /// Cuts a frame made of `units`, which lie one behind the other from its first byte on.
@@ -65,12 +81,17 @@ impl<'a> Cutter<'a> {
         self.finish_packet();
     }
 
+    fn length(&self) -> usize {
+        self.packet.end - self.packet.start
+    }
+
     fn room(&self) -> usize {
-        self.limit - (self.packet.end - self.packet.start)
+        self.limit - self.length()
     }
 
     fn finish_packet(&mut self) {
         if self.packet.end > self.packet.start {
+            self.surplus.count(self.length());
             self.cuts.push(self.packet);
         }
         let end = self.packet.end;
@@ -112,7 +133,7 @@ impl<'a> Cutter<'a> {
 
     fn add_slice(&mut self, unit: &Unit) {
         let length = unit.end - unit.start;
-        if length > self.room() && self.shuts_packet_before(length) {
+        if self.starts_packet(length) {
             self.finish_packet();
         }
         self.packet.picture = unit.picture;
@@ -127,25 +148,48 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Whether a slice that does not fit into the room left starts a new packet.
-    fn shuts_packet_before(&self, length: usize) -> bool {
-        let starts_fragmented = match self.rule {
-            PacketRule::Full => true,
-            // Headers alone would be a packet of a few bytes: a fragment goes with them.
-            PacketRule::Slices | PacketRule::Thesis => self.content != Content::Slices,
+    /// Whether a slice of `length` bytes starts a new packet.
+    fn starts_packet(&self, length: usize) -> bool {
+        if length <= self.room() {
+            return self.is_large_enough();
+        }
+        let after_slices = self.content == Content::Slices;
+        let may_start_here = match self.rule {
+            PacketRule::Full => length > self.limit,
+            // Headers alone would be a packet of a few bytes.
+            PacketRule::Slices => length > self.limit && !after_slices,
+            PacketRule::Thesis => !after_slices,
         };
-        length <= self.limit || self.room() < SMALLEST_FRAGMENT || !starts_fragmented
+        !may_start_here || self.room() < SMALLEST_FRAGMENT
+    }
+
+    /// Under `Thesis`, a packet with whole slices is closed although there is room, as long as the mean is too high.
+    fn is_large_enough(&self) -> bool {
+        self.rule == PacketRule::Thesis
+            && self.content == Content::Slices
+            && self.surplus.0 > 0
+            && OVERHEAD + self.length() >= THESIS_SMALLEST_DATAGRAM
     }
 
     /// Appends everything up to `end`, starting new packets as they fill up; true when it took more than one.
     fn append_in_pieces(&mut self, end: usize) -> bool {
         let mut cut = false;
         while end - self.packet.end > self.room() {
-            self.packet.end += self.room();
+            self.packet.end += self.piece(end - self.packet.end);
             self.finish_packet();
             cut = true;
         }
         self.packet.end = end;
         cut
+    }
+
+    /// How much of the `left` bytes, which are more than there is room for, goes into this packet.
+    fn piece(&self, left: usize) -> usize {
+        let tail = left - self.room();
+        let smallest_tail = match self.rule {
+            PacketRule::Full | PacketRule::Slices => 0,
+            PacketRule::Thesis => THESIS_SMALLEST_DATAGRAM - OVERHEAD,
+        };
+        self.room() - smallest_tail.saturating_sub(tail).min(self.room().saturating_sub(SMALLEST_FRAGMENT))
     }
 }

@@ -283,3 +283,108 @@ pub enum HeaderError {
         codes: MotionVectorCodes,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn repr() -> impl Strategy<Value = HeaderRepr> {
+        let codes = (any::<bool>(), 0u8..8, any::<bool>(), 0u8..8);
+        (0u16..1024, any::<Option<bool>>(), any::<[bool; 3]>(), 1u8..5, codes).prop_map(
+            |(tr, n, [s, b, e], p, codes)| {
+                let picture_type = CodingType::from_code(p).unwrap();
+                let mut motion_vector_codes = MotionVectorCodes {
+                    full_pel_backward_vector: codes.0,
+                    backward_f_code: codes.1,
+                    full_pel_forward_vector: codes.2,
+                    forward_f_code: codes.3,
+                };
+                match picture_type {
+                    CodingType::I | CodingType::D => motion_vector_codes = MotionVectorCodes::default(),
+                    CodingType::P => {
+                        motion_vector_codes.full_pel_backward_vector = false;
+                        motion_vector_codes.backward_f_code = 0;
+                    }
+                    CodingType::B => {}
+                }
+                HeaderRepr {
+                    temporal_reference: tr,
+                    new_picture_header: n,
+                    sequence_header_present: s,
+                    beginning_of_slice: b,
+                    end_of_slice: e,
+                    picture_type,
+                    motion_vector_codes,
+                }
+            },
+        )
+    }
+
+    #[test]
+    fn fields_lie_where_the_figure_says() {
+        let header = HeaderRepr {
+            temporal_reference: 0b10_0000_0001,
+            new_picture_header: Some(false),
+            sequence_header_present: true,
+            beginning_of_slice: false,
+            end_of_slice: true,
+            picture_type: CodingType::B,
+            motion_vector_codes: MotionVectorCodes {
+                full_pel_backward_vector: true,
+                backward_f_code: 0b001,
+                full_pel_forward_vector: false,
+                forward_f_code: 0b111,
+            },
+        };
+        assert_eq!(header.emit(), [0b0000_0010, 0b0000_0001, 0b1010_1011, 0b1001_0111]);
+    }
+
+    #[test]
+    fn extensions_are_read_over_and_must_be_whole() {
+        // T, then E and D, a composite display extension, and two words of other extensions.
+        let payload = [0x04, 0, 1, 0, 0x40, 0, 0, 1, 9, 9, 9, 9, 2, 8, 8, 8, 8, 8, 8, 8, 0xAB];
+        assert_eq!(HeaderView::new(&payload).unwrap().video(), [0xAB]);
+        for length in 0..payload.len() - 1 {
+            let truncated = HeaderView::new(&payload[..length]).unwrap_err();
+            assert_eq!(truncated, HeaderError::Truncated { length });
+        }
+        let mut no_length = payload;
+        no_length[12] = 0;
+        assert!(HeaderView::new(&no_length).is_err());
+    }
+
+    #[test]
+    fn what_the_rfc_forbids_is_named() {
+        let parse = |bytes: [u8; 4]| HeaderRepr::parse(&HeaderView::new(&bytes).unwrap()).unwrap_err();
+        assert_eq!(parse([0, 0, 0, 0]), HeaderError::PictureType(0));
+        assert_eq!(parse([0, 0, 5, 0]), HeaderError::PictureType(5));
+        assert_eq!(parse([0x08, 0, 1, 0]), HeaderError::MustBeZero(1));
+        assert_eq!(parse([0, 0, 0x41, 0]), HeaderError::InactiveN);
+        assert!(matches!(parse([0, 0, 2, 0x10]), HeaderError::MotionVectorCodes { .. }));
+    }
+
+    proptest! {
+        #[test]
+        fn valid_headers_round_trip(header in repr()) {
+            let bytes = header.emit();
+            prop_assert_eq!(HeaderRepr::parse(&HeaderView::new(&bytes).unwrap()), Ok(header));
+        }
+
+        #[test]
+        fn what_parses_is_emitted_as_it_was(mut bytes: [u8; 4]) {
+            bytes[0] &= !0x04;
+            if let Ok(header) = HeaderRepr::parse(&HeaderView::new(&bytes).unwrap()) {
+                prop_assert_eq!(header.emit(), bytes);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            if let Ok(view) = HeaderView::new(&bytes) {
+                prop_assert!(view.video().len() <= bytes.len() - LENGTH);
+                let _ = HeaderRepr::parse(&view);
+            }
+        }
+    }
+}

@@ -4,14 +4,11 @@ use bytes::{Bytes, BytesMut};
 use framewire_units::DataSize;
 
 use super::access_unit::{AccessUnit, FrameError};
-use super::cutter::{Cut, Cutter};
-use super::header::{self, HeaderRepr};
+use super::cutter::{Cut, Cutter, OVERHEAD, Surplus};
+use super::header::HeaderRepr;
 use super::new_header::NewHeaderDetector;
 use super::{LARGEST_STREAM_HEADER, PacketRule};
-use crate::rtp::{self, RtpHeader};
-
-/// Bytes of every datagram before its video.
-const OVERHEAD: usize = rtp::HEADER_LENGTH + header::LENGTH;
+use crate::rtp::RtpHeader;
 
 /// Headers of IPv4 without options (RFC 791) and UDP (RFC 768).
 const IP_AND_UDP: u64 = 20 + 8;
@@ -51,6 +48,7 @@ pub struct Packetizer {
     next_sequence: u64,
     access_unit: AccessUnit,
     cuts: Vec<Cut>,
+    surplus: Surplus,
     new_header: NewHeaderDetector,
 }
 
@@ -87,6 +85,7 @@ impl Packetizer {
             next_sequence: 0,
             access_unit: AccessUnit::default(),
             cuts: Vec::new(),
+            surplus: Surplus::default(),
             new_header: NewHeaderDetector::default(),
         })
     }
@@ -106,7 +105,7 @@ impl Packetizer {
         self.access_unit.read(frame)?;
         self.new_header.read(frame, &self.access_unit);
         self.cuts.clear();
-        Cutter::new(self.rule, self.largest_video, &mut self.cuts).cut(&self.access_unit.units);
+        Cutter::new(self.rule, self.largest_video, &mut self.surplus, &mut self.cuts).cut(&self.access_unit.units);
         let mut memory = BytesMut::zeroed(frame.len() + self.cuts.len() * OVERHEAD);
         let last = self.cuts.len() - 1;
         let emit = |(index, cut): (usize, &Cut)| {
