@@ -1,0 +1,105 @@
+//! UDP over loopback, with this kernel's own sockets.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests of the kernel's sockets use clocks and processes"
+)]
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use framewire_sockets::{Interest, OpenError, UdpOptions, UdpRead, UdpReceiver, UdpSender, wait};
+use framewire_transport::socket::{DatagramSend, DatagramSocket};
+use framewire_units::DataSize;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn any(ip: &str) -> SocketAddr {
+    SocketAddr::new(ip.parse().unwrap(), 0)
+}
+
+fn pair(ip: &str, options: &UdpOptions) -> (UdpSender, UdpReceiver) {
+    let receiver = UdpReceiver::bind(any(ip), &UdpOptions::default()).unwrap();
+    let sender = UdpSender::open(any(ip), receiver.local_address().unwrap(), options).unwrap();
+    (sender, receiver)
+}
+
+#[test]
+fn datagrams_keep_their_boundaries_their_sender_and_their_time() {
+    for ip in ["127.0.0.1", "::1"] {
+        let (mut sender, mut receiver) = pair(ip, &UdpOptions::default());
+        let mut buffer = [0; 2_000];
+        assert_eq!(receiver.receive(&mut buffer), Ok(UdpRead::Nothing));
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+        for size in [1_472, 0, 10] {
+            assert_eq!(sender.send(&vec![7; size]), Ok(DatagramSend::Sent));
+        }
+        for size in [1_472, 0, 10] {
+            assert!(wait(&receiver, Interest::Read, PATIENCE).unwrap());
+            let UdpRead::Datagram { length, truncated, from, realtime_nanos } = receiver.receive(&mut buffer).unwrap()
+            else {
+                panic!("a datagram of {size} bytes was sent")
+            };
+            assert_eq!((length, truncated, from), (size, false, sender.local_address().unwrap()));
+            let after = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+            assert!((before..=after).contains(&realtime_nanos.unwrap()), "{before} {realtime_nanos:?} {after}");
+        }
+    }
+}
+
+#[test]
+fn a_small_buffer_truncates_and_says_so() {
+    let (mut sender, mut receiver) = pair("127.0.0.1", &UdpOptions::default());
+    sender.send(&[1; 100]).unwrap();
+    wait(&receiver, Interest::Read, PATIENCE).unwrap();
+    let read = receiver.receive(&mut [0; 40]).unwrap();
+    assert!(matches!(read, UdpRead::Datagram { length: 40, truncated: true, .. }), "{read:?}");
+}
+
+#[test]
+fn the_send_buffer_is_what_was_asked_for() {
+    for bytes in [32 * 1024, 212_992, 425_984] {
+        let asked = DataSize::from_bytes(bytes);
+        let (mut sender, _receiver) =
+            pair("127.0.0.1", &UdpOptions { send_buffer: Some(asked), ..UdpOptions::default() });
+        assert_eq!(sender.send_buffer(), asked);
+        assert_eq!(sender.free_room(), Ok(asked), "nothing was sent");
+    }
+    // SOCK_MIN_SNDBUF is two packets: less is not possible, and not taken for granted.
+    let options = UdpOptions { send_buffer: Some(DataSize::from_bytes(100)), ..UdpOptions::default() };
+    let error = UdpSender::open(any("127.0.0.1"), "127.0.0.1:9".parse().unwrap(), &options).unwrap_err();
+    assert!(matches!(error, OpenError::Buffer { which: "send", .. }), "{error}");
+    assert!(error.to_string().contains("100 B"), "{error}");
+}
+
+#[test]
+fn a_peer_that_is_not_there_is_named() {
+    let options = UdpOptions { report_errors: true, ..UdpOptions::default() };
+    let (mut sender, receiver) = pair("127.0.0.1", &options);
+    let port = receiver.local_address().unwrap().port();
+    drop(receiver);
+    assert_eq!(sender.send(b"one"), Ok(DatagramSend::Sent));
+    let error = sender.send(b"two").unwrap_err();
+    assert_eq!(error.operation, "send");
+    assert!(error.reason.contains(&port.to_string()), "{error}");
+    assert_eq!(sender.send(b"three"), Ok(DatagramSend::Sent), "the error was taken off the queue");
+}
+
+#[test]
+fn a_port_in_use_and_a_foreign_address_are_named() {
+    let (_sender, receiver) = pair("127.0.0.1", &UdpOptions::default());
+    let address = receiver.local_address().unwrap();
+    let error = UdpReceiver::bind(address, &UdpOptions::default()).unwrap_err();
+    assert_eq!(error, OpenError::PortInUse(address));
+    assert!(error.to_string().contains(&address.port().to_string()), "{error}");
+    let error = UdpReceiver::bind("192.0.2.1:0".parse().unwrap(), &UdpOptions::default()).unwrap_err();
+    assert!(matches!(error, OpenError::NotLocal(_)) && error.to_string().contains("192.0.2.1"), "{error}");
+}
+
+#[test]
+fn a_datagram_that_is_too_large_is_refused() {
+    let (mut sender, _receiver) = pair("127.0.0.1", &UdpOptions::default());
+    let error = sender.send(&vec![0; 70_000]).unwrap_err();
+    assert!(error.reason.contains("larger"), "{error}");
+    assert_eq!(sender.send(&vec![0; 60_000]), Ok(DatagramSend::Sent), "IP takes care of large datagrams");
+}
