@@ -24,8 +24,8 @@ from framewire.errors import FramewireError, InputError, MachineError, RunError
 __all__ = ["Event", "Outcome", "drive", "find"]
 
 NAME = "framewire-emu"
-ERRORS: dict[str, type[FramewireError]] = {"input": InputError, "machine": MachineError, "run": RunError}
-"""What the ``kind`` of an error event means; an event without one is about the run."""
+ERRORS: dict[int, type[FramewireError]] = {InputError.exit_code: InputError, MachineError.exit_code: MachineError}
+"""What the emulator's exit code means; every other one is about the run."""
 
 Event = dict[str, Any]
 """One line of the emulator: ``event`` names it, docs/scenario.md lists the rest."""
@@ -139,8 +139,7 @@ def _parse(line: bytes) -> Event:
 
 def _outcome(code: int, last: Event, stop: _Stop, log: str) -> Outcome:
     if last.get("event") == "error":
-        kind = ERRORS.get(str(last.get("kind", "run")), RunError)
-        raise kind(str(last.get("message", "the emulator failed without a message")))
+        raise ERRORS.get(code, RunError)(str(last.get("message", "the emulator failed without a message")))
     status = last.get("status")
     if status in ("complete", "partial") and code in (0, 130):
         return Outcome(str(status), interrupted=stop.requests > 0)

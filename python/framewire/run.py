@@ -14,9 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import emulator
+from framewire import _native, emulator
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
+from framewire.probe import probe
 from framewire.scenario import Overrides, Scenario, load
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Run:
     @cached_property
     def results(self) -> RunDirectory:
         """All tables of the run directory."""
-        from framewire.results import RunDirectory  # noqa: PLC0415: polars is slow to import
+        from framewire.results import RunDirectory  # polars is slow to import
 
         return RunDirectory(self.directory)
 
@@ -61,7 +62,7 @@ class Run:
 
     def report(self, out: str | os.PathLike[str] | None = None, progress: Any = None) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""
-        from framewire import report  # noqa: PLC0415: it pulls in plotly and pillow
+        from framewire import report  # it pulls in plotly and pillow
 
         return report.build(self.directory, None if out is None else Path(out), progress)
 
@@ -69,7 +70,7 @@ class Run:
 def run(
     scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
     *,
-    set: Overrides | None = None,  # noqa: A002: the word of the command line
+    set: Overrides | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Run:
@@ -108,12 +109,19 @@ def _plan(scenario: Scenario, movie: Path, directory: Path) -> dict[str, Any]:
 
 def _prepare_movie(scenario: Scenario, notify: Progress) -> tuple[Path, float]:
     """The elementary stream to send and its length in seconds."""
-    from framewire import movie  # noqa: PLC0415: only runs need it
-
     notify({"event": "step", "text": "preparing the movie"})
     wanted = scenario.data["movie"]
-    made = movie.prepare(wanted["source"], wanted.get("bitrate"), wanted.get("duration"))
-    return made.path, made.duration_s
+    source = None if wanted["source"] == "lab" else Path(wanted["source"])
+    bitrate, duration = wanted.get("bitrate"), wanted.get("duration")
+    if source is None or bitrate is not None or duration is not None:
+        from framewire import movie  # only what has to be encoded needs it
+
+        source = movie.make(
+            bitrate=None if bitrate is None else _native.bits_per_second(bitrate),
+            duration=None if duration is None else _native.seconds(duration),
+            source=source,
+        ).path
+    return source, probe(source).duration_s
 
 
 def _check_out(out: str | os.PathLike[str] | None) -> None:
@@ -126,11 +134,11 @@ def _partial_directory(scenario: Scenario, out: str | os.PathLike[str] | None) -
     """A directory to fill, and the name it gets when it is whole; removed when anything fails."""
     directory = Path(out) if out is not None else _default_directory(scenario.name)
     partial = directory.with_name(f"{directory.name}.partial")
+    if partial.exists():
+        raise InputError(f"{partial}: exists already, from a run that is going on or was killed; remove it")
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir()
-    except FileExistsError:
-        raise InputError(f"{partial}: exists already, from a run that is going on or was killed; remove it") from None
     except OSError as error:
         raise InputError(f"{directory}: cannot be made: {error.strerror}") from None
     try:

@@ -49,7 +49,7 @@ class Scenario:
 def load(
     scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
     *,
-    set: Overrides | None = None,  # noqa: A002: the word of the command line
+    set: Overrides | None = None,
     movie_duration_s: float | None = None,
 ) -> Scenario:
     """Read a scenario: the path of a file, its text (a text with a line break or ``=`` in it), or a document as a dict.

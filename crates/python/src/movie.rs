@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use framewire_media::{Frame, Movie, PictureStructure};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -20,7 +20,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn probe_movie(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let movie = py.detach(|| {
-        let bytes = std::fs::read(&path)?;
+        let bytes = std::fs::read(&path)
+            .map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone())))?;
         Movie::parse(bytes.into()).map_err(|error| MovieError::new_err(error.to_string()))
     })?;
     let probed = PyDict::new(py);

@@ -1,0 +1,42 @@
+# make demo   sets up everything, streams scenarios/demo.toml and leaves a report
+# make test   sets up everything and runs all tests
+# make lint   the quick part of it
+# make bench  the benchmarks
+# make setup  builds and installs into .venv; scripts/setup says what it does
+
+CARGO ?= cargo
+PYTHON := .venv/bin/python
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: demo test lint bench setup setup-dev rust-lint rust-test python-lint python-test
+
+demo: setup
+	framewire run scenarios/demo.toml
+
+test: setup-dev rust-lint rust-test python-lint python-test
+
+lint: setup-dev rust-lint python-lint
+
+bench: setup-dev
+	$(CARGO) bench --workspace --exclude framewire-python
+
+setup:
+	@scripts/setup
+
+setup-dev:
+	@scripts/setup --dev
+
+rust-lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+rust-test:
+	$(CARGO) test --workspace --locked --quiet
+
+python-lint:
+	ruff check python tests
+	ruff format --check python tests
+	mypy
+
+python-test:
+	pytest --quiet

@@ -1,0 +1,110 @@
+"""What all tests of the Python package share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent
+
+FAKE_EMULATOR = '''\
+#!{python}
+"""Speaks the emulator's protocol as the test asks it to (FAKE_EMULATOR)."""
+import json, os, signal, sys, time
+from pathlib import Path
+
+def say(**event):
+    print(json.dumps(event), flush=True)
+
+def progress(flow, offered, state):
+    say(event="progress", flow=flow, elapsed_s=offered / 25, offered=offered, frames=25, arrived=offered,
+        dropped=0, throughput_bps=4_100_000, state=state)
+
+def write_tables(directory, flows, status):
+    import polars as pl
+    (directory / "run.json").write_text(json.dumps({{"format": 1, "status": status}}))
+    pl.DataFrame([
+        dict(flow=name, transport=name, status=status, movie_bitrate_bps=6_000_000, frames=25, shown=24, late=0,
+             undecodable=0, lost=1, lost_i=0, frames_i=2, lost_p=0, frames_p=7, lost_b=1, frames_b=16,
+             duration_s=1.04, frame_throughput_bps=4_123_456.0, latency_p95_ms=87.6, stalls=0, stalled_s=0.0)
+        for name in flows
+    ]).write_parquet(directory / "summary.parquet")
+
+if sys.argv[1:] == ["doctor", "--json"]:
+    say(checks=[dict(name="user namespaces", ok=True, required=True, detail="allowed", cost="no runs"),
+                dict(name="SCHED_FIFO", ok=False, required=False, detail="refused", cost="later releases")])
+    sys.exit(0)
+
+mode = os.environ.get("FAKE_EMULATOR", "complete")
+plan = json.loads(Path(sys.argv[sys.argv.index("--plan") + 1]).read_text())
+assert sys.argv[1] == "run" and plan["format"] == 1
+directory = Path(plan["directory"])
+flows = [flow["name"] for flow in plan["scenario"]["flow"]]
+assert Path(plan["movie"]).is_file() and (directory / "scenario.toml").is_file()
+asked_to_stop = []
+signal.signal(signal.SIGINT, (lambda *_: None) if mode == "deaf" else lambda *_: asked_to_stop.append(1))
+Path(os.environ["FAKE_PID"]).write_text(str(os.getpid())) if "FAKE_PID" in os.environ else None
+say(event="started", flows=flows, frames=25, movie_s=1.0)
+for flow in flows:
+    progress(flow, 5, "streaming")
+print("log: streams run", file=sys.stderr)
+match mode:
+    case "complete":
+        pass
+    case "error":
+        say(event="error", message="flow udp: port 5004 is in use")
+        sys.exit(1)
+    case "machine":
+        say(event="error", message="user namespaces: not permitted")
+        sys.exit(3)
+    case "crash":
+        (directory / "half-written").write_text("x")
+        os.kill(os.getpid(), signal.SIGKILL)
+    case "silent-exit":
+        print("panicked at line 7", file=sys.stderr)
+        sys.exit(101)
+    case "no-events":
+        print("this is not JSON", flush=True)
+        time.sleep(60)
+    case "until-stopped" | "deaf":
+        end = time.monotonic() + 60
+        while not asked_to_stop and time.monotonic() < end:
+            time.sleep(0.02)
+            progress(flows[0], 10, "streaming")
+status = "partial" if asked_to_stop else "complete"
+for flow in flows:
+    progress(flow, 25, "done")
+write_tables(directory, flows, status)
+say(event="finished", directory=str(directory), status=status)
+sys.exit(130 if asked_to_stop else 0)
+'''
+
+
+@pytest.fixture
+def fake_emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that speaks the emulator's protocol; ``FAKE_EMULATOR`` says how it behaves."""
+    program = tmp_path / "fake-emu"
+    program.write_text(FAKE_EMULATOR.format(python=sys.executable))
+    program.chmod(0o755)
+    monkeypatch.setenv("FRAMEWIRE_EMU", str(program))
+    return program
+
+
+@pytest.fixture(scope="session")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One second of MPEG-2 video: 25 frames at 25 Hz."""
+    path = tmp_path_factory.mktemp("stream") / "second.m2v"
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25:duration=1"]
+    subprocess.run([*command, "-c:v", "mpeg2video", "-g", "15", "-bf", "2", str(path)], check=True)
+    return path
+
+
+@pytest.fixture
+def scenario_file(tmp_path: Path, stream: Path) -> Path:
+    """A scenario over ``stream``, with two flows."""
+    path = tmp_path / "small.toml"
+    path.write_text(f'movie.source = "{stream}"\n[[flow]]\ntransport = "udp"\n[[flow]]\ntransport = "tcp"\n')
+    return path

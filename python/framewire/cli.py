@@ -1,0 +1,290 @@
+"""The command line.
+
+Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 this machine lacks something;
+130 interrupted. Messages and progress go to stderr, results to stdout.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import sys
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+
+import framewire
+from framewire import doctor as doctor_module
+from framewire import progress as progress_module
+from framewire import scenario as scenario_module
+from framewire import _native, screen
+from framewire.errors import FramewireError, InputError, RunError
+
+EXIT_INTERRUPTED = 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+app = typer.Typer(
+    name="framewire",
+    help="A laboratory for video transport: what the viewer got, frame by frame, and why.",
+    epilog="Exit codes: 0 done, 1 run failed, 2 wrong input, 3 the machine lacks something, 130 interrupted.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+movie_app = typer.Typer(help="Make the lab's test movie, or look into one.", no_args_is_help=True)
+scenario_app = typer.Typer(help="Read, check and complete scenario files.", no_args_is_help=True)
+app.add_typer(movie_app, name="movie")
+app.add_typer(scenario_app, name="scenario")
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario file (TOML).")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Lay a value over the scenario, for instance network.wifi.retry=3 or flow.udp.mtu=1400. Repeatable.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="PATH", help="Where to write.")]
+
+
+def main() -> None:
+    """Entry point of the program."""
+    app()
+
+
+def clear_errors(command: Callable[P, R]) -> Callable[P, R]:
+    """One clear message instead of a traceback, and the exit code that belongs to it."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except FramewireError as error:
+            _complain(str(error))
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            _complain("interrupted; nothing was kept")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            _complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+            raise typer.Exit(RunError.exit_code) from None
+
+    return wrapped
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"framewire {framewire.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A laboratory for video transport: what the viewer got, frame by frame, and why."""
+
+
+@app.command()
+@clear_errors
+def run(
+    scenario: ScenarioFile,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The run directory to make [default: runs/<name>-<date>-<time>]."),
+    ] = None,
+    as_json: AsJson = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write the results only.")] = False,
+    open_report: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+) -> None:
+    """Stream a scenario's movie over its network in real time, and report what the viewer got.
+
+    Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C discards it.
+    """
+    if no_report and open_report:
+        raise InputError("--open needs the report: allowed is --no-report or --open, not both")
+    console = _stderr()
+    with progress_module.for_console(console) as display:
+        result = framewire.run(scenario, set=overrides, out=out, progress=display)
+        report = None if no_report else _write_report(result, display)
+    rows = result.summary.to_dicts()
+    if as_json:
+        _print_json(
+            {
+                "directory": str(result.directory),
+                "status": result.status,
+                "report": None if report is None else str(report),
+                "summary": rows,
+            }
+        )
+    else:
+        _print_run(result, rows, report)
+    if open_report and report is not None:
+        webbrowser.open(report.resolve().as_uri())
+    if result.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _write_report(result: framewire.Run, display: progress_module.Display) -> Path:
+    display({"event": "step", "text": "writing the report"})
+    return result.report()
+
+
+def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
+    console = _stdout()
+    console.print(screen.comparison(rows))
+    if result.status != "complete":
+        console.print("This result is partial: the run was ended before the movie was.")
+    console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
+    if report is not None:
+        console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+@clear_errors
+def report(
+    run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: RUN_DIR/report.html].")
+    ] = None,
+    open_report: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Write the report of a run: one self-contained HTML file."""
+    if not (run_directory / "run.json").is_file():
+        raise InputError(f"{run_directory}: not a run directory: it has no run.json")
+    with progress_module.for_console(_stderr()) as display:
+        path = _write_report_to(framewire.Run(run_directory, "complete"), out, display)
+    typer.echo(path)
+    if open_report:
+        webbrowser.open(path.resolve().as_uri())
+
+
+def _write_report_to(result: framewire.Run, out: Path | None, display: progress_module.Display) -> Path:
+    display({"event": "step", "text": "writing the report"})
+    return result.report(out)
+
+
+@movie_app.command("make")
+@clear_errors
+def make_movie(
+    bitrate: Annotated[str, typer.Option(help="Mean rate.")] = "6 Mbit/s",
+    source: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Transcode this file instead of the lab's test movie.")
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Copy it here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an MPEG-2 elementary stream: the lab's own movie, or a file of yours. Made once, then cached."""
+    from framewire import movie  # ffmpeg is not needed elsewhere
+
+    with progress_module.for_console(_stderr()) as display:
+        display({"event": "step", "text": "making the movie"})
+        made = movie.make(
+            bitrate=_quantity(_native.bits_per_second, "--bitrate", bitrate),
+            duration=None if duration is None else _quantity(_native.seconds, "--duration", duration),
+            source=source,
+        )
+        path = made.path if out is None else Path(shutil.copyfile(made.path, out))
+    if as_json:
+        _print_json({"path": str(path), **made.metadata})
+    else:
+        typer.echo(path)
+
+
+@movie_app.command("probe")
+@clear_errors
+def probe_movie(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An MPEG-1 or MPEG-2 video elementary stream.")],
+    as_json: AsJson = False,
+    frames: Annotated[bool, typer.Option("--frames", help="List every frame, too.")] = False,
+) -> None:
+    """Show what a movie is made of: groups of pictures, types, sizes, rates."""
+    from framewire.probe import probe  # only this command needs it
+
+    found = probe(file)
+    if as_json:
+        _print_json(found.as_json(frames))
+    else:
+        _stdout().print(found.tables(frames), markup=False, highlight=False)
+
+
+@scenario_app.command()
+@clear_errors
+def resolve(scenario: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
+    """Print a scenario with every default written out."""
+    resolved = scenario_module.load(scenario, set=overrides)
+    if as_json:
+        _print_json(resolved.data)
+    else:
+        typer.echo(resolved.toml, nl=False)
+
+
+@scenario_app.command()
+@clear_errors
+def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
+    """Check a scenario without running it."""
+    resolved = scenario_module.load(scenario, set=overrides)
+    typer.echo(f"{scenario}: a valid scenario, {resolved.name}, with flows {', '.join(resolved.flows)}")
+
+
+@scenario_app.command()
+@clear_errors
+def schema() -> None:
+    """Print the JSON schema of the scenario file, for editors."""
+    _print_json(scenario_module.schema())
+
+
+@app.command()
+@clear_errors
+def doctor(as_json: AsJson = False) -> None:
+    """Tell what works on this machine, and what each missing thing costs."""
+    checks = doctor_module.examine()
+    fit = doctor_module.is_fit(checks)
+    if as_json:
+        _print_json({"fit": fit, "checks": [vars(check) for check in checks]})
+    else:
+        console = _stdout()
+        console.print(screen.checks_table(checks))
+        console.print("`framewire run` works here." if fit else "`framewire run` does not work here.", markup=False)
+    if not fit:
+        raise typer.Exit(framewire.MachineError.exit_code)
+
+
+def _quantity(read: Callable[[str], R], option: str, text: str) -> R:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def _print_json(document: object) -> None:
+    typer.echo(json.dumps(document, indent=2, default=str))
+
+
+def _complain(message: str) -> None:
+    _stderr().print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _stdout() -> Console:
+    return Console(width=None if sys.stdout.isatty() else screen.WIDTH)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True)

@@ -1,0 +1,188 @@
+"""What a movie is made of, read from its frame index."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+
+from framewire import _native
+from framewire.errors import InputError
+
+__all__ = ["Probe", "probe"]
+
+NANOS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The frame index of a movie."""
+
+    path: str
+    sequence: dict[str, Any]
+    """Width, height, frame rate (a fraction), stated bit rate, MPEG-2 or not, progressive or not."""
+    frames: dict[str, list[Any]]
+    """Columns, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
+
+    @property
+    def duration_s(self) -> float:
+        """Frames times the frame interval."""
+        numerator, denominator = self.sequence["frame_rate"]
+        return len(self.frames["size"]) * int(denominator) / int(numerator)
+
+    @property
+    def bytes(self) -> int:
+        """All frames together."""
+        return sum(self.frames["size"])
+
+    @property
+    def mean_bps(self) -> float:
+        """Mean rate over the whole movie."""
+        return self.bytes * 8 / self.duration_s
+
+    def peak_bps(self) -> float:
+        """The highest rate over any window of one second that begins with a frame."""
+        times, sizes = self.frames["decode_ns"], self.frames["size"]
+        best = window = end = 0
+        for start, begin in enumerate(times):
+            while end < len(times) and times[end] < begin + NANOS:
+                window += sizes[end]
+                end += 1
+            best = max(best, window)
+            window -= sizes[start]
+        return best * 8 / min(1.0, self.duration_s)
+
+    def types(self) -> list[dict[str, Any]]:
+        """Count and sizes per picture type."""
+        by_type: dict[str, list[int]] = {}
+        for kind, size in zip(self.frames["type"], self.frames["size"], strict=True):
+            by_type.setdefault(kind, []).append(size)
+        total = self.bytes
+        return [
+            {
+                "type": kind,
+                "frames": len(sizes),
+                "mean_bytes": sum(sizes) / len(sizes),
+                "min_bytes": min(sizes),
+                "max_bytes": max(sizes),
+                "share_of_bytes": sum(sizes) / total,
+            }
+            for kind, sizes in sorted(by_type.items(), key=lambda item: "IPBD".index(item[0]))
+        ]
+
+    def groups(self) -> list[dict[str, Any]]:
+        """One entry per group of pictures, its types in display order."""
+        rows: dict[int, dict[str, Any]] = {}
+        columns = ("gop", "type", "display", "size", "closed", "broken_link", "time_code")
+        for gop, kind, display, size, closed, broken, code in zip(
+            *(self.frames[name] for name in columns), strict=True
+        ):
+            row = rows.setdefault(
+                gop, {"gop": gop, "types": [], "bytes": 0, "closed": None, "broken_link": None, "time_code": None}
+            )
+            row["types"].append((display, kind))
+            row["bytes"] += size
+            if code is not None and row["time_code"] is None:
+                row.update(closed=closed, broken_link=broken, time_code=code)
+        for row in rows.values():
+            row["types"] = "".join(kind for _, kind in sorted(row["types"]))
+        return list(rows.values())
+
+    def as_json(self, with_frames: bool) -> dict[str, Any]:
+        """Everything, for ``--json``."""
+        document = {
+            "path": self.path,
+            "sequence": self.sequence,
+            "frames": len(self.frames["size"]),
+            "bytes": self.bytes,
+            "duration_s": self.duration_s,
+            "mean_bps": round(self.mean_bps),
+            "peak_bps": round(self.peak_bps()),
+            "types": self.types(),
+            "groups": self.groups(),
+        }
+        if with_frames:
+            names = list(self.frames)
+            rows = zip(*self.frames.values(), strict=True)
+            document["frame_index"] = [dict(zip(names, row, strict=True)) for row in rows]
+        return document
+
+    def tables(self, with_frames: bool) -> Group:
+        """Everything, for a terminal."""
+        parts: list[Any] = [self._headline(), self._types_table(), self._groups_table()]
+        if with_frames:
+            parts.append(self._frames_table())
+        return Group(*parts)
+
+    def _headline(self) -> str:
+        header, frames = self.sequence, len(self.frames["size"])
+        numerator, denominator = header["frame_rate"]
+        coding = "MPEG-2" if header["mpeg2"] else "MPEG-1"
+        scan = "progressive" if header["progressive"] else "interlaced"
+        stated = f", {header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
+        return (
+            f"{coding} video, {header['width']}x{header['height']}, {numerator / denominator:.5g} frames/s, {scan}\n"
+            f"{frames} frames, {self.duration_s:.2f} s, {sum(self.frames['size']):,} bytes\n"
+            f"{self.mean_bps / 1e6:.3f} Mbit/s mean, {self.peak_bps() / 1e6:.3f} Mbit/s in the fullest second{stated}"
+        )
+
+    def _types_table(self) -> Table:
+        rows = self.types()
+        table = _table("type", "frames", "mean size", "smallest", "largest", "of all bytes", "relative to the smallest")
+        least = min(row["mean_bytes"] for row in rows) or 1
+        for row in rows:
+            table.add_row(
+                row["type"],
+                str(row["frames"]),
+                f"{row['mean_bytes']:,.0f} B",
+                f"{row['min_bytes']:,} B",
+                f"{row['max_bytes']:,} B",
+                f"{100 * row['share_of_bytes']:.1f} %",
+                f"{row['mean_bytes'] / least:.2f}",
+            )
+        return table
+
+    def _groups_table(self) -> Table:
+        """Groups that are alike share a row."""
+        alike = Counter((row["types"], row["closed"], row["broken_link"]) for row in self.groups())
+        table = _table("groups", "pictures in display order", "closed", "broken link")
+        for (types, closed, broken), count in alike.most_common(20):
+            shown = types if len(types) <= 50 else f"{types[:47]}..."
+            table.add_row(str(count), f"{shown} ({len(types)})", _word(closed), _word(broken))
+        if len(alike) > 20:
+            table.add_row("...", f"{len(alike) - 20} more kinds of group", "", "")
+        return table
+
+    def _frames_table(self) -> Table:
+        table = _table("frame", "display", "type", "group", "time ref", "offset", "size", "structure", "refers to")
+        names = ("frame", "display", "type", "gop", "temporal_reference", "offset", "size", "structure", "references")
+        for *facts, references in zip(*(self.frames[name] for name in names), strict=True):
+            table.add_row(*map(str, facts), " ".join(map(str, references)))
+        return table
+
+
+def probe(path: str | os.PathLike[str]) -> Probe:
+    """Read the frame index of an MPEG-1 or MPEG-2 video elementary stream."""
+    try:
+        found = _native.probe_movie(path)
+    except _native.MovieError as error:
+        raise InputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the movie: {os.strerror(error.errno or 0)}") from None
+    return Probe(str(path), found["sequence"], found["frames"])
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading.startswith("pictures") else "right")
+    return table
+
+
+def _word(flag: bool | None) -> str:
+    return {None: "no header", True: "yes", False: "no"}[flag]

@@ -1,0 +1,75 @@
+"""Tables for a terminal, readable at 100 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from framewire.doctor import Check
+
+__all__ = ["WIDTH", "checks_table", "comparison"]
+
+WIDTH = 100
+"""Columns of output that goes to a file or a pipe."""
+
+NOT_MEASURED = "-"
+
+
+def comparison(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """One row per flow of a run's summary."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("flow", no_wrap=True)
+    for heading in ("duration", "shown", "lost I", "lost P", "lost B", "latency p95", "throughput", "stalls"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        partial = "" if row.get("status") == "complete" else f" ({row.get('status')})"
+        table.add_row(
+            escape(f"{row.get('flow')}{partial}"),
+            _number(row.get("duration_s"), "{:.1f} s"),
+            _share(row.get("shown"), row.get("frames")),
+            *(_of(row.get(f"lost_{kind}"), row.get(f"frames_{kind}")) for kind in "ipb"),
+            _number(row.get("latency_p95_ms"), "{:.0f} ms"),
+            _number(row.get("frame_throughput_bps"), "{:.2f} Mbit/s", 1e-6),
+            _stalls(row.get("stalls"), row.get("stalled_s")),
+        )
+    return table
+
+
+def checks_table(checks: Iterable[Check]) -> Table:
+    """What works, and below it what each missing thing costs."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    table.add_column("what", no_wrap=True)
+    table.add_column("found, and what it costs where it is missing", ratio=1)
+    for check in checks:
+        mark = "[green]ok[/]" if check.ok else "[red]missing[/]" if check.required else "[yellow]absent[/]"
+        facts = "; ".join(text for text in (check.detail, check.cost) if text)
+        table.add_row(mark, escape(check.name), escape(facts))
+    return table
+
+
+def _number(value: float | None, form: str, scale: float = 1.0) -> str:
+    """A measured value, or a dash.
+
+    >>> _number(4_100_000, "{:.2f} Mbit/s", 1e-6), _number(None, "{}")
+    ('4.10 Mbit/s', '-')
+    """
+    return NOT_MEASURED if value is None else form.format(value * scale)
+
+
+def _share(part: int | None, whole: int | None) -> str:
+    return NOT_MEASURED if part is None or not whole else f"{100 * part / whole:.1f} %"
+
+
+def _of(part: int | None, whole: int | None) -> str:
+    return NOT_MEASURED if part is None else f"{part}/{whole}"
+
+
+def _stalls(count: int | None, seconds: float | None) -> str:
+    if count is None:
+        return NOT_MEASURED
+    return f"{count} ({seconds:.1f} s)" if count and seconds is not None else str(count)

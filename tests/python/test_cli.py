@@ -1,0 +1,219 @@
+"""The command line: what it prints where, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import framewire
+from conftest import REPOSITORY
+from framewire.cli import app
+from framewire.progress import Bars, Lines
+
+runner = CliRunner()
+
+
+def framewire_command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", "from framewire.cli import main; main()", *map(str, arguments)]
+
+
+@pytest.mark.usefixtures("fake_emulator")
+def test_run_prints_one_readable_table(scenario_file: Path, tmp_path: Path) -> None:
+    ended = runner.invoke(app, ["run", str(scenario_file), "--no-report", "--out", str(tmp_path / "result")])
+    assert ended.exit_code == 0, ended.output
+    lines = ended.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    row = next(line for line in lines if line.startswith("udp"))
+    assert row.split() == ["udp", "1.0", "s", "96.0", "%", "0/2", "0/7", "1/16", "88", "ms", "4.12", "Mbit/s", "0"]
+    assert str(tmp_path / "result") in ended.stdout
+    assert "streaming: udp, tcp" in ended.stderr
+    assert "udp:    0.2 s   4.10 Mbit/s" in ended.stderr
+
+
+@pytest.mark.usefixtures("fake_emulator")
+def test_run_as_json_prints_nothing_else(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    ended = runner.invoke(
+        app, ["run", str(scenario_file), "--no-report", "--json", "--out", str(out), "--set", "seed=9"]
+    )
+    assert ended.exit_code == 0, ended.output
+    document = json.loads(ended.stdout)
+    assert (document["directory"], document["status"], document["report"]) == (str(out), "complete", None)
+    assert [row["flow"] for row in document["summary"]] == ["udp", "tcp"]
+    assert framewire.load(out / "scenario.toml").data["seed"] == 9
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "message"),
+    [("error", 1, "port 5004"), ("machine", 3, "not permitted"), ("crash", 1, "SIGKILL"), ("no-events", 1, "event")],
+)
+@pytest.mark.usefixtures("fake_emulator")
+def test_failures_are_one_message_with_an_exit_code(
+    mode: str, code: int, message: str, scenario_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FAKE_EMULATOR", mode)
+    monkeypatch.chdir(tmp_path)
+    ended = runner.invoke(app, ["run", str(scenario_file)])
+    assert ended.exit_code == code
+    assert ended.stdout == ""
+    errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert "Traceback" not in ended.stderr
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "absent.toml"], "absent.toml: cannot read the scenario: No such file or directory"),
+        (["scenario", "check", "absent.toml"], "absent.toml"),
+        (["scenario", "check", "SCENARIO", "--set", "network.wifi.retry=300"], "0 to 255"),
+        (["scenario", "check", "SCENARIO", "--set", "retry"], "KEY=VALUE"),
+        (["run", "SCENARIO", "--set", "flow.quic.mtu=1400"], "the flows are: udp, tcp"),
+        (["run", "SCENARIO", "--open", "--no-report"], "--open"),
+        (["movie", "probe", "SCENARIO"], "small.toml"),
+        (["movie", "probe", "absent.m2v"], "absent.m2v: cannot read the movie: No such file or directory"),
+        (["movie", "make", "--bitrate", "6 MB"], "--bitrate"),
+        (["report", "absent"], "absent: not a run directory"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_input_ends_with_code_2(
+    arguments: list[str], message: str, scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = runner.invoke(app, [str(scenario_file) if word == "SCENARIO" else word for word in arguments])
+    assert ended.exit_code == 2
+    assert message in ended.stderr
+    assert ended.stdout == ""
+
+
+@pytest.mark.usefixtures("fake_emulator")
+def test_ctrl_c_keeps_a_partial_result_and_says_so(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_EMULATOR", "until-stopped")
+    out = tmp_path / "result"
+    command = framewire_command("run", scenario_file, "--no-report", "--out", out)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("udp:"):
+                break
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "This result is partial" in stdout
+    assert "stopping: writing what there is" in stderr
+    assert framewire.load(out / "scenario.toml").name == "small"
+
+
+@pytest.mark.usefixtures("fake_emulator")
+def test_a_terminal_shows_a_bar_per_stream(scenario_file: Path, tmp_path: Path) -> None:
+    controller, terminal = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
+    command = framewire_command("run", scenario_file, "--no-report", "--out", tmp_path / "result")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment)
+    os.close(terminal)
+    shown = read_all(controller)
+    assert process.wait(timeout=60) == 0
+    assert "━" in shown
+    assert "4.10 Mbit/s" in shown
+
+
+def read_all(descriptor: int) -> str:
+    """What a program writes to its terminal until it is gone."""
+    seen = bytearray()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and select.select([descriptor], [], [], 60)[0]:
+        try:
+            seen += os.read(descriptor, 65536)
+        except OSError:  # the terminal's last user has closed it
+            break
+    os.close(descriptor)
+    return seen.decode()
+
+
+def test_displays_bear_whatever_the_emulator_says() -> None:
+    console = Console(stderr=True, force_terminal=True, width=100)
+    for display in (Bars(console), Lines(console)):
+        with display:
+            for event in (
+                {"event": "progress", "flow": "unknown"},
+                {"event": "started"},
+                {"event": "started", "flows": ["a[b]"]},
+                {"event": "progress", "flow": "a[b]", "dropped": None, "throughput_bps": None},
+                {"event": "something new"},
+            ):
+                display(event)
+
+
+def test_a_movie_is_shown_by_types_and_groups(stream: Path) -> None:
+    ended = runner.invoke(app, ["movie", "probe", str(stream)])
+    assert ended.exit_code == 0, ended.output
+    assert "176x144" in ended.stdout
+    assert "25 frames/s" in ended.stdout
+    assert "25 frames, 1.00 s" in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 100
+    listed = json.loads(runner.invoke(app, ["movie", "probe", str(stream), "--json", "--frames"]).stdout)
+    assert [entry["frames"] for entry in listed["types"]] == [2, 7, 16]
+    assert sum(entry["frames"] for entry in listed["types"]) == listed["frames"] == len(listed["frame_index"])
+    assert listed["bytes"] == stream.stat().st_size == sum(frame["size"] for frame in listed["frame_index"])
+    assert listed["mean_bps"] == listed["bytes"] * 8 == listed["peak_bps"]
+    assert "".join(group["types"] for group in listed["groups"]).count("I") == 2
+
+
+def test_frames_are_listed_when_asked_for(stream: Path) -> None:
+    brief = runner.invoke(app, ["movie", "probe", str(stream)]).stdout.splitlines()
+    full = runner.invoke(app, ["movie", "probe", str(stream), "--frames"]).stdout.splitlines()
+    assert len(full) - len(brief) >= 25
+    assert max(map(len, full)) <= 100
+
+
+def test_a_scenario_is_resolved_checked_and_described(scenario_file: Path) -> None:
+    resolved = runner.invoke(app, ["scenario", "resolve", str(scenario_file)]).stdout
+    assert framewire.load(resolved).toml == resolved
+    as_json = runner.invoke(app, ["scenario", "resolve", str(scenario_file), "--json"]).stdout
+    assert json.loads(as_json) == framewire.load(resolved).data
+    checked = runner.invoke(app, ["scenario", "check", str(scenario_file)])
+    assert checked.exit_code == 0
+    assert "small, with flows udp, tcp" in checked.stdout
+    assert json.loads(runner.invoke(app, ["scenario", "schema"]).stdout)["title"] == "Scenario"
+
+
+def test_the_version_is_that_of_the_workspace() -> None:
+    import tomllib
+
+    manifest = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())
+    expected = manifest["workspace"]["package"]["version"]
+    assert runner.invoke(app, ["--version"]).stdout == f"framewire {expected}\n"
+    assert framewire.__version__ == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell: str) -> None:
+    environment = os.environ | {"_FRAMEWIRE_COMPLETE": f"source_{shell}"}
+    command = [str(Path(sys.executable).parent / "framewire")]
+    script = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "_FRAMEWIRE_COMPLETE" in script
+    if shell == "bash":
+        asked = os.environ | {"_FRAMEWIRE_COMPLETE": "complete_bash", "COMP_WORDS": "framewire ", "COMP_CWORD": "1"}
+        words = subprocess.run(command, env=asked, capture_output=True, text=True, check=True).stdout.split()
+        assert {"run", "report", "movie", "scenario", "doctor"} <= set(words)
+
+
+def test_help_names_the_exit_codes() -> None:
+    ended = runner.invoke(app, ["--help"])
+    assert "130 interrupted" in " ".join(ended.stdout.split())

@@ -1,0 +1,135 @@
+"""The scenario file from Python: the reader's own tests are in crates/scenario."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conftest import REPOSITORY
+from framewire import InputError, Scenario, _native, load
+from framewire.scenario import schema
+
+FLOW = '[[flow]]\ntransport = "udp"\n'
+
+
+def test_the_resolved_form_resolves_to_itself() -> None:
+    resolved = load(FLOW)
+    assert load(resolved.toml) == resolved
+    assert load(resolved.data) == resolved
+    assert load(resolved) == resolved
+    assert tomllib.loads(resolved.toml) == resolved.data
+
+
+def test_a_file_gives_its_name_and_its_directory(tmp_path: Path) -> None:
+    path = tmp_path / "my film.toml"
+    path.write_text('movie.source = "film.mp4"\n' + FLOW)
+    resolved = load(path)
+    assert resolved.name == "my-film"
+    assert resolved.data["movie"] == {"source": str(tmp_path / "film.mp4")}
+    assert "limit" not in resolved.data
+    assert load(path, movie_duration_s=10.0).data["limit"] == "100 s"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "retry"),
+    [
+        ({"network.wifi.retry": 7}, 7),
+        (["network.wifi.retry=7"], 7),
+        (["network.wifi.retry=7", "network.wifi.retry = 8"], 8),
+        ("network.wifi.retry=7", 7),
+    ],
+)
+def test_overrides_lie_over_the_text(overrides: object, retry: int) -> None:
+    resolved = load("[network.wifi]\nretry = 2\n" + FLOW, set=overrides)  # type: ignore[arg-type]
+    assert resolved.data["network"]["wifi"]["retry"] == retry
+
+
+def test_python_values_become_toml() -> None:
+    burst = {"good_to_bad": "1 %", "bad_to_good": 0.3}
+    with pytest.raises(InputError, match="bad_to_good"):  # a number without quotes is not a probability
+        load(FLOW, set={"network.wire.loss": burst})
+    burst["bad_to_good"] = "30 %"
+    resolved = load(FLOW, set={"network.wire.loss": burst, "network.wire.outages": [("1 s", "2 s")]})
+    assert resolved.data["network"]["wire"]["loss"]["loss_bad"] == "100 %"
+    assert resolved.data["network"]["wire"]["outages"] == [["1 s", "2 s"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[network.wifi]\nretry = 300\n" + FLOW, ["network.wifi.retry", "300", "0 to 255"]),
+        ("[network.wifi]\nretrys = 3\n" + FLOW, ["network.wifi.retrys", "did you mean `retry`"]),
+        ("[[flow]]\ntransport = 'quic'\n", ["flow.0.transport", "quic", "udp-blocking", "tcp+ifd-optimised"]),
+        ("[[flow]\n", ["TOML", "line 1"]),
+        ("\n", ["flow", "missing"]),
+    ],
+)
+def test_wrong_input_names_key_value_and_what_is_allowed(text: str, named: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        load(text)
+    assert all(part in str(caught.value) for part in named), caught.value
+
+
+def test_unreadable_files_are_named(tmp_path: Path) -> None:
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    for path, problem in ((binary, "UTF-8"), (tmp_path / "absent.toml", "No such file"), (tmp_path, "directory")):
+        with pytest.raises(InputError, match=problem) as caught:
+            load(path)
+        assert str(path) in str(caught.value)
+
+
+def test_what_cannot_be_a_value_is_refused() -> None:
+    with pytest.raises(InputError, match="KEY=VALUE"):
+        load(FLOW, set=["network.wifi.retry"])
+    with pytest.raises(InputError, match="cannot be set"):
+        load(FLOW, set={"seed": object()})
+    with pytest.raises(InputError, match="JSON"):
+        load({"seed": object()})
+
+
+def test_the_schema_describes_the_file() -> None:
+    described = schema()
+    assert described["required"] == ["flow"]
+    assert set(described["properties"]) == set(load(FLOW).data)
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "scenarios").glob("*.toml")), ids=lambda path: path.stem)
+def test_example_scenarios_are_valid_and_named_after_their_file(path: Path) -> None:
+    assert load(path).name == path.stem
+
+
+def test_the_demo_compares_every_transport_over_the_disturbed_link() -> None:
+    demo = load(REPOSITORY / "scenarios/demo.toml").data
+    transports = [flow["transport"] for flow in demo["flow"]]
+    known = [entry["const"] for entry in schema()["$defs"]["Transport"]["oneOf"]]
+    assert transports == known
+    assert demo["network"]["wifi"]["oven"]["on"] == [["20 s", "40 s"]]
+    assert demo["movie"] == {"source": "lab", "bitrate": "6 Mbit/s", "duration": "60 s"}
+
+
+def test_the_documented_example_is_valid_and_every_key_is_named() -> None:
+    text = (REPOSITORY / "docs/scenario.md").read_text()
+    example = text.split("```toml\n")[1].split("```")[0]
+    resolved = load(example)
+    assert isinstance(resolved, Scenario)
+    described = schema()
+    keys = set(described["properties"]).union(*(d.get("properties", {}) for d in described["$defs"].values()))
+    assert {key for key in keys if key not in text} == set()
+
+
+def test_stubs_say_what_the_module_has() -> None:
+    stub = (REPOSITORY / "python/framewire/_native.pyi").read_text()
+    public = [name for name in dir(_native) if not name.startswith("__")]
+    assert {name for name in public if f"def {name}(" not in stub and f"class {name}(" not in stub} == set()
+    assert list(inspect.signature(_native.resolve_scenario).parameters) == [
+        "text",
+        "overrides",
+        "json",
+        "name",
+        "directory",
+        "movie_duration_s",
+    ]
