@@ -9,5 +9,7 @@ pub mod record;
 mod run;
 pub mod summary;
 pub mod tables;
+#[cfg(test)]
+mod testing;
 
 pub use run::{WriteError, write_run};

@@ -1,1 +1,156 @@
-//! Tests.
+//! The summary against values worked out by hand.
+
+use framewire_units::{Bitrate, Duration};
+
+use super::statistics::{mean, nearest_rank};
+use super::{LossRuns, Summary};
+use crate::ledger::Ledger;
+use crate::record::{Place, Playout};
+use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
+
+const LOST: Injected = Injected::Dropped(Place::Link, "retry limit");
+const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
+
+fn summary(log: &crate::record::FlowLog, playout: Playout) -> Summary {
+    Summary::build(&Ledger::build(log, playout), log, &playout)
+}
+
+#[test]
+fn percentiles_are_values_by_nearest_rank() {
+    let values = [15, 20, 35, 40, 50];
+    let at = |percent| nearest_rank(&values, percent);
+    assert_eq!([at(5), at(30), at(40), at(50), at(100)].map(Option::unwrap), [15, 20, 20, 35, 50]);
+    assert_eq!(nearest_rank(&[7], 99), Some(7));
+    assert_eq!(nearest_rank(&[], 50), None);
+    assert_eq!((mean(&[1.0, 2.0, 6.0]), mean(&[])), (Some(3.0), None));
+}
+
+#[test]
+fn loss_runs_are_maximal() {
+    let runs = |pattern: &str| LossRuns::of(pattern.chars().map(|packet| packet == 'x')).counts;
+    assert_eq!(runs("x.xx.xxx.xxxx.xxxxx.xxxxxxxxxx.xxxxxxxxxxx"), [1, 1, 1, 1, 2, 1]);
+    assert_eq!(runs("....."), [0; 6]);
+    assert_eq!(runs("xx"), [0, 1, 0, 0, 0, 0]);
+    assert_eq!(runs(""), [0; 6]);
+}
+
+#[test]
+fn runs_of_packets_cross_frames_and_count_what_the_socket_refused() {
+    // Three datagrams a frame: ..x xx. x.. -> one run of three, one of one.
+    let mut flow = DatagramFlow::new(movie(&[1500; 3]));
+    flow.send(0, &[ARRIVES, ARRIVES, LOST]);
+    flow.send(1, &[Injected::NoRoom, LOST, ARRIVES]);
+    flow.send(2, &[Injected::Unread, ARRIVES, ARRIVES]);
+    let summary = summary(&flow.log, LIVE);
+    assert_eq!((summary.packets_sent, summary.packets_lost), (Some(9), Some(4)));
+    assert_eq!(summary.packet_runs.unwrap().counts, [1, 0, 1, 0, 0, 0]);
+    assert_eq!(summary.frame_runs.counts, [0, 0, 1, 0, 0, 0]);
+    assert_eq!((summary.places.link, summary.places.sender_socket, summary.places.receiver_pipeline), (1, 1, 1));
+    assert_eq!((summary.duration_s, summary.frame_throughput_bps, summary.latency_ms), (None, None, None));
+}
+
+#[test]
+fn throughput_and_bytes_add_up() {
+    // I0 P1 B2 B3: P1 is lost after one of its two datagrams arrived; the B frames arrive in vain.
+    let mut flow = DatagramFlow::new(movie(&[1000; 4]));
+    for frame in 0..4 {
+        flow.send(frame, if frame == 1 { &[ARRIVES, LOST] } else { &[] });
+    }
+    let summary = summary(&flow.log, LIVE);
+    assert_eq!(summary.movie_bitrate_bps, Some(200_000));
+    // From frame 0 to frame 3: 120 ms, and one interval more.
+    let duration = summary.duration_s.unwrap();
+    assert!((duration - 0.16).abs() < 1e-9, "{duration}");
+    assert!((summary.frame_throughput_bps.unwrap() - 3_000.0 * 8.0 / 0.16).abs() < 1e-3);
+    assert!((summary.packet_throughput_bps.unwrap() - 7.0 * 516.0 * 8.0 / 0.16).abs() < 1e-3);
+    assert_eq!((summary.wasted_bytes, summary.useless_bytes, summary.shed_bytes), (500 + 2_000, 0, 0));
+    assert_eq!((summary.types.frames_i, summary.types.frames_p, summary.types.frames_b), (1, 1, 2));
+    assert_eq!((summary.types.lost_i, summary.types.lost_p, summary.types.lost_b), (0, 1, 0));
+    let transmissions = summary.transmissions.unwrap();
+    assert_eq!((transmissions.mean, transmissions.shares), (1.0, [1.0, 0.0, 0.0, 0.0, 0.0]));
+    assert!(summary.sniffed.is_none());
+}
+
+#[test]
+fn late_frames_are_useless_bytes() {
+    const SLOW: Injected = Injected::Arrives(Duration::from_secs(3));
+    let mut flow = DatagramFlow::new(movie(&[1000; 4]));
+    for frame in 0..4 {
+        flow.send(frame, if frame == 3 { &[SLOW] } else { &[] });
+    }
+    let summary = summary(&flow.log, LIVE);
+    assert_eq!((summary.fates.late, summary.useless_bytes, summary.wasted_bytes), (1, 1000, 0));
+}
+
+#[test]
+fn transmissions_are_counted_on_the_senders_device_as_sent_and_as_sniffed() {
+    let mut flow = DatagramFlow::new(movie(&[2000]));
+    flow.send(0, &[]);
+    let device = flow.log.packets.iter_mut().filter(|packet| packet.hop == "sender-device");
+    for (packet, (sent, sniffed)) in device.zip([(1, 1), (2, 1), (7, 5), (0, 0)]) {
+        packet.transmissions = vec![Bitrate::from_mbps(11); sent];
+        packet.sniffed = Some(sniffed);
+    }
+    let summary = summary(&flow.log, LIVE);
+    let transmissions = summary.transmissions.unwrap();
+    assert!((transmissions.mean - 10.0 / 3.0).abs() < 1e-12, "the packet that was never sent does not count");
+    assert_eq!(transmissions.shares.map(|share| (share * 3.0).round()), [1.0, 1.0, 0.0, 0.0, 1.0]);
+    let sniffed = summary.sniffed.unwrap();
+    assert_eq!((sniffed.unique, sniffed.total), (3, 7));
+    assert_eq!(sniffed.shares.unwrap().map(|share| (share * 3.0).round()), [2.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+/// Seven frames `I P B B P B B` of 100 bytes, read at the given times.
+fn stream(millis: [u64; 7]) -> StreamFlow {
+    let mut flow = StreamFlow::new(movie(&[100; 7]));
+    for (frame, at) in (0u32..).zip(millis) {
+        flow.write(frame);
+        flow.read(100 * (u64::from(frame) + 1), ms(at));
+    }
+    flow
+}
+
+#[test]
+fn a_player_that_waits_stops_its_clock() {
+    // Start-up 100 ms after 10 ms; display order 0 2 3 1 5 6 4, due at 110, 150, 190, 230, 270, 310, 350 ms.
+    let flow = stream([10, 60, 170, 205, 250, 289, 400]);
+    // Frame 2 is 20 ms late (clock + 20), frame 3 at 205 < 210, frame 5 at 289 < 290, frame 6 due 330, comes at 400.
+    let stalls = summary(&flow.log, STALL).stalls.unwrap();
+    assert_eq!(stalls.stalls, 2);
+    assert!((stalls.stalled_s - 0.090).abs() < 1e-9, "{}", stalls.stalled_s);
+}
+
+#[test]
+fn a_smooth_stream_has_no_stalls_and_an_empty_one_no_player() {
+    let stalls = summary(&stream([10, 50, 90, 130, 170, 210, 250]).log, STALL).stalls.unwrap();
+    assert_eq!((stalls.stalls, stalls.stalled_s), (0, 0.0));
+    let silent = summary(&StreamFlow::new(movie(&[100; 3])).log, STALL);
+    assert_eq!(silent.stalls, None);
+    assert_eq!((silent.latency_ms, silent.jitter_ms, silent.duration_s), (None, None, None));
+    assert_eq!(silent.places.sender_pipeline, 3);
+}
+
+#[test]
+fn a_lost_frame_is_not_waited_for() {
+    let mut flow = stream([10, 50, 90, 130, 170, 210, 250]);
+    // P4 is never read: B5 and B6, which came before the cut, refer to it.
+    flow.log.frame_events.retain(|event| event.frame != 4);
+    flow.discard(4, Place::SenderPipeline, "ifd: P while a P waits");
+    let summary = summary(&flow.log, STALL);
+    assert_eq!((summary.fates.lost, summary.fates.undecodable, summary.fates.shown), (1, 2, 4));
+    assert_eq!(summary.stalls.unwrap().stalls, 0);
+    assert_eq!(summary.shed_bytes, 100);
+}
+
+#[test]
+fn a_movie_of_one_frame_or_none_is_summed_up() {
+    let mut flow = StreamFlow::new(movie(&[100]));
+    flow.write(0);
+    flow.read(100, ms(3));
+    let one = summary(&flow.log, LIVE);
+    assert_eq!((one.frames, one.fates.shown, one.movie_bitrate_bps), (1, 1, None));
+    assert_eq!((one.duration_s, one.frame_throughput_bps, one.jitter_ms), (Some(0.0), None, None));
+    assert_eq!(one.latency_ms, Some([3.0; 4]));
+    let none = summary(&StreamFlow::new(vec![]).log, LIVE);
+    assert_eq!((none.frames, none.duration_s), (0, None));
+}

@@ -1,0 +1,257 @@
+//! Known faults at each of the five places: the ledger must name place, cause and where the frame was discarded.
+
+use framewire_units::Duration;
+
+use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
+use crate::record::{FlowStatus, Place};
+use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
+
+const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
+
+/// Twelve frames `I P B B P B B P B B P B` of three datagrams; frame 4, a P, meets the faults.
+fn with_faults(faults: &[Injected]) -> DatagramFlow {
+    let mut flow = DatagramFlow::new(movie(&[1200; 12]));
+    for frame in 0..12 {
+        flow.send(frame, if frame == 4 { faults } else { &[] });
+    }
+    flow
+}
+
+fn row(flow: &DatagramFlow, frame: usize) -> FrameRow {
+    Ledger::build(&flow.log, LIVE).rows.swap_remove(frame)
+}
+
+#[track_caller]
+fn assert_lost(row: &FrameRow, place: Place, cause: &str, discarded_at: Place) {
+    assert_eq!(row.fate, Fate::Lost);
+    assert_eq!(row.root_cause, Some(RootCause::new(place, cause)));
+    assert_eq!(row.discarded_at, Some(discarded_at));
+    assert_eq!((row.complete, row.decodable, row.arrival), (false, false, None));
+}
+
+#[test]
+fn without_a_fault_everything_is_shown() {
+    let flow = with_faults(&[]);
+    for row in Ledger::build(&flow.log, LIVE).rows {
+        assert_eq!((row.fate, row.packets, row.packets_lost), (Fate::Shown, Some(3), Some(0)));
+        assert_eq!((row.bytes_received, row.root_cause, row.discarded_at), (1200, None, None));
+    }
+}
+
+#[test]
+fn a_frame_shed_by_a_rule_is_lost_in_the_sending_pipeline() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 6]));
+    for frame in (0..6).filter(|&frame| frame != 3) {
+        flow.send(frame, &[]);
+    }
+    flow.discard(3, Place::SenderPipeline, "ifd: B while a frame waits");
+    let row = row(&flow, 3);
+    assert_lost(&row, Place::SenderPipeline, "ifd: B while a frame waits", Place::SenderPipeline);
+    assert_eq!((row.packets, row.bytes_received, row.bytes_shed), (None, 0, 1200));
+}
+
+#[test]
+fn a_full_socket_is_the_sender_socket() {
+    let mut flow = with_faults(&[ARRIVES, Injected::NoRoom]);
+    flow.discard(4, Place::SenderSocket, "send buffer full");
+    let row = row(&flow, 4);
+    assert_lost(&row, Place::SenderSocket, "send buffer full", Place::ReceiverPipeline);
+    // The first and the last of three datagrams: 500 and 200 bytes of the frame.
+    assert_eq!((row.packets, row.packets_lost, row.bytes_received, row.bytes_shed), (Some(3), Some(1), 700, 0));
+}
+
+#[test]
+fn a_frame_of_which_nothing_left_was_discarded_where_it_was_lost() {
+    let mut flow = with_faults(&[Injected::NoRoom; 3]);
+    flow.discard(4, Place::SenderSocket, "send buffer full");
+    assert_lost(&row(&flow, 4), Place::SenderSocket, "send buffer full", Place::SenderSocket);
+}
+
+#[test]
+fn the_rest_of_a_frame_that_did_not_fit_is_shed() {
+    let mut flow = with_faults(&[ARRIVES, Injected::NoRoom, Injected::NoRoom]);
+    flow.discard(4, Place::SenderSocket, "send buffer full");
+    flow.discard(4, Place::SenderPipeline, "whole: a packet did not fit");
+    let row = row(&flow, 4);
+    assert_lost(&row, Place::SenderSocket, "send buffer full", Place::ReceiverPipeline);
+    assert_eq!((row.bytes_received, row.bytes_shed), (500, 700));
+}
+
+#[test]
+fn a_socket_that_drops_without_a_word_is_still_the_sender_socket() {
+    let flow = with_faults(&[Injected::NoRoom]);
+    assert_lost(&row(&flow, 4), Place::SenderSocket, "no room in the socket", Place::ReceiverPipeline);
+}
+
+#[test]
+fn a_device_queue_that_overflows_is_the_sender_socket() {
+    let flow = with_faults(&[Injected::Dropped(Place::SenderSocket, "queue full")]);
+    assert_lost(&row(&flow, 4), Place::SenderSocket, "queue full", Place::ReceiverPipeline);
+}
+
+#[test]
+fn a_packet_that_is_given_up_on_the_air_is_lost_on_the_link() {
+    let flow = with_faults(&[ARRIVES, ARRIVES, Injected::Dropped(Place::Link, "retry limit")]);
+    let row = row(&flow, 4);
+    assert_lost(&row, Place::Link, "retry limit", Place::ReceiverPipeline);
+    assert_eq!(row.bytes_received, 1000);
+}
+
+#[test]
+fn a_frame_of_which_nothing_crossed_the_link_was_discarded_there() {
+    let flow = with_faults(&[Injected::Dropped(Place::Link, "outage"); 3]);
+    assert_lost(&row(&flow, 4), Place::Link, "outage", Place::Link);
+}
+
+#[test]
+fn a_full_queue_on_the_way_is_the_intermediate_queue() {
+    let flow = with_faults(&[Injected::Dropped(Place::IntermediateQueue, "queue full"), ARRIVES]);
+    assert_lost(&row(&flow, 4), Place::IntermediateQueue, "queue full", Place::ReceiverPipeline);
+}
+
+#[test]
+fn a_datagram_that_was_delivered_but_never_read_is_the_receiving_pipeline() {
+    let flow = with_faults(&[ARRIVES, Injected::Unread]);
+    assert_lost(&row(&flow, 4), Place::ReceiverPipeline, "not read by the receiver", Place::ReceiverPipeline);
+}
+
+#[test]
+fn the_first_loss_by_sequence_is_the_root_cause() {
+    let flow = with_faults(&[
+        ARRIVES,
+        Injected::Dropped(Place::IntermediateQueue, "queue full"),
+        Injected::Dropped(Place::Link, "retry limit"),
+    ]);
+    assert_lost(&row(&flow, 4), Place::IntermediateQueue, "queue full", Place::ReceiverPipeline);
+}
+
+#[test]
+fn a_datagram_without_a_last_verdict_was_cut_off_by_the_end_of_the_run() {
+    let mut flow = with_faults(&[ARRIVES, Injected::UnderWay]);
+    flow.log.status = FlowStatus::Partial;
+    assert_lost(&row(&flow, 4), Place::Link, "run ended", Place::ReceiverPipeline);
+    flow.log.status = FlowStatus::Failed("connection refused".into());
+    assert_lost(&row(&flow, 4), Place::Link, "flow failed", Place::ReceiverPipeline);
+}
+
+#[test]
+fn frames_that_were_never_cut_or_not_cut_whole_met_the_end_of_the_run() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 4]));
+    flow.log.status = FlowStatus::Partial;
+    flow.send(0, &[]);
+    flow.send_first(1, &[], 2);
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert_eq!(rows[0].fate, Fate::Shown);
+    assert_lost(&rows[1], Place::SenderPipeline, "run ended", Place::ReceiverPipeline);
+    assert_eq!((rows[1].packets_lost, rows[1].bytes_received), (Some(0), 1000));
+    assert_lost(&rows[2], Place::SenderPipeline, "run ended", Place::SenderPipeline);
+    assert_eq!((rows[2].packets, rows[2].bytes_shed), (None, 0));
+}
+
+#[test]
+fn a_second_copy_of_a_datagram_counts_once() {
+    let mut flow = with_faults(&[]);
+    let copy = flow.log.datagrams_received[0].clone();
+    flow.log.datagrams_received.push(copy);
+    let first = row(&flow, 0);
+    assert_eq!(
+        (first.bytes_received, first.packets_lost, first.arrival),
+        (1200, Some(0), Some(ms(5) + Duration::from_micros(200)))
+    );
+}
+
+#[test]
+fn frames_that_miss_a_reference_carry_its_cause() {
+    // Decode order: I0 P1 B2 B3 P4 B5 B6 P7 B8 B9 P10 B11. The loss of P4 takes everything after it along.
+    let flow = with_faults(&[Injected::Dropped(Place::Link, "retry limit"), ARRIVES]);
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert!(rows[..4].iter().all(|row| row.fate == Fate::Shown));
+    for row in &rows[5..] {
+        assert_eq!((row.fate, row.missing_reference), (Fate::Undecodable, Some(4)), "frame {}", row.frame);
+        assert_eq!(row.root_cause, Some(RootCause::new(Place::Link, "retry limit")));
+        assert_eq!(row.discarded_at, Some(Place::ReceiverPipeline));
+        assert!(row.complete && !row.decodable);
+    }
+}
+
+#[test]
+fn of_several_missing_references_the_first_in_decode_order_is_named() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 9]));
+    for frame in 0..9 {
+        let place = match frame {
+            1 => Injected::Dropped(Place::IntermediateQueue, "queue full"),
+            4 => Injected::Dropped(Place::Link, "retry limit"),
+            _ => ARRIVES,
+        };
+        flow.send(frame, &[place]);
+    }
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert_eq!(
+        rows[4].root_cause.as_ref().map(|cause| cause.place),
+        Some(Place::Link),
+        "a lost frame keeps its own cause"
+    );
+    assert_eq!((rows[7].missing_reference, rows[8].missing_reference), (Some(1), Some(1)));
+    assert_eq!(rows[8].root_cause.as_ref().map(|cause| cause.place), Some(Place::IntermediateQueue));
+}
+
+#[test]
+fn a_shed_frame_takes_no_room_in_the_stream() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800, 300, 300]));
+    flow.write(0);
+    flow.write(1);
+    flow.discard(2, Place::SenderPipeline, "ifd: B while a frame waits");
+    flow.write(3);
+    flow.read(999, ms(10));
+    flow.read(1800, ms(20));
+    flow.read(2100, ms(150));
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert_eq!([rows[0].arrival, rows[1].arrival, rows[3].arrival], [Some(ms(20)), Some(ms(20)), Some(ms(150))]);
+    assert_lost(&rows[2], Place::SenderPipeline, "ifd: B while a frame waits", Place::SenderPipeline);
+    assert_eq!((rows[2].bytes_shed, rows[2].bytes_received, rows[0].packets), (300, 0, None));
+}
+
+#[test]
+fn frames_lie_in_the_stream_in_the_order_in_which_they_were_sent() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800, 300]));
+    for frame in [0, 2, 1] {
+        flow.write(frame);
+    }
+    flow.read(1300, ms(90));
+    flow.read(2100, ms(95));
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert_eq!([rows[0].arrival, rows[1].arrival, rows[2].arrival], [Some(ms(90)), Some(ms(95)), Some(ms(90))]);
+}
+
+#[test]
+fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800, 300, 300]));
+    flow.log.status = FlowStatus::Partial;
+    flow.write(0);
+    flow.write(1);
+    flow.start(2);
+    flow.read(1500, ms(50));
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert_eq!(rows[0].fate, Fate::Shown);
+    assert_lost(&rows[1], Place::Link, "run ended", Place::ReceiverPipeline);
+    assert_eq!(rows[1].bytes_received, 500);
+    assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::SenderSocket);
+    assert_lost(&rows[3], Place::SenderPipeline, "run ended", Place::SenderPipeline);
+
+    flow.read(1900, ms(60));
+    let rows = Ledger::build(&flow.log, LIVE).rows;
+    assert_eq!((rows[1].fate, rows[2].bytes_received), (Fate::Shown, 100));
+    assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::ReceiverPipeline);
+}
+
+#[test]
+fn a_receiver_that_heard_nothing_leaves_every_frame_lost() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800]));
+    flow.log.status = FlowStatus::Failed("receiver killed".into());
+    flow.write(0);
+    let ledger = Ledger::build(&flow.log, LIVE);
+    assert_eq!(ledger.first_arrival, None);
+    assert_lost(&ledger.rows[0], Place::Link, "flow failed", Place::Link);
+    assert_lost(&ledger.rows[1], Place::SenderPipeline, "flow failed", Place::SenderPipeline);
+    assert!(ledger.rows.iter().all(|row| row.deadline.is_none()));
+}
