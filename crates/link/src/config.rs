@@ -166,7 +166,7 @@ impl Default for WifiConfig {
             preamble: Preamble::Long,
             retry: 4,
             signal_to_noise_db: 40.0,
-            error_floor: Probability::clamped(0.002),
+            error_floor: Probability::clamped(0.005),
             oven: None,
             sniffer: None,
         }
@@ -182,6 +182,11 @@ pub struct OvenConfig {
     pub mains: Mains,
     /// Interference over signal at the receivers, in dB, while the magnetron crosses the channel (median).
     pub strength_db: f64,
+}
+
+impl OvenConfig {
+    /// Strength of a domestic oven half a metre beside a path of four metres; the estimate is in `docs/links.md`.
+    pub const DOMESTIC_STRENGTH_DB: f64 = -6.0;
 }
 
 /// The frequency of the mains.

@@ -214,7 +214,7 @@ impl Medium {
         let preamble = self.config.preamble;
         if data_draw >= self.errors.data_frame_survives(at, frame.packet.size, frame.rate, preamble) {
             // Clause 10.3.2.3.7: who heard a damaged frame waits an EIFS; the sender waits for an acknowledgement.
-            let resolved = frame.end + ack_timeout(preamble);
+            let resolved = frame.end + ack_timeout(preamble.at(ack_rate));
             station.in_flight = Some(InFlight { resolved, acknowledged: false, count_from: resolved + DIFS });
             self.busy_until = self.busy_until.max(frame.end);
             return frame.end + eifs();
@@ -237,9 +237,9 @@ impl Medium {
     fn collide(&mut self, starters: &[usize], at: Timestamp) -> Timestamp {
         let mut busy_until = self.busy_until;
         for &number in starters {
-            let end = self.begin(number, at).end;
+            let Frame { rate, end, .. } = self.begin(number, at);
             busy_until = busy_until.max(end);
-            let resolved = end + ack_timeout(self.config.preamble);
+            let resolved = end + ack_timeout(self.config.preamble.at(rate.acknowledgement()));
             let in_flight = InFlight { resolved, acknowledged: false, count_from: resolved + DIFS };
             self.stations[number].in_flight = Some(in_flight);
         }

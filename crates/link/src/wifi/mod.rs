@@ -9,6 +9,7 @@ mod oven;
 pub mod phy;
 mod rate_control;
 mod station;
+pub mod timing;
 
 pub use medium::{DEFAULT_RETRY, Medium, MediumEvent, StationId};
 pub use phy::{DataRate, Preamble};

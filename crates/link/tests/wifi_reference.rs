@@ -1,0 +1,138 @@
+//! The medium against closed forms of the standard and against ns-3.
+//!
+//! The ns-3 figures are of release 3.44: 802.11b at 11 Mbit/s, long preamble, acknowledgements at 2 Mbit/s, one access
+//! point, runs of 20 s, mean of the seeds run. Its access point sends beacons (0.7 % of the air time), this model none.
+
+mod common;
+
+use common::{IP_UDP, Saturated, medium, saturate, station_config};
+use framewire_link::wifi::{ArfConfig, DataRate, MediumEvent, Preamble, RatePolicy, timing};
+use framewire_link::{Outcome, Packet, PacketId, WifiConfig};
+use framewire_units::{DataSize, Probability, Timestamp};
+
+const SECONDS: u64 = 60;
+
+fn config(retry: u16, automatic: bool) -> WifiConfig {
+    let rate =
+        if automatic { RatePolicy::Automatic(ArfConfig::default()) } else { RatePolicy::Fixed(DataRate::Mbps11) };
+    WifiConfig { rate, retry, error_floor: Probability::ZERO, ..WifiConfig::default() }
+}
+
+fn run(config: &WifiConfig, stations: usize, payload: u64, frame_errors: f64) -> Saturated {
+    saturate(medium(config, 1, Some(frame_errors)), stations, payload + IP_UDP, SECONDS)
+}
+
+fn assert_within(what: &str, value: f64, reference: f64, tolerance: f64) {
+    let off = value / reference - 1.0;
+    assert!(off.abs() <= tolerance, "{what}: {value:.4} is {:.2} % off {reference:.4}", off * 100.0);
+}
+
+#[test]
+fn one_saturated_station_meets_the_closed_form() {
+    for preamble in [Preamble::Long, Preamble::Short] {
+        for rate in DataRate::ALL {
+            for payload in [64, 300, 700, 1472] {
+                let config = WifiConfig { rate: RatePolicy::Fixed(rate), preamble, ..config(4, false) };
+                let goodput = run(&config, 1, payload, 0.0).goodput_mbps(payload);
+                let packet = (DataSize::from_bytes(payload), DataSize::from_bytes(payload + IP_UDP));
+                let expected = timing::saturated_goodput(&[packet], rate, preamble).as_mbps_f64();
+                assert_within(&format!("{preamble:?} {rate:?} {payload} B"), goodput, expected, 0.005);
+            }
+        }
+    }
+}
+
+#[test]
+fn saturated_throughput_agrees_with_ns3() {
+    for (stations, payload, ns3) in
+        [(1, 1472, 6.072), (5, 1472, 6.30), (20, 1472, 5.64), (1, 700, 4.073), (1, 300, 2.219)]
+    {
+        let goodput = run(&config(7, false), stations, payload, 0.0).goodput_mbps(payload);
+        assert_within(&format!("{stations} stations, {payload} B"), goodput, ns3, 0.012);
+    }
+}
+
+#[test]
+fn retransmissions_agree_with_ns3() {
+    // Retry value, frame error rate, ARF: goodput in Mbit/s, transmissions per packet, residual loss.
+    let rows = [
+        (2, 0.01, false, 6.006, 1.0097, 0.0001),
+        (7, 0.01, false, 6.006, 1.0098, 0.0),
+        (2, 0.1, false, 5.377, 1.0993, 0.0097),
+        (3, 0.1, false, 5.371, 1.1091, 0.0009),
+        (7, 0.1, false, 5.370, 1.1101, 0.0),
+        (2, 0.01, true, 6.005, 1.0098, 0.0001),
+        (7, 0.01, true, 6.005, 1.0098, 0.0),
+        (2, 0.1, true, 4.841, 1.0979, 0.0096),
+        (3, 0.1, true, 4.852, 1.1081, 0.0010),
+        (7, 0.1, true, 4.852, 1.1092, 0.0),
+    ];
+    for (retry, frame_errors, automatic, goodput, transmissions, loss) in rows {
+        let result = run(&config(retry, automatic), 1, 1472, frame_errors);
+        let what = format!("retry {retry}, errors {frame_errors}, ARF {automatic}");
+        assert_within(&what, result.goodput_mbps(1472), goodput, 0.025);
+        assert_within(&what, result.transmissions_per_packet(), transmissions, 0.005);
+        assert!((result.loss() - loss).abs() < 0.002, "{what}: loss {}", result.loss());
+    }
+}
+
+#[test]
+fn one_transmission_only_loses_the_frame_error_rate() {
+    for frame_errors in [0.01, 0.1] {
+        let result = run(&config(1, false), 1, 1472, frame_errors);
+        assert_within("loss", result.loss(), frame_errors, 0.12);
+        assert_eq!(result.transmissions_per_packet(), 1.0);
+        // ns-3 keeps the doubled window after a packet is given up, the standard resets it (clause 10.3.3): 5.40 there.
+        assert_within("goodput", result.goodput_mbps(1472), 6.11 * (1.0 - frame_errors), 0.015);
+    }
+}
+
+#[test]
+fn the_mix_of_rates_agrees_with_ns3() {
+    // Transmissions at 5.5 and 2 Mbit/s of 9,150 with a frame error rate of 0.1: 1,150 and 126; 1,017 and 135.
+    let result = run(&config(7, true), 1, 1472, 0.1);
+    let slower = 1.0 - result.share_at(11.0);
+    assert!((0.10..0.16).contains(&slower), "{slower}");
+    assert!((0.008..0.025).contains(&result.share_at(2.0)), "{}", result.share_at(2.0));
+}
+
+/// A sender with an endless window on a station; the access point acknowledges every second segment at once.
+#[test]
+fn tcp_agrees_with_the_closed_form_and_with_ns3() {
+    let mut medium = medium(&config(7, false), 1, Some(0.0));
+    let station = medium.add_station(station_config(100));
+    let access_point = medium.add_station(station_config(100));
+    let segment = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(1500) };
+    let ack = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(52) };
+    let (mut next, mut segments) = (40, 0u64);
+    for id in 0..next {
+        medium.handle_packet(station, Timestamp::ZERO, segment(id));
+    }
+    while let Some(timeout) = medium.next_timeout().filter(|timeout| timeout.at < Timestamp::from_secs(SECONDS)) {
+        medium.handle_timeout(timeout.at);
+        while let Some(event) = medium.poll_event() {
+            match event {
+                MediumEvent::Received { station: from, at, .. } if from == station => {
+                    segments += 1;
+                    if segments % 2 == 0 {
+                        medium.handle_packet(access_point, at, ack(next));
+                        next += 1;
+                    }
+                }
+                MediumEvent::Received { at, .. } => {
+                    for _ in 0..2 {
+                        medium.handle_packet(station, at, segment(next));
+                        next += 1;
+                    }
+                }
+                MediumEvent::Done { verdict, .. } => assert_eq!(verdict.record.outcome, Outcome::Delivered),
+                MediumEvent::Sniffed(_) => unreachable!("there is no sniffer"),
+            }
+        }
+    }
+    let goodput = segments as f64 * 1448.0 * 8.0 / SECONDS as f64 / 1e6;
+    let sizes = [1448, 1500, 52].map(DataSize::from_bytes);
+    let expected = timing::tcp_goodput(sizes[0], sizes[1], sizes[2], DataRate::Mbps11, Preamble::Long);
+    assert_within("closed form", goodput, expected.as_mbps_f64(), 0.01);
+    assert_within("ns-3", goodput, 5.09, 0.015);
+}
