@@ -2,7 +2,8 @@
 (() => {
   const texts = JSON.parse(document.getElementById("figures").textContent);
   const places = [...document.querySelectorAll(".plot")];
-  const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  const buttons = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"];
+  const config = { displaylogo: false, responsive: true, modeBarButtons: [buttons] };
 
   // plotly.js is stored compressed; the browser unpacks it.
   async function unpack() {
@@ -47,16 +48,33 @@
     setTimeout(() => idle(next), 300);
   }
 
-  // On paper a figure is as wide as its column there.
-  const paper = { full: 690, half: 338 };
+  // On paper a figure is as wide as its column there, lower, and in smaller type.
+  const paper = { full: 690, half: 336 };
+  function forPaper(place) {
+    const [data, layout] = texts[place.dataset.figure];
+    const width = place.closest(".half") ? paper.half : paper.full;
+    const named = data.filter((trace) => trace.showlegend !== false && layout.showlegend !== false);
+    const letters = named.reduce((sum, trace) => sum + 8 + trace.name.length, 0);
+    const legend = 13 * Math.ceil(letters * 5 / (width - 60));
+    return {
+      width, height: 0.68 * layout.height + legend, "margin.t": 8 + legend, "margin.b": 36, "font.size": 9,
+      "legend.font.size": 9,
+    };
+  }
   window.addEventListener("beforeprint", () => {
     for (const place of places) {
       draw(place);
-      Plotly.relayout(place, { width: place.closest(".half") ? paper.half : paper.full });
+      Plotly.relayout(place, forPaper(place));
     }
   });
   window.addEventListener("afterprint", () => {
-    for (const place of places) Plotly.relayout(place, { width: null, autosize: true });
+    for (const place of places) {
+      const [, layout] = texts[place.dataset.figure];
+      Plotly.relayout(place, {
+        width: null, autosize: true, height: layout.height, "margin.t": layout.margin.t, "margin.b": layout.margin.b,
+        "font.size": 12, "legend.font.size": 12,
+      });
+    }
   });
 
   function sortable(table) {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from framewire.report.data import ReportRun
-from framewire.report.figures import link, losses, over_time
-from framewire.report.figures.base import Figure
+from framewire.report.figures import link, losses, over_time, quality
+from framewire.report.figures.base import Figure, with_room_for_legend
 from framewire.report.psnr import PsnrResult
 
 __all__ = ["Figure", "Section", "accuracy", "sections"]
@@ -23,8 +23,14 @@ class Section:
 
 def sections(run: ReportRun, psnr: PsnrResult) -> list[Section]:
     """All figures of a run."""
+    made = drawn(run, psnr)
+    return [Section(one.name, one.title, [with_room_for_legend(figure) for figure in one.figures]) for one in made]
+
+
+def drawn(run: ReportRun, psnr: PsnrResult) -> list[Section]:
+    """The figures, section by section."""
     return [
-        Section("quality", "Picture quality", [over_time.psnr_over_time(run, psnr)]),
+        Section("quality", "Picture quality", [quality.per_second(run, psnr), quality.per_frame(run, psnr)]),
         Section(
             "time",
             "Throughput and delay",
@@ -48,4 +54,4 @@ def sections(run: ReportRun, psnr: PsnrResult) -> list[Section]:
 
 def accuracy(run: ReportRun) -> Figure:
     """The figure that stands beside the proof of accuracy."""
-    return link.release_errors(run)
+    return with_room_for_legend(link.release_errors(run))

@@ -15,6 +15,8 @@ Layout = dict[str, Any]
 Number = float | int | None
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+HEADROOM = 1.12
+"""Room above a curve of known range, so that the word for the interference stands free."""
 MOST_POINTS = 1500
 """Points of one line: what a screen can show. More are thinned to the extremes of equal parts."""
 
@@ -71,6 +73,7 @@ def base_layout(unit: str, **more: Any) -> Layout:
         "xaxis": {},
         "yaxis": {"title": {"text": unit}, "rangemode": "tozero"},
         "colorway": ["#22272b"],
+        "modebar": {"bgcolor": "rgba(255,255,255,0)", "color": "#b8c1c7", "activecolor": "#0072b2"},
     }
     for key, value in more.items():
         merged = {**layout[key], **value} if isinstance(layout.get(key), dict) and isinstance(value, dict) else value
@@ -79,6 +82,16 @@ def base_layout(unit: str, **more: Any) -> Layout:
         layout[axis] = {"gridcolor": "#e6eaed", "zerolinecolor": "#c9d1d6", "linecolor": "#9aa5ac",
                         "automargin": True, **layout[axis]}  # fmt: skip
     return layout
+
+
+def with_room_for_legend(figure: Figure) -> Figure:
+    """Makes the figure higher by the lines that its legend needs."""
+    entries = [trace for trace in figure.data if trace.get("showlegend", True)]
+    lines = -(-sum(60 + 7 * len(str(trace.get("name", ""))) for trace in entries) // (480 if figure.half else 1050))
+    if lines > 1:
+        figure.layout["height"] += 18 * (lines - 1)
+        figure.layout["margin"]["t"] += 18 * (lines - 1)
+    return figure
 
 
 def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], **more: Any) -> Trace:

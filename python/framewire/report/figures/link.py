@@ -7,7 +7,19 @@ import polars as pl
 
 from framewire.report import quantities
 from framewire.report.data import ReportRun
-from framewire.report.figures.base import Figure, Trace, bars, base_layout, label, line, plain, rounded, thinned, time_layout
+from framewire.report.figures.base import (
+    HEADROOM,
+    Figure,
+    Trace,
+    bars,
+    base_layout,
+    label,
+    line,
+    plain,
+    rounded,
+    thinned,
+    time_layout,
+)
 
 CLASSES = ("1", "2", "3", "4", "5 and more")
 NO_AIR = "no packet was sent over an 802.11 link"
@@ -24,7 +36,7 @@ def transmissions(run: ReportRun) -> Figure:
                          xaxis={"title": {"text": "transmissions of a packet"}, "type": "category"})  # fmt: skip
     hint = "Each further transmission costs air time: the more to the right, the less of the link's rate is left."
     absent = None if traces else NO_AIR
-    return Figure("transmissions", "Transmissions per packet", hint, traces, layout, absent=absent, half=True)
+    return Figure("transmissions", "Transmissions per packet", hint, traces, layout, absent=absent)
 
 
 def transmissions_over_time(run: ReportRun) -> Figure:
@@ -50,6 +62,8 @@ def air_over_time(run: ReportRun, name: str, title: str, hint: str, column: str,
             traces.append(line(flow, (rows["second"] + 0.5).to_list(), rows[column].to_list(),
                                hovertemplate="%{y:.2f}"))  # fmt: skip
     layout = time_layout(run, unit, until_s=until)
+    most = max((value for trace in traces for value in trace["y"] if value is not None), default=1.0)
+    layout["yaxis"] |= {"range": [0, most * HEADROOM]}
     return Figure(name, title, hint, traces, layout, absent=None if traces else NO_AIR, half=True)
 
 
@@ -67,7 +81,8 @@ def sniffer(run: ReportRun) -> Figure:
         return Figure("sniffer", title, hint, absent="there was no sniffer beside the sender")
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
-    layout = base_layout("", barmode="group", height=70 + 190 * rows, margin={"t": 50})
+    layout = base_layout("", barmode="group", height=80 + 190 * rows, margin={"t": 70},
+                         legend={"yref": "container", "y": 1, "yanchor": "top"})  # fmt: skip
     layout["grid"] = {"rows": rows, "columns": columns, "pattern": "independent", "ygap": 0.35, "xgap": 0.14}
     layout["annotations"] = []
     traces: list[Trace] = []

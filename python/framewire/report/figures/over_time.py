@@ -6,8 +6,7 @@ import polars as pl
 
 from framewire.report import quantities
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import Figure, Trace, line, rounded, thinned, time_layout
-from framewire.report.psnr import CAP_DB, PsnrResult
+from framewire.report.figures.base import Figure, Trace, line, thinned, time_layout
 
 SCALE_BUTTONS = {
     "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom",
@@ -17,27 +16,6 @@ SCALE_BUTTONS = {
         {"label": "log", "method": "relayout", "args": [{"yaxis.type": "log"}]},
     ],
 }  # fmt: skip
-
-
-def psnr_over_time(run: ReportRun, psnr: PsnrResult) -> Figure:
-    """PSNR of what stood on the screen."""
-    title, hint = "Picture quality over time (PSNR with freeze)", (
-        f"At {CAP_DB:g} dB the picture is the one that was sent, to the bit; a dip is a frozen picture, and the deeper "
-        "it goes, the more the scene had moved on."
-    )  # fmt: skip
-    if psnr.failure:
-        return Figure("psnr", title, hint, absent=psnr.failure)
-    traces: list[Trace] = []
-    for flow in run.flows:
-        rows = psnr.of(flow)
-        if rows.height:
-            x = [slot / run.frame_rate for slot in rows["display"]]
-            x_thin, y_thin = thinned(x, rows["psnr_db"].clip(upper_bound=CAP_DB).to_list())
-            traces.append(line(flow, x_thin, rounded(y_thin, 3), hovertemplate="%{y:.1f} dB"))
-    layout = time_layout(run, "PSNR (dB)", height=340)
-    layout["xaxis"] |= {"title": {"text": "time in the movie (s)"}}
-    layout["yaxis"] |= {"range": [0, CAP_DB + 1.5]}
-    return Figure("psnr", title, hint, traces, layout, absent=None if traces else "no received movie could be compared")
 
 
 def frame_throughput(run: ReportRun) -> Figure:
