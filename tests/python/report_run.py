@@ -160,7 +160,7 @@ def packet_table(flow: str, frames: pl.DataFrame, delivery: Delivery, sniffer: b
     rows: list[dict[str, Any]] = []
     sequence = 0
     for row in frames.iter_rows(named=True):
-        if row["place_kept"] if "place_kept" in row else row["root_cause_place"] == "sender-pipeline":
+        if row["root_cause_place"] == "sender-pipeline":
             continue
         count = -(-row["size"] // 1400)
         for index in range(count):
@@ -186,8 +186,8 @@ def packet_table(flow: str, frames: pl.DataFrame, delivery: Delivery, sniffer: b
             if not lost:
                 rows.append(
                     common | {
-                        "hop": "wire", "enqueued_ns": finished, "started_ns": finished, "finished_ns": finished + 100_000,
-                        "transmissions": 1, "rates": "100", "outcome": "delivered", "cause": None, "sniffed": None,
+                        "hop": "wire", "enqueued_ns": finished, "started_ns": finished, "transmissions": 1, "rates": "100", "outcome": "delivered", "cause": None, "sniffed": None,
+                        "finished_ns": finished + 100_000,
                     }
                 )  # fmt: skip
             sequence += 1
@@ -206,6 +206,47 @@ def flow_table(flow: str, seconds: float) -> pl.DataFrame:
         for at in range(int(seconds * 10))
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=FLOWS)
+
+
+SUMMARY: dict[str, Any] = {
+    "flow": pl.String, "transport": pl.String, "status": pl.String, "frames": pl.Int64, "shown": pl.Int64,
+    "late": pl.Int64, "undecodable": pl.Int64, "lost": pl.Int64, "duration_s": pl.Float64,
+    "frame_throughput_bps": pl.Float64, "packet_throughput_bps": pl.Float64, "latency_p50_ms": pl.Float64,
+    "latency_p95_ms": pl.Float64, "jitter_mean_ms": pl.Float64, "stalls": pl.Int64, "stalled_s": pl.Float64,
+    "shed_bytes": pl.Int64, "wasted_bytes": pl.Int64, "useless_bytes": pl.Int64,
+    **{f"{what}runs_{size}": pl.Int64 for what in ("", "frame_") for size in ("1", "2", "3", "4", "5_10", "over_10")},
+}  # fmt: skip
+
+
+def summary_table(flow: str, transport: str, frames: pl.DataFrame, status: str) -> pl.DataFrame:
+    """One row; the columns that the report reads."""
+    arrived = frames.drop_nulls("arrival_ns")
+    fates = dict(frames["fate"].value_counts().iter_rows())
+    latency = arrived["latency_ns"] / 1e6
+    span = arrived["arrival_ns"].max()
+    duration = None if span is None else (span - arrived["arrival_ns"].min() + INTERVAL_NS) / 1e9  # type: ignore[operator]
+    lag = max((at - first - STARTUP_NS - d * INTERVAL_NS for at, d, first in _arrivals(arrived)), default=0) / 1e9
+    row: dict[str, Any] = {
+        "flow": flow, "transport": transport, "status": status, "frames": frames.height,
+        **{fate: fates.get(fate, 0) for fate in ("shown", "late", "undecodable", "lost")}, "duration_s": duration,
+        "frame_throughput_bps": None if not duration else float(arrived["size"].sum()) * 8 / duration,
+        "latency_p50_ms": latency.quantile(0.5), "latency_p95_ms": latency.quantile(0.95),
+        "jitter_mean_ms": (arrived["jitter_ns"] / 1e6).mean(), "stalls": int(lag > 0) if duration else None,
+        "stalled_s": max(0.0, lag) if duration else None,
+        "shed_bytes": int(frames.filter(pl.col("root_cause_place") == "sender-pipeline")["size"].sum()),
+        "wasted_bytes": int(frames.filter(pl.col("fate") == "undecodable")["size"].sum()),
+        "useless_bytes": int(frames.filter(pl.col("fate") == "late")["size"].sum()),
+        "frame_runs_1": 5, "frame_runs_2": 3, "frame_runs_3": 1, "frame_runs_4": 0, "frame_runs_5_10": 2,
+        "frame_runs_over_10": 1,
+    }  # fmt: skip
+    if frames["packets"].null_count() == 0:
+        row |= {"runs_1": 50, "runs_2": 12, "runs_3": 4, "runs_4": 0, "runs_5_10": 9, "runs_over_10": 3}
+    return pl.DataFrame([{name: row.get(name) for name in SUMMARY}], schema=SUMMARY)
+
+
+def _arrivals(arrived: pl.DataFrame) -> list[tuple[int, int, int]]:
+    first = arrived["arrival_ns"].min()
+    return [(at, display, first) for at, display in arrived.select("arrival_ns", "display").iter_rows()]  # type: ignore[misc]
 
 
 def accuracy_table(flow: str, packets: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -236,8 +277,8 @@ def write_run(
     (run / "received").mkdir(exist_ok=True)
     pictures = read_pictures(movie)
     seconds = len(pictures) / FRAME_RATE
-    width, height = int.from_bytes(pictures[0].data[4:7], "big") >> 12, int.from_bytes(pictures[0].data[4:7], "big") & 0xFFF
-    tables: dict[str, list[pl.DataFrame]] = {"frames": [], "packets": [], "flows": [], "accuracy": []}
+    size = int.from_bytes(pictures[0].data[4:7], "big")  # of the sequence header: 12 bits each
+    tables: dict[str, list[pl.DataFrame]] = {"frames": [], "packets": [], "flows": [], "accuracy": [], "summary": []}
     accuracy: dict[str, Any] = {}
     for seed, (flow, delivery) in enumerate(deliveries.items()):
         frames = frame_table(flow, pictures, delivery, policy)
@@ -251,11 +292,12 @@ def write_run(
         kept = [p.data for p, at in zip(pictures, delivery.arrival_ns, strict=True) if at is not None]
         (run / "received" / f"{flow}.m2v").write_bytes(b"".join(kept))
         accuracy[flow] = accuracy_summary(released, disturbed)
+        tables["summary"].append(summary_table(flow, delivery.transport, frames, status))
     for name, parts in tables.items():
         pl.concat(parts).write_parquet(run / f"{name}.parquet")
     description: dict[str, Any] = {
         "format": 1, "version": "0.1.0", "kernel": {"release": "6.18.0", "tcp_congestion_control": "cubic"},
-        "movie": {"path": str(movie), "bitrate": 6_000_000, "width": width, "height": height, "frame_rate": FRAME_RATE,
+        "movie": {"path": str(movie), "bitrate": 6_000_000, "width": size >> 12, "height": size & 0xFFF, "frame_rate": FRAME_RATE,
                   "frames": len(pictures)},
         "flows": [{"name": n, "transport": d.transport, "settings": {"mtu": 1500}} for n, d in deliveries.items()],
         "status": status, "origin_utc": "2026-11-20T12:00:00Z", "accuracy": accuracy,
@@ -287,7 +329,9 @@ def scenario_text(
     if interference is not None:
         on = ", ".join(f'["{a:g} s", "{b:g} s"]' for a, b in interference)
         oven = f'\n[network.wifi]\nretry = 4\n\n[network.wifi.oven]\non = [{on}]\nmains = "50 Hz"\n'
-    flows = "".join(f"\n[[flow]]\nname = {json.dumps(n)}\ntransport = \"{d.transport}\"\n" for n, d in deliveries.items())
+    flows = "".join(
+        f'\n[[flow]]\nname = {json.dumps(name)}\ntransport = "{one.transport}"\n' for name, one in deliveries.items()
+    )
     return (
         f'version = 1\nname = "made up"\nseed = 1\nlayout = "{layout}"\n\n[movie]\nsource = "lab"\n'
         f'bitrate = "6 Mbit/s"\n\n[network]\nkind = "{"wifi" if interference is not None else "wired"}"\n'

@@ -28,7 +28,7 @@ def build(
 
     Raises ReportError when the directory is no run directory or the file cannot be written.
     """
-    from framewire.report import page  # noqa: PLC0415: it pulls in plotly, numpy and pillow
+    from framewire.report import page
 
     tell = progress or (lambda _event: None)
     run = load(Path(run_dir))

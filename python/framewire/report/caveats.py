@@ -25,16 +25,16 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     if disturbed:
         told = Markup("; ").join(Markup("{}: {}").format(flow, text) for flow, text in disturbed)
         said.append(
-            Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these flows "
-                   "may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
+            Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these "
+                   "flows may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
         )  # fmt: skip
     unproven = [flow.name for flow in run.flows if not run.accuracy(flow)]
     if unproven and run.info.get("world", "emulated") == "emulated":
         said.append(Markup("There is no proof of accuracy for {}.").format(", ".join(unproven)))
     if run.together:
         said.append(
-            Markup("The transports shared one network: each took from the others. This says who wins a competition, not "
-                   "which is best alone.")
+            Markup("The transports shared one network: each took from the others. This says who wins a competition, "
+                   "not which is best alone.")
         )  # fmt: skip
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))

@@ -9,6 +9,7 @@ from framewire.report.metrics import Metrics
 from framewire.report.psnr import CAP_DB
 from framewire.report.verdict import percent
 
+NOT_MEASURED = "\N{EN DASH}"
 Value = Callable[[Metrics], float | None]
 
 
@@ -90,7 +91,7 @@ def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
     made: list[tuple[Metrics, list[Cell]]] = [(one, []) for one in flows]
     for column in COLUMNS:
         values = [column.value(one) for one in flows]
-        texts = [("–" if value is None else column.text(value)) for value in values]
+        texts = [(NOT_MEASURED if value is None else column.text(value)) for value in values]
         known = [value for value in values if value is not None]
         best_text = None
         if column.more_is_better is not None and known and len(set(texts)) > 1:

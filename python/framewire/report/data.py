@@ -121,10 +121,10 @@ def load(directory: Path) -> ReportRun:
             raise ReportError(f"{directory} is not a run directory: it has no {needed}")
     try:
         info = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        if not isinstance(info, dict):
-            raise ValueError("it is not an object")
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ReportError(f"{directory / 'run.json'} cannot be read: {error}") from error
+    if not isinstance(info, dict):
+        raise ReportError(f"{directory / 'run.json'} is not a JSON object")
     if int(info.get("format", 1)) > 1:
         raise ReportError(f"{directory} has results format {info['format']}; this version reads up to 1")
     notes: list[str] = []
@@ -156,9 +156,7 @@ def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
     """The flows in the order of the scenario; each that shares a transport gets its own line style."""
     named = [entry for entry in info.get("flows", []) if isinstance(entry, dict) and "name" in entry]
     known = [str(entry["name"]) for entry in named]
-    for name in frames["flow"].unique(maintain_order=True).to_list():
-        if name not in known:
-            named.append({"name": name})
+    named += [{"name": name} for name in frames["flow"].unique(maintain_order=True) if name not in known]
     flows: list[Flow] = []
     used: dict[str, int] = {}
     for entry in named:

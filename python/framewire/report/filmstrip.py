@@ -14,7 +14,7 @@ from PIL import Image
 from framewire.report.data import ReportRun
 from framewire.report.psnr import DECODERS, original
 from framewire.report.psnr import received as cut_received
-from framewire.report.screen import Screen, screen
+from framewire.report.screen import Screen
 from framewire.report.stream import CutStream, StreamError, small_pictures
 
 MOMENTS = 9

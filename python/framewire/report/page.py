@@ -65,7 +65,9 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
 
 def template() -> jinja2.Template:
     """The template; everything that is put in is escaped unless it is marked safe."""
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
     return environment.from_string(HERE.joinpath("template.html.jinja").read_text(encoding="utf-8"))
 
 
@@ -121,9 +123,9 @@ def versions(run: ReportRun) -> list[tuple[str, str]]:
 
 def flattened(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     """Nested values as dotted names."""
-    if isinstance(value, dict):
-        return [pair for key, part in value.items() for pair in flattened(part, f"{prefix}.{key}" if prefix else str(key))]
     if isinstance(value, list) and any(isinstance(part, dict) for part in value):
-        return [pair for index, part in enumerate(value)
-                for pair in flattened(part, f"{prefix}.{part.get('name', index) if isinstance(part, dict) else index}")]  # fmt: skip
+        value = {part.get("name", i) if isinstance(part, dict) else i: part for i, part in enumerate(value)}
+    if isinstance(value, dict):
+        dotted = f"{prefix}." if prefix else ""
+        return [pair for key, part in value.items() for pair in flattened(part, f"{dotted}{key}")]
     return [(prefix, json.dumps(value) if isinstance(value, (list, bool)) or value is None else str(value))]

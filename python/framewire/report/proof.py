@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from framewire.report.comparison import NOT_MEASURED
 from framewire.report.data import ReportRun
 
 GOOD_P99_US = 1000.0
@@ -39,7 +40,8 @@ def proof(run: ReportRun) -> Proof:
     found = [(flow.name, entry) for flow in run.flows if (entry := run.accuracy(flow))]
     keys = ordered_keys([entry for _, entry in found])
     rows = [(name, [shown(flat(entry).get(key)) for key in keys]) for name, entry in found]
-    return Proof(sentences(run, [entry for _, entry in found]), [LABELS.get(key, key.replace("_", " ")) for key in keys], rows)
+    heads = [LABELS.get(key, key.replace("_", " ")) for key in keys]
+    return Proof(sentences(run, [entry for _, entry in found]), heads, rows)
 
 
 def sentences(run: ReportRun, entries: Sequence[dict[str, Any]]) -> list[Markup]:
@@ -58,24 +60,24 @@ def sentences(run: ReportRun, entries: Sequence[dict[str, Any]]) -> list[Markup]
             told.append(Markup("<b>That is more than the 1 ms that the lab aims for: take delays with care.</b>"))
     drops = total(entries, "device_drops")
     if drops == 0:
-        told.append(Markup("The devices around the network dropped nothing: every loss in this report is the model's or the "
-                           "transport's."))  # fmt: skip
+        told.append(Markup("The devices around the network dropped nothing: every loss in this report is the model's or "
+                           "the transport's."))  # fmt: skip
     elif drops is not None:
-        told.append(Markup("<b>Devices around the network dropped {:,} packets</b> that the model did not.").format(drops))
+        told.append(Markup("<b>Devices around the network dropped {:,} packets</b>, not the model.").format(drops))
     clamped = total(entries, "clamped")
     if clamped:
         told.append(Markup("{:,} arrivals were seen too late and moved to the model's present.").format(clamped))
     if not any(entry.get("disturbed") for entry in entries):
         told.append(Markup("The run was not disturbed by other work on the machine."))
     else:
-        told.append(Markup("<b>The run was disturbed</b>; what it says of the flows named in the table may be the machine's."))
+        told.append(Markup("<b>The run was disturbed</b>; what it says of those flows may be the machine's."))
     return told
 
 
 def ordered_keys(entries: Sequence[dict[str, Any]]) -> list[str]:
     """The known figures first, then whatever else there is."""
     there = [key for entry in entries for key in flat(entry)]
-    return [key for key in LABELS if key in there] + sorted({key for key in there if key not in LABELS and key != "flow"})
+    return [key for key in LABELS if key in there] + sorted({*there} - {*LABELS} - {"flow"})
 
 
 def flat(entry: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -92,7 +94,7 @@ def flat(entry: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 def shown(value: Any) -> str:
     """A value of the proof."""
     if value is None:
-        return "–"
+        return NOT_MEASURED
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

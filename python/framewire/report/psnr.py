@@ -178,8 +178,7 @@ class Job:
                 f"the received movie decodes to {len(got):,} pictures where the ledger has {len(one.slots):,} "
                 "decodable frames: which picture is which cannot be told"
             )
-        same = dict(zip(one.slots, (sums[slot] == mine for slot, mine in zip(one.slots, got, strict=True)), strict=True))
-        if all(same.values()):
+        if got == [sums[slot] for slot in one.slots]:
             for slot in one.slots:
                 if one.screen.source[slot] == slot:
                     errors[slot] = 0.0
@@ -224,6 +223,8 @@ def received(run: ReportRun, flow: Flow) -> Received:
     if ledger.is_empty():
         raise StreamError("the ledger has no frames of this flow")
     complete = ledger.filter(pl.col("complete"))
+    if Path(flow.name).name != flow.name:
+        raise StreamError("its name cannot be that of a file")
     path = run.directory / "received" / f"{flow.name}.m2v"
     stream = CutStream(path, {}) if complete.is_empty() else cut(path, complete, whole_file=True)
     decodable = complete.filter(pl.col("decodable"))

@@ -20,7 +20,7 @@ TRANSMISSION_CLASSES = ("1", "2", "3", "4", "5_up")
 
 def movie_bitrate(run: ReportRun) -> float | None:
     """Mean rate of the movie as sent."""
-    bits = run.ledger(run.flows[0])["size"].cast(pl.Int64).sum() * 8 if run.flows else 0
+    bits = 8 * int(run.ledger(run.flows[0])["size"].cast(pl.Int64).sum()) if run.flows else 0
     return bits / run.movie_seconds if bits and run.movie_seconds else None
 
 

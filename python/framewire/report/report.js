@@ -56,8 +56,9 @@
     const named = data.filter((trace) => trace.showlegend !== false && layout.showlegend !== false);
     const letters = named.reduce((sum, trace) => sum + 8 + trace.name.length, 0);
     const legend = 13 * Math.ceil(letters * 5 / (width - 60));
+    const titles = layout.grid ? 24 : 8;
     return {
-      width, height: 0.68 * layout.height + legend, "margin.t": 8 + legend, "margin.b": 36, "font.size": 9,
+      width, height: 0.68 * layout.height + legend, "margin.t": titles + legend, "margin.b": 36, "font.size": 9,
       "legend.font.size": 9,
     };
   }

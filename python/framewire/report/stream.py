@@ -126,12 +126,8 @@ def luma_pictures(stream: CutStream, frames: Sequence[int], width: int, height: 
 
 def luma_checksums(stream: CutStream, frames: Sequence[int]) -> list[int]:
     """CRC-32 of the luma of each picture in display order: cheap to compare, nothing to store."""
-    sums: list[int] = []
     with Decoder(stream, frames, ["-f", "framehash", "-hash", "CRC32"], "extractplanes=y") as decoder:
-        for line in decoder.stdout:
-            if not line.startswith(b"#"):
-                sums.append(int(line.rsplit(b",", 1)[1], 16))
-    return sums
+        return [int(line.rsplit(b",", 1)[1], 16) for line in decoder.stdout if not line.startswith(b"#")]
 
 
 def small_pictures(stream: CutStream, frames: Sequence[int], width: int) -> Iterator[tuple[int, int, bytes]]:

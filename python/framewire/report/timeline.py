@@ -10,6 +10,7 @@ from PIL import Image
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import FATE_COLOURS
 
+
 def fate_strip(run: ReportRun, flow: Flow) -> str:
     """A PNG as a data URI, one pixel per frame; the browser stretches it. It stays a few kB and needs no script."""
     fates = run.ledger(flow).sort("display")["fate"].to_list()

@@ -145,13 +145,12 @@ def headline(flows: Sequence[Metrics], live: Choice) -> Markup:
 
 def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
     """What the winner does, beside the runner-up, and what it costs."""
-    said: list[Markup] = []
-    for best in live.best:
-        said.append(
-            Markup("{} showed {} of the frames in time; {}; its longest freeze was {}{}.").format(
-                name(best), percent(best.shown_share), missing(best), duration(best.longest_freeze_s), quality(best)
-            )
+    said = [
+        Markup("{} showed {} of the frames in time; {}; its longest freeze was {}{}.").format(
+            name(best), percent(best.shown_share), missing(best), duration(best.longest_freeze_s), quality(best)
         )
+        for best in live.best
+    ]
     best, second = live.best[0], live.runner_up
     if second is not None:
         said.append(

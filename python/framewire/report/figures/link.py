@@ -151,6 +151,6 @@ def release_errors(run: ReportRun) -> Figure:
         xaxis={"title": {"text": "release error (us)"}, "type": "log"},
         yaxis={"type": "log", "range": [-2, 2]},
     )
-    hint = "How late the emulated network handed packets over: far left of a frame's 40,000 us means that it did not matter."
+    hint = "How late the emulated network handed packets over; what stays far below a frame's time did not matter."
     absent = None if traces else "no release was recorded"
     return Figure("release-errors", "Release errors of the emulated network", hint, traces, layout, absent=absent)

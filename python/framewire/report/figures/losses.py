@@ -44,7 +44,9 @@ def by_place(run: ReportRun) -> Figure:
     )
 
 
-def stacked(run: ReportRun, shares: dict[str, list[float]], colours: dict[str, str], names: dict[str, str]) -> list[Trace]:
+def stacked(
+    run: ReportRun, shares: dict[str, list[float]], colours: dict[str, str], names: dict[str, str]
+) -> list[Trace]:
     """One horizontal bar per flow."""
     flows = [label(flow) for flow in run.flows]
     return [

@@ -14,7 +14,9 @@ LANE_PX = 74
 def per_second(run: ReportRun, psnr: PsnrResult) -> Figure:
     """Mean of each second, so that the flows can be told apart."""
     name, title = "psnr", "PSNR with freeze, mean of each second"
-    hint = f"At {CAP_DB:g} dB every picture of the second is the one that was sent; the deeper a dip, the longer the freeze."
+    hint = (
+        f"At {CAP_DB:g} dB every picture is the one that was sent; the deeper a dip, the more of the second was frozen."
+    )
     if psnr.failure:
         return Figure(name, title, hint, absent=psnr.failure)
     traces: list[Trace] = []
@@ -33,7 +35,7 @@ def per_second(run: ReportRun, psnr: PsnrResult) -> Figure:
 def per_frame(run: ReportRun, psnr: PsnrResult) -> Figure:
     """A lane for each flow with every frame."""
     name, title = "psnr-frames", "The same, frame by frame"
-    hint = "Thin spikes down are single frames, hardly seen; a floor is a freeze, and its depth says how much had moved."
+    hint = "Thin spikes down are single frames, hardly seen; a floor is a freeze, its depth how much had moved."
     flows = [flow for flow in run.flows if psnr.of(flow).height]
     if not flows:
         return Figure(name, title, hint, absent=psnr.failure or "no received movie could be compared")
