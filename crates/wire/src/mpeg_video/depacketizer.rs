@@ -150,7 +150,7 @@ impl Depacketizer {
     /// arrived comes out incomplete.
     pub fn flush(&mut self) {
         self.probation = None;
-        while self.give_up_first_gap() {}
+        while self.give_up_missing(u64::MAX) {}
         self.ready.extend(self.assembler.abandon());
     }
 
@@ -187,16 +187,17 @@ impl Depacketizer {
             self.hand_on_held();
         } else {
             self.held.insert(sequence, HeldPacket::new(fragment));
-            while self.highest - self.next >= u64::from(self.limits.reorder_window) && self.give_up_first_gap() {}
+            let still_awaited = (self.highest + 1).saturating_sub(u64::from(self.limits.reorder_window));
+            while self.next < still_awaited && self.give_up_missing(still_awaited) {}
         }
         Ok(())
     }
 
-    /// Gives up the packets before the first one held; false when none is held.
-    fn give_up_first_gap(&mut self) -> bool {
+    /// Gives up what is missing before `end` and before the first packet held; false when none is held.
+    fn give_up_missing(&mut self, end: u64) -> bool {
         let Some((&first_held, _)) = self.held.first_key_value() else { return false };
         self.lost_from.get_or_insert(self.next);
-        self.next = first_held;
+        self.next = first_held.min(end);
         self.hand_on_held();
         true
     }

@@ -23,7 +23,7 @@ pub fn style() -> impl Strategy<Value = Style> {
 
 /// `count` frames in decode order; the first is an I frame.
 pub fn frames(style: Style, count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let slice = prop_oneof![10 => 2usize..300, 5 => 300..1_600, 1 => 1_600..5_000];
+    let slice = prop_oneof![10 => 2usize..300, 5 => 300usize..1_600, 1 => 1_600usize..5_000];
     let picture = (0u16..1024, any::<[u8; 6]>(), vec(slice, 1..12), any::<bool>());
     vec((0u8..5, picture.clone(), picture, any::<u64>()), count).prop_map(move |frames| {
         let build = |(index, (kind, first, second, seed)): (usize, (u8, Picture, Picture, u64))| {
