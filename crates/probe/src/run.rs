@@ -97,3 +97,74 @@ fn reason(error: ParquetError) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::testing::{DatagramFlow, LIVE, movie};
+
+    /// A fresh directory that is removed with its content.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("framewire-probe-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn logs() -> Vec<FlowLog> {
+        let mut flow = DatagramFlow::new(movie(&[1200; 4]));
+        (0..4).for_each(|frame| flow.send(frame, &[]));
+        vec![flow.log]
+    }
+
+    #[test]
+    fn a_run_is_five_tables_and_nothing_else() {
+        let scratch = Scratch::new("five");
+        let summaries = write_run(&scratch.0, &logs(), LIVE).unwrap();
+        assert_eq!(summaries[0].fates.shown, 4);
+        let tables = ["accuracy.parquet", "flows.parquet", "frames.parquet", "packets.parquet", "summary.parquet"];
+        assert_eq!(scratch.names(), tables);
+    }
+
+    #[test]
+    fn a_full_disk_is_one_error_and_leaves_what_was_there() {
+        let scratch = Scratch::new("full");
+        let earlier = scratch.0.join("frames.parquet");
+        fs::write(&earlier, "of an earlier run").unwrap();
+        // The device that is always full stands in for the disk: the third table goes there.
+        symlink("/dev/full", scratch.0.join("flows.parquet.part")).unwrap();
+        let error = write_run(&scratch.0, &logs(), LIVE).unwrap_err();
+        assert_eq!(error.file, scratch.0.join("flows.parquet"));
+        let message = error.to_string();
+        assert!(message.contains("flows.parquet: cannot be written: No space left on device"), "{message}");
+        assert_eq!(scratch.names(), ["frames.parquet"]);
+        assert_eq!(fs::read_to_string(earlier).unwrap(), "of an earlier run");
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named() {
+        let error = write_run(Path::new("/nonexistent/run"), &logs(), LIVE).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "/nonexistent/run/frames.parquet: cannot be written: No such file or directory (os error 2)"
+        );
+    }
+}
