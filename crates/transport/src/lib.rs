@@ -9,6 +9,8 @@ pub mod queue;
 mod rules;
 pub mod socket;
 pub mod stream;
+#[cfg(test)]
+mod testing;
 
 pub use datagram::{DatagramReceiver, DatagramSender, Overflow};
 pub use kind::{Profile, QueueKind, SocketKind, TransportKind, UnknownTransport};

@@ -90,6 +90,11 @@ impl StreamReceiver {
         }
     }
 
+    /// True when it consumes frame by frame and so paces the sender.
+    pub fn is_paced(&self) -> bool {
+        self.pacing != Pacing::Immediate
+    }
+
     /// True unless a whole frame waits for its time.
     pub fn wants_bytes(&self, now: Timestamp) -> bool {
         self.scanner.is_some() && self.waiting.back().is_none_or(|frame| frame.due <= now)
@@ -145,6 +150,11 @@ impl StreamReceiver {
             let WaitingFrame { due: at, complete, bytes, .. } = frame;
             self.events.push_back(ReceiverEvent::Frame { rtp_timestamp: None, at, complete, bytes });
         }
+    }
+
+    /// Bytes received that no `Frame` event has handed out yet.
+    pub fn buffered(&self) -> usize {
+        self.buffer.len() + self.waiting.iter().map(|frame| frame.bytes.len()).sum::<usize>()
     }
 
     /// What happened, oldest first.

@@ -1,0 +1,140 @@
+//! A small movie and toy sockets for the tests of the halves.
+
+use bytes::Bytes;
+use framewire_media::PictureType;
+use framewire_units::DataSize;
+use framewire_wire::mpeg_video::{PacketRule, Packetizer};
+
+use crate::event::OutgoingFrame;
+use crate::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
+
+/// Frames of the given types (`I`, `P`, `B`) and roughly `size` bytes, each a valid MPEG-2 access unit (720x576,
+/// 25 Hz; sequence and GOP headers before every I).
+pub(crate) fn movie(types: &str, size: usize) -> Vec<OutgoingFrame> {
+    let mut temporal_reference = 0;
+    let frame = |(id, letter): (usize, char)| {
+        let kind = match letter {
+            'I' => PictureType::I,
+            'P' => PictureType::P,
+            'B' => PictureType::B,
+            other => panic!("no frame type {other}"),
+        };
+        temporal_reference = if letter == 'I' { 0 } else { temporal_reference + 1 };
+        OutgoingFrame {
+            id: id as u32,
+            kind,
+            closed_gop: false,
+            broken_link: false,
+            rtp_timestamp: id as u32 * 3_600,
+            bytes: access_unit(kind, temporal_reference, size, id as u8 | 0x80),
+        }
+    };
+    types.chars().enumerate().map(frame).collect()
+}
+
+/// Headers and slices (ISO/IEC 13818-2, 6.2.2 to 6.2.4); slice data is `filler`.
+fn access_unit(kind: PictureType, temporal_reference: u16, size: usize, filler: u8) -> Bytes {
+    let mut bytes = vec![];
+    if kind == PictureType::I {
+        // 720x576, 4:3, 25 Hz, 6 Mbit/s; main profile at main level, progressive, 4:2:0.
+        bytes.extend([0, 0, 1, 0xB3, 0x2D, 0x02, 0x40, 0x23, 0x0E, 0xA6, 0x23, 0x80]);
+        bytes.extend([0, 0, 1, 0xB5, 0x14, 0x8A, 0x00, 0x01, 0x00, 0x00]);
+        bytes.extend([0, 0, 1, 0xB8, 0x00, 0x08, 0x00, 0x00]);
+    }
+    let (code, vectors): (u64, u64) = match kind {
+        PictureType::I | PictureType::D => (1, 0),
+        PictureType::P => (2, 0b0111_0000 << 3),
+        PictureType::B => (3, 0b0111_0111 << 3),
+    };
+    let word = u64::from(temporal_reference) << 30 | code << 27 | 0xFFFF << 11 | vectors;
+    bytes.extend([0, 0, 1, 0x00]);
+    bytes.extend_from_slice(&word.to_be_bytes()[3..]);
+    bytes.extend([0, 0, 1, 0xB5, 0x8F, 0xFF, 0xF3, 0x41, 0x80]);
+    let slices = 1 + size / 2_000;
+    for row in 1..=slices.min(36) as u8 {
+        bytes.extend([0, 0, 1, row]);
+        bytes.extend(std::iter::repeat_n(filler, size / slices));
+    }
+    bytes.into()
+}
+
+/// A packetizer with the default MTU.
+pub(crate) fn packetizer(rule: PacketRule) -> Packetizer {
+    Packetizer::new(rule, DataSize::from_bytes(1_500), 7, 65_530, framewire_wire::mpeg_video::PAYLOAD_TYPE)
+        .expect("the settings are valid")
+}
+
+/// A stream socket that takes what a test allows it to, and sends what the test says.
+#[derive(Debug, Default)]
+pub(crate) struct ToyStream {
+    /// Bytes that it still takes.
+    pub room: usize,
+    /// Everything taken.
+    pub taken: Vec<u8>,
+    /// Bytes taken and not yet sent.
+    pub unsent: u64,
+    /// How often the end was told.
+    pub finished: u32,
+    /// Fails from now on.
+    pub broken: bool,
+}
+
+impl ToyStream {
+    fn check(&self, operation: &'static str) -> Result<(), SocketError> {
+        if self.broken { Err(SocketError { operation, reason: "broken pipe".to_owned() }) } else { Ok(()) }
+    }
+}
+
+impl StreamSocket for ToyStream {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, SocketError> {
+        self.check("write")?;
+        assert_eq!(self.finished, 0, "nothing is written after the end");
+        let taken = bytes.len().min(self.room);
+        self.taken.extend_from_slice(&bytes[..taken]);
+        self.room -= taken;
+        self.unsent += taken as u64;
+        Ok(taken)
+    }
+
+    fn unsent(&mut self) -> Result<DataSize, SocketError> {
+        self.check("unsent")?;
+        Ok(DataSize::from_bytes(self.unsent))
+    }
+
+    fn finish(&mut self) -> Result<(), SocketError> {
+        self.check("finish")?;
+        self.finished += 1;
+        Ok(())
+    }
+}
+
+/// A datagram socket with outcomes written down beforehand; `Sent` when they are used up.
+#[derive(Debug, Default)]
+pub(crate) struct ToyDatagrams {
+    /// What happens to the next datagrams, last one first.
+    pub outcomes: Vec<DatagramSend>,
+    /// Datagrams sent.
+    pub sent: Vec<Vec<u8>>,
+    /// Calls of `send`.
+    pub calls: usize,
+    /// Fails from now on.
+    pub broken: bool,
+}
+
+impl DatagramSocket for ToyDatagrams {
+    fn send(&mut self, datagram: &[u8]) -> Result<DatagramSend, SocketError> {
+        if self.broken {
+            return Err(SocketError { operation: "send", reason: "connection refused".to_owned() });
+        }
+        self.calls += 1;
+        let outcome = self.outcomes.pop().unwrap_or(DatagramSend::Sent);
+        if outcome == DatagramSend::Sent {
+            self.sent.push(datagram.to_vec());
+        }
+        Ok(outcome)
+    }
+
+    fn free_room(&mut self) -> Result<DataSize, SocketError> {
+        Ok(DataSize::ZERO)
+    }
+}
