@@ -1,0 +1,300 @@
+//! What holds for every network and every traffic.
+#![allow(missing_docs, reason = "a test binary")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{medium, station_config};
+use framewire_link::wifi::{ArfConfig, DataRate, MediumEvent, Preamble, RatePolicy};
+use framewire_link::{
+    BottleneckPlace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent, Outcome, OvenConfig,
+    Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Timestamp,
+    from: Port,
+    size: u64,
+}
+
+/// Traffic of both directions in the order of its times: bursts, pauses, and arrivals at the same time.
+fn traffic() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap = prop_oneof![Just(0u64), 1..100_000u64, 100_000..20_000_000u64];
+    let port = prop_oneof![3 => Just(Port::Sender), 1 => Just(Port::Receiver)];
+    prop::collection::vec((gap, port, 28..1500u64), 1..150).prop_map(|steps| {
+        let mut nanos = 0;
+        let arrival = |(gap, from, size)| {
+            nanos += gap;
+            Arrival { at: Timestamp::from_nanos(nanos), from, size }
+        };
+        steps.into_iter().map(arrival).collect()
+    })
+}
+
+fn wire() -> impl Strategy<Value = WireConfig> {
+    let queue = prop_oneof![
+        (0..20u32).prop_map(QueueLimit::Packets),
+        (0..20_000u64).prop_map(|bytes| QueueLimit::Bytes(DataSize::from_bytes(bytes))),
+        (0..50u64).prop_map(|ms| QueueLimit::Time(Duration::from_millis(ms))),
+    ];
+    let rate = prop::option::of((1..100u64).prop_map(Bitrate::from_mbps));
+    (rate, queue, 0..30_000u64, 0..5_000u64, 0.0..0.3f64).prop_map(|(rate, queue, delay, jitter, loss)| WireConfig {
+        rate,
+        queue,
+        delay: Duration::from_micros(delay),
+        jitter: Duration::from_micros(jitter),
+        loss: LossConfig::Bernoulli(Probability::clamped(loss)),
+        outages: vec![Interval { start: Timestamp::from_millis(100), end: Timestamp::from_millis(150) }],
+    })
+}
+
+fn wifi() -> impl Strategy<Value = WifiConfig> {
+    let rate = prop_oneof![
+        Just(RatePolicy::Automatic(ArfConfig::default())),
+        prop::sample::select(DataRate::ALL.to_vec()).prop_map(RatePolicy::Fixed),
+    ];
+    let preamble = prop_oneof![Just(Preamble::Long), Just(Preamble::Short)];
+    (rate, preamble, 0..6u16, -20.0..10.0f64, 0.0..0.3f64).prop_map(|(rate, preamble, retry, strength_db, floor)| {
+        let on = vec![Interval { start: Timestamp::from_millis(20), end: Timestamp::from_secs(5) }];
+        WifiConfig {
+            rate,
+            preamble,
+            retry,
+            error_floor: Probability::clamped(floor),
+            oven: Some(OvenConfig { on, mains: Mains::Hz60, strength_db }),
+            sniffer: Some(SnifferConfig { capture: Probability::clamped(0.65) }),
+            ..WifiConfig::default()
+        }
+    })
+}
+
+fn config() -> impl Strategy<Value = NetworkConfig> {
+    let place = || prop_oneof![Just(BottleneckPlace::LocalDevice), Just(BottleneckPlace::Remote)];
+    let wired = (wire(), wire(), place()).prop_map(|(wire, backward, bottleneck)| {
+        NetworkConfig::Wired(WiredNetworkConfig { wire, backward, bottleneck })
+    });
+    let wireless =
+        (wifi(), 0..30u32, 0..30_000u64, wire(), place()).prop_map(|(wifi, packets, bytes, wire, bottleneck)| {
+            NetworkConfig::Wifi(WifiNetworkConfig {
+                wifi,
+                sender_queue: QueueLimit::Packets(packets),
+                access_point_queue: QueueLimit::Bytes(DataSize::from_bytes(bytes)),
+                wire,
+                bottleneck,
+            })
+        });
+    prop_oneof![1 => wired, 3 => wireless]
+}
+
+fn packet(id: usize, size: u64) -> Packet {
+    Packet { id: PacketId(id as u64), size: DataSize::from_bytes(size) }
+}
+
+fn drain(network: &mut Network, events: &mut Vec<NetworkEvent>) {
+    events.extend(std::iter::from_fn(|| network.poll_event()));
+}
+
+/// The world as it should be: every timeout kept.
+fn run(config: &NetworkConfig, traffic: &[Arrival]) -> Vec<NetworkEvent> {
+    let mut network = Network::new(config, Seed(5)).unwrap();
+    let mut events = Vec::new();
+    for (id, arrival) in traffic.iter().enumerate() {
+        while let Some(timeout) = network.next_timeout().filter(|timeout| timeout.at <= arrival.at) {
+            network.handle_timeout(timeout.at);
+            drain(&mut network, &mut events);
+        }
+        network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
+        drain(&mut network, &mut events);
+    }
+    while let Some(timeout) = network.next_timeout() {
+        network.handle_timeout(timeout.at);
+        drain(&mut network, &mut events);
+    }
+    events
+}
+
+fn sorted(mut events: Vec<NetworkEvent>) -> Vec<String> {
+    events.sort_by_cached_key(|event| format!("{event:?}"));
+    events.iter().map(|event| format!("{event:?}")).collect()
+}
+
+fn records(events: &[NetworkEvent]) -> impl Iterator<Item = &HopRecord> {
+    events.iter().filter_map(|event| match event {
+        NetworkEvent::Hop(record) => Some(record),
+        _ => None,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_packet_has_one_fate_and_one_release(config in config(), traffic in traffic()) {
+        let events = run(&config, &traffic);
+        let mut fates = BTreeMap::<u64, u32>::new();
+        let mut releases = BTreeMap::<u64, u32>::new();
+        for event in &events {
+            match event {
+                NetworkEvent::Deliver { packet, to, at } => {
+                    let sent = traffic[packet.0 as usize];
+                    prop_assert!(*to != sent.from && *at >= sent.at);
+                    *fates.entry(packet.0).or_default() += 1;
+                }
+                NetworkEvent::Hop(HopRecord { packet, outcome: Outcome::Dropped(_), .. }) => {
+                    *fates.entry(packet.0).or_default() += 1;
+                }
+                NetworkEvent::Released { packet, at } => {
+                    prop_assert!(*at >= traffic[packet.0 as usize].at);
+                    *releases.entry(packet.0).or_default() += 1;
+                }
+                NetworkEvent::Hop(_) | NetworkEvent::Sniffed(_) => {}
+            }
+        }
+        let once: BTreeMap<u64, u32> = (0..traffic.len() as u64).map(|id| (id, 1)).collect();
+        prop_assert_eq!(&fates, &once);
+        prop_assert_eq!(&releases, &once);
+    }
+
+    #[test]
+    fn each_hop_is_recorded_once_in_order_and_within_its_limits(config in config(), traffic in traffic()) {
+        let events = run(&config, &traffic);
+        let mut seen = BTreeMap::new();
+        for record in records(&events) {
+            prop_assert!(seen.insert((record.packet, record.hop), ()).is_none(), "twice: {:?}", record);
+            prop_assert!(!record.clamped);
+            prop_assert!(record.enqueued <= record.finished);
+            prop_assert!(record.started.is_none_or(|at| record.enqueued <= at && at <= record.finished));
+            if let NetworkConfig::Wifi(network) = &config {
+                let limit = if network.wifi.retry == 0 { 16 } else { usize::from(network.wifi.retry) };
+                prop_assert!(record.transmissions.len() <= limit);
+            }
+        }
+        // First in, first out on every hop and in every direction.
+        let mut last = BTreeMap::new();
+        let mut by_arrival: Vec<_> = records(&events).filter(|record| record.started.is_some()).collect();
+        by_arrival.sort_by_key(|record| (record.enqueued, record.packet));
+        for record in by_arrival {
+            let way = (record.hop, record.from);
+            let started = last.insert((way, "started"), record.started);
+            prop_assert!(started.flatten() <= record.started);
+            if record.outcome == Outcome::Delivered {
+                let finished = last.insert((way, "delivered"), Some(record.finished));
+                prop_assert!(finished.flatten() <= Some(record.finished));
+            }
+        }
+    }
+
+    #[test]
+    fn when_the_world_wakes_changes_nothing(
+        config in config(),
+        traffic in traffic(),
+        wakes in prop::collection::vec(0..500_000_000u64, 0..200),
+    ) {
+        let expected = sorted(run(&config, &traffic));
+        // All packets at once, then one jump to the end.
+        let mut network = Network::new(&config, Seed(5)).unwrap();
+        let mut events = Vec::new();
+        for (id, arrival) in traffic.iter().enumerate() {
+            network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
+        }
+        network.handle_timeout(Timestamp::MAX);
+        drain(&mut network, &mut events);
+        prop_assert_eq!(&sorted(events), &expected);
+        // Needless wakes at any time.
+        let mut network = Network::new(&config, Seed(5)).unwrap();
+        let mut events = Vec::new();
+        let mut wakes: Vec<Timestamp> = wakes.into_iter().map(Timestamp::from_nanos).collect();
+        wakes.sort();
+        let mut wakes = wakes.into_iter().peekable();
+        for (id, arrival) in traffic.iter().enumerate() {
+            while let Some(now) = wakes.next_if(|&wake| wake <= arrival.at) {
+                network.handle_timeout(now);
+                drain(&mut network, &mut events);
+            }
+            network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
+        }
+        wakes.for_each(|now| network.handle_timeout(now));
+        network.handle_timeout(Timestamp::MAX);
+        drain(&mut network, &mut events);
+        prop_assert_eq!(sorted(events), expected);
+    }
+
+    #[test]
+    fn arrivals_seen_late_are_honoured_or_flagged(
+        config in config(),
+        traffic in traffic(),
+        lateness in prop::collection::vec(0..2_000_000u64, 150),
+    ) {
+        let mut network = Network::new(&config, Seed(5)).unwrap();
+        let mut events = Vec::new();
+        let mut now = Timestamp::ZERO;
+        for (id, (arrival, late)) in traffic.iter().zip(lateness).enumerate() {
+            now = now.max(arrival.at + Duration::from_nanos(late));
+            network.handle_timeout(now);
+            network.handle_packet(now, arrival.at, arrival.from, packet(id, arrival.size));
+            drain(&mut network, &mut events);
+        }
+        network.handle_timeout(Timestamp::MAX);
+        drain(&mut network, &mut events);
+        let mut first_hop = BTreeMap::new();
+        for record in records(&events) {
+            let first = first_hop.entry(record.packet).or_insert(record);
+            if record.enqueued < first.enqueued { *first = record; }
+        }
+        prop_assert_eq!(first_hop.len(), traffic.len());
+        for (id, record) in first_hop {
+            let stamp = traffic[id.0 as usize].at;
+            prop_assert!(if record.clamped { record.enqueued > stamp } else { record.enqueued == stamp }, "{:?}", record);
+        }
+        let fates = events.iter().filter(|event| match event {
+            NetworkEvent::Deliver { .. } => true,
+            NetworkEvent::Hop(record) => record.outcome != Outcome::Delivered,
+            _ => false,
+        });
+        prop_assert_eq!(fates.count(), traffic.len());
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_verdicts_and_another_seed_others() {
+    let config = WifiConfig { error_floor: Probability::clamped(0.2), ..WifiConfig::default() };
+    let verdicts = |seed| common::saturate(medium(&config, seed, None), 3, 1500, 2).records;
+    assert_eq!(verdicts(1), verdicts(1));
+    assert_ne!(verdicts(1), verdicts(2));
+}
+
+/// Fate of every transmission of the first station, in order.
+fn fates_of_first(others: usize) -> Vec<bool> {
+    let config = WifiConfig { retry: 1, ..WifiConfig::default() };
+    let mut medium = medium(&config, 9, Some(0.3));
+    for id in 0..=others {
+        let station = medium.add_station(station_config(3000));
+        for n in 0..3000 {
+            medium.handle_packet(station, Timestamp::ZERO, packet(id * 3000 + n, 500));
+        }
+    }
+    medium.handle_timeout(Timestamp::MAX);
+    std::iter::from_fn(|| medium.poll_event())
+        .filter_map(|event| match event {
+            MediumEvent::Done { station, verdict } if station.0 == 0 => {
+                Some(verdict.record.outcome == Outcome::Delivered)
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn the_channel_of_a_station_does_not_depend_on_the_traffic_of_others() {
+    let alone = fates_of_first(0);
+    let shared = fates_of_first(2);
+    assert_eq!(alone.len(), shared.len());
+    // Others can only add collisions.
+    assert!(alone.iter().zip(&shared).all(|(&alone, &shared)| alone || !shared));
+    let collisions = alone.iter().zip(&shared).filter(|(alone, shared)| alone != shared).count();
+    assert!((50..600).contains(&collisions), "{collisions} of {}", alone.len());
+}
