@@ -19,10 +19,10 @@ import typer
 from rich.console import Console
 
 import framewire
+from framewire import _native, screen
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
-from framewire import _native, screen
 from framewire.errors import FramewireError, InputError, RunError
 
 EXIT_INTERRUPTED = 130

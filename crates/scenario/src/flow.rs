@@ -65,7 +65,7 @@ pub struct Flow {
     pub mtu: u16,
     /// `SO_SNDBUF` as getsockopt reports it; absent: the kernel's own (autotuned on TCP).
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "text::schema::<DataSize>")]
     pub send_buffer: Option<DataSize>,
     /// Length of the device queue in packets (`txqueuelen`).
     #[schemars(range(min = 1, max = 100_000))]
@@ -78,7 +78,7 @@ pub struct Flow {
     pub congestion: Option<String>,
     /// `TCP_NOTSENT_LOWAT`; only for the TCP family, absent: no limit.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "text::schema::<DataSize>")]
     pub unsent_limit: Option<DataSize>,
 }
 

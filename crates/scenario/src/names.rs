@@ -26,6 +26,8 @@ macro_rules! words {
         }
 
         impl $crate::text::Text for $name {
+            const PATTERN: &str = ""; // the schema lists the words
+
             fn parse(text: &str) -> Result<Self, String> {
                 let words: Vec<&str> = Self::ALL.iter().map(|value| value.as_str()).collect();
                 Self::ALL.iter().copied().find(|value| value.as_str() == text).ok_or_else(|| {

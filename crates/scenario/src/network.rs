@@ -79,20 +79,20 @@ pub struct Wifi {
     pub standard: Standard,
     /// Rate of the stations.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<WifiRate>")]
     pub rate: WifiRate,
     /// The PLCP preamble.
     pub preamble: Preamble,
-    /// Maximal number of transmissions, 1 to 255; 0 is the card's default of 16. See [`Wifi::max_transmissions`].
+    /// Maximal number of transmissions, 1 to 255; 0 is the card's default of 16.
     #[schemars(range(min = 0, max = 255))]
     pub retry: u8,
     /// The queue of the access point towards the stations.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
     /// Background frame error rate of a 1,500-byte frame at 11 Mbit/s.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
     pub error_floor: Probability,
     /// A microwave oven, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,13 +116,13 @@ pub enum WifiRate {
 #[schemars(deny_unknown_fields)]
 pub struct Oven {
     /// When it is on.
-    #[schemars(with = "Vec<[String; 2]>")]
+    #[schemars(schema_with = "text::intervals_schema")]
     pub on: Vec<Interval>,
     /// Its mains: the magnetron radiates in one half of every cycle.
     pub mains: Mains,
     /// Interference above the signal while the magnetron sweeps the channel.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Decibel>")]
     pub strength: Decibel,
 }
 
@@ -132,7 +132,7 @@ pub struct Oven {
 pub struct Sniffer {
     /// Probability that it captures a transmission.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
     pub capture: Probability,
 }
 
@@ -142,22 +142,22 @@ pub struct Sniffer {
 pub struct Wire {
     /// Rate of IP bytes, in each direction.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Bitrate>")]
     pub rate: Bitrate,
     /// Propagation delay, each way.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
     pub delay: Duration,
     /// Uniform from 0 to this on top of the delay, never reordering.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
     pub jitter: Duration,
     /// What its queue admits.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
     /// When nothing passes.
-    #[schemars(with = "Vec<[String; 2]>")]
+    #[schemars(schema_with = "text::intervals_schema")]
     pub outages: Vec<Interval>,
     /// Random loss.
     pub loss: Loss,
@@ -170,7 +170,7 @@ pub enum Loss {
     /// Each packet on its own.
     Bernoulli(
         #[serde(serialize_with = "text::serialize")]
-        #[schemars(with = "String")]
+        #[schemars(schema_with = "text::schema::<Probability>")]
         Probability,
     ),
     /// In bursts.
@@ -183,19 +183,19 @@ pub enum Loss {
 pub struct GilbertElliott {
     /// Probability to leave the good state.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
     pub good_to_bad: Probability,
     /// Probability to leave the bad state.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
     pub bad_to_good: Probability,
     /// Loss in the good state.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
     pub loss_good: Probability,
     /// Loss in the bad state.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
     pub loss_bad: Probability,
 }
 
@@ -210,6 +210,8 @@ impl Wifi {
 }
 
 impl Text for WifiRate {
+    const PATTERN: &str = r"^(auto|(1|2|5\.5|11)\s*Mbit/s)$";
+
     fn parse(text: &str) -> Result<Self, String> {
         const RATES_KBPS: [u64; 4] = [1_000, 2_000, 5_500, 11_000];
         if text == "auto" {

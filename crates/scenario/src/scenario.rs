@@ -19,21 +19,24 @@ use crate::text::{self, LONGEST, Text};
 /// Serialises as the file is written (quantities are texts with units), and deserialises through the same checks
 /// as [`Scenario::parse`].
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[schemars(
+    deny_unknown_fields,
+    description = "Everything that one run of framewire needs; docs/scenario.md describes it."
+)]
 pub struct Scenario {
     /// Version of the format; 1.
     #[schemars(range(min = 1, max = 1))]
     pub version: u32,
     /// Name of the scenario, and of its run directories.
     pub name: String,
-    /// Seed of every random draw. See [`Scenario::seed`].
+    /// Seed of every random draw.
     pub seed: u64,
     /// Whether flows share a network.
     pub layout: Layout,
-    /// When a run is ended at the latest. Absent only when the length of the movie is not known yet: then it is
-    /// [`Scenario::default_limit`] of that length.
+    /// When a run is ended at the latest. Absent only while the length of the movie is not known: by default it is 4
+    /// times that and 60 s.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
     pub limit: Option<Duration>,
     /// What is streamed.
     pub movie: Movie,
@@ -65,11 +68,11 @@ pub struct Movie {
     pub source: String,
     /// Encode to this rate; absent: use an MPEG-2 stream as it is.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "text::schema::<Bitrate>")]
     pub bitrate: Option<Bitrate>,
     /// Length of the lab movie, or cut the file to this; absent: all of it.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
     pub duration: Option<Duration>,
 }
 
@@ -91,7 +94,7 @@ pub struct Playout {
     pub policy: PlayoutPolicy,
     /// Time between the first arrival and the first frame shown.
     #[serde(serialize_with = "text::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
     pub startup: Duration,
 }
 
@@ -157,7 +160,7 @@ impl Scenario {
         (movie.saturating_mul(4)).saturating_add(Duration::from_secs(60)).min(LONGEST)
     }
 
-    const KEYS: &'static [&'static str] =
+    pub(crate) const KEYS: &'static [&'static str] =
         &["version", "name", "seed", "layout", "limit", "movie", "network", "playout", "flow"];
 
     fn read(table: Table, origin: Origin<'_>) -> Result<Self, ScenarioError> {

@@ -10,6 +10,7 @@ use crate::scenario::Scenario;
 pub fn json_schema() -> Value {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let mut schema = schema.to_value();
+    leave_out_instead_of_null(&mut schema);
     schema["required"] = json!(["flow"]);
     if let Some(definitions) = schema["$defs"].as_object_mut() {
         for (name, definition) in definitions {
@@ -25,4 +26,30 @@ pub fn json_schema() -> Value {
         }
     }
     schema
+}
+
+/// What is optional is left out: TOML has no null.
+fn leave_out_instead_of_null(value: &mut Value) {
+    let null = json!({ "type": "null" });
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::Array(mut alternatives)) = members.remove("anyOf") {
+                alternatives.retain(|alternative| *alternative != null);
+                match (alternatives.len(), alternatives.first().cloned()) {
+                    (1, Some(Value::Object(only))) => members.extend(only),
+                    _ => drop(members.insert("anyOf".to_owned(), Value::Array(alternatives))),
+                }
+            }
+            if let Some(Value::Array(types)) = members.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    members.insert("type".to_owned(), only);
+                }
+            }
+            members.values_mut().for_each(leave_out_instead_of_null);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_instead_of_null),
+        _ => {}
+    }
 }

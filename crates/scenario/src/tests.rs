@@ -1,19 +1,344 @@
+//! What is read back, what is filled in, what is refused.
+
+use framewire_units::{Bitrate, DataSize, Duration, Probability};
+use proptest::prelude::*;
+
 use crate::*;
-use framewire_units::{Bitrate, DataSize, Duration};
+
+const FLOW: &str = "[[flow]]\ntransport = \"udp\"\n";
 
 fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(text, &[])
 }
 
+fn with(overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+    let owned: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::parse(FLOW, &owned)
+}
+
+/// The error names the key, and says every part.
+fn assert_refused(outcome: Result<Scenario, ScenarioError>, key: &str, parts: &[&str]) {
+    let error = outcome.expect_err(key);
+    assert_eq!(error.key(), key, "{error}");
+    let text = error.to_string();
+    assert!(parts.iter().all(|part| text.contains(part)), "{text} should say {parts:?}");
+}
+
 #[test]
 fn a_flow_is_enough() {
-    let scenario = parse("[[flow]]\ntransport = \"udp\"").unwrap();
-    println!("{}", scenario.to_toml());
-    println!("{}", serde_json::to_string_pretty(&json_schema()).unwrap());
-    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+    let scenario = parse(FLOW).unwrap();
+    assert_eq!(scenario.name, "scenario");
     assert_eq!(scenario.limit, Some(Duration::from_secs(300)));
-    assert_eq!(scenario.flows[0].send_buffer, Some(DataSize::from_bytes(425_984)));
     assert_eq!(scenario.movie.bitrate, Some(Bitrate::from_mbps(6)));
-    let json = serde_json::to_string(&scenario).unwrap();
-    assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), scenario);
+    assert_eq!(scenario.network.bottleneck, Bottleneck::LocalDevice);
+    let wifi = scenario.network.wifi.as_ref().unwrap();
+    assert_eq!((wifi.retry, wifi.max_transmissions(), wifi.rate), (4, 4, WifiRate::Auto));
+    assert_eq!(with(&[("network.wifi.retry", "0")]).unwrap().network.wifi.unwrap().max_transmissions(), 16);
+    let wired = with(&[("network.kind", "wired")]).unwrap().network;
+    assert_eq!((wired.bottleneck, wired.wifi), (Bottleneck::Remote, None));
+}
+
+#[test]
+fn every_transport_has_its_defaults() {
+    let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
+    let expected = [
+        (Transport::UdpBlocking, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
+        (Transport::Udp, Some(PacketRule::Full), kib(416), 100, None, None, None),
+        (Transport::UdpWhole, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
+        (Transport::UdpIfd, Some(PacketRule::Full), kib(32), 1_000, None, None, None),
+        (Transport::Tcp, None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
+        (Transport::TcpIfd, None, None, 1_000, None, Some("cubic"), kib(16)),
+        (Transport::TcpIfdOptimised, None, None, 1_000, None, Some("cubic"), kib(16)),
+    ];
+    assert_eq!(expected.len(), Transport::ALL.len());
+    for (transport, packets, send_buffer, device_queue, pacing, congestion, unsent_limit) in expected {
+        let flow = parse(&format!("[[flow]]\ntransport = \"{transport}\"")).unwrap().flows.remove(0);
+        let congestion = congestion.map(str::to_owned);
+        let name = transport.to_string();
+        let mtu = 1_500;
+        let wanted =
+            Flow { name, transport, packets, mtu, send_buffer, device_queue, pacing, congestion, unsent_limit };
+        assert_eq!(flow, wanted);
+    }
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest_known_one() {
+    assert_refused(parse(&format!("sed = 1\n{FLOW}")), "sed", &["did you mean `seed`", "version, name, seed"]);
+    assert_refused(with(&[("network.wifi.oven.onn", "[]")]), "network.wifi.oven.onn", &["`on`", "mains"]);
+    assert_refused(with(&[("flow.udp.transprot", "udp")]), "flow.0.transprot", &["`transport`"]);
+    assert_refused(with(&[("network.wire.loss.burst", "1 %")]), "network.wire.loss.burst", &["good_to_bad"]);
+    let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
+    assert!(!error.contains("did you mean"), "{error}");
+}
+
+#[test]
+fn values_out_of_range_are_named_with_what_is_allowed() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("version", "2", &["2", "1 to 1"]),
+        ("seed", "-1", &["-1", "0 to"]),
+        ("name", "../../etc", &["../../etc", "letters"]),
+        ("name", "", &["1 to 64"]),
+        ("layout", "side", &["side-by-side, together"]),
+        ("limit", "0 s", &["above zero"]),
+        ("limit", "2 days", &["2 days", "min, s, ms"]),
+        ("limit", "1441 min", &["1440 min"]),
+        ("movie.bitrate", "0 Mbit/s", &["0 Mbit/s", "above zero"]),
+        ("movie.bitrate", "6 MB/s", &["6 MB/s", "Mbit/s"]),
+        ("movie.bitrate", "6000000", &["6000000", "in quotes", "Mbit/s"]),
+        ("movie.duration", "0 s", &["0 s", "0.2 s"]),
+        ("movie.source", "", &["lab"]),
+        ("network.kind", "wlan", &["wifi, wired"]),
+        ("network.bottleneck", "local", &["local-device, remote"]),
+        ("network.wifi.standard", "802.11g", &["802.11g", "802.11b"]),
+        ("network.wifi.rate", "54 Mbit/s", &["54 Mbit/s", "5.5 Mbit/s"]),
+        ("network.wifi.rate", "11.0005 Mbit/s", &["\"11 Mbit/s\""]),
+        ("network.wifi.retry", "256", &["256", "0 to 255"]),
+        ("network.wifi.retry", "four", &["four", "0 to 255"]),
+        ("network.wifi.retry", "4.5", &["4.5", "whole number"]),
+        ("network.wifi.queue", "0 packets", &["0 packets", "1 packets"]),
+        ("network.wifi.queue", "64 KiB", &["64 KiB", "counts frames"]),
+        ("network.wifi.error_floor", "101 %", &["101 %", "100 %"]),
+        ("network.wifi.oven", "{}", &["say when"]),
+        ("network.wifi.oven.on", "20 s", &["20 s", "[from, to]"]),
+        ("network.wifi.oven.on", "[[\"20 s\"]]", &["[from, to]"]),
+        ("network.wifi.oven.on", "[[\"40 s\", \"20 s\"]]", &["[\"40 s\", \"20 s\"]", "end after the start"]),
+        ("network.wifi.oven.on", "[[\"20 s\", \"20 s\"]]", &["end after the start"]),
+        ("network.wifi.oven.on", "[[\"1 s\", \"5 s\"], [\"4 s\", \"6 s\"]]", &["\"4 s\"", "without overlap"]),
+        ("network.wifi.oven.on", "[[\"4 s\", \"6 s\"], [\"1 s\", \"2 s\"]]", &["in order"]),
+        ("network.wifi.oven.on", "[[\"60 s\", \"61 s\"]]", &["within the movie, which lasts 60 s"]),
+        ("network.wire.outages", "[[\"50 s\", \"301 s\"]]", &["within the run", "300 s", "limit"]),
+        ("network.wifi.sniffer.capture", "1.5", &["1.5"]),
+        ("network.wire", "fast", &["[network.wire]"]),
+        ("network.wire.rate", "0 bit/s", &["above zero"]),
+        ("network.wire.delay", "-1 ms", &["-1 ms"]),
+        ("network.wire.queue", "1499 B", &["1499 B", "1500 bytes"]),
+        ("network.wire.queue", "0 ms", &["50 ms"]),
+        ("network.wire.loss", "2", &["2", "\"1 %\""]),
+        ("playout.policy", "wait", &["live, stall"]),
+        ("flow", "udp", &["[[flow]]"]),
+        ("flow", "[]", &["0 flows", "1 to 64"]),
+    ];
+    for (key, value, parts) in cases {
+        let at = match *key {
+            "network.wifi.oven" => "network.wifi.oven.on",
+            other => other,
+        };
+        assert_refused(with(&[(key, value)]), at, parts);
+    }
+}
+
+#[test]
+fn flows_are_checked_one_by_one_and_together() {
+    let refused = |text: &str, key: &str, parts: &[&str]| assert_refused(parse(text), key, parts);
+    refused("", "flow", &["is missing", "transport"]);
+    refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, udp"]);
+    refused("[[flow]]\ntransport = \"udpp\"", "flow.0.transport", &["did you mean \"udp\"?", "tcp+ifd-optimised"]);
+    refused(&format!("{FLOW}{FLOW}"), "flow.1.name", &["\"udp\"", "no other flow has"]);
+    let mine = [
+        ("tcp", "packets = \"full\"", "udp-blocking, udp"),
+        ("udp", "unsent_limit = \"16 KiB\"", "tcp+ifd"),
+        ("udp", "congestion = \"reno\"", "tcp"),
+        ("tcp+ifd", "pacing = \"sender\"", "a key of tcp"),
+    ];
+    for (transport, line, owner) in mine {
+        let key = line.split(' ').next().unwrap();
+        let text = format!("[[flow]]\ntransport = \"{transport}\"\n{line}");
+        refused(&text, &format!("flow.0.{key}"), &["means nothing", transport, owner]);
+    }
+    for (line, allowed) in [
+        ("mtu = 575", "576 to 9000"),
+        ("device_queue = 0", "1 to 100000"),
+        ("send_buffer = \"1023 B\"", "1 KiB"),
+        ("send_buffer = \"2 GB\"", "1024 MiB"),
+        ("name = \"a.b\"", "letters, digits"),
+        ("name = \"a/b\"", "letters, digits"),
+    ] {
+        refused(&format!("{FLOW}{line}"), &format!("flow.0.{}", line.split(' ').next().unwrap()), &[allowed]);
+    }
+    let many: String = (0..65).map(|index| format!("[[flow]]\nname = \"f{index}\"\ntransport = \"tcp\"\n")).collect();
+    refused(&many, "flow", &["65 flows", "1 to 64"]);
+    refused("[[flow]]\ntransport = \"tcp\"\ncongestion = \"a b\"", "flow.0.congestion", &["cubic"]);
+    refused("[network]\nkind = \"wired\"\n[network.wifi]\n[[flow]]\ntransport = \"udp\"", "network.wifi", &["kind"]);
+}
+
+#[test]
+fn text_that_is_not_toml_is_refused_with_its_line() {
+    let error = parse("seed = 1\nlimit = \n").unwrap_err();
+    assert!(error.key().is_empty() && error.to_string().contains("line 2"), "{error}");
+    let error = Scenario::parse_json_from("{\"seed\": }", &[], Origin::default()).unwrap_err();
+    assert!(error.to_string().contains("JSON"), "{error}");
+}
+
+#[test]
+fn overrides_reach_tables_and_flows() {
+    let text = "[[flow]]\ntransport = \"udp\"\n[[flow]]\nname = \"1\"\ntransport = \"tcp\"";
+    let set = |pairs: &[(&str, &str)]| {
+        let pairs: Vec<_> = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Scenario::parse(text, &pairs)
+    };
+    let mtus = |scenario: Scenario| scenario.flows.iter().map(|flow| flow.mtu).collect::<Vec<_>>();
+    assert_eq!(mtus(set(&[("flow.udp.mtu", "1400")]).unwrap()), [1400, 1500]);
+    assert_eq!(mtus(set(&[("flow.0.mtu", "1400")]).unwrap()), [1400, 1500]);
+    assert_eq!(mtus(set(&[("flow.1.mtu", "1400")]).unwrap()), [1500, 1400], "a name wins over an index");
+    assert_eq!(mtus(set(&[("flow.*.mtu", "1400"), ("flow.1.mtu", "1300")]).unwrap()), [1400, 1300]);
+    assert_eq!(set(&[("movie.bitrate", "3 Mbit/s")]), set(&[("movie.bitrate", "\"3 Mbit/s\"")]));
+    assert_eq!(set(&[("name", "x\"\nseed = 7")]).unwrap_err().key(), "name", "a value cannot smuggle in keys");
+    assert_refused(set(&[("flow.quic.mtu", "1400")]), "flow.quic.mtu", &["\"quic\"", "udp, 1"]);
+    assert_refused(set(&[("seed.x", "1")]), "seed", &["a table", "whole number"]);
+    assert_refused(set(&[("flow.0.transport.x", "1")]), "flow.0.transport.x", &["`transport` is not a table"]);
+    assert_refused(set(&[("network..retry", "1")]), "network..retry", &["dotted path"]);
+    assert_refused(set(&[("", "1")]), "", &["dotted path"]);
+}
+
+#[test]
+fn what_the_text_does_not_say_comes_from_its_origin() {
+    let origin = Origin {
+        name: Some("my film"),
+        directory: Some("/films".as_ref()),
+        movie_duration: Some(Duration::from_secs(10)),
+    };
+    let text = format!("movie.source = \"film.m2v\"\n{FLOW}");
+    let scenario = Scenario::parse_from(&text, &[], origin).unwrap();
+    assert_eq!((scenario.name.as_str(), scenario.movie.source.as_str()), ("my-film", "/films/film.m2v"));
+    assert_eq!((scenario.movie.bitrate, scenario.movie.duration), (None, None));
+    assert_eq!(scenario.limit, Some(Duration::from_secs(100)));
+    assert_eq!(parse(&text).unwrap().limit, None);
+    let late = format!("network.wire.outages = [[\"10 s\", \"11 s\"]]\n{text}");
+    assert_refused(Scenario::parse_from(&late, &[], origin), "network.wire.outages", &["lasts 10 s"]);
+    assert!(parse(&late).is_ok(), "the length of a file is not known before it is opened");
+    let lab = Scenario::parse_from(FLOW, &[], origin).unwrap();
+    assert_eq!((lab.movie.source.as_str(), lab.limit), ("lab", Some(Duration::from_secs(300))));
+}
+
+#[test]
+fn the_schema_names_the_keys_that_are_read() {
+    let schema = json_schema();
+    let keys = |definition: &serde_json::Value| {
+        let mut keys: Vec<String> = definition["properties"].as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    let sorted = |keys: &[&str]| {
+        let mut keys: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(&schema), sorted(Scenario::KEYS));
+    let tables = [
+        ("Movie", Movie::KEYS),
+        ("Network", Network::KEYS),
+        ("Wifi", Wifi::KEYS),
+        ("Oven", Oven::KEYS),
+        ("Sniffer", Sniffer::KEYS),
+        ("Wire", Wire::KEYS),
+        ("GilbertElliott", GilbertElliott::KEYS),
+        ("Playout", Playout::KEYS),
+        ("Flow", Flow::KEYS),
+    ];
+    for (name, known) in tables {
+        assert_eq!(keys(&schema["$defs"][name]), sorted(known), "{name}");
+    }
+    assert!(!schema.to_string().contains("null"), "TOML has no null");
+}
+
+fn duration() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        (1u64..86_400_000).prop_map(Duration::from_millis),
+        (200_000_000u64..1 << 46).prop_map(Duration::from_nanos)
+    ]
+}
+
+fn rate() -> impl Strategy<Value = Bitrate> {
+    prop_oneof![(1u64..100_000).prop_map(Bitrate::from_kbps), (1u64..100_000_000_000).prop_map(Bitrate::from_bps)]
+}
+
+fn size() -> impl Strategy<Value = DataSize> {
+    (9_000u64..1 << 30).prop_map(DataSize::from_bytes)
+}
+
+fn probability() -> impl Strategy<Value = Probability> {
+    prop_oneof![
+        (0.0f64..=1.0).prop_map(Probability::clamped),
+        (0u32..=1000).prop_map(|p| Probability::clamped(f64::from(p) / 1e3))
+    ]
+}
+
+fn queue() -> impl Strategy<Value = QueueLimit> {
+    let time = duration().prop_map(QueueLimit::Time);
+    prop_oneof![(1u32..=1_000_000).prop_map(QueueLimit::Packets), size().prop_map(QueueLimit::Bytes), time]
+}
+
+fn loss() -> impl Strategy<Value = Loss> {
+    let burst = [probability(), probability(), probability(), probability()];
+    let burst = burst.prop_map(|[good_to_bad, bad_to_good, loss_good, loss_bad]| {
+        Loss::GilbertElliott(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
+    });
+    prop_oneof![probability().prop_map(Loss::Bernoulli), burst]
+}
+
+fn wire() -> impl Strategy<Value = Wire> {
+    (rate(), duration(), duration(), queue(), loss()).prop_map(|(rate, delay, jitter, queue, loss)| {
+        let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
+        Wire { rate, delay, jitter, queue, outages: vec![], loss }
+    })
+}
+
+fn oven() -> impl Strategy<Value = Oven> {
+    (1u64..1_000, 1u64..1_000, -100.0f64..100.0).prop_map(|(gap, length, strength)| {
+        let at = |count: u64| Duration::from_micros(count * (gap + length));
+        let on = (0..3).map(|i| Interval { from: at(i), to: at(i) + Duration::from_micros(length) }).collect();
+        Oven { on, mains: Mains::Hz60, strength: Decibel(strength) }
+    })
+}
+
+fn flow() -> impl Strategy<Value = Flow> {
+    (0..Transport::ALL.len(), 576u16..=9_000, 1u32..=100_000, size()).prop_map(|(index, mtu, device_queue, size)| {
+        let text = format!("[[flow]]\ntransport = \"{}\"", Transport::ALL[index]);
+        Flow { mtu, device_queue, send_buffer: Some(size), ..parse(&text).unwrap().flows.remove(0) }
+    })
+}
+
+proptest! {
+    /// The resolved form reads back to itself, from TOML and from JSON.
+    #[test]
+    fn the_resolved_form_is_a_fixed_point(
+        seed in 0..=i64::MAX as u64, wire in wire(), oven in oven(), flow in flow(), error_floor in probability(),
+        bitrate in rate(), capture in probability(), retry: u8,
+    ) {
+        let mut scenario = parse(FLOW).unwrap();
+        (scenario.seed, scenario.network.wire, scenario.flows, scenario.movie.bitrate) = (seed, wire, vec![flow], Some(bitrate));
+        let wifi = scenario.network.wifi.as_mut().unwrap();
+        (wifi.retry, wifi.error_floor, wifi.oven, wifi.sniffer) = (retry, error_floor, Some(oven), Some(Sniffer { capture }));
+        let toml = scenario.to_toml();
+        prop_assert_eq!(&parse(&toml).unwrap(), &scenario, "{}", toml);
+        let json = serde_json::to_string(&scenario).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Scenario>(&json).unwrap(), &scenario, "{}", json);
+    }
+
+    /// Whatever is written and whatever is set, there is an answer, and an accepted one is a fixed point.
+    #[test]
+    fn nothing_written_makes_it_panic(text in "\\PC{0,200}", key in "[a-z._0-9*]{0,30}", value in "\\PC{0,40}") {
+        let set = [(key, value)];
+        for text in [text.clone(), FLOW.to_owned(), format!("{FLOW}{text}"), format!("{text}\n{FLOW}")] {
+            if let Ok(scenario) = Scenario::parse(&text, &set) {
+                prop_assert_eq!(&parse(&scenario.to_toml()).unwrap(), &scenario);
+            }
+        }
+    }
+
+    /// The same for values in the right places.
+    #[test]
+    fn no_value_makes_it_panic(place in 0usize..20, value in "(-?[0-9.]{1,20} ?(s|ms|min|%|dB|packets|KiB|Mbit/s|bit/s|GB|)|\\[\\[\"[0-9]{1,5} s\", \"[0-9]{1,5} s\"\\]\\])") {
+        const PLACES: [&str; 20] = [
+            "seed", "limit", "movie.bitrate", "movie.duration", "network.wifi.rate", "network.wifi.retry",
+            "network.wifi.queue", "network.wifi.error_floor", "network.wifi.oven.on", "network.wifi.sniffer.capture",
+            "network.wire.rate", "network.wire.delay", "network.wire.jitter", "network.wire.queue",
+            "network.wire.loss", "network.wire.outages", "playout.startup", "flow.0.send_buffer", "flow.0.mtu",
+            "flow.0.device_queue",
+        ];
+        if let Ok(scenario) = with(&[(PLACES[place], &value)]) {
+            prop_assert_eq!(&parse(&scenario.to_toml()).unwrap(), &scenario, "{} = {}", PLACES[place], value);
+        }
+    }
 }

@@ -3,10 +3,14 @@
 use std::fmt;
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, format_duration, parse_duration};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// A value that the file writes as text.
 pub(crate) trait Text: Sized {
+    /// A regular expression (ECMA 262) of the text's shape, for the schema.
+    const PATTERN: &str;
+
     /// Reads the text; the error says what is allowed.
     fn parse(text: &str) -> Result<Self, String>;
 
@@ -24,6 +28,18 @@ pub(crate) fn serialize_optional<T: Text, S: Serializer>(value: &Option<T>, seri
     value.as_ref().map(Text::show).serialize(serializer)
 }
 
+/// `#[schemars(schema_with = "text::schema::<T>")]`: a text of the value's shape.
+pub(crate) fn schema<T: Text>(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": T::PATTERN })
+}
+
+/// The same for a list of intervals.
+pub(crate) fn intervals_schema(_: &mut SchemaGenerator) -> Schema {
+    let time = json_schema!({ "type": "string", "pattern": Duration::PATTERN });
+    let interval = json_schema!({ "type": "array", "items": time, "minItems": 2, "maxItems": 2 });
+    json_schema!({ "type": "array", "items": interval })
+}
+
 /// The longest duration that a scenario may state: a day.
 pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// The highest rate that a scenario may state.
@@ -32,6 +48,8 @@ const FASTEST: Bitrate = Bitrate::from_mbps(1_000_000);
 const LARGEST: DataSize = DataSize::from_bytes(1 << 40);
 
 impl Text for Duration {
+    const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*(min|s|ms|us|ns)\s*$";
+
     fn parse(text: &str) -> Result<Self, String> {
         let duration = parse_duration(text).map_err(|_| "a number and one of min, s, ms, us, ns".to_owned())?;
         if duration > LONGEST { Err("at most 1440 min".to_owned()) } else { Ok(duration) }
@@ -43,6 +61,8 @@ impl Text for Duration {
 }
 
 impl Text for Bitrate {
+    const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*([GMk]?bit/s)\s*$";
+
     fn parse(text: &str) -> Result<Self, String> {
         let rate: Self = text.parse().map_err(|_| "a number and one of Gbit/s, Mbit/s, kbit/s, bit/s")?;
         match rate {
@@ -58,6 +78,8 @@ impl Text for Bitrate {
 }
 
 impl Text for DataSize {
+    const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*([GMk]?B|[MK]iB)\s*$";
+
     fn parse(text: &str) -> Result<Self, String> {
         let size: Self = text.parse().map_err(|_| "a number and one of GB, MB, kB, MiB, KiB, B")?;
         match size {
@@ -79,6 +101,8 @@ impl Text for DataSize {
 }
 
 impl Text for Probability {
+    const PATTERN: &str = r"^\s*[0-9.eE+-]+\s*%?\s*$";
+
     fn parse(text: &str) -> Result<Self, String> {
         text.parse().map_err(|_| "0 to 1, or 0 % to 100 %,".to_owned())
     }
@@ -95,6 +119,8 @@ impl Text for Probability {
 pub struct Decibel(pub f64);
 
 impl Text for Decibel {
+    const PATTERN: &str = r"^\s*[0-9.eE+-]+\s*dB\s*$";
+
     fn parse(text: &str) -> Result<Self, String> {
         const ALLOWED: &str = "a number from -100 to 100 and dB";
         let number = text.trim().strip_suffix("dB").ok_or(ALLOWED)?.trim();
@@ -119,6 +145,8 @@ pub enum QueueLimit {
 }
 
 impl Text for QueueLimit {
+    const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*(packets?|[GMk]?B|[MK]iB|min|s|ms|us|ns)\s*$";
+
     fn parse(text: &str) -> Result<Self, String> {
         const ALLOWED: &str = "\"1 packets\" to \"1000000 packets\", a size (\"64 KiB\") or a time (\"50 ms\")";
         if let Some(number) = text.trim().strip_suffix("packets").or(text.trim().strip_suffix("packet")) {
