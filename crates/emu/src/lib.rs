@@ -1,1 +1,34 @@
 //! The emulated world: namespaces, wires, pumps and captures, in real time.
+//!
+//! A [`World`] has lanes. A lane is a sender's host and a receiver's host, each a network namespace with this kernel's
+//! own protocol stack, joined by a link model. Packets are copied out of one host, given to the model with the
+//! kernel's time stamp, and written to the other host at the moment that the model names.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this crate is a world: it reads the clock, owns threads and opens sockets"
+)]
+
+mod capture;
+mod clock;
+mod error;
+mod kernel;
+mod lane;
+mod model;
+mod pump;
+mod world;
+
+pub use capture::CaptureOutcome;
+pub use clock::Clock;
+pub use error::EmuError;
+pub use kernel::counters::DeviceCounters;
+pub use kernel::gate::GateMethod;
+pub use kernel::schedule::Scheduling;
+pub use lane::headers::{Headers, Protocol};
+pub use lane::live::{DirectionCounters, LaneCounters};
+pub use lane::log::{PacketLog, Release};
+pub use lane::record::{Accuracy, Distribution, Evidence, Fidelity, LaneRecord, TOLERATED_LATENESS};
+pub use lane::topology::{HOST_DEVICE, RECEIVER_ADDRESS, SENDER_ADDRESS};
+pub use lane::{Bottleneck, LaneConfig, WHOLE_FRAMES};
+pub use model::{FixedDelay, LinkModel, RateAndDelay};
+pub use world::{Lane, World};

@@ -1,0 +1,105 @@
+use std::time::Duration;
+
+use framewire_units::Timestamp;
+
+/// The run's clock: CLOCK_MONOTONIC, counted from the moment the clock was started.
+///
+/// Start it first thing in the process, so that nothing that is stamped lies before it. A copy tells the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: i64,
+}
+
+impl Clock {
+    /// A clock that reads zero now.
+    pub fn start() -> Self {
+        Self { origin: read(libc::CLOCK_MONOTONIC) }
+    }
+
+    /// A clock that reads zero until `lead` has passed, and counts from then: streams that are due at zero then begin
+    /// when everything stands.
+    pub fn starting_in(lead: Duration) -> Self {
+        let lead = i64::try_from(lead.as_nanos()).unwrap_or(i64::MAX);
+        Self { origin: read(libc::CLOCK_MONOTONIC).saturating_add(lead) }
+    }
+
+    /// How long the clock still reads zero; `None` once it counts.
+    pub fn until_origin(&self) -> Option<Duration> {
+        let left = self.origin - read(libc::CLOCK_MONOTONIC);
+        u64::try_from(left).ok().filter(|&nanos| nanos > 0).map(Duration::from_nanos)
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> Timestamp {
+        self.from_monotonic(read(libc::CLOCK_MONOTONIC))
+    }
+
+    /// A CLOCK_MONOTONIC reading in nanoseconds on this clock; readings before the start become the start.
+    pub fn from_monotonic(&self, nanos: i64) -> Timestamp {
+        Timestamp::from_nanos(u64::try_from(nanos - self.origin).unwrap_or(0))
+    }
+
+    /// The CLOCK_MONOTONIC reading in nanoseconds at `at`, for timers.
+    pub fn to_monotonic(&self, at: Timestamp) -> i64 {
+        self.origin.saturating_add(i64::try_from(at.as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    /// A CLOCK_REALTIME reading in nanoseconds, such as the kernel's stamp on a packet, on this clock.
+    ///
+    /// `offset` comes from [`realtime_offset`](Self::realtime_offset), read near the stamp: the wall clock may be set
+    /// during a run.
+    pub fn from_realtime(&self, nanos: i64, offset: i64) -> Timestamp {
+        self.from_monotonic(nanos - offset)
+    }
+
+    /// CLOCK_REALTIME less CLOCK_MONOTONIC, in nanoseconds.
+    pub fn realtime_offset() -> i64 {
+        // The shorter the time between the two outer readings, the closer the middle one lies between them.
+        let (mut best, mut width) = (0, i64::MAX);
+        for _ in 0..3 {
+            let before = read(libc::CLOCK_MONOTONIC);
+            let real = read(libc::CLOCK_REALTIME);
+            let after = read(libc::CLOCK_MONOTONIC);
+            if after - before < width {
+                width = after - before;
+                best = real - (before + (after - before) / 2);
+            }
+        }
+        best
+    }
+
+    /// The time since 1970-01-01 UTC at `at`.
+    pub fn to_unix(&self, at: Timestamp) -> Duration {
+        let nanos = self.to_monotonic(at).saturating_add(Self::realtime_offset());
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+    }
+}
+
+fn read(clock: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to, and both clocks exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_clocks_agree() {
+        let clock = Clock::start();
+        let offset = Clock::realtime_offset();
+        let before = clock.now();
+        let real = clock.from_realtime(read(libc::CLOCK_REALTIME), offset);
+        let after = clock.now();
+        let slack = 200_000;
+        assert!(real.nanos_since(before) > -slack && after.nanos_since(real) > -slack, "{before} {real} {after}");
+        assert_eq!(clock.from_monotonic(clock.to_monotonic(after)), after);
+    }
+
+    #[test]
+    fn what_was_stamped_before_the_start_counts_as_the_start() {
+        assert_eq!(Clock::start().from_monotonic(0), Timestamp::ZERO);
+    }
+}

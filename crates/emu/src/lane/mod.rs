@@ -1,0 +1,74 @@
+//! One lane: a sender's host and a receiver's host, joined by a link model.
+
+pub(crate) mod agenda;
+pub(crate) mod headers;
+pub(crate) mod held;
+pub(crate) mod live;
+pub(crate) mod log;
+pub(crate) mod record;
+pub(crate) mod state;
+pub(crate) mod topology;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::error::EmuError;
+use crate::model::LinkModel;
+
+/// Where the narrowest place of the network is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bottleneck {
+    /// In the sender's own device: packets wait there, each charged to its socket, as in a laptop's Wi-Fi card.
+    Local,
+    /// In a router or access point beyond: packets leave the sender at once and are dropped far from the socket.
+    Remote,
+}
+
+/// What a lane is to be.
+pub struct LaneConfig {
+    /// Its name, for records.
+    pub name: String,
+    /// The network between the two hosts.
+    pub model: Box<dyn LinkModel>,
+    /// Where the bottleneck is.
+    pub bottleneck: Bottleneck,
+    /// Largest IP datagram that the hosts' devices take, in bytes: 576 to 9,000.
+    pub mtu: u16,
+    /// Where to write a pcapng of both ends, if at all.
+    pub capture: Option<PathBuf>,
+    /// How many bytes of each frame the capture keeps; [`WHOLE_FRAMES`] for all.
+    pub snap_length: u32,
+}
+
+/// A snap length that no frame exceeds.
+pub const WHOLE_FRAMES: u32 = 262_144;
+
+impl LaneConfig {
+    /// A lane with an MTU of 1,500 bytes and without a capture.
+    pub fn new(name: impl Into<String>, model: Box<dyn LinkModel>, bottleneck: Bottleneck) -> Self {
+        Self { name: name.into(), model, bottleneck, mtu: 1_500, capture: None, snap_length: WHOLE_FRAMES }
+    }
+
+    pub(crate) fn validate(&self) -> Result<(), EmuError> {
+        // RFC 791, section 3.1: every host takes 576 bytes. 9,000 is the customary limit of jumbo frames.
+        if !(576..=9_000).contains(&self.mtu) {
+            return Err(EmuError::Invalid {
+                name: format!("mtu of lane {}", self.name),
+                value: self.mtu.to_string(),
+                allowed: "576 to 9000 bytes",
+            });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for LaneConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LaneConfig")
+            .field("name", &self.name)
+            .field("bottleneck", &self.bottleneck)
+            .field("mtu", &self.mtu)
+            .field("capture", &self.capture)
+            .finish_non_exhaustive()
+    }
+}

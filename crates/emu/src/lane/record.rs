@@ -1,0 +1,238 @@
+//! What a lane leaves behind: its packets and the proof of how accurate it was.
+
+use framewire_link::Port;
+use framewire_units::{Bitrate, Duration};
+use serde::Serialize;
+
+use super::log::{PacketLog, Release};
+use crate::capture::CaptureOutcome;
+use crate::kernel::counters::DeviceCounters;
+use crate::kernel::gate::GateMethod;
+use crate::kernel::schedule::Scheduling;
+
+/// A run whose release errors exceed this in one packet of a hundred was disturbed.
+pub const TOLERATED_LATENESS: Duration = Duration::from_millis(1);
+
+/// Everything that a lane recorded.
+#[derive(Clone, Debug)]
+pub struct LaneRecord {
+    /// The lane's name.
+    pub name: String,
+    /// Every packet, by its number.
+    pub packets: Vec<PacketLog>,
+    /// How punctual the lane was and what was lost outside the model.
+    pub accuracy: Accuracy,
+    /// What the kernel counted, beside what the lane saw.
+    pub evidence: Evidence,
+    /// How the capture went, if there was one.
+    pub capture: Option<CaptureOutcome>,
+}
+
+/// The distribution of a quantity in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Half of them are at most this.
+    pub p50_ns: i64,
+    /// 99 of 100 are at most this.
+    pub p99_ns: i64,
+    /// The largest.
+    pub max_ns: i64,
+}
+
+impl Distribution {
+    /// The distribution of `values`; all zero when there are none. Percentiles by nearest rank.
+    pub fn of(mut values: Vec<i64>) -> Self {
+        values.sort_unstable();
+        let Some(&max_ns) = values.last() else { return Self::default() };
+        let rank = |percent: usize| values[(values.len() * percent).div_ceil(100).max(1) - 1];
+        Self { count: values.len() as u64, p50_ns: rank(50), p99_ns: rank(99), max_ns }
+    }
+}
+
+/// One direction of the network: what the model asked for and what the emulator did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fidelity {
+    /// From the moment when a packet came into the network to the moment when the model lets it out.
+    pub delay_requested: Distribution,
+    /// The same to the moment when it came out.
+    pub delay_achieved: Distribution,
+    /// IP bits per second from the first to the last delivery, by the model; `None` with fewer than two.
+    pub rate_requested_bps: Option<u64>,
+    /// The same as it happened.
+    pub rate_achieved_bps: Option<u64>,
+}
+
+/// The proof of accuracy of a lane.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Accuracy {
+    /// Actual less intended time of every delivery.
+    pub release_error: Distribution,
+    /// The same for packets leaving the sender's device; empty with a remote bottleneck.
+    pub device_release_error: Distribution,
+    /// From sender to receiver.
+    pub forward: Fidelity,
+    /// From receiver to sender.
+    pub backward: Fidelity,
+    /// Hop records whose arrival was seen too late and moved to the model's present.
+    pub clamped: u64,
+    /// Packets lost outside the model, for any reason; 0 is required.
+    pub lost_outside_model: u64,
+    /// Scheduling class of the pump threads.
+    pub scheduling: Scheduling,
+    /// Number of pump threads.
+    pub pump_threads: usize,
+    /// Why this lane's results are to be doubted; `None` when they are not.
+    pub disturbed: Option<String>,
+}
+
+/// What the kernel counted, beside what the lane saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// Device of the sender's host.
+    pub sender_device: DeviceCounters,
+    /// Device of the receiver's host.
+    pub receiver_device: DeviceCounters,
+    /// The hub's end of the sender's wire.
+    pub sender_plug: DeviceCounters,
+    /// The hub's end of the receiver's wire.
+    pub receiver_plug: DeviceCounters,
+    /// Packets that came into the network from the sender.
+    pub forward_seen: u64,
+    /// Packets that came into the network from the receiver.
+    pub backward_seen: u64,
+    /// Packets written to the receiver.
+    pub forward_delivered: u64,
+    /// Packets written to the sender.
+    pub backward_delivered: u64,
+    /// Packets that came in after the pump had ended.
+    pub unread: u64,
+    /// Frames that found no room in a packet socket.
+    pub ring_drops: u64,
+    /// Packets that the kernel dropped before they could be read from the sender's packet queue.
+    pub packet_queue_drops: u64,
+    /// Frames that a device refused to send.
+    pub refused: u64,
+    /// Datagrams larger than the MTU, which a local bottleneck does not carry.
+    pub oversized: u64,
+    /// Verdicts that the kernel did not take.
+    pub verdict_errors: u64,
+    /// Packets that the log had no room for.
+    pub not_logged: u64,
+    /// Datagrams that a socket of the sender's host had no room for: the application's doing, not the lane's.
+    pub sender_receive_overflows: u64,
+    /// The same at the receiver's host.
+    pub receiver_receive_overflows: u64,
+    /// How packets are held in the sender's device; `None` with a remote bottleneck.
+    pub gate: Option<GateMethod>,
+}
+
+impl Evidence {
+    /// Packets lost outside the model.
+    pub fn lost_outside_model(&self) -> u64 {
+        let devices = [self.sender_device, self.receiver_device, self.sender_plug, self.receiver_plug];
+        let in_devices: u64 = devices.iter().map(|device| device.lost).sum();
+        in_devices + self.ring_drops + self.packet_queue_drops + self.refused + self.oversized + self.verdict_errors
+    }
+
+    /// Says which packets the devices and the lane do not agree on; `None` when every packet crossed the link.
+    pub fn disagreement(&self) -> Option<String> {
+        // With a local bottleneck the sender's originals never leave its device; anything that does went around it.
+        let from_sender = if self.gate.is_some() { 0 } else { self.forward_seen };
+        let from_plugs = self.sender_plug.received + self.receiver_plug.received;
+        let seen = from_sender + self.backward_seen + self.unread;
+        let checks = [
+            ("came from the hosts' devices", from_plugs, seen),
+            ("reached the receiver's device", self.receiver_device.received, self.forward_delivered),
+            ("reached the sender's device", self.sender_device.received, self.backward_delivered),
+        ];
+        checks
+            .iter()
+            .find(|(_, counted, expected)| counted != expected)
+            .map(|(what, counted, expected)| format!("{counted} packets {what}, the lane accounts for {expected}"))
+    }
+}
+
+/// The proof of accuracy from the log and the evidence.
+pub(crate) fn assess(
+    packets: &[PacketLog],
+    evidence: &Evidence,
+    scheduling: Scheduling,
+    pump_threads: usize,
+) -> Accuracy {
+    let errors = |of: fn(&PacketLog) -> Option<Release>| {
+        Distribution::of(packets.iter().filter_map(of).map(|release| release.error_nanos()).collect())
+    };
+    let clamped = packets.iter().flat_map(|packet| &packet.hops).filter(|hop| hop.clamped).count() as u64;
+    let mut accuracy = Accuracy {
+        release_error: errors(|packet| packet.delivered),
+        device_release_error: errors(|packet| packet.released),
+        forward: fidelity(packets, Port::Sender),
+        backward: fidelity(packets, Port::Receiver),
+        clamped,
+        lost_outside_model: evidence.lost_outside_model(),
+        scheduling,
+        pump_threads,
+        disturbed: None,
+    };
+    accuracy.disturbed = doubts(&accuracy, evidence);
+    accuracy
+}
+
+fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String> {
+    let limit = TOLERATED_LATENESS.as_nanos() as i64;
+    let late = accuracy.release_error.p99_ns.max(accuracy.device_release_error.p99_ns);
+    let mut doubts = Vec::new();
+    if late > limit {
+        doubts.push(format!(
+            "1 % of packets were released more than {:.1} ms late (1 ms is tolerated)",
+            late as f64 / 1e6
+        ));
+    }
+    if accuracy.lost_outside_model > 0 {
+        doubts.push(format!("{} packets were lost outside the link model", accuracy.lost_outside_model));
+    }
+    doubts.extend(evidence.disagreement());
+    (!doubts.is_empty()).then(|| doubts.join("; "))
+}
+
+fn fidelity(packets: &[PacketLog], from: Port) -> Fidelity {
+    let delivered: Vec<(&PacketLog, Release)> = packets
+        .iter()
+        .filter(|packet| packet.from == from)
+        .filter_map(|packet| packet.delivered.map(|release| (packet, release)))
+        .collect();
+    let delays = |of: fn(&Release) -> framewire_units::Timestamp| {
+        Distribution::of(delivered.iter().map(|(packet, release)| of(release).nanos_since(packet.arrived)).collect())
+    };
+    Fidelity {
+        delay_requested: delays(|release| release.intended),
+        delay_achieved: delays(|release| release.actual),
+        rate_requested_bps: rate(&delivered, |release| release.intended),
+        rate_achieved_bps: rate(&delivered, |release| release.actual),
+    }
+}
+
+/// Bits of all packets but the first over the time from the first delivery to the last.
+fn rate(delivered: &[(&PacketLog, Release)], of: impl Fn(&Release) -> framewire_units::Timestamp) -> Option<u64> {
+    let (_, first) = delivered.first()?;
+    let (_, last) = delivered.last()?;
+    let time = of(last).nanos_since(of(first));
+    let bytes: u64 = delivered[1..].iter().map(|(packet, _)| u64::from(packet.size)).sum();
+    let rate = (time > 0).then(|| u128::from(bytes) * 8_000_000_000 / time.cast_unsigned() as u128)?;
+    Some(Bitrate::from_bps(u64::try_from(rate).ok()?).as_bps())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let distribution = Distribution::of((1..=200).rev().collect());
+        assert_eq!(distribution, Distribution { count: 200, p50_ns: 100, p99_ns: 198, max_ns: 200 });
+        assert_eq!(Distribution::of(vec![7]), Distribution { count: 1, p50_ns: 7, p99_ns: 7, max_ns: 7 });
+        assert_eq!(Distribution::of(Vec::new()).count, 0);
+    }
+}

@@ -1,0 +1,322 @@
+//! What a lane does when a pump thread looks after it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use framewire_link::{HopRecord, NetworkEvent, Outcome, Packet, PacketId, Port};
+use framewire_units::{DataSize, Duration, Timestamp};
+
+use super::agenda::{Action, Agenda};
+use super::headers::Headers;
+use super::held::{Held, HeldPackets};
+use super::live::Live;
+use super::log::{Blocks, LOGGED_AT_MOST, PacketLog, Release};
+use super::topology::{Plug, forward_header};
+use crate::capture::CaptureBuffer;
+use crate::clock::Clock;
+use crate::kernel::nfqueue::{HeldId, PacketQueue, READ_BATCH};
+use crate::kernel::packet_ring::{ETHERNET_HEADER, SEND_BATCH};
+use crate::model::{LinkModel, other_end};
+
+/// Packets taken from each end at a time, so that what is due is not kept waiting by what comes in.
+const INTAKE: usize = READ_BATCH;
+
+/// How far the model's clock stays behind the present. An arrival that is seen within this time is still in order,
+/// and is not moved. The models settle nothing that happens sooner than 200 us after the moment it is settled for.
+const SETTLING_LAG: Duration = Duration::from_micros(100);
+
+/// A packet that has just come into the network.
+struct Arrival {
+    at: Timestamp,
+    from: Port,
+    frame: Bytes,
+    gate: Option<HeldId>,
+}
+
+/// A packet that is due now.
+struct DuePacket {
+    id: PacketId,
+    intended: Timestamp,
+    frame: Bytes,
+}
+
+/// Things that went wrong beyond the model; each spoils the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mishaps {
+    /// Frames that a device refused to send.
+    pub(crate) refused: u64,
+    /// Datagrams larger than the MTU, which a local bottleneck cannot carry.
+    pub(crate) oversized: u64,
+    /// Verdicts that the kernel did not take.
+    pub(crate) verdict_errors: u64,
+    /// Packets that the log had no room for.
+    pub(crate) not_logged: u64,
+}
+
+/// Everything of a lane that changes while it runs. Whoever holds it looks after the whole lane.
+pub(crate) struct LaneState {
+    clock: Clock,
+    model: Box<dyn LinkModel>,
+    mtu: u16,
+    pub(crate) queue: Option<PacketQueue>,
+    held: HeldPackets,
+    agenda: Agenda,
+    pub(crate) packets: Blocks<PacketLog>,
+    pub(crate) hops: Blocks<HopRecord>,
+    pub(crate) mishaps: Mishaps,
+    capture: Option<CaptureBuffer>,
+    live: Arc<Live>,
+    arrivals: Vec<Arrival>,
+    due: [Vec<DuePacket>; 2],
+    freed: Vec<(PacketId, Timestamp)>,
+}
+
+impl LaneState {
+    pub(crate) fn new(
+        clock: Clock,
+        model: Box<dyn LinkModel>,
+        mtu: u16,
+        queue: Option<PacketQueue>,
+        capture: Option<CaptureBuffer>,
+        live: Arc<Live>,
+    ) -> Self {
+        Self {
+            clock,
+            model,
+            mtu,
+            queue,
+            held: HeldPackets::default(),
+            agenda: Agenda::default(),
+            packets: Blocks::new(),
+            hops: Blocks::new(),
+            mishaps: Mishaps::default(),
+            capture,
+            live,
+            arrivals: Vec::new(),
+            due: [Vec::new(), Vec::new()],
+            freed: Vec::new(),
+        }
+    }
+
+    /// Takes in what came, lets the model decide, releases what is due, until nothing is left to do now. Returns when
+    /// there will be.
+    pub(crate) fn step(&mut self, plugs: &[Plug; 2]) -> Timestamp {
+        loop {
+            let taken = self.take_in(plugs);
+            self.settle();
+            let released = self.release(plugs);
+            if taken < INTAKE && !released {
+                break;
+            }
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.hand_over();
+        }
+        self.next_deadline()
+    }
+
+    /// When something is to be done next; never, if only a packet can change something.
+    fn next_deadline(&self) -> Timestamp {
+        let settling = self.model.next_timeout().map(|at| at + SETTLING_LAG + Duration::from_nanos(1));
+        [settling, self.agenda.next()].into_iter().flatten().min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// Reads packets from both hosts and gives them to the model in the order of their stamps. Returns how many came
+    /// from the busiest of the sources.
+    fn take_in(&mut self, plugs: &[Plug; 2]) -> usize {
+        let offset = Clock::realtime_offset();
+        let Self { clock, arrivals, queue, mishaps, mtu, .. } = self;
+        let mut busiest = 0;
+        for (plug, from) in plugs.iter().zip([Port::Sender, Port::Receiver]) {
+            let count = plug.ring.read(INTAKE, |stamp, frame| {
+                let at = clock.from_realtime(stamp, offset);
+                arrivals.push(Arrival { at, from, frame: Bytes::copy_from_slice(frame), gate: None });
+            });
+            busiest = busiest.max(count);
+        }
+        if let Some(queue) = queue {
+            let at = clock.now();
+            let mut refused = Vec::new();
+            let count = queue.read(|id, datagram| {
+                if datagram.len() > usize::from(*mtu) {
+                    refused.push(id);
+                    return;
+                }
+                let frame = [forward_header().as_slice(), datagram].concat().into();
+                arrivals.push(Arrival { at, from: Port::Sender, frame, gate: Some(id) });
+            });
+            mishaps.oversized += refused.len() as u64;
+            refused.into_iter().for_each(|id| queue.free(id));
+            busiest = busiest.max(count);
+        }
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.sort_by_key(|arrival| arrival.at);
+        let now = self.clock.now();
+        for arrival in arrivals.drain(..) {
+            self.admit(now, arrival);
+        }
+        self.arrivals = arrivals;
+        busiest
+    }
+
+    fn admit(&mut self, now: Timestamp, arrival: Arrival) {
+        let Arrival { at, from, frame, gate } = arrival;
+        let size = frame.len().saturating_sub(ETHERNET_HEADER);
+        if let Some(capture) = &mut self.capture {
+            capture.add(from, at, &frame);
+        }
+        let headers = Headers::parse(frame.get(ETHERNET_HEADER..).unwrap_or(&[]));
+        let id = self.held.insert(Held { frame, gate, release_due: false, done: false });
+        self.live.arrived(from);
+        if self.packets.len() < LOGGED_AT_MOST {
+            self.packets.push(PacketLog {
+                id,
+                from,
+                arrived: at,
+                size: size as u32,
+                headers,
+                hops: Vec::new(),
+                delivered: None,
+                released: None,
+                sniffed: 0,
+            });
+        } else {
+            self.mishaps.not_logged += 1;
+        }
+        self.model.handle_packet(now, at, from, Packet { id, size: DataSize::from_bytes(size as u64) });
+        self.drain_model();
+    }
+
+    /// Moves the model's clock on if it has something to settle.
+    fn settle(&mut self) {
+        let horizon = self.clock.now() - SETTLING_LAG;
+        if self.model.next_timeout().is_some_and(|at| at < horizon) {
+            self.model.handle_timeout(horizon);
+            self.drain_model();
+        }
+    }
+
+    fn drain_model(&mut self) {
+        while let Some(event) = self.model.poll_event() {
+            match event {
+                NetworkEvent::Deliver { packet, to, at } => self.agenda.add(at, Action::Deliver(packet, to)),
+                NetworkEvent::Released { packet, at } => self.plan_release(packet, at),
+                NetworkEvent::Hop(record) => self.note_hop(record),
+                NetworkEvent::Sniffed(frame) => {
+                    if let Some(log) = self.packets.get_mut(frame.packet.0) {
+                        log.sniffed = log.sniffed.saturating_add(1);
+                    }
+                }
+            }
+        }
+    }
+
+    fn plan_release(&mut self, packet: PacketId, at: Timestamp) {
+        let Some(held) = self.held.get_mut(packet) else { return };
+        if held.gate.is_some() && !held.release_due {
+            held.release_due = true;
+            self.agenda.add(at, Action::Release(packet));
+        }
+    }
+
+    fn note_hop(&mut self, record: HopRecord) {
+        if let Outcome::Dropped(_) = record.outcome
+            && let Some(held) = self.held.get_mut(record.packet)
+        {
+            held.done = true;
+            self.live.dropped(record.from);
+            self.held.forget_if_finished(record.packet);
+        }
+        if record.packet.0 < self.packets.len() {
+            self.hops.push(record);
+        }
+    }
+
+    /// Releases one batch of what is due; false when nothing was.
+    fn release(&mut self, plugs: &[Plug; 2]) -> bool {
+        let now = self.clock.now();
+        let mut count = 0;
+        while count < SEND_BATCH
+            && let Some((intended, action)) = self.agenda.pop_due(now)
+        {
+            match action {
+                Action::Release(id) => self.freed.push((id, intended)),
+                Action::Deliver(id, to) => {
+                    if let Some(held) = self.held.get_mut(id) {
+                        let frame = std::mem::take(&mut held.frame);
+                        self.due[plug_number(to)].push(DuePacket { id, intended, frame });
+                    }
+                }
+            }
+            count += 1;
+        }
+        self.free_originals();
+        for to in [Port::Receiver, Port::Sender] {
+            self.deliver(to, &plugs[plug_number(to)]);
+        }
+        count > 0
+    }
+
+    /// Lets the kernel free the originals that left the sender's device.
+    fn free_originals(&mut self) {
+        let Some(queue) = &mut self.queue else { return };
+        for &(id, _) in &self.freed {
+            if let Some(gate) = self.held.get_mut(id).and_then(|held| held.gate.take()) {
+                queue.free(gate);
+            }
+        }
+        if queue.flush().is_err() {
+            self.mishaps.verdict_errors += 1;
+        }
+        let actual = self.clock.now();
+        for (id, intended) in self.freed.drain(..) {
+            if let Some(log) = self.packets.get_mut(id.0) {
+                log.released = Some(Release { intended, actual });
+            }
+            self.held.forget_if_finished(id);
+        }
+    }
+
+    /// Writes the batch to a host's wire.
+    fn deliver(&mut self, to: Port, plug: &Plug) {
+        let mut batch = std::mem::take(&mut self.due[plug_number(to)]);
+        if !batch.is_empty() {
+            let sent = plug.ring.send(batch.iter().map(|packet| &packet.frame[..]));
+            self.mishaps.refused += sent.refused;
+            // The stamp of the whole batch is taken after its last frame, so that no error looks smaller than it is.
+            let actual = self.clock.now();
+            for packet in batch.drain(..) {
+                self.note_delivery(to, packet, actual);
+            }
+        }
+        self.due[plug_number(to)] = batch;
+    }
+
+    fn note_delivery(&mut self, to: Port, packet: DuePacket, actual: Timestamp) {
+        let DuePacket { id, intended, frame } = packet;
+        if let Some(log) = self.packets.get_mut(id.0) {
+            log.delivered = Some(Release { intended, actual });
+        }
+        self.live.delivered(other_end(to), frame.len().saturating_sub(ETHERNET_HEADER) as u64);
+        if let Some(capture) = &mut self.capture {
+            capture.add(to, actual, &frame);
+        }
+        if let Some(held) = self.held.get_mut(id) {
+            held.done = true;
+        }
+        self.held.forget_if_finished(id);
+    }
+
+    /// Ends the capture and gives back what was recorded.
+    pub(crate) fn finish(mut self) -> Self {
+        if let Some(capture) = self.capture.take() {
+            capture.finish();
+        }
+        self
+    }
+}
+
+/// The number of the plug at which a host hangs.
+pub(crate) fn plug_number(port: Port) -> usize {
+    usize::from(port == Port::Receiver)
+}

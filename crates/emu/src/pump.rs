@@ -1,0 +1,274 @@
+//! The pump: two threads, each on a processor of its own, that look after all lanes.
+//!
+//! Both wait for the same packets and deadlines, and whichever wakes first does the work: the timer interrupt of one
+//! virtual processor may come milliseconds late, that of two at once hardly ever does. Before a deadline one of them,
+//! the spinner, wakes [`SPIN`] early and watches the clock and the receive rings, which costs no system call. The
+//! other then sleeps until [`BACKUP`] after the deadline, and steps in if the spinner was held up.
+//!
+//! Nothing depends on who did it: departures were computed from arrival stamps by the model.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use framewire_units::{Duration, Timestamp};
+
+use crate::clock::Clock;
+use crate::error::{Doing, EmuError};
+use crate::kernel::schedule::{self, Scheduling};
+use crate::kernel::timer::{Event, Timer, WaitSet};
+use crate::lane::state::LaneState;
+use crate::lane::topology::Topology;
+
+/// How long before a deadline the spinner begins to watch the clock.
+const SPIN: Duration = Duration::from_micros(50);
+/// How long after a deadline the other thread looks whether it was met.
+const BACKUP: Duration = Duration::from_micros(25);
+/// The other thread looks again at least this often while there is a spinner, because it then leaves packets to it.
+const BACKUP_AT_MOST: Duration = Duration::from_micros(500);
+/// Nobody is the spinner.
+const NOBODY: usize = usize::MAX;
+
+/// What the threads share of one lane.
+pub(crate) struct PumpedLane {
+    pub(crate) topology: Topology,
+    pub(crate) state: Mutex<LaneState>,
+    deadline: AtomicU64,
+}
+
+impl PumpedLane {
+    pub(crate) fn new(topology: Topology, state: LaneState) -> Self {
+        Self { topology, state: Mutex::new(state), deadline: AtomicU64::new(u64::MAX) }
+    }
+
+    fn deadline(&self) -> Timestamp {
+        Timestamp::from_nanos(self.deadline.load(Ordering::Acquire))
+    }
+
+    fn has_frame(&self) -> bool {
+        self.topology.plugs.iter().any(|plug| plug.ring.has_frame())
+    }
+
+    fn step(&self) {
+        // A panic in one pump thread ends the run with an error; until then the other may go on.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let deadline = state.step(&self.topology.plugs);
+        self.deadline.store(deadline.as_nanos(), Ordering::Release);
+    }
+}
+
+struct Shared {
+    clock: Clock,
+    lanes: Arc<Vec<PumpedLane>>,
+    timers: Vec<Timer>,
+    armed: Vec<AtomicU64>,
+    spinner: AtomicUsize,
+    stop: AtomicBool,
+    stopped: Event,
+}
+
+/// The running pump.
+pub(crate) struct Pump {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    scheduling: Scheduling,
+}
+
+/// What a descriptor in a wait set stands for: lanes by their number, and these.
+const TIMER: u64 = u64::MAX;
+const STOPPED: u64 = u64::MAX - 1;
+
+impl Pump {
+    /// Starts the threads and waits until they run.
+    pub(crate) fn start(clock: Clock, lanes: Vec<PumpedLane>) -> Result<Self, EmuError> {
+        let processors: Vec<usize> = schedule::processors().into_iter().take(2).collect();
+        let timers: io::Result<Vec<_>> = processors.iter().map(|_| Timer::new()).collect();
+        let shared = Arc::new(Shared {
+            clock,
+            lanes: Arc::new(lanes),
+            timers: timers.doing("create a timer")?,
+            armed: processors.iter().map(|_| AtomicU64::new(u64::MAX)).collect(),
+            spinner: AtomicUsize::new(NOBODY),
+            stop: AtomicBool::new(false),
+            stopped: Event::new().doing("create an event descriptor")?,
+        });
+        let (ready, started) = mpsc::channel();
+        let mut pump = Self { shared, threads: Vec::new(), scheduling: Scheduling::RealTime };
+        for (number, &processor) in processors.iter().enumerate() {
+            let (shared, ready) = (Arc::clone(&pump.shared), ready.clone());
+            let worker = Worker::new(shared, number).doing("create a set of descriptors to wait on")?;
+            let body = move || worker.run(processor, &ready);
+            let thread = thread::Builder::new().name(format!("fw-pump-{number}")).spawn(body);
+            pump.threads.push(thread.doing("start a pump thread")?);
+        }
+        drop(ready);
+        for scheduling in started.iter().take(processors.len()) {
+            if scheduling == Scheduling::Normal {
+                pump.scheduling = Scheduling::Normal;
+            }
+        }
+        Ok(pump)
+    }
+
+    pub(crate) fn lane(&self, number: usize) -> &PumpedLane {
+        &self.shared.lanes[number]
+    }
+
+    pub(crate) fn scheduling(&self) -> Scheduling {
+        self.scheduling
+    }
+
+    pub(crate) fn thread_count(&self) -> usize {
+        self.shared.timers.len()
+    }
+
+    /// Ends the threads and gives the lanes back.
+    pub(crate) fn stop(mut self) -> Result<Vec<PumpedLane>, EmuError> {
+        self.end_threads()?;
+        let lanes = Arc::clone(&self.shared.lanes);
+        drop(self);
+        Arc::into_inner(lanes).ok_or(EmuError::Thread("the pump"))
+    }
+
+    fn end_threads(&mut self) -> Result<(), EmuError> {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.stopped.raise();
+        let results: Vec<_> = self.threads.drain(..).map(JoinHandle::join).collect();
+        if results.iter().any(Result::is_err) { Err(EmuError::Thread("a pump thread")) } else { Ok(()) }
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        // Only reached with threads when the world is abandoned; nobody is left to tell of a panic.
+        let _ = self.end_threads();
+    }
+}
+
+impl Shared {
+    fn earliest_deadline(&self) -> Timestamp {
+        self.lanes.iter().map(PumpedLane::deadline).min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// Sets a thread's timer.
+    fn arm(&self, thread: usize, at: Timestamp) {
+        self.armed[thread].store(at.as_nanos(), Ordering::Relaxed);
+        self.timers[thread].set(self.clock.to_monotonic(at));
+    }
+}
+
+/// One pump thread.
+struct Worker {
+    shared: Arc<Shared>,
+    number: usize,
+    /// Everything.
+    full: WaitSet,
+    /// What the spinner does not see: packet queues, and this thread's timer.
+    backup: WaitSet,
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>, number: usize) -> io::Result<Self> {
+        let (full, backup) = (WaitSet::new()?, WaitSet::new()?);
+        for (lane_number, lane) in (0..).zip(shared.lanes.iter()) {
+            for plug in &lane.topology.plugs {
+                full.add(plug.ring.as_fd(), lane_number, false)?;
+            }
+            let state = lane.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(queue) = &state.queue {
+                full.add(queue.as_fd(), lane_number, false)?;
+                backup.add(queue.as_fd(), lane_number, false)?;
+            }
+        }
+        for set in [&full, &backup] {
+            set.add(shared.timers[number].as_fd(), TIMER, false)?;
+            set.add(shared.stopped.as_fd(), STOPPED, false)?;
+        }
+        Ok(Self { shared, number, full, backup })
+    }
+
+    fn run(&self, processor: usize, ready: &mpsc::Sender<Scheduling>) {
+        // Pinning is a help, not a condition: without it the scheduler may move the thread.
+        let _ = schedule::pin_to(processor);
+        // The receiver waits for exactly one message of each thread.
+        let _ = ready.send(schedule::make_punctual());
+        while !self.shared.stop.load(Ordering::Acquire) {
+            let deadline = self.shared.earliest_deadline();
+            if deadline <= self.shared.clock.now() + SPIN && self.become_spinner() {
+                self.spin();
+                self.shared.spinner.store(NOBODY, Ordering::Release);
+            } else {
+                self.wait(deadline);
+            }
+        }
+    }
+
+    fn become_spinner(&self) -> bool {
+        self.shared.spinner.compare_exchange(NOBODY, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Watches the clock and the rings until no deadline is near.
+    fn spin(&self) {
+        while !self.shared.stop.load(Ordering::Relaxed) {
+            let now = self.shared.clock.now();
+            for lane in self.shared.lanes.iter() {
+                if lane.deadline() <= now || lane.has_frame() {
+                    lane.step();
+                }
+            }
+            if self.shared.earliest_deadline() > now + SPIN {
+                return;
+            }
+            // Alone, nobody else would see the packet queues.
+            if self.shared.timers.len() == 1 {
+                return self.step_lanes_due(now);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn step_lanes_due(&self, now: Timestamp) {
+        self.shared.lanes.iter().filter(|lane| lane.deadline() <= now).for_each(PumpedLane::step);
+    }
+
+    /// Sleeps until something is to be done, and does it.
+    fn wait(&self, deadline: Timestamp) {
+        let now = self.shared.clock.now();
+        let spinning = self.shared.spinner.load(Ordering::Acquire) != NOBODY;
+        let (set, at) = if spinning {
+            (&self.backup, (deadline.max(now) + BACKUP).min(now + BACKUP_AT_MOST))
+        } else {
+            (&self.full, deadline - SPIN)
+        };
+        self.shared.arm(self.number, at);
+        let mut stepped = false;
+        set.wait(|number| match number {
+            TIMER => {
+                if spinning {
+                    self.step_lanes_due(self.shared.clock.now() - BACKUP);
+                }
+            }
+            STOPPED => {}
+            lane => {
+                self.shared.lanes[lane as usize].step();
+                stepped = true;
+            }
+        });
+        if stepped {
+            self.advance_others();
+        }
+    }
+
+    /// A packet may have brought a deadline before the one that the other threads sleep towards.
+    fn advance_others(&self) {
+        let at = self.shared.earliest_deadline() - SPIN;
+        for thread in (0..self.shared.timers.len()).filter(|&thread| thread != self.number) {
+            if at.as_nanos() < self.shared.armed[thread].load(Ordering::Relaxed) {
+                self.shared.arm(thread, at);
+            }
+        }
+    }
+}

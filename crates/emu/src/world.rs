@@ -1,0 +1,194 @@
+//! The emulated world: lanes, each with two hosts of its own, and the pump that carries packets between them.
+
+use std::sync::{Arc, PoisonError};
+
+use framewire_link::Port;
+
+use crate::capture::{self, CaptureWriter};
+use crate::clock::Clock;
+use crate::error::EmuError;
+use crate::kernel::counters::DeviceCounters;
+use crate::kernel::gate::GateMethod;
+use crate::kernel::namespace;
+use crate::lane::live::{LaneCounters, Live};
+use crate::lane::log::{PacketLog, assemble};
+use crate::lane::record::{Evidence, LaneRecord, assess};
+use crate::lane::state::LaneState;
+use crate::lane::topology::{KernelCounters, Topology};
+use crate::lane::{Bottleneck, LaneConfig};
+use crate::pump::{Pump, PumpedLane};
+
+/// A running emulated world.
+///
+/// Everything in it is held by descriptors of this process: when the process ends, however it ends, nothing is left.
+/// Use: [`start`](Self::start); open sockets with [`Lane::in_sender`] and [`Lane::in_receiver`]; stream;
+/// [`stop`](Self::stop).
+pub struct World {
+    pump: Pump,
+    lanes: Vec<LaneHandle>,
+    clock: Clock,
+}
+
+/// What the world keeps of a lane beside what the pump has.
+struct LaneHandle {
+    name: String,
+    live: Arc<Live>,
+    method: Option<GateMethod>,
+    capture: Option<CaptureWriter>,
+}
+
+/// One lane of a running world.
+#[derive(Clone, Copy)]
+pub struct Lane<'a> {
+    handle: &'a LaneHandle,
+    pumped: &'a PumpedLane,
+}
+
+impl World {
+    /// Makes the namespaces and wires of all lanes and starts the pump.
+    ///
+    /// Without root this enters a user namespace, which the kernel permits only to a process with a single thread:
+    /// call it before any thread is started. `clock` is the clock of all time stamps.
+    ///
+    /// # Errors
+    /// When a lane's settings are out of range, when the kernel refuses a namespace or lacks a part, or when a capture
+    /// file cannot be created.
+    pub fn start(lanes: Vec<LaneConfig>, clock: Clock) -> Result<Self, EmuError> {
+        lanes.iter().try_for_each(LaneConfig::validate)?;
+        namespace::gain_network_administration()?;
+        let mut handles = Vec::new();
+        let mut pumped = Vec::new();
+        for config in lanes {
+            let (handle, lane) = start_lane(config, clock)?;
+            handles.push(handle);
+            pumped.push(lane);
+        }
+        let pump = Pump::start(clock, pumped)?;
+        Ok(Self { pump, lanes: handles, clock })
+    }
+
+    /// The clock of all time stamps.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// How many lanes there are.
+    pub fn lane_count(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// A lane, in the order of [`start`](Self::start).
+    ///
+    /// # Panics
+    /// When there is no lane of that number.
+    pub fn lane(&self, number: usize) -> Lane<'_> {
+        Lane { handle: &self.lanes[number], pumped: self.pump.lane(number) }
+    }
+
+    /// Ends the pump and the captures, and gives what was recorded, lane by lane.
+    ///
+    /// Packets that are under way are lost; end the streams before.
+    ///
+    /// # Errors
+    /// When a thread of the emulator had ended by a panic, or the kernel's counters cannot be read.
+    pub fn stop(self) -> Result<Vec<LaneRecord>, EmuError> {
+        let (scheduling, threads) = (self.pump.scheduling(), self.pump.thread_count());
+        let lanes = self.pump.stop()?;
+        let ended = self.lanes.into_iter().zip(lanes).map(|(handle, lane)| {
+            let counters = lane.topology.counters();
+            let unread = lane.topology.plugs.iter().map(|plug| plug.ring.read(usize::MAX, |_, _| {}) as u64).sum();
+            let ring_drops = lane.topology.plugs.iter().map(|plug| plug.ring.drops()).sum();
+            let state = lane.state.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+            let mut evidence = evidence(&handle, &state, &counters?);
+            evidence.unread = unread;
+            evidence.ring_drops = ring_drops;
+            let packets = assemble(state.packets, state.hops);
+            count_deliveries(&packets, &mut evidence);
+            let accuracy = assess(&packets, &evidence, scheduling, threads);
+            let capture = handle.capture.map(CaptureWriter::join);
+            Ok(LaneRecord { name: handle.name, packets, accuracy, evidence, capture })
+        });
+        ended.collect()
+    }
+}
+
+fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLane), EmuError> {
+    let mut topology = Topology::build(config.mtu, config.bottleneck == Bottleneck::Local)?;
+    let (queue, method) = topology.gate.take().map(|gate| (gate.queue, gate.method)).unzip();
+    let (buffer, capture) =
+        config.capture.map(|path| capture::start(&path, config.snap_length, clock)).transpose()?.unzip();
+    let live = Arc::new(Live::default());
+    let state = LaneState::new(clock, config.model, config.mtu, queue, buffer, Arc::clone(&live));
+    Ok((LaneHandle { name: config.name, live, method, capture }, PumpedLane::new(topology, state)))
+}
+
+fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -> Evidence {
+    let queue_losses = state.queue.as_ref().map_or(0, |queue| queue.losses());
+    let [sender_plug, receiver_plug]: [DeviceCounters; 2] = counters.plugs;
+    let [sender_receive_overflows, receiver_receive_overflows] = counters.receive_overflows;
+    Evidence {
+        sender_device: counters.sender,
+        receiver_device: counters.receiver,
+        sender_plug,
+        receiver_plug,
+        forward_seen: 0,
+        backward_seen: 0,
+        forward_delivered: 0,
+        backward_delivered: 0,
+        unread: 0,
+        ring_drops: 0,
+        packet_queue_drops: counters.packet_queue_drops.max(queue_losses),
+        refused: state.mishaps.refused,
+        oversized: state.mishaps.oversized,
+        verdict_errors: state.mishaps.verdict_errors,
+        not_logged: state.mishaps.not_logged,
+        sender_receive_overflows,
+        receiver_receive_overflows,
+        gate: handle.method,
+    }
+}
+
+fn count_deliveries(packets: &[PacketLog], evidence: &mut Evidence) {
+    for packet in packets {
+        let delivered = u64::from(packet.delivered.is_some());
+        match packet.from {
+            Port::Sender => {
+                evidence.forward_seen += 1;
+                evidence.forward_delivered += delivered;
+            }
+            Port::Receiver => {
+                evidence.backward_seen += 1;
+                evidence.backward_delivered += delivered;
+            }
+        }
+    }
+}
+
+impl Lane<'_> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.handle.name
+    }
+
+    /// Runs `work` on a thread of its own inside the sender's host and returns what it returned. Sockets opened there
+    /// stay there; so do programs started there.
+    ///
+    /// # Errors
+    /// When the kernel does not let the thread in, or `work` panics.
+    pub fn in_sender<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, EmuError> {
+        self.pumped.topology.sender.namespace.run(work)
+    }
+
+    /// The same inside the receiver's host.
+    ///
+    /// # Errors
+    /// As [`in_sender`](Self::in_sender).
+    pub fn in_receiver<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, EmuError> {
+        self.pumped.topology.receiver.namespace.run(work)
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> LaneCounters {
+        self.handle.live.read()
+    }
+}

@@ -1,0 +1,175 @@
+//! Worlds with real sockets. They need root or user namespaces; without them each test says so and passes nothing off
+//! as tested.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests of a world use the kernel's sockets and clocks"
+)]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use framewire_emu::{
+    Bottleneck, Clock, EmuError, FixedDelay, LaneConfig, LaneRecord, Protocol, RECEIVER_ADDRESS, RateAndDelay,
+    SENDER_ADDRESS, World,
+};
+use framewire_link::Port;
+use framewire_units::Bitrate;
+
+/// Worlds share the machine's processors: one at a time keeps them from disturbing each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Starts a world of one lane, or says why it cannot and skips.
+fn start(config: LaneConfig) -> Option<World> {
+    match World::start(vec![config], Clock::start()) {
+        Ok(world) => Some(world),
+        Err(error @ (EmuError::Namespace { .. } | EmuError::NoGate { .. })) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn udp_pair(world: &World) -> (UdpSocket, UdpSocket) {
+    let lane = world.lane(0);
+    let receiver = lane.in_receiver(|| UdpSocket::bind((RECEIVER_ADDRESS, 5_004)).unwrap()).unwrap();
+    let sender = lane.in_sender(|| UdpSocket::bind((SENDER_ADDRESS, 5_004)).unwrap()).unwrap();
+    sender.connect((RECEIVER_ADDRESS, 5_004)).unwrap();
+    receiver.connect((SENDER_ADDRESS, 5_004)).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    sender.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    (sender, receiver)
+}
+
+/// Nothing was lost beyond the model, and every packet crossed it.
+fn assert_whole(record: &LaneRecord) {
+    assert_eq!(record.accuracy.lost_outside_model, 0, "{:?}", record.evidence);
+    assert_eq!(record.evidence.disagreement(), None, "{:?}", record.evidence);
+}
+
+fn datagrams_cross_both_ways(bottleneck: Bottleneck) {
+    let _guard = ONE_AT_A_TIME.lock();
+    let delay = Duration::from_millis(10);
+    let Some(world) = start(LaneConfig::new("lane", Box::new(FixedDelay::new(delay)), bottleneck)) else { return };
+    let (sender, receiver) = udp_pair(&world);
+    let mut buffer = [0; 2_000];
+    for number in 0..100u8 {
+        let sent = Instant::now();
+        sender.send(&[number; 1_000]).unwrap();
+        assert_eq!(receiver.recv(&mut buffer).unwrap(), 1_000);
+        assert_eq!(buffer[0], number);
+        receiver.send(&[number; 500]).unwrap();
+        assert_eq!(sender.recv(&mut buffer).unwrap(), 500);
+        let round_trip = sent.elapsed();
+        assert!(round_trip >= 2 * delay && round_trip < 2 * delay + Duration::from_millis(20), "{round_trip:?}");
+    }
+    let counters = world.lane(0).counters();
+    assert_eq!((counters.forward.delivered, counters.backward.delivered), (100, 100));
+    assert_eq!(counters.forward.bytes_delivered, 100 * 1_028);
+    let record = world.stop().unwrap().remove(0);
+    assert_whole(&record);
+    assert_eq!(record.packets.len(), 200);
+    assert_eq!(record.accuracy.release_error.count, 200);
+    for packet in &record.packets {
+        let release = packet.delivered.expect("delivered");
+        assert_eq!(release.intended.nanos_since(packet.arrived), 10_000_000);
+        assert!(release.error_nanos() >= 0, "never early: {release:?}");
+        let (size, payload) = if packet.from == Port::Sender { (1_028, 1_000) } else { (528, 500) };
+        assert_eq!((packet.size, packet.headers.payload), (size, payload));
+        assert_eq!(packet.headers.protocol, Protocol::Udp);
+        assert_eq!(packet.released.is_some(), bottleneck == Bottleneck::Local && packet.from == Port::Sender);
+    }
+}
+
+#[test]
+fn datagrams_cross_a_remote_bottleneck() {
+    datagrams_cross_both_ways(Bottleneck::Remote);
+}
+
+#[test]
+fn datagrams_cross_a_local_bottleneck() {
+    datagrams_cross_both_ways(Bottleneck::Local);
+}
+
+/// Bytes of the send buffer in use.
+fn queued(socket: &impl AsRawFd) -> i32 {
+    let mut value = 0;
+    // SAFETY: SIOCOUTQ (TIOCOUTQ) writes one int.
+    assert_eq!(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &mut value) }, 0);
+    value
+}
+
+#[test]
+fn a_local_device_holds_packets_in_their_socket_and_frees_them_at_its_rate() {
+    let _guard = ONE_AT_A_TIME.lock();
+    let rate = Bitrate::from_mbps(4);
+    let model = RateAndDelay::new(rate, Duration::from_millis(1));
+    let Some(world) = start(LaneConfig::new("lane", Box::new(model), Bottleneck::Local)) else { return };
+    let (sender, _receiver) = udp_pair(&world);
+    sender.set_nonblocking(true).unwrap();
+    let mut sent = 0;
+    let error = loop {
+        match sender.send(&[0; 1_472]) {
+            Ok(_) => sent += 1,
+            Err(error) => break error,
+        }
+        assert!(sent < 1_000, "the device does not hold packets");
+    };
+    // SO_SNDBUF of 212,992 bytes and 2,304 bytes for a full packet: 93 of them, and what left while they were sent.
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    assert!((93..=95).contains(&sent), "{sent}");
+    // 1,500 bytes at 4 Mbit/s take 3 ms: after 60 ms about 20 packets are free, in steps of exactly one packet.
+    let full = queued(&sender);
+    thread::sleep(Duration::from_millis(60));
+    let freed = full - queued(&sender);
+    assert_eq!(freed % 2_304, 0, "{freed}");
+    assert!((17..=24).contains(&(freed / 2_304)), "{freed}");
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(queued(&sender), 0);
+    let record = world.stop().unwrap().remove(0);
+    assert_whole(&record);
+    assert_eq!(record.evidence.sender_plug.received, 0, "nothing goes around the gate");
+    let requested = record.accuracy.forward.rate_requested_bps.unwrap();
+    let achieved = record.accuracy.forward.rate_achieved_bps.unwrap();
+    assert!(requested.abs_diff(rate.as_bps()) * 1_000 < rate.as_bps(), "{requested}");
+    assert!(achieved.abs_diff(rate.as_bps()) * 1_000 < 5 * rate.as_bps(), "{achieved}");
+}
+
+#[test]
+fn a_stream_arrives_whole_at_the_rate_of_the_link() {
+    for bottleneck in [Bottleneck::Local, Bottleneck::Remote] {
+        let _guard = ONE_AT_A_TIME.lock();
+        let model = RateAndDelay::new(Bitrate::from_mbps(20), Duration::from_millis(5));
+        let Some(world) = start(LaneConfig::new("lane", Box::new(model), bottleneck)) else { return };
+        let lane = world.lane(0);
+        let listener = lane.in_receiver(|| TcpListener::bind((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
+        let mut sender = lane.in_sender(|| TcpStream::connect((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
+        let (mut receiver, _) = listener.accept().unwrap();
+        let bytes: Vec<u8> = (0..2_000_000u32).map(|number| (number * 31 >> 8) as u8).collect();
+        let began = Instant::now();
+        let copy = bytes.clone();
+        let writer = thread::spawn(move || sender.write_all(&copy).unwrap());
+        let mut received = Vec::new();
+        receiver.read_to_end(&mut received).unwrap();
+        writer.join().unwrap();
+        let seconds = began.elapsed().as_secs_f64();
+        assert!(received == bytes, "{bottleneck:?}: the stream was changed");
+        // 1,448 bytes of every 1,500: 19.3 Mbit/s, so 0.83 s, and the start of the connection.
+        assert!((0.8..1.2).contains(&seconds), "{bottleneck:?}: {seconds} s");
+        let record = world.stop().unwrap().remove(0);
+        assert_whole(&record);
+        assert!(record.packets.iter().all(|packet| packet.size <= 1_500));
+        let payload: u64 = record
+            .packets
+            .iter()
+            .filter(|packet| packet.from == Port::Sender)
+            .map(|packet| u64::from(packet.headers.payload))
+            .sum();
+        assert_eq!(payload, 2_000_000, "{bottleneck:?}");
+    }
+}
