@@ -186,7 +186,8 @@ def packet_table(flow: str, frames: pl.DataFrame, delivery: Delivery, sniffer: b
             if not lost:
                 rows.append(
                     common | {
-                        "hop": "wire", "enqueued_ns": finished, "started_ns": finished, "transmissions": 1, "rates": "100", "outcome": "delivered", "cause": None, "sniffed": None,
+                        "hop": "wire", "enqueued_ns": finished, "started_ns": finished, "transmissions": 1,
+                        "rates": "100", "outcome": "delivered", "cause": None, "sniffed": None,
                         "finished_ns": finished + 100_000,
                     }
                 )  # fmt: skip
@@ -297,8 +298,8 @@ def write_run(
         pl.concat(parts).write_parquet(run / f"{name}.parquet")
     description: dict[str, Any] = {
         "format": 1, "version": "0.1.0", "kernel": {"release": "6.18.0", "tcp_congestion_control": "cubic"},
-        "movie": {"path": str(movie), "bitrate": 6_000_000, "width": size >> 12, "height": size & 0xFFF, "frame_rate": FRAME_RATE,
-                  "frames": len(pictures)},
+        "movie": {"path": str(movie), "bitrate": 6_000_000, "width": size >> 12, "height": size & 0xFFF,
+                  "frame_rate": FRAME_RATE, "frames": len(pictures)},
         "flows": [{"name": n, "transport": d.transport, "settings": {"mtu": 1500}} for n, d in deliveries.items()],
         "status": status, "origin_utc": "2026-11-20T12:00:00Z", "accuracy": accuracy,
         "interference": interference or [],
@@ -317,7 +318,7 @@ def accuracy_summary(released: pl.DataFrame, disturbed: str | None) -> dict[str,
     return {
         "count": len(errors), "p50_us": float(np.percentile(errors, 50)), "p99_us": float(np.percentile(errors, 99)),
         "max_us": float(errors.max()), "clamped": 0, "device_drops": 0, "sched": "SCHED_FIFO", "disturbed": disturbed,
-        "requested_delay_us": 100.0, "achieved_delay_us": 100.02,
+        "requested_delay_p50_us": 100.0, "achieved_delay_p50_us": 100.02, "evidence": {"forward_seen": 5, "gate": None},
     }  # fmt: skip
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from framewire.report.data import ReportError, load
+from framewire.errors import InputError
+from framewire.report.data import load
 
-__all__ = ["ReportError", "build"]
+__all__ = ["build"]
 
 Progress = Callable[[dict[str, Any]], None]
 """Called with `{"event": "step", "text": ...}` at each step, as runs do."""
@@ -26,7 +28,7 @@ def build(
     What a run does not hold (a movie that was moved, no sniffer, nothing arrived) is left out with a sentence in its
     place. PSNR is kept in the run directory as `psnr.parquet`, so that a second report is made at once.
 
-    Raises ReportError when the directory is no run directory or the file cannot be written.
+    Raises InputError when the directory is no run directory or the file cannot be written.
     """
     from framewire.report import page
 
@@ -40,6 +42,7 @@ def build(
         partial.write_text(html, encoding="utf-8")
         partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ReportError(f"{target}: cannot write the report: {error.strerror}") from error
+        with suppress(OSError):
+            partial.unlink()
+        raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
     return target

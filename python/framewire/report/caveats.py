@@ -12,14 +12,20 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     said: list[Markup] = []
     status = str(run.info.get("status", "complete"))
     if status != "complete":
+        ended = run.info.get("ended_by")
         said.append(
-            Markup("<b>The run is {}</b>: it did not come to its end, and frames that had not arrived by then count as "
-                   "lost. Do not choose by it.").format(status)
+            Markup("<b>The run is {}</b>{}: it did not come to its end, and frames that had not arrived by then count "
+                   "as lost. Do not choose by it.").format(status, f" ({ended})" if ended else "")
         )  # fmt: skip
     said += [
         Markup("<b>{}</b> ended as {}.").format(row["flow"], row["status"])
         for row in run.summary.iter_rows(named=True)
         if row.get("status") not in (None, "complete", status)
+    ]
+    said += [
+        Markup("<b>{}</b> failed: {}.").format(entry.get("name"), entry["failure"])
+        for entry in run.info.get("flows", [])
+        if isinstance(entry, dict) and entry.get("failure")
     ]
     disturbed = [(flow.name, text) for flow in run.flows if (text := run.disturbed(flow))]
     if disturbed:

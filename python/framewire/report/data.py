@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +11,7 @@ import polars as pl
 
 from framewire.errors import InputError
 from framewire.report.palette import DASHES, PATTERNS, colour
-
-
-class ReportError(InputError):
-    """The report cannot be made; the text names the thing and what is needed."""
+from framewire.results import RunDirectory
 
 
 @dataclass(frozen=True)
@@ -114,24 +110,14 @@ class ReportRun:
 def load(directory: Path) -> ReportRun:
     """Reads a run directory.
 
-    Raises ReportError when it is none: without `run.json` and `frames.parquet` there is nothing to report.
+    Raises InputError when it is none: without `run.json` and `frames.parquet` there is nothing to report.
     """
-    for needed in ("run.json", "frames.parquet"):
-        if not (directory / needed).is_file():
-            raise ReportError(f"{directory} is not a run directory: it has no {needed}")
-    try:
-        info = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ReportError(f"{directory / 'run.json'} cannot be read: {error}") from error
-    if not isinstance(info, dict):
-        raise ReportError(f"{directory / 'run.json'} is not a JSON object")
-    if int(info.get("format", 1)) > 1:
-        raise ReportError(f"{directory} has results format {info['format']}; this version reads up to 1")
-    notes: list[str] = []
-    frames = table(directory, "frames", notes)
+    results = RunDirectory(directory)
+    frames = results.frames
     if "fate" not in frames.columns:
-        raise ReportError(f"{directory / 'frames.parquet'} is not a frame ledger: it has no column fate")
-    scenario_text = text_of(directory / "scenario.toml", notes)
+        raise InputError(f"{directory / 'frames.parquet'} is not a frame ledger: it has no column fate")
+    notes: list[str] = []
+    scenario_text = scenario_of(results, notes)
     try:
         scenario = tomllib.loads(scenario_text)
     except tomllib.TOMLDecodeError as error:
@@ -139,15 +125,15 @@ def load(directory: Path) -> ReportRun:
         notes.append(f"scenario.toml cannot be read: {error}")
     return ReportRun(
         directory=directory,
-        info=info,
+        info=results.meta,
         scenario=scenario,
         scenario_text=scenario_text,
-        flows=flows_of(info, frames),
+        flows=flows_of(results.meta, frames),
         frames=frames,
-        packets=table(directory, "packets", notes),
-        states=table(directory, "flows", notes),
-        releases=table(directory, "accuracy", notes),
-        summary=table(directory, "summary", notes),
+        packets=table(results, "packets", notes),
+        states=table(results, "flows", notes),
+        releases=table(results, "accuracy", notes),
+        summary=table(results, "summary", notes),
         notes=notes,
     )
 
@@ -178,25 +164,21 @@ def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
     return flows
 
 
-def table(directory: Path, name: str, notes: list[str]) -> pl.DataFrame:
+def table(results: RunDirectory, name: str, notes: list[str]) -> pl.DataFrame:
     """One of the run's tables; empty, with a note, when it is missing or damaged."""
-    path = directory / f"{name}.parquet"
-    if not path.is_file():
-        notes.append(f"{path.name} is missing: what is drawn from it is left out")
-        return pl.DataFrame()
     try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        notes.append(f"{path.name} cannot be read ({error}): what is drawn from it is left out")
+        return results.table(name)
+    except InputError as error:
+        notes.append(f"{error}: what is drawn from it is left out")
         return pl.DataFrame()
 
 
-def text_of(path: Path, notes: list[str]) -> str:
-    """A text file of the run, or nothing, with a note."""
+def scenario_of(results: RunDirectory, notes: list[str]) -> str:
+    """The scenario's text, or nothing, with a note."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        notes.append(f"{path.name} cannot be read ({error})")
+        return results.scenario
+    except InputError as error:
+        notes.append(str(error))
         return ""
 
 

@@ -21,6 +21,10 @@ LABELS = {
     "max_us": "release error max (us)",
     "clamped": "arrivals seen late",
     "device_drops": "dropped by devices",
+    "requested_rate_bps": "requested rate (bit/s)",
+    "achieved_rate_bps": "achieved rate (bit/s)",
+    "requested_delay_p50_us": "requested delay p50 (us)",
+    "achieved_delay_p50_us": "achieved delay p50 (us)",
     "sched": "scheduling",
     "disturbed": "disturbed",
 }
@@ -28,20 +32,22 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Proof:
-    """Sentences, and a table with one row per flow."""
+    """Sentences, and a table with one column per flow."""
 
     sentences: list[Markup]
-    heads: list[str]
+    flows: list[str]
     rows: list[tuple[str, list[str]]]
 
 
 def proof(run: ReportRun) -> Proof:
     """What the run says about its own emulation."""
     found = [(flow.name, entry) for flow in run.flows if (entry := run.accuracy(flow))]
-    keys = ordered_keys([entry for _, entry in found])
-    rows = [(name, [shown(flat(entry).get(key)) for key in keys]) for name, entry in found]
-    heads = [LABELS.get(key, key.replace("_", " ")) for key in keys]
-    return Proof(sentences(run, [entry for _, entry in found]), heads, rows)
+    entries = [flat(entry) for _, entry in found]
+    rows = [
+        (LABELS.get(key, key.replace("_", " ")), [shown(entry.get(key)) for entry in entries])
+        for key in ordered_keys(entries)
+    ]
+    return Proof(sentences(run, entries), [name for name, _ in found], rows)
 
 
 def sentences(run: ReportRun, entries: Sequence[dict[str, Any]]) -> list[Markup]:
@@ -58,10 +64,11 @@ def sentences(run: ReportRun, entries: Sequence[dict[str, Any]]) -> list[Markup]
         )  # fmt: skip
         if p99 > GOOD_P99_US:
             told.append(Markup("<b>That is more than the 1 ms that the lab aims for: take delays with care.</b>"))
+    told += kept_promises(entries)
     drops = total(entries, "device_drops")
     if drops == 0:
-        told.append(Markup("The devices around the network dropped nothing: every loss in this report is the model's or "
-                           "the transport's."))  # fmt: skip
+        told.append(Markup("The devices around the network dropped nothing: every loss here is the model's or the "
+                           "transport's."))  # fmt: skip
     elif drops is not None:
         told.append(Markup("<b>Devices around the network dropped {:,} packets</b>, not the model.").format(drops))
     clamped = total(entries, "clamped")
@@ -74,9 +81,25 @@ def sentences(run: ReportRun, entries: Sequence[dict[str, Any]]) -> list[Markup]
     return told
 
 
+def kept_promises(entries: Sequence[dict[str, Any]]) -> list[Markup]:
+    """How near what was achieved came to what was asked for, for every pair that the run names."""
+    told: list[Markup] = []
+    for key in ordered_keys(entries):
+        if not key.startswith("requested_"):
+            continue
+        what = key.removeprefix("requested_")
+        pairs = [(entry.get(key), entry.get(f"achieved_{what}")) for entry in entries]
+        ratios = [abs(got / asked - 1) for asked, got in pairs if isinstance(asked, (int, float)) and asked
+                  and isinstance(got, (int, float))]  # fmt: skip
+        if ratios:
+            name = what.removesuffix("_bps").removesuffix("_us").removesuffix("_p50").replace("_", " ")
+            told.append(Markup("The {} that was asked for was met within {:.2g} %.").format(name, 100 * max(ratios)))
+    return told
+
+
 def ordered_keys(entries: Sequence[dict[str, Any]]) -> list[str]:
     """The known figures first, then whatever else there is."""
-    there = [key for entry in entries for key in flat(entry)]
+    there = [key for entry in entries for key in entry]
     return [key for key in LABELS if key in there] + sorted({*there} - {*LABELS} - {"flow"})
 
 

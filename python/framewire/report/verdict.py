@@ -173,9 +173,7 @@ def pause_reasons(live: Choice, pause: Choice) -> list[Markup]:
     if {one.flow for one in pause.best} == {one.flow for one in live.best}:
         return [Markup("If the viewer may be made to wait (a player that pauses), the answer is the same.")]
     told = [
-        Markup("{} ({} of the frames, {} of waiting in {} pauses)").format(
-            name(one), percent(one.decodable_share), duration(one.stalled_s), count(one.stalls)
-        )
+        Markup("{} ({} of the frames, {})").format(name(one), percent(one.decodable_share), waiting(one))
         for one in pause.best
     ]
     verb = "is best" if len(told) == 1 else "are too close to call"
@@ -281,6 +279,10 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1000:.1f} s" if value >= 10_000 else f"{value:.0f} ms"
 
 
-def count(value: int | None) -> str:
-    """A number of things."""
-    return "an unknown number of" if value is None else str(value)
+def waiting(one: Metrics) -> str:
+    """How long and how often a player that waits stands still."""
+    if one.stalled_s is None or one.stalls is None:
+        return "waiting not measured"
+    if one.stalls == 0:
+        return "without a pause"
+    return f"{one.stalled_s:.1f} s of waiting in {one.stalls:,} pause{'' if one.stalls == 1 else 's'}"

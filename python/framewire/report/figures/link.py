@@ -29,7 +29,7 @@ def transmissions(run: ReportRun) -> Figure:
     """How often each packet was sent."""
     traces: list[Trace] = []
     for flow in run.flows:
-        shares = quantities.transmission_shares(run, flow)
+        shares = quantities.transmission_shares(run, flow, "link")
         if shares is not None:
             traces.append(bars(flow, CLASSES, [100 * share for share in shares], hovertemplate="%{y:.1f} %"))
     layout = base_layout("% of packets", barmode="group", hovermode="x unified",
@@ -70,8 +70,8 @@ def air_over_time(run: ReportRun, name: str, title: str, hint: str, column: str,
 def sniffer(run: ReportRun) -> Figure:
     """Transmissions per packet, as the sniffer counted them, beside the truth."""
     panels = [(flow, truth, seen) for flow in run.flows
-              if (truth := quantities.transmission_shares(run, flow)) is not None
-              and (seen := quantities.sniffed_shares(run, flow)) is not None]  # fmt: skip
+              if (truth := quantities.transmission_shares(run, flow, "link")) is not None
+              and (seen := quantities.transmission_shares(run, flow, "sniffer")) is not None]  # fmt: skip
     title = "What the sniffer saw beside the truth"
     hint = (
         "A sniffer misses frames, so it counts too few transmissions per packet: the gap between the bars is the error "

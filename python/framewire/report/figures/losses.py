@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
+from typing import Literal
 
+from framewire import stats
 from framewire.report import quantities
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import Figure, Trace, bars, base_layout, label, rounded
@@ -15,7 +16,7 @@ MOST_SIZES = 350
 
 def by_fate(run: ReportRun) -> Figure:
     """Shares of the four fates."""
-    shares = {fate: [100 * quantities.share(run, flow, pl.col("fate") == fate) for flow in run.flows]
+    shares = {fate: [100 * quantities.share(run, flow, fate) for flow in run.flows]
               for fate in FATE_COLOURS}  # fmt: skip
     return Figure(
         "fates",
@@ -29,11 +30,9 @@ def by_fate(run: ReportRun) -> Figure:
 
 def by_place(run: ReportRun) -> Figure:
     """Shares of frames lost at each of the five places."""
-    shares = {
-        place: [100 * quantities.share(run, flow, (pl.col("fate") == "lost") & (pl.col("root_cause_place") == place))
-                for flow in run.flows]
-        for place in PLACE_COLOURS
-    }  # fmt: skip
+    counted = stats.loss_by_place(run.frames)
+    lost = {(flow, place): share for flow, place, share in counted.select("flow", "place", "share").iter_rows()}
+    shares = {place: [100 * (lost.get((flow.name, place)) or 0.0) for flow in run.flows] for place in PLACE_COLOURS}
     return Figure(
         "places",
         "Where frames were lost",
@@ -71,10 +70,11 @@ def share_layout(run: ReportRun, unit: str, *, full: bool = True) -> dict[str, o
 def by_type(run: ReportRun) -> Figure:
     """Share of each frame type that was lost."""
     flows = [label(flow) for flow in run.flows]
+    counted = stats.loss_by_type(run.frames)
+    shares = {(flow, kind): share for flow, kind, share in counted.select("flow", "type", "share").iter_rows()}
     traces: list[Trace] = []
     for kind, colour in TYPE_COLOURS.items():
-        of_type = pl.col("type") == kind
-        lost = [100 * quantities.share(run, flow, pl.col("fate") == "lost", of_type) for flow in run.flows]
+        lost = [100 * (shares.get((flow.name, kind)) or 0.0) for flow in run.flows]
         traces.append({"type": "bar", "name": f"{kind} frames", "x": flows, "y": rounded(lost),
                        "marker": {"color": colour}, "hovertemplate": "%{y:.1f} %"})  # fmt: skip
     return Figure(
@@ -87,7 +87,7 @@ def by_type(run: ReportRun) -> Figure:
     )
 
 
-def runs_of(run: ReportRun, what: str, name: str, title: str, hint: str) -> Figure:
+def runs_of(run: ReportRun, what: Literal["packets", "frames"], name: str, title: str, hint: str) -> Figure:
     """How often so many in a row were lost."""
     traces: list[Trace] = []
     for flow in run.flows:
@@ -116,13 +116,13 @@ def size_against_latency(run: ReportRun) -> Figure:
     """Latency of frames by their size."""
     traces: list[Trace] = []
     for flow in run.flows:
-        rows = run.ledger(flow).drop_nulls("latency_ns").sort("size")
+        rows = stats.size_and_latency(run.ledger(flow)).sort("size")
         if rows.height:
             rows = rows.gather_every(-(-rows.height // MOST_SIZES))
             traces.append(
                 {
                     "type": "scatter", "mode": "markers", "name": label(flow), "x": (rows["size"] / 1000).to_list(),
-                    "y": rounded((rows["latency_ns"] / 1e6).to_list()),
+                    "y": rounded(rows["latency_ms"].to_list()),
                     "marker": {"color": flow.colour, "size": 4, "opacity": 0.55},
                     "hovertemplate": "%{x:.1f} kB, %{y:.1f} ms",
                 }

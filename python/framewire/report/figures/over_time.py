@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
+from framewire import stats
 from framewire.report import quantities
-from framewire.report.data import Flow, ReportRun
+from framewire.report.data import ReportRun
 from framewire.report.figures.base import Figure, Trace, line, thinned, time_layout
 
 SCALE_BUTTONS = {
@@ -40,9 +39,9 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantit
     for flow in run.flows:
         rows = series(run, flow)
         if rows.height:
-            until = max(until, float(rows["second"][-1]) + 1)
-            x = (rows["second"] + 0.5).to_list()
-            traces.append(line(flow, x, (rows["bits"] / 1e6).to_list(), hovertemplate="%{y:.2f} Mbit/s"))
+            until = max(until, float(rows["at_s"][-1]) + 1)
+            x = (rows["at_s"] + 0.5).to_list()
+            traces.append(line(flow, x, (rows["bps"] / 1e6).to_list(), hovertemplate="%{y:.2f} Mbit/s"))
     layout = time_layout(run, "Mbit/s", until_s=until)
     bitrate = quantities.movie_bitrate(run)
     if bitrate:
@@ -56,7 +55,7 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantit
 def latency(run: ReportRun) -> Figure:
     """Latency of each frame that arrived."""
     hint = "A level line keeps up; a rising one falls behind for good; the dotted line is the player's start-up delay."
-    figure = per_frame(run, "latency", "Latency of each frame", hint, "latency_ns", "ms")
+    figure = per_frame(run, "latency", "Latency of each frame", hint, "latency_ms", "ms")
     if figure.layout:
         startup = run.startup_s * 1000
         figure.layout["shapes"] = figure.layout["shapes"] + [
@@ -73,26 +72,21 @@ def latency(run: ReportRun) -> Figure:
 def jitter(run: ReportRun) -> Figure:
     """Jitter estimate at each frame that arrived."""
     hint = "The RFC 3550 estimator over the latencies: how unevenly frames arrive, whatever their delay."
-    return per_frame(run, "jitter", "Jitter", hint, "jitter_ns", "ms")
+    return per_frame(run, "jitter", "Jitter", hint, "jitter_ms", "ms")
 
 
 def per_frame(run: ReportRun, name: str, title: str, hint: str, column: str, unit: str) -> Figure:
     """A quantity of the ledger against the time when the frame was due."""
     traces: list[Trace] = []
     for flow in run.flows:
-        rows = measured(run, flow, column)
+        rows = stats.delays(run.ledger(flow)).drop_nulls(column).sort("due_s")
         if rows.height:
-            x, y = thinned((rows["due_ns"] / 1e9).to_list(), (rows[column] / 1e6).to_list())
+            x, y = thinned(rows["due_s"].to_list(), rows[column].to_list())
             traces.append(line(flow, x, y, hovertemplate="%{y:.1f} " + unit, line={
                 "color": flow.colour, "dash": flow.dash, "width": 1.3}))  # fmt: skip
     layout = time_layout(run, unit)
     layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
     return Figure(name, title, hint, traces, layout if traces else {}, absent=None if traces else "no frame arrived")
-
-
-def measured(run: ReportRun, flow: Flow, column: str) -> pl.DataFrame:
-    """The flow's frames that have this quantity, in order of their due time."""
-    return run.ledger(flow).drop_nulls(column).sort("due_ns")
 
 
 def spread_is_wide(run: ReportRun) -> bool:

@@ -14,9 +14,7 @@ LANE_PX = 74
 def per_second(run: ReportRun, psnr: PsnrResult) -> Figure:
     """Mean of each second, so that the flows can be told apart."""
     name, title = "psnr", "PSNR with freeze, mean of each second"
-    hint = (
-        f"At {CAP_DB:g} dB every picture is the one that was sent; the deeper a dip, the more of the second was frozen."
-    )
+    hint = f"At {CAP_DB:g} dB every picture is the one that was sent; a deep dip is a second mostly frozen."
     if psnr.failure:
         return Figure(name, title, hint, absent=psnr.failure)
     traces: list[Trace] = []

@@ -1,0 +1,295 @@
+"""The whole report: complete in itself, true to its tables, and not upset by what a run lacks."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
+
+from framewire import report
+from framewire.errors import InputError
+from framewire.report.figures.base import rounded, thinned
+
+FIGURES = {
+    "psnr", "psnr-frames", "throughput-frames", "throughput-packets", "latency", "jitter", "fates", "places", "types",
+    "size-latency", "frame-runs", "packet-runs", "transmissions", "transmissions-time", "rates-time", "sniffer", "cwnd",
+    "unsent", "release-errors",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_movie(tmp_path_factory.mktemp("movie") / "small.m2v")
+
+
+@pytest.fixture(scope="module")
+def pictures(movie: Path) -> list[Picture]:
+    return read_pictures(movie)
+
+
+@pytest.fixture(scope="module")
+def full_run(movie: Path, pictures: list[Picture], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three flows, interference, a sniffer."""
+    b_frames = {number for number, picture in enumerate(pictures) if picture.kind == "B"}
+    deliveries = {
+        "udp": Delivery("udp", without(prompt(pictures), {3, 17}), "sender-socket", "send buffer full"),
+        "tcp": Delivery("tcp", [int(at * 2.5) for at in prompt(pictures) if at is not None], datagrams=False),
+        "tcp+ifd": Delivery("tcp+ifd", without(prompt(pictures), b_frames), "sender-pipeline", "ifd", datagrams=False),
+    }
+    return write_run(tmp_path_factory.mktemp("runs") / "full", movie, deliveries, interference=[[0.8, 1.2]])
+
+
+class Page(HTMLParser):
+    """What a browser would fetch, run and show."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.identifiers: list[str] = []
+        self.elements: list[str] = []
+        self.text = ""
+        self.scripts: dict[str, str] = {}
+        self._inside = ""
+        self.source = path.read_text(encoding="utf-8")
+        self.feed(self.source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.elements.append(tag)
+        self.identifiers += [str(given["id"])] if "id" in given else []
+        self.addresses += [str(given[name]) for name in ("src", "href", "action", "data", "poster") if name in given]
+        self._inside = str(given.get("id") or "script") if tag == "script" else "style" if tag == "style" else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"script", "style"}:
+            self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.scripts[self._inside] = self.scripts.get(self._inside, "") + data
+        else:
+            self.text += data
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        found = json.loads(self.scripts["figures"])
+        assert isinstance(found, dict)
+        return found
+
+
+def build(run: Path) -> Page:
+    return Page(report.build(run))
+
+
+def test_the_report_is_complete_in_itself(full_run: Path) -> None:
+    steps: list[dict[str, Any]] = []
+    path = report.build(full_run, progress=steps.append)
+    assert path == full_run / "report.html"
+    assert path.stat().st_size < 6_000_000
+    assert [step["event"] for step in steps] == ["step"] * 3
+    page = Page(path)
+    inside = [address for address in page.addresses if address.startswith("#")]
+    assert {address[1:] for address in inside} <= set(page.identifiers)
+    assert all(address.startswith(("#", "data:")) for address in page.addresses)
+    assert "@import" not in page.scripts["style"]
+    assert "url(" not in page.scripts["style"]
+    assert "default-src 'none'" in page.source
+    assert len(page.identifiers) == len(set(page.identifiers))
+
+
+def test_every_quantity_has_its_figure(full_run: Path) -> None:
+    page = build(full_run)
+    assert set(page.figures) == FIGURES
+    assert set(page.identifiers) >= FIGURES
+    for name in ("latency", "throughput-frames", "cwnd", "transmissions-time", "psnr"):
+        spans = [shape for shape in page.figures[name][1]["shapes"] if shape["type"] == "rect"]
+        assert [(span["x0"], span["x1"]) for span in spans] == [(0.8, 1.2)], name
+
+
+def test_a_transport_has_one_colour_everywhere(full_run: Path) -> None:
+    colours: dict[str, set[str]] = {}
+    for data, _ in build(full_run).figures.values():
+        for trace in data:
+            style = trace.get("line", trace.get("marker", {}))
+            colours.setdefault(trace["name"], set()).add(style.get("color"))
+    assert [len(colours[name]) for name in ("udp", "tcp", "tcp+ifd")] == [1, 1, 1]
+    assert len(set.union(*(colours[name] for name in ("udp", "tcp", "tcp+ifd")))) == 3
+
+
+def test_the_figures_say_what_the_tables_say(full_run: Path) -> None:
+    figures = build(full_run).figures
+    frames = pl.read_parquet(full_run / "frames.parquet")
+    bits = {trace["name"]: sum(trace["y"]) * 1e6 for trace in figures["throughput-frames"][0]}
+    for flow, rows in frames.drop_nulls("arrival_ns").group_by("flow"):
+        assert bits[str(flow[0])] == pytest.approx(float(rows["size"].sum()) * 8, rel=1e-3)
+    shares = {trace["name"]: trace["x"] for trace in figures["fates"][0]}
+    assert [sum(column) for column in zip(*shares.values(), strict=True)] == pytest.approx([100] * 3, abs=0.1)
+    lost = {trace["name"]: trace["y"] for trace in figures["types"][0]}
+    assert lost["B frames"][2] == 100
+    assert lost["I frames"][2] == lost["P frames"][2] == 0
+
+
+def test_verdict_and_table_say_what_the_ledger_says(full_run: Path) -> None:
+    page = build(full_run)
+    frames = pl.read_parquet(full_run / "frames.parquet")
+    shown = {
+        str(flow[0]): 100 * rows.filter(pl.col("fate") == "shown").height / rows.height
+        for flow, rows in frames.group_by("flow")
+    }
+    best = max(shown, key=lambda flow: shown[flow])
+    assert f"choose {best}." in page.text
+    for share in shown.values():
+        assert f"{share:.1f}" in page.text
+
+
+def test_what_the_user_named_is_escaped(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    closing = "<!--<script>"
+    deliveries = {
+        evil: Delivery("udp", without(prompt(pictures), {5})),
+        closing: Delivery("<b>tcp", prompt(pictures), datagrams=False),
+    }
+    page = build(write_run(tmp_path / "run", movie, deliveries))
+    assert page.addresses.count("x") == 0
+    assert evil not in page.source
+    assert closing not in page.source
+    assert evil in page.text
+    assert page.elements.count("script") == 3
+    names = {trace["name"] for trace in page.figures["latency"][0]}
+    assert names == {"&lt;img src=x onerror=alert(1)&gt;", "&lt;!--&lt;script&gt;"}
+
+
+def test_a_partial_disturbed_run_says_so_at_the_top(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    half = without(prompt(pictures), set(range(25, len(pictures))))
+    deliveries = {"udp": Delivery("udp", half), "tcp": Delivery("tcp", half, datagrams=False)}
+    run = write_run(tmp_path / "run", movie, deliveries, status="partial", layout="together", disturbed="p99 8 ms")
+    verdict = build(run).text.split("Comparison", 2)[1]
+    assert "The run is partial" in verdict
+    assert "udp: p99 8 ms; tcp: p99 8 ms" in verdict
+    assert "shared one network" in verdict
+
+
+def test_a_quiet_complete_run_is_not_excused(full_run: Path) -> None:
+    text = build(full_run).text
+    assert "The run is partial" not in text
+    assert "disturbed by other work on the machine (" not in text
+    assert "shared one network" not in text
+    assert "One run, one seed (seed 1)" in text
+
+
+def test_nothing_arrived_for_one_flow(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    nothing: list[int | None] = [None] * len(pictures)
+    deliveries = {"udp": Delivery("udp", nothing), "tcp": Delivery("tcp", prompt(pictures), datagrams=False)}
+    page = build(write_run(tmp_path / "run", movie, deliveries))
+    assert "choose tcp." in page.text
+    assert "nothing yet" in page.text
+    assert {trace["name"] for trace in page.figures["latency"][0]} == {"tcp"}
+
+
+def test_nothing_arrived_at_all(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    nothing: list[int | None] = [None] * len(pictures)
+    page = build(write_run(tmp_path / "run", movie, {name: Delivery(name, nothing) for name in ("udp", "tcp")}))
+    assert "No transport showed a single frame in time." in page.text
+    assert "latency" not in page.figures
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    deliveries = {f"tcp {number}": Delivery("tcp", prompt(pictures), datagrams=False) for number in range(count)}
+    page = build(write_run(tmp_path / "run", movie, deliveries, sniffer=False))
+    assert page.text.count("alone was run") == (1 if count == 1 else 0)
+    styles = {(trace["line"]["color"], trace["line"]["dash"]) for trace in page.figures["latency"][0]}
+    assert len({colour for colour, _ in styles}) == 1
+    assert len(styles) == min(count, 6)
+    assert "sniffer" not in page.figures
+    assert "there was no sniffer" in page.text
+
+
+def test_a_wired_run_without_most_tables(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    run = write_run(
+        tmp_path / "run", movie, {"udp": Delivery("udp", prompt(pictures)), "tcp": Delivery("tcp", prompt(pictures))}
+    )
+    for name in ("packets", "flows", "accuracy", "summary"):
+        (run / f"{name}.parquet").unlink()
+    (run / "scenario.toml").unlink()
+    movie_facts = json.loads((run / "run.json").read_text()) | {"accuracy": None, "movie": {}}
+    (run / "run.json").write_text(json.dumps(movie_facts))
+    page = build(run)
+    assert "run.json names no movie" in page.text
+    assert "There is no proof of accuracy for udp, tcp." in page.text
+    assert "has no packets.parquet" in page.text
+    assert {"latency", "fates"} <= set(page.figures)
+    assert not {"transmissions", "cwnd", "psnr"} & set(page.figures)
+
+
+@pytest.mark.parametrize("spoil", ["no run.json", "bad run.json", "no frames", "bad frames", "newer", "no directory"])
+def test_no_run_directory_is_one_clear_error(spoil: str, full_run: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("run.json", "frames.parquet", "scenario.toml"):
+        shutil.copy(full_run / name, run / name)
+    if spoil == "no run.json":
+        (run / "run.json").unlink()
+    elif spoil == "bad run.json":
+        (run / "run.json").write_text("{")
+    elif spoil == "no frames":
+        (run / "frames.parquet").unlink()
+    elif spoil == "bad frames":
+        (run / "frames.parquet").write_bytes(b"PAR1")
+    elif spoil == "newer":
+        (run / "run.json").write_text('{"format": 99}')
+    else:
+        shutil.rmtree(run)
+    with pytest.raises(InputError, match=re.escape(str(run))) as caught:
+        report.build(run)
+    assert "\n" not in str(caught.value)
+    assert not (run / "report.html").exists()
+
+
+def test_a_directory_that_cannot_be_written_leaves_nothing(full_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(InputError, match="cannot write the report"):
+        report.build(full_run, tmp_path / "taken" / "report.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_long_lines_keep_their_extremes() -> None:
+    y: list[float | int | None] = [0.0] * 100_000
+    y[54_321], y[77_777], y[10] = 9.0, -9.0, None
+    x, kept = thinned(list(range(len(y))), y)
+    assert len(kept) <= 1500
+    assert {9.0, -9.0} <= set(kept)
+    assert x[kept.index(9.0)] == 54_321
+    assert x == sorted(x, key=lambda value: value or 0)
+    assert rounded([1234.5678, 0.00012345678, float("nan"), None, float("inf"), 7]) == [
+        1235,
+        0.0001235,
+        None,
+        None,
+        None,
+        7,
+    ]
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+def test_a_browser_draws_every_figure(full_run: Path, tmp_path: Path) -> None:
+    path = report.build(full_run)
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    command += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--dump-dom", path.as_uri()]
+    seen = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    assert '<html lang="en" data-ready="yes">' in seen
+    drawn = re.findall(r'data-figure="([a-z-]+)"[^>]*data-drawn="yes"', seen)
+    assert set(drawn) == FIGURES
+    assert seen.count("plotly plot-container") + seen.count("plot-container plotly") == len(FIGURES)

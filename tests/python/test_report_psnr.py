@@ -1,0 +1,201 @@
+"""What stood on the screen and how it scores, against ffmpeg's own psnr filter."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_run import Delivery, Picture, frame_table, make_movie, prompt, read_pictures, without, write_run
+
+from framewire.report import filmstrip, psnr
+from framewire.report.data import load
+from framewire.report.screen import screen
+
+SIZE = (176, 144)
+
+
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_movie(tmp_path_factory.mktemp("movie") / "small.m2v")
+
+
+@pytest.fixture(scope="module")
+def pictures(movie: Path) -> list[Picture]:
+    return read_pictures(movie)
+
+
+def measure(run: Path) -> psnr.PsnrResult:
+    return psnr.measure(load(run))
+
+
+def ffmpeg_psnr(movie: Path, on_screen: list[int | None], scratch: Path) -> list[float]:
+    """An independent way: the frozen film is written out and ffmpeg compares it with the movie."""
+    size = SIZE[0] * SIZE[1]
+    command = ["ffmpeg", "-v", "error", "-y", "-i", str(movie), "-vf", "extractplanes=y", "-f", "rawvideo", "-"]
+    raw = subprocess.run(command, check=True, capture_output=True).stdout
+    assert len(raw) == size * len(on_screen)
+    black = bytes([16]) * size
+    frozen = b"".join(black if slot is None else raw[slot * size : (slot + 1) * size] for slot in on_screen)
+    (scratch / "sent.gray").write_bytes(raw)
+    (scratch / "frozen.gray").write_bytes(frozen)
+    source = ["-f", "rawvideo", "-pix_fmt", "gray", "-s", f"{SIZE[0]}x{SIZE[1]}", "-i"]
+    log = scratch / "log"
+    compare = ["ffmpeg", "-v", "error", *source, str(scratch / "frozen.gray"), *source, str(scratch / "sent.gray")]
+    compare += ["-lavfi", f"psnr=stats_file={log}", "-f", "null", "-"]
+    subprocess.run(compare, check=True)
+    return [float(value) for value in re.findall(r"psnr_y:(\S+)", log.read_text())]
+
+
+def test_freezes_score_as_ffmpeg_scores_them(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    missing = {0, 1, 2, 7, 20, 21, 22, 40}
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", without(prompt(pictures), missing))})
+    rows = measure(run).table.sort("display")
+    on_screen = rows["on_screen"].to_list()
+    assert on_screen[0] is None, "the first I frame is lost: the screen starts black"
+    expected = ffmpeg_psnr(movie, on_screen, tmp_path)
+    ours = rows["psnr_db"].to_list()
+    assert [value == float("inf") for value in ours] == [value == float("inf") for value in expected]
+    finite = [(a, b) for a, b in zip(ours, expected, strict=True) if b != float("inf")]
+    assert len(finite) > 20
+    np.testing.assert_allclose(*zip(*finite, strict=True), atol=0.006)  # ffmpeg writes two decimals
+
+
+def test_undamaged_is_infinite_and_counts_as_the_cap(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", movie, {"tcp": Delivery("tcp", prompt(pictures), datagrams=False)})
+    result = measure(run)
+    flow = load(run).flows[0]
+    assert result.table["mse"].to_list() == [0.0] * len(pictures)
+    assert result.mean_db(flow) == psnr.CAP_DB
+    assert result.pooled_db(flow) == float("inf")
+
+
+def test_a_late_frame_is_not_shown_live_but_still_refers(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    arrivals = prompt(pictures)
+    late = next(number for number, picture in enumerate(pictures) if picture.kind == "P" and number > 5)
+    arrivals[late] = (arrivals[late] or 0) + 1_200_000_000
+    run = write_run(tmp_path / "run", movie, {"tcp": Delivery("tcp", arrivals, datagrams=False)})
+    result = measure(run)
+    assert result.problems == {}
+    frozen = result.table.filter(pl.col("mse") > 0)["display"].to_list()
+    assert frozen == [pictures[late].display]
+
+
+def test_a_damaged_picture_is_compared_point_by_point(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", prompt(pictures))})
+    path = run / "received" / "udp.m2v"
+    data = bytearray(path.read_bytes())
+    start = sum(len(picture.data) for picture in pictures[:-1])
+    for at in range(start + len(pictures[-1].data) // 2, len(data)):
+        data[at] ^= 0x55 if data[at] ^ 0x55 > 1 else 0  # never a start code
+    path.write_bytes(data)
+    result = measure(run)
+    if result.problems:
+        pytest.fail(f"the damage should stay inside one picture: {result.problems}")
+    worse = result.table.filter(pl.col("mse") > 0)["display"].to_list()
+    assert worse == [pictures[-1].display]
+
+
+@pytest.mark.parametrize("change", ["shorter", "shifted", "gone"])
+def test_a_stream_that_does_not_fit_its_ledger_is_refused(
+    change: str, movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    deliveries = {"good": Delivery("udp", prompt(pictures)), "bad": Delivery("tcp", prompt(pictures))}
+    run = write_run(tmp_path / "run", movie, deliveries)
+    path = run / "received" / "bad.m2v"
+    data = path.read_bytes()
+    if change == "shorter":
+        path.write_bytes(data[: len(data) // 2])
+    elif change == "shifted":
+        path.write_bytes(b"\0" + data[:-1])
+    else:
+        path.unlink()
+    result = measure(run)
+    assert set(result.problems) == {"bad"}
+    assert "bad.m2v" in result.problems["bad"]
+    assert result.table["flow"].unique().to_list() == ["good"]
+    strip = filmstrip.make(load(run))
+    assert [row.problem is None for row in strip.rows] == [True, True, False]
+
+
+def test_a_movie_that_was_moved_is_said_to_be(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", prompt(pictures))})
+    description = (run / "run.json").read_text().replace(str(movie), "/nowhere/movie.m2v")
+    (run / "run.json").write_text(description)
+    result = measure(run)
+    assert result.failure == "the movie that was sent is no longer at /nowhere/movie.m2v"
+    assert filmstrip.make(load(run)).failure == result.failure
+
+
+def test_scores_are_kept_until_something_changes(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", without(prompt(pictures), {3}))})
+    first = measure(run)
+    with monkeypatch.context() as patch:
+        patch.setattr(psnr.Job, "run", lambda *_: pytest.fail("nothing changed, nothing is to be decoded"))
+        again = measure(run)
+    assert again.table.equals(first.table, null_equal=True)
+    write_run(run, movie, {"udp": Delivery("udp", without(prompt(pictures), {4}))})
+    assert not measure(run).table.equals(first.table, null_equal=True)
+
+
+def test_nothing_received_is_a_black_screen(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    nothing: list[int | None] = [None] * len(pictures)
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", nothing)})
+    rows = measure(run).table
+    assert rows["on_screen"].null_count() == len(pictures)
+    assert 0 < float(rows["psnr_db"].max()) < 20  # type: ignore[arg-type]
+    cells = filmstrip.make(load(run)).rows[1].cells
+    assert all(cell.picture is None and cell.frozen_s > 0 for cell in cells)
+
+
+@given(st.lists(st.sampled_from(["shown", "late", "undecodable", "lost"]), min_size=1, max_size=60))
+def test_the_screen_shows_the_last_frame_shown(fates: list[str]) -> None:
+    ledger = pl.DataFrame({"display": range(len(fates)), "fate": fates, "arrival_ns": [0] * len(fates)})
+    live = screen(ledger, 25.0, "live")
+    for slot, fate in enumerate(fates):
+        source = live.source[slot]
+        shown = [earlier for earlier in range(slot + 1) if fates[earlier] == "shown"]
+        assert source == (shown[-1] if shown else None)
+        assert (live.frozen_slots(slot) == 0) == (fate == "shown")
+    runs = re.findall("x+", "".join("." if fate == "shown" else "x" for fate in fates))
+    assert live.longest_freeze() == max(map(len, runs), default=0)
+
+
+def test_a_player_that_waits_falls_behind_and_stays_there(pictures: list[Picture]) -> None:
+    arrivals = prompt(pictures)
+    late = next(number for number, picture in enumerate(pictures) if picture.kind == "I" and number > 0)
+    arrivals[late] = (arrivals[late] or 0) + 3_000_000_000
+    ledger = frame_table("tcp", pictures, Delivery("tcp", arrivals), "stall")
+    shown_at = screen(ledger, 25.0, "stall", 1.0).shown_at_s
+    lag = [at - slot / 25 for slot, at in enumerate(shown_at) if at is not None]
+    slot = pictures[late].display
+    # The frame was due 20 ms after its slot, started 1 s + 20 ms later, and came 3 s late.
+    waited = (arrivals[late] or 0) / 1e9 - 1.02 - slot / 25
+    assert lag[: slot - 2] == pytest.approx([0.0] * (slot - 2), abs=1e-9)
+    assert lag[slot:] == pytest.approx([waited] * (len(lag) - slot), abs=1e-9)
+
+
+def test_filmstrip_looks_before_during_and_after(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    missing = {number for number, picture in enumerate(pictures) if 20 <= picture.display < 30}
+    run = write_run(
+        tmp_path / "run", movie, {"udp": Delivery("udp", without(prompt(pictures), missing))}, interference=[[0.8, 1.2]]
+    )
+    strip = filmstrip.make(load(run))
+    during = [moment.disturbed for moment in strip.moments]
+    assert during == sorted(during[: during.index(True)]) + [True] * sum(during) + [False] * during[::-1].index(True)
+    sent, udp = strip.rows
+    assert all(cell.frozen_s == 0 and (cell.picture or "").startswith("data:image/webp") for cell in sent.cells)
+    played = screen(load(run).frames, 25.0, "live")
+    expected = [played.frozen_slots(moment.slot) / 25 for moment in strip.moments]
+    assert [cell.frozen_s for cell in udp.cells] == pytest.approx(expected)
+    same = [a.picture == b.picture for a, b in zip(sent.cells, udp.cells, strict=True)]
+    assert same == [freeze == 0 for freeze in expected]
+    assert True in same
+    assert False in same
