@@ -19,10 +19,10 @@ import typer
 from rich.console import Console
 
 import framewire
-from framewire import _native, screen
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
+from framewire import screen
 from framewire.errors import FramewireError, InputError, RunError
 
 EXIT_INTERRUPTED = 130
@@ -32,7 +32,6 @@ R = TypeVar("R")
 
 app = typer.Typer(
     name="framewire",
-    help="A laboratory for video transport: what the viewer got, frame by frame, and why.",
     epilog="Exit codes: 0 done, 1 run failed, 2 wrong input, 3 the machine lacks something, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -120,7 +119,7 @@ def run(
     console = _stderr()
     with progress_module.for_console(console) as display:
         result = framewire.run(scenario, set=overrides, out=out, progress=display)
-        report = None if no_report else _write_report(result, display)
+        report = None if no_report else result.report(progress=display)
     rows = result.summary.to_dicts()
     if as_json:
         _print_json(
@@ -128,6 +127,7 @@ def run(
                 "directory": str(result.directory),
                 "status": result.status,
                 "report": None if report is None else str(report),
+                "failures": result.failures,
                 "summary": rows,
             }
         )
@@ -135,13 +135,12 @@ def run(
         _print_run(result, rows, report)
     if open_report and report is not None:
         webbrowser.open(report.resolve().as_uri())
+    for failure in result.failures:
+        _complain(failure)
     if result.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-
-
-def _write_report(result: framewire.Run, display: progress_module.Display) -> Path:
-    display({"event": "step", "text": "writing the report"})
-    return result.report()
+    if result.failures:
+        raise typer.Exit(RunError.exit_code)
 
 
 def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
@@ -167,15 +166,10 @@ def report(
     if not (run_directory / "run.json").is_file():
         raise InputError(f"{run_directory}: not a run directory: it has no run.json")
     with progress_module.for_console(_stderr()) as display:
-        path = _write_report_to(framewire.Run(run_directory, "complete"), out, display)
+        path = framewire.Run(run_directory, "complete").report(out, display)
     typer.echo(path)
     if open_report:
         webbrowser.open(path.resolve().as_uri())
-
-
-def _write_report_to(result: framewire.Run, out: Path | None, display: progress_module.Display) -> Path:
-    display({"event": "step", "text": "writing the report"})
-    return result.report(out)
 
 
 @movie_app.command("make")
@@ -195,13 +189,13 @@ def make_movie(
     from framewire import movie  # ffmpeg is not needed elsewhere
 
     with progress_module.for_console(_stderr()) as display:
-        display({"event": "step", "text": "making the movie"})
         made = movie.make(
-            bitrate=_quantity(_native.bits_per_second, "--bitrate", bitrate),
-            duration=None if duration is None else _quantity(_native.seconds, "--duration", duration),
-            source=source,
+            movie.parse_bitrate(bitrate),
+            None if duration is None and source is not None else movie.parse_duration(duration or "60 s"),
+            source,
+            progress=lambda text, share: display({"event": "step", "text": text, "share": share}),
         )
-        path = made.path if out is None else Path(shutil.copyfile(made.path, out))
+    path = made.path if out is None else Path(shutil.copyfile(made.path, out))
     if as_json:
         _print_json({"path": str(path), **made.metadata})
     else:
@@ -265,13 +259,6 @@ def doctor(as_json: AsJson = False) -> None:
         console.print("`framewire run` works here." if fit else "`framewire run` does not work here.", markup=False)
     if not fit:
         raise typer.Exit(framewire.MachineError.exit_code)
-
-
-def _quantity(read: Callable[[str], R], option: str, text: str) -> R:
-    try:
-        return read(text)
-    except ValueError as error:
-        raise InputError(f"{option}: {error}") from None
 
 
 def _print_json(document: object) -> None:

@@ -103,7 +103,7 @@ def _tshark() -> Check:
 def _version(command: list[str]) -> str | None:
     """The first line that a program says about itself; None without the program."""
     answer = _answer(command)
-    return None if answer is None else next(iter(answer.splitlines()), "").strip()[:60]
+    return None if answer is None else re.split(r" Copyright| \(Git|\n", answer, maxsplit=1)[0].strip()
 
 
 def _answer(command: list[str]) -> str | None:

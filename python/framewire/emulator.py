@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -47,14 +48,16 @@ def find() -> Path:
     return Path(in_path)
 
 
+@dataclass(frozen=True)
 class Outcome:
     """How the emulator ended."""
 
-    def __init__(self, status: str, interrupted: bool) -> None:
-        self.status = status
-        """``complete`` or ``partial``."""
-        self.interrupted = interrupted
-        """Whether it was asked to stop."""
+    status: str
+    """``complete`` or ``partial``."""
+    interrupted: bool
+    """Whether it was asked to stop."""
+    failures: tuple[str, ...] = ()
+    """Flows that broke, each with its reason."""
 
 
 def drive(arguments: list[str], on_event: Callable[[Event], None]) -> Outcome:
@@ -142,7 +145,7 @@ def _outcome(code: int, last: Event, stop: _Stop, log: str) -> Outcome:
         raise ERRORS.get(code, RunError)(str(last.get("message", "the emulator failed without a message")))
     status = last.get("status")
     if status in ("complete", "partial") and code in (0, 130):
-        return Outcome(str(status), interrupted=stop.requests > 0)
+        return Outcome(str(status), stop.requests > 0, tuple(map(str, last.get("failures", ()))))
     if stop.requests > 1:
         raise KeyboardInterrupt
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

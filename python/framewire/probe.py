@@ -178,7 +178,7 @@ def probe(path: str | os.PathLike[str]) -> Probe:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for heading in headings:
         table.add_column(heading, justify="left" if heading.startswith("pictures") else "right")
     return table

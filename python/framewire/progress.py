@@ -53,9 +53,9 @@ class Bars(Silence):
         self._step: TaskID | None = None
         self._progress = Progress(
             SpinnerColumn(finished_text="[green]✓"),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[facts]}"),
+            TextColumn("{task.fields[facts]}", markup=False),
             console=console,
         )
 
@@ -71,8 +71,7 @@ class Bars(Silence):
     def __call__(self, event: Event) -> None:
         match event.get("event"):
             case "step":
-                self._end_step()
-                self._step = self._progress.add_task(str(event.get("text", "")), total=None, facts="")
+                self._show_step(str(event.get("text", "")), event.get("share"))
             case "started":
                 self._end_step()
                 width = max((len(str(flow)) for flow in event.get("flows", [])), default=0)
@@ -95,6 +94,12 @@ class Bars(Silence):
             facts=facts_of(event),
         )
 
+    def _show_step(self, text: str, share: float | None) -> None:
+        if self._step is None:
+            self._step = self._progress.add_task(text, total=None, facts="")
+        total = None if share is None else 1.0
+        self._progress.update(self._step, description=text, total=total, completed=share or 0.0)
+
     def _end_step(self) -> None:
         if self._step is not None:
             self._progress.remove_task(self._step)
@@ -109,11 +114,12 @@ class Lines(Silence):
         self._every_s = every_s
         self._next: dict[str, float] = {}
         self._done: set[str] = set()
+        self._step = ""
 
     def __call__(self, event: Event) -> None:
         match event.get("event"):
             case "step":
-                self._print(f"{event.get('text', '')} ...")
+                self._show_step(str(event.get("text", "")))
             case "started":
                 self._print(f"streaming: {', '.join(map(str, event.get('flows', [])))}")
             case "progress":
@@ -131,6 +137,11 @@ class Lines(Silence):
         if due:
             self._next[flow] = time.monotonic() + self._every_s
             self._print(f"{flow}: {facts_of(event)}, {event.get('offered', 0)} of {event.get('frames', '?')} frames")
+
+    def _show_step(self, text: str) -> None:
+        if text != self._step:
+            self._step = text
+            self._print(f"{text} ...")
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

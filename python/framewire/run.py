@@ -14,15 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import _native, emulator
+from framewire import emulator
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
-from framewire.probe import probe
 from framewire.scenario import Overrides, Scenario, load
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from framewire.movie import MadeMovie
     from framewire.results import RunDirectory
 
 __all__ = ["PLAN_FORMAT", "Progress", "Run", "run"]
@@ -42,6 +42,8 @@ class Run:
     status: str
     """``complete``, or ``partial`` after an interruption."""
     interrupted: bool = False
+    failures: tuple[str, ...] = ()
+    """Flows that broke, each with its reason; the results of the others are valid."""
 
     @cached_property
     def results(self) -> RunDirectory:
@@ -60,11 +62,11 @@ class Run:
         """One row per flow."""
         return self.results.summary
 
-    def report(self, out: str | os.PathLike[str] | None = None, progress: Any = None) -> Path:
+    def report(self, out: str | os.PathLike[str] | None = None, progress: Progress | None = None) -> Path:
         """Write the report, one self-contained HTML file, and return its path."""
         from framewire import report  # it pulls in plotly and pillow
 
-        return report.build(self.directory, None if out is None else Path(out), progress)
+        return report.build(self.directory, out, progress)
 
 
 def run(
@@ -86,16 +88,16 @@ def run(
     resolved = load(scenario, set=set)
     _check_out(out)
     emulator.find()
-    movie, seconds = _prepare_movie(resolved, notify)
-    resolved = load(resolved, movie_duration_s=seconds)
+    movie = _prepare_movie(resolved, notify)
+    resolved = load(resolved, movie_duration_s=movie.duration_s)
     with _partial_directory(resolved, out) as (partial, directory):
         (partial / "scenario.toml").write_text(resolved.toml, encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
             plan = Path(scratch) / "plan.json"
-            plan.write_text(json.dumps(_plan(resolved, movie, partial)), encoding="utf-8")
+            plan.write_text(json.dumps(_plan(resolved, movie.path, partial)), encoding="utf-8")
             outcome = emulator.drive(["run", "--plan", str(plan)], notify)
         partial.rename(directory)
-    return Run(directory, outcome.status, outcome.interrupted)
+    return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
 
 
 def _plan(scenario: Scenario, movie: Path, directory: Path) -> dict[str, Any]:
@@ -107,21 +109,18 @@ def _plan(scenario: Scenario, movie: Path, directory: Path) -> dict[str, Any]:
     }
 
 
-def _prepare_movie(scenario: Scenario, notify: Progress) -> tuple[Path, float]:
-    """The elementary stream to send and its length in seconds."""
-    notify({"event": "step", "text": "preparing the movie"})
-    wanted = scenario.data["movie"]
-    source = None if wanted["source"] == "lab" else Path(wanted["source"])
-    bitrate, duration = wanted.get("bitrate"), wanted.get("duration")
-    if source is None or bitrate is not None or duration is not None:
-        from framewire import movie  # only what has to be encoded needs it
+def _prepare_movie(scenario: Scenario, notify: Progress) -> MadeMovie:
+    """The elementary stream to send: made or found in the cache, or the user's own as it is."""
+    from framewire import movie  # only runs need it
 
-        source = movie.make(
-            bitrate=None if bitrate is None else _native.bits_per_second(bitrate),
-            duration=None if duration is None else _native.seconds(duration),
-            source=source,
-        ).path
-    return source, probe(source).duration_s
+    wanted = scenario.data["movie"]
+    notify({"event": "step", "text": "preparing the movie"})
+    return movie.prepare(
+        wanted["source"],
+        wanted.get("bitrate"),
+        wanted.get("duration"),
+        progress=lambda text, share: notify({"event": "step", "text": text, "share": share}),
+    )
 
 
 def _check_out(out: str | os.PathLike[str] | None) -> None:

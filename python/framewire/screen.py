@@ -21,27 +21,41 @@ NOT_MEASURED = "-"
 
 def comparison(rows: Iterable[Mapping[str, Any]]) -> Table:
     """One row per flow of a run's summary."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("flow", no_wrap=True)
-    for heading in ("duration", "shown", "lost I", "lost P", "lost B", "latency p95", "throughput", "stalls"):
+    rows = list(rows)
+    table = _table()
+    table.add_column("\nflow", overflow="fold")
+    headings = (
+        "duration\ns",
+        "shown\n%",
+        "lost\nI",
+        "lost\nP",
+        "lost\nB",
+        "latency\np95 ms",
+        "rate\nMbit/s",
+        "stalls\n",
+    )
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
+    ended_early = [row for row in rows if row.get("status") != "complete"]
+    if ended_early:
+        table.add_column("\nstatus")
     for row in rows:
-        partial = "" if row.get("status") == "complete" else f" ({row.get('status')})"
-        table.add_row(
-            escape(f"{row.get('flow')}{partial}"),
-            _number(row.get("duration_s"), "{:.1f} s"),
+        cells = [
+            escape(str(row.get("flow"))),
+            _number(row.get("duration_s"), "{:.1f}"),
             _share(row.get("shown"), row.get("frames")),
             *(_of(row.get(f"lost_{kind}"), row.get(f"frames_{kind}")) for kind in "ipb"),
-            _number(row.get("latency_p95_ms"), "{:.0f} ms"),
-            _number(row.get("frame_throughput_bps"), "{:.2f} Mbit/s", 1e-6),
+            _number(row.get("latency_p95_ms"), "{:.0f}"),
+            _number(row.get("frame_throughput_bps"), "{:.2f}", 1e-6),
             _stalls(row.get("stalls"), row.get("stalled_s")),
-        )
+        ]
+        table.add_row(*cells, *([escape(str(row.get("status")))] if ended_early else []))
     return table
 
 
 def checks_table(checks: Iterable[Check]) -> Table:
     """What works, and below it what each missing thing costs."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = _table()
     table.add_column("")
     table.add_column("what", no_wrap=True)
     table.add_column("found, and what it costs where it is missing", ratio=1)
@@ -52,17 +66,21 @@ def checks_table(checks: Iterable[Check]) -> Table:
     return table
 
 
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+
+
 def _number(value: float | None, form: str, scale: float = 1.0) -> str:
     """A measured value, or a dash.
 
-    >>> _number(4_100_000, "{:.2f} Mbit/s", 1e-6), _number(None, "{}")
-    ('4.10 Mbit/s', '-')
+    >>> _number(4_100_000, "{:.2f}", 1e-6), _number(None, "{}")
+    ('4.10', '-')
     """
     return NOT_MEASURED if value is None else form.format(value * scale)
 
 
 def _share(part: int | None, whole: int | None) -> str:
-    return NOT_MEASURED if part is None or not whole else f"{100 * part / whole:.1f} %"
+    return NOT_MEASURED if part is None or not whole else f"{100 * part / whole:.1f}"
 
 
 def _of(part: int | None, whole: int | None) -> str:

@@ -144,7 +144,9 @@ def test_a_directory_that_cannot_be_made_is_named(scenario_file: Path, tmp_path:
         framewire.run(scenario_file, out=scenario_file / "run")
 
 
-@pytest.mark.parametrize(("content", "problem"), [(b"", "empty"), (b"no film" * 400, "MPEG"), (None, "No such file")])
+@pytest.mark.parametrize(
+    ("content", "problem"), [(b"", "empty"), (b"no film" * 400, "film.m2v"), (None, "no such file")]
+)
 def test_what_is_not_a_movie_is_named(content: bytes | None, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "film.m2v"
     if content is not None:

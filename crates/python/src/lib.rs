@@ -7,13 +7,11 @@ use pyo3::prelude::*;
 
 mod movie;
 mod scenario;
-mod units;
 
 /// The compiled half of the package.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     scenario::register(module)?;
-    movie::register(module)?;
-    units::register(module)
+    movie::register(module)
 }
