@@ -101,6 +101,12 @@ impl TransportKind {
         }
     }
 
+    /// True when the socket is to report drops in the device queue (IP_RECVERR): `udp-whole` lives on such reports,
+    /// while `udp` is what an application gets that does not ask.
+    pub const fn wants_error_reports(self) -> bool {
+        matches!(self.overflow(), Some(Overflow::DropRestOfFrame))
+    }
+
     /// A new frame queue of its kind.
     pub fn frame_queue(self) -> FrameQueue {
         match self.profile().queue {
@@ -145,8 +151,8 @@ const TODAYS_DEVICE_QUEUE: u32 = 1_000;
 /// txqueuelen of wireless drivers of the thesis' time; today's would hold 1,000.
 const AIRONET_ERA_DEVICE_QUEUE: u32 = 100;
 
-/// About 1.3 frames of a 3 Mbit/s movie: above one segmentation-offload unit at these rates, and little delay
-/// (22 ms at 6 Mbit/s).
+/// About one frame of a 3 Mbit/s movie at 25 Hz: enough that TCP always has full packets to send between two wake-ups of
+/// the writer, and little delay (22 ms at 6 Mbit/s).
 const UNSENT_LIMIT: DataSize = DataSize::from_bytes(16 * 1024);
 
 const UDP_BLOCKING: Profile = Profile {
@@ -228,12 +234,13 @@ const TCP_IFD_OPTIMISED: Profile = Profile {
 mod tests {
     use super::*;
 
-    /// Kernel memory of a datagram of 1,500 IP bytes on Ethernet (skb truesize on x86-64, measured).
+    /// Kernel memory of a datagram (skb truesize on x86-64, measured): from 700 B of payload, and up to 100 B.
     const FULL_PACKET_TRUESIZE: u64 = 2_304;
+    const SMALL_PACKET_TRUESIZE: u64 = 832;
 
     /// Datagrams that a send buffer admits: the check is made before each one, so the last may go over.
-    fn admitted(kind: TransportKind) -> u64 {
-        kind.profile().send_buffer.expect("a datagram transport states it").as_bytes().div_ceil(FULL_PACKET_TRUESIZE)
+    fn admitted(kind: TransportKind, truesize: u64) -> u64 {
+        kind.profile().send_buffer.expect("a datagram transport states it").as_bytes().div_ceil(truesize)
     }
 
     #[test]
@@ -250,14 +257,18 @@ mod tests {
 
     #[test]
     fn what_fills_first_is_as_the_reasons_say() {
-        assert_eq!(admitted(TransportKind::UdpBlocking), 93);
-        assert_eq!(admitted(TransportKind::Udp), 185);
-        assert_eq!(admitted(TransportKind::UdpIfd), 15);
-        for kind in [TransportKind::UdpBlocking, TransportKind::UdpWhole, TransportKind::UdpIfd] {
-            assert!(admitted(kind) < u64::from(kind.profile().device_queue), "{kind}: the socket fills first");
+        assert_eq!(admitted(TransportKind::UdpBlocking, FULL_PACKET_TRUESIZE), 93);
+        assert_eq!(admitted(TransportKind::Udp, FULL_PACKET_TRUESIZE), 185);
+        assert_eq!(admitted(TransportKind::UdpIfd, FULL_PACKET_TRUESIZE), 15);
+        for truesize in [SMALL_PACKET_TRUESIZE, FULL_PACKET_TRUESIZE] {
+            for kind in [TransportKind::UdpBlocking, TransportKind::UdpWhole, TransportKind::UdpIfd] {
+                let queue = u64::from(kind.profile().device_queue);
+                assert!(admitted(kind, truesize) < queue, "{kind}: the socket fills first");
+            }
+            let udp = TransportKind::Udp;
+            let queue = u64::from(udp.profile().device_queue);
+            assert!(admitted(udp, truesize) > queue, "the device queue fills first");
         }
-        let udp = TransportKind::Udp;
-        assert!(admitted(udp) > u64::from(udp.profile().device_queue), "the device queue fills first");
     }
 
     #[test]
@@ -266,6 +277,7 @@ mod tests {
             assert_eq!(kind.is_stream(), kind.name().starts_with("tcp"));
             assert_eq!(kind.overflow().is_none(), kind.is_stream());
             assert_eq!(kind.frame_queue().accepts_while_writing(), kind.name().contains("ifd"));
+            assert_eq!(kind.wants_error_reports(), kind == TransportKind::UdpWhole);
             assert_eq!(kind.profile().unsent_limit.is_some(), kind.name().starts_with("tcp+ifd"));
         }
     }

@@ -6,6 +6,8 @@
 //! it is offered, and may be overwritten once, while it waits. Nothing that waits at the end of the stream is lost:
 //! the writer takes it like any other.
 
+#[cfg(test)]
+mod document;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -215,6 +215,7 @@ fn nothing_that_waits_at_the_end_is_lost() {
 }
 
 /// Figure 1.1, line by line, on letters.
+#[expect(clippy::if_same_then_else, reason = "as the figure has it")]
 fn figure_1_1(waiting: &mut Option<(u32, char)>, current: (u32, char)) -> Option<u32> {
     if waiting.is_none() {
         *waiting = Some(current);

@@ -34,8 +34,8 @@ pub enum Pacing {
 ///
 /// Contract: while [`wants_bytes`](Self::wants_bytes), give it what the socket has with
 /// [`handle_bytes`](Self::handle_bytes), at the end [`handle_end`](Self::handle_end); drain
-/// [`poll_event`](Self::poll_event) after each. When it wants none, wait for [`next_timeout`](Self::next_timeout);
-/// [`handle_timeout`](Self::handle_timeout) then reports what was consumed (the other two handlers do so too).
+/// [`poll_event`](Self::poll_event) after each. At [`next_timeout`](Self::next_timeout) call
+/// [`handle_timeout`](Self::handle_timeout), which consumes what is due.
 ///
 /// A `Read` event says how many bytes the application has read: with [`Pacing::Immediate`] one for each call, with
 /// [`Pacing::Playout`] one for each frame consumed. Where a frame ends is known when the next one has begun, or at

@@ -196,6 +196,50 @@ proptest! {
     }
 
     #[test]
+    fn whatever_arrives_bytes_are_handed_out_once_and_in_order(
+        damage in prop::collection::vec((0usize..12_000, any::<u8>()), 0..60),
+        cut in 0usize..12_000,
+        chunk in 1usize..5_000,
+        paced: bool,
+    ) {
+        let mut stream = joined(&movie("IPBBPBBIBB", 1_000));
+        for (place, value) in damage {
+            let place = place % stream.len();
+            stream[place] = value;
+        }
+        stream.truncate(cut);
+        let mut half = StreamReceiver::new(if paced { PLAYOUT } else { Pacing::Immediate });
+        let (mut now, mut log) = (T0, vec![]);
+        for chunk in stream.chunks(chunk) {
+            while !half.wants_bytes(now) {
+                now = half.next_timeout().unwrap();
+                half.handle_timeout(now);
+            }
+            half.handle_bytes(now, chunk);
+            log.extend(std::iter::from_fn(|| half.poll_event()));
+        }
+        half.handle_end(now);
+        log.extend(std::iter::from_fn(|| half.poll_event()));
+        let (mut handed_out, mut read) = (vec![], 0);
+        for event in log {
+            match event {
+                ReceiverEvent::Frame { bytes, complete, .. } => {
+                    prop_assert!(complete, "none of them is too large");
+                    handed_out.extend_from_slice(&bytes);
+                }
+                ReceiverEvent::Read { total, .. } => {
+                    prop_assert!(total >= read);
+                    read = total;
+                }
+                _ => {}
+            }
+        }
+        prop_assert_eq!(half.buffered() + handed_out.len() <= stream.len(), true);
+        prop_assert!(stream.ends_with(&handed_out), "frames tile the stream from the first one to the end");
+        prop_assert_eq!(read, stream.len() as u64);
+    }
+
+    #[test]
     fn however_the_stream_is_cut_the_same_frames_come_out(cuts in prop::collection::vec(1usize..3_000, 1..50)) {
         let frames = movie("IPBBPBBIBBPBB", 1_200);
         let stream = joined(&frames);
