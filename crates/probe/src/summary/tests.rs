@@ -121,6 +121,19 @@ fn a_player_that_waits_stops_its_clock() {
 }
 
 #[test]
+fn a_frame_waits_for_its_references_too() {
+    // P1 comes at 345 ms, and B2, due at 5 + 100 + 40 ms, cannot be shown before; nothing after it waits again.
+    const SLOW: Injected = Injected::Arrives(Duration::from_millis(305));
+    let mut flow = DatagramFlow::new(movie(&[100; 4]));
+    for (frame, fault) in (0u32..).zip([ARRIVES, SLOW, ARRIVES, ARRIVES]) {
+        flow.send(frame, &[fault]);
+    }
+    let stalls = summary(&flow.log, STALL).stalls.unwrap();
+    assert_eq!(stalls.stalls, 1);
+    assert!((stalls.stalled_s - (0.345 - 0.145)).abs() < 1e-9, "{}", stalls.stalled_s);
+}
+
+#[test]
 fn a_smooth_stream_has_no_stalls_and_an_empty_one_no_player() {
     let stalls = summary(&stream([10, 50, 90, 130, 170, 210, 250]).log, STALL).stalls.unwrap();
     assert_eq!((stalls.stalls, stalls.stalled_s), (0, 0.0));

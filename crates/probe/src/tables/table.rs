@@ -9,7 +9,7 @@ use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
@@ -130,11 +130,14 @@ impl<R> Table<R> {
     }
 
     /// Whole numbers are stored as differences (times and counters grow slowly), the rest through a dictionary.
+    /// Statistics are kept per flow; an index of pages would be larger than most of the tables.
     fn properties(&self) -> Result<WriterPropertiesPtr, ParquetError> {
         let version = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_string());
         let mut builder = WriterProperties::builder()
             .set_created_by(concat!("framewire ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
             .set_key_value_metadata(Some(vec![version]));
         for column in &self.columns {
             if matches!(column.reader, Reader::Int32(_) | Reader::Int64(_)) {

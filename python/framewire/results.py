@@ -1,0 +1,122 @@
+"""A run directory, opened: its tables as polars frames, its description and its scenario.
+
+The format is described in ``docs/results.md``. Tables are read when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from framewire.errors import InputError
+
+__all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
+
+FORMAT_VERSION = 1
+"""The newest version of the results format that is read here; older ones are read too."""
+
+TABLES = ("frames", "packets", "flows", "accuracy", "summary")
+"""The tables of a run."""
+
+
+class RunDirectory:
+    """One run: a scenario that was executed once.
+
+    Raises InputError when ``path`` is not a run directory, or was written by a newer framewire.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        """Where it is."""
+        self.meta: dict[str, Any] = _read_description(self.path)
+        """``run.json``: format and program version, the machine, the movie, the status, the proof of accuracy."""
+
+    def __repr__(self) -> str:
+        return f"RunDirectory({str(self.path)!r})"
+
+    @property
+    def status(self) -> str:
+        """``complete``, ``partial`` or ``failed``."""
+        return str(self.meta.get("status", "complete"))
+
+    @cached_property
+    def frames(self) -> pl.DataFrame:
+        """The ledger: one row per frame and flow."""
+        return self.table("frames")
+
+    @cached_property
+    def packets(self) -> pl.DataFrame:
+        """One row per packet and hop."""
+        return self.table("packets")
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """The state of each flow over time."""
+        return self.table("flows")
+
+    @cached_property
+    def accuracy(self) -> pl.DataFrame:
+        """Releases of the emulated network, one row per packet."""
+        return self.table("accuracy")
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row per flow."""
+        return self.table("summary")
+
+    @cached_property
+    def scenario(self) -> str:
+        """The scenario as resolved, as TOML text."""
+        path = self.path / "scenario.toml"
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise InputError(f"{self.path}: has no scenario.toml") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: cannot be read: {error}") from None
+
+    def table(self, name: str) -> pl.DataFrame:
+        """One of :data:`TABLES`, read from its file.
+
+        Raises InputError when there is no such table, or when its file is missing or damaged.
+        """
+        if name not in TABLES:
+            raise InputError(f"{name}: not a table of a run; allowed are {', '.join(TABLES)}")
+        path = self.path / f"{name}.parquet"
+        if not path.is_file():
+            raise InputError(f"{self.path}: has no {path.name}")
+        try:
+            return pl.read_parquet(path, glob=False)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{path}: cannot be read as a table: {_first_line(error)}") from None
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise InputError(f"{path}: does not exist")
+    if not path.is_dir():
+        raise InputError(f"{path}: not a run directory but a file")
+    file = path / "run.json"
+    try:
+        meta = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: not a run directory: it has no run.json") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+    version = meta.get("format") if isinstance(meta, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(f"{file}: does not say its format (a whole number from 1)")
+    if version > FORMAT_VERSION:
+        raise InputError(
+            f"{path}: written by a newer framewire: format {version}, this one reads up to {FORMAT_VERSION}"
+        )
+    return dict(meta)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

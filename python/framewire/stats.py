@@ -1,0 +1,286 @@
+"""The quantities of the thesis, worked out from the tables of a run.
+
+Pure functions: they take the polars frames of a :class:`framewire.results.RunDirectory` (all flows, or some) and give
+polars frames with a row per flow and whatever is asked for. Times are in seconds since the origin of the run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+__all__ = [
+    "PLACES",
+    "RUN_CLASSES",
+    "TYPES",
+    "Estimate",
+    "delays",
+    "frame_throughput",
+    "loss_by_place",
+    "loss_by_type",
+    "loss_runs",
+    "mean_with_confidence",
+    "packet_throughput",
+    "percentile",
+    "percentiles",
+    "size_and_latency",
+    "student_t",
+    "transmissions",
+]
+
+TYPES = ("I", "P", "B")
+"""Picture types, the most important first."""
+
+PLACES = ("sender-pipeline", "sender-socket", "link", "intermediate-queue", "receiver-pipeline")
+"""The five places of loss, in the order in which a frame passes them."""
+
+RUN_CLASSES = {"1": "1", "2": "2", "3": "3", "4": "4", "5-10": "5_10", "over 10": "over_10"}
+"""Classes of loss runs as they are shown, and how the columns of the summary end."""
+
+NANOS = 1_000_000_000
+
+
+def frame_throughput(frames: pl.DataFrame, window_s: float = 1.0) -> pl.DataFrame:
+    """Bits of complete frames per second, by the window in which they arrived: ``flow``, ``at_s``, ``bps``.
+
+    The thesis takes windows of 1 s (its section 3.4). ``at_s`` is the window's start; windows in which nothing
+    arrived are there with 0, up to the last that something arrived in.
+    """
+    arrived = frames.filter(pl.col("complete")).select("flow", at_ns="arrival_ns", bytes=pl.col("size").cast(pl.Int64))
+    return _per_window(arrived, window_s)
+
+
+def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFrame:
+    """Bits of UDP or TCP payload that arrived per second, as :func:`frame_throughput` gives those of frames.
+
+    A packet arrived when the last hop of its flow delivered it. What TCP sent twice and arrived twice counts twice.
+    """
+    forward = packets.filter(pl.col("direction") == "forward")
+    last = forward.sort("finished_ns", maintain_order=True).group_by("flow", "packet", maintain_order=True).last()
+    last_hop = last.group_by("flow", "hop").len().sort("len", "hop").group_by("flow").last().select("flow", "hop")
+    arrived = last.filter(pl.col("outcome") == "delivered").join(last_hop, on=["flow", "hop"])
+    rates = _per_window(arrived.select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64)), window_s)
+    return _in_flow_order(rates, packets)
+
+
+def _per_window(arrived: pl.DataFrame, window_s: float) -> pl.DataFrame:
+    """Rates per flow and window of ``flow``, ``at_ns``, ``bytes``."""
+    window_ns = round(window_s * NANOS)
+    if window_ns <= 0:
+        raise ValueError(f"window_s is {window_s}: allowed is more than 0")
+    windows = arrived.with_columns(window=pl.col("at_ns") // window_ns)
+    sums = windows.group_by("flow", "window").agg(pl.col("bytes").sum())
+    every = sums.select("flow", "window").clear()
+    for flow, last in sums.group_by("flow").agg(pl.col("window").max()).iter_rows():
+        every = every.vstack(pl.select(flow=pl.lit(flow), window=pl.int_range(0, last + 1, dtype=pl.Int64)))
+    rates = every.join(sums, on=["flow", "window"], how="left", maintain_order="left").select(
+        "flow",
+        at_s=pl.col("window") * (window_ns / NANOS),
+        bps=pl.col("bytes").fill_null(0) * 8 / (window_ns / NANOS),
+    )
+    return _in_flow_order(rates, arrived, "at_s")
+
+
+def loss_by_type(frames: pl.DataFrame) -> pl.DataFrame:
+    """Lost frames by picture type: ``flow``, ``type`` (I, P, B), ``frames``, ``lost``, ``share`` of that type."""
+    counts = frames.group_by("flow", "type").agg(frames=pl.len(), lost=(pl.col("fate") == "lost").sum())
+    return (
+        _for_each(frames, "type", TYPES)
+        .join(counts, on=["flow", "type"], how="left", maintain_order="left")
+        .with_columns(pl.col("frames", "lost").fill_null(0).cast(pl.Int64))
+        .with_columns(share=_share("lost", pl.col("frames")))
+    )
+
+
+def loss_by_place(frames: pl.DataFrame) -> pl.DataFrame:
+    """Lost frames by the place of their root cause: ``flow``, ``place``, ``lost``, ``share`` of all frames."""
+    lost = frames.filter(pl.col("fate") == "lost")
+    counts = lost.group_by("flow", place="root_cause_place").agg(lost=pl.len())
+    totals = frames.group_by("flow").agg(total=pl.len())
+    return (
+        _for_each(frames, "place", PLACES)
+        .join(counts, on=["flow", "place"], how="left", maintain_order="left")
+        .join(totals, on="flow", how="left", maintain_order="left")
+        .with_columns(pl.col("lost").fill_null(0).cast(pl.Int64))
+        .select("flow", "place", "lost", share=_share("lost", pl.col("total")))
+    )
+
+
+def loss_runs(summary: pl.DataFrame, of: Literal["packets", "frames"] = "packets") -> pl.DataFrame:
+    """Runs of successive losses as in tables 3.12 and 3.18 of the thesis: ``flow``, ``length``, ``runs``, ``share``.
+
+    ``length`` is one of :data:`RUN_CLASSES`; the shares are of the number of runs, and null without any. Flows over a
+    byte stream have no packet runs and are left out.
+    """
+    prefix = "runs_" if of == "packets" else "frame_runs_"
+    columns = {prefix + suffix: length for length, suffix in RUN_CLASSES.items()}
+    runs = (
+        summary.select("flow", *(pl.col(column).cast(pl.Int64).alias(length) for column, length in columns.items()))
+        .unpivot(index="flow", variable_name="length", value_name="runs")
+        .drop_nulls("runs")
+        .with_columns(share=_share("runs", pl.col("runs").sum().over("flow")))
+    )
+    return _in_flow_order(runs, summary)
+
+
+def delays(frames: pl.DataFrame) -> pl.DataFrame:
+    """Latency and jitter of every frame that arrived, in order of arrival.
+
+    ``flow``, ``frame``, ``type``, ``due_s``, ``arrival_s``, ``latency_ms``, ``jitter_ms``.
+    """
+    arrived = frames.filter(pl.col("arrival_ns").is_not_null()).sort("arrival_ns", "frame")
+    series = arrived.select(
+        "flow",
+        "frame",
+        "type",
+        due_s=pl.col("due_ns") / NANOS,
+        arrival_s=pl.col("arrival_ns") / NANOS,
+        latency_ms=pl.col("latency_ns") / 1e6,
+        jitter_ms=pl.col("jitter_ns") / 1e6,
+    )
+    return _in_flow_order(series, frames)
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """The percentile by nearest rank: the smallest value that is not less than that share of all. None without values.
+
+    >>> percentile([15, 20, 35, 40, 50], 40)
+    20
+    """
+    if not 0 < percent <= 100:
+        raise ValueError(f"percent is {percent}: allowed is more than 0 and up to 100")
+    ordered = sorted(values)
+    return ordered[max(1, math.ceil(len(ordered) * percent / 100)) - 1] if ordered else None
+
+
+def percentiles(frames: pl.DataFrame, percents: Sequence[float] = (50, 95, 99, 100)) -> pl.DataFrame:
+    """Percentiles of the latency: ``flow``, ``percent``, ``latency_ms``. Flows without arrivals are left out."""
+    latencies = delays(frames).group_by("flow", maintain_order=True).agg("latency_ms")
+    rows = [
+        {"flow": flow, "percent": float(percent), "latency_ms": percentile(values, percent)}
+        for flow, values in latencies.iter_rows()
+        for percent in percents
+    ]
+    return pl.DataFrame(rows, schema={"flow": pl.String, "percent": pl.Float64, "latency_ms": pl.Float64})
+
+
+def size_and_latency(frames: pl.DataFrame) -> pl.DataFrame:
+    """Size against latency of every frame that arrived: ``flow``, ``frame``, ``type``, ``size``, ``latency_ms``."""
+    arrived = frames.filter(pl.col("latency_ns").is_not_null())
+    return arrived.select("flow", "frame", "type", "size", latency_ms=pl.col("latency_ns") / 1e6)
+
+
+def transmissions(packets: pl.DataFrame, seen_by: Literal["link", "sniffer"] = "link") -> pl.DataFrame:
+    """How often packets were sent over the air: ``flow``, ``transmissions``, ``packets``, ``share`` (table 3.2).
+
+    Counted are the packets towards the receiver on the sender's own device: those sent at least once, or those that
+    the sniffer captured at least once. Without a sniffer, there are no rows for it.
+    """
+    column = "transmissions" if seen_by == "link" else "sniffed"
+    sent = packets.filter(
+        (pl.col("direction") == "forward") & (pl.col("hop") == "sender-device") & (pl.col(column) > 0)
+    )
+    counts = (
+        sent.group_by("flow", transmissions=pl.col(column))
+        .agg(packets=pl.len().cast(pl.Int64))
+        .with_columns(share=_share("packets", pl.col("packets").sum().over("flow")))
+    )
+    return _in_flow_order(counts, packets, "transmissions")
+
+
+def _for_each(frames: pl.DataFrame, column: str, values: Sequence[str]) -> pl.DataFrame:
+    """Every flow, in its order, with every value."""
+    flows = frames.select(pl.col("flow").unique(maintain_order=True))
+    return flows.join(pl.DataFrame({column: list(values)}, schema={column: pl.String}), how="cross")
+
+
+def _in_flow_order(rows: pl.DataFrame, source: pl.DataFrame, *then: str) -> pl.DataFrame:
+    """Rows in the order in which the source names their flows, and then by columns of their own or as they were."""
+    order = source.select(pl.col("flow").unique(maintain_order=True)).with_row_index("_order")
+    joined = rows.join(order, on="flow", how="left", maintain_order="left")
+    return joined.sort("_order", *then, maintain_order=True).drop("_order")
+
+
+def _share(part: str, whole: pl.Expr) -> pl.Expr:
+    """A share, null where there is nothing to share."""
+    return pl.when(whole > 0).then(pl.col(part) / whole)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and how far the true one may be from it."""
+
+    mean: float
+    half_width: float | None
+    """Half the confidence interval; None for a single value, which says nothing of its spread."""
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
+
+
+def mean_with_confidence(values: Sequence[float], confidence: float = 0.95) -> Estimate:
+    """Mean of independent repeats, with its confidence interval by Student's t distribution.
+
+    >>> print(mean_with_confidence([66.0, 67.0, 68.0]))
+    67 ± 2.5
+    """
+    count = len(values)
+    if count == 0:
+        raise ValueError("a mean needs at least one value")
+    mean = math.fsum(values) / count
+    if count == 1:
+        return Estimate(mean, None, 1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    return Estimate(mean, student_t(confidence, count - 1) * math.sqrt(variance / count), count)
+
+
+def student_t(confidence: float, degrees: int) -> float:
+    """The t that a variable of Student's distribution stays within, either side, with the given probability.
+
+    Found by bisection on the distribution's tail, which is a regularised incomplete beta function (Abramowitz and
+    Stegun, 26.7.1).
+
+    >>> round(student_t(0.95, 4), 4)
+    2.7764
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}: allowed is more than 0 and less than 1")
+    if degrees < 1:
+        raise ValueError(f"degrees of freedom are {degrees}: allowed is 1 or more")
+
+    def outside(t: float) -> float:
+        return _incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
+
+    low, high = 0.0, 1.0
+    while outside(high) > 1 - confidence:
+        low, high = high, high * 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if outside(middle) > 1 - confidence else (low, middle)
+    return (low + high) / 2
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(1 - x, b, a)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    # Lentz's method: c and d are the ratios of successive numerators and denominators of the fraction.
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    fraction = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for coefficient in (even, odd):
+            c, d = 1 + coefficient / c, 1 / (1 + coefficient * d)
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return front * fraction

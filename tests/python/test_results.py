@@ -1,0 +1,152 @@
+"""Run directories: the golden ones are read, and what is not a run is refused with one clear message."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from framewire.errors import InputError
+from framewire.results import FORMAT_VERSION, TABLES, RunDirectory
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "results.md"
+FLOWS = ["udp-blocking", "udp", "udp-whole", "udp+ifd", "tcp", "tcp+ifd", "tcp+ifd-optimised"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A copy of a golden run, to be damaged."""
+    return Path(shutil.copytree(GOLDEN / "format-1", tmp_path / "run"))
+
+
+def refusal(path: Path, table: str | None = None) -> str:
+    with pytest.raises(InputError) as caught:
+        opened = RunDirectory(path)
+        if table is not None:
+            opened.table(table)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT_VERSION + 1))
+def test_every_version_of_the_format_has_a_golden_run_that_is_read(version: int) -> None:
+    run = RunDirectory(GOLDEN / f"format-{version}")
+    assert run.meta["format"] == version
+    for name in TABLES:
+        assert run.table(name).height > 0
+
+
+def test_the_golden_run_tells_what_it_told_when_it_was_written() -> None:
+    run = RunDirectory(GOLDEN / "format-1")
+    assert (run.status, run.meta["movie"]["frames"]) == ("complete", 18)
+    assert run.summary["flow"].to_list() == FLOWS
+    fates = run.summary.select("flow", "shown", "late", "undecodable", "lost").rows()
+    assert {row[0]: row[1:] for row in fates} == {
+        "udp-blocking": (18, 0, 0, 0),
+        "udp": (1, 0, 1, 16),
+        "udp-whole": (1, 0, 6, 11),
+        "udp+ifd": (9, 0, 0, 9),
+        "tcp": (18, 0, 0, 0),
+        "tcp+ifd": (16, 0, 0, 2),
+        "tcp+ifd-optimised": (16, 0, 0, 2),
+    }
+    assert run.frames.height == 18 * len(FLOWS)
+    assert 'transport = "tcp+ifd"' in run.scenario
+
+
+def test_summary_and_ledger_agree() -> None:
+    run = RunDirectory(GOLDEN / "format-1")
+    for row in run.summary.iter_rows(named=True):
+        ledger = run.frames.filter(pl.col("flow") == row["flow"])
+        fates = dict(ledger.group_by("fate").len().iter_rows())
+        assert sum(fates.values()) == row["frames"]
+        assert fates == {fate: row[fate] for fate in ("shown", "late", "undecodable", "lost") if row[fate]}
+
+
+def test_tables_have_the_columns_and_types_that_the_documentation_lists() -> None:
+    run = RunDirectory(GOLDEN / "format-1")
+    types = {"string": pl.String, "int32": pl.Int32, "int64": pl.Int64, "double": pl.Float64, "bool": pl.Boolean}
+    for name in TABLES:
+        section = DOCUMENTATION.read_text().split(f"\n## {name}.parquet\n")[1].split("\n## ")[0]
+        rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| `")]
+        documented = [(column.strip(" `"), row[1].strip()) for row in rows for column in row[0].split(",")]
+        table = run.table(name)
+        assert table.columns == [column for column, _ in documented]
+        for column, kind in documented:
+            assert table.schema[column] == types[kind.rstrip("?")], f"{name}.{column}"
+            assert kind.endswith("?") or table[column].null_count() == 0, f"{name}.{column} is never null"
+
+
+def test_tables_carry_the_version_of_the_format() -> None:
+    for name in TABLES:
+        metadata = pl.read_parquet_metadata(GOLDEN / "format-1" / f"{name}.parquet")
+        assert metadata["framewire.format"] == "1"
+
+
+def test_a_table_is_read_once() -> None:
+    run = RunDirectory(GOLDEN / "format-1")
+    assert run.frames is run.frames
+
+
+def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "nowhere") == f"{tmp_path / 'nowhere'}: does not exist"
+    file = tmp_path / "movie.m2v"
+    file.write_bytes(b"\0")
+    assert refusal(file) == f"{file}: not a run directory but a file"
+    assert refusal(tmp_path) == f"{tmp_path}: not a run directory: it has no run.json"
+
+
+def test_a_newer_format_is_refused_and_says_so(run: Path) -> None:
+    meta = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(meta | {"format": 2}))
+    assert refusal(run) == f"{run}: written by a newer framewire: format 2, this one reads up to 1"
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "1"}', '{"format": 0}', '{"format": true}', "null"])
+def test_a_description_without_a_format_is_refused(run: Path, text: str) -> None:
+    (run / "run.json").write_text(text)
+    assert refusal(run) == f"{run / 'run.json'}: does not say its format (a whole number from 1)"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe"])
+def test_a_damaged_description_is_refused(run: Path, content: bytes) -> None:
+    (run / "run.json").write_bytes(content)
+    assert refusal(run).startswith(f"{run / 'run.json'}: cannot be read: ")
+
+
+def test_a_missing_table_is_named_and_the_others_are_read(run: Path) -> None:
+    (run / "packets.parquet").unlink()
+    assert refusal(run, "packets") == f"{run}: has no packets.parquet"
+    assert RunDirectory(run).frames.height > 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"PAR1", b"not a table at all"])
+def test_a_damaged_table_is_named(run: Path, damage: bytes) -> None:
+    (run / "frames.parquet").write_bytes(damage)
+    assert refusal(run, "frames").startswith(f"{run / 'frames.parquet'}: cannot be read as a table: ")
+
+
+def test_a_truncated_table_is_named(run: Path) -> None:
+    file = run / "summary.parquet"
+    file.write_bytes(file.read_bytes()[:-100])
+    assert refusal(run, "summary").startswith(f"{file}: cannot be read as a table: ")
+
+
+def test_an_unknown_table_is_refused_with_what_is_allowed(run: Path) -> None:
+    assert refusal(run, "frame") == "frame: not a table of a run; allowed are frames, packets, flows, accuracy, summary"
+
+
+def test_a_missing_scenario_is_named(run: Path) -> None:
+    (run / "scenario.toml").unlink()
+    with pytest.raises(InputError, match="has no scenario.toml"):
+        _ = RunDirectory(run).scenario
+
+
+def test_a_directory_with_pattern_characters_in_its_name_is_read(run: Path) -> None:
+    odd = run.rename(run.with_name("run [6 Mbit*s]"))
+    assert RunDirectory(odd).frames.height > 0

@@ -1,0 +1,224 @@
+"""The thesis' quantities against values worked out by hand, against its own tables, and against the summary."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import polars as pl
+import pytest
+
+from framewire import stats
+from framewire.results import RunDirectory
+
+RUN = RunDirectory(Path(__file__).parents[1] / "golden" / "format-1")
+MS = 1_000_000
+
+
+def ledger(*rows: dict[str, Any]) -> pl.DataFrame:
+    """Ledger rows that are shown I frames of 1,000 bytes unless they say something else."""
+    usual: dict[str, Any] = {
+        "flow": "udp", "type": "I", "size": 1000, "due_ns": 0, "arrival_ns": 0, "latency_ns": 0, "jitter_ns": None,
+        "complete": True, "fate": "shown", "root_cause_place": None,
+    }  # fmt: skip
+    filled = [usual | {"frame": number} | row for number, row in enumerate(rows)]
+    return pl.DataFrame(filled, schema_overrides={"root_cause_place": pl.String, "jitter_ns": pl.Int64})
+
+
+def packet(number: int, hop: str, finished_ms: int, **more: Any) -> dict[str, Any]:
+    usual: dict[str, Any] = {
+        "flow": "udp", "packet": number, "direction": "forward", "hop": hop, "finished_ns": finished_ms * MS,
+        "payload": 1000, "outcome": "delivered", "transmissions": 1, "sniffed": None,
+    }  # fmt: skip
+    return usual | more
+
+
+def test_frame_throughput_counts_complete_frames_in_the_second_of_their_arrival() -> None:
+    frames = ledger(
+        {"arrival_ns": 0}, {"arrival_ns": 999 * MS}, {"arrival_ns": 2_000 * MS, "size": 500},
+        {"arrival_ns": None, "complete": False, "fate": "lost"},
+        {"flow": "tcp", "arrival_ns": 1_500 * MS},
+    )  # fmt: skip
+    assert stats.frame_throughput(frames).rows() == [
+        ("udp", 0.0, 16_000.0), ("udp", 1.0, 0.0), ("udp", 2.0, 4_000.0), ("tcp", 0.0, 0.0), ("tcp", 1.0, 8_000.0),
+    ]  # fmt: skip
+    assert stats.frame_throughput(frames, 0.5).filter(pl.col("flow") == "udp")["bps"].to_list() == [
+        16_000.0, 16_000.0, 0.0, 0.0, 8_000.0,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="window_s is 0"):
+        stats.frame_throughput(frames, 0)
+
+
+def test_packet_throughput_counts_what_the_last_hop_delivered() -> None:
+    packets = pl.DataFrame(
+        [
+            packet(1, "sender-device", 10), packet(1, "wire", 11),
+            packet(2, "sender-device", 20), packet(2, "wire", 21, outcome="dropped"),
+            packet(3, "sender-device", 30, outcome="dropped"),
+            packet(4, "sender-device", 990), packet(4, "wire", 1_001, payload=500),
+            packet(5, "sender-device", 1_100),  # still on its way when the run ended
+            packet(6, "wire", 1_200, direction="backward"),
+            packet(7, "sender-device", 1_300), packet(7, "wire", 1_301),
+        ]
+    )  # fmt: skip
+    assert stats.packet_throughput(packets).rows() == [("udp", 0.0, 8_000.0), ("udp", 1.0, 12_000.0)]
+
+
+def test_loss_by_type_and_place_have_a_row_for_each_also_without_losses() -> None:
+    lost = {"arrival_ns": None, "complete": False, "fate": "lost"}
+    frames = ledger(
+        {}, {"type": "P"}, {"type": "P", **lost, "root_cause_place": "link"}, {"type": "B", "fate": "undecodable",
+        "root_cause_place": "link"}, {"flow": "tcp"},
+    )  # fmt: skip
+    assert stats.loss_by_type(frames).rows() == [
+        ("udp", "I", 1, 0, 0.0), ("udp", "P", 2, 1, 0.5), ("udp", "B", 1, 0, 0.0),
+        ("tcp", "I", 1, 0, 0.0), ("tcp", "P", 0, 0, None), ("tcp", "B", 0, 0, None),
+    ]  # fmt: skip
+    places = stats.loss_by_place(frames)
+    assert places.height == 10
+    assert places.filter(pl.col("lost") > 0).rows() == [("udp", "link", 1, 0.25)]
+
+
+def test_loss_run_shares_are_those_of_the_thesis() -> None:
+    # Table 3.12, 3 Mbit/s, retry value 1, no microwave: 454 packets in 449 runs, 98.9 % of one and 1.1 % of two.
+    # Table 3.12, same with the microwave: 529 packets in 509 runs: 97.1, 2.6, 0.0, 0.2 and 0.2 %.
+    thesis = [("no", (444, 5, 0, 0, 0, 0), 454), ("yes", (494, 13, 0, 1, 1, 0), 529)]
+    columns = ["flow", *(f"runs_{suffix}" for suffix in stats.RUN_CLASSES.values())]
+    summary = pl.DataFrame([(flow, *runs) for flow, runs, _ in thesis], schema=columns, orient="row")
+    shares = stats.loss_runs(summary)
+    percent = {
+        flow: [round(share * 100, 1) for share in shares.filter(pl.col("flow") == flow)["share"]]
+        for flow in ("no", "yes")
+    }
+    assert percent == {"no": [98.9, 1.1, 0.0, 0.0, 0.0, 0.0], "yes": [97.1, 2.6, 0.0, 0.2, 0.2, 0.0]}
+    assert shares.filter(pl.col("flow") == "no")["runs"].sum() == 449
+
+
+def test_flows_without_packets_have_no_packet_runs_and_no_runs_have_no_shares() -> None:
+    runs = stats.loss_runs(RUN.summary)
+    assert set(runs["flow"]) == {"udp-blocking", "udp", "udp-whole", "udp+ifd"}
+    of_frames = stats.loss_runs(RUN.summary, "frames").filter(pl.col("flow") == "tcp")
+    assert (of_frames["runs"].sum(), of_frames["share"].null_count()) == (0, 6)
+
+
+def test_delays_are_in_order_of_arrival() -> None:
+    frames = ledger(
+        {"due_ns": 0, "arrival_ns": 50 * MS, "latency_ns": 50 * MS, "jitter_ns": MS},
+        {"due_ns": 40 * MS, "arrival_ns": 45 * MS, "latency_ns": 5 * MS},
+        {"arrival_ns": None, "latency_ns": None, "complete": False, "fate": "lost"},
+    )
+    series = stats.delays(frames)
+    assert series["frame"].to_list() == [1, 0]
+    assert series.row(1, named=True) == {
+        "flow": "udp", "frame": 0, "type": "I", "due_s": 0.0, "arrival_s": 0.05, "latency_ms": 50.0, "jitter_ms": 1.0,
+    }  # fmt: skip
+    assert stats.size_and_latency(frames).select("size", "latency_ms").rows() == [(1000, 50.0), (1000, 5.0)]
+
+
+def test_percentiles_are_by_nearest_rank() -> None:
+    values = [15, 20, 35, 40, 50]
+    assert [stats.percentile(values, percent) for percent in (5, 30, 40, 50, 100)] == [15, 20, 20, 35, 50]
+    assert stats.percentile([], 50) is None
+    for percent in (0, 101):
+        with pytest.raises(ValueError, match=f"percent is {percent}"):
+            stats.percentile(values, percent)
+
+
+def test_transmissions_are_counted_as_sent_and_as_captured() -> None:
+    packets = pl.DataFrame(
+        [
+            packet(1, "sender-device", 1, sniffed=1), packet(1, "wire", 2),
+            packet(2, "sender-device", 3, transmissions=2, sniffed=1), packet(3, "sender-device", 4, sniffed=0),
+            packet(4, "sender-device", 5, transmissions=6, sniffed=4),
+            packet(5, "sender-device", 6, transmissions=0, sniffed=0, outcome="dropped"),
+            packet(6, "sender-device", 7, direction="backward", transmissions=9, sniffed=9),
+        ]
+    )  # fmt: skip
+    assert stats.transmissions(packets).rows() == [("udp", 1, 2, 0.5), ("udp", 2, 1, 0.25), ("udp", 6, 1, 0.25)]
+    assert stats.transmissions(packets, "sniffer").select("transmissions", "packets").rows() == [(1, 2), (4, 1)]
+    assert stats.transmissions(packets.with_columns(sniffed=pl.lit(None, pl.Int32)), "sniffer").height == 0
+
+
+def test_what_is_worked_out_here_agrees_with_the_summary() -> None:
+    throughput = stats.frame_throughput(RUN.frames)
+    by_type, by_place = stats.loss_by_type(RUN.frames), stats.loss_by_place(RUN.frames)
+    latencies = stats.percentiles(RUN.frames)
+    sent, sniffed = stats.transmissions(RUN.packets), stats.transmissions(RUN.packets, "sniffer")
+    received = stats.packet_throughput(RUN.packets)
+    for row in RUN.summary.iter_rows(named=True):
+        own = pl.col("flow") == row["flow"]
+        bits = row["frame_throughput_bps"] * row["duration_s"]
+        assert throughput.filter(own)["bps"].sum() == pytest.approx(bits)
+        assert received.filter(own)["bps"].sum() == pytest.approx(row["packet_throughput_bps"] * row["duration_s"])
+        assert by_type.filter(own)["lost"].to_list() == [row["lost_i"], row["lost_p"], row["lost_b"]]
+        places = [row[f"lost_{place.replace('-', '_')}"] for place in stats.PLACES]
+        assert by_place.filter(own)["lost"].to_list() == places
+        expected = [row[f"latency_{name}_ms"] for name in ("p50", "p95", "p99", "max")]
+        assert latencies.filter(own)["latency_ms"].to_list() == pytest.approx(expected)
+        shares = dict(sent.filter(own).select("transmissions", "share").iter_rows())
+        assert [shares.get(count, 0.0) for count in (1, 2, 3, 4)] == pytest.approx(
+            [row[f"tx_{count}"] for count in (1, 2, 3, 4)]
+        )
+        assert sniffed.filter(own)["packets"].sum() == row["sniffed_unique"]
+
+
+def test_results_keep_the_order_of_the_flows() -> None:
+    flows = RUN.summary["flow"].to_list()
+    for table in (
+        stats.frame_throughput(RUN.frames),
+        stats.packet_throughput(RUN.packets),
+        stats.loss_by_type(RUN.frames),
+        stats.loss_by_place(RUN.frames),
+        stats.loss_runs(RUN.summary, "frames"),
+        stats.delays(RUN.frames),
+        stats.percentiles(RUN.frames),
+        stats.size_and_latency(RUN.frames),
+        stats.transmissions(RUN.packets),
+    ):
+        assert table["flow"].unique(maintain_order=True).to_list() == flows
+
+
+def test_empty_tables_give_empty_answers() -> None:
+    frames, packets, summary = RUN.frames.clear(), RUN.packets.clear(), RUN.summary.clear()
+    for table in (
+        stats.frame_throughput(frames),
+        stats.packet_throughput(packets),
+        stats.loss_by_type(frames),
+        stats.loss_by_place(frames),
+        stats.loss_runs(summary),
+        stats.delays(frames),
+        stats.percentiles(frames),
+        stats.size_and_latency(frames),
+        stats.transmissions(packets),
+    ):
+        assert table.height == 0
+
+
+@pytest.mark.parametrize(
+    ("confidence", "degrees", "expected"),
+    # Abramowitz and Stegun, table 26.10.
+    [
+        (0.95, 1, 12.706), (0.95, 2, 4.303), (0.95, 5, 2.571), (0.95, 10, 2.228), (0.95, 30, 2.042),
+        (0.95, 120, 1.980), (0.99, 1, 63.657), (0.99, 7, 3.499), (0.5, 3, 0.765), (0.8, 60, 1.296),
+    ],
+)  # fmt: skip
+def test_students_t_is_that_of_the_tables(confidence: float, degrees: int, expected: float) -> None:
+    assert stats.student_t(confidence, degrees) == pytest.approx(expected, abs=6e-4)
+
+
+def test_students_t_of_one_degree_is_the_cauchy_distribution() -> None:
+    for confidence in (0.1, 0.5, 0.9, 0.999):
+        assert stats.student_t(confidence, 1) == pytest.approx(math.tan(math.pi * confidence / 2), rel=1e-9)
+
+
+def test_a_mean_comes_with_its_confidence_interval() -> None:
+    values = [59.8, 60.1, 60.4, 59.9, 60.3]
+    estimate = stats.mean_with_confidence(values)
+    assert estimate.mean == pytest.approx(mean(values))
+    assert estimate.half_width == pytest.approx(2.776445 * stdev(values) / math.sqrt(5), rel=1e-6)
+    assert stats.mean_with_confidence([5.0]) == stats.Estimate(5.0, None, 1)
+    assert stats.mean_with_confidence([3.0, 3.0]).half_width == 0
+    with pytest.raises(ValueError, match="at least one"):
+        stats.mean_with_confidence([])
