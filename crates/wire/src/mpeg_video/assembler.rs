@@ -100,6 +100,9 @@ impl Assembler {
     }
 
     /// Adds the next packet; `lost` are the sequence numbers directly before it that were given up.
+    ///
+    /// FFmpeg sends packets without video where a slice is larger than a packet: they belong to their frame, but
+    /// begin none.
     pub fn add(
         &mut self,
         sequence: u64,
@@ -110,6 +113,9 @@ impl Assembler {
         self.contiguous &= lost.is_none();
         if self.frame.as_ref().is_some_and(|frame| frame.timestamp != fragment.timestamp) {
             ready.extend(self.end_frame(lost.clone()));
+        }
+        if self.frame.is_none() && fragment.video.is_empty() {
+            return;
         }
         if self.frame.is_none() {
             self.begin_frame(sequence, fragment, lost);

@@ -127,9 +127,6 @@ impl Depacketizer {
             return Err(RejectReason::PayloadType { received: header.payload_type, expected: self.payload_type });
         }
         let video = HeaderView::new(payload)?.video();
-        if video.is_empty() {
-            return Err(RejectReason::Empty);
-        }
         let first = StreamOrigin { ssrc: header.ssrc, initial_sequence: header.sequence_number };
         let origin = *self.origin.get_or_insert(first);
         if header.ssrc != origin.ssrc {
@@ -240,9 +237,6 @@ pub enum RejectReason {
     /// The MPEG video-specific header is not whole.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// Nothing follows the headers.
-    #[error("the packet carries no video")]
-    Empty,
     /// It was sent before the first packet of the stream.
     #[error("the packet was sent before the first one of the stream")]
     BeforeFirst,

@@ -1,0 +1,170 @@
+//! Both ways with FFmpeg and GStreamer: the elementary stream comes out as it went in.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test against other programs needs sockets and time"
+)]
+
+mod support;
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::PathBuf;
+use std::process::Command;
+
+use framewire_units::{DataSize, Timestamp};
+use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer};
+use support::programs::{
+    Running, Scratch, are_there, free_port_pair, receive_until_end, send_paced, size, wait_until, wait_until_bound,
+};
+
+const SSRC: u32 = 0xFEED_BEEF;
+
+/// The stream as datagrams: 25 frames per second in the 90 kHz clock, time stamps in display order.
+fn datagrams(stream: &[u8], rule: PacketRule) -> Vec<Vec<u8>> {
+    let mtu = DataSize::from_bytes(1_500);
+    let mut packetizer = Packetizer::new(rule, mtu, SSRC, 65_000, PAYLOAD_TYPE).unwrap();
+    let mut group_start = 0;
+    let mut packets = Vec::new();
+    for (number, unit) in support::access_units(stream).into_iter().enumerate() {
+        let frame = &stream[unit];
+        let codes: Vec<_> = support::start_codes(frame).collect();
+        if codes.iter().any(|&(_, code)| code == 0xB8) {
+            group_start = number as u32;
+        }
+        let picture = codes.iter().find(|&&(_, code)| code == 0).unwrap().0;
+        let temporal_reference = u32::from(frame[picture + 4]) << 2 | u32::from(frame[picture + 5]) >> 6;
+        let rtp_timestamp = (group_start + temporal_reference) * 3_600;
+        packets.extend(
+            packetizer.packetize(frame, rtp_timestamp).unwrap().into_iter().map(|packet| packet.bytes.to_vec()),
+        );
+    }
+    packets
+}
+
+/// Asserts that two streams are the same without printing megabytes when they are not.
+fn assert_same(received: &[u8], sent: &[u8], what: &str) {
+    let differs = received.iter().zip(sent).position(|(received, sent)| received != sent);
+    assert!(
+        differs.is_none() && received.len() == sent.len(),
+        "{what}: {} bytes of {}, first difference at {differs:?}",
+        received.len(),
+        sent.len()
+    );
+}
+
+/// What the receiver makes of the datagrams, which must be nothing but whole frames.
+fn depacketize(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut receiver = Depacketizer::new(PAYLOAD_TYPE, None, Limits::default());
+    let mut frames = Vec::new();
+    for datagram in datagrams {
+        receiver.handle_datagram(Timestamp::ZERO, datagram).unwrap();
+        frames.extend(receiver.poll_frame());
+    }
+    receiver.flush();
+    frames.extend(receiver.poll_frame());
+    // The first frame of a stream of unknown origin starts with a sequence header: that is its beginning.
+    let incomplete = frames.iter().filter(|frame| !frame.complete).count();
+    assert_eq!(incomplete, 0, "of {} frames, with {} datagrams", frames.len(), datagrams.len());
+    frames.into_iter().map(|frame| frame.bytes.to_vec()).collect()
+}
+
+fn assert_frames(frames: &[Vec<u8>], stream: &[u8], path: &PathBuf) {
+    let units = support::access_units(stream);
+    assert_same(&frames.concat(), stream, &path.display().to_string());
+    assert_eq!(frames.len(), units.len(), "{}: frames", path.display());
+    assert!(frames.iter().zip(units).all(|(frame, unit)| frame.len() == unit.len()));
+}
+
+#[test]
+fn gstreamer_receives_what_is_sent() {
+    if !are_there(&["gst-launch-1.0"]) {
+        return;
+    }
+    let scratch = Scratch::new("gst-receives");
+    for (path, stream) in support::streams() {
+        for rule in PacketRule::ALL {
+            let port = free_port_pair();
+            let out = scratch.file(&format!("{rule}.m2v"));
+            let caps = "caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=MPV,payload=32";
+            let mut command = Command::new("gst-launch-1.0");
+            command.args(["-e", "-q", "udpsrc", "address=127.0.0.1", &format!("port={port}"), "buffer-size=2000000"]);
+            command.args([caps, "!", "rtpmpvdepay", "!", "filesink", "buffer-mode=unbuffered"]);
+            let mut gstreamer = Running::start(command.arg(format!("location={}", out.display())));
+            wait_until_bound(port);
+            let datagrams = datagrams(&stream, rule);
+            send_paced(port, datagrams.iter().map(Vec::as_slice));
+            wait_until("GStreamer has written the stream", || size(&out) >= stream.len() as u64);
+            gstreamer.interrupt();
+            assert_same(&std::fs::read(&out).unwrap(), &stream, &format!("{} {rule}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn ffmpeg_receives_what_is_sent() {
+    if !are_there(&["ffmpeg"]) {
+        return;
+    }
+    let scratch = Scratch::new("ffmpeg-receives");
+    for (path, stream) in support::streams() {
+        for rule in PacketRule::ALL {
+            let port = free_port_pair();
+            let (sdp, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.m2v")));
+            let description = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n";
+            std::fs::write(&sdp, format!("{description}m=video {port} RTP/AVP 32\r\n")).unwrap();
+            let mut command = Command::new("ffmpeg");
+            command.args(["-v", "fatal", "-nostdin", "-y", "-protocol_whitelist", "file,udp,rtp"]);
+            command.args(["-probesize", "32", "-analyzeduration", "0", "-i"]).arg(&sdp);
+            command.args(["-c", "copy", "-f", "mpeg2video", "-flush_packets", "1"]).arg(&out);
+            let mut ffmpeg = Running::start(&mut command);
+            wait_until_bound(port);
+            wait_until_bound(port + 1);
+            let datagrams = datagrams(&stream, rule);
+            send_paced(port, datagrams.iter().map(Vec::as_slice));
+            // FFmpeg writes a frame when the next one begins, and the last one at the end of the stream, which RTCP
+            // BYE tells (RFC 3550, section 6.6).
+            wait_until("FFmpeg has written most of the stream", || size(&out) * 10 > stream.len() as u64 * 8);
+            let bye = [&[0x81, 203, 0, 1][..], &SSRC.to_be_bytes()].concat();
+            send_paced(port + 1, [bye.as_slice()]);
+            wait_until("FFmpeg ends", || ffmpeg.has_ended());
+            assert_same(&std::fs::read(&out).unwrap(), &stream, &format!("{} {rule}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn what_gstreamer_sends_is_received() {
+    if !are_there(&["gst-launch-1.0"]) {
+        return;
+    }
+    for (path, stream) in support::streams() {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let mut command = Command::new("gst-launch-1.0");
+        command.args(["-q", "filesrc", &format!("location={}", path.display()), "!", "mpegvideoparse", "!"]);
+        command.args(["rtpmpvpay", "mtu=1400", "!", "identity", "sleep-time=200", "!", "udpsink", "sync=false"]);
+        command.args(["host=127.0.0.1", &format!("port={port}")]);
+        let datagrams = receive_until_end(&socket, &mut Running::start(&mut command));
+        // rtpmpvpay lets a small frame share a packet with the next one, so frames may come out in twos.
+        let frames = depacketize(&datagrams);
+        assert_same(&frames.concat(), &stream, &path.display().to_string());
+        assert!(frames.len() * 10 > support::access_units(&stream).len() * 9, "{} frames", frames.len());
+    }
+}
+
+#[test]
+fn what_ffmpeg_sends_is_received() {
+    if !are_there(&["ffmpeg"]) {
+        return;
+    }
+    for (path, stream) in support::streams() {
+        let port = free_port_pair();
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let mut command = Command::new("ffmpeg");
+        command.args(["-v", "fatal", "-nostdin", "-re", "-fflags", "+genpts", "-f", "mpegvideo", "-i"]).arg(&path);
+        command.args(["-c", "copy", "-f", "rtp", "-rtpflags", "skip_rtcp"]);
+        command.arg(format!("rtp://127.0.0.1:{port}?pkt_size=1400"));
+        let datagrams = receive_until_end(&socket, &mut Running::start(&mut command));
+        assert_frames(&depacketize(&datagrams), &stream, &path);
+    }
+}
