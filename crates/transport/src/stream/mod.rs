@@ -5,5 +5,5 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::{Pacing, StreamReceiver};
+pub use receiver::{LARGEST_FRAME, Pacing, StreamReceiver};
 pub use sender::StreamSender;

@@ -4,7 +4,6 @@ use framewire_media::FrameRate;
 use framewire_units::{DataSize, Duration, Timestamp};
 use proptest::prelude::*;
 
-use super::receiver::LARGEST_FRAME;
 use super::*;
 use crate::WriteProgress;
 use crate::event::{OutgoingFrame, ReceiverEvent, SenderEvent};
