@@ -15,6 +15,7 @@ mod error;
 mod kernel;
 mod lane;
 mod model;
+mod preflight;
 mod pump;
 mod world;
 
@@ -31,4 +32,5 @@ pub use lane::record::{Accuracy, Distribution, Evidence, Fidelity, LaneRecord, T
 pub use lane::topology::{HOST_DEVICE, RECEIVER_ADDRESS, SENDER_ADDRESS};
 pub use lane::{Bottleneck, LaneConfig, WHOLE_FRAMES};
 pub use model::{FixedDelay, LinkModel, RateAndDelay};
+pub use preflight::{Capability, Preflight, preflight};
 pub use world::{Lane, World};

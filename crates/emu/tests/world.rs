@@ -46,6 +46,12 @@ fn udp_pair(world: &World) -> (UdpSocket, UdpSocket) {
     (sender, receiver)
 }
 
+fn stop(world: World) -> LaneRecord {
+    let record = world.stop().unwrap().remove(0);
+    eprintln!("{:#?}", record.accuracy);
+    record
+}
+
 /// Nothing was lost beyond the model, and every packet crossed it.
 fn assert_whole(record: &LaneRecord) {
     assert_eq!(record.accuracy.lost_outside_model, 0, "{:?}", record.evidence);
@@ -71,7 +77,7 @@ fn datagrams_cross_both_ways(bottleneck: Bottleneck) {
     let counters = world.lane(0).counters();
     assert_eq!((counters.forward.delivered, counters.backward.delivered), (100, 100));
     assert_eq!(counters.forward.bytes_delivered, 100 * 1_028);
-    let record = world.stop().unwrap().remove(0);
+    let record = stop(world);
     assert_whole(&record);
     assert_eq!(record.packets.len(), 200);
     assert_eq!(record.accuracy.release_error.count, 200);
@@ -131,7 +137,7 @@ fn a_local_device_holds_packets_in_their_socket_and_frees_them_at_its_rate() {
     assert!((17..=24).contains(&(freed / 2_304)), "{freed}");
     thread::sleep(Duration::from_millis(300));
     assert_eq!(queued(&sender), 0);
-    let record = world.stop().unwrap().remove(0);
+    let record = stop(world);
     assert_whole(&record);
     assert_eq!(record.evidence.sender_plug.received, 0, "nothing goes around the gate");
     let requested = record.accuracy.forward.rate_requested_bps.unwrap();
@@ -161,7 +167,7 @@ fn a_stream_arrives_whole_at_the_rate_of_the_link() {
         assert!(received == bytes, "{bottleneck:?}: the stream was changed");
         // 1,448 bytes of every 1,500: 19.3 Mbit/s, so 0.83 s, and the start of the connection.
         assert!((0.8..1.2).contains(&seconds), "{bottleneck:?}: {seconds} s");
-        let record = world.stop().unwrap().remove(0);
+        let record = stop(world);
         assert_whole(&record);
         assert!(record.packets.iter().all(|packet| packet.size <= 1_500));
         let payload: u64 = record

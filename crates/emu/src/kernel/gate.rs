@@ -1,5 +1,6 @@
 //! Holding what leaves by a device: the rule that sends packets to this program's queue, by whichever way works here.
 
+use std::fmt;
 use std::io;
 use std::process::{Command, Stdio};
 
@@ -22,6 +23,17 @@ pub enum GateMethod {
     Iptables,
 }
 
+impl fmt::Display for GateMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NfTables => "nf_tables",
+            Self::NfTablesCompatible => "the NFQUEUE target in nf_tables",
+            Self::IptablesLegacy => "iptables-legacy",
+            Self::Iptables => "iptables",
+        })
+    }
+}
+
 const METHODS: [GateMethod; 4] =
     [GateMethod::NfTables, GateMethod::NfTablesCompatible, GateMethod::IptablesLegacy, GateMethod::Iptables];
 
@@ -34,7 +46,7 @@ pub(crate) fn install(device: &str, device_index: u32, queue: u16) -> Result<Gat
     for method in METHODS {
         match attempt(method, device, device_index, queue) {
             Ok(()) => return Ok(method),
-            Err(error) => tried.push(format!("{method:?}: {error}")),
+            Err(error) => tried.push(format!("{method}: {error}")),
         }
     }
     Err(EmuError::NoGate { tried: tried.join(", ") })

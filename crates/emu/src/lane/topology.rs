@@ -137,8 +137,9 @@ fn join(hub: &Namespace, name: &str, mac: Mac, host: &Namespace, host_mac: Mac, 
 fn plug(name: &str, mtu: u16) -> Result<Plug, EmuError> {
     let index = link::index_of(name).doing("find the hub's device")?;
     ethtool::disable_offloads(name).doing("switch off offloads of the hub's device")?;
-    let ring = PacketRing::open(index, mtu).doing("open a packet socket")?;
+    // A socket that is bound to a device that is down has an error waiting (ENETDOWN), so the device comes first.
     link::set_up(&mut netlink()?, index).doing("bring the hub's device up")?;
+    let ring = PacketRing::open(index, mtu).doing("open a packet socket")?;
     Ok(Plug { ring, index })
 }
 
