@@ -70,7 +70,7 @@ fn retransmissions_agree_with_ns3() {
     for (retry, frame_errors, automatic, goodput, transmissions, loss) in rows {
         let result = run(&config(retry, automatic), 1, 1472, frame_errors);
         let what = format!("retry {retry}, errors {frame_errors}, ARF {automatic}");
-        assert_within(&what, result.goodput_mbps(1472), goodput, 0.025);
+        assert_within(&what, result.goodput_mbps(1472), goodput, 0.02);
         assert_within(&what, result.transmissions_per_packet(), transmissions, 0.005);
         assert!((result.loss() - loss).abs() < 0.002, "{what}: loss {}", result.loss());
     }
@@ -82,7 +82,8 @@ fn one_transmission_only_loses_the_frame_error_rate() {
         let result = run(&config(1, false), 1, 1472, frame_errors);
         assert_within("loss", result.loss(), frame_errors, 0.12);
         assert_eq!(result.transmissions_per_packet(), 1.0);
-        // ns-3 keeps the doubled window after a packet is given up, the standard resets it (clause 10.3.3): 5.40 there.
+        // The standard resets the window after a packet is given up (IEEE Std 802.11-2016, clause 10.3.3). ns-3's 5.40
+        // with a tenth of errors is the figure of a window that stays doubled, so it is not the reference here.
         assert_within("goodput", result.goodput_mbps(1472), 6.11 * (1.0 - frame_errors), 0.015);
     }
 }

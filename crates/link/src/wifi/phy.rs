@@ -1,16 +1,17 @@
-//! Timing and rates of the high-rate direct-sequence PHY (clause 16; IEEE Std 802.11b-1999, clause 18).
+//! Timing and rates of the high-rate direct-sequence PHY (clause 16; cited by the sections of its first edition, IEEE
+//! Std 802.11b-1999, clause 18, and of the MAC in IEEE Std 802.11-2016).
 
 use framewire_units::{Bitrate, DataSize, Duration};
 
-/// Slot time (table 16-4, aSlotTime).
+/// Slot time (802.11b, 18.3, aSlotTime).
 pub const SLOT: Duration = Duration::from_micros(20);
-/// Short interframe space (table 16-4, aSIFSTime).
+/// Short interframe space (802.11b, 18.3, aSIFSTime).
 pub const SIFS: Duration = Duration::from_micros(10);
 /// DCF interframe space: SIFS + 2 slots (clause 10.3.7).
 pub const DIFS: Duration = Duration::from_micros(50);
-/// Smallest contention window (table 16-4, aCWmin).
+/// Smallest contention window (802.11b, 18.3, aCWmin).
 pub const CW_MIN: u32 = 31;
-/// Largest contention window (table 16-4, aCWmax).
+/// Largest contention window (802.11b, 18.3, aCWmax).
 pub const CW_MAX: u32 = 1023;
 
 /// MAC header of a data frame with three addresses (clause 9.3.2.1).
@@ -22,7 +23,7 @@ const LLC_SNAP: u64 = 8;
 /// Acknowledgement frame (clause 9.3.1.4).
 const ACK: u64 = 14;
 
-/// A rate of the high-rate PHY, with its modulation (clause 16.2.3).
+/// A rate of the high-rate PHY, with its modulation (802.11b, 18.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DataRate {
     /// 1 Mbit/s, DBPSK over the Barker sequence.
@@ -82,7 +83,7 @@ impl DataRate {
     }
 }
 
-/// Length of the PLCP preamble (clause 16.2.2).
+/// Length of the PLCP preamble (802.11b, 18.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Preamble {
     /// 144 bits of preamble and 48 of header, all at 1 Mbit/s.
@@ -100,7 +101,7 @@ impl Preamble {
         }
     }
 
-    /// The preamble of a frame at `rate`: a frame at 1 Mbit/s always has the long one (clause 16.2.2.3).
+    /// The preamble of a frame at `rate`: a frame at 1 Mbit/s always has the long one (802.11b, 18.2.2.2).
     pub const fn at(self, rate: DataRate) -> Self {
         match rate {
             DataRate::Mbps1 => Self::Long,
@@ -109,7 +110,7 @@ impl Preamble {
     }
 }
 
-/// Rate and duration of the PLCP header of 48 bits, which ends where the frame begins (clauses 16.2.2.2, 16.2.2.3).
+/// Rate and duration of the PLCP header of 48 bits, which ends where the frame begins (802.11b, 18.2.2).
 pub const fn plcp_header(preamble: Preamble) -> (DataRate, Duration) {
     match preamble {
         Preamble::Long => (DataRate::Mbps1, Duration::from_micros(48)),
@@ -128,7 +129,7 @@ pub const fn ack_frame() -> DataSize {
 }
 
 /// Time of a frame on the air: preamble, PLCP header and frame, in whole microseconds as the LENGTH field counts them
-/// (clause 16.2.3.5).
+/// (802.11b, 18.2.3.5).
 pub fn air_time(frame: DataSize, rate: DataRate, preamble: Preamble) -> Duration {
     let microseconds = (frame.as_bits() * 1_000_000).div_ceil(rate.bitrate().as_bps());
     preamble.at(rate).duration() + Duration::from_micros(microseconds)
