@@ -201,6 +201,19 @@ def test_nothing_arrived_at_all(movie: Path, pictures: list[Picture], tmp_path: 
     assert "latency" not in page.figures
 
 
+def test_a_player_that_waits_is_judged_as_one(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
+    slow = [int(at + number * 30e6) for number, at in enumerate(prompt(pictures)) if at is not None]
+    b_frames = {number for number, picture in enumerate(pictures) if picture.kind == "B" and number % 3}
+    deliveries = {
+        "tcp": Delivery("tcp", slow, datagrams=False),
+        "tcp+ifd": Delivery("tcp+ifd", without(prompt(pictures), b_frames), "sender-pipeline", "ifd", datagrams=False),
+    }
+    page = build(write_run(tmp_path / "run", movie, deliveries, policy="stall"))
+    assert "For a player that waits, choose tcp." in page.text
+    assert re.search(r"For live viewing, .* tcp\+ifd \([0-9.]+ % of the frames in time\) is best", page.text)
+    assert re.search(r"[0-9.]+ s behind", page.text)
+
+
 @pytest.mark.parametrize("count", [1, 12])
 def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
     deliveries = {f"tcp {number}": Delivery("tcp", prompt(pictures), datagrams=False) for number in range(count)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from markupsafe import Markup
 
+from framewire.report.comparison import COLUMNS, rows
 from framewire.report.metrics import Metrics
 from framewire.report.verdict import LIVE, PAUSE, choose, judge, percent
 
@@ -22,6 +23,7 @@ BASE = Metrics(
     by_type={"I": (0, 70), "P": (0, 270), "B": (100, 660)},
     by_place={"sender-pipeline": 100},
     longest_freeze_s=0.5,
+    live_shown=900,
     latency_p50_ms=50.0,
     latency_p95_ms=100.0,
     stalls=0,
@@ -31,7 +33,7 @@ BASE = Metrics(
 
 
 def flow(name: str, **changes: object) -> Metrics:
-    return replace(BASE, flow=name, **changes)  # type: ignore[arg-type]
+    return replace(BASE, flow=name, **{"live_shown": changes.get("shown", 900)} | changes)  # type: ignore[arg-type]
 
 
 def winners(*flows: Metrics, rules: object = LIVE) -> list[str]:
@@ -80,7 +82,7 @@ def test_the_text_names_winner_runner_up_and_price() -> None:
     assert "Runner-up: <b>fast</b>" in text
     assert "<b>fast</b> has 10 ms" in text
     assert "<b>slow</b> brings 100 %" in text
-    assert "12.0 s of waiting in 1 pause)" in text
+    assert "12.0 s of waiting in 1 pause, or a start-up delay longer by as much)" in text
     assert [line.split("</b>")[0] for line in verdict.others] == ["<b>slow", "<b>fast"]
 
 
@@ -94,9 +96,9 @@ def test_what_cannot_be_told_apart_is_not_told_apart() -> None:
 
 def test_a_poor_winner_is_called_the_least_bad_and_a_blank_screen_blank() -> None:
     assert (
-        "least bad is <b>base</b>" in judge([replace(BASE, shown=499, lost=501), flow("x", shown=1, lost=999)]).headline
+        "least bad is <b>base</b>" in judge([flow("base", shown=499, lost=501), flow("x", shown=1, lost=999)]).headline
     )
-    assert "choose <b>base</b>" in judge([replace(BASE, shown=501, lost=499), flow("x", shown=1, lost=999)]).headline
+    assert "choose <b>base</b>" in judge([flow("base", shown=501, lost=499), flow("x", shown=1, lost=999)]).headline
     nothing = [flow(name, shown=0, lost=1000, stalls=None, stalled_s=None, latency_p95_ms=None) for name in "ab"]
     assert judge(nothing).headline == "No transport showed a single frame in time."
 
@@ -122,3 +124,29 @@ def test_shares_near_the_ends_are_not_rounded_to_all_or_nothing() -> None:
         "over 99.9 %",
         "100 %",
     ]
+
+
+def test_the_player_of_the_scenario_comes_first() -> None:
+    """A run whose player waited: its ledger shows everything, live viewing would not have."""
+    slow = flow("slow", shown=1000, lost=0, live_shown=300, stalls=2, stalled_s=12.0, psnr_mean_db=50.0)
+    live, waits = judge([slow, BASE]), judge([slow, BASE], policy="stall")
+    assert live.headline == "For live viewing, choose <b>base</b>."
+    assert waits.headline == "For a player that waits, choose <b>slow</b>."
+    assert "<b>base</b> (90.0 % of the frames in time) is best" in waits.reasons[-1]
+    # Its picture quality is that of waiting, and says nothing of live viewing.
+    equal = flow("equal", psnr_mean_db=50.0, longest_freeze_s=0.8)
+    assert "the answer is the same" not in judge([equal, slow, BASE], policy="stall").reasons[-1]
+    assert "<b>base</b>" in judge([equal, slow, BASE], policy="stall").reasons[-1]
+    assert judge([equal, BASE]).headline == "For live viewing, choose <b>equal</b>."
+
+
+def test_few_quick_frames_are_not_called_best_in_latency() -> None:
+    quick = flow("quick", shown=10, lost=990, latency_p95_ms=5.0, stalls=0)
+    enough = flow("enough", shown=600, lost=400, latency_p95_ms=50.0)
+    titles = [column.title for column in COLUMNS]
+    marked = {one.flow: [title for title, cell in zip(titles, cells, strict=True) if cell.best]
+              for one, cells in rows([quick, enough, BASE])}  # fmt: skip
+    assert "latency p95" in marked["enough"]
+    assert "latency p95" not in marked["quick"] + marked["base"]
+    assert "shown" in marked["base"]
+    assert "stalls" not in marked["enough"], "where all that compete are equal, none is best"

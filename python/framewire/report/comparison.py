@@ -10,6 +10,8 @@ from framewire.report.psnr import CAP_DB
 from framewire.report.verdict import percent
 
 NOT_MEASURED = "\N{EN DASH}"
+FEW_SHARE = 50.0
+"""A flow that brought fewer of the frames (per cent) is not called best in what is worked out from those alone."""
 Value = Callable[[Metrics], float | None]
 
 
@@ -23,6 +25,8 @@ class Column:
     more_is_better: bool | None
     text: Callable[[float], str]
     meaning: str
+    of_arrived: bool = False
+    """Worked out from the frames that arrived alone: few and quick ones would win it."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +77,14 @@ COLUMNS: Sequence[Column] = (
            f"mean over all frames; a missing one is scored as the last one shown, an undamaged one as {CAP_DB:g} dB"),
     Column("PSNR pooled", "dB", lambda m: m.psnr_pooled_db, True, number(1),
            "PSNR of the mean squared error of the whole movie: no cap is involved"),
-    Column("latency p50", "ms", lambda m: m.latency_p50_ms, False, number(0), "median latency of frames that arrived"),
-    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same"),
-    Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator"),
-    Column("stalls", "", lambda m: m.stalls, False, number(0), "pauses of a player that waits for every frame"),
-    Column("stalled", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still"),
+    Column("latency p50", "ms", lambda m: m.latency_p50_ms, False, number(0),
+           "median latency of the frames that came", True),
+    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True),
+    Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
+    Column("stalls", "", lambda m: m.stalls, False, number(0), "pauses of a player that waits for every frame", True),
+    Column("stalled", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still", True),
     Column("duration", "s", lambda m: m.duration_s, None, number(1), "from the first to the last frame that arrived"),
-    Column("through-put", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
+    Column("throughput", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
            "bits of complete frames over the duration"),
     Column("wasted", "kB", lambda m: scaled(m.wasted_bytes, 1e3), False, number(0),
            "arrived, but of incomplete or undecodable frames"),
@@ -87,15 +92,19 @@ COLUMNS: Sequence[Column] = (
 
 
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
-    """Cells of all flows; a best value is marked when not all flows share it."""
+    """Cells of all flows; a best value is marked when not all flows share it.
+
+    In columns that look only at what arrived, flows that brought less than `FEW_SHARE` of the frames do not compete.
+    """
     made: list[tuple[Metrics, list[Cell]]] = [(one, []) for one in flows]
     for column in COLUMNS:
         values = [column.value(one) for one in flows]
         texts = [(NOT_MEASURED if value is None else column.text(value)) for value in values]
-        known = [value for value in values if value is not None]
+        competes = [one.decodable_share >= FEW_SHARE or not column.of_arrived for one in flows]
+        known = [value for value, may in zip(values, competes, strict=True) if value is not None and may]
         best_text = None
         if column.more_is_better is not None and known and len(set(texts)) > 1:
             best_text = column.text((max if column.more_is_better else min)(known))
-        for (_, cells), value, text in zip(made, values, texts, strict=True):
-            cells.append(Cell(text, value, text == best_text))
+        for (_, cells), value, text, may in zip(made, values, texts, competes, strict=True):
+            cells.append(Cell(text, value, may and text == best_text))
     return made

@@ -9,7 +9,7 @@ import polars as pl
 from framewire.report import quantities
 from framewire.report.data import Flow, ReportRun
 from framewire.report.psnr import PsnrResult
-from framewire.report.screen import screen
+from framewire.report.screen import live_ledger, screen
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,9 @@ class Metrics:
     by_place: dict[str, int]
     """Frames lost at each of the five places."""
     longest_freeze_s: float
+    """Of live viewing."""
+    live_shown: int
+    """Frames that live viewing shows in time: those of fate `shown`, or fewer where the run's player waited."""
     duration_s: float | None = None
     frame_throughput_bps: float | None = None
     packet_throughput_bps: float | None = None
@@ -53,6 +56,11 @@ class Metrics:
         return self.share(self.shown)
 
     @property
+    def live_share(self) -> float:
+        """Per cent of frames shown in time by live viewing."""
+        return self.share(self.live_shown)
+
+    @property
     def decodable_share(self) -> float:
         """Per cent of frames that could be decoded, in time or not."""
         return self.share(self.shown + self.late)
@@ -72,7 +80,8 @@ SUMMARY_FIELDS = (
 def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     """Figures of one flow: counts from the ledger, the rest from the summary."""
     ledger = run.ledger(flow)
-    played = screen(ledger, run.frame_rate, "live", run.startup_s)
+    live = live_ledger(ledger, run.frame_rate, run.startup_s)
+    played = screen(live, run.frame_rate, "live", run.startup_s)
     fates = dict(ledger["fate"].value_counts().iter_rows()) if ledger.height else {}
     lost = ledger.filter(pl.col("fate") == "lost")
     kinds = {kind: ledger.filter(pl.col("type") == kind) for kind in "IPB"}
@@ -89,6 +98,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         by_type={kind: (rows.filter(pl.col("fate") == "lost").height, rows.height) for kind, rows in kinds.items()},
         by_place=dict(lost.drop_nulls("root_cause_place")["root_cause_place"].value_counts().iter_rows()),
         longest_freeze_s=played.longest_freeze() / run.frame_rate,
+        live_shown=live.filter(pl.col("fate") == "shown").height,
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
         **{field: rest.get(field) for field in SUMMARY_FIELDS},

@@ -42,7 +42,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         run=run,
         name=str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
-        verdict=judge(flows, caveats(run, scores.problems)),
+        verdict=judge(flows, caveats(run, scores.problems), run.policy),
         columns=comparison.COLUMNS,
         rows=comparison.rows(flows),
         strip=strip,

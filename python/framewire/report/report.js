@@ -3,7 +3,7 @@
   const texts = JSON.parse(document.getElementById("figures").textContent);
   const places = [...document.querySelectorAll(".plot")];
   const buttons = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"];
-  const config = { displaylogo: false, responsive: true, modeBarButtons: [buttons] };
+  const config = { displaylogo: false, displayModeBar: "hover", responsive: true, modeBarButtons: [buttons] };
 
   // plotly.js is stored compressed; the browser unpacks it.
   async function unpack() {

@@ -26,6 +26,14 @@ class Screen:
         return max((self.frozen_slots(slot) for slot in range(len(self.source))), default=0)
 
 
+def live_ledger(ledger: pl.DataFrame, frame_rate: float, startup_s: float) -> pl.DataFrame:
+    """The ledger as live viewing would have had it: where the player waited, what came after its slot was late."""
+    start = pl.col("arrival_ns").min() + round(startup_s * 1e9)
+    slot = start + (pl.col("display") * (1e9 / frame_rate)).round().cast(pl.Int64)
+    late = (pl.col("fate") == "shown") & (pl.col("arrival_ns") > pl.col("deadline_ns").fill_null(slot))
+    return ledger.with_columns(pl.when(late).then(pl.lit("late")).otherwise(pl.col("fate")).alias("fate"))
+
+
 def screen(ledger: pl.DataFrame, frame_rate: float, policy: str, startup_s: float = 1.0) -> Screen:
     """Plays the ledger of one flow.
 

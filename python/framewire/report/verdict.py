@@ -13,7 +13,8 @@ For watching with a pause allowed the player waits, so nothing is late:
 2. the least time stalled, within `STALL_S`,
 3. the lower latency, as above.
 
-What is still together after the last rule is too close to call, and said to be so.
+What is still together after the last rule is too close to call, and said to be so. The scenario's player decides which
+of the two comes first. In a run whose player waited, rule 2 of live viewing is left out: its pictures are not live.
 """
 
 from __future__ import annotations
@@ -75,9 +76,10 @@ def latency_limit(best: float) -> float:
 
 
 LATENCY = Rule("its lower latency", lambda m: m.latency_p95_ms, False, latency_limit)
+QUALITY = Rule("the picture quality with freezes counted", lambda m: m.psnr_mean_db, True, lambda best: best - PSNR_DB)
 LIVE: Sequence[Rule] = (
-    Rule("the share of frames shown in time", lambda m: m.shown_share, True, lambda best: best - SHARE_POINTS),
-    Rule("the picture quality with freezes counted", lambda m: m.psnr_mean_db, True, lambda best: best - PSNR_DB),
+    Rule("the share of frames shown in time", lambda m: m.live_share, True, lambda best: best - SHARE_POINTS),
+    QUALITY,
     Rule("its shorter freezes", lambda m: m.longest_freeze_s, False, lambda best: best + FREEZE_S),
     LATENCY,
 )
@@ -113,41 +115,57 @@ def narrow(flows: Sequence[Metrics], rules: Sequence[Rule]) -> tuple[list[Metric
     return left, decided_by
 
 
-def judge(flows: Sequence[Metrics], caveats: Sequence[Markup] = ()) -> Verdict:
-    """The whole verdict."""
+def judge(flows: Sequence[Metrics], caveats: Sequence[Markup] = (), policy: str = "live") -> Verdict:
+    """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first."""
     measured = [one for one in flows if one.frames > 0]
     if not measured:
         return Verdict(Markup("Nothing was measured: the ledger is empty."), [], [], list(caveats))
     if len(measured) == 1:
         return Verdict(*single(measured[0]), [], list(caveats))
-    live, pause = choose(measured, LIVE), choose(measured, PAUSE)
-    reasons = live_reasons(measured, live) + pause_reasons(live, pause)
-    winners = {one.flow for one in live.best}
+    # Scores of pictures belong to the player that the run had: a player that waits says nothing of live viewing.
+    live = choose(measured, LIVE if policy == "live" else [rule for rule in LIVE if rule is not QUALITY])
+    pause = choose(measured, PAUSE)
+    if policy == "live":
+        first, reasons = live, [*live_reasons(measured, live), pause_in_a_line(live, pause)]
+        opening = headline(measured, live)
+    else:
+        first, reasons = pause, [*pause_reasons(pause), live_in_a_line(live, pause)]
+        opening = pause_headline(pause)
+    winners = {one.flow for one in first.best}
     others = [account(one) for one in measured if one.flow not in winners]
-    return Verdict(headline(measured, live), reasons, others, list(caveats))
+    return Verdict(opening, reasons, others, list(caveats))
 
 
 def headline(flows: Sequence[Metrics], live: Choice) -> Markup:
-    """The first sentence."""
+    """The first sentence, for live viewing."""
     best = live.best[0]
-    if all(one.shown_share >= ALL_GOOD_SHARE for one in flows) and len(live.best) > 1:
+    if all(one.live_share >= ALL_GOOD_SHARE for one in flows) and len(live.best) > 1:
         return Markup("All but equal here: every transport shows at least {} of the frames in time.").format(
-            percent(min(one.shown_share for one in flows))
+            percent(min(one.live_share for one in flows))
         )
-    if best.shown_share == 0:
+    if best.live_share == 0:
         return Markup("No transport showed a single frame in time.")
     if len(live.best) > 1:
         return Markup("For live viewing it is too close to call between {}.").format(names(live.best))
-    if best.shown_share < UNWATCHABLE_SHARE:
+    if best.live_share < UNWATCHABLE_SHARE:
         return Markup("None of them makes live viewing good here; the least bad is {}.").format(name(best))
     return Markup("For live viewing, choose {}.").format(name(best))
+
+
+def pause_headline(pause: Choice) -> Markup:
+    """The first sentence, for a player that waits."""
+    if pause.best[0].decodable_share == 0:
+        return Markup("No transport brought a single picture.")
+    if len(pause.best) > 1:
+        return Markup("For a player that waits it is too close to call between {}.").format(names(pause.best))
+    return Markup("For a player that waits, choose {}.").format(name(pause.best[0]))
 
 
 def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
     """What the winner does, beside the runner-up, and what it costs."""
     said = [
         Markup("{} showed {} of the frames in time; {}; its longest freeze was {}{}.").format(
-            name(best), percent(best.shown_share), missing(best), duration(best.longest_freeze_s), quality(best)
+            name(best), percent(best.live_share), missing(best), duration(best.longest_freeze_s), quality(best)
         )
         for best in live.best
     ]
@@ -155,7 +173,7 @@ def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
     if second is not None:
         said.append(
             Markup("Runner-up: {} with {} of the frames in time{}; what decided was {}.").format(
-                name(second), percent(second.shown_share), quality(second), live.decided_by
+                name(second), percent(second.live_share), quality(second), live.decided_by
             )
         )
         said.append(given_up(best, flows))
@@ -168,16 +186,43 @@ def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
     return said
 
 
-def pause_reasons(live: Choice, pause: Choice) -> list[Markup]:
+def pause_reasons(pause: Choice) -> list[Markup]:
+    """The same for a player that waits."""
+    said = [
+        Markup("{} brought {} of the frames, {}; {}.").format(
+            name(best), percent(best.decodable_share), waiting(best), missing(best)
+        )
+        for best in pause.best
+    ]
+    if pause.runner_up is not None:
+        second = pause.runner_up
+        said.append(
+            Markup("Runner-up: {} with {} of the frames, {}; what decided was {}.").format(
+                name(second), percent(second.decodable_share), waiting(second), pause.decided_by
+            )
+        )
+    return said
+
+
+def pause_in_a_line(live: Choice, pause: Choice) -> Markup:
     """Watching with a pause allowed, when that changes the answer."""
     if {one.flow for one in pause.best} == {one.flow for one in live.best}:
-        return [Markup("If the viewer may be made to wait (a player that pauses), the answer is the same.")]
+        return Markup("If the viewer may be made to wait (a player that pauses), the answer is the same.")
     told = [
         Markup("{} ({} of the frames, {})").format(name(one), percent(one.decodable_share), waiting(one))
         for one in pause.best
     ]
     verb = "is best" if len(told) == 1 else "are too close to call"
-    return [Markup("If the viewer may be made to wait (a player that pauses), {} {}.").format(listed(told), verb)]
+    return Markup("If the viewer may be made to wait (a player that pauses), {} {}.").format(listed(told), verb)
+
+
+def live_in_a_line(live: Choice, pause: Choice) -> Markup:
+    """Live viewing, when that changes the answer."""
+    if {one.flow for one in pause.best} == {one.flow for one in live.best}:
+        return Markup("For live viewing, where what comes late is not shown, the answer is the same.")
+    told = [Markup("{} ({} of the frames in time)").format(name(one), percent(one.live_share)) for one in live.best]
+    verb = "is best" if len(told) == 1 else "are too close to call"
+    return Markup("For live viewing, where what comes late is not shown, {} {}.").format(listed(told), verb)
 
 
 def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
@@ -285,4 +330,5 @@ def waiting(one: Metrics) -> str:
         return "waiting not measured"
     if one.stalls == 0:
         return "without a pause"
-    return f"{one.stalled_s:.1f} s of waiting in {one.stalls:,} pause{'' if one.stalls == 1 else 's'}"
+    pauses = "1 pause" if one.stalls == 1 else f"{one.stalls:,} pauses"
+    return f"{one.stalled_s:.1f} s of waiting in {pauses}, or a start-up delay longer by as much"

@@ -63,7 +63,8 @@ def air_over_time(run: ReportRun, name: str, title: str, hint: str, column: str,
                                hovertemplate="%{y:.2f}"))  # fmt: skip
     layout = time_layout(run, unit, until_s=until)
     most = max((value for trace in traces for value in trace["y"] if value is not None), default=1.0)
-    layout["yaxis"] |= {"range": [0, most * HEADROOM]}
+    least = 1.0 if column == "transmissions" else 0.0  # nothing is sent less than once
+    layout["yaxis"] |= {"range": [least, least + max(most - least, 0.2) * HEADROOM]}
     return Figure(name, title, hint, traces, layout, absent=None if traces else NO_AIR, half=True)
 
 

@@ -8,7 +8,7 @@ from framewire.report.data import ReportRun
 from framewire.report.figures.base import Figure, Trace, line, thinned, time_layout
 
 SCALE_BUTTONS = {
-    "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom",
+    "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": -0.09, "yanchor": "top",
     "showactive": True, "pad": {"t": 0, "b": 2}, "font": {"size": 11}, "bgcolor": "#ffffff",
     "buttons": [
         {"label": "linear", "method": "relayout", "args": [{"yaxis.type": "linear"}]},
