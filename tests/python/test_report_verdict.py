@@ -76,14 +76,15 @@ def test_a_player_that_waits_prefers_what_comes_in_the_end() -> None:
 def test_the_text_names_winner_runner_up_and_price() -> None:
     slow = flow("slow", shown=300, late=700, lost=0, stalls=1, stalled_s=12.0, latency_p95_ms=9000.0)
     fast = flow("fast", shown=500, lost=500, latency_p95_ms=10.0)
-    verdict = judge([slow, BASE, fast])
+    few = flow("few", shown=499, lost=501, latency_p95_ms=1.0)  # too few frames to be an example of speed
+    verdict = judge([slow, BASE, fast, few])
     text = " ".join(verdict.reasons)
     assert verdict.headline == "For live viewing, choose <b>base</b>."
     assert "Runner-up: <b>fast</b>" in text
     assert "<b>fast</b> has 10 ms" in text
     assert "<b>slow</b> brings 100 %" in text
     assert "12.0 s of waiting in 1 pause, or a start-up delay longer by as much)" in text
-    assert [line.split("</b>")[0] for line in verdict.others] == ["<b>slow", "<b>fast"]
+    assert [line.split("</b>")[0] for line in verdict.others] == ["<b>slow", "<b>fast", "<b>few"]
 
 
 def test_what_cannot_be_told_apart_is_not_told_apart() -> None:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 from framewire.report.metrics import Metrics
 from framewire.report.psnr import CAP_DB
-from framewire.report.verdict import percent
+from framewire.report.verdict import FEW_SHARE, percent
 
 NOT_MEASURED = "\N{EN DASH}"
-FEW_SHARE = 50.0
-"""A flow that brought fewer of the frames (per cent) is not called best in what is worked out from those alone."""
 Value = Callable[[Metrics], float | None]
 
 

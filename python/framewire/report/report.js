@@ -3,7 +3,7 @@
   const texts = JSON.parse(document.getElementById("figures").textContent);
   const places = [...document.querySelectorAll(".plot")];
   const buttons = ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"];
-  const config = { displaylogo: false, displayModeBar: "hover", responsive: true, modeBarButtons: [buttons] };
+  const config = { displaylogo: false, showSendToCloud: false, displayModeBar: "hover", responsive: true, modeBarButtons: [buttons] };
 
   // plotly.js is stored compressed; the browser unpacks it.
   async function unpack() {
@@ -56,7 +56,7 @@
     const named = data.filter((trace) => trace.showlegend !== false && layout.showlegend !== false);
     const letters = named.reduce((sum, trace) => sum + 8 + trace.name.length, 0);
     const legend = 13 * Math.ceil(letters * 5 / (width - 60));
-    const titles = layout.grid ? 24 : 8;
+    const titles = layout.grid ? 40 : 8;
     return {
       width, height: 0.68 * layout.height + legend, "margin.t": titles + legend, "margin.b": 36, "font.size": 9,
       "legend.font.size": 9,

@@ -34,6 +34,8 @@ FREEZE_S = 0.2
 LATENCY_RATIO = 0.2
 LATENCY_MS = 20.0
 STALL_S = 0.5
+FEW_SHARE = 50.0
+"""A flow that brought fewer of the frames (per cent) is no measure of latency: few and quick ones would win."""
 UNWATCHABLE_SHARE = 50.0
 """Below this share of frames shown in time the best is called the least bad."""
 ALL_GOOD_SHARE = 99.0
@@ -228,14 +230,15 @@ def live_in_a_line(live: Choice, pause: Choice) -> Markup:
 def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
     """Where another transport did clearly better than the chosen one."""
     costs: list[Markup] = []
-    fastest = min((m for m in flows if m.latency_p95_ms is not None), key=lambda m: m.latency_p95_ms or 0, default=None)
+    serious = [one for one in flows if one.decodable_share >= FEW_SHARE and one.latency_p95_ms is not None]
+    fastest = min(serious, key=lambda m: m.latency_p95_ms or 0, default=None)
     if fastest and best.latency_p95_ms is not None and best.latency_p95_ms > latency_limit(fastest.latency_p95_ms or 0):
         costs.append(
             Markup("latency ({} at the 95th percentile, {} has {})").format(
                 milliseconds(best.latency_p95_ms), name(fastest), milliseconds(fastest.latency_p95_ms)
             )
         )
-    fullest = max(flows, key=lambda m: m.decodable_share)
+    fullest = max(flows, key=lambda m: (m.decodable_share, -(m.stalled_s or 0)))
     if fullest.decodable_share > best.decodable_share + SHARE_POINTS:
         costs.append(
             Markup("completeness ({} of the frames never became a picture; {} brings {} in the end, if not in time)")
