@@ -71,7 +71,7 @@ def clear_errors(command: Callable[P, R]) -> Callable[P, R]:
             _complain(str(error))
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
-            _complain("interrupted; nothing was kept")
+            _complain("interrupted")
             raise typer.Exit(EXIT_INTERRUPTED) from None
         except BrokenPipeError:
             raise
@@ -110,7 +110,9 @@ def run(
     no_report: Annotated[bool, typer.Option("--no-report", help="Write the results only.")] = False,
     open_report: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
-    """Stream a scenario's movie over its network in real time, and report what the viewer got.
+    """Stream a movie over a network, as a scenario says.
+
+    In real time, through this kernel's own sockets; then a table and a report tell what the viewer got.
 
     Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C discards it.
     """
@@ -119,7 +121,7 @@ def run(
     console = _stderr()
     with progress_module.for_console(console) as display:
         result = framewire.run(scenario, set=overrides, out=out, progress=display)
-        report = None if no_report else result.report(progress=display)
+        report = None if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:
         _print_json(
@@ -143,6 +145,14 @@ def run(
         raise typer.Exit(RunError.exit_code)
 
 
+def _report_of(result: framewire.Run, display: progress_module.Display) -> Path:
+    try:
+        return result.report(progress=display)
+    except BaseException:
+        _complain(f"no report was written; the results are in {result.directory}, framewire report writes it later")
+        raise
+
+
 def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
     console = _stdout()
     console.print(screen.comparison(rows))
@@ -162,7 +172,7 @@ def report(
     ] = None,
     open_report: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
-    """Write the report of a run: one self-contained HTML file."""
+    """Write the report of a run, one HTML file."""
     if not (run_directory / "run.json").is_file():
         raise InputError(f"{run_directory}: not a run directory: it has no run.json")
     with progress_module.for_console(_stderr()) as display:
@@ -185,7 +195,10 @@ def make_movie(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Copy it here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an MPEG-2 elementary stream: the lab's own movie, or a file of yours. Made once, then cached."""
+    """Make an MPEG-2 stream: the lab's movie, or your own.
+
+    It is made once and then found in the cache.
+    """
     from framewire import movie  # ffmpeg is not needed elsewhere
 
     with progress_module.for_console(_stderr()) as display:
@@ -209,7 +222,7 @@ def probe_movie(
     as_json: AsJson = False,
     frames: Annotated[bool, typer.Option("--frames", help="List every frame, too.")] = False,
 ) -> None:
-    """Show what a movie is made of: groups of pictures, types, sizes, rates."""
+    """Show groups of pictures, types, sizes and rates."""
     from framewire.probe import probe  # only this command needs it
 
     found = probe(file)
@@ -248,7 +261,7 @@ def schema() -> None:
 @app.command()
 @clear_errors
 def doctor(as_json: AsJson = False) -> None:
-    """Tell what works on this machine, and what each missing thing costs."""
+    """Tell what works on this machine, and what is missing."""
     checks = doctor_module.examine()
     fit = doctor_module.is_fit(checks)
     if as_json:
