@@ -31,7 +31,7 @@ rust-lint:
 	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
 
 rust-test:
-	$(CARGO) test --workspace --locked --quiet
+	$(CARGO) test --workspace --exclude framewire-python --locked --quiet
 
 python-lint:
 	ruff check python tests

@@ -15,8 +15,8 @@ from framewire.cli import app
 @pytest.mark.usefixtures("fake_emulator")
 def test_what_the_emulator_finds_is_handed_on() -> None:
     checks = {check.name: check for check in doctor.examine()}
-    assert checks["user namespaces"] == doctor.Check("user namespaces", True, True, "allowed", "")
-    assert checks["SCHED_FIFO"] == doctor.Check("SCHED_FIFO", False, False, "refused", "later releases")
+    assert checks["network namespaces"] == doctor.Check("network namespaces", True, False, "work", "")
+    assert checks["real-time priority"] == doctor.Check("real-time priority", False, False, "refused", "later releases")
     assert checks["ffmpeg"].ok
     assert checks["ffmpeg"].detail.startswith("ffmpeg version")
     assert checks["ffmpeg encoder mpeg2video"].ok
@@ -28,12 +28,22 @@ def test_every_missing_thing_has_a_cost(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     checks = doctor.examine()
     missing = {check.name for check in checks if not check.ok}
-    assert missing == {"SCHED_FIFO", "ffmpeg", "GStreamer", "tshark"}
+    assert missing == {"real-time priority", "ffmpeg", "GStreamer", "tshark"}
     assert all(bool(check.cost) != check.ok for check in checks)
     assert not doctor.is_fit(checks)
 
 
-@pytest.mark.parametrize("answer", ["exit 1", "echo no JSON", "echo '{}'", "echo '{\"checks\": [{}]}'"])
+def test_the_emulators_own_verdict_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "refused"
+    program.write_text('#!/bin/sh\necho \'{"can_emulate": false, "capabilities": []}\'\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("FRAMEWIRE_EMU", str(program))
+    assert not doctor.is_fit(doctor.examine())
+
+
+@pytest.mark.parametrize(
+    "answer", ["exit 1", "echo no JSON", "echo '{}'", 'echo \'{"can_emulate": true, "capabilities": [{}]}\'']
+)
 def test_an_emulator_without_an_answer_is_unfit(answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "broken"
     program.write_text(f"#!/bin/sh\n{answer}\n")
