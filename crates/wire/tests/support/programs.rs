@@ -1,4 +1,9 @@
 //! Other programs on this machine, and datagrams to and from them over loopback.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test against other programs needs sockets and time"
+)]
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::{Path, PathBuf};
