@@ -34,8 +34,8 @@ rust-test:
 	$(CARGO) test --workspace --exclude framewire-python --locked --quiet
 
 python-lint:
-	ruff check python tests
-	ruff format --check python tests
+	ruff check python tests conftest.py
+	ruff format --check python tests conftest.py
 	mypy
 
 python-test:
