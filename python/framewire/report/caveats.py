@@ -27,9 +27,8 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
         for entry in run.info.get("flows", [])
         if isinstance(entry, dict) and entry.get("failure")
     ]
-    disturbed = [(flow.name, text) for flow in run.flows if (text := run.disturbed(flow))]
-    if disturbed:
-        told = Markup("; ").join(Markup("{}: {}").format(flow, text) for flow, text in disturbed)
+    if disturbed := disturbances(run):
+        told = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
         said.append(
             Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these "
                    "flows may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
@@ -53,3 +52,19 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
         else Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
     )  # fmt: skip
     return said
+
+
+def disturbances(run: ReportRun) -> dict[str, str]:
+    """What disturbed the emulation, and the flows that it concerns."""
+    told: dict[str, list[str]] = {}
+    for flow in run.flows:
+        if text := run.disturbed(flow):
+            told.setdefault(text, []).append(flow.name)
+    return {text: "all flows" if len(names) == len(run.flows) else ", ".join(names) for text, names in told.items()}
+
+
+def provisional(run: ReportRun) -> str | None:
+    """Why nothing should be decided by this run, or None."""
+    reasons = ["the run did not come to its end"] if run.partial else []
+    reasons += ["the emulation was disturbed"] if disturbances(run) else []
+    return " and ".join(reasons) or None

@@ -85,7 +85,7 @@ COLUMNS: Sequence[Column] = (
     Column("throughput", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
            "bits of complete frames over the duration"),
     Column("wasted", "kB", lambda m: scaled(m.wasted_bytes, 1e3), False, number(0),
-           "arrived, but of incomplete or undecodable frames"),
+           "arrived, but of incomplete or undecodable frames", True),
 )  # fmt: skip
 
 

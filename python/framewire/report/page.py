@@ -16,7 +16,7 @@ import plotly.offline
 from markupsafe import Markup
 
 from framewire.report import comparison, figures, filmstrip, psnr
-from framewire.report.caveats import caveats
+from framewire.report.caveats import caveats, provisional
 from framewire.report.data import ReportRun
 from framewire.report.metrics import metrics
 from framewire.report.palette import FATE_COLOURS
@@ -42,6 +42,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         run=run,
         name=str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
+        provisional=provisional(run),
         verdict=judge(flows, caveats(run, scores.problems), run.policy),
         columns=comparison.COLUMNS,
         rows=comparison.rows(flows),

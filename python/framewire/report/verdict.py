@@ -263,7 +263,7 @@ def account(one: Metrics) -> Markup:
     where = ""
     if one.main_place is not None and one.lost > 0:
         where = f", mostly: {PLACE_NAMES.get(one.main_place, one.main_place)}"
-    return Markup("{}: {} shown in time, {} late, {} undecodable, {} lost{}; longest freeze {}.").format(
+    return Markup("{}: {} shown, {} late, {} undecodable, {} lost{}; longest freeze {}.").format(
         name(one),
         percent(one.shown_share),
         percent(one.share(one.late)),

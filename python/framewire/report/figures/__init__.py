@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from framewire.report.data import ReportRun
 from framewire.report.figures import link, losses, over_time, quality
-from framewire.report.figures.base import Figure, with_room_for_legend
+from framewire.report.figures.base import Figure, arranged
 from framewire.report.psnr import PsnrResult
 
 __all__ = ["Figure", "Section", "accuracy", "sections"]
@@ -24,7 +24,7 @@ class Section:
 def sections(run: ReportRun, psnr: PsnrResult) -> list[Section]:
     """All figures of a run."""
     made = drawn(run, psnr)
-    return [Section(one.name, one.title, [with_room_for_legend(figure) for figure in one.figures]) for one in made]
+    return [Section(one.name, one.title, arranged(one.figures)) for one in made]
 
 
 def drawn(run: ReportRun, psnr: PsnrResult) -> list[Section]:
@@ -54,4 +54,4 @@ def drawn(run: ReportRun, psnr: PsnrResult) -> list[Section]:
 
 def accuracy(run: ReportRun) -> Figure:
     """The figure that stands beside the proof of accuracy."""
-    return with_room_for_legend(link.release_errors(run))
+    return arranged([link.release_errors(run)])[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from framewire.report.data import Flow, ReportRun
@@ -15,6 +15,8 @@ Layout = dict[str, Any]
 Number = float | int | None
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+LEGEND_LINE_PX = 18
+MOST_LEGEND_LINES = 5
 HEADROOM = 1.12
 """Room above a curve of known range, so that the word for the interference stands free."""
 MOST_POINTS = 1500
@@ -84,14 +86,25 @@ def base_layout(unit: str, **more: Any) -> Layout:
     return layout
 
 
-def with_room_for_legend(figure: Figure) -> Figure:
-    """Makes the figure higher by the lines that its legend needs."""
-    entries = [trace for trace in figure.data if trace.get("showlegend", True)]
-    lines = -(-sum(60 + 7 * len(str(trace.get("name", ""))) for trace in entries) // (480 if figure.half else 1050))
-    if lines > 1:
-        figure.layout["height"] += 18 * (lines - 1)
-        figure.layout["margin"]["t"] += 18 * (lines - 1)
-    return figure
+def legend_lines(figure: Figure, *, half: bool) -> int:
+    """Lines that the legend takes: its columns are all as wide as the longest name."""
+    names = [str(trace.get("name", "")) for trace in figure.data if trace.get("showlegend", True)]
+    if not names or not figure.layout.get("showlegend", True):
+        return 0
+    columns = max(1, (460 if half else 1050) // (50 + 7 * max(map(len, names))))
+    return -(-len(names) // columns)
+
+
+def arranged(figures: list[Figure]) -> list[Figure]:
+    """Gives legends their room: figures become higher, and stand alone where half the width is too little."""
+    cramped = any(figure.half and legend_lines(figure, half=True) > MOST_LEGEND_LINES for figure in figures)
+    placed = [replace(figure, half=figure.half and not cramped) for figure in figures]
+    for figure in placed:
+        more = legend_lines(figure, half=figure.half) - 1
+        if more > 0:
+            figure.layout["height"] += LEGEND_LINE_PX * more
+            figure.layout["margin"]["t"] += LEGEND_LINE_PX * more
+    return placed
 
 
 def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], **more: Any) -> Trace:

@@ -58,11 +58,11 @@ def stacked(
     ]  # fmt: skip
 
 
-def share_layout(run: ReportRun, unit: str, *, full: bool = True) -> dict[str, object]:
+def share_layout(run: ReportRun, unit: str, *, full: bool = True, bars_per_flow: int = 1) -> dict[str, object]:
     """Layout of horizontal bars of shares, the first flow on top."""
     xaxis: dict[str, object] = {"title": {"text": unit}, "range": [0, 100]} if full else {"title": {"text": unit}}
     yaxis = {"title": {"text": ""}, "autorange": "reversed", "type": "category"}
-    height = 150 + 26 * max(3, len(run.flows))
+    height = 150 + (16 + 10 * bars_per_flow) * max(3, len(run.flows))
     return base_layout("", barmode="stack", xaxis=xaxis, yaxis=yaxis, height=height, hovermode="y unified",
                        margin={"t": 70, "l": 20}, legend={"traceorder": "normal"})  # fmt: skip
 
@@ -75,14 +75,14 @@ def by_type(run: ReportRun) -> Figure:
     traces: list[Trace] = []
     for kind, colour in TYPE_COLOURS.items():
         lost = [100 * (shares.get((flow.name, kind)) or 0.0) for flow in run.flows]
-        traces.append({"type": "bar", "name": f"{kind} frames", "x": flows, "y": rounded(lost),
-                       "marker": {"color": colour}, "hovertemplate": "%{y:.1f} %"})  # fmt: skip
+        traces.append({"type": "bar", "orientation": "h", "name": f"{kind} frames", "y": flows, "x": rounded(lost),
+                       "marker": {"color": colour}, "hovertemplate": "%{x:.1f} %"})  # fmt: skip
     return Figure(
         "types",
         "Loss by frame type",
-        "An I frame takes its whole group with it, a B frame only itself: good dropping shows tall bars for B alone.",
+        "An I frame takes its whole group with it, a B frame only itself: good dropping shows long bars for B alone.",
         traces,
-        base_layout("% of the frames of the type", barmode="group", hovermode="x unified", yaxis={"range": [0, 100]}),
+        share_layout(run, "% of the frames of the type", bars_per_flow=3) | {"barmode": "group"},
         half=True,
     )
 
