@@ -3,7 +3,9 @@
 //! Both wait for the same packets and deadlines, and whichever wakes first does the work: the timer interrupt of one
 //! virtual processor may come milliseconds late, that of two at once hardly ever does. Before a deadline one of them,
 //! the spinner, wakes [`SPIN`] early and watches the clock and the receive rings, which costs no system call. The
-//! other then sleeps until [`BACKUP`] after the deadline, and steps in if the spinner was held up.
+//! other then sleeps until [`BACKUP`] after the deadline, and steps in if the spinner was held up. Every packet wakes
+//! both, so that each sets its own timer: a timer rings on the processor that set it, and waking a thread on another
+//! processor takes an interrupt that may be as late as a timer's.
 //!
 //! Nothing depends on who did it: departures were computed from arrival stamps by the model.
 
@@ -64,7 +66,6 @@ struct Shared {
     clock: Clock,
     lanes: Arc<Vec<PumpedLane>>,
     timers: Vec<Timer>,
-    armed: Vec<AtomicU64>,
     spinner: AtomicUsize,
     stop: AtomicBool,
     stopped: Event,
@@ -90,7 +91,6 @@ impl Pump {
             clock,
             lanes: Arc::new(lanes),
             timers: timers.doing("create a timer")?,
-            armed: processors.iter().map(|_| AtomicU64::new(u64::MAX)).collect(),
             spinner: AtomicUsize::new(NOBODY),
             stop: AtomicBool::new(false),
             stopped: Event::new().doing("create an event descriptor")?,
@@ -151,12 +151,6 @@ impl Drop for Pump {
 impl Shared {
     fn earliest_deadline(&self) -> Timestamp {
         self.lanes.iter().map(PumpedLane::deadline).min().unwrap_or(Timestamp::MAX)
-    }
-
-    /// Sets a thread's timer.
-    fn arm(&self, thread: usize, at: Timestamp) {
-        self.armed[thread].store(at.as_nanos(), Ordering::Relaxed);
-        self.timers[thread].set(self.clock.to_monotonic(at));
     }
 }
 
@@ -243,8 +237,7 @@ impl Worker {
         } else {
             (&self.full, deadline - SPIN)
         };
-        self.shared.arm(self.number, at);
-        let mut stepped = false;
+        self.shared.timers[self.number].set(self.shared.clock.to_monotonic(at));
         set.wait(|number| match number {
             TIMER => {
                 if spinning {
@@ -252,23 +245,7 @@ impl Worker {
                 }
             }
             STOPPED => {}
-            lane => {
-                self.shared.lanes[lane as usize].step();
-                stepped = true;
-            }
+            lane => self.shared.lanes[lane as usize].step(),
         });
-        if stepped {
-            self.advance_others();
-        }
-    }
-
-    /// A packet may have brought a deadline before the one that the other threads sleep towards.
-    fn advance_others(&self) {
-        let at = self.shared.earliest_deadline() - SPIN;
-        for thread in (0..self.shared.timers.len()).filter(|&thread| thread != self.number) {
-            if at.as_nanos() < self.shared.armed[thread].load(Ordering::Relaxed) {
-                self.shared.arm(thread, at);
-            }
-        }
     }
 }
