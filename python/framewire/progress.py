@@ -51,6 +51,7 @@ class Bars(Silence):
         self._console = console
         self._tasks: dict[str, TaskID] = {}
         self._step: TaskID | None = None
+        self._step_text = ""
         self._progress = Progress(
             SpinnerColumn(finished_text="[green]✓"),
             TextColumn("{task.description}", markup=False),
@@ -95,15 +96,16 @@ class Bars(Silence):
         )
 
     def _show_step(self, text: str, share: float | None) -> None:
-        if self._step is None:
-            self._step = self._progress.add_task(text, total=None, facts="")
-        total = None if share is None else 1.0
-        self._progress.update(self._step, description=text, total=total, completed=share or 0.0)
+        if text != self._step_text:
+            self._end_step()
+            self._step, self._step_text = self._progress.add_task(text, total=None, facts=""), text
+        if self._step is not None and share is not None:
+            self._progress.update(self._step, total=1.0, completed=share)
 
     def _end_step(self) -> None:
         if self._step is not None:
             self._progress.remove_task(self._step)
-            self._step = None
+            self._step, self._step_text = None, ""
 
 
 class Lines(Silence):
