@@ -6,7 +6,7 @@ use framewire_units::{Seed, Timestamp};
 
 use crate::config::{BottleneckPlace, ConfigError, WifiNetworkConfig, WiredNetworkConfig};
 use crate::network::NetworkEvent;
-use crate::verdict::{Hop, HopRecord, Outcome, Packet, Port, Timeout};
+use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port, Timeout};
 use crate::wifi::{Medium, MediumEvent, StationConfig, StationId, StationVerdict};
 use crate::wire::{Wire, WireVerdict};
 
@@ -112,8 +112,14 @@ impl WifiPath {
                 MediumEvent::Received { packet, at, .. } => {
                     events.push_back(NetworkEvent::Deliver { packet: packet.id, to: self.station, at });
                 }
-                MediumEvent::Done { station, verdict: StationVerdict { record, released } } => {
+                MediumEvent::Released { station, packet, at } => {
                     if station == STATION {
+                        events.push_back(NetworkEvent::Released { packet: packet.id, at });
+                    }
+                }
+                MediumEvent::Done { station, verdict: StationVerdict { record, released } } => {
+                    let refused = record.outcome == Outcome::Dropped(DropCause::QueueFull);
+                    if station == STATION && refused {
                         events.push_back(NetworkEvent::Released { packet: record.packet, at: released });
                     }
                     events.push_back(NetworkEvent::Hop(record));

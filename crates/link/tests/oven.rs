@@ -82,7 +82,7 @@ fn the_sniffer_sees_its_share_of_transmissions() {
                 assert!((1..=4).contains(&frame.attempt));
                 seen += 1;
             }
-            MediumEvent::Received { .. } => {}
+            MediumEvent::Received { .. } | MediumEvent::Released { .. } => {}
         }
     }
     let share = f64::from(seen) / transmissions as f64;

@@ -204,7 +204,7 @@ proptest! {
         network.handle_timeout(Timestamp::MAX);
         drain(&mut network, &mut events);
         prop_assert_eq!(&sorted(events), &expected);
-        // Needless wakes at any time.
+        // Needless wakes at any time, and at the very time of an arrival.
         let mut network = Network::new(&config, Seed(5)).unwrap();
         let mut events = Vec::new();
         let mut wakes: Vec<Timestamp> = wakes.into_iter().map(Timestamp::from_nanos).collect();
@@ -215,6 +215,7 @@ proptest! {
                 network.handle_timeout(now);
                 drain(&mut network, &mut events);
             }
+            network.handle_timeout(arrival.at);
             network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
         }
         wakes.for_each(|now| network.handle_timeout(now));

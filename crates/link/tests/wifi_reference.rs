@@ -106,6 +106,7 @@ fn tcp_agrees_with_the_closed_form_and_with_ns3() {
     let segment = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(1500) };
     let ack = |id| Packet { id: PacketId(id), size: DataSize::from_bytes(52) };
     let (mut next, mut segments) = (40, 0u64);
+    let mut released = Vec::new();
     for id in 0..next {
         medium.handle_packet(station, Timestamp::ZERO, segment(id));
     }
@@ -126,7 +127,12 @@ fn tcp_agrees_with_the_closed_form_and_with_ns3() {
                         next += 1;
                     }
                 }
-                MediumEvent::Done { verdict, .. } => assert_eq!(verdict.record.outcome, Outcome::Delivered),
+                MediumEvent::Released { packet, at, .. } => released.push((packet.id, at)),
+                MediumEvent::Done { verdict, .. } => {
+                    assert_eq!(verdict.record.outcome, Outcome::Delivered);
+                    let early = released.iter().position(|&early| early == (verdict.record.packet, verdict.released));
+                    released.swap_remove(early.expect("its release was known before"));
+                }
                 MediumEvent::Sniffed(_) => unreachable!("there is no sniffer"),
             }
         }

@@ -32,7 +32,16 @@ pub enum MediumEvent {
         /// End of its frame on the air.
         at: Timestamp,
     },
-    /// A station is done with a packet.
+    /// A station will be done with a packet that it transmits, at `at`. Comes when its last exchange begins.
+    Released {
+        /// The station.
+        station: StationId,
+        /// The packet.
+        packet: Packet,
+        /// End of the exchange, or of the wait for its acknowledgement.
+        at: Timestamp,
+    },
+    /// A station is done with a packet, or refused it.
     Done {
         /// The station.
         station: StationId,
@@ -194,6 +203,11 @@ impl Medium {
             [alone] => self.transmit_alone(alone, at),
             _ => self.collide(&starters, at),
         };
+        for &number in &starters {
+            if let Some((packet, at)) = self.stations[number].release() {
+                self.events.push_back(MediumEvent::Released { station: StationId(number), packet, at });
+            }
+        }
         for (number, station) in self.stations.iter_mut().enumerate() {
             if !starters.contains(&number) {
                 station.defer(at, observers_from);

@@ -198,11 +198,22 @@ impl Station {
         self.count_from = self.count_from.max(count_from);
     }
 
+    /// The packet that it will be done with at the end of the exchange in progress, and when that is.
+    pub(super) fn release(&self) -> Option<(Packet, Timestamp)> {
+        let (head, in_flight) = self.head.as_ref().zip(self.in_flight)?;
+        let done = in_flight.acknowledged || self.is_exhausted(head);
+        done.then_some((head.queued.packet, in_flight.resolved))
+    }
+
+    fn is_exhausted(&self, head: &Head) -> bool {
+        head.transmissions.len() >= usize::from(self.max_transmissions)
+    }
+
     /// The fate of its transmission is known to it; a verdict when it is done with the packet.
     pub(super) fn resolve(&mut self) -> Option<StationVerdict> {
         let in_flight = self.in_flight.take().expect("invariant: resolved once per transmission");
         let head = self.head.take().expect("invariant: a transmission has a packet");
-        let exhausted = head.transmissions.len() >= usize::from(self.max_transmissions);
+        let exhausted = self.is_exhausted(&head);
         if in_flight.acknowledged {
             self.rate_control.handle_success();
         } else {
