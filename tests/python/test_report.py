@@ -16,6 +16,7 @@ from report_run import Delivery, Picture, make_movie, prompt, read_pictures, wit
 
 from framewire import report
 from framewire.errors import InputError
+from framewire.report import palette
 from framewire.report.figures.base import rounded, thinned
 
 FIGURES = {
@@ -122,6 +123,13 @@ def test_a_transport_has_one_colour_everywhere(full_run: Path) -> None:
             colours.setdefault(trace["name"], set()).add(style.get("color"))
     assert [len(colours[name]) for name in ("udp", "tcp", "tcp+ifd")] == [1, 1, 1]
     assert len(set.union(*(colours[name] for name in ("udp", "tcp", "tcp+ifd")))) == 3
+
+
+def test_a_transports_colour_means_nothing_else() -> None:
+    others = {*palette.FATE_COLOURS.values(), *palette.TYPE_COLOURS.values(), *palette.PLACE_COLOURS.values()}
+    transports = list(palette.TRANSPORT_COLOURS.values())
+    assert len(set(transports)) == len(transports)
+    assert not others & {*transports, palette.OTHER_COLOUR}
 
 
 def test_the_figures_say_what_the_tables_say(full_run: Path) -> None:

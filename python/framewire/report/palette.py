@@ -22,19 +22,20 @@ PATTERNS = ("", "/", "\\", "x", "-", "|", "+", ".")
 
 INTERFERENCE_FILL = "rgba(240, 228, 66, 0.28)"
 
+# What is no transport has none of the transports' colours (here mostly of Paul Tol's muted scheme).
 FATE_COLOURS: dict[str, str] = {
     "shown": "#CFE3EE",
-    "late": "#E69F00",
-    "undecodable": "#B0568B",
+    "late": "#DDCC77",
+    "undecodable": "#AA4499",
     "lost": "#22272B",
 }
-TYPE_COLOURS: dict[str, str] = {"I": "#22272B", "P": "#0072B2", "B": "#9CCBE8"}
+TYPE_COLOURS: dict[str, str] = {"I": "#22272B", "P": "#75828A", "B": "#C3CCD2"}
 PLACE_COLOURS: dict[str, str] = {
-    "sender-pipeline": "#0072B2",
-    "sender-socket": "#56B4E9",
-    "link": "#D55E00",
-    "intermediate-queue": "#E69F00",
-    "receiver-pipeline": "#CC79A7",
+    "sender-pipeline": "#332288",
+    "sender-socket": "#999933",
+    "link": "#882255",
+    "intermediate-queue": "#DDCC77",
+    "receiver-pipeline": "#A9B2B8",
 }
 PLACE_NAMES: dict[str, str] = {
     "sender-pipeline": "dropped by the sender's pipeline",
