@@ -120,7 +120,7 @@ pub struct Oven {
     pub on: Vec<Interval>,
     /// Its mains: the magnetron radiates in one half of every cycle.
     pub mains: Mains,
-    /// Interference above the signal while the magnetron sweeps the channel.
+    /// Median of interference over signal while the magnetron's line crosses the channel.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Decibel>")]
     pub strength: Decibel,
@@ -273,13 +273,18 @@ impl Wifi {
             let allowed = "a number of packets such as \"100 packets\": an access point counts frames";
             return Err(ScenarioError::value(&section.key("queue"), format!("\"{}\"", queue.show()), allowed));
         }
+        let error_floor = section.text("error_floor")?.unwrap_or(Probability::clamped(0.005));
+        if error_floor == Probability::ONE {
+            let allowed = "less than 100 %, or nothing ever arrives";
+            return Err(ScenarioError::value(&section.key("error_floor"), "\"100 %\"", allowed));
+        }
         Ok(Self {
             standard: section.text("standard")?.unwrap_or(Standard::Ieee80211b),
             rate: section.text("rate")?.unwrap_or(WifiRate::Auto),
             preamble: section.text("preamble")?.unwrap_or(Preamble::Long),
             retry: u8::try_from(retry).expect("invariant: the range was checked when it was read"),
             queue,
-            error_floor: section.text("error_floor")?.unwrap_or(Probability::clamped(0.002)),
+            error_floor,
             oven: section.section("oven", Oven::KEYS)?.map(Oven::read).transpose()?,
             sniffer: section.section("sniffer", Sniffer::KEYS)?.map(Sniffer::read).transpose()?,
         })
@@ -297,7 +302,7 @@ impl Oven {
         Ok(Self {
             on,
             mains: section.text("mains")?.unwrap_or(Mains::Hz50),
-            strength: section.text("strength")?.unwrap_or(Decibel(6.0)),
+            strength: section.text("strength")?.unwrap_or(Decibel(-6.0)),
         })
     }
 }
@@ -352,9 +357,14 @@ impl GilbertElliott {
             let path = section.key(key);
             section.text(key)?.ok_or_else(|| ScenarioError::missing(&path, "a probability such as \"1 %\""))
         };
+        let (good_to_bad, bad_to_good) = (required("good_to_bad")?, required("bad_to_good")?);
+        if good_to_bad != Probability::ZERO && bad_to_good == Probability::ZERO {
+            let allowed = "more than 0 %, or the bad state never ends";
+            return Err(ScenarioError::value(&section.key("bad_to_good"), "\"0 %\"", allowed));
+        }
         Ok(Self {
-            good_to_bad: required("good_to_bad")?,
-            bad_to_good: required("bad_to_good")?,
+            good_to_bad,
+            bad_to_good,
             loss_good: section.text("loss_good")?.unwrap_or(Probability::ZERO),
             loss_bad: section.text("loss_bad")?.unwrap_or(Probability::ONE),
         })

@@ -68,6 +68,8 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     assert_refused(with(&[("network.wifi.oven.onn", "[]")]), "network.wifi.oven.onn", &["`on`", "mains"]);
     assert_refused(with(&[("flow.udp.transprot", "udp")]), "flow.0.transprot", &["`transport`"]);
     assert_refused(with(&[("network.wire.loss.burst", "1 %")]), "network.wire.loss.burst", &["good_to_bad"]);
+    let endless = "{ good_to_bad = \"1 %\", bad_to_good = \"0 %\" }";
+    assert_refused(with(&[("network.wire.loss", endless)]), "network.wire.loss.bad_to_good", &["never ends"]);
     let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
 }
@@ -99,6 +101,8 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wifi.queue", "0 packets", &["0 packets", "1 packets"]),
         ("network.wifi.queue", "64 KiB", &["64 KiB", "counts frames"]),
         ("network.wifi.error_floor", "101 %", &["101 %", "100 %"]),
+        ("network.wifi.error_floor", "1.0", &["1.0"]),
+        ("network.wifi.error_floor", "100 %", &["less than 100 %"]),
         ("network.wifi.oven", "{}", &["say when"]),
         ("network.wifi.oven.on", "20 s", &["20 s", "[from, to]"]),
         ("network.wifi.oven.on", "[[\"20 s\"]]", &["[from, to]"]),
@@ -259,8 +263,8 @@ fn size() -> impl Strategy<Value = DataSize> {
 
 fn probability() -> impl Strategy<Value = Probability> {
     prop_oneof![
-        (0.0f64..=1.0).prop_map(Probability::clamped),
-        (0u32..=1000).prop_map(|p| Probability::clamped(f64::from(p) / 1e3))
+        (1e-9f64..0.999).prop_map(Probability::clamped),
+        (1u32..1000).prop_map(|p| Probability::clamped(f64::from(p) / 1e3))
     ]
 }
 
