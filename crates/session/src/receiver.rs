@@ -86,6 +86,19 @@ impl ReceiverSession {
         }
     }
 
+    /// Consumes what is due; to be called when [`next_timeout`](Self::next_timeout) has come.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        if let ReceivingHalf::Stream(half) = &mut self.half {
+            half.handle_timeout(now);
+        }
+        self.drain_events();
+    }
+
+    /// True when the receiver paces the sender: what counts is when it reads, not when data reached its host.
+    pub fn is_paced(&self) -> bool {
+        matches!(&self.half, ReceivingHalf::Stream(half) if half.is_paced())
+    }
+
     /// The next frame, whole, for the received movie.
     pub fn poll_frame(&mut self) -> Option<Bytes> {
         self.kept.pop_front()

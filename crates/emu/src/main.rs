@@ -1,0 +1,53 @@
+//! The emulator as a program of its own: it gets a plan, streams, and writes the run directory.
+//!
+//! It is started by `framewire run`; its standard output carries one JSON event per line. It is a program because a
+//! user namespace needs a process without threads, and because everything it makes must vanish with it.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this program is a world: it reads the clock and owns threads"
+)]
+
+mod run;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: framewire-emu run --plan FILE | doctor --json | --version";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["run", "--plan", plan] => report(run::run(Path::new(plan))),
+        ["doctor", "--json"] => doctor(),
+        ["--version"] => {
+            println!("framewire-emu {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        ["--help"] => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(run::Failure::INPUT)
+        }
+    }
+}
+
+fn report(outcome: Result<u8, run::Failure>) -> ExitCode {
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            run::emit(&run::Event::Error { message: &failure.to_string() });
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn doctor() -> ExitCode {
+    let found = framewire_emu::preflight();
+    println!("{}", serde_json::to_string(&found).expect("invariant: findings are texts and booleans"));
+    ExitCode::SUCCESS
+}

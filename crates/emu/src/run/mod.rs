@@ -1,0 +1,262 @@
+//! One run: the scenario's flows over the emulated world, from the plan to the run directory.
+
+mod events;
+mod failure;
+mod network;
+mod packets;
+mod plan;
+mod progress;
+mod receiving;
+mod results;
+mod sending;
+mod stop;
+mod waiting;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, World};
+use framewire_link::Network;
+use framewire_media::Movie;
+use framewire_probe::record::FlowStatus;
+use framewire_scenario::{self as scenario, Layout, Scenario};
+use framewire_session::{FlowSetup, SendingPlan};
+use framewire_units::Timestamp;
+
+pub use self::events::{Event, emit};
+pub use self::failure::Failure;
+use self::plan::Plan;
+use self::progress::{FlowProgress, ProgressMeter};
+use self::receiving::{Receiving, ReceivingOutcome};
+use self::results::{FlowOutcome, RunOutcome};
+use self::sending::{SendingOutcome, send};
+use self::stop::{StopFlag, install_signal_handlers, interruptions};
+
+/// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
+const INTERRUPTED: u8 = 130;
+
+/// Port of the first flow: the customary one for RTP (RFC 3551, section 8). RTP ports are even.
+const FIRST_PORT: u16 = 5_004;
+
+/// Time between two looks at signals and at the time limit.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Every so many ticks a progress line per flow.
+const TICKS_PER_REPORT: u32 = 4;
+
+/// A network in which nothing arrives any more has had this long to bring what was under way.
+const SETTLING_AT_MOST: Duration = Duration::from_secs(5);
+
+/// What the set-up of the world is given before the streams begin; measured: under 0.1 s per lane on two busy cores.
+fn lead(lanes: usize) -> Duration {
+    Duration::from_millis(500) + Duration::from_millis(300) * lanes as u32
+}
+
+/// Executes the plan. Returns the exit code: 0, or 130 when it was interrupted.
+///
+/// # Errors
+/// When the plan, the movie or the machine does not allow a run, or its results cannot be written.
+pub fn run(plan: &Path) -> Result<u8, Failure> {
+    install_signal_handlers().map_err(|error| Failure::run(format!("signal handlers: {error}")))?;
+    let plan = Plan::read(plan)?;
+    let movie = plan.load_movie()?;
+    let captures = plan.directory.join("captures");
+    let received = plan.directory.join("received");
+    for directory in [&captures, &received] {
+        std::fs::create_dir_all(directory).map_err(|error| Failure::input(directory.display(), error))?;
+    }
+    let groups = groups(&plan.scenario);
+    let configs = lane_configs(&plan.scenario, &groups, &captures)?;
+    let setups = flow_setups(&plan.scenario, &movie);
+    let clock = Clock::starting_in(lead(groups.len()));
+    let world = World::start(configs, clock)?;
+    let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock };
+    let (flows, limit_hit) = streaming.run(&received)?;
+    let lanes = world.stop()?;
+    let interrupted = interruptions() > 0;
+    let outcome = RunOutcome { flows, lanes, clock, movie: &movie, interrupted, limit_hit };
+    results::write(&plan, &groups, &setups, outcome)?;
+    Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+/// Which flows share a network: numbers of flows, lane by lane.
+fn groups(scenario: &Scenario) -> Vec<Vec<usize>> {
+    let all = 0..scenario.flows.len();
+    match scenario.layout {
+        Layout::SideBySide => all.map(|flow| vec![flow]).collect(),
+        Layout::Together => vec![all.collect()],
+    }
+}
+
+fn lane_name(scenario: &Scenario, group: &[usize]) -> String {
+    match group {
+        [flow] => scenario.flows[*flow].name.clone(),
+        _ => "together".to_owned(),
+    }
+}
+
+fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> Result<Vec<LaneConfig>, Failure> {
+    let bottleneck = match scenario.network.bottleneck {
+        scenario::Bottleneck::LocalDevice => Bottleneck::Local,
+        scenario::Bottleneck::Remote => Bottleneck::Remote,
+    };
+    let lane = |group: &Vec<usize>| {
+        let flows: Vec<&scenario::Flow> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
+        let model = Network::new(&network::network_config(&scenario.network, &flows), scenario.seed())
+            .map_err(|error| Failure::input("network", error))?;
+        let name = lane_name(scenario, group);
+        let mut config = LaneConfig::new(name.clone(), Box::new(model), bottleneck);
+        config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
+        config.capture = Some(captures.join(format!("{name}.pcapng")));
+        Ok(config)
+    };
+    groups.iter().map(lane).collect()
+}
+
+fn flow_setups(scenario: &Scenario, movie: &Movie) -> Vec<FlowSetup> {
+    let numbered = scenario.flows.iter().zip(1..);
+    let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO);
+    numbered.map(|(flow, number)| FlowSetup::new(flow, plan.clone(), number)).collect()
+}
+
+/// The port of flow number `flow`; a scenario has at most 64.
+fn port(flow: usize) -> u16 {
+    FIRST_PORT + 2 * flow as u16
+}
+
+struct Streaming<'a> {
+    plan: &'a Plan,
+    setups: &'a [FlowSetup],
+    groups: &'a [Vec<usize>],
+    world: &'a World,
+    clock: Clock,
+}
+
+impl Streaming<'_> {
+    /// Streams all flows at once and returns what each recorded, in the order of the scenario, and whether the time
+    /// limit ended the run.
+    fn run(&self, received: &Path) -> Result<(Vec<FlowOutcome>, bool), Failure> {
+        let stop = new_flag()?;
+        let receivers = self.open_receivers(received)?;
+        if self.clock.until_origin().is_none() {
+            return Err(Failure::run(
+                "setting up the networks took longer than it is given; the machine is overloaded",
+            ));
+        }
+        let progress: Vec<Arc<FlowProgress>> = self.setups.iter().map(|_| Arc::default()).collect();
+        self.announce();
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (flow, receiving) in receivers.into_iter().enumerate() {
+                let (stop, progress) = (stop.clone(), Arc::clone(&progress[flow]));
+                threads.push(scope.spawn(move || self.stream(flow, receiving, &progress, &stop)));
+            }
+            let limit_hit = self.watch(&progress, &stop);
+            let outcomes = threads.into_iter().map(|thread| {
+                thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
+            });
+            Ok((outcomes.collect::<Result<Vec<_>, Failure>>()?, limit_hit))
+        })
+    }
+
+    fn lane_of(&self, flow: usize) -> Lane<'_> {
+        let lane = self.groups.iter().position(|group| group.contains(&flow));
+        self.world.lane(lane.expect("invariant: every flow is in a group"))
+    }
+
+    fn open_receivers(&self, received: &Path) -> Result<Vec<Receiving>, Failure> {
+        let open = |(flow, setup): (usize, &FlowSetup)| {
+            let movie = received.join(format!("{}.m2v", setup.name()));
+            self.lane_of(flow).in_receiver(|| Receiving::open(setup, port(flow), &movie))?
+        };
+        self.setups.iter().enumerate().map(open).collect()
+    }
+
+    /// Both sides of one flow, to the end.
+    fn stream(
+        &self,
+        flow: usize,
+        receiving: Receiving,
+        progress: &FlowProgress,
+        stop: &StopFlag,
+    ) -> Result<FlowOutcome, Failure> {
+        let (setup, clock, lane) = (&self.setups[flow], self.clock, self.lane_of(flow));
+        let session = setup.sender().map_err(Failure::run)?;
+        let end = new_flag()?;
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| receiving.run(clock, progress, &end));
+            let sent = lane.in_sender(|| send(setup, session, port(flow), clock, progress, stop));
+            // A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
+            let tells_its_end =
+                setup.kind().is_stream() && matches!(&sent, Ok(sent) if sent.status == FlowStatus::Complete);
+            if !tells_its_end {
+                self.wait_until_settled(lane);
+                end.raise();
+            }
+            let received =
+                receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
+            Ok(join(sent?, received))
+        })
+    }
+
+    /// Waits until nothing is under way any more.
+    fn wait_until_settled(&self, lane: Lane<'_>) {
+        let deadline = self.clock.now() + SETTLING_AT_MOST;
+        loop {
+            std::thread::sleep(TICK);
+            let forward = lane.counters().forward;
+            if forward.packets == forward.delivered + forward.dropped || self.clock.now() >= deadline {
+                return;
+            }
+        }
+    }
+
+    fn announce(&self) {
+        let plan = self.setups[0].plan();
+        emit(&Event::Started {
+            flows: self.setups.iter().map(FlowSetup::name).collect(),
+            frames: plan.len(),
+            movie_s: (plan.due(plan.len() - 1) + plan.frame_interval()).as_secs_f64(),
+        });
+    }
+
+    /// Shows progress until every receiver has ended; raises `stop` on a signal or at the time limit.
+    fn watch(&self, progress: &[Arc<FlowProgress>], stop: &StopFlag) -> bool {
+        let frames = self.setups[0].plan().len();
+        let mut meters: Vec<ProgressMeter> = progress.iter().map(|_| ProgressMeter::default()).collect();
+        let limit = self.plan.scenario.limit.map(|limit| Timestamp::ZERO + limit);
+        let mut limit_hit = false;
+        for tick in 0.. {
+            let done = progress.iter().all(|flow| flow.is_done());
+            let now = self.clock.now();
+            if tick % TICKS_PER_REPORT == 0 || done {
+                for ((setup, progress), meter) in self.setups.iter().zip(progress).zip(&mut meters) {
+                    meter.show(setup.name(), progress, frames, now);
+                }
+            }
+            if done {
+                break;
+            }
+            limit_hit |= limit.is_some_and(|limit| now >= limit);
+            if limit_hit || interruptions() > 0 {
+                stop.raise();
+            }
+            std::thread::sleep(TICK);
+        }
+        limit_hit
+    }
+}
+
+fn new_flag() -> Result<StopFlag, Failure> {
+    StopFlag::new().map_err(|error| Failure::run(format!("eventfd: {error}")))
+}
+
+fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
+    let status = match (sent.status, received.failure) {
+        (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
+        (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
+        (status, None) => status,
+    };
+    FlowOutcome { sent: sent.log, samples: sent.samples, received: received.log, status }
+}

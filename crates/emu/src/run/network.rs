@@ -1,0 +1,94 @@
+//! From the scenario's network to the link model's.
+
+use framewire_link as link;
+use framewire_link::wifi;
+use framewire_scenario as scenario;
+use framewire_units::{DataSize, Timestamp};
+
+/// The model of the network that `flows` share. The sending host's interface queue is the longest that one of them
+/// asks for, because they share the interface.
+pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> link::NetworkConfig {
+    let bottleneck = match network.bottleneck {
+        scenario::Bottleneck::LocalDevice => link::BottleneckPlace::LocalDevice,
+        scenario::Bottleneck::Remote => link::BottleneckPlace::Remote,
+    };
+    let wire = wire_config(&network.wire);
+    let device_queue = flows.iter().map(|flow| flow.device_queue).max().unwrap_or(1);
+    match &network.wifi {
+        Some(wifi) => link::NetworkConfig::Wifi(link::WifiNetworkConfig {
+            wifi: wifi_config(wifi),
+            sender_queue: link::QueueLimit::Packets(device_queue),
+            access_point_queue: queue_limit(wifi.queue),
+            wire,
+            bottleneck,
+        }),
+        None => {
+            let mut wired = link::WiredNetworkConfig::symmetric_delay(wire, bottleneck);
+            if bottleneck == link::BottleneckPlace::LocalDevice {
+                wired.wire.queue = link::QueueLimit::Packets(device_queue);
+            }
+            link::NetworkConfig::Wired(wired)
+        }
+    }
+}
+
+fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
+    link::WifiConfig {
+        rate: match wifi.rate {
+            scenario::WifiRate::Auto => wifi::RatePolicy::Automatic(wifi::ArfConfig::default()),
+            scenario::WifiRate::Fixed(rate) => {
+                let rate = wifi::DataRate::from_bitrate(rate);
+                wifi::RatePolicy::Fixed(rate.expect("invariant: the scenario admits only rates of 802.11b"))
+            }
+        },
+        preamble: match wifi.preamble {
+            scenario::Preamble::Long => wifi::Preamble::Long,
+            scenario::Preamble::Short => wifi::Preamble::Short,
+        },
+        retry: u16::from(wifi.retry),
+        error_floor: wifi.error_floor,
+        oven: wifi.oven.as_ref().map(|oven| link::OvenConfig {
+            on: intervals(&oven.on),
+            mains: match oven.mains {
+                scenario::Mains::Hz50 => link::Mains::Hz50,
+                scenario::Mains::Hz60 => link::Mains::Hz60,
+            },
+            strength_db: oven.strength.0,
+        }),
+        sniffer: wifi.sniffer.as_ref().map(|sniffer| link::SnifferConfig { capture: sniffer.capture }),
+        ..link::WifiConfig::default()
+    }
+}
+
+fn wire_config(wire: &scenario::Wire) -> link::WireConfig {
+    link::WireConfig {
+        rate: Some(wire.rate),
+        queue: queue_limit(wire.queue),
+        delay: wire.delay,
+        jitter: wire.jitter,
+        loss: match wire.loss {
+            scenario::Loss::Bernoulli(probability) if probability.get() == 0.0 => link::LossConfig::None,
+            scenario::Loss::Bernoulli(probability) => link::LossConfig::Bernoulli(probability),
+            scenario::Loss::GilbertElliott(chain) => link::LossConfig::GilbertElliott {
+                good_to_bad: chain.good_to_bad,
+                bad_to_good: chain.bad_to_good,
+                loss_good: chain.loss_good,
+                loss_bad: chain.loss_bad,
+            },
+        },
+        outages: intervals(&wire.outages),
+    }
+}
+
+fn queue_limit(limit: scenario::QueueLimit) -> link::QueueLimit {
+    match limit {
+        scenario::QueueLimit::Packets(packets) => link::QueueLimit::Packets(packets),
+        scenario::QueueLimit::Bytes(size) => link::QueueLimit::Bytes(DataSize::from_bytes(size.as_bytes())),
+        scenario::QueueLimit::Time(time) => link::QueueLimit::Time(time),
+    }
+}
+
+fn intervals(intervals: &[scenario::Interval]) -> Vec<link::Interval> {
+    let stamp = |time| Timestamp::ZERO + time;
+    intervals.iter().map(|interval| link::Interval { start: stamp(interval.from), end: stamp(interval.to) }).collect()
+}

@@ -1,0 +1,86 @@
+//! Counters that the flow's threads write and the main thread shows.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use framewire_units::Timestamp;
+
+use super::events::{Event, FlowReport, emit};
+
+/// Where a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FlowState {
+    /// Frames are being offered.
+    #[allow(dead_code, reason = "a flow starts in this state; nothing moves it back")]
+    Streaming,
+    /// Everything was offered; data is still on the way.
+    Draining,
+    /// The receiver has ended.
+    Done,
+}
+
+/// Live counters of one flow.
+#[derive(Debug, Default)]
+pub struct FlowProgress {
+    offered: AtomicU32,
+    dropped: AtomicU32,
+    arrived: AtomicU32,
+    bytes: AtomicU64,
+    state: AtomicU8,
+}
+
+impl FlowProgress {
+    /// Says what the sender has done so far.
+    pub fn set_sender(&self, offered: u32, dropped: u32) {
+        self.offered.store(offered, Ordering::Relaxed);
+        self.dropped.store(dropped, Ordering::Relaxed);
+    }
+
+    /// Adds payload that arrived, and says how many frames are whole.
+    pub fn add_received(&self, bytes: u64, frames: u32) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.arrived.store(frames, Ordering::Relaxed);
+    }
+
+    /// Moves on to `state`.
+    pub fn set_state(&self, state: FlowState) {
+        self.state.store(state as u8, Ordering::Release);
+    }
+
+    /// True when the receiver has ended.
+    pub fn is_done(&self) -> bool {
+        self.state.load(Ordering::Acquire) == FlowState::Done as u8
+    }
+}
+
+/// Shows the progress of one flow: remembers the last sample to tell the throughput.
+#[derive(Debug, Default)]
+pub struct ProgressMeter {
+    last_bytes: u64,
+    last_at: Timestamp,
+}
+
+impl ProgressMeter {
+    /// Emits one progress line.
+    pub fn show(&mut self, flow: &str, progress: &FlowProgress, frames: u32, now: Timestamp) {
+        let bytes = progress.bytes.load(Ordering::Relaxed);
+        let seconds = now.saturating_since(self.last_at).as_secs_f64();
+        let rate = if seconds > 0.0 { (bytes - self.last_bytes) as f64 * 8.0 / seconds } else { 0.0 };
+        (self.last_bytes, self.last_at) = (bytes, now);
+        let state = match progress.state.load(Ordering::Acquire) {
+            0 => "streaming",
+            1 => "draining",
+            _ => "done",
+        };
+        emit(&Event::Progress(FlowReport {
+            flow,
+            elapsed_s: now.as_secs_f64(),
+            offered: progress.offered.load(Ordering::Relaxed),
+            frames,
+            arrived: progress.arrived.load(Ordering::Relaxed),
+            dropped: progress.dropped.load(Ordering::Relaxed),
+            throughput_bps: rate as u64,
+            state,
+        }));
+    }
+}

@@ -1,0 +1,154 @@
+//! The receiver's thread of one flow.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::net::{SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use framewire_emu::{Clock, RECEIVER_ADDRESS};
+use framewire_session::{FlowSetup, ReceiverLog, ReceiverSession};
+use framewire_sockets::{OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, UdpOptions, UdpRead, UdpReceiver};
+use framewire_transport::socket::SocketError;
+use framewire_units::{DataSize, Timestamp};
+
+use super::failure::Failure;
+use super::progress::{FlowProgress, FlowState};
+use super::stop::StopFlag;
+use super::waiting::{Interest, sharpen_timers, wait};
+
+/// Twice `net.core.rmem_max` of Linux as it comes, the most that an unprivileged process gets: a third of a second of
+/// full packets at 11 Mbit/s.
+const UDP_RECEIVE_BUFFER: DataSize = DataSize::from_bytes(425_984);
+
+/// Bytes that one read takes: more than any datagram.
+const READ_SIZE: usize = 65_536;
+
+/// A receiver that listens and has received nothing yet.
+pub struct Receiving {
+    socket: Socket,
+    session: ReceiverSession,
+    movie: BufWriter<File>,
+    buffer: Vec<u8>,
+}
+
+/// What the receiver's thread leaves behind.
+pub struct ReceivingOutcome {
+    /// What the session recorded.
+    pub log: ReceiverLog,
+    /// What broke, if anything did.
+    pub failure: Option<String>,
+}
+
+enum Socket {
+    Udp(UdpReceiver),
+    Listening(TcpListener),
+    Tcp(TcpReceiver),
+}
+
+/// What one look at the socket gave.
+enum Taken {
+    Something,
+    Nothing,
+    End,
+}
+
+impl Receiving {
+    /// Opens the flow's socket; call it inside the receiver's host. The movie as received is written to `movie`.
+    ///
+    /// # Errors
+    /// When the port is taken, or the file cannot be created.
+    pub fn open(setup: &FlowSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
+        let local = SocketAddr::V4(SocketAddrV4::new(RECEIVER_ADDRESS, port));
+        let failed = |error: OpenError| Failure::run(format!("flow {}: receiver: {error}", setup.name()));
+        let socket = if setup.kind().is_stream() {
+            Socket::Listening(TcpListener::bind(local, &TcpOptions::default()).map_err(failed)?)
+        } else {
+            let options = UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() };
+            Socket::Udp(UdpReceiver::bind(local, &options).map_err(failed)?)
+        };
+        let file = File::create(movie).map_err(|error| Failure::run(format!("{}: {error}", movie.display())))?;
+        Ok(Self { socket, session: setup.receiver(), movie: BufWriter::new(file), buffer: vec![0; READ_SIZE] })
+    }
+
+    /// Receives until the stream ends, or until `end` is raised and nothing is left.
+    pub fn run(mut self, clock: Clock, progress: &FlowProgress, end: &StopFlag) -> ReceivingOutcome {
+        sharpen_timers();
+        let outcome = self.receive(clock, progress, end);
+        self.session.handle_end(clock.now());
+        let written = self.keep_frames().and_then(|()| self.movie.flush());
+        progress.add_received(0, self.session.complete_frames());
+        progress.set_state(FlowState::Done);
+        let failure = outcome
+            .err()
+            .map(|error| error.to_string())
+            .or(written.err().map(|error| format!("received movie cannot be written: {error}")));
+        ReceivingOutcome { log: self.session.into_log(), failure }
+    }
+
+    fn receive(&mut self, clock: Clock, progress: &FlowProgress, end: &StopFlag) -> Result<(), SocketError> {
+        loop {
+            let now = clock.now();
+            self.session.handle_timeout(now);
+            let wants = self.session.wants_bytes(now);
+            let taken = if wants { self.take(clock, progress)? } else { Taken::Nothing };
+            self.keep_frames().map_err(|error| SocketError { operation: "write", reason: error.to_string() })?;
+            match taken {
+                Taken::End => return Ok(()),
+                Taken::Something => continue,
+                Taken::Nothing if end.is_raised() => return Ok(()),
+                Taken::Nothing => {
+                    let interest = if wants { Interest::Readable } else { Interest::Nothing };
+                    wait(self.descriptor(), interest, clock.now(), self.session.next_timeout(), end)
+                        .map_err(|error| SocketError { operation: "ppoll", reason: error.to_string() })?;
+                }
+            }
+        }
+    }
+
+    /// Takes what one call to the socket gives.
+    fn take(&mut self, clock: Clock, progress: &FlowProgress) -> Result<Taken, SocketError> {
+        let (length, at) = match &mut self.socket {
+            Socket::Listening(listener) => {
+                let Some(connection) = listener.accept()? else { return Ok(Taken::Nothing) };
+                self.socket = Socket::Tcp(connection);
+                return Ok(Taken::Something);
+            }
+            Socket::Udp(socket) => match socket.receive(&mut self.buffer)? {
+                UdpRead::Nothing => return Ok(Taken::Nothing),
+                UdpRead::Datagram { length, realtime_nanos, .. } => (length, stamp(clock, realtime_nanos)),
+            },
+            Socket::Tcp(socket) => match socket.read(&mut self.buffer)? {
+                TcpRead::Nothing => return Ok(Taken::Nothing),
+                TcpRead::End => return Ok(Taken::End),
+                TcpRead::Bytes { length, realtime_nanos } => (length, stamp(clock, realtime_nanos)),
+            },
+        };
+        // A receiver that paces the sender has arrived at a byte when it reads it, not when the kernel got it.
+        let at = if self.session.is_paced() { clock.now() } else { at };
+        self.session.handle_input(at, &self.buffer[..length]);
+        progress.add_received(length as u64, self.session.complete_frames());
+        Ok(Taken::Something)
+    }
+
+    fn keep_frames(&mut self) -> std::io::Result<()> {
+        while let Some(frame) = self.session.poll_frame() {
+            self.movie.write_all(&frame)?;
+        }
+        Ok(())
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Udp(socket) => socket.as_fd(),
+            Socket::Listening(socket) => socket.as_fd(),
+            Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+/// The kernel's stamp on the run's clock; now, where there is none.
+fn stamp(clock: Clock, realtime_nanos: Option<u64>) -> Timestamp {
+    let stamped = realtime_nanos.and_then(|nanos| i64::try_from(nanos).ok());
+    stamped.map_or_else(|| clock.now(), |nanos| clock.from_realtime(nanos, Clock::realtime_offset()))
+}

@@ -1,0 +1,193 @@
+//! The sender's thread of one flow.
+
+use std::net::{SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
+use framewire_probe::record::{FlowSample, FlowStatus};
+use framewire_session::{FlowSetup, SenderLog, SenderSession, SenderSocket};
+use framewire_sockets::{OpenError, TcpOptions, TcpSender, UdpOptions, UdpSender};
+use framewire_transport::socket::SocketError;
+use framewire_units::{DataSize, Timestamp};
+
+use super::progress::{FlowProgress, FlowState};
+use super::stop::StopFlag;
+use super::waiting::{Interest, SAMPLE_INTERVAL, earlier, sharpen_timers, wait};
+
+/// What the sender's thread leaves behind.
+pub struct SendingOutcome {
+    /// What the session recorded.
+    pub log: SenderLog,
+    /// Samples of the flow's state.
+    pub samples: Vec<FlowSample>,
+    /// How it ended.
+    pub status: FlowStatus,
+}
+
+/// The kernel's socket of a sender.
+enum Socket {
+    Udp(UdpSender),
+    Tcp(TcpSender),
+}
+
+/// Streams the flow's movie from inside the sender's host, from the origin of `clock` to the end of the stream: all
+/// data has left the host, or the peer has acknowledged it, when this returns.
+pub fn send(
+    setup: &FlowSetup,
+    session: SenderSession,
+    port: u16,
+    clock: Clock,
+    progress: &FlowProgress,
+    stop: &StopFlag,
+) -> SendingOutcome {
+    sharpen_timers();
+    sleep_until_origin(clock, stop);
+    match Socket::open(setup, port) {
+        Ok(socket) => Sending { session, socket, clock, progress, stop, samples: Vec::new() }.run(),
+        Err(error) => SendingOutcome {
+            log: session.into_log(),
+            samples: Vec::new(),
+            status: FlowStatus::Failed(error.to_string()),
+        },
+    }
+}
+
+fn sleep_until_origin(clock: Clock, stop: &StopFlag) {
+    while !stop.is_raised() {
+        match clock.until_origin() {
+            Some(time) => std::thread::sleep(time.min(std::time::Duration::from_millis(100))),
+            None => return,
+        }
+    }
+}
+
+impl Socket {
+    fn open(setup: &FlowSetup, port: u16) -> Result<Self, OpenError> {
+        let flow = setup.settings();
+        let local = SocketAddr::V4(SocketAddrV4::new(SENDER_ADDRESS, port));
+        let peer = SocketAddr::V4(SocketAddrV4::new(RECEIVER_ADDRESS, port));
+        if setup.kind().is_stream() {
+            let options = TcpOptions {
+                send_buffer: flow.send_buffer,
+                unsent_limit: flow.unsent_limit,
+                congestion: flow.congestion.clone(),
+                // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
+                no_delay: true,
+                ..TcpOptions::default()
+            };
+            return TcpSender::start(Some(local), peer, &options).map(Self::Tcp);
+        }
+        let options = UdpOptions { send_buffer: flow.send_buffer, report_errors: true, ..UdpOptions::default() };
+        UdpSender::open(local, peer, &options).map(Self::Udp)
+    }
+
+    fn as_sender_socket(&mut self) -> SenderSocket<'_> {
+        match self {
+            Self::Udp(socket) => SenderSocket::Datagram(socket),
+            Self::Tcp(socket) => SenderSocket::Stream(socket),
+        }
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Udp(socket) => socket.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+        }
+    }
+
+    /// Bytes that are still in this host: unsent or unacknowledged.
+    fn queued(&self) -> Result<DataSize, SocketError> {
+        match self {
+            Self::Udp(socket) => socket.queued(),
+            Self::Tcp(socket) => socket.queued(),
+        }
+    }
+
+    fn sample(&self, at: Timestamp) -> Option<FlowSample> {
+        let queued_bytes = Some(self.queued().ok()?.as_bytes());
+        let Self::Tcp(socket) = self else {
+            return Some(FlowSample { at, queued_bytes, ..FlowSample::default() });
+        };
+        let info = socket.info().ok()?;
+        Some(FlowSample {
+            at,
+            cwnd_packets: Some(info.cwnd_packets),
+            ssthresh_packets: info.ssthresh_packets,
+            srtt: Some(info.srtt),
+            rttvar: Some(info.rttvar),
+            in_flight_packets: Some(info.unacked_packets),
+            unsent_bytes: info.unsent.map(DataSize::as_bytes),
+            queued_bytes,
+            delivery_rate: info.delivery_rate,
+            retransmissions: Some(info.total_retransmissions),
+        })
+    }
+}
+
+struct Sending<'a> {
+    session: SenderSession,
+    socket: Socket,
+    clock: Clock,
+    progress: &'a FlowProgress,
+    stop: &'a StopFlag,
+    samples: Vec<FlowSample>,
+}
+
+impl Sending<'_> {
+    fn run(mut self) -> SendingOutcome {
+        let status = match self.stream().and_then(|()| self.drain()) {
+            Ok(()) if self.session.offered_all() && !self.stop.is_raised() => FlowStatus::Complete,
+            Ok(()) => FlowStatus::Partial,
+            Err(error) => {
+                self.session.stop(self.clock.now());
+                FlowStatus::Failed(error.to_string())
+            }
+        };
+        self.show_progress();
+        SendingOutcome { log: self.session.into_log(), samples: self.samples, status }
+    }
+
+    /// Offers and writes until the session is finished or the run is stopped.
+    fn stream(&mut self) -> Result<(), SocketError> {
+        let mut next_sample = Timestamp::ZERO;
+        loop {
+            let now = self.clock.now();
+            if self.stop.is_raised() {
+                self.session.stop(now);
+                return Ok(());
+            }
+            if now >= next_sample {
+                self.samples.extend(self.socket.sample(now));
+                next_sample = now + SAMPLE_INTERVAL;
+            }
+            let wanted = self.session.drive(now, self.socket.as_sender_socket())?;
+            self.show_progress();
+            if wanted.finished {
+                return Ok(());
+            }
+            let interest = if wanted.writable { Interest::Writable } else { Interest::Nothing };
+            self.wait(interest, earlier(wanted.timeout, Some(next_sample)))?;
+        }
+    }
+
+    /// Waits until nothing is left in this host.
+    fn drain(&mut self) -> Result<(), SocketError> {
+        self.progress.set_state(FlowState::Draining);
+        while !self.stop.is_raised() && self.socket.queued()?.as_bytes() > 0 {
+            let now = self.clock.now();
+            self.samples.extend(self.socket.sample(now));
+            self.wait(Interest::Nothing, Some(now + SAMPLE_INTERVAL))?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self, interest: Interest, deadline: Option<Timestamp>) -> Result<(), SocketError> {
+        wait(self.socket.descriptor(), interest, self.clock.now(), deadline, self.stop)
+            .map_err(|error| SocketError { operation: "ppoll", reason: error.to_string() })
+    }
+
+    fn show_progress(&self) {
+        let done = self.session.progress();
+        self.progress.set_sender(done.offered, done.discarded);
+    }
+}

@@ -1,0 +1,73 @@
+//! Ending a run early: by a signal, by the time limit, or because the flow is over.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+/// A flag that threads can also wait for in `poll`, because it is a descriptor that turns readable.
+#[derive(Clone, Debug)]
+pub struct StopFlag {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    raised: AtomicBool,
+    event: EventFd,
+}
+
+impl StopFlag {
+    /// A flag that is not raised.
+    ///
+    /// # Errors
+    /// When the process has no descriptors left.
+    pub fn new() -> nix::Result<Self> {
+        let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        Ok(Self { inner: Arc::new(Inner { raised: AtomicBool::new(false), event }) })
+    }
+
+    /// Raises the flag for good; every thread that polls its descriptor wakes.
+    pub fn raise(&self) {
+        if !self.inner.raised.swap(true, Ordering::SeqCst) {
+            // The counter of a fresh eventfd always has room for one.
+            let _ = self.inner.event.write(1);
+        }
+    }
+
+    /// True once raised.
+    pub fn is_raised(&self) -> bool {
+        self.inner.raised.load(Ordering::SeqCst)
+    }
+
+    /// The descriptor that turns readable when the flag is raised.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.inner.event.as_fd()
+    }
+}
+
+static INTERRUPTIONS: AtomicU8 = AtomicU8::new(0);
+
+extern "C" fn count_interruption(_signal: libc::c_int) {
+    INTERRUPTIONS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Lets SIGINT and SIGTERM ask for an orderly end, and asks the kernel to send SIGTERM when our parent dies.
+///
+/// # Errors
+/// When the kernel refuses a handler.
+pub fn install_signal_handlers() -> nix::Result<()> {
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    let action = SigAction::new(SigHandler::Handler(count_interruption), SaFlags::SA_RESTART, SigSet::empty());
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        // SAFETY: the handler only touches an atomic, which is async-signal-safe.
+        unsafe { sigaction(signal, &action) }?;
+    }
+    nix::sys::prctl::set_pdeathsig(Some(Signal::SIGTERM))
+}
+
+/// How often SIGINT or SIGTERM came.
+pub fn interruptions() -> u8 {
+    INTERRUPTIONS.load(Ordering::SeqCst)
+}
