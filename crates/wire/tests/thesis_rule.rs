@@ -1,0 +1,49 @@
+//! The rule `thesis` on one movie at the bitrates of the thesis.
+
+mod support;
+
+use std::process::Command;
+
+use framewire_units::DataSize;
+use framewire_wire::mpeg_video::{PAYLOAD_TYPE, PacketRule, Packetizer};
+use support::programs::{Scratch, are_there};
+
+/// A textured picture that moves, with noise, 8 s long, in the encoding of the thesis' movies:
+/// 720x576, 25 frames per second, IBBPBBPBBPBBPBB, constant bitrate.
+fn encode(megabits: u32, path: &std::path::Path) {
+    let rate = format!("{megabits}M");
+    let source = "mandelbrot=size=720x576:rate=25:start_scale=0.8:end_scale=0.3,noise=alls=8:allf=t";
+    let mut command = Command::new("ffmpeg");
+    command.args(["-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-t", "8", "-c:v", "mpeg2video"]);
+    command.args(["-g", "15", "-bf", "2", "-b_strategy", "0", "-sc_threshold", "1000000000"]);
+    command.args(["-b:v", &rate, "-minrate", &rate, "-maxrate", &rate, "-bufsize", "1835k", "-f", "mpeg2video"]);
+    assert!(command.arg(path).status().unwrap().success());
+}
+
+#[test]
+fn the_mean_is_that_of_the_thesis_at_every_bitrate_and_the_sizes_vary() {
+    if !are_there(&["ffmpeg"]) {
+        return;
+    }
+    let scratch = Scratch::new("thesis-rule");
+    for megabits in [3, 4, 5, 6] {
+        let path = scratch.file("movie.m2v");
+        encode(megabits, &path);
+        let stream = std::fs::read(&path).unwrap();
+        let mtu = DataSize::from_bytes(1_500);
+        let mut packetizer = Packetizer::new(PacketRule::Thesis, mtu, 1, 0, PAYLOAD_TYPE).unwrap();
+        let mut sizes = Vec::new();
+        for unit in support::access_units(&stream) {
+            sizes.extend(packetizer.packetize(&stream[unit], 0).unwrap().iter().map(|packet| packet.bytes.len()));
+        }
+        let count = sizes.len() as f64;
+        let mean = sizes.iter().sum::<usize>() as f64 / count;
+        let deviation = (sizes.iter().map(|&size| (size as f64 - mean).powi(2)).sum::<f64>() / count).sqrt();
+        println!("{megabits} Mbit/s: {count} packets, mean {mean:.1}, standard deviation {deviation:.0}");
+        assert!((735.0..745.0).contains(&mean), "{megabits} Mbit/s: mean {mean}");
+        assert!((200.0..450.0).contains(&deviation), "{megabits} Mbit/s: standard deviation {deviation}");
+        assert!(sizes.iter().all(|&size| size <= 1_100));
+        let small = sizes.iter().filter(|&&size| size < 50).count();
+        assert!(small as f64 <= 0.01 * count, "{megabits} Mbit/s: {small} of {count} packets are under 50 bytes");
+    }
+}
