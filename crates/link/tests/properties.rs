@@ -299,3 +299,27 @@ fn the_channel_of_a_station_does_not_depend_on_the_traffic_of_others() {
     let collisions = alone.iter().zip(&shared).filter(|(alone, shared)| alone != shared).count();
     assert!((50..600).contains(&collisions), "{collisions} of {}", alone.len());
 }
+
+#[test]
+fn two_packets_of_the_same_moment_collide_although_the_world_wakes_between_them() {
+    let records = |wake: bool| {
+        let mut medium = medium(&WifiConfig::default(), 1, Some(0.0));
+        let at = Timestamp::from_millis(10);
+        for id in 0..2 {
+            let station = medium.add_station(station_config(1));
+            medium.handle_packet(station, at, packet(id, 500));
+            if wake {
+                medium.handle_timeout(at);
+            }
+        }
+        medium.handle_timeout(Timestamp::MAX);
+        let verdicts = std::iter::from_fn(|| medium.poll_event()).filter_map(|event| match event {
+            MediumEvent::Done { verdict, .. } => Some(verdict.record),
+            _ => None,
+        });
+        verdicts.collect::<Vec<_>>()
+    };
+    let expected = records(false);
+    assert!(expected.iter().all(|record| record.transmissions.len() >= 2 && !record.clamped), "{expected:?}");
+    assert_eq!(records(true), expected);
+}
