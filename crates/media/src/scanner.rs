@@ -214,7 +214,7 @@ impl Assembler {
             }
             Some(Extension::PictureCoding(coding)) => {
                 self.pending.coding = Some(coding);
-                self.pending.picture.is_some()
+                true
             }
             Some(Extension::Other) => true,
             None => false,
