@@ -79,7 +79,8 @@ status = "partial" if asked_to_stop else "complete"
 for flow in flows:
     progress(flow, 25, "done")
 write_tables(directory, flows, status)
-say(event="finished", directory=str(directory), status=status)
+failures = ["flow udp: the receiver ended"] if mode == "flow-failed" else []
+say(event="finished", directory=str(directory), status="partial" if failures else status, failures=failures)
 sys.exit(130 if asked_to_stop else 0)
 '''
 

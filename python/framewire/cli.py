@@ -156,7 +156,7 @@ def _report_of(result: framewire.Run, display: progress_module.Display) -> Path:
 def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
     console = _stdout()
     console.print(screen.comparison(rows))
-    if result.status != "complete":
+    if result.status != "complete" and not result.failures:
         console.print("This result is partial: the run was ended before the movie was.")
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:

@@ -74,6 +74,19 @@ def test_failures_are_one_message_with_an_exit_code(
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+@pytest.mark.usefixtures("fake_emulator")
+def test_a_flow_that_broke_is_told_and_the_others_are_kept(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_EMULATOR", "flow-failed")
+    out = tmp_path / "result"
+    ended = runner.invoke(app, ["run", str(scenario_file), "--no-report", "--out", str(out)])
+    assert ended.exit_code == 1
+    assert "error: flow udp: the receiver ended" in ended.stderr
+    assert f"results  {out}" in ended.stdout
+    assert (out / "summary.parquet").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
