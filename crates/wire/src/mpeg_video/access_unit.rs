@@ -9,6 +9,10 @@ use crate::start_code::{self, EXTENSION, GROUP, PICTURE, SEQUENCE_HEADER, start_
 /// Bytes of a picture header behind its start code that are always there, up to `vbv_delay` and the codes after it.
 const SHORTEST_PICTURE_HEADER: usize = 4;
 
+/// Zero bytes that may stand before the first header: so few that they and the header fit into any packet
+/// ([`LARGEST_STREAM_HEADER`](super::LARGEST_STREAM_HEADER); a sequence header has at most 140 bytes).
+const MOST_LEADING_ZEROS: usize = 64;
+
 /// What a start code begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnitKind {
@@ -108,7 +112,8 @@ impl AccessUnit {
         let last_picture = self.pictures.len().checked_sub(1).ok_or(FrameError::NoPicture)?;
         let first = self.units.first_mut().expect("invariant: a picture is a unit");
         let starts_with_header = !matches!(first.kind, UnitKind::Slice | UnitKind::Other);
-        if !starts_with_header || frame[..first.start].iter().any(|&byte| byte != 0) {
+        let only_zeros = first.start <= MOST_LEADING_ZEROS && frame[..first.start].iter().all(|&byte| byte == 0);
+        if !starts_with_header || !only_zeros {
             return Err(FrameError::Start);
         }
         // Zero bytes may stand before any start code (`next_start_code`, 5.2.3); here no unit precedes them.
@@ -159,7 +164,9 @@ pub enum FrameError {
     #[error("the frame has no picture header: an access unit has one, or two for a pair of fields")]
     NoPicture,
     /// The frame does not start with a header.
-    #[error("the frame does not start with a sequence, group or picture header")]
+    #[error(
+        "the frame does not start with a sequence, group or picture header (after up to {MOST_LEADING_ZEROS} zero bytes)"
+    )]
     Start,
     /// A picture header is cut short, or its picture type is forbidden or reserved.
     #[error("the picture header at byte {offset} is cut short or has a picture type that is not I, P, B or D")]
@@ -173,4 +180,34 @@ pub enum FrameError {
         /// Byte offset in the frame.
         offset: usize,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PICTURE_AND_SLICE: [u8; 14] = [0, 0, 1, 0, 0, 0x0F, 0xFF, 0xF8, 0, 0, 1, 1, 0x88, 0x99];
+
+    fn read(frame: &[u8]) -> Result<AccessUnit, FrameError> {
+        let mut access_unit = AccessUnit::default();
+        access_unit.read(frame).map(|()| access_unit)
+    }
+
+    #[test]
+    fn leading_zeros_are_part_of_the_first_header_and_nothing_else_may_lead() {
+        let with_zeros = |count: usize| [&vec![0; count][..], &PICTURE_AND_SLICE].concat();
+        let access_unit = read(&with_zeros(MOST_LEADING_ZEROS)).unwrap();
+        assert_eq!((access_unit.units[0].start, access_unit.units[0].end), (0, MOST_LEADING_ZEROS + 8));
+        assert_eq!(read(&with_zeros(MOST_LEADING_ZEROS + 1)).unwrap_err(), FrameError::Start);
+        assert_eq!(read(&[&[7][..], &PICTURE_AND_SLICE].concat()).unwrap_err(), FrameError::Start);
+    }
+
+    #[test]
+    fn what_is_no_access_unit_is_refused_with_the_reason() {
+        assert_eq!(read(&[]).unwrap_err(), FrameError::NoPicture);
+        assert_eq!(read(&[0, 0, 1, 0xB3, 1, 2, 3]).unwrap_err(), FrameError::NoPicture);
+        assert_eq!(read(&PICTURE_AND_SLICE[8..]).unwrap_err(), FrameError::SliceWithoutPicture { offset: 0 });
+        assert_eq!(read(&PICTURE_AND_SLICE[..7]).unwrap_err(), FrameError::PictureHeader { offset: 0 });
+        assert_eq!(read(&[0, 0, 1, 0, 0, 0x3F, 0xFF, 0xF8]).unwrap_err(), FrameError::PictureHeader { offset: 0 });
+    }
 }
