@@ -3,6 +3,8 @@
 from os import PathLike
 from typing import Any
 
+__all__ = ["MovieError", "ScenarioError", "__version__", "probe_movie", "resolve_scenario", "scenario_schema"]
+
 __version__: str
 
 class ScenarioError(ValueError):
