@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The largest packets of the thesis: "packet sizes for MPEG streams transmitted by GStreamer varied more or less
-/// randomly between 50 bytes and 1100 bytes" (R. Ouwens, section 3.3, conclusion 1).
+/// randomly between 50 bytes and 1100 bytes" (R. Ouwens, section 3.6, conclusion 1).
 const THESIS_LARGEST_DATAGRAM: usize = 1_100;
 
 /// Its smallest packets; see there.
