@@ -106,9 +106,11 @@ impl CaptureBuffer {
             append(&mut waiting, &mut self.pending);
         }
     }
+}
 
+impl Drop for CaptureBuffer {
     /// Hands over the rest and lets the writer end.
-    pub(crate) fn finish(mut self) {
+    fn drop(&mut self) {
         let mut waiting = self.shared.lock();
         append(&mut waiting, &mut self.pending);
         waiting.ended = true;
@@ -165,12 +167,14 @@ fn plain(error: pcap_file::PcapError) -> io::Error {
 
 fn write_all(shared: &Shared, mut writer: Writer, snap_length: u32, clock: Clock) -> CaptureOutcome {
     let mut outcome = CaptureOutcome::default();
+    // One reading for the whole file: differences in it are those of the run's clock.
+    let origin = clock.to_unix(Timestamp::ZERO);
     loop {
         let (frames, ended) = take(shared);
         for captured in &frames {
             match outcome.error {
                 Some(_) => outcome.left_out += 1,
-                None => note(&mut outcome, write(&mut writer, captured, snap_length, clock)),
+                None => note(&mut outcome, write(&mut writer, captured, snap_length, origin)),
             }
         }
         if ended {
@@ -209,11 +213,11 @@ fn note(outcome: &mut CaptureOutcome, result: io::Result<()>) {
     }
 }
 
-fn write(writer: &mut Writer, captured: &Captured, snap_length: u32, clock: Clock) -> io::Result<()> {
+fn write(writer: &mut Writer, captured: &Captured, snap_length: u32, origin: Duration) -> io::Result<()> {
     let kept = captured.frame.len().min(snap_length as usize);
     let block = EnhancedPacketBlock {
         interface_id: u32::from(captured.host == Port::Receiver),
-        timestamp: clock.to_unix(captured.at),
+        timestamp: origin + Duration::from_nanos(captured.at.as_nanos()),
         original_len: captured.frame.len() as u32,
         data: Cow::Borrowed(&captured.frame[..kept]),
         options: Vec::new(),

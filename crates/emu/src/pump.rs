@@ -26,7 +26,7 @@ use crate::lane::state::LaneState;
 use crate::lane::topology::Topology;
 
 /// How long before a deadline the spinner begins to watch the clock.
-const SPIN: Duration = Duration::from_micros(50);
+const SPIN: Duration = Duration::from_micros(30);
 /// How long after a deadline the other thread looks whether it was met.
 const BACKUP: Duration = Duration::from_micros(25);
 /// The other thread looks again at least this often while there is a spinner, because it then leaves packets to it.

@@ -98,7 +98,8 @@ impl World {
             let counters = lane.topology.counters();
             let unread = lane.topology.plugs.iter().map(|plug| plug.ring.read(usize::MAX, |_, _| {}) as u64).sum();
             let ring_drops = lane.topology.plugs.iter().map(|plug| plug.ring.drops()).sum();
-            let state = lane.state.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
+            let mut state = lane.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+            state.end_capture();
             let mut evidence = evidence(&handle, &state, &counters?);
             evidence.unread = unread;
             evidence.ring_drops = ring_drops;
@@ -141,6 +142,7 @@ fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -
         refused: state.mishaps.refused,
         oversized: state.mishaps.oversized,
         verdict_errors: state.mishaps.verdict_errors,
+        overflowed: state.mishaps.overflowed,
         not_logged: state.mishaps.not_logged,
         sender_receive_overflows,
         receiver_receive_overflows,

@@ -64,6 +64,7 @@ fn datagrams_cross_both_ways(bottleneck: Bottleneck) {
     let Some(world) = start(LaneConfig::new("lane", Box::new(FixedDelay::new(delay)), bottleneck)) else { return };
     let (sender, receiver) = udp_pair(&world);
     let mut buffer = [0; 2_000];
+    let mut round_trips = Vec::new();
     for number in 0..100u8 {
         let sent = Instant::now();
         sender.send(&[number; 1_000]).unwrap();
@@ -72,8 +73,12 @@ fn datagrams_cross_both_ways(bottleneck: Bottleneck) {
         receiver.send(&[number; 500]).unwrap();
         assert_eq!(sender.recv(&mut buffer).unwrap(), 500);
         let round_trip = sent.elapsed();
-        assert!(round_trip >= 2 * delay && round_trip < 2 * delay + Duration::from_millis(20), "{round_trip:?}");
+        assert!(round_trip >= 2 * delay, "{round_trip:?}");
+        round_trips.push(round_trip);
     }
+    // The median: single waits of this test's own thread may be long on a busy machine.
+    round_trips.sort();
+    assert!(round_trips[50] < 2 * delay + Duration::from_millis(5), "{:?}", round_trips[50]);
     let counters = world.lane(0).counters();
     assert_eq!((counters.forward.delivered, counters.backward.delivered), (100, 100));
     assert_eq!(counters.forward.bytes_delivered, 100 * 1_028);
@@ -156,7 +161,7 @@ fn a_stream_arrives_whole_at_the_rate_of_the_link() {
         let listener = lane.in_receiver(|| TcpListener::bind((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
         let mut sender = lane.in_sender(|| TcpStream::connect((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
         let (mut receiver, _) = listener.accept().unwrap();
-        let bytes: Vec<u8> = (0..2_000_000u32).map(|number| (number * 31 >> 8) as u8).collect();
+        let bytes: Vec<u8> = (0..2_000_000u32).map(|number| ((number * 31) >> 8) as u8).collect();
         let began = Instant::now();
         let copy = bytes.clone();
         let writer = thread::spawn(move || sender.write_all(&copy).unwrap());

@@ -38,9 +38,42 @@ pub(crate) fn make_punctual() -> Scheduling {
     if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) } == 0 {
         return Scheduling::RealTime;
     }
-    // SAFETY: no pointers are passed. On Linux the nice value belongs to the thread.
+    // SAFETY: no pointers are passed. On Linux the nice value belongs to the thread. Refused without privilege.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+    ask_for_short_slices();
     Scheduling::Normal
+}
+
+/// The shortest slice that the scheduler grants.
+const SHORTEST_SLICE_NANOS: u64 = 100_000;
+
+/// A thread that asks for short slices is chosen sooner when it wakes (sched_setattr(2) with `sched_runtime` for
+/// SCHED_OTHER, since Linux 6.12; older kernels ignore it).
+fn ask_for_short_slices() {
+    // SAFETY: no pointers are passed.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    let attributes = SchedulingAttributes {
+        size: size_of::<SchedulingAttributes>() as u32,
+        nice,
+        runtime: SHORTEST_SLICE_NANOS,
+        ..SchedulingAttributes::default()
+    };
+    // SAFETY: `attributes` has the layout and the size that it names, and lives until the call returns.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+}
+
+/// `struct sched_attr` of linux/sched/types.h, first version.
+#[repr(C)]
+#[derive(Default)]
+struct SchedulingAttributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
 }
 
 /// The processors this process may use.

@@ -36,6 +36,11 @@ impl HeldPackets {
         id
     }
 
+    /// Length of the window.
+    pub(crate) fn len(&self) -> usize {
+        self.window.len()
+    }
+
     pub(crate) fn get_mut(&mut self, id: PacketId) -> Option<&mut Held> {
         let offset = id.0.checked_sub(self.first)?;
         self.window.get_mut(usize::try_from(offset).ok()?)?.as_mut()
@@ -76,7 +81,7 @@ mod tests {
             packets.forget_if_finished(id);
         }
         assert!(packets.get_mut(ids[0]).is_none() && packets.get_mut(ids[1]).is_none());
-        assert_eq!(packets.window.len(), 1);
+        assert_eq!(packets.len(), 1);
         assert_eq!(packets.insert(held(None)), PacketId(3));
         assert!(packets.get_mut(ids[2]).is_some());
     }

@@ -1,7 +1,7 @@
 //! What a lane leaves behind: its packets and the proof of how accurate it was.
 
 use framewire_link::Port;
-use framewire_units::{Bitrate, Duration};
+use framewire_units::{Duration, Timestamp};
 use serde::Serialize;
 
 use super::log::{PacketLog, Release};
@@ -118,6 +118,8 @@ pub struct Evidence {
     pub oversized: u64,
     /// Verdicts that the kernel did not take.
     pub verdict_errors: u64,
+    /// Packets that were given up because a million were under way.
+    pub overflowed: u64,
     /// Packets that the log had no room for.
     pub not_logged: u64,
     /// Datagrams that a socket of the sender's host had no room for: the application's doing, not the lane's.
@@ -133,7 +135,8 @@ impl Evidence {
     pub fn lost_outside_model(&self) -> u64 {
         let devices = [self.sender_device, self.receiver_device, self.sender_plug, self.receiver_plug];
         let in_devices: u64 = devices.iter().map(|device| device.lost).sum();
-        in_devices + self.ring_drops + self.packet_queue_drops + self.refused + self.oversized + self.verdict_errors
+        let in_queues = self.ring_drops + self.packet_queue_drops;
+        in_devices + in_queues + self.refused + self.oversized + self.overflowed + self.verdict_errors
     }
 
     /// Says which packets the devices and the lane do not agree on; `None` when every packet crossed the link.
@@ -190,8 +193,13 @@ fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String> {
             late as f64 / 1e6
         ));
     }
-    if accuracy.lost_outside_model > 0 {
-        doubts.push(format!("{} packets were lost outside the link model", accuracy.lost_outside_model));
+    if evidence.oversized > 0 {
+        let count = evidence.oversized;
+        doubts.push(format!("{count} datagrams were larger than the MTU, which a local bottleneck does not carry"));
+    }
+    if accuracy.lost_outside_model > evidence.oversized {
+        let count = accuracy.lost_outside_model - evidence.oversized;
+        doubts.push(format!("{count} packets were lost outside the link model"));
     }
     doubts.extend(evidence.disagreement());
     (!doubts.is_empty()).then(|| doubts.join("; "))
@@ -203,7 +211,7 @@ fn fidelity(packets: &[PacketLog], from: Port) -> Fidelity {
         .filter(|packet| packet.from == from)
         .filter_map(|packet| packet.delivered.map(|release| (packet, release)))
         .collect();
-    let delays = |of: fn(&Release) -> framewire_units::Timestamp| {
+    let delays = |of: fn(&Release) -> Timestamp| {
         Distribution::of(delivered.iter().map(|(packet, release)| of(release).nanos_since(packet.arrived)).collect())
     };
     Fidelity {
@@ -215,18 +223,111 @@ fn fidelity(packets: &[PacketLog], from: Port) -> Fidelity {
 }
 
 /// Bits of all packets but the first over the time from the first delivery to the last.
-fn rate(delivered: &[(&PacketLog, Release)], of: impl Fn(&Release) -> framewire_units::Timestamp) -> Option<u64> {
+fn rate(delivered: &[(&PacketLog, Release)], of: impl Fn(&Release) -> Timestamp) -> Option<u64> {
     let (_, first) = delivered.first()?;
     let (_, last) = delivered.last()?;
     let time = of(last).nanos_since(of(first));
     let bytes: u64 = delivered[1..].iter().map(|(packet, _)| u64::from(packet.size)).sum();
     let rate = (time > 0).then(|| u128::from(bytes) * 8_000_000_000 / time.cast_unsigned() as u128)?;
-    Some(Bitrate::from_bps(u64::try_from(rate).ok()?).as_bps())
+    u64::try_from(rate).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use framewire_link::PacketId;
+
+    use super::super::headers::Headers;
     use super::*;
+
+    /// A lane of one packet that was released so late.
+    fn one_packet(late: Duration) -> PacketLog {
+        let intended = Timestamp::from_millis(5);
+        PacketLog {
+            id: PacketId(0),
+            from: Port::Sender,
+            arrived: Timestamp::from_millis(1),
+            size: 100,
+            headers: Headers::parse(&[]),
+            hops: Vec::new(),
+            delivered: Some(Release { intended, actual: intended + late }),
+            released: None,
+            sniffed: 0,
+        }
+    }
+
+    /// Counters that agree with one packet from the sender to the receiver.
+    fn agreeing() -> Evidence {
+        let counters = |received, transmitted| DeviceCounters { received, transmitted, lost: 0 };
+        Evidence {
+            sender_device: counters(0, 1),
+            receiver_device: counters(1, 0),
+            sender_plug: counters(1, 0),
+            receiver_plug: counters(0, 1),
+            forward_seen: 1,
+            backward_seen: 0,
+            forward_delivered: 1,
+            backward_delivered: 0,
+            unread: 0,
+            ring_drops: 0,
+            packet_queue_drops: 0,
+            refused: 0,
+            oversized: 0,
+            overflowed: 0,
+            verdict_errors: 0,
+            not_logged: 0,
+            sender_receive_overflows: 0,
+            receiver_receive_overflows: 0,
+            gate: None,
+        }
+    }
+
+    fn doubt(late_us: u64, evidence: &Evidence) -> Option<String> {
+        let packets = [one_packet(Duration::from_micros(late_us))];
+        assess(&packets, evidence, Scheduling::Normal, 2).disturbed
+    }
+
+    #[test]
+    fn a_run_is_doubted_for_lateness_beyond_a_millisecond() {
+        assert_eq!(doubt(1_000, &agreeing()), None);
+        assert!(doubt(1_001, &agreeing()).unwrap().contains("late"));
+    }
+
+    #[test]
+    fn a_run_is_doubted_when_packets_vanish_or_go_around_the_link() {
+        type Fault = fn(&mut Evidence);
+        let faults: [(Fault, &str); 6] = [
+            (|evidence| evidence.receiver_plug.lost = 1, "outside the link model"),
+            (|evidence| evidence.ring_drops = 1, "outside the link model"),
+            (|evidence| evidence.packet_queue_drops = 1, "outside the link model"),
+            (|evidence| evidence.oversized = 1, "larger than the MTU"),
+            (|evidence| evidence.receiver_device.received = 2, "reached the receiver's device"),
+            (|evidence| evidence.gate = Some(GateMethod::NfTables), "came from the hosts' devices"),
+        ];
+        for (fault, word) in faults {
+            let mut evidence = agreeing();
+            fault(&mut evidence);
+            let doubt = doubt(10, &evidence).unwrap();
+            assert!(doubt.contains(word), "{doubt}");
+        }
+    }
+
+    #[test]
+    fn rate_and_delay_are_told_as_asked_for_and_as_achieved() {
+        let packets: Vec<PacketLog> = (0..11)
+            .map(|number| {
+                let at = Timestamp::from_millis(10 + number);
+                let mut packet = one_packet(Duration::ZERO);
+                packet.arrived = at - Duration::from_millis(2);
+                packet.delivered = Some(Release { intended: at, actual: at + Duration::from_micros(number * 100) });
+                packet
+            })
+            .collect();
+        let fidelity = fidelity(&packets, Port::Sender);
+        assert_eq!(fidelity.delay_requested.p50_ns, 2_000_000);
+        assert_eq!(fidelity.delay_achieved.max_ns, 3_000_000);
+        // 10 packets of 100 bytes in 10 ms, and in 11 ms.
+        assert_eq!((fidelity.rate_requested_bps, fidelity.rate_achieved_bps), (Some(800_000), Some(727_272)));
+    }
 
     #[test]
     fn percentiles_are_by_nearest_rank() {

@@ -25,6 +25,10 @@ const INTAKE: usize = READ_BATCH;
 /// and is not moved. The models settle nothing that happens sooner than 200 us after the moment it is settled for.
 const SETTLING_LAG: Duration = Duration::from_micros(100);
 
+/// Packets under way at most, in number: 10 s of 100,000 per second. What exceeds it is given up and counted, so that
+/// memory stays bounded whatever the model and the hosts do.
+const HELD_AT_MOST: usize = 1_000_000;
+
 /// A packet that has just come into the network.
 struct Arrival {
     at: Timestamp,
@@ -49,6 +53,8 @@ pub(crate) struct Mishaps {
     pub(crate) oversized: u64,
     /// Verdicts that the kernel did not take.
     pub(crate) verdict_errors: u64,
+    /// Packets that were given up because too many were under way.
+    pub(crate) overflowed: u64,
     /// Packets that the log had no room for.
     pub(crate) not_logged: u64,
 }
@@ -164,6 +170,13 @@ impl LaneState {
         let size = frame.len().saturating_sub(ETHERNET_HEADER);
         if let Some(capture) = &mut self.capture {
             capture.add(from, at, &frame);
+        }
+        if self.held.len() >= HELD_AT_MOST {
+            self.mishaps.overflowed += 1;
+            if let (Some(queue), Some(gate)) = (&mut self.queue, gate) {
+                queue.free(gate);
+            }
+            return;
         }
         let headers = Headers::parse(frame.get(ETHERNET_HEADER..).unwrap_or(&[]));
         let id = self.held.insert(Held { frame, gate, release_due: false, done: false });
@@ -307,12 +320,9 @@ impl LaneState {
         self.held.forget_if_finished(id);
     }
 
-    /// Ends the capture and gives back what was recorded.
-    pub(crate) fn finish(mut self) -> Self {
-        if let Some(capture) = self.capture.take() {
-            capture.finish();
-        }
-        self
+    /// Lets the capture's writer end.
+    pub(crate) fn end_capture(&mut self) {
+        self.capture = None;
     }
 }
 

@@ -1,0 +1,121 @@
+//! A live run can be replayed: the link model decides the same, to the nanosecond, when it is given the arrivals of
+//! the log in virtual time.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a world use sockets and wait")]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use framewire_emu::{
+    Bottleneck, Clock, EmuError, Lane, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World,
+};
+use framewire_link::{
+    BottleneckPlace, HopRecord, Network, NetworkConfig, NetworkEvent, Packet, PacketId, QueueLimit, WifiConfig,
+    WifiNetworkConfig, WireConfig,
+};
+use framewire_units::{DataSize, Probability, Seed, Timestamp};
+
+/// A lossy 802.11b link with a short queue, so that there is something to decide.
+fn network() -> Network {
+    let config = NetworkConfig::Wifi(WifiNetworkConfig {
+        wifi: WifiConfig { retry: 2, error_floor: Probability::new(0.2).unwrap(), ..WifiConfig::default() },
+        sender_queue: QueueLimit::Packets(20),
+        access_point_queue: QueueLimit::Packets(20),
+        wire: WireConfig { delay: Duration::from_millis(2), ..WireConfig::default() },
+        bottleneck: BottleneckPlace::LocalDevice,
+    });
+    Network::new(&config, Seed(42)).unwrap()
+}
+
+fn live(traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneRecord> {
+    let lane = LaneConfig::new("lane", Box::new(network()), Bottleneck::Local);
+    match World::start(vec![lane], Clock::start()) {
+        Ok(world) => {
+            traffic(&world.lane(0));
+            thread::sleep(Duration::from_millis(300));
+            Some(world.stop().unwrap().remove(0))
+        }
+        Err(error @ (EmuError::Namespace { .. } | EmuError::NoGate { .. })) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+type Decisions = (BTreeMap<PacketId, Vec<HopRecord>>, BTreeMap<PacketId, Timestamp>);
+
+fn replay(record: &LaneRecord) -> Decisions {
+    let mut network = network();
+    let (mut hops, mut deliveries) = Decisions::default();
+    let mut drain = |network: &mut Network| {
+        while let Some(event) = network.poll_event() {
+            match event {
+                NetworkEvent::Hop(hop) => hops.entry(hop.packet).or_default().push(hop),
+                NetworkEvent::Deliver { packet, at, .. } => drop(deliveries.insert(packet, at)),
+                _ => {}
+            }
+        }
+    };
+    let mut arrivals: Vec<_> = record.packets.iter().collect();
+    arrivals.sort_by_key(|packet| packet.arrived);
+    for arrival in arrivals {
+        while network.next_timeout().is_some_and(|timeout| timeout.at < arrival.arrived) {
+            network.handle_timeout(arrival.arrived);
+            drain(&mut network);
+        }
+        let packet = Packet { id: arrival.id, size: DataSize::from_bytes(u64::from(arrival.size)) };
+        network.handle_packet(arrival.arrived, arrival.arrived, arrival.from, packet);
+        drain(&mut network);
+    }
+    while let Some(timeout) = network.next_timeout() {
+        network.handle_timeout(timeout.at + Duration::from_nanos(1));
+        drain(&mut network);
+    }
+    (hops, deliveries)
+}
+
+fn assert_replayable(record: &LaneRecord) {
+    if record.accuracy.clamped > 0 {
+        eprintln!("skipped: {} arrivals were seen too late on this busy machine", record.accuracy.clamped);
+        return;
+    }
+    let (hops, deliveries) = replay(record);
+    let dropped = record.packets.iter().filter(|packet| packet.delivered.is_none()).count();
+    assert!(record.packets.len() > 200 && dropped > 0, "{} packets, {dropped} dropped", record.packets.len());
+    for packet in &record.packets {
+        assert_eq!(Some(&packet.hops), hops.get(&packet.id));
+        assert_eq!(packet.delivered.map(|release| release.intended), deliveries.get(&packet.id).copied());
+    }
+}
+
+#[test]
+fn datagrams_meet_the_same_link_again() {
+    let record = live(|lane| {
+        let _receiver = lane.in_receiver(|| UdpSocket::bind((RECEIVER_ADDRESS, 5_004)).unwrap()).unwrap();
+        let sender = lane.in_sender(|| UdpSocket::bind((SENDER_ADDRESS, 5_004)).unwrap()).unwrap();
+        for _ in 0..20 {
+            for _ in 0..25 {
+                sender.send_to(&[0; 1_000], (RECEIVER_ADDRESS, 5_004)).unwrap();
+            }
+            thread::sleep(Duration::from_millis(40));
+        }
+    });
+    record.iter().for_each(assert_replayable);
+}
+
+#[test]
+fn a_stream_and_its_acknowledgements_meet_the_same_link_again() {
+    let record = live(|lane| {
+        let listener = lane.in_receiver(|| TcpListener::bind((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
+        let mut sender = lane.in_sender(|| TcpStream::connect((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
+        let (mut receiver, _) = listener.accept().unwrap();
+        let reader = thread::spawn(move || receiver.read_to_end(&mut Vec::new()).unwrap());
+        sender.write_all(&[7; 400_000]).unwrap();
+        drop(sender);
+        assert_eq!(reader.join().unwrap(), 400_000);
+    });
+    record.iter().for_each(assert_replayable);
+}
