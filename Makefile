@@ -19,6 +19,8 @@ lint: setup-dev rust-lint python-lint
 
 bench: setup-dev
 	$(CARGO) bench --workspace --exclude framewire-python
+	$(PYTHON) benches/saturation.py
+	$(PYTHON) benches/thesis.py
 
 setup:
 	@scripts/setup
@@ -34,8 +36,8 @@ rust-test:
 	$(CARGO) test --workspace --exclude framewire-python --locked --quiet
 
 python-lint:
-	ruff check python tests conftest.py
-	ruff format --check python tests conftest.py
+	ruff check python tests benches conftest.py
+	ruff format --check python tests benches conftest.py
 	mypy
 
 python-test:

@@ -48,7 +48,9 @@ def test_no_crate_calls_past_the_rule() -> None:
 
 def test_no_crate_below_the_worlds_escapes_the_lints() -> None:
     for crate in set(ALLOWED) - WORLDS:
-        assert manifest(crate).get("lints") == {"workspace": True}, f"crates/{crate} does not take the workspace's lints"
+        assert manifest(crate).get("lints") == {"workspace": True}, (
+            f"crates/{crate} does not take the workspace's lints"
+        )
         for source in (CRATES / crate / "src").rglob("*.rs"):
             text = source.read_text()
             for lint in ("disallowed_methods", "disallowed_types"):
