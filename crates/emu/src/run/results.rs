@@ -6,6 +6,7 @@ use std::time::Duration;
 use framewire_emu::{Accuracy, Clock, Evidence, LaneRecord};
 use framewire_media::Movie;
 use framewire_probe::record::{FlowLog, FlowSample, FlowStatus, Playout, PlayoutPolicy};
+use framewire_probe::tables::FORMAT_VERSION;
 use framewire_probe::write_run;
 use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
@@ -17,9 +18,6 @@ use super::failure::Failure;
 use super::packets::FlowPackets;
 use super::plan::Plan;
 use super::port;
-
-/// Version of the results format (docs/results.md).
-const FORMAT: u32 = 1;
 
 /// What one flow recorded.
 pub struct FlowOutcome {
@@ -89,7 +87,6 @@ fn flow_log(setup: &FlowSetup, flow: FlowOutcome, packets: FlowPackets) -> FlowL
         packets: packets.records,
         samples: flow.samples,
         releases: packets.releases,
-        ..FlowLog::default()
     }
 }
 
@@ -128,7 +125,7 @@ fn run_json(plan: &Plan, groups: &[Vec<usize>], setups: &[FlowSetup], outcome: &
         }
     }
     json!({
-        "format": FORMAT,
+        "format": FORMAT_VERSION,
         "program": "framewire",
         "version": env!("CARGO_PKG_VERSION"),
         "world": "emulated",

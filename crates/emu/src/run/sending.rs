@@ -77,7 +77,8 @@ impl Socket {
             };
             return TcpSender::start(Some(local), peer, &options).map(Self::Tcp);
         }
-        let options = UdpOptions { send_buffer: flow.send_buffer, report_errors: true, ..UdpOptions::default() };
+        let report_errors = setup.kind().wants_error_reports();
+        let options = UdpOptions { send_buffer: flow.send_buffer, report_errors, ..UdpOptions::default() };
         UdpSender::open(local, peer, &options).map(Self::Udp)
     }
 

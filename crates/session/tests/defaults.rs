@@ -1,0 +1,17 @@
+//! The scenario's defaults are those that the transports state with their reasons.
+
+use framewire_scenario::{Scenario, Transport};
+use framewire_transport::TransportKind;
+
+#[test]
+fn scenario_and_transport_state_the_same_defaults() {
+    assert_eq!(Transport::ALL.len(), TransportKind::ALL.len());
+    for kind in TransportKind::ALL {
+        let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{kind}\""), &[]).unwrap();
+        let (flow, profile) = (&scenario.flows[0], kind.profile());
+        assert_eq!(flow.send_buffer, profile.send_buffer, "{kind}: send_buffer");
+        assert_eq!(flow.device_queue, profile.device_queue, "{kind}: device_queue");
+        assert_eq!(flow.unsent_limit, profile.unsent_limit, "{kind}: unsent_limit");
+        assert_eq!(flow.transport.is_datagram(), !kind.is_stream(), "{kind}: kind of socket");
+    }
+}
