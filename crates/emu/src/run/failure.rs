@@ -26,6 +26,11 @@ impl Failure {
         Self { message: format!("{name}: {reason}"), exit_code: Self::INPUT }
     }
 
+    /// The machine lacks something.
+    pub fn machine(message: impl Display) -> Self {
+        Self { message: message.to_string(), exit_code: Self::MACHINE }
+    }
+
     /// The run itself went wrong.
     pub fn run(message: impl Display) -> Self {
         Self { message: message.to_string(), exit_code: Self::RUN }

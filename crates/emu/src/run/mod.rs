@@ -12,6 +12,7 @@ mod sending;
 mod stop;
 mod waiting;
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use framewire_media::Movie;
 use framewire_probe::record::FlowStatus;
 use framewire_scenario::{self as scenario, Layout, Scenario};
 use framewire_session::{FlowSetup, SendingPlan};
+use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_units::Timestamp;
 
 pub use self::events::{Event, emit};
@@ -60,6 +62,7 @@ fn lead(lanes: usize) -> Duration {
 pub fn run(plan: &Path) -> Result<u8, Failure> {
     install_signal_handlers().map_err(|error| Failure::run(format!("signal handlers: {error}")))?;
     let plan = Plan::read(plan)?;
+    check_congestion_controls(&plan.scenario)?;
     let movie = plan.load_movie()?;
     let captures = plan.directory.join("captures");
     let received = plan.directory.join("received");
@@ -78,6 +81,18 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let outcome = RunOutcome { flows, lanes, clock, movie: &movie, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+/// Refuses a congestion control that this kernel does not have, before anything runs. It is tried on a socket, because
+/// the kernel may load one that its list does not show yet.
+fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
+    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    for flow in scenario.flows.iter().filter(|flow| flow.congestion.is_some()) {
+        let options = TcpOptions { congestion: flow.congestion.clone(), ..TcpOptions::default() };
+        TcpListener::bind(loopback, &options)
+            .map_err(|error| Failure::machine(format!("flow {}: {error}", flow.name)))?;
+    }
+    Ok(())
 }
 
 /// Which flows share a network: numbers of flows, lane by lane.
