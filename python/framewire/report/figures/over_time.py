@@ -40,6 +40,8 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantit
         rows = series(run, flow)
         if rows.height:
             until = max(until, float(rows["at_s"][-1]) + 1)
+            # The last second is cut short by the end of the stream: it would look like a dip.
+            rows = rows[:-1] if rows.height > 1 else rows
             x = (rows["at_s"] + 0.5).to_list()
             traces.append(line(flow, x, (rows["bps"] / 1e6).to_list(), hovertemplate="%{y:.2f} Mbit/s"))
     layout = time_layout(run, "Mbit/s", until_s=until)
