@@ -31,6 +31,12 @@ const SPIN: Duration = Duration::from_micros(30);
 const BACKUP: Duration = Duration::from_micros(25);
 /// The other thread looks again at least this often while there is a spinner, because it then leaves packets to it.
 const BACKUP_AT_MOST: Duration = Duration::from_micros(500);
+/// After watching for this long without a pause a thread leaves the watch to the other one for as long. Neither may
+/// keep a processor to itself: the kernel takes a real-time thread that does off its processor for 50 ms in every
+/// second, and would do so in the middle of the work.
+const TURN: Duration = Duration::from_millis(5);
+/// The threads there are, processors permitting.
+const THREADS: usize = 2;
 /// Nobody is the spinner.
 const NOBODY: usize = usize::MAX;
 
@@ -85,7 +91,7 @@ const STOPPED: u64 = u64::MAX - 1;
 impl Pump {
     /// Starts the threads and waits until they run.
     pub(crate) fn start(clock: Clock, lanes: Vec<PumpedLane>) -> Result<Self, EmuError> {
-        let processors: Vec<usize> = schedule::processors().into_iter().take(2).collect();
+        let processors: Vec<usize> = schedule::processors().into_iter().take(THREADS).collect();
         let timers: io::Result<Vec<_>> = processors.iter().map(|_| Timer::new()).collect();
         let shared = Arc::new(Shared {
             clock,
@@ -189,13 +195,19 @@ impl Worker {
         let _ = schedule::pin_to(processor);
         // The receiver waits for exactly one message of each thread.
         let _ = ready.send(schedule::make_punctual());
+        let mut rests_until = Timestamp::ZERO;
         while !self.shared.stop.load(Ordering::Acquire) {
             let deadline = self.shared.earliest_deadline();
-            if deadline <= self.shared.clock.now() + SPIN && self.become_spinner() {
-                self.spin();
+            let now = self.shared.clock.now();
+            let resting = now < rests_until;
+            if deadline <= now + SPIN && !resting && self.become_spinner() {
+                let ended = self.spin(now);
                 self.shared.spinner.store(NOBODY, Ordering::Release);
+                if self.shared.timers.len() > 1 && ended.saturating_since(now) >= TURN {
+                    rests_until = ended + TURN;
+                }
             } else {
-                self.wait(deadline);
+                self.wait(deadline, resting);
             }
         }
     }
@@ -204,21 +216,20 @@ impl Worker {
         self.shared.spinner.compare_exchange(NOBODY, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Watches the clock and the rings until no deadline is near.
-    fn spin(&self) {
-        while !self.shared.stop.load(Ordering::Relaxed) {
+    /// Watches the clock and the rings until no deadline is near or the turn is over, and says when that was.
+    fn spin(&self, began: Timestamp) -> Timestamp {
+        // Alone, nobody else looks after the packet queues, which only a step can see into.
+        let alone = self.shared.timers.len() == 1;
+        loop {
             let now = self.shared.clock.now();
             for lane in self.shared.lanes.iter() {
-                if lane.deadline() <= now || lane.has_frame() {
+                if alone || lane.deadline() <= now || lane.has_frame() {
                     lane.step();
                 }
             }
-            if self.shared.earliest_deadline() > now + SPIN {
-                return;
-            }
-            // Alone, nobody else would see the packet queues.
-            if self.shared.timers.len() == 1 {
-                return self.step_lanes_due(now);
+            let over = now.saturating_since(began) >= TURN || self.shared.stop.load(Ordering::Relaxed);
+            if over || self.shared.earliest_deadline() > now + SPIN {
+                return now;
             }
             std::hint::spin_loop();
         }
@@ -228,19 +239,17 @@ impl Worker {
         self.shared.lanes.iter().filter(|lane| lane.deadline() <= now).for_each(PumpedLane::step);
     }
 
-    /// Sleeps until something is to be done, and does it.
-    fn wait(&self, deadline: Timestamp) {
+    /// Sleeps until something is to be done, and does it; with `resting`, deadlines are first left to the other thread.
+    fn wait(&self, deadline: Timestamp, resting: bool) {
         let now = self.shared.clock.now();
         let spinning = self.shared.spinner.load(Ordering::Acquire) != NOBODY;
-        let (set, at) = if spinning {
-            (&self.backup, (deadline.max(now) + BACKUP).min(now + BACKUP_AT_MOST))
-        } else {
-            (&self.full, deadline - SPIN)
-        };
+        let is_backup = spinning || resting;
+        let set = if spinning { &self.backup } else { &self.full };
+        let at = if is_backup { (deadline.max(now) + BACKUP).min(now + BACKUP_AT_MOST) } else { deadline - SPIN };
         self.shared.timers[self.number].set(self.shared.clock.to_monotonic(at));
         set.wait(|number| match number {
             TIMER => {
-                if spinning {
+                if is_backup {
                     self.step_lanes_due(self.shared.clock.now() - BACKUP);
                 }
             }

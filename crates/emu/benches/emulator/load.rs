@@ -53,6 +53,7 @@ fn offer(name: &str, payload: usize, rate: u64) -> (Vec<Case>, f64) {
     let cases = vec![
         Case::told(format!("{name}: release error p99"), errors.p99_ns as f64 / 1e3, "us")
             .note(scheduling(record.accuracy.scheduling)),
+        Case::told(format!("{name}: release error max"), errors.max_ns as f64 / 1e3, "us"),
         missing,
         losses(name, &record),
     ];
