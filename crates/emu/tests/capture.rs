@@ -78,12 +78,14 @@ fn check_with_capinfos(path: &Path) {
 
 #[test]
 fn a_capture_that_cannot_be_written_is_refused_at_once_with_its_name() {
-    let mut config = LaneConfig::new("lane", Box::new(FixedDelay::default()), Bottleneck::Remote);
-    config.capture = Some("/nonexistent/lane.pcapng".into());
-    match World::start(vec![config], Clock::start()) {
-        Ok(_) => panic!("the capture was accepted"),
-        Err(EmuError::Namespace { .. }) => eprintln!("skipped: no namespaces"),
-        Err(error) => assert!(error.to_string().contains("/nonexistent/lane.pcapng"), "{error}"),
+    for path in ["/nonexistent/lane.pcapng", "/dev/full"] {
+        let mut config = LaneConfig::new("lane", Box::new(FixedDelay::default()), Bottleneck::Remote);
+        config.capture = Some(path.into());
+        match World::start(vec![config], Clock::start()) {
+            Ok(_) => panic!("the capture was accepted"),
+            Err(EmuError::Namespace { .. }) => eprintln!("skipped: no namespaces"),
+            Err(error) => assert!(error.to_string().contains(path), "{error}"),
+        }
     }
 }
 
