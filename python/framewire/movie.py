@@ -35,17 +35,20 @@ Progress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 to 1."""
 
 FORMAT = 1  # of the JSON beside a movie
-TOLERANCE = 0.01  # of the mean rate
+TOLERANCE = 0.01  # of the mean rate, where the movie is long enough for it
 BITRATES = (100_000, 15_000_000)  # bit/s; the upper bound is that of Main Profile at Main Level
 SHORTEST = 0.2  # seconds: a few frames
 VBV_BITS = 1_835_000  # the buffer of Main Profile at Main Level
 
 # IBBPBBPBBPBBPBB whatever the picture holds, and the same bits from the same ffmpeg. One thread: slices cut by
-# threads would differ between machines.
+# threads would differ between machines. The finest quantiser (ffmpeg holds it back unless lmin allows it too) lets an
+# easy scene fill its rate with picture; a larger share of the buffer than the default third lets I pictures at high
+# rates grow as far beyond the others as they need.
 ENCODER_OPTIONS = (
     *("-c:v", "mpeg2video", "-pix_fmt", "yuv420p", "-g", "15", "-bf", "2", "-b_strategy", "0"),
-    *("-sc_threshold", "1000000000", "-threads", "1", "-fflags", "+bitexact", "-flags:v", "+bitexact+psnr"),
-    *("-map_metadata", "-1", "-f", "mpeg2video"),
+    *("-sc_threshold", "1000000000", "-qmin", "1", "-lmin", "1", "-rc_max_vbv_use", "0.4"),
+    *("-threads", "1", "-fflags", "+bitexact", "-flags:v", "+bitexact+psnr", "-map_metadata", "-1"),
+    *("-f", "mpeg2video"),
 )
 
 # A file of the user's: square pixels, its aspect kept, black around it.
@@ -114,6 +117,8 @@ def make(
 
     720x576, 25 frames per second, IBBPBBPBBPBBPBB. ``source`` is any file that ffmpeg reads, by default the lab's own
     picture. ``duration`` is in seconds; None is the whole of a file. A file that is shorter ends where it ends.
+
+    Movies shorter than about 15 seconds may miss the rate by a quarter of the encoder's buffer, 459 kbit.
 
     Raises InputError for a file that holds no video, a value out of range or a rate that the picture cannot fill, and
     MachineError when ffmpeg is missing or the cache cannot be written.
@@ -331,7 +336,9 @@ def _encode_to_rate(source: list[str], picture: _Picture, rate: int, scratch: Pa
             encoded = _encode(source, picture, [*bits, *two], out, show)
         stuffed = _stuffing(out) > STUFFING_ALLOWED * sum(encoded.sizes)
         error = encoded.mean_rate / rate - 1
-        if abs(error) < TOLERANCE * 0.9 and not stuffed:
+        # A movie of a few seconds ends with the encoder's buffer fuller or emptier than it began.
+        buffered = VBV_BITS / 4 / (rate * len(encoded.sizes) / scene.FPS)
+        if abs(error) < max(TOLERANCE * 0.9, buffered) and not stuffed:
             return encoded
         if not stuffed:
             target = min(max(target / (1 + error), target / 2), target * 2)

@@ -18,8 +18,10 @@ WIDTH, HEIGHT, FPS = 720, 576, 25
 PERIOD = 2400  # width of a layer in pixels; it wraps around
 STILL = f"r={FPS}:d={1 / FPS}"  # a source of one picture
 TURN = "2*PI*X/W"  # once around the layer
-TEXTURE = "((g(X,Y)-128)/128)"  # the texture under a pixel, about -1 to 1
-TEMPORAL_NOISE = 4  # of luma, in levels
+# Computed once a pixel and kept in a variable of the expression: the texture, about -1 to 1, and the ridge's height.
+TEXTURE, RIDGE = "ld(0)", "ld(1)"
+BELOW = f"clip((Y-{RIDGE})/1.5+.5,0,1)"  # 1 below the ridge, 0 above, smooth at the edge
+TEMPORAL_NOISE = 5  # of luma, in levels
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ def _texture(seed: int, octaves: Sequence[tuple[int, float]]) -> str:
             f"scale={3 * PERIOD}x{HEIGHT}:flags=bicubic+bitexact+accurate_rnd,crop={PERIOD}:{HEIGHT}:{PERIOD}:0[{name}]"
         )
     weights = " ".join(str(weight) for _, weight in octaves)
-    graph.append(f"{names}mix=inputs={len(octaves)}:weights={weights}:scale=1[t{seed}]")
+    contrast = f"lut=c0='128+(val-128)*{sum(weight for _, weight in octaves):.2f}'"
+    graph.append(f"{names}mix=inputs={len(octaves)}:weights={weights},format=gray,{contrast},format=gray[t{seed}]")
     return ";\n".join(graph)
 
 
@@ -96,9 +99,14 @@ def _layer(
     colours: tuple[str, str, str],
     alpha: str,
     rows: tuple[int, int],
+    variables: Sequence[str] = (),
 ) -> str:
     """A textured picture to be scrolled; only ``rows`` of it are ever seen."""
-    red, green, blue = colours
+    values = ["(g(X,Y)-128)/128", *variables]
+    kept = "".join(f"st({number},{value});" for number, value in enumerate(values))
+    # Clipped here: the filter would wrap around.
+    red, green, blue = (f"{kept}clip({colour},0,255)" for colour in colours)
+    alpha = f"{kept}{alpha}"
     top, height = rows[0], rows[1] - rows[0]
     # The beginning again at the end, so that a window of one picture's width fits everywhere.
     wrapped = (
@@ -119,7 +127,7 @@ def _sky() -> str:
         f"lerp(205-40*(Y/400),245,{cloud})",
     )
     octaves = [(96, 0.55), (40, 0.45), (16, 0.2), (8, 0.1), (2, 0.04)]
-    return _layer("sky", 1, octaves, colours, "255", rows=(0, 400))
+    return _layer("sky", 1, octaves, colours, "255", (0, 400))
 
 
 def _sun() -> str:
@@ -142,55 +150,50 @@ def _ridge(base: float, waves: Sequence[tuple[float, int, float, bool]]) -> str:
     return f"({base}{''.join(terms)})"
 
 
-def _below(ridge: str) -> str:
-    """1 below a ridge, 0 above, smooth at the edge."""
-    return f"clip((Y-{ridge})/1.5+.5,0,1)"
-
-
 def _mountains() -> str:
     waves = [(58, 3, 0.4, True), (34, 7, 1, True), (14, 17, 2, False), (6, 43, 0, False), (3, 97, 0, False)]
     ridge = _ridge(262, waves)
-    snow = f"clip((34+26*{TEXTURE}-(Y-{ridge}))/5,0,1)"
-    haze = f"(0.35+0.65*clip((Y-{ridge})/190,0,1))"
+    snow = f"clip((34+26*{TEXTURE}-(Y-{RIDGE}))/5,0,1)"
+    haze = f"(0.35+0.65*clip((Y-{RIDGE})/190,0,1))"
     colours = (
         f"lerp(92+58*{TEXTURE}+45*{haze},238+14*{TEXTURE},{snow})",
         f"lerp(100+58*{TEXTURE}+45*{haze},240+14*{TEXTURE},{snow})",
         f"lerp(138+50*{TEXTURE}+30*{haze},250,{snow})",
     )
-    octaves = [(48, 0.3), (12, 0.4), (4, 0.4), (1, 0.7)]
-    return _layer("far", 2, octaves, colours, f"255*{_below(ridge)}", rows=(140, 424))
+    octaves = [(48, 0.3), (12, 0.4), (4, 0.7), (2, 0.85)]
+    return _layer("far", 2, octaves, colours, f"255*{BELOW}", (140, 424), [ridge])
 
 
 def _hills() -> str:
     ridge = _ridge(372, [(26, 2, 2, False), (16, 5, 0.3, False), (5, 13, 0, False), (4, 150, 0, True)])
     colours = (
-        f"52+62*{TEXTURE}+0.18*(Y-{ridge})",
-        f"92+75*{TEXTURE}+0.28*(Y-{ridge})",
+        f"52+62*{TEXTURE}+0.18*(Y-{RIDGE})",
+        f"92+75*{TEXTURE}+0.28*(Y-{RIDGE})",
         f"50+40*{TEXTURE}",
     )
-    octaves = [(64, 0.3), (16, 0.45), (4, 0.6), (1, 1.1)]
-    return _layer("mid", 3, octaves, colours, f"255*{_below(ridge)}", rows=(316, 520))
+    octaves = [(64, 0.3), (16, 0.45), (4, 1.0), (2, 1.1)]
+    return _layer("mid", 3, octaves, colours, f"255*{BELOW}", (316, 520), [ridge])
 
 
 def _meadow() -> str:
     """Grass, and a tree of its own size every 240 pixels."""
     ridge = _ridge(486, [(14, 3, 0, False), (6, 8, 1, False), (2, 400, 0, True)])
-    size = "(0.75+0.25*sin(floor(X/240)*1.7))"
-    across = "(mod(X,240)-120+30*sin(floor(X/240)*2.4))"
-    crown = f"clip((1-hypot({across}/(44*{size}),(Y-{ridge}+88*{size})/(62*{size}))+0.35*{TEXTURE})*14,0,1)"
-    trunk = f"clip(between(abs({across}),0,5)*between(Y,{ridge}-60*{size},{ridge}+6),0,1)"
+    tree_size, tree_across = "0.75+0.25*sin(floor(X/240)*1.7)", "mod(X,240)-120+30*sin(floor(X/240)*2.4)"
+    size, across = "ld(2)", "ld(3)"
+    crown = f"clip((1-hypot({across}/(44*{size}),(Y-{RIDGE}+88*{size})/(62*{size}))+0.35*{TEXTURE})*14,0,1)"
+    trunk = f"clip(between(abs({across}),0,5)*between(Y,{RIDGE}-60*{size},{RIDGE}+6),0,1)"
 
     def colour(grass: str, leaves: str, wood: str) -> str:
         return f"lerp(lerp({grass},{wood},{trunk}),{leaves},{crown})"
 
     colours = (
-        colour(f"128+85*{TEXTURE}-0.3*(Y-{ridge})", f"44+75*{TEXTURE}+0.25*({ridge}-Y)", "74"),
-        colour(f"142+80*{TEXTURE}-0.4*(Y-{ridge})", f"84+85*{TEXTURE}+0.2*({ridge}-Y)", "54"),
+        colour(f"128+85*{TEXTURE}-0.3*(Y-{RIDGE})", f"44+75*{TEXTURE}+0.25*({RIDGE}-Y)", "74"),
+        colour(f"142+80*{TEXTURE}-0.4*(Y-{RIDGE})", f"84+85*{TEXTURE}+0.2*({RIDGE}-Y)", "54"),
         colour(f"62+50*{TEXTURE}", f"34+40*{TEXTURE}", "40"),
     )
-    alpha = f"255*max(max({_below(ridge)},{trunk}),{crown})"
-    octaves = [(24, 0.35), (6, 0.5), (2, 1.2), (1, 1.0)]
-    return _layer("near", 4, octaves, colours, alpha, rows=(290, HEIGHT))
+    alpha = f"255*max(max({BELOW},{trunk}),{crown})"
+    octaves = [(24, 0.35), (6, 0.6), (3, 1.4), (2, 1.1)]
+    return _layer("near", 4, octaves, colours, alpha, (290, HEIGHT), [ridge, tree_size, tree_across])
 
 
 def _balloons() -> list[str]:

@@ -1,0 +1,267 @@
+"""Movies are made at the rate asked for, the same every time, once, and refused with one clear message."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from framewire import movie
+from framewire import movie_scene as scene
+from framewire.errors import InputError, MachineError
+
+SECONDS = 8.0  # long enough for the rate control to settle, short enough for a test
+GROUP = "IBBPBBPBBPBBPBB"
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def fresh(cache: Path, lab: movie.MadeMovie, tmp_path: Path) -> Path:
+    """A cache without movies, but with the picture's layers, which take their time to draw."""
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    for layers in cache.glob("*.nut"):
+        shutil.copy(layers, directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def lab(cache: Path) -> movie.MadeMovie:
+    return movie.make(4_000_000, SECONDS, cache_dir=cache)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file as a user may have: H.264-free, wide, 30 Hz, with sound."""
+    path = tmp_path_factory.mktemp("clip") / "a wide clip.mkv"
+    ffmpeg("-f", "lavfi", "-i", "mandelbrot=s=640x360:r=30", "-f", "lavfi", "-i", "sine", "-t", "3", "-c:v", "mpeg4",
+           "-q:v", "2", "-c:a", "pcm_s16le", str(path))  # fmt: skip
+    return path
+
+
+def ffmpeg(*arguments: str) -> None:
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *arguments], check=True)
+
+
+def ffprobe(path: Path, entries: str) -> list[list[str]]:
+    command = ["ffprobe", "-v", "error", "-show_entries", entries, "-of", "csv=p=0:nk=1", str(path)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [[field for field in line.split(",") if field] for line in text.splitlines() if line.strip(",")]
+
+
+def types_shown(path: Path) -> str:
+    rows = ffprobe(path, "frame=pict_type")
+    return "".join(field for row in rows for field in row if field in "IPB")
+
+
+def test_the_mean_rate_is_met_without_stuffing(lab: movie.MadeMovie) -> None:
+    size = lab.path.stat().st_size
+    assert abs(size * 8 / SECONDS / 4_000_000 - 1) < 0.01
+    assert lab.path.read_bytes().count(bytes(64)) == 0
+
+
+def test_the_group_is_the_one_promised(lab: movie.MadeMovie) -> None:
+    frames = round(SECONDS * 25)
+    # The first group begins with its I frame, later ones with the two B frames shown before it.
+    shown = types_shown(lab.path)
+    assert len(shown) == frames
+    wanted = (GROUP[:13] + ("BB" + GROUP[:13]) * 20)[:frames]
+    assert shown[: frames - 3] == wanted[: frames - 3]
+
+
+def test_the_metadata_agrees_with_ffprobe(lab: movie.MadeMovie) -> None:
+    sizes = [int(row[0]) for row in ffprobe(lab.path, "packet=size")]
+    assert lab.metadata["sizes"] == sizes
+    stored = json.loads(lab.path.with_suffix(".json").read_text())
+    assert stored == lab.metadata
+    assert stored["ffmpeg"].startswith("ffmpeg version")
+    assert len(stored["types"]) == len(stored["psnr_y_db"]) == stored["frames"] == 200
+    assert sum(stored["frames_by_type"].values()) == 200
+    assert min(stored["psnr_y_db"]) > 28
+    assert lab.duration_s == SECONDS
+
+
+def test_frame_sizes_are_as_of_real_content(lab: movie.MadeMovie) -> None:
+    size = lab.metadata["mean_size_by_type"]
+    assert 3 < size["I"] / size["B"] < 7
+    assert 1.8 < size["P"] / size["B"] < 3.5
+
+
+def test_a_movie_is_made_once(lab: movie.MadeMovie, cache: Path) -> None:
+    made_at = lab.path.stat().st_mtime_ns
+    steps: list[str] = []
+    again = movie.make(4_000_000, SECONDS, cache_dir=cache, progress=lambda step, _share: steps.append(step))
+    assert again.path == lab.path
+    assert again.metadata == lab.metadata
+    assert (again.path.stat().st_mtime_ns, steps) == (made_at, [])
+
+
+def test_the_same_ffmpeg_makes_the_same_bits(fresh: Path, tmp_path: Path) -> None:
+    one, two = (movie.make(6_000_000, 1.0, cache_dir=cache) for cache in (fresh, tmp_path / "from scratch"))
+    assert one.path.read_bytes() == two.path.read_bytes()
+    assert one.metadata == two.metadata
+
+
+def test_a_truncated_movie_is_made_again(fresh: Path) -> None:
+    made = movie.make(6_000_000, 1.0, cache_dir=fresh)
+    whole = made.path.read_bytes()
+    made.path.write_bytes(whole[:1000])
+    assert movie.make(6_000_000, 1.0, cache_dir=fresh).path.read_bytes() == whole
+
+
+def make_in_process(cache: str) -> tuple[str, int]:
+    made = movie.make(5_000_000, 1.0, cache_dir=cache)
+    return str(made.path), made.path.stat().st_size
+
+
+def test_two_processes_make_the_same_movie(fresh: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        one, two = pool.map(make_in_process, [str(fresh)] * 2)
+    assert one == two
+    assert not [path.name for path in fresh.iterdir() if path.name.startswith(".")]
+
+
+def test_nothing_half_made_is_left_behind(fresh: Path) -> None:
+    def interrupt(step: str, share: float) -> None:
+        if step.startswith("encoding"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        movie.make(5_000_000, 4.0, cache_dir=fresh, progress=interrupt)
+    left = [path.name for path in fresh.iterdir() if path.suffix not in (".lock", ".nut")]
+    assert left == []
+
+
+def test_a_file_of_the_users(clip: Path, cache: Path) -> None:
+    shares: list[float] = []
+    made = movie.make(3_000_000, None, clip, cache, lambda _step, share: shares.append(share))
+    assert made.metadata["source"]["name"] == clip.name
+    [row] = ffprobe(made.path, "stream=codec_name,width,height,r_frame_rate")
+    assert row == ["mpeg2video", "720", "576", "25/1"]
+    assert made.metadata["frames"] == 75
+    assert max(shares) == 1.0
+    # 640x360 in 720x576 with square pixels: 720x404, black above and below.
+    grey = subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", str(made.path), "-frames:v", "1", "-pix_fmt", "gray", "-f", "rawvideo", "-"],
+        check=True,
+        capture_output=True,
+    ).stdout
+    rows = [grey[720 * row : 720 * (row + 1)] for row in range(576)]
+    assert max(map(max, rows[:80] + rows[-80:])) < 24
+    assert max(map(max, rows[90:486])) > 60
+
+
+def test_what_is_cut_off_is_counted_in_frames(clip: Path, cache: Path) -> None:
+    assert movie.make(3_000_000, 1.0, clip, cache).metadata["frames"] == 25
+
+
+def test_a_picture_too_simple_for_the_rate_is_refused(tmp_path: Path) -> None:
+    grey = tmp_path / "grey.mkv"
+    ffmpeg("-f", "lavfi", "-i", "color=gray:s=720x576:d=2", "-c:v", "mpeg2video", str(grey))
+    with pytest.raises(InputError, match=r"grey: the mean rate came out at .* instead of 6 Mbit/s; ask for a lower"):
+        movie.make(6_000_000, None, grey, tmp_path / "cache")
+    assert not list((tmp_path / "cache").glob("*.m2v"))
+
+
+def test_an_elementary_stream_is_used_as_it_is(lab: movie.MadeMovie, cache: Path) -> None:
+    whole = movie.prepare(lab.path)
+    assert (whole.path, whole.duration_s, whole.metadata["frames"]) == (lab.path, SECONDS, 200)
+    assert whole.bitrate_bps == pytest.approx(lab.bitrate_bps)
+    start = movie.prepare(lab.path, duration="2 s", cache_dir=cache)
+    assert start.duration_s == 2.0
+    assert lab.path.read_bytes().startswith(start.path.read_bytes())
+    assert start.path.stat().st_size == sum(lab.metadata["sizes"][:50])
+
+
+def test_prepare_reads_quantities(lab: movie.MadeMovie, cache: Path) -> None:
+    assert movie.prepare("lab", "4 Mbit/s", "8 s", cache_dir=cache).path == lab.path
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("missing.mp4", "no such file"),
+        ("empty.mp4", "the file is empty"),
+        ("text.mp4", "ffmpeg cannot read it"),
+        ("sound.wav", "holds no video"),
+        (".", "not a file"),
+    ],
+)
+@pytest.mark.parametrize("bitrate", [3_000_000, None])
+def test_what_is_no_video_is_refused(tmp_path: Path, source: str, told: str, bitrate: int | None) -> None:
+    (tmp_path / "empty.mp4").touch()
+    (tmp_path / "text.mp4").write_text("no video " * 100)
+    ffmpeg("-f", "lavfi", "-i", "sine", "-t", "0.1", str(tmp_path / "sound.wav"))
+    with pytest.raises(InputError, match=told):
+        movie.prepare(tmp_path / source, bitrate, cache_dir=tmp_path / "cache")
+
+
+def test_another_codec_without_a_bitrate_is_refused(clip: Path) -> None:
+    with pytest.raises(InputError, match=r"mpeg4 in matroska.*state a bitrate"):
+        movie.prepare(clip)
+
+
+@pytest.mark.parametrize("value", [0, -1, 99_999, 15_000_001, float("nan"), "6", "6 Mbps", "-6 Mbit/s", ""])
+def test_bitrates_out_of_range_are_refused(value: str | float) -> None:
+    with pytest.raises(InputError, match="is allowed"):
+        movie.parse_bitrate(value)
+
+
+@pytest.mark.parametrize("value", [0, 0.1, 86_401, "60", "1 h", "ten s"])
+def test_durations_out_of_range_are_refused(value: str | float) -> None:
+    with pytest.raises(InputError, match="is allowed"):
+        movie.parse_duration(value)
+
+
+def test_a_missing_ffmpeg_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineError, match="ffmpeg is not installed"):
+        movie.make(4_000_000, 1.0, cache_dir=tmp_path)
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MachineError, match=r"file/cache: the movie cannot be kept here"):
+        movie.make(4_000_000, 1.0, cache_dir=tmp_path / "file" / "cache")
+
+
+def test_where_movies_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FRAMEWIRE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert movie.cache_directory() == Path("/home/someone/.cache/framewire/movies")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache")
+    assert movie.cache_directory() == Path("/var/cache/framewire/movies")
+    monkeypatch.setenv("FRAMEWIRE_CACHE", "/big")
+    assert movie.cache_directory() == Path("/big/movies")
+
+
+def digits(picture: bytes) -> Iterator[str]:
+    width = scene.COUNTER_SIZE[0]
+    for row in range(0, len(picture), width):
+        yield "".join("#" if pixel > 128 else "." for pixel in picture[row : row + width])
+
+
+def test_the_counter_counts() -> None:
+    pictures = list(scene.counter_pictures(1_501))
+    assert len(set(pictures)) == 1_501
+    width, height = scene.COUNTER_SIZE
+    assert {len(picture) for picture in pictures} == {width * height}
+    # Frame 1500 is one minute: the second digit of the minutes is a 1, drawn five times as large as its glyph.
+    glyph = [row[6 + 6 * 5 :: 5][:5] for row in list(digits(pictures[1_500]))[6 : 6 + 35 : 5]]
+    assert glyph == ["..#..", ".##..", "..#..", "..#..", "..#..", "..#..", ".###."]
+
+
+def test_every_layer_is_drawn_and_placed() -> None:
+    for layer in scene.LAYERS:
+        assert scene.layers_graph().count(f"[{layer.name}]") == 1
+        assert f"[{layer.name}]" in scene.scene_graph()
