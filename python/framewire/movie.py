@@ -61,7 +61,8 @@ FIT = (
 # How the encoder may spend its bits, tried in this order until the mean rate fits without stuffing: (peak over mean,
 # even, passes). "Even" also bounds the rate from below, which makes the most regular stream; where the picture is too
 # simple for that, ffmpeg stuffs, and the bits go to where they are of use instead.
-RATE_CONTROLS = ((1.0, True, 1), (1.0, True, 1), (1.5, False, 2), (2.5, False, 2), (2.5, False, 2))
+_EVEN, _UNEVEN, _FREE = (1.0, True, 1), (1.5, False, 2), (2.5, False, 2)
+RATE_CONTROLS = (_EVEN, _EVEN, _UNEVEN, _FREE, _FREE, _FREE)
 
 STUFFING = re.compile(rb"\x00{8,}(?=\x00\x00\x01)")  # zero bytes before a start code; an encoder aligns with fewer
 STUFFING_ALLOWED = 0.001  # of the bytes
@@ -294,7 +295,7 @@ class _Encoded:
     path: Path
     types: str
     sizes: list[int]
-    psnr_y: list[float]
+    psnr_y: list[float | None]  # None where the frame came out as it went in
     options: list[str]
 
     @property
@@ -322,10 +323,13 @@ class _Encoded:
 
 def _encode_to_rate(source: list[str], picture: _Picture, rate: int, scratch: Path, report: Progress) -> _Encoded:
     """Encodes until the mean rate is within the tolerance and every byte is picture."""
-    target, stuffed, out = float(rate), False, scratch / "movie.m2v"
-    for number, (peak, even, passes) in enumerate(RATE_CONTROLS):
+    target, stuffed, before, out = float(rate), False, _EVEN, scratch / "movie.m2v"
+    for number, control in enumerate(RATE_CONTROLS):
+        peak, even, passes = control
         if even and stuffed:
             continue
+        if control != before:
+            target, before = float(rate), control
         least = ["-minrate", f"{target:.0f}"] if even else []
         most = target if even else max(rate * peak, target)
         bits = ["-b:v", f"{target:.0f}", *least, "-maxrate", f"{most:.0f}", "-bufsize", f"{VBV_BITS}"]
@@ -341,6 +345,7 @@ def _encode_to_rate(source: list[str], picture: _Picture, rate: int, scratch: Pa
         if abs(error) < max(TOLERANCE * 0.9, buffered) and not stuffed:
             return encoded
         if not stuffed:
+            # The same again, aiming to the other side of what was missed.
             target = min(max(target / (1 + error), target / 2), target * 2)
     raise InputError(
         f"{picture.name}: the mean rate came out at {encoded.mean_rate / 1e6:.3f} instead of {rate / 1e6:g} Mbit/s; "
@@ -365,10 +370,11 @@ def _encode(source: list[str], picture: _Picture, bits: list[str], out: Path, sh
         raise MachineError(f"ffmpeg's statistics say {sum(sizes)} bytes, its movie has {out.stat().st_size}")
     # Scratch names would make two metadata files of one movie differ.
     stated = [option for option in options if str(out.parent) not in option and option != "-passlogfile"]
-    return _Encoded(out, "".join(row["type"] for row in found), sizes, [float(row["psnr"]) for row in found], stated)
+    psnr = [None if row["psnr"] == "inf" else float(row["psnr"]) for row in found]
+    return _Encoded(out, "".join(row["type"] for row in found), sizes, psnr, stated)
 
 
-_STATISTICS = re.compile(r"PSNR=\s*(?P<psnr>[\d.]+) f_size=\s*(?P<size>\d+) .* type= (?P<type>[IPB])")
+_STATISTICS = re.compile(r"PSNR=\s*(?P<psnr>inf|[\d.]+) f_size=\s*(?P<size>\d+) .* type= (?P<type>[IPB])")
 
 
 def _share_shown(report: Progress, step: str, expected: int) -> Callable[[int], None]:

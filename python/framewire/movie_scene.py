@@ -18,9 +18,10 @@ WIDTH, HEIGHT, FPS = 720, 576, 25
 PERIOD = 2400  # width of a layer in pixels; it wraps around
 STILL = f"r={FPS}:d={1 / FPS}"  # a source of one picture
 TURN = "2*PI*X/W"  # once around the layer
-# Computed once a pixel and kept in a variable of the expression: the texture, about -1 to 1, and the ridge's height.
-TEXTURE, RIDGE = "ld(0)", "ld(1)"
-BELOW = f"clip((Y-{RIDGE})/1.5+.5,0,1)"  # 1 below the ridge, 0 above, smooth at the edge
+# Computed once a pixel and kept in a variable of the expression: the texture, about -1 to 1, the row of the whole
+# picture, and the row of the ridge.
+TEXTURE, ROW, RIDGE = "ld(0)", "ld(1)", "ld(2)"
+BELOW = f"clip(({ROW}-{RIDGE})/1.5+.5,0,1)"  # 1 below the ridge, 0 above, smooth at the edge
 TEMPORAL_NOISE = 5  # of luma, in levels
 
 
@@ -102,29 +103,25 @@ def _layer(
     variables: Sequence[str] = (),
 ) -> str:
     """A textured picture to be scrolled; only ``rows`` of it are ever seen."""
-    values = ["(g(X,Y)-128)/128", *variables]
+    top, height = rows[0], rows[1] - rows[0]
+    values = ["(g(X,Y)-128)/128", f"Y+{top}", *variables]
     kept = "".join(f"st({number},{value});" for number, value in enumerate(values))
     # Clipped here: the filter would wrap around.
     red, green, blue = (f"{kept}clip({colour},0,255)" for colour in colours)
-    alpha = f"{kept}{alpha}"
-    top, height = rows[0], rows[1] - rows[0]
     # The beginning again at the end, so that a window of one picture's width fits everywhere.
-    wrapped = (
-        f"split[{name}_a][{name}_b];[{name}_b]crop={WIDTH}:{HEIGHT}:0:0[{name}_c];"
-        f"[{name}_a][{name}_c]hstack,crop={PERIOD + WIDTH}:{height}:0:{top}"
-    )
+    wrapped = f"split[{name}_a][{name}_b];[{name}_b]crop={WIDTH}:ih:0:0[{name}_c];[{name}_a][{name}_c]hstack"
     return (
-        f"{_texture(seed, octaves)};\n[t{seed}]format=gbrap,geq=r='{red}':g='{green}':b='{blue}':a='{alpha}',"
-        f"format=yuva444p,{wrapped}[{name}]"
+        f"{_texture(seed, octaves)};\n[t{seed}]crop=iw:{height}:0:{top},format=gbrap,"
+        f"geq=r='{red}':g='{green}':b='{blue}':a='{kept}{alpha}',format=yuva444p,{wrapped}[{name}]"
     )
 
 
 def _sky() -> str:
-    cloud = f"clip({TEXTURE}*2.6*(1-Y/380)-0.02,0,1)"
+    cloud = f"clip({TEXTURE}*2.6*(1-{ROW}/380)-0.02,0,1)"
     colours = (
-        f"lerp(64+190*pow(Y/400,1.3),252,{cloud})",
-        f"lerp(120+95*(Y/400),248,{cloud})",
-        f"lerp(205-40*(Y/400),245,{cloud})",
+        f"lerp(64+190*pow({ROW}/400,1.3),252,{cloud})",
+        f"lerp(120+95*({ROW}/400),248,{cloud})",
+        f"lerp(205-40*({ROW}/400),245,{cloud})",
     )
     octaves = [(96, 0.55), (40, 0.45), (16, 0.2), (8, 0.1), (2, 0.04)]
     return _layer("sky", 1, octaves, colours, "255", (0, 400))
@@ -153,8 +150,8 @@ def _ridge(base: float, waves: Sequence[tuple[float, int, float, bool]]) -> str:
 def _mountains() -> str:
     waves = [(58, 3, 0.4, True), (34, 7, 1, True), (14, 17, 2, False), (6, 43, 0, False), (3, 97, 0, False)]
     ridge = _ridge(262, waves)
-    snow = f"clip((34+26*{TEXTURE}-(Y-{RIDGE}))/5,0,1)"
-    haze = f"(0.35+0.65*clip((Y-{RIDGE})/190,0,1))"
+    snow = f"clip((34+26*{TEXTURE}-({ROW}-{RIDGE}))/5,0,1)"
+    haze = f"(0.35+0.65*clip(({ROW}-{RIDGE})/190,0,1))"
     colours = (
         f"lerp(92+58*{TEXTURE}+45*{haze},238+14*{TEXTURE},{snow})",
         f"lerp(100+58*{TEXTURE}+45*{haze},240+14*{TEXTURE},{snow})",
@@ -167,8 +164,8 @@ def _mountains() -> str:
 def _hills() -> str:
     ridge = _ridge(372, [(26, 2, 2, False), (16, 5, 0.3, False), (5, 13, 0, False), (4, 150, 0, True)])
     colours = (
-        f"52+62*{TEXTURE}+0.18*(Y-{RIDGE})",
-        f"92+75*{TEXTURE}+0.28*(Y-{RIDGE})",
+        f"52+62*{TEXTURE}+0.18*({ROW}-{RIDGE})",
+        f"92+75*{TEXTURE}+0.28*({ROW}-{RIDGE})",
         f"50+40*{TEXTURE}",
     )
     octaves = [(64, 0.3), (16, 0.45), (4, 1.0), (2, 1.1)]
@@ -179,16 +176,16 @@ def _meadow() -> str:
     """Grass, and a tree of its own size every 240 pixels."""
     ridge = _ridge(486, [(14, 3, 0, False), (6, 8, 1, False), (2, 400, 0, True)])
     tree_size, tree_across = "0.75+0.25*sin(floor(X/240)*1.7)", "mod(X,240)-120+30*sin(floor(X/240)*2.4)"
-    size, across = "ld(2)", "ld(3)"
-    crown = f"clip((1-hypot({across}/(44*{size}),(Y-{RIDGE}+88*{size})/(62*{size}))+0.35*{TEXTURE})*14,0,1)"
-    trunk = f"clip(between(abs({across}),0,5)*between(Y,{RIDGE}-60*{size},{RIDGE}+6),0,1)"
+    size, across = "ld(3)", "ld(4)"
+    crown = f"clip((1-hypot({across}/(44*{size}),({ROW}-{RIDGE}+88*{size})/(62*{size}))+0.35*{TEXTURE})*14,0,1)"
+    trunk = f"clip(between(abs({across}),0,5)*between({ROW},{RIDGE}-60*{size},{RIDGE}+6),0,1)"
 
     def colour(grass: str, leaves: str, wood: str) -> str:
         return f"lerp(lerp({grass},{wood},{trunk}),{leaves},{crown})"
 
     colours = (
-        colour(f"128+85*{TEXTURE}-0.3*(Y-{RIDGE})", f"44+75*{TEXTURE}+0.25*({RIDGE}-Y)", "74"),
-        colour(f"142+80*{TEXTURE}-0.4*(Y-{RIDGE})", f"84+85*{TEXTURE}+0.2*({RIDGE}-Y)", "54"),
+        colour(f"128+85*{TEXTURE}-0.3*({ROW}-{RIDGE})", f"44+75*{TEXTURE}+0.25*({RIDGE}-{ROW})", "74"),
+        colour(f"142+80*{TEXTURE}-0.4*({ROW}-{RIDGE})", f"84+85*{TEXTURE}+0.2*({RIDGE}-{ROW})", "54"),
         colour(f"62+50*{TEXTURE}", f"34+40*{TEXTURE}", "40"),
     )
     alpha = f"255*max(max({BELOW},{trunk}),{crown})"
