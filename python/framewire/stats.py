@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -17,18 +16,15 @@ __all__ = [
     "PLACES",
     "RUN_CLASSES",
     "TYPES",
-    "Estimate",
     "delays",
     "frame_throughput",
     "loss_by_place",
     "loss_by_type",
     "loss_runs",
-    "mean_with_confidence",
     "packet_throughput",
     "percentile",
     "percentiles",
     "size_and_latency",
-    "student_t",
     "transmissions",
 ]
 
@@ -57,12 +53,16 @@ def frame_throughput(frames: pl.DataFrame, window_s: float = 1.0) -> pl.DataFram
 def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFrame:
     """Bits of UDP or TCP payload that arrived per second, as :func:`frame_throughput` gives those of frames.
 
-    A packet arrived when the last hop of its flow delivered it. What TCP sent twice and arrived twice counts twice.
+    A packet arrived when the last hop of its flow delivered it; the last hop is where the packets that came furthest
+    ended. The summary's ``packet_throughput_bps`` counts what the receiver's program got, every byte once; here counts
+    what the network brought, so what TCP sent twice and arrived twice counts twice, and so does what nobody read.
     """
-    forward = packets.filter(pl.col("direction") == "forward")
-    last = forward.sort("finished_ns", maintain_order=True).group_by("flow", "packet", maintain_order=True).last()
-    last_hop = last.group_by("flow", "hop").len().sort("len", "hop").group_by("flow").last().select("flow", "hop")
-    arrived = last.filter(pl.col("outcome") == "delivered").join(last_hop, on=["flow", "hop"])
+    forward = packets.filter(pl.col("direction") == "forward").sort("finished_ns", "enqueued_ns", maintain_order=True)
+    of_packet = forward.group_by("flow", "packet", maintain_order=True)
+    ends = of_packet.agg(pl.len().alias("hops"), pl.col("hop", "outcome", "finished_ns", "payload").last())
+    # Most packets may end earlier (in a queue that is full), or one hop later be lost: neither moves the last hop.
+    furthest = ends.filter(pl.col("hops") == pl.col("hops").max().over("flow")).select("flow", "hop").unique()
+    arrived = ends.filter(pl.col("outcome") == "delivered").join(furthest, on=["flow", "hop"])
     rates = _per_window(arrived.select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64)), window_s)
     return _in_flow_order(rates, packets)
 
@@ -208,79 +208,3 @@ def _in_flow_order(rows: pl.DataFrame, source: pl.DataFrame, *then: str) -> pl.D
 def _share(part: str, whole: pl.Expr) -> pl.Expr:
     """A share, null where there is nothing to share."""
     return pl.when(whole > 0).then(pl.col(part) / whole)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean and how far the true one may be from it."""
-
-    mean: float
-    half_width: float | None
-    """Half the confidence interval; None for a single value, which says nothing of its spread."""
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
-
-
-def mean_with_confidence(values: Sequence[float], confidence: float = 0.95) -> Estimate:
-    """Mean of independent repeats, with its confidence interval by Student's t distribution.
-
-    >>> print(mean_with_confidence([66.0, 67.0, 68.0]))
-    67 ± 2.5
-    """
-    count = len(values)
-    if count == 0:
-        raise ValueError("a mean needs at least one value")
-    mean = math.fsum(values) / count
-    if count == 1:
-        return Estimate(mean, None, 1)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    return Estimate(mean, student_t(confidence, count - 1) * math.sqrt(variance / count), count)
-
-
-def student_t(confidence: float, degrees: int) -> float:
-    """The t that a variable of Student's distribution stays within, either side, with the given probability.
-
-    Found by bisection on the distribution's tail, which is a regularised incomplete beta function (Abramowitz and
-    Stegun, 26.7.1).
-
-    >>> round(student_t(0.95, 4), 4)
-    2.7764
-    """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}: allowed is more than 0 and less than 1")
-    if degrees < 1:
-        raise ValueError(f"degrees of freedom are {degrees}: allowed is 1 or more")
-
-    def outside(t: float) -> float:
-        return _incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
-
-    low, high = 0.0, 1.0
-    while outside(high) > 1 - confidence:
-        low, high = high, high * 2
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if outside(middle) > 1 - confidence else (low, middle)
-    return (low + high) / 2
-
-
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), by its continued fraction (DLMF 8.17.22)."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _incomplete_beta(1 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    # Lentz's method: c and d are the ratios of successive numerators and denominators of the fraction.
-    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    fraction = d
-    for m in range(1, 500):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for coefficient in (even, odd):
-            c, d = 1 + coefficient / c, 1 / (1 + coefficient * d)
-            fraction *= c * d
-        if abs(c * d - 1) < 1e-15:
-            break
-    return front * fraction

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 import polars as pl
@@ -30,7 +28,8 @@ def ledger(*rows: dict[str, Any]) -> pl.DataFrame:
 def packet(number: int, hop: str, finished_ms: int, **more: Any) -> dict[str, Any]:
     usual: dict[str, Any] = {
         "flow": "udp", "packet": number, "direction": "forward", "hop": hop, "finished_ns": finished_ms * MS,
-        "payload": 1000, "outcome": "delivered", "transmissions": 1, "sniffed": None,
+        "enqueued_ns": (finished_ms - 1) * MS, "payload": 1000, "outcome": "delivered", "transmissions": 1,
+        "sniffed": None,
     }  # fmt: skip
     return usual | more
 
@@ -64,6 +63,31 @@ def test_packet_throughput_counts_what_the_last_hop_delivered() -> None:
         ]
     )  # fmt: skip
     assert stats.packet_throughput(packets).rows() == [("udp", 0.0, 8_000.0), ("udp", 1.0, 12_000.0)]
+
+
+@pytest.mark.parametrize("full", ["sender-device", "wire"])
+def test_packet_throughput_bears_a_hop_that_drops_most(full: str) -> None:
+    """Three of five packets are dropped at the first hop, or at the last."""
+    rows: list[dict[str, Any]] = []
+    for number in range(100):
+        dropped = number % 5 < 3
+        if full == "sender-device":
+            rows.append(packet(number, "sender-device", number, outcome="dropped" if dropped else "delivered"))
+            rows += [] if dropped else [packet(number, "wire", number + 1)]
+        else:
+            rows.append(packet(number, "sender-device", number))
+            rows.append(packet(number, "wire", number + 1, outcome="dropped" if dropped else "delivered"))
+    assert stats.packet_throughput(pl.DataFrame(rows)).rows() == [("udp", 0.0, 40 * 8_000.0)]
+
+
+def test_packet_throughput_counts_nothing_where_the_last_hop_delivered_nothing() -> None:
+    rows = [packet(1, "sender-device", 1), packet(1, "wire", 2, outcome="dropped"), packet(2, "sender-device", 3)]
+    assert stats.packet_throughput(pl.DataFrame(rows)).height == 0
+
+
+def test_packet_throughput_is_what_the_network_brought_where_the_summary_is_what_was_read() -> None:
+    twice = [packet(number, hop, number, sequence=0) for number in (1, 2) for hop in ("sender-device", "wire")]
+    assert stats.packet_throughput(pl.DataFrame(twice)).rows() == [("udp", 0.0, 16_000.0)]
 
 
 def test_loss_by_type_and_place_have_a_row_for_each_also_without_losses() -> None:
@@ -194,31 +218,3 @@ def test_empty_tables_give_empty_answers() -> None:
         stats.transmissions(packets),
     ):
         assert table.height == 0
-
-
-@pytest.mark.parametrize(
-    ("confidence", "degrees", "expected"),
-    # Abramowitz and Stegun, table 26.10.
-    [
-        (0.95, 1, 12.706), (0.95, 2, 4.303), (0.95, 5, 2.571), (0.95, 10, 2.228), (0.95, 30, 2.042),
-        (0.95, 120, 1.980), (0.99, 1, 63.657), (0.99, 7, 3.499), (0.5, 3, 0.765), (0.8, 60, 1.296),
-    ],
-)  # fmt: skip
-def test_students_t_is_that_of_the_tables(confidence: float, degrees: int, expected: float) -> None:
-    assert stats.student_t(confidence, degrees) == pytest.approx(expected, abs=6e-4)
-
-
-def test_students_t_of_one_degree_is_the_cauchy_distribution() -> None:
-    for confidence in (0.1, 0.5, 0.9, 0.999):
-        assert stats.student_t(confidence, 1) == pytest.approx(math.tan(math.pi * confidence / 2), rel=1e-9)
-
-
-def test_a_mean_comes_with_its_confidence_interval() -> None:
-    values = [59.8, 60.1, 60.4, 59.9, 60.3]
-    estimate = stats.mean_with_confidence(values)
-    assert estimate.mean == pytest.approx(mean(values))
-    assert estimate.half_width == pytest.approx(2.776445 * stdev(values) / math.sqrt(5), rel=1e-6)
-    assert stats.mean_with_confidence([5.0]) == stats.Estimate(5.0, None, 1)
-    assert stats.mean_with_confidence([3.0, 3.0]).half_width == 0
-    with pytest.raises(ValueError, match="at least one"):
-        stats.mean_with_confidence([])

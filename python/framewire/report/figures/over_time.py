@@ -26,8 +26,9 @@ def frame_throughput(run: ReportRun) -> Figure:
 def packet_throughput(run: ReportRun) -> Figure:
     """Throughput of packets."""
     hint = (
-        "Everything that arrived above UDP or TCP, useful or not: what lies above the curve at frame level was carried "
-        "for frames that never became whole."
+        "Everything that the network brought above UDP or TCP, useful or not: what lies above the curve at frame level "
+        "was carried for frames that never became whole, or by TCP twice. The summary's packet throughput counts every "
+        "byte once, and only what the receiver read."
     )
     return throughput(run, "throughput-packets", "Throughput at packet level", hint, quantities.packet_throughput)
 
