@@ -22,7 +22,7 @@ TURN = "2*PI*X/W"  # once around the layer
 # picture, and the row of the ridge.
 TEXTURE, ROW, RIDGE = "ld(0)", "ld(1)", "ld(2)"
 BELOW = f"clip(({ROW}-{RIDGE})/1.5+.5,0,1)"  # 1 below the ridge, 0 above, smooth at the edge
-TEMPORAL_NOISE = 5  # of luma, in levels
+TEMPORAL_NOISE = 11  # of luma, in levels: what film grain and sensors leave; it keeps B pictures from vanishing
 
 
 @dataclass(frozen=True)

@@ -18,5 +18,5 @@ mod start_code;
 pub use error::ScanError;
 pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
-pub use movie::Movie;
+pub use movie::{CutShort, Movie};
 pub use scanner::{CodedFrame, Damage, ScanSummary, Scanner};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::error::ScanError;
 use crate::identify::identify;
-use crate::index::FrameIndex;
+use crate::index::{FrameIndex, PictureStructure};
 use crate::order;
 use crate::scanner::{ScanSummary, Scanner};
 
@@ -38,6 +38,39 @@ impl Movie {
         let frame = &self.index.frames[decode_index];
         let start = frame.offset as usize;
         self.bytes.slice(start..start + frame.size as usize)
+    }
+}
+
+/// A stream that ends inside a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CutShort {
+    /// The picture's frame, in decode order.
+    pub frame: u32,
+    /// Rows of macroblocks that it should have.
+    pub rows: u32,
+    /// The last row of which a slice is there; 0 when there is none.
+    pub last_row: u32,
+}
+
+impl Movie {
+    /// Whether the stream ends inside its last picture: some of its rows of macroblocks have no slice. Every row of a
+    /// picture of MPEG-2 begins with one (ISO/IEC 13818-2, 6.1.2.2: the restricted slice structure of its profiles).
+    ///
+    /// A cut inside the very last slice is not seen, and MPEG-1, field pictures and pictures of over 2,800 lines (whose
+    /// slices need an extension to tell their row) are not judged.
+    pub fn cut_short(&self) -> Option<CutShort> {
+        let sequence = &self.index.sequence;
+        let last = self.index.frames.last()?;
+        if !sequence.mpeg2 || last.structure != PictureStructure::Frame || sequence.height > 2_800 {
+            return None;
+        }
+        // An interlaced sequence has an even number of rows per field (ISO/IEC 13818-2, 6.3.3).
+        let height = u32::from(sequence.height);
+        let rows = if sequence.progressive { height.div_ceil(16) } else { 2 * height.div_ceil(32) };
+        let bytes = self.frame_bytes(self.index.frames.len() - 1);
+        let slices = bytes.windows(4).filter(|code| code[..3] == [0, 0, 1] && (0x01..=0xAF).contains(&code[3]));
+        let last_row = slices.map(|code| u32::from(code[3])).max().unwrap_or(0);
+        (last_row < rows).then_some(CutShort { frame: last.decode_index, rows, last_row })
     }
 }
 

@@ -109,6 +109,11 @@ impl ReceiverSession {
         self.log.complete_frames
     }
 
+    /// Frames of which something arrived, and something was missing, so far.
+    pub fn incomplete_frames(&self) -> u32 {
+        self.log.incomplete_frames
+    }
+
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
         self.log

@@ -32,6 +32,9 @@ pub struct TcpOptions {
     pub unsent_limit: Option<DataSize>,
     /// `TCP_CONGESTION`, for instance `"cubic"`.
     pub congestion: Option<String>,
+    /// `TCP_MAXSEG`: the largest segment in either direction, as the MSS option states it (RFC 9293, 3.7.1: the MTU less
+    /// the headers of IP and TCP without options).
+    pub maximum_segment: Option<u16>,
     /// `TCP_NODELAY`: small writes are sent at once.
     pub no_delay: bool,
 }
@@ -284,6 +287,10 @@ fn open(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd, OpenError>
     }
     if let Some(name) = &options.congestion {
         congestion::select(&fd, name)?;
+    }
+    if let Some(bytes) = options.maximum_segment {
+        set_int(&fd, libc::IPPROTO_TCP, libc::TCP_MAXSEG, i32::from(bytes))
+            .map_err(OpenError::system("setsockopt(TCP_MAXSEG)"))?;
     }
     set_int(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, i32::from(options.no_delay))
         .map_err(OpenError::system("setsockopt(TCP_NODELAY)"))?;

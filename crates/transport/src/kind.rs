@@ -192,11 +192,12 @@ const UDP_IFD: Profile = Profile {
     name: "udp+ifd",
     socket: SocketKind::Datagram(Overflow::Wait),
     queue: QueueKind::Ifd(IfdPolicy::Basic),
-    send_buffer: Some(DataSize::from_bytes(32 * 1024)),
+    send_buffer: Some(DataSize::from_bytes(96 * 1024)),
     device_queue: TODAYS_DEVICE_QUEUE,
     unsent_limit: None,
-    reason: "a small send buffer of 15 full packets keeps the waiting data in the frame queue, where it can still be \
-             given up; smaller ones lower the latency until the device runs dry between two wake-ups",
+    reason: "a small send buffer of 43 full packets keeps most of the waiting data in the frame queue, where it can \
+             still be given up; a smaller one lowers the latency, but an I frame then fills S for three frame \
+             intervals also on a link that is fast enough, and the B frame that finds W taken is lost",
 };
 
 const TCP: Profile = Profile {

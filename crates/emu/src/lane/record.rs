@@ -13,6 +13,12 @@ use crate::kernel::schedule::Scheduling;
 /// A run whose release errors exceed this in one packet of a hundred was disturbed.
 pub const TOLERATED_LATENESS: Duration = Duration::from_millis(1);
 
+/// A single release may be this late: one frame at 25 Hz. A virtual machine that is paused cannot do better.
+const WORST_TOLERATED: Duration = Duration::from_millis(40);
+
+/// One arrival in so many may be moved to the model's present.
+const CLAMPED_ONE_IN: u64 = 1_000;
+
 /// Everything that a lane recorded.
 #[derive(Clone, Debug)]
 pub struct LaneRecord {
@@ -69,6 +75,11 @@ pub struct Fidelity {
 pub struct Accuracy {
     /// Actual less intended time of every delivery.
     pub release_error: Distribution,
+    /// Deliveries that were more than [`TOLERATED_LATENESS`] late.
+    pub late: u64,
+    /// When the latest delivery was due; `None` without deliveries.
+    #[serde(skip)]
+    pub worst_at: Option<Timestamp>,
     /// The same for packets leaving the sender's device; empty with a remote bottleneck.
     pub device_release_error: Distribution,
     /// From sender to receiver.
@@ -167,9 +178,12 @@ pub(crate) fn assess(
     let errors = |of: fn(&PacketLog) -> Option<Release>| {
         Distribution::of(packets.iter().filter_map(of).map(|release| release.error_nanos()).collect())
     };
+    let releases = || packets.iter().filter_map(|packet| packet.delivered);
     let clamped = packets.iter().flat_map(|packet| &packet.hops).filter(|hop| hop.clamped).count() as u64;
     let mut accuracy = Accuracy {
         release_error: errors(|packet| packet.delivered),
+        late: releases().filter(|release| release.error_nanos() > TOLERATED_LATENESS.as_nanos() as i64).count() as u64,
+        worst_at: releases().max_by_key(Release::error_nanos).map(|release| release.intended),
         device_release_error: errors(|packet| packet.released),
         forward: fidelity(packets, Port::Sender),
         backward: fidelity(packets, Port::Receiver),
@@ -192,6 +206,15 @@ fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String> {
             "1 % of packets were released more than {:.1} ms late (1 ms is tolerated)",
             late as f64 / 1e6
         ));
+    }
+    if accuracy.release_error.max_ns > WORST_TOLERATED.as_nanos() as i64 {
+        doubts.push(format!(
+            "one packet was released {:.0} ms late (40 ms, a frame at 25 Hz, are tolerated)",
+            accuracy.release_error.max_ns as f64 / 1e6
+        ));
+    }
+    if accuracy.clamped * CLAMPED_ONE_IN > accuracy.release_error.count {
+        doubts.push(format!("{} arrivals were seen too late and moved to the model's present", accuracy.clamped));
     }
     if evidence.oversized > 0 {
         let count = evidence.oversized;

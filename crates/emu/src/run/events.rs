@@ -48,7 +48,7 @@ pub struct FlowReport<'a> {
     pub frames: u32,
     /// Frames that arrived whole.
     pub arrived: u32,
-    /// Frames that the sender gave up, whole or in part.
+    /// Frames that the sender gave up or that came with something missing.
     pub dropped: u32,
     /// Payload received over the last interval, in bit/s.
     pub throughput_bps: u64,

@@ -1,5 +1,6 @@
 //! One run: the scenario's flows over the emulated world, from the plan to the run directory.
 
+mod description;
 mod events;
 mod failure;
 mod network;
@@ -10,6 +11,7 @@ mod receiving;
 mod results;
 mod sending;
 mod stop;
+mod utc;
 mod waiting;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -76,9 +78,10 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let world = World::start(configs, clock)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock };
     let (flows, limit_hit) = streaming.run(&received)?;
+    let kernel = world.lane(0).in_sender(description::kernel_json)?;
     let lanes = world.stop()?;
     let interrupted = interruptions() > 0;
-    let outcome = RunOutcome { flows, lanes, clock, movie: &movie, interrupted, limit_hit };
+    let outcome = RunOutcome { flows, lanes, clock, kernel, movie: &movie, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }
@@ -273,5 +276,11 @@ fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
         (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
         (status, None) => status,
     };
-    FlowOutcome { sent: sent.log, samples: sent.samples, received: received.log, status }
+    FlowOutcome {
+        sent: sent.log,
+        samples: sent.samples,
+        received: received.log,
+        kept_bytes: received.kept_bytes,
+        status,
+    }
 }

@@ -44,9 +44,20 @@ impl Plan {
     /// Reads the movie.
     ///
     /// # Errors
-    /// When the file cannot be read or is not an MPEG video elementary stream.
+    /// When the file cannot be read, is not an MPEG video elementary stream, or ends inside a picture.
     pub fn load_movie(&self) -> Result<Movie, Failure> {
         let bytes = std::fs::read(&self.movie).map_err(|error| Failure::input(self.movie.display(), error))?;
-        Movie::parse(Bytes::from(bytes)).map_err(|error| Failure::input(self.movie.display(), error))
+        let movie = Movie::parse(Bytes::from(bytes)).map_err(|error| Failure::input(self.movie.display(), error))?;
+        match movie.cut_short() {
+            None => Ok(movie),
+            Some(cut) => Err(Failure::input(
+                self.movie.display(),
+                format!(
+                    "the stream is cut inside its last frame, {} (the last slice is of row {} of {}); a whole stream is \
+                     needed: state movie.bitrate to have it transcoded",
+                    cut.frame, cut.last_row, cut.rows
+                ),
+            )),
+        }
     }
 }

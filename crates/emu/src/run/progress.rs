@@ -25,6 +25,7 @@ pub struct FlowProgress {
     offered: AtomicU32,
     dropped: AtomicU32,
     arrived: AtomicU32,
+    incomplete: AtomicU32,
     bytes: AtomicU64,
     state: AtomicU8,
 }
@@ -36,10 +37,17 @@ impl FlowProgress {
         self.dropped.store(dropped, Ordering::Relaxed);
     }
 
-    /// Adds payload that arrived, and says how many frames are whole.
-    pub fn add_received(&self, bytes: u64, frames: u32) {
+    /// Adds payload that arrived, and says how many frames are whole and how many came with something missing.
+    pub fn add_received(&self, bytes: u64, whole: u32, incomplete: u32) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.arrived.store(frames, Ordering::Relaxed);
+        self.arrived.store(whole, Ordering::Relaxed);
+        self.incomplete.store(incomplete, Ordering::Relaxed);
+    }
+
+    /// Frames that are known to be lost: given up by the sender, or come with something missing. A frame may be both,
+    /// so the larger count is shown, which is never too large.
+    fn lost(&self) -> u32 {
+        self.dropped.load(Ordering::Relaxed).max(self.incomplete.load(Ordering::Relaxed))
     }
 
     /// Moves on to `state`.
@@ -78,7 +86,7 @@ impl ProgressMeter {
             offered: progress.offered.load(Ordering::Relaxed),
             frames,
             arrived: progress.arrived.load(Ordering::Relaxed),
-            dropped: progress.dropped.load(Ordering::Relaxed),
+            dropped: progress.lost(),
             throughput_bps: rate as u64,
             state,
         }));

@@ -29,6 +29,7 @@ pub struct Receiving {
     socket: Socket,
     session: ReceiverSession,
     movie: BufWriter<File>,
+    kept_bytes: u64,
     buffer: Vec<u8>,
 }
 
@@ -36,6 +37,8 @@ pub struct Receiving {
 pub struct ReceivingOutcome {
     /// What the session recorded.
     pub log: ReceiverLog,
+    /// Bytes of the movie as received.
+    pub kept_bytes: u64,
     /// What broke, if anything did.
     pub failure: Option<String>,
 }
@@ -68,7 +71,13 @@ impl Receiving {
             Socket::Udp(UdpReceiver::bind(local, &options).map_err(failed)?)
         };
         let file = File::create(movie).map_err(|error| Failure::run(format!("{}: {error}", movie.display())))?;
-        Ok(Self { socket, session: setup.receiver(), movie: BufWriter::new(file), buffer: vec![0; READ_SIZE] })
+        Ok(Self {
+            socket,
+            session: setup.receiver(),
+            movie: BufWriter::new(file),
+            kept_bytes: 0,
+            buffer: vec![0; READ_SIZE],
+        })
     }
 
     /// Receives until the stream ends, or until `end` is raised and nothing is left.
@@ -77,13 +86,13 @@ impl Receiving {
         let outcome = self.receive(clock, progress, end);
         self.session.handle_end(clock.now());
         let written = self.keep_frames().and_then(|()| self.movie.flush());
-        progress.add_received(0, self.session.complete_frames());
+        self.show(0, progress);
         progress.set_state(FlowState::Done);
         let failure = outcome
             .err()
             .map(|error| error.to_string())
             .or(written.err().map(|error| format!("received movie cannot be written: {error}")));
-        ReceivingOutcome { log: self.session.into_log(), failure }
+        ReceivingOutcome { log: self.session.into_log(), kept_bytes: self.kept_bytes, failure }
     }
 
     fn receive(&mut self, clock: Clock, progress: &FlowProgress, end: &StopFlag) -> Result<(), SocketError> {
@@ -127,13 +136,18 @@ impl Receiving {
         // A receiver that paces the sender has arrived at a byte when it reads it, not when the kernel got it.
         let at = if self.session.is_paced() { clock.now() } else { at };
         self.session.handle_input(at, &self.buffer[..length]);
-        progress.add_received(length as u64, self.session.complete_frames());
+        self.show(length as u64, progress);
         Ok(Taken::Something)
+    }
+
+    fn show(&self, bytes: u64, progress: &FlowProgress) {
+        progress.add_received(bytes, self.session.complete_frames(), self.session.incomplete_frames());
     }
 
     fn keep_frames(&mut self) -> std::io::Result<()> {
         while let Some(frame) = self.session.poll_frame() {
             self.movie.write_all(&frame)?;
+            self.kept_bytes += frame.len() as u64;
         }
         Ok(())
     }

@@ -14,6 +14,9 @@ use super::progress::{FlowProgress, FlowState};
 use super::stop::StopFlag;
 use super::waiting::{Interest, SAMPLE_INTERVAL, earlier, sharpen_timers, wait};
 
+/// Bytes of the headers of IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1) without options.
+const IP_AND_TCP_HEADERS: u16 = 40;
+
 /// What the sender's thread leaves behind.
 pub struct SendingOutcome {
     /// What the session recorded.
@@ -71,6 +74,7 @@ impl Socket {
                 send_buffer: flow.send_buffer,
                 unsent_limit: flow.unsent_limit,
                 congestion: flow.congestion.clone(),
+                maximum_segment: Some(flow.mtu - IP_AND_TCP_HEADERS),
                 // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
                 no_delay: true,
                 ..TcpOptions::default()
