@@ -312,13 +312,14 @@ def write_run(
 def accuracy_summary(released: pl.DataFrame, disturbed: str | None) -> dict[str, Any]:
     """What run.json says about one flow's emulated network."""
     if released.is_empty():
-        return {"count": 0, "p50_us": None, "p99_us": None, "max_us": None, "clamped": 0, "device_drops": 0,
+        return {"count": 0, "p50_us": None, "p99_us": None, "max_us": None, "clamped": 0, "lost_outside_model": 0,
                 "sched": "SCHED_FIFO", "disturbed": disturbed}  # fmt: skip
     errors = ((released["actual_ns"] - released["intended_ns"]) / 1000).to_numpy()
     return {
         "count": len(errors), "p50_us": float(np.percentile(errors, 50)), "p99_us": float(np.percentile(errors, 99)),
-        "max_us": float(errors.max()), "clamped": 0, "device_drops": 0, "sched": "SCHED_FIFO", "disturbed": disturbed,
-        "requested_delay_p50_us": 100.0, "achieved_delay_p50_us": 100.02, "evidence": {"forward_seen": 5, "gate": None},
+        "max_us": float(errors.max()), "clamped": 0, "lost_outside_model": 0,
+        "sched": "SCHED_FIFO", "disturbed": disturbed,
+        "model_delay_p50_us": 100.0, "emulated_delay_p50_us": 100.02, "evidence": {"forward_seen": 5, "gate": None},
     }  # fmt: skip
 
 

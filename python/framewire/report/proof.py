@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
 from markupsafe import Markup
 
 from framewire.report.comparison import NOT_MEASURED
-from framewire.report.data import ReportRun
+from framewire.report.data import Flow, ReportRun
 
-GOOD_P99_US = 1000.0
+LATE_US = 1000.0
 """The project's bound for several streams at once: 99 % of packets released within 1 ms of their time."""
 
 LABELS = {
@@ -19,15 +20,26 @@ LABELS = {
     "p50_us": "release error p50 (us)",
     "p99_us": "release error p99 (us)",
     "max_us": "release error max (us)",
+    "worst_at_s": "the worst at (s)",
+    "late_over_1ms": "released over 1 ms late",
     "clamped": "arrivals seen late",
-    "device_drops": "dropped by devices",
-    "requested_rate_bps": "requested rate (bit/s)",
-    "achieved_rate_bps": "achieved rate (bit/s)",
-    "requested_delay_p50_us": "requested delay p50 (us)",
-    "achieved_delay_p50_us": "achieved delay p50 (us)",
+    "lost_outside_model": "lost outside the model",
+    "model_rate_bps": "rate of the model (bit/s)",
+    "emulated_rate_bps": "rate as emulated (bit/s)",
+    "model_delay_p50_us": "delay of the model p50 (us)",
+    "emulated_delay_p50_us": "delay as emulated p50 (us)",
     "sched": "scheduling",
     "disturbed": "disturbed",
 }
+
+FORMER_NAMES = {
+    "device_drops": "lost_outside_model",
+    "requested_rate_bps": "model_rate_bps",
+    "achieved_rate_bps": "emulated_rate_bps",
+    "requested_delay_p50_us": "model_delay_p50_us",
+    "achieved_delay_p50_us": "emulated_delay_p50_us",
+}
+"""What runs of earlier versions call the same figures."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,8 @@ class Proof:
 
 def proof(run: ReportRun) -> Proof:
     """What the run says about its own emulation."""
-    found = [(flow.name, entry) for flow in run.flows if (entry := run.accuracy(flow))]
-    entries = [flat(entry) for _, entry in found]
+    found = [(flow.name, told(run, flow)) for flow in run.flows if run.accuracy(flow)]
+    entries = [entry for _, entry in found]
     rows = [
         (LABELS.get(key, key.replace("_", " ")), [shown(entry.get(key)) for entry in entries])
         for key in ordered_keys(entries)
@@ -50,51 +62,88 @@ def proof(run: ReportRun) -> Proof:
     return Proof(sentences(run, entries), [name for name, _ in found], rows)
 
 
+def told(run: ReportRun, flow: Flow) -> dict[str, Any]:
+    """What run.json says of one flow, under the names of today, and what its recorded releases say."""
+    entry = {FORMER_NAMES.get(key, key): value for key, value in flat(run.accuracy(flow)).items()}
+    return entry | lateness(run, flow)
+
+
+def lateness(run: ReportRun, flow: Flow) -> dict[str, Any]:
+    """How many packets were released late, and the worst with its time; empty without recorded releases."""
+    if "intended_ns" not in run.releases.columns:
+        return {}
+    own = run.releases.filter(pl.col("flow") == flow.name)
+    late = own.select("intended_ns", late_us=(pl.col("actual_ns") - pl.col("intended_ns")) / 1000)
+    if late.is_empty():
+        return {}
+    intended_ns, worst_us = late.row(int(late["late_us"].arg_max() or 0))
+    return {
+        "count": late.height,
+        "max_us": worst_us,
+        "worst_at_s": intended_ns / 1e9,
+        "late_over_1ms": late.filter(pl.col("late_us") > LATE_US).height,
+    }
+
+
 def sentences(run: ReportRun, entries: Sequence[dict[str, Any]]) -> list[Markup]:
     """The same in words."""
     if not entries:
         return [Markup("The run holds no proof of accuracy: what the network did beside its model is not known.")]
-    told: list[Markup] = []
-    p50, p99, most = (largest(entries, key) for key in ("p50_us", "p99_us", "max_us"))
+    said: list[Markup] = []
+    p50, p99 = (largest(entries, key) for key in ("p50_us", "p99_us"))
     if p99 is not None:
-        told.append(
+        said.append(
             Markup("Half of the packets left the emulated network within {} of the time that the model gave them, 99 % "
-                   "within {}, all within {} (each the worst flow); a frame lasts {:.0f} ms.")
-            .format(micro(p50), micro(p99), micro(most), 1000 / run.frame_rate)
+                   "within {} (each the worst flow); a frame lasts {:.0f} ms.")
+            .format(micro(p50), micro(p99), 1000 / run.frame_rate)
         )  # fmt: skip
-        if p99 > GOOD_P99_US:
-            told.append(Markup("<b>That is more than the 1 ms that the lab aims for: take delays with care.</b>"))
-    told += kept_promises(entries)
-    drops = total(entries, "device_drops")
-    if drops == 0:
-        told.append(Markup("The devices around the network dropped nothing: every loss here is the model's or the "
-                           "transport's."))  # fmt: skip
-    elif drops is not None:
-        told.append(Markup("<b>Devices around the network dropped {:,} packets</b>, not the model.").format(drops))
+        if p99 > LATE_US:
+            said.append(Markup("<b>That is more than the 1 ms that the lab aims for: take delays with care.</b>"))
+    said += late_releases(entries, 1000 / run.frame_rate)
+    said += kept_promises(entries)
+    lost = total(entries, "lost_outside_model")
+    if lost == 0:
+        said.append(Markup("No packet was lost outside the model: every loss here is the model's or the transport's."))
+    elif lost is not None:
+        said.append(Markup("<b>{:,} packets were lost outside the model</b>, in the devices around it.").format(lost))
     clamped = total(entries, "clamped")
     if clamped:
-        told.append(Markup("{:,} arrivals were seen too late and moved to the model's present.").format(clamped))
-    if not any(entry.get("disturbed") for entry in entries):
-        told.append(Markup("The run was not disturbed by other work on the machine."))
-    else:
-        told.append(Markup("<b>The run was disturbed</b>; what it says of those flows may be the machine's."))
-    return told
+        said.append(Markup("{:,} arrivals were seen too late and moved to the model's present.").format(clamped))
+    if any(entry.get("disturbed") for entry in entries):
+        said.append(Markup("<b>The run was disturbed</b>; what it says of those flows may be the machine's."))
+    return said
+
+
+def late_releases(entries: Sequence[dict[str, Any]], frame_ms: float) -> list[Markup]:
+    """How many packets were released late over all flows, and the worst: stalls that percentiles do not show."""
+    known = [entry for entry in entries if isinstance(entry.get("max_us"), (int, float))]
+    if not known:
+        return []
+    worst = max(known, key=lambda entry: float(entry["max_us"]))
+    when = f" at {worst['worst_at_s']:.1f} s" if isinstance(worst.get("worst_at_s"), (int, float)) else ""
+    told = Markup("the worst {}{}").format(micro(worst["max_us"]), when)
+    if worst["max_us"] > 1000 * frame_ms:
+        told += Markup(", <b>longer than a frame lasts</b>")
+    late, count = total(entries, "late_over_1ms"), total(entries, "count")
+    if late is None or count is None:
+        return [Markup("How many packets were released late is not known; {}.").format(told)]
+    number = f"{late:,}" if late else "None"
+    return [Markup("{} of {:,} packets were released more than 1 ms late, {}.").format(number, count, told)]
 
 
 def kept_promises(entries: Sequence[dict[str, Any]]) -> list[Markup]:
-    """How near what was achieved came to what was asked for, for every pair that the run names."""
-    told: list[Markup] = []
-    for key in ordered_keys(entries):
-        if not key.startswith("requested_"):
-            continue
-        what = key.removeprefix("requested_")
-        pairs = [(entry.get(key), entry.get(f"achieved_{what}")) for entry in entries]
-        ratios = [abs(got / asked - 1) for asked, got in pairs if isinstance(asked, (int, float)) and asked
-                  and isinstance(got, (int, float))]  # fmt: skip
+    """How near the emulated network came to its own model: the same packets, as computed and as handed over."""
+    said: list[Markup] = []
+    for key, sentence in (
+        ("rate_bps", "The emulated network delivered at the rate of its model within {}."),
+        ("delay_p50_us", "Its median delay was that of its model within {}."),
+    ):
+        pairs = [(entry.get(f"model_{key}"), entry.get(f"emulated_{key}")) for entry in entries]
+        ratios = [abs(emulated / model - 1) for model, emulated in pairs if isinstance(model, (int, float)) and model
+                  and isinstance(emulated, (int, float))]  # fmt: skip
         if ratios:
-            name = what.removesuffix("_bps").removesuffix("_us").removesuffix("_p50").replace("_", " ")
-            told.append(Markup("The {} that was asked for was met within {:.2g} %.").format(name, 100 * max(ratios)))
-    return told
+            said.append(Markup(sentence).format(f"{100 * max(ratios):.2g} %" if max(ratios) >= 1e-4 else "0.01 %"))
+    return said
 
 
 def ordered_keys(entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -122,7 +171,9 @@ def shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.4g}" if isinstance(value, float) and abs(value) < 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1_000 else f"{value:,.0f}"
+    return str(value)
 
 
 def largest(entries: Sequence[dict[str, Any]], key: str) -> float | None:
