@@ -46,6 +46,14 @@ def test_no_crate_calls_past_the_rule() -> None:
         assert not excess, f"crates/{crate} may not depend on {sorted(excess)}"
 
 
+def test_no_crate_below_the_worlds_reaches_the_kernel_or_the_dice() -> None:
+    for crate in set(ALLOWED) - WORLDS:
+        dependencies = manifest(crate).get("dependencies", {})
+        assert isinstance(dependencies, dict)
+        reached = {"libc", "nix", "rustix", "rand", "getrandom", "tokio"} & set(dependencies)
+        assert not reached, f"crates/{crate} may not depend on {sorted(reached)}"
+
+
 def test_no_crate_below_the_worlds_escapes_the_lints() -> None:
     for crate in set(ALLOWED) - WORLDS:
         assert manifest(crate).get("lints") == {"workspace": True}, (
