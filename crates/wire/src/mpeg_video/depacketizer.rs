@@ -6,16 +6,10 @@ use framewire_units::{DataSize, Timestamp};
 
 use super::assembler::{Assembler, Fragment};
 use super::header::{HeaderError, HeaderView};
-use crate::rtp::{RtpHeader, extend_sequence};
+use super::numbering::{LARGEST_JUMP, NoNumber, Numbering};
+use crate::rtp::RtpHeader;
 
 pub use super::assembler::ReceivedFrame;
-
-/// A jump ahead by more packets than this is believed only once the next packet follows it
-/// (`MAX_DROPOUT`, RFC 3550, appendix A.1).
-const LARGEST_JUMP: u64 = 3_000;
-
-/// A packet further behind than this is a jump ahead through the 16-bit wrap (`MAX_MISORDER`, same place).
-const FURTHEST_BEHIND: u64 = 100;
 
 /// What bounds the memory of a [`Depacketizer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +46,10 @@ pub struct StreamOrigin {
 /// [`flush`](Self::flush) and poll once more. It has no timeouts: a missing packet is given up by the packets that
 /// come after it.
 ///
+/// # What is numbered
+/// After an outage in which 65,536 packets or more may have been sent, by the time stamp and twice the rate so far,
+/// packets can no longer be numbered and are refused.
+///
 /// # What comes out
 /// Frames come in the order in which they were sent. A frame is ready with its last packet (the one with the
 /// marker), once everything before it is there or given up. It is complete, and its bytes are what was sent, when
@@ -64,8 +62,7 @@ pub struct Depacketizer {
     payload_type: u8,
     limits: Limits,
     origin: Option<StreamOrigin>,
-    /// The highest number that has arrived (0 before the first).
-    highest: u64,
+    numbering: Numbering,
     /// The first number that has neither been handed on nor given up.
     next: u64,
     /// The first of the numbers up to `next` that were given up.
@@ -105,7 +102,7 @@ impl Depacketizer {
             payload_type,
             limits: Limits { reorder_window: limits.reorder_window.max(1), ..limits },
             origin,
-            highest: 0,
+            numbering: Numbering::default(),
             next: 0,
             lost_from: None,
             held: BTreeMap::new(),
@@ -132,7 +129,7 @@ impl Depacketizer {
         if header.ssrc != origin.ssrc {
             return Err(RejectReason::Source { received: header.ssrc, expected: origin.ssrc });
         }
-        let sequence = self.extend(header.sequence_number, origin).ok_or(RejectReason::BeforeFirst)?;
+        let sequence = self.numbering.number(header.sequence_number, header.timestamp, origin.initial_sequence)?;
         let fragment = Fragment { timestamp: header.timestamp, marker: header.marker, arrived_at: now, video };
         self.admit(sequence, &fragment)?;
         Ok(sequence)
@@ -151,18 +148,8 @@ impl Depacketizer {
         self.ready.extend(self.assembler.abandon());
     }
 
-    /// Numbers count from the origin; `None` for one that was sent before it.
-    fn extend(&self, sequence_number: u16, origin: StreamOrigin) -> Option<u64> {
-        // One turn of the 16-bit counter is added so that packets from before the origin have a number too.
-        const TURN: u64 = 1 << 16;
-        let offset = TURN + u64::from(origin.initial_sequence);
-        let extended = extend_sequence(offset + self.highest, sequence_number)?;
-        let jumped = extended + FURTHEST_BEHIND < offset + self.highest;
-        (if jumped { extended + TURN } else { extended }).checked_sub(offset)
-    }
-
     fn admit(&mut self, sequence: u64, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
-        if sequence > self.highest + LARGEST_JUMP {
+        if sequence > self.numbering.highest() + LARGEST_JUMP {
             match self.probation.take() {
                 Some((before, held)) if before + 1 == sequence => self.accept(before, &held.fragment())?,
                 _ => {
@@ -178,13 +165,13 @@ impl Depacketizer {
         if sequence < self.next || self.held.contains_key(&sequence) {
             return Err(RejectReason::Old { sequence });
         }
-        self.highest = self.highest.max(sequence);
+        self.numbering.note_accepted(sequence, fragment.timestamp);
         if sequence == self.next {
             self.hand_on(sequence, fragment);
             self.hand_on_held();
         } else {
             self.held.insert(sequence, HeldPacket::new(fragment));
-            let still_awaited = (self.highest + 1).saturating_sub(u64::from(self.limits.reorder_window));
+            let still_awaited = (self.numbering.highest() + 1).saturating_sub(u64::from(self.limits.reorder_window));
             while self.next < still_awaited && self.give_up_missing(still_awaited) {}
         }
         Ok(())
@@ -209,6 +196,15 @@ impl Depacketizer {
         let lost = self.lost_from.take().map(|from| from..=sequence - 1);
         self.next = sequence + 1;
         self.assembler.add(sequence, fragment, lost, &mut self.ready);
+    }
+}
+
+impl From<NoNumber> for RejectReason {
+    fn from(reason: NoNumber) -> Self {
+        match reason {
+            NoNumber::BeforeFirst => Self::BeforeFirst,
+            NoNumber::MayHaveWrapped { ticks } => Self::Unnumbered { ticks },
+        }
     }
 }
 
@@ -245,5 +241,11 @@ pub enum RejectReason {
     Old {
         /// Extended sequence number.
         sequence: u64,
+    },
+    /// It came after so long a silence that its sequence number may have wrapped.
+    #[error("{ticks} ticks after the last packet: 65,536 or more may have been sent since, it cannot be numbered")]
+    Unnumbered {
+        /// By how much the time stamp has advanced.
+        ticks: u32,
     },
 }

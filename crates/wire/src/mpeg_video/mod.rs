@@ -6,6 +6,7 @@ mod cutter;
 mod depacketizer;
 mod header;
 mod new_header;
+mod numbering;
 mod packetizer;
 mod rule;
 
