@@ -32,6 +32,11 @@ def write_tables(directory, flows, status):
              duration_s=1.04, frame_throughput_bps=4_123_456.0, latency_p95_ms=87.6, stalls=0, stalled_s=0.0)
         for name in flows
     ]).write_parquet(directory / "summary.parquet")
+    pl.DataFrame([  # the last frame is the one that was lost; in a partial run it was never offered
+        dict(flow=name, frame=number, type="I" if number < 2 else "P" if number < 9 else "B",
+             offered_ns=None if number == 24 and status == "partial" else 0, root_cause="run ended")
+        for name in flows for number in range(25)
+    ]).write_parquet(directory / "frames.parquet")
 
 if sys.argv[1:] == ["doctor", "--json"]:
     say(can_emulate=True, capabilities=[

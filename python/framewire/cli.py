@@ -155,12 +155,31 @@ def _report_of(result: framewire.Run, display: progress_module.Display) -> Path:
 
 def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
     console = _stdout()
-    console.print(screen.comparison(rows))
+    left_out = never_offered(result)
+    console.print(screen.comparison(rows, left_out))
     if result.status != "complete" and not result.failures:
         console.print("This result is partial: the run was ended before the movie was.")
+    if left_out:
+        console.print("Shares and losses are of the frames that were offered to the transports.")
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+
+
+def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:
+    """By flow and type, the frames that a partial run ended before; nothing where there are none, or no ledger."""
+    if result.status == "complete":
+        return {}
+    from framewire import stats  # polars is slow to import
+
+    try:
+        counts = stats.never_offered(result.frames)
+    except InputError:
+        return {}
+    by_flow: dict[str, dict[str, int]] = {}
+    for flow, kind, frames in counts.iter_rows():
+        by_flow.setdefault(flow, {})[kind] = frames
+    return by_flow if counts["frames"].sum() else {}
 
 
 @app.command()

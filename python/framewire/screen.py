@@ -19,9 +19,16 @@ WIDTH = 100
 NOT_MEASURED = "-"
 
 
-def comparison(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """One row per flow of a run's summary."""
-    rows = list(rows)
+def comparison(
+    rows: Iterable[Mapping[str, Any]], never_offered: Mapping[str, Mapping[str, int]] | None = None
+) -> Table:
+    """One row per flow of a run's summary.
+
+    ``never_offered`` counts, by flow and picture type, the frames that a partial run ended before: the summary has them
+    as lost, here they are left out of frames and losses and get a column.
+    """
+    left = never_offered or {}
+    rows = [_without(row, left.get(str(row.get("flow")), {})) for row in rows]
     table = _table()
     table.add_column("\nflow", overflow="fold")
     headings = (
@@ -36,6 +43,8 @@ def comparison(rows: Iterable[Mapping[str, Any]]) -> Table:
     )
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
+    if left:
+        table.add_column("never\noffered", justify="right", no_wrap=True)
     ended_early = [row for row in rows if row.get("status") != "complete"]
     if ended_early:
         table.add_column("\nstatus")
@@ -49,6 +58,7 @@ def comparison(rows: Iterable[Mapping[str, Any]]) -> Table:
             _number(row.get("frame_throughput_bps"), "{:.2f}", 1e-6),
             _stalls(row.get("stalls"), row.get("stalled_s")),
         ]
+        cells += [str(sum(left.get(str(row.get("flow")), {}).values()))] if left else []
         table.add_row(*cells, *([escape(str(row.get("status")))] if ended_early else []))
     return table
 
@@ -64,6 +74,13 @@ def checks_table(checks: Iterable[Check]) -> Table:
         facts = "; ".join(text for text in (check.detail, check.cost) if text)
         table.add_row(mark, escape(check.name), escape(facts))
     return table
+
+
+def _without(row: Mapping[str, Any], left: Mapping[str, int]) -> dict[str, Any]:
+    """A row of the summary less frames that were never offered, by picture type."""
+    fewer = {f"{what}_{kind.lower()}": count for kind, count in left.items() for what in ("frames", "lost")}
+    fewer |= dict.fromkeys(("frames", "lost"), sum(left.values()))
+    return {name: value - fewer[name] if name in fewer and value is not None else value for name, value in row.items()}
 
 
 def _table() -> Table:

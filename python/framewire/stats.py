@@ -21,6 +21,8 @@ __all__ = [
     "loss_by_place",
     "loss_by_type",
     "loss_runs",
+    "never_offered",
+    "offered",
     "packet_throughput",
     "percentile",
     "percentiles",
@@ -83,6 +85,28 @@ def _per_window(arrived: pl.DataFrame, window_s: float) -> pl.DataFrame:
         bps=pl.col("bytes").fill_null(0) * 8 / (window_ns / NANOS),
     )
     return _in_flow_order(rates, arrived, "at_s")
+
+
+def offered(frames: pl.DataFrame) -> pl.DataFrame:
+    """The ledger without the frames that were never given to a transport because the run was ended before.
+
+    The ledger calls those lost, in the sender's pipeline. No transport lost them, and shares are better counted without
+    them. What a flow was never given because it broke stays: that loss is its own.
+    """
+    if not {"offered_ns", "root_cause"} <= {*frames.columns}:
+        return frames
+    broke = pl.col("root_cause").eq_missing("flow failed")
+    return frames.filter(pl.col("offered_ns").is_not_null() | broke)
+
+
+def never_offered(frames: pl.DataFrame) -> pl.DataFrame:
+    """The others, counted: ``flow``, ``type`` (I, P, B), ``frames``."""
+    counts = frames.join(offered(frames), on=["flow", "frame"], how="anti").group_by("flow", "type").len("frames")
+    return (
+        _for_each(frames, "type", TYPES)
+        .join(counts, on=["flow", "type"], how="left", maintain_order="left")
+        .with_columns(pl.col("frames").fill_null(0).cast(pl.Int64))
+    )
 
 
 def loss_by_type(frames: pl.DataFrame) -> pl.DataFrame:

@@ -85,6 +85,10 @@ class Delivery:
     place: str = "link"
     cause: str = "retry limit"
     datagrams: bool = True
+    offered: int | None = None
+    """How many frames (decode order) the transport was given; None: all. The rest must be without arrival."""
+    ended_by: str = "run ended"
+    """Why it was given no more: the cause of the frames that were never offered."""
 
 
 def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: str = "live") -> pl.DataFrame:
@@ -112,10 +116,13 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
                 jitter += (abs(latency - previous) - jitter) / 16
             previous = latency
         packets = -(-len(picture.data) // 740) if delivery.datagrams else None
+        never = delivery.offered is not None and number >= delivery.offered
+        place, cause = ("sender-pipeline", delivery.ended_by) if never else (delivery.place, delivery.cause)
         rows.append(
             {
                 "flow": flow, "frame": number, "display": picture.display, "type": picture.kind, "gop": picture.gop,
-                "size": len(picture.data), "due_ns": due, "offered_ns": due, "queued_ns": due + 1000,
+                "size": len(picture.data), "due_ns": due, "offered_ns": None if never else due,
+                "queued_ns": None if never else due + 1000,
                 "first_byte_ns": None if at is None else due + 50_000,
                 "last_byte_ns": None if at is None else max(due + 60_000, at - 2_000_000),
                 "arrival_ns": at, "arrival_rel_ns": None if at is None or first is None else at - first,
@@ -123,9 +130,9 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
                 "packets_lost": None if packets is None else 0 if at is not None else 1,
                 "bytes_received": len(picture.data) if at is not None else 0, "complete": at is not None,
                 "decodable": decodable[number], "deadline_ns": deadline, "fate": fate,
-                "root_cause_place": delivery.place if fate == "lost" else None,
-                "root_cause": delivery.cause if fate == "lost" else None,
-                "discarded_at": delivery.place if fate == "lost" else None,
+                "root_cause_place": place if fate == "lost" else None,
+                "root_cause": cause if fate == "lost" else None,
+                "discarded_at": place if fate == "lost" else None,
                 "missing_reference": missing[number],
             }
         )  # fmt: skip

@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 import framewire
 from conftest import REPOSITORY
-from framewire.cli import app
+from framewire import screen
+from framewire.cli import app, never_offered
 from framewire.progress import Bars, Lines
 
 runner = CliRunner()
@@ -129,6 +130,9 @@ def test_ctrl_c_keeps_a_partial_result_and_says_so(
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
     assert "This result is partial" in stdout
+    assert "of the frames that were offered" in stdout
+    row = next(line for line in stdout.splitlines() if line.startswith("udp"))
+    assert row.split() == ["udp", "1.0", "100.0", "0/2", "0/7", "0/15", "88", "4.12", "0", "1", "partial"]
     assert "stopping: writing what there is" in stderr
     assert framewire.load(out / "scenario.toml").name == "small"
 
@@ -144,6 +148,21 @@ def test_a_terminal_shows_a_bar_per_stream(scenario_file: Path, tmp_path: Path) 
     assert process.wait(timeout=60) == 0
     assert "━" in shown
     assert "4.10 Mbit/s" in shown
+
+
+@pytest.mark.parametrize("broken", ["frames", "nothing"])
+@pytest.mark.usefixtures("fake_emulator")
+def test_a_complete_run_is_shown_as_its_summary_says(broken: str, scenario_file: Path, tmp_path: Path) -> None:
+    """Nothing is left out of it, and a ledger that cannot be read costs a partial one only that."""
+    result = framewire.run(scenario_file, out=tmp_path / "result")
+    if broken == "frames":
+        (result.directory / "frames.parquet").unlink()
+        result = framewire.Run(result.directory, "partial")
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(screen.comparison(result.summary.to_dicts(), never_offered(result)))
+    row = next(line for line in captured.get().splitlines() if line.startswith("udp"))
+    assert row.split() == ["udp", "1.0", "96.0", "0/2", "0/7", "1/16", "88", "4.12", "0"]
 
 
 def read_all(descriptor: int) -> str:

@@ -13,16 +13,17 @@ from framewire.results import RunDirectory
 
 RUN = RunDirectory(Path(__file__).parents[1] / "golden" / "format-1")
 MS = 1_000_000
+LEDGER = {"root_cause_place": pl.String, "root_cause": pl.String, "jitter_ns": pl.Int64, "offered_ns": pl.Int64}
 
 
 def ledger(*rows: dict[str, Any]) -> pl.DataFrame:
     """Ledger rows that are shown I frames of 1,000 bytes unless they say something else."""
     usual: dict[str, Any] = {
         "flow": "udp", "type": "I", "size": 1000, "due_ns": 0, "arrival_ns": 0, "latency_ns": 0, "jitter_ns": None,
-        "complete": True, "fate": "shown", "root_cause_place": None,
+        "complete": True, "fate": "shown", "root_cause_place": None, "offered_ns": None, "root_cause": None,
     }  # fmt: skip
     filled = [usual | {"frame": number} | row for number, row in enumerate(rows)]
-    return pl.DataFrame(filled, schema_overrides={"root_cause_place": pl.String, "jitter_ns": pl.Int64})
+    return pl.DataFrame(filled, schema_overrides=LEDGER)
 
 
 def packet(number: int, hop: str, finished_ms: int, **more: Any) -> dict[str, Any]:
@@ -103,6 +104,20 @@ def test_loss_by_type_and_place_have_a_row_for_each_also_without_losses() -> Non
     places = stats.loss_by_place(frames)
     assert places.height == 10
     assert places.filter(pl.col("lost") > 0).rows() == [("udp", "link", 1, 0.25)]
+
+
+def test_frames_that_the_run_ended_before_can_be_left_out() -> None:
+    lost = {"arrival_ns": None, "complete": False, "fate": "lost", "root_cause_place": "sender-pipeline"}
+    frames = ledger(
+        {"offered_ns": 0}, {"type": "B", **lost, "offered_ns": 9, "root_cause": "ifd"},
+        {"type": "P", **lost, "root_cause": "run ended"}, {"type": "B", **lost, "root_cause": "run ended"},
+        {"flow": "tcp", **lost, "root_cause": "flow failed"},  # it broke: that loss is its own
+    )  # fmt: skip
+    assert stats.offered(frames)["frame"].to_list() == [0, 1, 4]
+    assert stats.never_offered(frames).rows() == [
+        ("udp", "I", 0), ("udp", "P", 1), ("udp", "B", 1), ("tcp", "I", 0), ("tcp", "P", 0), ("tcp", "B", 0),
+    ]  # fmt: skip
+    assert stats.offered(RUN.frames).equals(RUN.frames.filter(pl.col("offered_ns").is_not_null()))
 
 
 def test_loss_run_shares_are_those_of_the_thesis() -> None:

@@ -14,9 +14,11 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     if status != "complete":
         ended = run.info.get("ended_by")
         said.append(
-            Markup("<b>The run is {}</b>{}: it did not come to its end, and frames that had not arrived by then count "
-                   "as lost. Do not choose by it.").format(status, f" ({ended})" if ended else "")
+            Markup("<b>The run is {}</b>{}: it did not come to its end, and frames that were offered but had not "
+                   "arrived by then count as lost. Do not choose by it.")
+            .format(status, f" ({ended})" if ended else "")
         )  # fmt: skip
+        said += never_offered(run)
     said += [
         Markup("<b>{}</b> ended as {}.").format(row["flow"], row["status"])
         for row in run.summary.iter_rows(named=True)
@@ -52,6 +54,21 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
         else Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
     )  # fmt: skip
     return said
+
+
+def never_offered(run: ReportRun) -> list[Markup]:
+    """How many frames the run ended before, and that they count nowhere."""
+    counts = {flow.name: (run.never_offered(flow), run.ledger(flow).height) for flow in run.flows}
+    if not any(left for left, _ in counts.values()):
+        return []
+    if len({*counts.values()}) == 1:
+        left, frames = next(iter(counts.values()))
+        each = Markup("{:,} of {:,}{}").format(left, frames, " by each flow" if len(counts) > 1 else "")
+        differ = ""
+    else:
+        each = Markup(", ").join(Markup("{} {:,} of {:,}").format(name, *pair) for name, pair in counts.items())
+        differ = " So these shares are of different parts of the movie."
+    return [Markup("Frames that were never offered are left out of all shares: {}.{}").format(each, differ)]
 
 
 def disturbances(run: ReportRun) -> dict[str, str]:

@@ -89,13 +89,22 @@ COLUMNS: Sequence[Column] = (
 )  # fmt: skip
 
 
+NEVER_OFFERED = Column("never offered", "frames", lambda m: m.never_offered, None, number(0),
+                       "frames of the movie that the run ended before; they are in no other column")  # fmt: skip
+
+
+def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
+    """The columns of a run; what only a partial run has is the last."""
+    return (*COLUMNS, NEVER_OFFERED) if any(one.never_offered for one in flows) else COLUMNS
+
+
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
     """Cells of all flows; a best value is marked when not all flows share it.
 
     In columns that look only at what arrived, flows that brought less than `FEW_SHARE` of the frames do not compete.
     """
     made: list[tuple[Metrics, list[Cell]]] = [(one, []) for one in flows]
-    for column in COLUMNS:
+    for column in columns(flows):
         values = [column.value(one) for one in flows]
         texts = [(NOT_MEASURED if value is None else column.text(value)) for value in values]
         competes = [one.decodable_share >= FEW_SHARE or not column.of_arrived for one in flows]

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from framewire import stats
 from framewire.errors import InputError
 from framewire.report.palette import DASHES, PATTERNS, colour
 from framewire.results import RunDirectory
@@ -89,9 +90,33 @@ class ReportRun:
         """The run ended before its end."""
         return str(self.info.get("status", "complete")) != "complete"
 
+    @property
+    def offered(self) -> pl.DataFrame:
+        """The ledger without the frames that a partial run ended before: nobody lost those."""
+        return stats.offered(self.frames) if self.partial else self.frames
+
+    @property
+    def offered_seconds(self) -> float:
+        """Length of the movie up to the last frame that any flow was given."""
+        last = self.offered.select(pl.col("display").max() + 1).item() if self.offered.height else 0
+        return float(last) / self.frame_rate
+
     def ledger(self, flow: Flow) -> pl.DataFrame:
-        """Rows of one flow in decode order."""
+        """Rows of one flow in decode order, of all frames of the movie."""
         return self.frames.filter(pl.col("flow") == flow.name).sort("frame")
+
+    def offered_ledger(self, flow: Flow) -> pl.DataFrame:
+        """The same, of the frames that were offered to the transport: what shares are counted over."""
+        return self.offered.filter(pl.col("flow") == flow.name).sort("frame")
+
+    def never_offered(self, flow: Flow) -> int:
+        """Frames of the movie that the run ended before."""
+        return self.ledger(flow).height - self.offered_ledger(flow).height
+
+    @property
+    def counted(self) -> str:
+        """What shares are counted over, in a word."""
+        return "offered" if any(self.never_offered(flow) for flow in self.flows) else "all"
 
     def accuracy(self, flow: Flow) -> dict[str, Any]:
         """The proof of accuracy of one flow's network; empty when there is none."""

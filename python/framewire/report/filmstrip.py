@@ -65,7 +65,7 @@ class Filmstrip:
 
 def moments(run: ReportRun) -> list[Moment]:
     """Moments before, during and after the (first) interference, or evenly spread."""
-    length = run.movie_seconds
+    length = run.offered_seconds
     spans = [(max(0.0, a), min(length, b)) for a, b in run.interference if a < length and b > 0]
     if spans:
         start, end = spans[0]

@@ -32,6 +32,8 @@ class Metrics:
     """Of live viewing."""
     live_shown: int
     """Frames that live viewing shows in time: those of fate `shown`, or fewer where the run's player waited."""
+    never_offered: int = 0
+    """Frames that a partial run ended before; in no other figure."""
     duration_s: float | None = None
     frame_throughput_bps: float | None = None
     packet_throughput_bps: float | None = None
@@ -47,7 +49,7 @@ class Metrics:
     psnr_pooled_db: float | None = None
 
     def share(self, count: int) -> float:
-        """Per cent of the movie's frames."""
+        """Per cent of the movie's frames (those that were offered)."""
         return 100 * count / self.frames if self.frames else 0.0
 
     @property
@@ -79,8 +81,8 @@ SUMMARY_FIELDS = (
 
 def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     """Figures of one flow: counts from the ledger, the rest from the summary."""
-    ledger = run.ledger(flow)
-    live = live_ledger(ledger, run.frame_rate, run.startup_s)
+    ledger = run.offered_ledger(flow)
+    live = live_ledger(run.ledger(flow), run.frame_rate, run.startup_s)
     played = screen(live, run.frame_rate, "live", run.startup_s)
     fates = dict(ledger["fate"].value_counts().iter_rows()) if ledger.height else {}
     lost = ledger.filter(pl.col("fate") == "lost")
@@ -97,8 +99,9 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         lost=fates.get("lost", 0),
         by_type={kind: (rows.filter(pl.col("fate") == "lost").height, rows.height) for kind, rows in kinds.items()},
         by_place=dict(lost.drop_nulls("root_cause_place")["root_cause_place"].value_counts().iter_rows()),
-        longest_freeze_s=played.longest_freeze() / run.frame_rate,
+        longest_freeze_s=played.longest_freeze(ledger["display"].to_list()) / run.frame_rate,
         live_shown=live.filter(pl.col("fate") == "shown").height,
+        never_offered=run.never_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
         **{field: rest.get(field) for field in SUMMARY_FIELDS},

@@ -19,7 +19,7 @@ from framewire.report import comparison, figures, filmstrip, psnr
 from framewire.report.caveats import caveats, provisional
 from framewire.report.data import ReportRun
 from framewire.report.metrics import metrics
-from framewire.report.palette import FATE_COLOURS
+from framewire.report.palette import FATE_COLOURS, NEVER_OFFERED, NEVER_OFFERED_COLOUR
 from framewire.report.proof import proof
 from framewire.report.timeline import fate_strip
 from framewire.report.verdict import judge
@@ -30,7 +30,7 @@ HERE = files("framewire.report")
 def render(run: ReportRun, step: Callable[[str], None]) -> str:
     """The whole report as HTML."""
     step("comparing what was shown with what was sent")
-    scores = psnr.measure(run)
+    scores = psnr.measure(run).of_offered(run)
     step("cutting the filmstrip")
     strip = filmstrip.make(run)
     step("drawing")
@@ -44,11 +44,11 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         facts=facts(run),
         provisional=provisional(run),
         verdict=judge(flows, caveats(run, scores.problems), run.policy),
-        columns=comparison.COLUMNS,
+        columns=comparison.columns(flows),
         rows=comparison.rows(flows),
         strip=strip,
         timelines=[(flow, fate_strip(run, flow)) for flow in run.flows],
-        fate_colours=FATE_COLOURS,
+        fate_colours=FATE_COLOURS | ({NEVER_OFFERED: NEVER_OFFERED_COLOUR} if run.counted == "offered" else {}),
         psnr_failure=scores.failure,
         cap_db=psnr.CAP_DB,
         sections=sections,

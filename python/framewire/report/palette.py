@@ -29,6 +29,9 @@ FATE_COLOURS: dict[str, str] = {
     "undecodable": "#AA4499",
     "lost": "#22272B",
 }
+NEVER_OFFERED = "never offered"
+NEVER_OFFERED_COLOUR = "#F4F4F2"
+"""Of frames that a partial run ended before: they had no fate."""
 TYPE_COLOURS: dict[str, str] = {"I": "#22272B", "P": "#75828A", "B": "#C3CCD2"}
 PLACE_COLOURS: dict[str, str] = {
     "sender-pipeline": "#332288",

@@ -54,6 +54,12 @@ class PsnrResult:
         """Rows of one flow in display order."""
         return self.table.filter(pl.col("flow") == flow.name).sort("display")
 
+    def of_offered(self, run: ReportRun) -> PsnrResult:
+        """Without the frames that a partial run ended before."""
+        asked = run.offered.select("flow", "display")
+        table = self.table.join(asked, on=["flow", "display"], how="semi", maintain_order="left")
+        return PsnrResult(table, self.problems, self.failure)
+
     def mean_db(self, flow: Flow) -> float | None:
         """Mean over all frames of the movie, an undamaged one counted as CAP_DB."""
         rows = self.of(flow)

@@ -26,8 +26,8 @@ def movie_bitrate(run: ReportRun) -> float | None:
 
 
 def share(run: ReportRun, flow: Flow, fate: str) -> float:
-    """Part of the flow's frames that had this fate."""
-    rows = run.ledger(flow)
+    """Part of the flow's frames (those that were offered) that had this fate."""
+    rows = run.offered_ledger(flow)
     return rows.filter(pl.col("fate") == fate).height / rows.height if rows.height else 0.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -21,9 +22,10 @@ class Screen:
         source = self.source[slot]
         return slot + 1 if source is None else slot - source
 
-    def longest_freeze(self) -> int:
-        """Longest freeze, in slots; the time before the first picture counts."""
-        return max((self.frozen_slots(slot) for slot in range(len(self.source))), default=0)
+    def longest_freeze(self, slots: Iterable[int] | None = None) -> int:
+        """Longest freeze, in slots, of those given or of all; the time before the first picture counts."""
+        looked_at = range(len(self.source)) if slots is None else slots
+        return max((self.frozen_slots(slot) for slot in looked_at), default=0)
 
 
 def live_ledger(ledger: pl.DataFrame, frame_rate: float, startup_s: float) -> pl.DataFrame:

@@ -121,7 +121,7 @@ def judge(flows: Sequence[Metrics], caveats: Sequence[Markup] = (), policy: str 
     """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first."""
     measured = [one for one in flows if one.frames > 0]
     if not measured:
-        return Verdict(Markup("Nothing was measured: the ledger is empty."), [], [], list(caveats))
+        return Verdict(Markup("Nothing was measured: no frame was offered."), [], [], list(caveats))
     if len(measured) == 1:
         return Verdict(*single(measured[0]), [], list(caveats))
     # Scores of pictures belong to the player that the run had: a player that waits says nothing of live viewing.

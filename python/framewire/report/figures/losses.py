@@ -23,14 +23,14 @@ def by_fate(run: ReportRun) -> Figure:
         "What became of the frames",
         "Only what was shown reached the viewer; undecodable frames arrived whole but refer to one that did not.",
         stacked(run, shares, FATE_COLOURS, {fate: fate for fate in FATE_COLOURS}),
-        share_layout(run, "% of all frames"),
+        share_layout(run, f"% of {run.counted} frames"),
         half=True,
     )
 
 
 def by_place(run: ReportRun) -> Figure:
     """Shares of frames lost at each of the five places."""
-    counted = stats.loss_by_place(run.frames)
+    counted = stats.loss_by_place(run.offered)
     lost = {(flow, place): share for flow, place, share in counted.select("flow", "place", "share").iter_rows()}
     shares = {place: [100 * (lost.get((flow.name, place)) or 0.0) for flow in run.flows] for place in PLACE_COLOURS}
     return Figure(
@@ -38,7 +38,7 @@ def by_place(run: ReportRun) -> Figure:
         "Where frames were lost",
         "The place of the first loss that doomed the frame: the sender's own choice is cheaper than the network's.",
         stacked(run, shares, PLACE_COLOURS, PLACE_NAMES),
-        share_layout(run, "% of all frames", full=False),
+        share_layout(run, f"% of {run.counted} frames", full=False),
         half=True,
     )
 
@@ -70,7 +70,7 @@ def share_layout(run: ReportRun, unit: str, *, full: bool = True, bars_per_flow:
 def by_type(run: ReportRun) -> Figure:
     """Share of each frame type that was lost."""
     flows = [label(flow) for flow in run.flows]
-    counted = stats.loss_by_type(run.frames)
+    counted = stats.loss_by_type(run.offered)
     shares = {(flow, kind): share for flow, kind, share in counted.select("flow", "type", "share").iter_rows()}
     traces: list[Trace] = []
     for kind, colour in TYPE_COLOURS.items():
@@ -82,7 +82,7 @@ def by_type(run: ReportRun) -> Figure:
         "Loss by frame type",
         "An I frame takes its whole group with it, a B frame only itself: good dropping shows long bars for B alone.",
         traces,
-        share_layout(run, "% of the frames of the type", bars_per_flow=3) | {"barmode": "group"},
+        share_layout(run, f"% of {run.counted} frames of the type", bars_per_flow=3) | {"barmode": "group"},
         half=True,
     )
 
@@ -103,6 +103,8 @@ def runs_of(run: ReportRun, what: Literal["packets", "frames"], name: str, title
 def frame_runs(run: ReportRun) -> Figure:
     """Runs of lost frames."""
     hint = "Runs of one or two are dropped B frames, hardly seen; long runs are what the viewer calls a freeze."
+    if run.counted == "offered":
+        hint += " The frames that were never offered are one run here, of each flow."
     return runs_of(run, "frames", "frame-runs", "Frames lost in a row", hint)
 
 
