@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_video::{
-    Datagram, Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, ReceivedFrame, RejectReason, StreamOrigin,
+    Arrival, Datagram, Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, ReceivedFrame, RejectReason,
+    StreamOrigin,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -48,7 +49,10 @@ fn receive<'a>(receiver: &mut Depacketizer, datagrams: impl IntoIterator<Item = 
     for (time, datagram) in datagrams.into_iter().enumerate() {
         let now = Timestamp::from_micros(time as u64);
         match receiver.handle_datagram(now, &datagram.bytes) {
-            Ok(sequence) => assert_eq!(sequence, datagram.sequence),
+            Ok(()) => {
+                let arrival = Arrival { at: now, size: datagram.size(), outcome: Ok(datagram.sequence) };
+                assert_eq!(receiver.poll_arrival(), Some(arrival));
+            }
             Err(reason) => assert_eq!(reason, RejectReason::Old { sequence: datagram.sequence }),
         }
         frames.extend(std::iter::from_fn(|| receiver.poll_frame()));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
-use framewire_wire::mpeg_video::{Depacketizer, ReceivedFrame};
+use framewire_wire::mpeg_video::{Arrival, Depacketizer, ReceivedFrame};
 
 use crate::event::ReceiverEvent;
 
@@ -26,22 +26,32 @@ impl DatagramReceiver {
 
     /// Takes a datagram as it came from the socket; one that is not of this flow is reported and ignored.
     pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) {
-        self.events.push_back(match self.depacketizer.handle_datagram(now, datagram) {
-            Ok(sequence) => ReceiverEvent::Datagram { sequence, size: datagram.len() as u32, at: now },
-            Err(reason) => ReceiverEvent::Rejected { at: now, reason: reason.to_string() },
-        });
+        if let Err(reason) = self.depacketizer.handle_datagram(now, datagram) {
+            self.events.push_back(ReceiverEvent::Rejected { at: now, reason: reason.to_string() });
+        }
+        self.report_arrivals();
         self.report_frames();
     }
 
     /// Nothing more will come: what is still missing is given up.
     pub fn handle_end(&mut self, _now: Timestamp) {
         self.depacketizer.flush();
+        self.report_arrivals();
         self.report_frames();
     }
 
     /// What happened, oldest first.
     pub fn poll_event(&mut self) -> Option<ReceiverEvent> {
         self.events.pop_front()
+    }
+
+    fn report_arrivals(&mut self) {
+        while let Some(Arrival { at, size, outcome }) = self.depacketizer.poll_arrival() {
+            self.events.push_back(match outcome {
+                Ok(sequence) => ReceiverEvent::Datagram { sequence, size: size.as_bytes() as u32, at },
+                Err(reason) => ReceiverEvent::Rejected { at, reason: reason.to_string() },
+            });
+        }
     }
 
     fn report_frames(&mut self) {

@@ -60,6 +60,8 @@ pub(crate) struct Assembler {
     bytes: BytesMut,
     /// Nothing is missing before the next packet.
     contiguous: bool,
+    /// This sender marks the last packet of a frame (RFC 2250, section 3.3); one marker tells.
+    marks_ends: bool,
     habit: HeaderHabit,
 }
 
@@ -68,6 +70,8 @@ pub(crate) struct Assembler {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeaderHabit {
     Unknown,
+    /// It has sent an I frame with nothing before the picture header, and never a sequence or group header.
+    Bare,
     Together,
     /// It has at least once put them into a packet of their own.
     Apart,
@@ -95,6 +99,7 @@ impl Assembler {
             frame: None,
             bytes: BytesMut::new(),
             contiguous: from_first_packet,
+            marks_ends: false,
             habit: HeaderHabit::Unknown,
         }
     }
@@ -111,8 +116,14 @@ impl Assembler {
         ready: &mut VecDeque<ReceivedFrame>,
     ) {
         self.contiguous &= lost.is_none();
+        let mut lost = lost;
         if self.frame.as_ref().is_some_and(|frame| frame.timestamp != fragment.timestamp) {
             ready.extend(self.end_frame(lost.clone()));
+            // Its end was not seen and was lost: where one packet is lost, that was it, and none before this frame.
+            if self.marks_ends && lost.as_ref().is_some_and(|lost| lost.start() == lost.end()) {
+                self.contiguous = true;
+                lost = None;
+            }
         }
         if self.frame.is_none() && fragment.video.is_empty() {
             return;
@@ -125,6 +136,7 @@ impl Assembler {
         self.append(sequence, fragment);
         self.contiguous = true;
         if fragment.marker {
+            self.marks_ends = true;
             ready.extend(self.end_frame(None));
         }
     }
@@ -146,9 +158,14 @@ impl Assembler {
         if matches!(first_header, Some(SEQUENCE_HEADER | GROUP)) {
             let together = start_codes(fragment.video).any(|(_, code)| code == PICTURE);
             self.habit = match self.habit {
-                HeaderHabit::Unknown | HeaderHabit::Together if together => HeaderHabit::Together,
+                HeaderHabit::Unknown | HeaderHabit::Bare | HeaderHabit::Together if together => HeaderHabit::Together,
                 _ => HeaderHabit::Apart,
             };
+        } else if start == Start::Known && self.habit == HeaderHabit::Unknown {
+            let picture = start_codes(fragment.video).find(|&(_, code)| code == PICTURE);
+            if picture.and_then(|(offset, _)| coding_type(&fragment.video[offset..])) == Some(CodingType::I) {
+                self.habit = HeaderHabit::Bare;
+            }
         }
         self.bytes.clear();
         self.frame = Some(OpenFrame {
@@ -204,15 +221,16 @@ impl Assembler {
     ///
     /// A sequence header can only be a beginning. Before a group or picture header more headers may have been in a
     /// packet of their own, by the sender's habit; not before a B picture (ISO/IEC 13818-2, 6.1.1.6 and 6.3.8), and
-    /// hardly before a P picture of a sender never seen to do that. A field picture may be the second one of its
-    /// frame, unless another one follows. The bytes are those up to the first packet missing inside, if one is.
+    /// hardly before a P picture of a sender never seen to do that, or before any picture of one seen to send I
+    /// frames without headers only. A field picture may be the second one of its frame, unless another one follows.
+    /// The bytes are those up to the first packet missing inside, if one is.
     fn starts_with_itself(&self) -> bool {
         let mut pictures = start_codes(&self.bytes).filter(|&(_, code)| code == PICTURE);
         let kind = pictures.next().and_then(|(offset, _)| coding_type(&self.bytes[offset..]));
         let is_pair = pictures.next().is_some();
         let headers_may_be_missing = match (first_header(&self.bytes), self.habit) {
             (Some(SEQUENCE_HEADER), _) => return true,
-            (Some(GROUP | PICTURE), HeaderHabit::Together) => false,
+            (Some(GROUP | PICTURE), HeaderHabit::Together) | (Some(PICTURE), HeaderHabit::Bare) => false,
             (Some(PICTURE), HeaderHabit::Unknown) => !matches!(kind, Some(CodingType::P | CodingType::B)),
             (Some(PICTURE), HeaderHabit::Apart) => kind != Some(CodingType::B),
             _ => true,

@@ -38,17 +38,31 @@ pub struct StreamOrigin {
     pub initial_sequence: u16,
 }
 
+/// What became of a datagram that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When it arrived.
+    pub at: Timestamp,
+    /// Size of the UDP payload.
+    pub size: DataSize,
+    /// Its sequence number, extended to 64 bits from the first packet of the stream as 0; or why it was refused in
+    /// the end: it is then as if it had not arrived.
+    pub outcome: Result<u64, RejectReason>,
+}
+
 /// Puts access units together from the packets of one stream, discarding those that are not whole.
 ///
 /// # How to drive it
-/// Hand in every datagram with [`handle_datagram`](Self::handle_datagram), and after each one take what is ready
-/// with [`poll_frame`](Self::poll_frame) until there is nothing left. At the end of the stream call
-/// [`flush`](Self::flush) and poll once more. It has no timeouts: a missing packet is given up by the packets that
-/// come after it.
+/// Hand in every datagram with [`handle_datagram`](Self::handle_datagram), and after each one drain
+/// [`poll_arrival`](Self::poll_arrival) and [`poll_frame`](Self::poll_frame) until there is nothing left. At the end
+/// of the stream call [`flush`](Self::flush) and drain both once more. It has no timeouts: a missing packet is given up
+/// by the packets that come after it.
 ///
-/// # What is numbered
-/// After an outage in which 65,536 packets or more may have been sent, by the time stamp and twice the rate so far,
-/// packets can no longer be numbered and are refused.
+/// # What is accepted
+/// Every datagram has one outcome: refused by `handle_datagram`, or one [`Arrival`], in order of arrival. A packet
+/// more than 3,000 ahead waits for its outcome until another one no further from it than the reorder window confirms
+/// the jump; it is refused when the next packet contradicts it. After an outage in which 65,536 packets or more may
+/// have been sent, by the time stamp and twice the rate so far, packets can no longer be numbered and are refused.
 ///
 /// # What comes out
 /// Frames come in the order in which they were sent. A frame is ready with its last packet (the one with the
@@ -56,7 +70,12 @@ pub struct StreamOrigin {
 /// its first packet starts with a header, nothing is missing inside, and nothing that is missing beside it may
 /// belong to it. Otherwise it comes out without its bytes. A frame of which no packet arrived does not come out.
 ///
-/// Memory is bounded by [`Limits`] and the size of a datagram, whatever arrives.
+/// So a frame within the limits all of whose packets were accepted is complete, but for one case that packets cannot
+/// tell: the frame comes directly after a loss of more than the end of the frame before it, and starts with a picture
+/// header before which, by the habit of the sender, a packet with a sequence header may have been (RFC 2250, section
+/// 3.1, lets a picture header follow a group header only). Encoders write a group header there, so that it is rare.
+///
+/// Memory is bounded by [`Limits`] and the size of a datagram, whatever arrives, as long as both queues are drained.
 #[derive(Debug)]
 pub struct Depacketizer {
     payload_type: u8,
@@ -68,8 +87,9 @@ pub struct Depacketizer {
     /// The first of the numbers up to `next` that were given up.
     lost_from: Option<u64>,
     held: BTreeMap<u64, HeldPacket>,
-    probation: Option<(u64, HeldPacket)>,
+    probation: Option<Probation>,
     assembler: Assembler,
+    arrivals: VecDeque<Arrival>,
     ready: VecDeque<ReceivedFrame>,
 }
 
@@ -80,6 +100,14 @@ struct HeldPacket {
     marker: bool,
     arrived_at: Timestamp,
     video: Box<[u8]>,
+}
+
+/// A packet far ahead that waits for another one to confirm it.
+#[derive(Debug)]
+struct Probation {
+    sequence: u64,
+    size: DataSize,
+    packet: HeldPacket,
 }
 
 impl HeldPacket {
@@ -108,17 +136,17 @@ impl Depacketizer {
             held: BTreeMap::new(),
             probation: None,
             assembler: Assembler::new(limits.largest_frame, origin.is_some()),
+            arrivals: VecDeque::new(),
             ready: VecDeque::new(),
         }
     }
 
-    /// Takes a datagram that arrived at `now`, and returns its sequence number, extended to 64 bits from the first
-    /// packet of the stream as 0.
+    /// Takes a datagram that arrived at `now`. What becomes of it comes with [`poll_arrival`](Self::poll_arrival).
     ///
     /// # Errors
-    /// When it is not a packet of this stream, or not one that is still waited for. It is then as if it had not
-    /// arrived.
-    pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) -> Result<u64, RejectReason> {
+    /// When it is not a packet of this stream, not one that is still waited for, or cannot be numbered. It is then as
+    /// if it had not arrived.
+    pub fn handle_datagram(&mut self, now: Timestamp, datagram: &[u8]) -> Result<(), RejectReason> {
         let (header, payload) = RtpHeader::parse(datagram).map_err(|error| RejectReason::Rtp(error.to_string()))?;
         if header.payload_type != self.payload_type {
             return Err(RejectReason::PayloadType { received: header.payload_type, expected: self.payload_type });
@@ -131,8 +159,12 @@ impl Depacketizer {
         }
         let sequence = self.numbering.number(header.sequence_number, header.timestamp, origin.initial_sequence)?;
         let fragment = Fragment { timestamp: header.timestamp, marker: header.marker, arrived_at: now, video };
-        self.admit(sequence, &fragment)?;
-        Ok(sequence)
+        self.admit(sequence, DataSize::from_bytes(datagram.len() as u64), &fragment)
+    }
+
+    /// The next outcome of a datagram that was taken.
+    pub fn poll_arrival(&mut self) -> Option<Arrival> {
+        self.arrivals.pop_front()
     }
 
     /// The next frame that is ready, whole or not.
@@ -143,28 +175,45 @@ impl Depacketizer {
     /// Gives up everything that is still missing, as at the end of the stream. A frame whose last packet has not
     /// arrived comes out incomplete.
     pub fn flush(&mut self) {
-        self.probation = None;
+        self.refuse_unconfirmed();
         while self.give_up_missing(u64::MAX) {}
         self.ready.extend(self.assembler.abandon());
     }
 
-    fn admit(&mut self, sequence: u64, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
-        if sequence > self.numbering.highest() + LARGEST_JUMP {
-            match self.probation.take() {
-                Some((before, held)) if before + 1 == sequence => self.accept(before, &held.fragment())?,
-                _ => {
-                    self.probation = Some((sequence, HeldPacket::new(fragment)));
-                    return Ok(());
-                }
+    fn admit(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
+        if sequence <= self.numbering.highest() + LARGEST_JUMP {
+            return self.accept(sequence, size, fragment);
+        }
+        match self.probation.take_if(|held| is_near(held.sequence, sequence, self.limits.reorder_window)) {
+            Some(held) if held.sequence == sequence => {
+                self.probation = Some(held);
+                Err(RejectReason::Old { sequence })
+            }
+            Some(held) => {
+                self.accept(held.sequence, held.size, &held.packet.fragment())?;
+                self.accept(sequence, size, fragment)
+            }
+            None => {
+                self.refuse_unconfirmed();
+                self.probation = Some(Probation { sequence, size, packet: HeldPacket::new(fragment) });
+                Ok(())
             }
         }
-        self.accept(sequence, fragment)
     }
 
-    fn accept(&mut self, sequence: u64, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
+    fn refuse_unconfirmed(&mut self) {
+        if let Some(Probation { sequence, size, packet }) = self.probation.take() {
+            let outcome = Err(RejectReason::Unconfirmed { sequence });
+            self.arrivals.push_back(Arrival { at: packet.arrived_at, size, outcome });
+        }
+    }
+
+    fn accept(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
         if sequence < self.next || self.held.contains_key(&sequence) {
             return Err(RejectReason::Old { sequence });
         }
+        self.refuse_unconfirmed();
+        self.arrivals.push_back(Arrival { at: fragment.arrived_at, size, outcome: Ok(sequence) });
         self.numbering.note_accepted(sequence, fragment.timestamp);
         if sequence == self.next {
             self.hand_on(sequence, fragment);
@@ -197,6 +246,12 @@ impl Depacketizer {
         self.next = sequence + 1;
         self.assembler.add(sequence, fragment, lost, &mut self.ready);
     }
+}
+
+/// Whether two packets can be in flight together: no further apart than the reorder window lets a packet be late.
+fn is_near(held: u64, sequence: u64, reorder_window: u16) -> bool {
+    let window = u64::from(reorder_window);
+    held < sequence + window && sequence <= held + window
 }
 
 impl From<NoNumber> for RejectReason {
@@ -240,6 +295,12 @@ pub enum RejectReason {
     #[error("packet {sequence} is there already, or was given up")]
     Old {
         /// Extended sequence number.
+        sequence: u64,
+    },
+    /// It was far ahead, and no packet near it followed.
+    #[error("packet {sequence} is more than {LARGEST_JUMP} ahead, and the next packet did not confirm it")]
+    Unconfirmed {
+        /// Extended sequence number that it seemed to have.
         sequence: u64,
     },
     /// It came after so long a silence that its sequence number may have wrapped.

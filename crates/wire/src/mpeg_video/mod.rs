@@ -11,7 +11,7 @@ mod packetizer;
 mod rule;
 
 pub use access_unit::FrameError;
-pub use depacketizer::{Depacketizer, Limits, ReceivedFrame, RejectReason, StreamOrigin};
+pub use depacketizer::{Arrival, Depacketizer, Limits, ReceivedFrame, RejectReason, StreamOrigin};
 pub use header::{CodingType, HeaderError, HeaderRepr, HeaderView, MotionVectorCodes};
 pub use packetizer::{ConfigError, Datagram, Packetizer};
 pub use rule::{PacketRule, UnknownRule};
