@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).parent
+
+REQUIRE_ALL = "FRAMEWIRE_REQUIRE_ALL"
+"""When this variable is 1, a test must not be skipped for want of a program or of test data."""
+
+LACKING = re.compile(r"not installed|not found|no such file|could not import|test data", re.IGNORECASE)
+"""Reasons of skips that say so. A skip for what a machine cannot do (no user namespaces) stays one."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Makes a failure of a skip that must not be, where everything is said to be installed."""
+    report = yield
+    if os.environ.get(REQUIRE_ALL) == "1" and report.skipped and isinstance(report.longrepr, tuple):
+        reason = report.longrepr[2]
+        if LACKING.search(reason):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid}: {REQUIRE_ALL} is set, but: {reason}"
+    return report
+
 
 FAKE_EMULATOR = '''\
 #!{python}
