@@ -105,6 +105,10 @@ impl Network {
 
     /// A packet enters at `from`. `at` is its arrival stamp, usually slightly before `now`, at which it was seen; all
     /// is computed from the stamp.
+    ///
+    /// `now` is unused on purpose: an arrival does not move the model's clock, so what was decided cannot depend on
+    /// when the world looked. It is part of the signature because every handler of a sans-IO model is told the time,
+    /// and a model behind the same contract may need it.
     pub fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
         match &mut self.path {
             Path::Wired(path) => path.handle_packet(at, from, packet, &mut self.events),
