@@ -173,6 +173,23 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_after_a_wild_time_stamp_is_a_pause() {
+        let mut numbering = after(10);
+        assert!(numbering.number(INITIAL.wrapping_add(13), 1 << 30, INITIAL).is_err());
+        numbering.note_accepted(11, 11 * TICKS as u32);
+        assert_eq!(numbering.number(INITIAL.wrapping_add(12), 3_600 * 90_000, INITIAL), Ok(12));
+    }
+
+    #[test]
+    fn an_outage_may_have_been_sent_through_at_nearly_twice_the_rate() {
+        let sent = 65_600;
+        let timestamp = |rate_in_tenths: u64| (sent * TICKS * 10 / rate_in_tenths) as u32;
+        let number = |timestamp| after(10).number(INITIAL.wrapping_add(sent as u16), timestamp, INITIAL);
+        assert!(matches!(number(timestamp(19)), Err(NoNumber::MayHaveWrapped { .. })));
+        assert_eq!(number(timestamp(21)), Ok(sent - TURN), "a stated limit");
+    }
+
+    #[test]
     fn a_hundred_behind_is_late_and_a_packet_more_is_a_jump_through_the_wrap() {
         const HIGHEST: u64 = 1_000;
         for behind in [0, 1, 99, 100] {
