@@ -91,7 +91,7 @@ class Bars(Silence):
         self._progress.update(
             task,
             total=event.get("frames"),
-            completed=event.get("frames") if event.get("state") == "done" else event.get("offered", 0),
+            completed=event.get("offered", 0),  # also when it is done: a flow that was stopped or broke has no full bar
             facts=facts_of(event),
         )
 

@@ -192,6 +192,15 @@ def test_displays_bear_whatever_the_emulator_says() -> None:
                 display(event)
 
 
+@pytest.mark.parametrize(("offered", "full"), [(25, True), (10, False)])
+def test_a_bar_is_full_only_when_everything_was_offered(offered: int, full: bool) -> None:
+    console = Console(force_terminal=True, width=100)
+    with console.capture() as captured, Bars(console) as display:
+        display({"event": "started", "flows": ["udp"]})
+        display({"event": "progress", "flow": "udp", "offered": offered, "frames": 25, "state": "done"})
+    assert ("✓" in captured.get()) == full
+
+
 def test_a_movie_is_shown_by_types_and_groups(stream: Path) -> None:
     ended = runner.invoke(app, ["movie", "probe", str(stream)])
     assert ended.exit_code == 0, ended.output
