@@ -94,9 +94,9 @@ impl Transport {
         match self {
             Self::UdpBlocking | Self::UdpWhole => (kib(208), 1_000, None),
             Self::Udp => (kib(416), 100, None),
-            Self::UdpIfd => (kib(96), 1_000, None),
+            Self::UdpIfd => (kib(160), 1_000, None),
             Self::Tcp => (None, 1_000, None),
-            Self::TcpIfd | Self::TcpIfdOptimised => (None, 1_000, kib(16)),
+            Self::TcpIfd | Self::TcpIfdOptimised => (None, 1_000, kib(32)),
         }
     }
 }

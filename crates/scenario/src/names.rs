@@ -31,10 +31,10 @@ macro_rules! words {
             fn parse(text: &str) -> Result<Self, String> {
                 let words: Vec<&str> = Self::ALL.iter().map(|value| value.as_str()).collect();
                 Self::ALL.iter().copied().find(|value| value.as_str() == text).ok_or_else(|| {
-                    let hint = $crate::error::nearest(text, &words)
-                        .map_or(String::new(), |guess| format!("did you mean \"{guess}\"? "));
                     let one_of = if words.len() > 1 { "one of " } else { "only " };
-                    format!("{hint}{one_of}{}", words.join(", "))
+                    let guess = $crate::error::nearest(text, &words).filter(|_| words.len() > 1);
+                    let hint = guess.map_or(String::new(), |guess| format!(" (did you mean \"{guess}\"?)"));
+                    format!("{one_of}{}{hint}", words.join(", "))
                 })
             }
 

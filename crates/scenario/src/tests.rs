@@ -45,10 +45,10 @@ fn every_transport_has_its_defaults() {
         (Transport::UdpBlocking, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
         (Transport::Udp, Some(PacketRule::Full), kib(416), 100, None, None, None),
         (Transport::UdpWhole, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
-        (Transport::UdpIfd, Some(PacketRule::Full), kib(96), 1_000, None, None, None),
+        (Transport::UdpIfd, Some(PacketRule::Full), kib(160), 1_000, None, None, None),
         (Transport::Tcp, None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
-        (Transport::TcpIfd, None, None, 1_000, None, Some("cubic"), kib(16)),
-        (Transport::TcpIfdOptimised, None, None, 1_000, None, Some("cubic"), kib(16)),
+        (Transport::TcpIfd, None, None, 1_000, None, Some("cubic"), kib(32)),
+        (Transport::TcpIfdOptimised, None, None, 1_000, None, Some("cubic"), kib(32)),
     ];
     assert_eq!(expected.len(), Transport::ALL.len());
     for (transport, packets, send_buffer, device_queue, pacing, congestion, unsent_limit) in expected {

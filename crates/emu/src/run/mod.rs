@@ -64,7 +64,6 @@ fn lead(lanes: usize) -> Duration {
 pub fn run(plan: &Path) -> Result<u8, Failure> {
     install_signal_handlers().map_err(|error| Failure::run(format!("signal handlers: {error}")))?;
     let plan = Plan::read(plan)?;
-    check_congestion_controls(&plan.scenario)?;
     let movie = plan.load_movie()?;
     let captures = plan.directory.join("captures");
     let received = plan.directory.join("received");
@@ -76,6 +75,7 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let setups = flow_setups(&plan.scenario, &movie);
     let clock = Clock::starting_in(lead(groups.len()));
     let world = World::start(configs, clock)?;
+    world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock };
     let (flows, limit_hit) = streaming.run(&received)?;
     let kernel = world.lane(0).in_sender(description::kernel_json)?;
@@ -86,8 +86,9 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }
 
-/// Refuses a congestion control that this kernel does not have, before anything runs. It is tried on a socket, because
-/// the kernel may load one that its list does not show yet.
+/// Refuses a congestion control that this kernel does not have, before anything is sent. It is tried on a socket inside
+/// the sender's host: the kernel may load one that its list does not show yet, and who owns a host may choose there
+/// what is not allowed outside.
 fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     for flow in scenario.flows.iter().filter(|flow| flow.congestion.is_some()) {
