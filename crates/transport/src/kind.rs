@@ -260,7 +260,7 @@ mod tests {
     fn what_fills_first_is_as_the_reasons_say() {
         assert_eq!(admitted(TransportKind::UdpBlocking, FULL_PACKET_TRUESIZE), 93);
         assert_eq!(admitted(TransportKind::Udp, FULL_PACKET_TRUESIZE), 185);
-        assert_eq!(admitted(TransportKind::UdpIfd, FULL_PACKET_TRUESIZE), 15);
+        assert_eq!(admitted(TransportKind::UdpIfd, FULL_PACKET_TRUESIZE), 72);
         for truesize in [SMALL_PACKET_TRUESIZE, FULL_PACKET_TRUESIZE] {
             for kind in [TransportKind::UdpBlocking, TransportKind::UdpWhole, TransportKind::UdpIfd] {
                 let queue = u64::from(kind.profile().device_queue);
