@@ -21,7 +21,7 @@ use framewire_units::{DataSize, Probability, Seed, Timestamp};
 fn network() -> Network {
     let config = NetworkConfig::Wifi(WifiNetworkConfig {
         wifi: WifiConfig { retry: 2, error_floor: Probability::new(0.2).unwrap(), ..WifiConfig::default() },
-        sender_queue: QueueLimit::Packets(20),
+        station_queue: QueueLimit::Packets(20),
         access_point_queue: QueueLimit::Packets(20),
         wire: WireConfig { delay: Duration::from_millis(2), ..WireConfig::default() },
         bottleneck: BottleneckPlace::LocalDevice,

@@ -23,7 +23,7 @@ pub struct WifiNetworkConfig {
     pub wifi: WifiConfig,
     /// Interface queue (`txqueuelen`) of the host that is the wireless station: the sender with a local bottleneck,
     /// the receiver with a remote one. In packets or bytes.
-    pub sender_queue: QueueLimit,
+    pub station_queue: QueueLimit,
     /// Queue of the access point towards the station, in packets or bytes.
     pub access_point_queue: QueueLimit,
     /// The wire behind the access point, the same in both directions.

@@ -71,7 +71,7 @@ impl WifiPath {
             BottleneckPlace::Remote => Port::Receiver,
         };
         let mut medium = Medium::new(&config.wifi, seed)?;
-        medium.add_station(StationConfig { queue: config.sender_queue, hop: Hop::SenderDevice, from: station });
+        medium.add_station(StationConfig { queue: config.station_queue, hop: Hop::SenderDevice, from: station });
         let queue = config.access_point_queue;
         medium.add_station(StationConfig { queue, hop: Hop::AccessPoint, from: other(station) });
         let outward = Wire::new(&config.wire, Hop::Wire, seed, 0);

@@ -30,7 +30,7 @@ impl NetworkConfig {
 
 fn validate_wifi_network(config: &WifiNetworkConfig) -> Result<(), ConfigError> {
     validate_wifi("wifi", &config.wifi)?;
-    validate_station_queue("sender_queue", config.sender_queue)?;
+    validate_station_queue("station_queue", config.station_queue)?;
     validate_station_queue("access_point_queue", config.access_point_queue)?;
     validate_wire("wire", &config.wire)
 }

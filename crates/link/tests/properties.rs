@@ -81,7 +81,7 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
         (wifi(), 0..30u32, 0..30_000u64, wire(), place()).prop_map(|(wifi, packets, bytes, wire, bottleneck)| {
             NetworkConfig::Wifi(WifiNetworkConfig {
                 wifi,
-                sender_queue: QueueLimit::Packets(packets),
+                station_queue: QueueLimit::Packets(packets),
                 access_point_queue: QueueLimit::Bytes(DataSize::from_bytes(bytes)),
                 wire,
                 bottleneck,

@@ -57,7 +57,7 @@ pub fn seven() -> Vec<Case> {
 fn wifi() -> Box<Network> {
     let config = NetworkConfig::Wifi(WifiNetworkConfig {
         wifi: WifiConfig::default(),
-        sender_queue: QueueLimit::Packets(100),
+        station_queue: QueueLimit::Packets(100),
         access_point_queue: QueueLimit::Packets(100),
         wire: WireConfig { delay: Duration::from_millis(1), ..WireConfig::default() },
         bottleneck: BottleneckPlace::LocalDevice,

@@ -17,7 +17,7 @@ pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) ->
     match &network.wifi {
         Some(wifi) => link::NetworkConfig::Wifi(link::WifiNetworkConfig {
             wifi: wifi_config(wifi),
-            sender_queue: link::QueueLimit::Packets(device_queue),
+            station_queue: link::QueueLimit::Packets(device_queue),
             access_point_queue: queue_limit(wifi.queue),
             wire,
             bottleneck,
