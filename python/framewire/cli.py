@@ -158,7 +158,8 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
     left_out = never_offered(result)
     console.print(screen.comparison(rows, left_out))
     if result.status != "complete" and not result.failures:
-        console.print("This result is partial: the run was ended before the movie was.")
+        why = "its time limit was reached" if result.ended_by == "time limit" else "it was interrupted"
+        console.print(f"This result is partial: {why} before the movie was over.")
     if left_out:
         console.print("Shares and losses are of the frames that were offered to the transports.")
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
@@ -193,7 +194,8 @@ def report(
 ) -> None:
     """Write the report of a run, one HTML file."""
     if not (run_directory / "run.json").is_file():
-        raise InputError(f"{run_directory}: not a run directory: it has no run.json")
+        reason = "not a run directory: it has no run.json" if run_directory.exists() else "no such directory"
+        raise InputError(f"{run_directory}: {reason}")
     with progress_module.for_console(_stderr()) as display:
         path = framewire.Run(run_directory, "complete").report(out, display)
     typer.echo(path)

@@ -45,6 +45,12 @@ class Run:
     failures: tuple[str, ...] = ()
     """Flows that broke, each with its reason; the results of the others are valid."""
 
+    @property
+    def ended_by(self) -> str | None:
+        """``interrupted`` or ``time limit`` where that ended the run; None where it came to its end."""
+        said = self.results.meta.get("ended_by")
+        return None if said is None else str(said)
+
     @cached_property
     def results(self) -> RunDirectory:
         """All tables of the run directory."""

@@ -100,7 +100,7 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
         (["movie", "probe", "SCENARIO"], "small.toml"),
         (["movie", "probe", "absent.m2v"], "absent.m2v: cannot read the movie: No such file or directory"),
         (["movie", "make", "--bitrate", "6 MB"], "6 MB"),
-        (["report", "absent"], "absent: not a run directory"),
+        (["report", "absent"], "absent: no such directory"),
         (["nonsense"], "nonsense"),
     ],
 )

@@ -151,3 +151,12 @@ def test_few_quick_frames_are_not_called_best_in_latency() -> None:
     assert "latency p95" not in marked["quick"] + marked["base"]
     assert "shown" in marked["base"]
     assert "stalls" not in marked["enough"], "where all that compete are equal, none is best"
+
+
+def test_a_network_that_is_too_narrow_is_named_first() -> None:
+    flows = [replace(BASE, flow="a", packet_throughput_bps=5.1e6), replace(BASE, flow="b", packet_throughput_bps=4.2e6)]
+    said = judge(flows, bitrate_bps=6e6).reasons[0]
+    assert "needs 6.0 Mbit/s" in said
+    assert "5.1 (a)" in said
+    for bitrate in (5.1e6, None):
+        assert "something has to give" not in " ".join(judge(flows, bitrate_bps=bitrate).reasons)

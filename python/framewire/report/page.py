@@ -15,7 +15,7 @@ import jinja2
 import plotly.offline
 from markupsafe import Markup
 
-from framewire.report import comparison, figures, filmstrip, psnr
+from framewire.report import comparison, figures, filmstrip, psnr, quantities
 from framewire.report.caveats import caveats, provisional
 from framewire.report.data import ReportRun
 from framewire.report.metrics import metrics
@@ -43,7 +43,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         name=str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
         provisional=provisional(run),
-        verdict=judge(flows, caveats(run, scores.problems), run.policy),
+        verdict=judge(flows, caveats(run, scores.problems), run.policy, quantities.movie_bitrate(run)),
         columns=comparison.columns(flows),
         rows=comparison.rows(flows),
         strip=strip,

@@ -36,6 +36,9 @@ LATENCY_MS = 20.0
 STALL_S = 0.5
 FEW_SHARE = 50.0
 """A flow that brought fewer of the frames (per cent) is no measure of latency: few and quick ones would win."""
+NARROW_SHARE = 0.97
+"""A network that carried less than this of the movie's rate was too narrow; packet headers are not in the figure."""
+
 UNWATCHABLE_SHARE = 50.0
 """Below this share of frames shown in time the best is called the least bad."""
 ALL_GOOD_SHARE = 99.0
@@ -117,8 +120,13 @@ def narrow(flows: Sequence[Metrics], rules: Sequence[Rule]) -> tuple[list[Metric
     return left, decided_by
 
 
-def judge(flows: Sequence[Metrics], caveats: Sequence[Markup] = (), policy: str = "live") -> Verdict:
-    """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first."""
+def judge(
+    flows: Sequence[Metrics], caveats: Sequence[Markup] = (), policy: str = "live", bitrate_bps: float | None = None
+) -> Verdict:
+    """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first.
+
+    `bitrate_bps` is the movie's: where no transport brought as much, the verdict says so first.
+    """
     measured = [one for one in flows if one.frames > 0]
     if not measured:
         return Verdict(Markup("Nothing was measured: no frame was offered."), [], [], list(caveats))
@@ -133,9 +141,19 @@ def judge(flows: Sequence[Metrics], caveats: Sequence[Markup] = (), policy: str 
     else:
         first, reasons = pause, [*pause_reasons(pause), live_in_a_line(live, pause)]
         opening = pause_headline(pause)
+    reasons = [*too_narrow(measured, bitrate_bps), *reasons]
     winners = {one.flow for one in first.best}
     others = [account(one) for one in measured if one.flow not in winners]
     return Verdict(opening, reasons, others, list(caveats))
+
+
+def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None) -> list[Markup]:
+    """Says that the network carried less than the movie needs, where it did."""
+    carried = max((one.packet_throughput_bps or 0.0, one.flow) for one in flows)
+    if bitrate_bps is None or carried[0] == 0 or carried[0] >= NARROW_SHARE * bitrate_bps:
+        return []
+    text = Markup("The movie needs {:.1f} Mbit/s, and the most that any transport brought is {:.1f} ({}): {}.")
+    return [text.format(bitrate_bps / 1e6, carried[0] / 1e6, carried[1], "something has to give")]
 
 
 def headline(flows: Sequence[Metrics], live: Choice) -> Markup:

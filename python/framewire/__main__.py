@@ -1,0 +1,5 @@
+"""``python -m framewire`` is the command line."""
+
+from framewire.cli import main
+
+main()
