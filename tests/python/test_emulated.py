@@ -89,7 +89,7 @@ def test_fates_sum_and_every_loss_has_a_cause(quiet: framewire.Run) -> None:
 
 def test_every_packet_crossed_the_link_and_is_in_the_capture(quiet: framewire.Run) -> None:
     for flow, proof in quiet.results.meta["accuracy"].items():
-        assert proof["device_drops"] == 0, flow
+        assert proof["lost_outside_model"] == 0, flow
         packets = quiet.results.packets.filter(pl.col("flow") == flow)
         assert proof["crossed_the_link"] == packets["packet"].n_unique(), flow
         delivered = packets.sort("finished_ns").group_by("packet").last()
