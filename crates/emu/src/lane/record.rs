@@ -316,6 +316,29 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_doubted_for_one_packet_that_is_more_than_a_frame_late() {
+        let doubt_of_worst = |late: Duration| {
+            let mut packets: Vec<PacketLog> = (0..999).map(|_| one_packet(Duration::from_micros(10))).collect();
+            packets.push(one_packet(late));
+            let accuracy = assess(&packets, &agreeing(), Scheduling::Normal, 2);
+            assert_eq!(accuracy.late, 1);
+            accuracy.disturbed
+        };
+        assert_eq!(doubt_of_worst(Duration::from_millis(40)), None);
+        assert!(doubt_of_worst(Duration::from_millis(41)).unwrap().contains("41 ms late"));
+    }
+
+    #[test]
+    fn a_run_is_doubted_when_more_than_one_arrival_in_a_thousand_was_moved() {
+        let packets: Vec<PacketLog> = (0..1_000).map(|_| one_packet(Duration::ZERO)).collect();
+        let mut accuracy = assess(&packets, &agreeing(), Scheduling::Normal, 2);
+        accuracy.clamped = 1;
+        assert_eq!(doubts(&accuracy, &agreeing()), None);
+        accuracy.clamped = 2;
+        assert!(doubts(&accuracy, &agreeing()).unwrap().contains("2 arrivals"));
+    }
+
+    #[test]
     fn a_run_is_doubted_when_packets_vanish_or_go_around_the_link() {
         type Fault = fn(&mut Evidence);
         let faults: [(Fault, &str); 6] = [

@@ -110,9 +110,12 @@ fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets) -> 
 /// both must have found the same frames: says how they differ, or nothing.
 fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
     let whole = summary.frames - summary.fates.lost;
-    let differs = flow.status == FlowStatus::Complete && whole != flow.received.complete_frames;
-    differs.then(|| {
-        let kept = flow.received.complete_frames;
+    let ended_well = flow.status == FlowStatus::Complete;
+    ended_well.then(|| difference(whole, flow.received.complete_frames)).flatten()
+}
+
+fn difference(whole: u32, kept: u32) -> Option<String> {
+    (whole != kept).then(|| {
         format!("the ledger has {whole} whole frames, the receiver put {kept} together; please report this defect")
     })
 }
@@ -135,4 +138,17 @@ fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
         FlowStatus::Complete | FlowStatus::Partial => None,
     });
     failed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_only_one_of_the_two_found_is_told() {
+        assert_eq!(difference(1_499, 1_499), None);
+        for kept in [1_498, 1_500] {
+            assert!(difference(1_499, kept).unwrap().contains(&kept.to_string()));
+        }
+    }
 }
