@@ -17,9 +17,12 @@ ALLOWED: dict[str, set[str]] = {
     "probe": {"units"},
     "transport": {"units", "media", "wire"},
     "session": {"units", "scenario", "media", "wire", "transport", "probe"},
+    "tcp": {"units"},
+    "world": {"units", "scenario", "media", "transport", "link", "probe", "session"},
+    "sim": {"units", "scenario", "media", "transport", "link", "tcp", "probe", "session", "world"},
     "sockets": {"units", "transport"},
-    "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets"},
-    "python": {"units", "scenario", "media", "probe"},
+    "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets", "world"},
+    "python": {"units", "scenario", "media", "probe", "sim"},
 }
 
 # Crates that may read clocks and open sockets; everything else is bound by clippy.toml.

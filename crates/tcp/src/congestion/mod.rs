@@ -1,0 +1,212 @@
+//! Congestion control: one small trait, one file per algorithm, one line of registration.
+//!
+//! The hooks are those between Linux' TCP and its congestion-control modules, so that an algorithm can be held against
+//! the kernel line by line. Windows are whole packets, as there.
+
+use std::fmt::Debug;
+
+use framewire_units::{Bitrate, Duration, Timestamp};
+
+/// What the endpoint and the algorithm share. Sizes in packets of `maximum_segment` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window (RFC 5681, section 2).
+    pub cwnd: u32,
+    /// Slow-start threshold; `u32::MAX` before the first reduction.
+    pub ssthresh: u32,
+    /// Packets acknowledged since the last whole step of the window.
+    pub cwnd_count: u32,
+    /// The window before the last reduction.
+    pub prior_cwnd: u32,
+    /// Payload bytes of a full packet.
+    pub maximum_segment: u32,
+}
+
+impl Window {
+    /// RFC 5681, section 3.1.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Slow start by `acked` packets up to the threshold; returns the packets left over for congestion avoidance.
+    pub fn slow_start(&mut self, acked: u32) -> u32 {
+        let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh);
+        let left = acked - (cwnd - self.cwnd);
+        self.cwnd = cwnd;
+        left
+    }
+
+    /// Adds one packet to the window per `every` packets acknowledged (RFC 5681, section 3.1, counting bytes).
+    pub fn avoid_congestion(&mut self, every: u32, acked: u32) {
+        let every = every.max(1);
+        // A step that came due while `every` was larger is taken first, alone.
+        if self.cwnd_count >= every {
+            self.cwnd_count = 0;
+            self.cwnd += 1;
+        }
+        self.cwnd_count += acked;
+        if self.cwnd_count >= every {
+            let steps = self.cwnd_count / every;
+            self.cwnd_count -= steps * every;
+            self.cwnd += steps;
+        }
+    }
+}
+
+/// State of loss recovery, by Linux' names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Duplicate acknowledgements or SACKs were seen, nothing is judged lost yet.
+    Disorder,
+    /// The window is being reduced after an ECN echo (RFC 3168) or a local drop.
+    Reduced,
+    /// Fast recovery (RFC 6675, RFC 6937).
+    Recovery,
+    /// After a retransmission timeout (RFC 6298).
+    Loss,
+}
+
+/// The delivery rate over the flight of the most recently sent packet that an acknowledgement covers
+/// (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Packets delivered over `interval`.
+    pub delivered: u32,
+    /// Packets delivered in all when the sampled packet was sent.
+    pub prior_delivered: u64,
+    /// When that packet's own flight began.
+    pub prior_time: Timestamp,
+    /// The longer of the sending and the acknowledging interval; `None` where the sample is not valid.
+    pub interval: Option<Duration>,
+    /// The sender had nothing to send at some time of the flight.
+    pub is_app_limited: bool,
+    /// Packets in flight when the sampled packet was sent.
+    pub in_flight_at_send: u32,
+    /// Packets judged lost in all when it was sent.
+    pub lost_at_send: u64,
+    /// Packets delivered with a CE mark over the sample.
+    pub delivered_ce: u32,
+}
+
+/// Everything that an acknowledgement told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// When it came.
+    pub now: Timestamp,
+    /// Packets newly acknowledged by number (not selectively).
+    pub acked: u32,
+    /// Packets newly acknowledged either way: newly delivered.
+    pub acked_or_sacked: u32,
+    /// Packets newly judged lost.
+    pub newly_lost: u32,
+    /// Round-trip time of the newest packet that was not sent twice; `None` where there was none.
+    pub rtt: Option<Duration>,
+    /// Smoothed round-trip time (RFC 6298), zero before the first sample.
+    pub srtt: Duration,
+    /// Least round-trip time over the endpoint's window (Linux: 300 s).
+    pub min_rtt: Option<Duration>,
+    /// Packets in flight before this acknowledgement.
+    pub prior_in_flight: u32,
+    /// Packets in flight after it.
+    pub in_flight: u32,
+    /// The window was the limit in the last flight (RFC 7661; Linux: `is_cwnd_limited`).
+    pub is_cwnd_limited: bool,
+    /// Packets delivered since the start.
+    pub delivered: u64,
+    /// Packets judged lost since the start.
+    pub lost: u64,
+    /// The next sequence number to be sent and the first not acknowledged, to tell rounds.
+    pub next_sequence: u64,
+    /// First sequence number that is not acknowledged.
+    pub first_unacknowledged: u64,
+    /// The delivery rate.
+    pub rate: RateSample,
+    /// The acknowledgement carried an ECN echo.
+    pub ecn_echo: bool,
+    /// State of loss recovery after it.
+    pub state: State,
+}
+
+/// Something that happened beside acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first packet after nothing was in flight is sent. Linux: CA_EVENT_TX_START.
+    TransmitStart {
+        /// When.
+        now: Timestamp,
+        /// When the last packet before it was sent; `None` for the first of all.
+        last_sent: Option<Timestamp>,
+        /// The sender had run out of data before.
+        was_app_limited: bool,
+    },
+    /// The window was restarted after idling (RFC 5681, section 4.1).
+    WindowRestart,
+    /// A reduction is complete: the window is at the threshold. Linux: CA_EVENT_COMPLETE_CWR.
+    ReductionComplete {
+        /// When.
+        now: Timestamp,
+    },
+    /// A retransmission timeout is about to be handled. Linux: CA_EVENT_LOSS.
+    Timeout {
+        /// When.
+        now: Timestamp,
+    },
+}
+
+/// A congestion-control algorithm.
+///
+/// The endpoint calls, for each acknowledgement, [`handle_acknowledgement`](Self::handle_acknowledgement) always, then
+/// [`control`](Self::control); where that says [`Control::Standard`], proportional rate reduction (RFC 6937) sets the
+/// window in recovery, and [`grow`](Self::grow) is called where the window may grow. Before a reduction it asks for
+/// the new threshold with [`reduced_threshold`](Self::reduced_threshold).
+pub trait CongestionControl: Debug + Send {
+    /// Its name, as `TCP_CONGESTION` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Takes note of an acknowledgement: RTT samples, rounds, marks. Linux: `pkts_acked`, `in_ack_event`.
+    fn handle_acknowledgement(&mut self, _window: &mut Window, _ack: &Acknowledgement) {}
+
+    /// An algorithm that sets window and pacing itself does it here and says [`Control::Own`]. Linux: `cong_control`.
+    fn control(&mut self, _window: &mut Window, _ack: &Acknowledgement) -> Control {
+        Control::Standard
+    }
+
+    /// Opens the window after `ack`, which may raise it. Linux: `cong_avoid`.
+    fn grow(&mut self, window: &mut Window, ack: &Acknowledgement);
+
+    /// The threshold after a loss or a mark at `now`, in packets, at least 2. Linux: `ssthresh`.
+    fn reduced_threshold(&mut self, window: &Window, now: Timestamp) -> u32;
+
+    /// The window to go back to when a reduction proves wrong. Linux: `undo_cwnd`.
+    fn undo(&mut self, window: &Window) -> u32 {
+        window.cwnd.max(window.prior_cwnd)
+    }
+
+    /// The state of loss recovery changes from what it was to `state`. Linux: `set_state`.
+    fn handle_state(&mut self, _window: &mut Window, _state: State, _now: Timestamp) {}
+
+    /// Something beside acknowledgements. Linux: `cwnd_event`.
+    fn handle_event(&mut self, _window: &mut Window, _event: Event) {}
+
+    /// The rate to pace at; `None` for no pacing.
+    fn pacing_rate(&self) -> Option<Bitrate> {
+        None
+    }
+
+    /// Packets that one release of the pacer may send; the endpoint's own choice where `None`.
+    fn send_quantum(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// Who sets the window after an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// The endpoint: `grow` outside recovery, proportional rate reduction inside.
+    Standard,
+    /// The algorithm has done so.
+    Own,
+}

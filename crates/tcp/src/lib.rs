@@ -1,0 +1,10 @@
+//! A sans-IO TCP endpoint with pluggable congestion control, for virtual time.
+//!
+//! At the level of detail that decides throughput and latency, it does what the RFCs say, and what Linux does where
+//! the two differ. It carries numbers of bytes, not bytes: a stream is reliable and in order, so who drives the
+//! endpoints keeps the bytes in a queue of its own. Sequence numbers have 64 bits and never wrap.
+
+pub mod congestion;
+mod segment;
+
+pub use segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, TimestampsOption};
