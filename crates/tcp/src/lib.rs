@@ -4,7 +4,15 @@
 //! the two differ. It carries numbers of bytes, not bytes: a stream is reliable and in order, so who drives the
 //! endpoints keeps the bytes in a queue of its own. Sequence numbers have 64 bits and never wrap.
 
+mod config;
 pub mod congestion;
+mod endpoint;
+mod info;
 mod segment;
+mod timer;
 
+pub use config::TcpConfig;
+pub use endpoint::Endpoint;
+pub use info::TcpInfo;
 pub use segment::{Ecn, Flags, SackBlock, SackBlocks, Segment, TimestampsOption};
+pub use timer::{Reason, Timeout};
