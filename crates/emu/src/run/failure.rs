@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use framewire_emu::EmuError;
 use framewire_probe::WriteError;
+use framewire_world::MovieError;
 
 /// A failed run: one clear message and an exit code.
 #[derive(Debug, thiserror::Error)]
@@ -56,5 +57,11 @@ impl From<EmuError> for Failure {
 impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         Self::run(error)
+    }
+}
+
+impl From<MovieError> for Failure {
+    fn from(error: MovieError) -> Self {
+        Self::input(error.file.display(), error.reason)
     }
 }

@@ -3,8 +3,6 @@
 mod description;
 mod events;
 mod failure;
-mod network;
-mod packets;
 mod plan;
 mod progress;
 mod receiving;
@@ -21,36 +19,30 @@ use std::time::Duration;
 
 use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, World};
 use framewire_link::Network;
-use framewire_media::Movie;
 use framewire_probe::record::FlowStatus;
-use framewire_scenario::{self as scenario, Layout, Scenario};
-use framewire_session::{FlowSetup, SendingPlan};
+use framewire_scenario::{self as scenario, Scenario};
+use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_units::Timestamp;
+use framewire_world::{FlowOutcome, SETTLING_AT_MOST, flow_setups, group_name, groups, network_config, port};
 
 pub use self::events::{Event, emit};
 pub use self::failure::Failure;
 use self::plan::Plan;
 use self::progress::{FlowProgress, ProgressMeter};
 use self::receiving::{Receiving, ReceivingOutcome};
-use self::results::{FlowOutcome, RunOutcome};
+use self::results::RunOutcome;
 use self::sending::{SendingOutcome, send};
 use self::stop::{StopFlag, install_signal_handlers, interruptions};
 
 /// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
 const INTERRUPTED: u8 = 130;
 
-/// Port of the first flow: the customary one for RTP (RFC 3551, section 8). RTP ports are even.
-const FIRST_PORT: u16 = 5_004;
-
 /// Time between two looks at signals and at the time limit.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Every so many ticks a progress line per flow.
 const TICKS_PER_REPORT: u32 = 4;
-
-/// A network in which nothing arrives any more has had this long to bring what was under way.
-const SETTLING_AT_MOST: Duration = Duration::from_secs(5);
 
 /// What the set-up of the world is given before the streams begin; measured: under 0.1 s per lane on two busy cores.
 fn lead(lanes: usize) -> Duration {
@@ -99,22 +91,6 @@ fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Which flows share a network: numbers of flows, lane by lane.
-fn groups(scenario: &Scenario) -> Vec<Vec<usize>> {
-    let all = 0..scenario.flows.len();
-    match scenario.layout {
-        Layout::SideBySide => all.map(|flow| vec![flow]).collect(),
-        Layout::Together => vec![all.collect()],
-    }
-}
-
-fn lane_name(scenario: &Scenario, group: &[usize]) -> String {
-    match group {
-        [flow] => scenario.flows[*flow].name.clone(),
-        _ => "together".to_owned(),
-    }
-}
-
 fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> Result<Vec<LaneConfig>, Failure> {
     let bottleneck = match scenario.network.bottleneck {
         scenario::Bottleneck::LocalDevice => Bottleneck::Local,
@@ -122,26 +98,15 @@ fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> 
     };
     let lane = |group: &Vec<usize>| {
         let flows: Vec<&scenario::Flow> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
-        let model = Network::new(&network::network_config(&scenario.network, &flows), scenario.seed())
+        let model = Network::new(&network_config(&scenario.network, &flows), scenario.seed())
             .map_err(|error| Failure::input("network", error))?;
-        let name = lane_name(scenario, group);
+        let name = group_name(scenario, group);
         let mut config = LaneConfig::new(name.clone(), Box::new(model), bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         config.capture = Some(captures.join(format!("{name}.pcapng")));
         Ok(config)
     };
     groups.iter().map(lane).collect()
-}
-
-fn flow_setups(scenario: &Scenario, movie: &Movie) -> Vec<FlowSetup> {
-    let numbered = scenario.flows.iter().zip(1..);
-    let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO);
-    numbered.map(|(flow, number)| FlowSetup::new(flow, plan.clone(), number)).collect()
-}
-
-/// The port of flow number `flow`; a scenario has at most 64.
-fn port(flow: usize) -> u16 {
-    FIRST_PORT + 2 * flow as u16
 }
 
 struct Streaming<'a> {

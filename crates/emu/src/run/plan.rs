@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_scenario::Scenario;
 use serde::Deserialize;
@@ -46,18 +45,6 @@ impl Plan {
     /// # Errors
     /// When the file cannot be read, is not an MPEG video elementary stream, or ends inside a picture.
     pub fn load_movie(&self) -> Result<Movie, Failure> {
-        let bytes = std::fs::read(&self.movie).map_err(|error| Failure::input(self.movie.display(), error))?;
-        let movie = Movie::parse(Bytes::from(bytes)).map_err(|error| Failure::input(self.movie.display(), error))?;
-        match movie.cut_short() {
-            None => Ok(movie),
-            Some(cut) => Err(Failure::input(
-                self.movie.display(),
-                format!(
-                    "the stream is cut inside its last frame, {} (the last slice is of row {} of {}); a whole stream is \
-                     needed: state movie.bitrate to have it transcoded",
-                    cut.frame, cut.last_row, cut.rows
-                ),
-            )),
-        }
+        Ok(framewire_world::load_movie(&self.movie)?)
     }
 }

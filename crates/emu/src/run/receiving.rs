@@ -10,16 +10,13 @@ use framewire_emu::{Clock, RECEIVER_ADDRESS};
 use framewire_session::{FlowSetup, ReceiverLog, ReceiverSession};
 use framewire_sockets::{OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, UdpOptions, UdpRead, UdpReceiver};
 use framewire_transport::socket::SocketError;
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::Timestamp;
+use framewire_world::UDP_RECEIVE_BUFFER;
 
 use super::failure::Failure;
 use super::progress::{FlowProgress, FlowState};
 use super::stop::StopFlag;
 use super::waiting::{Interest, sharpen_timers, wait};
-
-/// Twice `net.core.rmem_max` of Linux as it comes, the most that an unprivileged process gets: a third of a second of
-/// full packets at 11 Mbit/s.
-const UDP_RECEIVE_BUFFER: DataSize = DataSize::from_bytes(425_984);
 
 /// Bytes that one read takes: more than any datagram.
 const READ_SIZE: usize = 65_536;

@@ -1,37 +1,22 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
-use std::mem::take;
-use std::path::Path;
-
-use framewire_emu::{Clock, LaneRecord};
+use framewire_emu::{Clock, LaneRecord, PacketLog, Protocol};
 use framewire_media::Movie;
-use framewire_probe::record::{FlowLog, FlowSample, FlowStatus, Playout, PlayoutPolicy};
-use framewire_probe::summary::Summary;
+use framewire_probe::record::{FlowLog, ReleaseRecord};
 use framewire_probe::write_run;
-use framewire_scenario as scenario;
-use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
+use framewire_session::FlowSetup;
+use framewire_units::Timestamp;
+use framewire_world::{
+    FlowOutcome, FlowPackets, PacketDescription, RunDescription, Sequence, contradiction, failures, flow_log, playout,
+    port, write_documents,
+};
 use serde_json::Value;
 
-use super::description::run_json;
+use super::description::accuracy;
 use super::events::{Event, emit};
 use super::failure::Failure;
-use super::packets::FlowPackets;
 use super::plan::Plan;
-use super::port;
-
-/// What one flow recorded.
-pub struct FlowOutcome {
-    /// The sender's log.
-    pub sent: SenderLog,
-    /// Samples of the flow's state.
-    pub samples: Vec<FlowSample>,
-    /// The receiver's log.
-    pub received: ReceiverLog,
-    /// Bytes of the movie as received.
-    pub kept_bytes: u64,
-    /// How it ended.
-    pub status: FlowStatus,
-}
+use super::utc::utc;
 
 /// What the run recorded.
 pub struct RunOutcome<'a> {
@@ -51,6 +36,16 @@ pub struct RunOutcome<'a> {
     pub limit_hit: bool,
 }
 
+impl RunOutcome<'_> {
+    fn ended_by(&self) -> Option<&'static str> {
+        match (self.interrupted, self.limit_hit) {
+            (true, _) => Some("interrupted"),
+            (false, true) => Some("time limit"),
+            (false, false) => None,
+        }
+    }
+}
+
 /// Writes the run directory and says so.
 ///
 /// # Errors
@@ -61,16 +56,7 @@ pub fn write(
     setups: &[FlowSetup],
     mut outcome: RunOutcome<'_>,
 ) -> Result<(), Failure> {
-    let mut packets: Vec<FlowPackets> = Vec::new();
-    let sniffed = plan.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
-    packets.extend((0..setups.len()).map(|flow| FlowPackets::new(port(flow), sniffed)));
-    for (group, lane) in groups.iter().zip(&outcome.lanes) {
-        for packet in &lane.packets {
-            // What belongs to no flow (ICMP, for instance) is shown with the first one, so that nothing is hidden.
-            let owner = group.iter().copied().find(|&flow| packets[flow].owns(packet)).unwrap_or(group[0]);
-            packets[owner].add(packet);
-        }
-    }
+    let packets = packet_tables(plan, groups, setups.len(), &outcome.lanes);
     let failures = failures(setups, &outcome.flows);
     let logs: Vec<FlowLog> = setups
         .iter()
@@ -81,74 +67,63 @@ pub fn write(
     let summaries = write_run(&plan.directory, &logs, playout(&plan.scenario.playout))?;
     let contradictions: Vec<Option<String>> =
         summaries.iter().zip(&outcome.flows).map(|(summary, flow)| contradiction(summary, flow)).collect();
-    let json = run_json(plan, groups, setups, &outcome, &contradictions);
-    let status = json["status"].as_str().unwrap_or("partial").to_owned();
-    write_text(&plan.directory.join("scenario.toml"), &plan.scenario.to_toml())?;
-    write_text(&plan.directory.join("run.json"), &format!("{json:#}\n"))?;
-    emit(&Event::Finished { directory: &plan.directory.to_string_lossy(), status: &status, failures: &failures });
+    let description = RunDescription {
+        world: "emulated",
+        scenario: &plan.scenario,
+        movie_file: &plan.movie,
+        movie: outcome.movie,
+        setups,
+        flows: &outcome.flows,
+        ended_by: outcome.ended_by(),
+        origin_utc: utc(outcome.clock.to_unix(Timestamp::ZERO)).into(),
+        accuracy: accuracy(groups, setups, &outcome.lanes, &contradictions),
+        kernel: outcome.kernel.clone(),
+    };
+    write_documents(&plan.directory, &description).map_err(Failure::run)?;
+    let directory = plan.directory.to_string_lossy();
+    emit(&Event::Finished { directory: &directory, status: description.status(), failures: &failures });
     Ok(())
 }
 
-/// Moves a flow's records into its log; what run.json needs stays.
-fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets) -> FlowLog {
-    FlowLog {
-        flow: setup.name().to_owned(),
-        transport: setup.kind().to_string(),
-        status: flow.status.clone(),
-        frames: setup.plan().facts(),
-        frame_events: take(&mut flow.sent.frame_events),
-        datagrams_sent: take(&mut flow.sent.datagrams),
-        datagrams_received: take(&mut flow.received.datagrams),
-        stream_reads: take(&mut flow.received.reads),
-        packets: packets.records,
-        samples: take(&mut flow.samples),
-        releases: packets.releases,
-    }
-}
-
-/// The ledger is made of packets and sizes; the receiver put frames together on its own. Where a stream ended well,
-/// both must have found the same frames: says how they differ, or nothing.
-fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
-    let whole = summary.frames - summary.fates.lost;
-    let ended_well = flow.status == FlowStatus::Complete;
-    ended_well.then(|| difference(whole, flow.received.complete_frames)).flatten()
-}
-
-fn difference(whole: u32, kept: u32) -> Option<String> {
-    (whole != kept).then(|| {
-        format!("the ledger has {whole} whole frames, the receiver put {kept} together; please report this defect")
-    })
-}
-
-fn playout(playout: &scenario::Playout) -> Playout {
-    let policy = match playout.policy {
-        scenario::PlayoutPolicy::Live => PlayoutPolicy::Live,
-        scenario::PlayoutPolicy::Stall => PlayoutPolicy::Stall,
-    };
-    Playout { policy, startup: playout.startup }
-}
-
-fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::run(format!("{}: cannot be written: {error}", path.display())))
-}
-
-fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
-    let failed = setups.iter().zip(flows).filter_map(|(setup, flow)| match &flow.status {
-        FlowStatus::Failed(reason) => Some(format!("flow {}: {reason}", setup.name())),
-        FlowStatus::Complete | FlowStatus::Partial => None,
-    });
-    failed.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_frame_that_only_one_of_the_two_found_is_told() {
-        assert_eq!(difference(1_499, 1_499), None);
-        for kept in [1_498, 1_500] {
-            assert!(difference(1_499, kept).unwrap().contains(&kept.to_string()));
+/// The packet table of each flow, from the logs of the lanes.
+fn packet_tables(plan: &Plan, groups: &[Vec<usize>], flows: usize, lanes: &[LaneRecord]) -> Vec<FlowPackets> {
+    let sniffed = plan.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
+    let mut packets: Vec<FlowPackets> = (0..flows).map(|flow| FlowPackets::new(port(flow), sniffed)).collect();
+    for (group, lane) in groups.iter().zip(lanes) {
+        for packet in &lane.packets {
+            let description = describe(packet);
+            // What belongs to no flow (ICMP, for instance) is shown with the first one, so that nothing is hidden.
+            let owner = group.iter().copied().find(|&flow| packets[flow].owns(&description)).unwrap_or(group[0]);
+            packets[owner].add(&description, &packet.hops);
+            packets[owner].releases.extend(packet.delivered.map(|release| ReleaseRecord {
+                packet: packet.id.0,
+                intended: release.intended,
+                actual: release.actual,
+            }));
         }
+    }
+    packets
+}
+
+fn describe(packet: &PacketLog) -> PacketDescription {
+    let headers = &packet.headers;
+    PacketDescription {
+        id: packet.id,
+        from: packet.from,
+        protocol: match headers.protocol {
+            Protocol::Udp => "udp",
+            Protocol::Tcp => "tcp",
+            Protocol::Other(_) => "other",
+        },
+        source_port: headers.source_port,
+        destination_port: headers.destination_port,
+        size: packet.size,
+        payload: headers.payload,
+        sequence: match (headers.rtp_sequence, headers.tcp_sequence) {
+            (Some(number), _) => Sequence::Rtp(number),
+            (None, Some(number)) => Sequence::Tcp(number),
+            (None, None) => Sequence::None,
+        },
+        sniffed: packet.sniffed,
     }
 }

@@ -9,10 +9,11 @@ use framewire_session::{FlowSetup, SenderLog, SenderSession, SenderSocket};
 use framewire_sockets::{OpenError, TcpOptions, TcpSender, UdpOptions, UdpSender};
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
+use framewire_world::SAMPLE_INTERVAL;
 
 use super::progress::{FlowProgress, FlowState};
 use super::stop::StopFlag;
-use super::waiting::{Interest, SAMPLE_INTERVAL, earlier, sharpen_timers, wait};
+use super::waiting::{Interest, earlier, sharpen_timers, wait};
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1) without options.
 const IP_AND_TCP_HEADERS: u16 = 40;

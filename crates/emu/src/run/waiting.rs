@@ -1,7 +1,6 @@
 //! Waiting for a socket, a time or the end of the run, whichever is first.
 
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 use framewire_units::Timestamp;
 use nix::errno::Errno;
@@ -60,6 +59,3 @@ pub fn sharpen_timers() {
 pub fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     one.into_iter().chain(other).min()
 }
-
-/// How often a flow's state is sampled: fine enough to see a congestion window move, at 20 rows a second.
-pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);

@@ -1,10 +1,46 @@
-//! From a lane's packet log to the packet table of each flow.
+//! From what a network said of packets to the packet table of each flow.
 
-use framewire_emu::{Headers, PacketLog, Protocol};
-use framewire_link::{DropCause, Hop, HopRecord, Outcome, Port};
+use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
 use framewire_probe::record::{PacketRecord, Place, ReleaseRecord};
 
+/// A packet as every world can describe it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketDescription {
+    /// Its number in its network.
+    pub id: PacketId,
+    /// Where it came from: tells its direction.
+    pub from: Port,
+    /// `"udp"`, `"tcp"` or `"other"`.
+    pub protocol: &'static str,
+    /// Source port; 0 where there is none.
+    pub source_port: u16,
+    /// Destination port; 0 where there is none.
+    pub destination_port: u16,
+    /// Bytes of the IP datagram.
+    pub size: u32,
+    /// Bytes above UDP or TCP.
+    pub payload: u32,
+    /// Its place in its flow's direction.
+    pub sequence: Sequence,
+    /// Transmissions that the sniffer captured; 0 also without a sniffer.
+    pub sniffed: u16,
+}
+
+/// A sequence number as a packet carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// It has none.
+    None,
+    /// Of RTP (RFC 3550, 5.1), counted from 0.
+    Rtp(u16),
+    /// Of TCP (RFC 9293, 3.4), counted from the first one seen.
+    Tcp(u32),
+    /// Of a simulated TCP, which counts from 0 and never wraps.
+    Unbounded(u64),
+}
+
 /// Tells the packets of one flow by its port, and extends their sequence numbers.
+#[derive(Debug)]
 pub struct FlowPackets {
     port: u16,
     sniffed: bool,
@@ -30,39 +66,31 @@ impl FlowPackets {
     }
 
     /// True when the packet belongs to this flow: the receiver's port is the flow's.
-    pub fn owns(&self, packet: &PacketLog) -> bool {
+    pub fn owns(&self, packet: &PacketDescription) -> bool {
         match packet.from {
-            Port::Sender => packet.headers.destination_port == self.port,
-            Port::Receiver => packet.headers.source_port == self.port,
+            Port::Sender => packet.destination_port == self.port,
+            Port::Receiver => packet.source_port == self.port,
         }
     }
 
-    /// Adds a packet. Packets come in the order in which they entered the network.
-    pub fn add(&mut self, packet: &PacketLog) {
+    /// Adds a packet with the verdict of every hop that it entered. Packets come in the order in which they entered
+    /// the network.
+    pub fn add(&mut self, packet: &PacketDescription, hops: &[HopRecord]) {
         let extender = if packet.from == Port::Sender { &mut self.forward } else { &mut self.backward };
-        let sequence = extender.extend(&packet.headers);
-        self.records.extend(packet.hops.iter().map(|hop| record(packet, hop, sequence, self.sniffed)));
-        self.releases.extend(packet.delivered.map(|release| ReleaseRecord {
-            packet: packet.id.0,
-            intended: release.intended,
-            actual: release.actual,
-        }));
+        let sequence = extender.extend(packet.sequence);
+        self.records.extend(hops.iter().map(|hop| record(packet, hop, sequence, self.sniffed)));
     }
 }
 
-fn record(packet: &PacketLog, hop: &HopRecord, sequence: Option<u64>, sniffed: bool) -> PacketRecord {
+fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sniffed: bool) -> PacketRecord {
     let wireless = matches!(hop.hop, Hop::SenderDevice | Hop::AccessPoint);
     PacketRecord {
         packet: packet.id.0,
         forward: packet.from == Port::Sender,
-        protocol: match packet.headers.protocol {
-            Protocol::Udp => "udp",
-            Protocol::Tcp => "tcp",
-            Protocol::Other(_) => "other",
-        },
+        protocol: packet.protocol,
         size: packet.size,
         sequence,
-        payload: packet.headers.payload,
+        payload: packet.payload,
         hop: match hop.hop {
             Hop::SenderDevice => "sender-device",
             Hop::AccessPoint => "access-point",
@@ -94,7 +122,7 @@ fn place_and_cause(hop: Hop, cause: DropCause) -> (Place, &'static str) {
 }
 
 /// Extends the sequence numbers of one direction to 64 bits.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Extender {
     last: Option<u64>,
     first_tcp: Option<u32>,
@@ -102,14 +130,15 @@ struct Extender {
 
 impl Extender {
     /// RTP numbers count from 0, the lab's initial number; TCP numbers from the first one seen.
-    fn extend(&mut self, headers: &Headers) -> Option<u64> {
-        match (headers.rtp_sequence, headers.tcp_sequence) {
-            (Some(number), _) => Some(self.nearest(u64::from(number), 1 << 16)),
-            (None, Some(number)) => {
+    fn extend(&mut self, sequence: Sequence) -> Option<u64> {
+        match sequence {
+            Sequence::None => None,
+            Sequence::Unbounded(number) => Some(number),
+            Sequence::Rtp(number) => Some(self.nearest(u64::from(number), 1 << 16)),
+            Sequence::Tcp(number) => {
                 let first = *self.first_tcp.get_or_insert(number);
                 Some(self.nearest(u64::from(number.wrapping_sub(first)), 1 << 32))
             }
-            (None, None) => None,
         }
     }
 
@@ -142,5 +171,23 @@ mod tests {
         assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::QueueFull).0, Place::SenderSocket);
         assert_eq!(place_and_cause(Hop::AccessPoint, DropCause::QueueFull).0, Place::IntermediateQueue);
         assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::RetryLimit).0, Place::Link);
+    }
+
+    #[test]
+    fn packets_are_told_by_the_receivers_port_in_both_directions() {
+        let flow = FlowPackets::new(5_004, false);
+        let packet = |from, source_port, destination_port| PacketDescription {
+            id: PacketId(0),
+            from,
+            protocol: "udp",
+            source_port,
+            destination_port,
+            size: 100,
+            payload: 72,
+            sequence: Sequence::None,
+            sniffed: 0,
+        };
+        assert!(flow.owns(&packet(Port::Sender, 9, 5_004)) && flow.owns(&packet(Port::Receiver, 5_004, 9)));
+        assert!(!flow.owns(&packet(Port::Sender, 5_004, 9)) && !flow.owns(&packet(Port::Receiver, 9, 5_004)));
     }
 }

@@ -1,0 +1,115 @@
+//! `run.json`: what was run, on what, and how it ended.
+
+use std::path::Path;
+
+use framewire_media::Movie;
+use framewire_probe::record::FlowStatus;
+use framewire_probe::tables::FORMAT_VERSION;
+use framewire_scenario::Scenario;
+use framewire_session::FlowSetup;
+use serde_json::{Map, Value, json};
+
+use crate::outcome::{FlowOutcome, is_complete};
+
+/// Everything that `run.json` says.
+pub struct RunDescription<'a> {
+    /// `"emulated"` or `"simulated"`.
+    pub world: &'static str,
+    /// The scenario, resolved.
+    pub scenario: &'a Scenario,
+    /// The file that the movie came from.
+    pub movie_file: &'a Path,
+    /// What was sent.
+    pub movie: &'a Movie,
+    /// The flows, in the order of the scenario.
+    pub setups: &'a [FlowSetup],
+    /// What each of them recorded.
+    pub flows: &'a [FlowOutcome],
+    /// `"interrupted"` or `"time limit"`; `None` when the streams ended by themselves.
+    pub ended_by: Option<&'static str>,
+    /// The moment that times are counted from; null where time is virtual.
+    pub origin_utc: Value,
+    /// The kernel, or the simulated kernel, and its settings.
+    pub kernel: Value,
+    /// By flow, the proof of accuracy of its network.
+    pub accuracy: Map<String, Value>,
+}
+
+impl RunDescription<'_> {
+    /// `complete`, or `partial` when a flow did not come to its end.
+    pub fn status(&self) -> &'static str {
+        if is_complete(self.flows) { "complete" } else { "partial" }
+    }
+
+    /// The document.
+    pub fn to_json(&self) -> Value {
+        let flows: Vec<Value> =
+            self.setups.iter().zip(self.flows).map(|(setup, flow)| flow_json(setup, flow)).collect();
+        json!({
+            "format": FORMAT_VERSION,
+            "program": "framewire",
+            "version": env!("CARGO_PKG_VERSION"),
+            "world": self.world,
+            "status": self.status(),
+            "ended_by": self.ended_by,
+            "origin_utc": self.origin_utc,
+            "seed": self.scenario.seed,
+            "kernel": self.kernel,
+            "movie": movie_json(self.movie_file, self.movie),
+            "interference": interference(self.scenario),
+            "flows": flows,
+            "accuracy": self.accuracy,
+        })
+    }
+}
+
+/// Writes `scenario.toml` and then `run.json`, which makes a directory a run.
+///
+/// # Errors
+/// When a file cannot be written; the text names it.
+pub fn write_documents(directory: &Path, description: &RunDescription<'_>) -> Result<(), String> {
+    write_text(&directory.join("scenario.toml"), &description.scenario.to_toml())?;
+    write_text(&directory.join("run.json"), &format!("{:#}\n", description.to_json()))
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+}
+
+fn flow_json(setup: &FlowSetup, flow: &FlowOutcome) -> Value {
+    let failure = match &flow.status {
+        FlowStatus::Failed(reason) => Some(reason),
+        FlowStatus::Complete | FlowStatus::Partial => None,
+    };
+    json!({
+        "name": setup.name(),
+        "transport": setup.kind().to_string(),
+        "settings": setup.settings(),
+        "failure": failure,
+        "received_frames": flow.received.complete_frames,
+        "received_bytes": flow.kept_bytes,
+        "rejected": flow.received.rejected,
+        "rejections": flow.received.rejections,
+    })
+}
+
+fn movie_json(file: &Path, movie: &Movie) -> Value {
+    let sequence = &movie.index.sequence;
+    let seconds = sequence.frame_rate.time_of(movie.index.frames.len() as u64).as_secs_f64();
+    json!({
+        "path": file,
+        "bytes": movie.bytes.len(),
+        "bitrate": movie.bytes.len() as f64 * 8.0 / seconds,
+        "duration_s": seconds,
+        "frames": movie.index.frames.len(),
+        "width": sequence.width,
+        "height": sequence.height,
+        "frame_rate": f64::from(sequence.frame_rate.numerator) / f64::from(sequence.frame_rate.denominator),
+    })
+}
+
+fn interference(scenario: &Scenario) -> Vec<[f64; 2]> {
+    let oven = scenario.network.wifi.as_ref().and_then(|wifi| wifi.oven.as_ref());
+    let on = oven.map(|oven| oven.on.as_slice()).unwrap_or_default();
+    on.iter().map(|interval| [interval.from.as_secs_f64(), interval.to.as_secs_f64()]).collect()
+}

@@ -1,0 +1,57 @@
+//! Which flows share a network, and by which ports they are told apart there.
+
+use framewire_scenario::{Layout, Scenario};
+
+/// Port of the first flow: the customary one for RTP (RFC 3551, section 8). RTP ports are even.
+const FIRST_PORT: u16 = 5_004;
+
+/// Which flows share a network: numbers of flows, network by network.
+pub fn groups(scenario: &Scenario) -> Vec<Vec<usize>> {
+    let all = 0..scenario.flows.len();
+    match scenario.layout {
+        Layout::SideBySide => all.map(|flow| vec![flow]).collect(),
+        Layout::Together => vec![all.collect()],
+    }
+}
+
+/// The name of the network that the flows of `group` share.
+pub fn group_name(scenario: &Scenario, group: &[usize]) -> String {
+    match group {
+        [flow] => scenario.flows[*flow].name.clone(),
+        _ => "together".to_owned(),
+    }
+}
+
+/// The port of flow number `flow`, at both ends; a scenario has at most 64.
+pub fn port(flow: usize) -> u16 {
+    FIRST_PORT + 2 * flow as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(layout: &str, flows: usize) -> Scenario {
+        let flow = |number| format!("[[flow]]\nname = \"f{number}\"\ntransport = \"udp\"\n");
+        let flows: String = (0..flows).map(flow).collect();
+        Scenario::parse(&format!("layout = \"{layout}\"\n{flows}"), &[]).unwrap()
+    }
+
+    #[test]
+    fn flows_share_a_network_or_have_one_each() {
+        assert_eq!(groups(&scenario("side-by-side", 3)), [vec![0], vec![1], vec![2]]);
+        assert_eq!(groups(&scenario("together", 3)), [vec![0, 1, 2]]);
+    }
+
+    #[test]
+    fn a_network_of_one_flow_has_its_name() {
+        let scenario = scenario("together", 2);
+        assert_eq!(group_name(&scenario, &[1]), "f1");
+        assert_eq!(group_name(&scenario, &[0, 1]), "together");
+    }
+
+    #[test]
+    fn ports_are_even_and_differ() {
+        assert_eq!((port(0), port(1), port(63)), (5_004, 5_006, 5_130));
+    }
+}

@@ -1,0 +1,46 @@
+//! The movie of a run, from its file.
+
+use std::path::{Path, PathBuf};
+
+use framewire_media::Movie;
+
+/// A file that cannot be streamed; the text names it and says why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {reason}", file.display())]
+pub struct MovieError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// Reads a movie.
+///
+/// # Errors
+/// When the file cannot be read, is not an MPEG video elementary stream, or ends inside a picture.
+pub fn load_movie(file: &Path) -> Result<Movie, MovieError> {
+    let error = |reason| MovieError { file: file.to_owned(), reason };
+    let bytes = std::fs::read(file).map_err(|cause| error(cause.to_string()))?;
+    let movie = Movie::parse(bytes.into()).map_err(|cause| error(cause.to_string()))?;
+    match movie.cut_short() {
+        None => Ok(movie),
+        Some(cut) => Err(error(format!(
+            "the stream is cut inside its last frame, {} (the last slice is of row {} of {}); a whole stream is needed: \
+             state movie.bitrate to have it transcoded",
+            cut.frame, cut.last_row, cut.rows
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_no_movie_is_named() {
+        let missing = load_movie(Path::new("/nonexistent/movie.m2v")).unwrap_err();
+        assert!(missing.to_string().starts_with("/nonexistent/movie.m2v: No such file"), "{missing}");
+        let source = load_movie(Path::new(file!()).file_name().map(|_| Path::new("Cargo.toml")).unwrap()).unwrap_err();
+        assert!(source.to_string().starts_with("Cargo.toml: "), "{source}");
+    }
+}

@@ -1,0 +1,81 @@
+//! What one flow recorded, its log for the tables, and the ledger held against what the receiver kept.
+
+use std::mem::take;
+
+use framewire_probe::record::{FlowLog, FlowSample, FlowStatus};
+use framewire_probe::summary::Summary;
+use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
+
+use crate::packets::FlowPackets;
+
+/// What one flow recorded.
+pub struct FlowOutcome {
+    /// The sender's log.
+    pub sent: SenderLog,
+    /// Samples of the flow's state.
+    pub samples: Vec<FlowSample>,
+    /// The receiver's log.
+    pub received: ReceiverLog,
+    /// Bytes of the movie as received.
+    pub kept_bytes: u64,
+    /// How it ended.
+    pub status: FlowStatus,
+}
+
+/// Moves a flow's records into its log; what describes the run stays.
+pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets) -> FlowLog {
+    FlowLog {
+        flow: setup.name().to_owned(),
+        transport: setup.kind().to_string(),
+        status: flow.status.clone(),
+        frames: setup.plan().facts(),
+        frame_events: take(&mut flow.sent.frame_events),
+        datagrams_sent: take(&mut flow.sent.datagrams),
+        datagrams_received: take(&mut flow.received.datagrams),
+        stream_reads: take(&mut flow.received.reads),
+        packets: packets.records,
+        samples: take(&mut flow.samples),
+        releases: packets.releases,
+    }
+}
+
+/// True when every flow came to its end.
+pub fn is_complete(flows: &[FlowOutcome]) -> bool {
+    flows.iter().all(|flow| flow.status == FlowStatus::Complete)
+}
+
+/// The flows that broke, each with its reason.
+pub fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
+    let failed = setups.iter().zip(flows).filter_map(|(setup, flow)| match &flow.status {
+        FlowStatus::Failed(reason) => Some(format!("flow {}: {reason}", setup.name())),
+        FlowStatus::Complete | FlowStatus::Partial => None,
+    });
+    failed.collect()
+}
+
+/// The ledger is made of packets and sizes; the receiver put frames together on its own. Where a stream ended well,
+/// both must have found the same frames: says how they differ, or nothing.
+pub fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
+    let whole = summary.frames - summary.fates.lost;
+    let ended_well = flow.status == FlowStatus::Complete;
+    ended_well.then(|| difference(whole, flow.received.complete_frames)).flatten()
+}
+
+fn difference(whole: u32, kept: u32) -> Option<String> {
+    (whole != kept).then(|| {
+        format!("the ledger has {whole} whole frames, the receiver put {kept} together; please report this defect")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_only_one_of_the_two_found_is_told() {
+        assert_eq!(difference(1_499, 1_499), None);
+        for kept in [1_498, 1_500] {
+            assert!(difference(1_499, kept).unwrap().contains(&kept.to_string()));
+        }
+    }
+}
