@@ -1,0 +1,161 @@
+//! 802.11b, pinned to the bit: every event of a few networks, as one hash each.
+//!
+//! A hash that changes means that every result of 802.11b changed. Where that is intended, run the test and copy the
+//! hashes that it prints; say in the change log why.
+
+use framewire_link::wifi::{DataRate, Preamble, RatePolicy};
+use framewire_link::{
+    BottleneckPlace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent, OvenConfig, Packet,
+    PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
+
+/// FNV-1a of 64 bits over numbers in order: the same on every machine and in every build.
+#[derive(Clone, Copy)]
+struct Hash(u64);
+
+impl Hash {
+    fn add(&mut self, number: u64) {
+        for byte in number.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn add_event(&mut self, event: &NetworkEvent) {
+        match event {
+            NetworkEvent::Deliver { packet, to, at } => {
+                [1, packet.0, *to as u64, at.as_nanos()].map(|number| self.add(number));
+            }
+            NetworkEvent::Released { packet, at } => {
+                [2, packet.0, at.as_nanos()].map(|number| self.add(number));
+            }
+            NetworkEvent::Hop(record) => self.add_record(record),
+            NetworkEvent::Sniffed(frame) => {
+                [4, frame.packet.0, frame.at.as_nanos(), u64::from(frame.attempt), frame.rate.as_bps()]
+                    .map(|number| self.add(number));
+            }
+        }
+    }
+
+    fn add_record(&mut self, record: &HopRecord) {
+        let started = record.started.map_or(u64::MAX, |at| at.as_nanos());
+        let outcome = match record.outcome {
+            framewire_link::Outcome::Delivered => 0,
+            framewire_link::Outcome::Dropped(cause) => 1 + cause as u64,
+        };
+        [3, record.packet.0, record.hop as u64, record.from as u64, record.size.as_bytes(), record.enqueued.as_nanos()]
+            .map(|number| self.add(number));
+        [u64::from(record.clamped), started, record.finished.as_nanos(), outcome].map(|number| self.add(number));
+        self.add(record.transmissions.len() as u64);
+        for rate in &record.transmissions {
+            self.add(rate.as_bps());
+        }
+    }
+}
+
+/// Four seconds of packets of many sizes, three of four from the sender, a little faster than the link.
+fn run(config: &NetworkConfig, seed: u64) -> u64 {
+    let mut network = Network::new(config, Seed(seed)).expect("the configuration is valid");
+    let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+    let drain = |network: &mut Network, hash: &mut Hash| {
+        while let Some(event) = network.poll_event() {
+            hash.add_event(&event);
+        }
+    };
+    for id in 0..4000u64 {
+        let at = Timestamp::from_micros(id * 1000 + id * id % 700);
+        let from = if id % 4 == 3 { Port::Receiver } else { Port::Sender };
+        let size = DataSize::from_bytes(40 + id * 7919 % 1461);
+        network.handle_timeout(at);
+        network.handle_packet(at, at, from, Packet { id: PacketId(id), size });
+        drain(&mut network, &mut hash);
+    }
+    network.handle_timeout(Timestamp::MAX);
+    drain(&mut network, &mut hash);
+    hash.0
+}
+
+fn wifi(wifi: WifiConfig, bottleneck: BottleneckPlace) -> NetworkConfig {
+    let wire = WireConfig {
+        rate: Some(Bitrate::from_mbps(100)),
+        delay: Duration::from_micros(100),
+        jitter: Duration::from_micros(30),
+        loss: LossConfig::Bernoulli(Probability::clamped(0.01)),
+        ..WireConfig::default()
+    };
+    NetworkConfig::Wifi(WifiNetworkConfig {
+        wifi,
+        station_queue: QueueLimit::Packets(100),
+        access_point_queue: QueueLimit::Packets(100),
+        wire,
+        bottleneck,
+    })
+}
+
+fn oven() -> Option<OvenConfig> {
+    let on = vec![Interval { start: Timestamp::from_millis(500), end: Timestamp::from_secs(3) }];
+    Some(OvenConfig { on, mains: Mains::Hz50, strength_db: OvenConfig::DOMESTIC_STRENGTH_DB })
+}
+
+#[test]
+fn results_of_80211b_are_what_they_were() {
+    let quiet = WifiConfig::default();
+    let disturbed = WifiConfig {
+        oven: oven(),
+        sniffer: Some(SnifferConfig { capture: Probability::clamped(0.65) }),
+        ..WifiConfig::default()
+    };
+    let noisy = WifiConfig { error_floor: Probability::clamped(0.2), retry: 2, ..WifiConfig::default() };
+    let fixed = WifiConfig {
+        rate: RatePolicy::Fixed(DataRate::Mbps5_5),
+        preamble: Preamble::Short,
+        retry: 0,
+        ..disturbed.clone()
+    };
+    let once = WifiConfig { retry: 1, ..disturbed.clone() };
+    let local = BottleneckPlace::LocalDevice;
+    let runs = [
+        run(&wifi(quiet.clone(), local), 1),
+        run(&wifi(disturbed.clone(), local), 2),
+        run(&wifi(noisy, local), 3),
+        run(&wifi(fixed, local), 4),
+        run(&wifi(once, local), 5),
+        run(&wifi(disturbed, BottleneckPlace::Remote), 6),
+        run(&wifi(quiet, BottleneckPlace::Remote), 7),
+    ];
+    let shown: Vec<String> = runs.iter().map(|hash| format!("0x{hash:016x}")).collect();
+    assert_eq!(runs, EXPECTED_WIFI, "now [{}]", shown.join(", "));
+}
+
+#[test]
+fn results_of_wires_are_what_they_were() {
+    let wire = WireConfig {
+        rate: Some(Bitrate::from_mbps(5)),
+        queue: QueueLimit::Time(Duration::from_millis(40)),
+        delay: Duration::from_millis(10),
+        ..WireConfig::default()
+    };
+    let bursts = LossConfig::GilbertElliott {
+        good_to_bad: Probability::clamped(0.01),
+        bad_to_good: Probability::clamped(0.3),
+        loss_good: Probability::ZERO,
+        loss_bad: Probability::ONE,
+    };
+    let outages = vec![Interval { start: Timestamp::from_secs(1), end: Timestamp::from_millis(1100) }];
+    let rough = WireConfig { jitter: Duration::from_millis(3), loss: bursts, outages, ..wire.clone() };
+    let network = |wire, place| NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, place));
+    let runs = [run(&network(wire, BottleneckPlace::LocalDevice), 1), run(&network(rough, BottleneckPlace::Remote), 2)];
+    let shown: Vec<String> = runs.iter().map(|hash| format!("0x{hash:016x}")).collect();
+    assert_eq!(runs, EXPECTED_WIRED, "now [{}]", shown.join(", "));
+}
+
+const EXPECTED_WIFI: [u64; 7] = [
+    0x3e69_1345_ea07_da47,
+    0xb568_aa4c_b517_56b8,
+    0xb4f6_2397_eb34_ad11,
+    0x9293_4a10_59fb_3ffa,
+    0xc255_fe2a_b482_99ad,
+    0x5baa_7dc9_9b61_4765,
+    0x2865_7445_3c4b_4879,
+];
+const EXPECTED_WIRED: [u64; 2] = [0x0572_ad19_1632_9d0d, 0x2353_7a2c_fb08_ee13];
