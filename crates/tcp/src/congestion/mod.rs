@@ -3,9 +3,21 @@
 //! The hooks are those between Linux' TCP and its congestion-control modules, so that an algorithm can be held against
 //! the kernel line by line. Windows are whole packets, as there.
 
+mod cubic;
+mod hystart;
+mod hystart_plus_plus;
+mod registry;
+mod reno;
+mod ticks;
+
+pub use registry::{Algorithm, UnknownAlgorithm};
+
 use std::fmt::Debug;
 
 use framewire_units::{Bitrate, Duration, Timestamp};
+
+/// No threshold goes below this, in packets (RFC 5681, equation 4).
+const MINIMUM_THRESHOLD: u32 = 2;
 
 /// What the endpoint and the algorithm share. Sizes in packets of `maximum_segment` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
