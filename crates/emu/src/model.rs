@@ -106,7 +106,7 @@ impl LinkModel for RateAndDelay {
             clamped: false,
             started: Some(started),
             finished: self.busy_until,
-            transmissions: vec![self.rate],
+            transmissions: self.rate.into(),
             outcome: Outcome::Delivered,
         }));
         self.wire.handle_packet(now, self.busy_until, from, packet);

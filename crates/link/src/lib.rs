@@ -11,6 +11,7 @@ mod loss;
 mod network;
 mod path;
 mod queue;
+mod rates;
 mod validate;
 mod verdict;
 pub mod wifi;
@@ -24,5 +25,6 @@ pub use config::{
 pub use loss::Loss;
 pub use network::{Network, NetworkEvent};
 pub use queue::{Arrival, DropTail, QueueDiscipline};
+pub use rates::Rates;
 pub use verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout, TimeoutReason};
 pub use wire::{Wire, WireVerdict};

@@ -1,6 +1,6 @@
 //! What takes packets off a wire: random processes and timed outages.
 
-use framewire_units::{Probability, RandomStream, Seed, Timestamp};
+use framewire_units::{Probability, Seed, Timestamp};
 
 use crate::config::{Interval, LossConfig};
 use crate::verdict::DropCause;
@@ -26,9 +26,7 @@ impl Loss {
 
     /// Decides on the next packet, whose last bit enters the wire at `at`.
     pub fn handle_packet(&mut self, at: Timestamp) -> Result<(), DropCause> {
-        let mut draws = self.seed.stream("loss", &[self.wire, self.packets]);
-        self.packets += 1;
-        let lost = self.draw(&mut draws);
+        let lost = self.process != LossConfig::None && self.draw();
         if self.outages.iter().any(|outage| outage.contains(at)) {
             Err(DropCause::Outage)
         } else if lost {
@@ -38,7 +36,9 @@ impl Loss {
         }
     }
 
-    fn draw(&mut self, draws: &mut RandomStream) -> bool {
+    fn draw(&mut self) -> bool {
+        let mut draws = self.seed.stream("loss", &[self.wire, self.packets]);
+        self.packets += 1;
         match self.process {
             LossConfig::None => false,
             LossConfig::Bernoulli(probability) => draws.chance(probability),

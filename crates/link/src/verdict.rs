@@ -2,6 +2,8 @@
 
 use framewire_units::{Bitrate, DataSize, Timestamp};
 
+use crate::rates::Rates;
+
 /// Number of a packet, chosen by the world and unique in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u64);
@@ -79,7 +81,7 @@ pub struct HopRecord {
     /// When the hop was done with it: arrival at the other end, or the moment of the drop.
     pub finished: Timestamp,
     /// Rate of every transmission, in order; one entry on a wired link, none when dropped in the queue.
-    pub transmissions: Vec<Bitrate>,
+    pub transmissions: Rates,
     /// What became of it.
     pub outcome: Outcome,
 }

@@ -5,6 +5,7 @@ use framewire_units::{Bitrate, Duration, Seed, Timestamp};
 use crate::bottleneck::{Bottleneck, Service};
 use crate::config::WireConfig;
 use crate::loss::Loss;
+use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port};
 
 /// Propagation: a delay and a jitter that never reorders.
@@ -20,11 +21,19 @@ struct Propagation {
 
 impl Propagation {
     fn arrival(&mut self, departure: Timestamp) -> Timestamp {
-        let mut draws = self.seed.stream("jitter", &[self.wire, self.packets]);
-        self.packets += 1;
-        let jitter = Duration::from_nanos((draws.next_f64() * self.jitter.as_nanos() as f64) as u64);
+        let jitter = self.next_jitter();
         self.last = self.last.max(departure + self.delay + jitter);
         self.last
+    }
+
+    /// A draw of the packet's own, and so none where there is nothing to draw.
+    fn next_jitter(&mut self) -> Duration {
+        if self.jitter.is_zero() {
+            return Duration::ZERO;
+        }
+        let mut draws = self.seed.stream("jitter", &[self.wire, self.packets]);
+        self.packets += 1;
+        Duration::from_nanos((draws.next_f64() * self.jitter.as_nanos() as f64) as u64)
     }
 }
 
@@ -83,7 +92,7 @@ impl Wire {
             clamped,
             started: service.map(|service| service.start),
             finished,
-            transmissions: service.and(self.rate).into_iter().collect(),
+            transmissions: service.and(self.rate).map_or_else(Rates::new, Rates::from),
             outcome,
         };
         WireVerdict { released: released(service, enqueued), record }

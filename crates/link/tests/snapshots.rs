@@ -15,8 +15,8 @@ use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp}
 struct Hash(u64);
 
 impl Hash {
-    fn add(&mut self, number: u64) {
-        for byte in number.to_le_bytes() {
+    fn add(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        for byte in numbers.into_iter().flat_map(u64::to_le_bytes) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
@@ -24,15 +24,14 @@ impl Hash {
     fn add_event(&mut self, event: &NetworkEvent) {
         match event {
             NetworkEvent::Deliver { packet, to, at } => {
-                [1, packet.0, *to as u64, at.as_nanos()].map(|number| self.add(number));
+                self.add([1, packet.0, *to as u64, at.as_nanos()]);
             }
             NetworkEvent::Released { packet, at } => {
-                [2, packet.0, at.as_nanos()].map(|number| self.add(number));
+                self.add([2, packet.0, at.as_nanos()]);
             }
             NetworkEvent::Hop(record) => self.add_record(record),
             NetworkEvent::Sniffed(frame) => {
-                [4, frame.packet.0, frame.at.as_nanos(), u64::from(frame.attempt), frame.rate.as_bps()]
-                    .map(|number| self.add(number));
+                self.add([4, frame.packet.0, frame.at.as_nanos(), u64::from(frame.attempt), frame.rate.as_bps()]);
             }
         }
     }
@@ -43,13 +42,17 @@ impl Hash {
             framewire_link::Outcome::Delivered => 0,
             framewire_link::Outcome::Dropped(cause) => 1 + cause as u64,
         };
-        [3, record.packet.0, record.hop as u64, record.from as u64, record.size.as_bytes(), record.enqueued.as_nanos()]
-            .map(|number| self.add(number));
-        [u64::from(record.clamped), started, record.finished.as_nanos(), outcome].map(|number| self.add(number));
-        self.add(record.transmissions.len() as u64);
-        for rate in &record.transmissions {
-            self.add(rate.as_bps());
-        }
+        self.add([
+            3,
+            record.packet.0,
+            record.hop as u64,
+            record.from as u64,
+            record.size.as_bytes(),
+            record.enqueued.as_nanos(),
+        ]);
+        self.add([u64::from(record.clamped), started, record.finished.as_nanos(), outcome]);
+        self.add([record.transmissions.len() as u64]);
+        self.add(record.transmissions.iter().map(|rate| rate.as_bps()));
     }
 }
 

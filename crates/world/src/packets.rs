@@ -100,7 +100,7 @@ fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sn
         enqueued: hop.enqueued,
         started: hop.started,
         finished: hop.finished,
-        transmissions: hop.transmissions.clone(),
+        transmissions: hop.transmissions.to_vec(),
         dropped: match hop.outcome {
             Outcome::Delivered => None,
             Outcome::Dropped(cause) => Some(place_and_cause(hop.hop, cause)),

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{Bitrate, Seed, Timestamp};
+use framewire_units::{Seed, Timestamp};
 
 use crate::config::QueueLimit;
 use crate::queue::{Arrival, DropTail, QueueDiscipline};
+use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port};
 use crate::wifi::phy::{CW_MAX, CW_MIN, DIFS, SLOT};
 use crate::wifi::rate_control::{RateControl, RatePolicy};
@@ -36,7 +37,7 @@ pub(super) struct Head {
     /// When it became the one to send.
     ready: Timestamp,
     started: Option<Timestamp>,
-    transmissions: Vec<Bitrate>,
+    transmissions: Rates,
     /// When the receiver first had it whole.
     pub(super) received: Option<Timestamp>,
 }
@@ -262,6 +263,6 @@ impl Station {
 
 impl Head {
     fn new(queued: Queued, ready: Timestamp) -> Self {
-        Self { queued, ready, started: None, transmissions: Vec::new(), received: None }
+        Self { queued, ready, started: None, transmissions: Rates::new(), received: None }
     }
 }

@@ -41,7 +41,7 @@ impl Saturated {
 
     /// Share of the transmissions at a rate, in Mbit/s.
     pub fn share_at(&self, mbps: f64) -> f64 {
-        let all = self.records.iter().flat_map(|record| &record.transmissions);
+        let all = self.records.iter().flat_map(|record| record.transmissions.iter());
         let at = all.filter(|rate| (rate.as_mbps_f64() - mbps).abs() < 1e-9).count();
         at as f64 / self.transmissions() as f64
     }
