@@ -24,6 +24,9 @@ pub struct Flags {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// The sender's application has handed over what it had so far (RFC 9293, section 3.9.1.2): set on the last
+    /// segment of a write. Receivers delay acknowledgements less after it.
+    pub push: bool,
 }
 
 /// The ECN field of the IP header (RFC 3168, section 5).
