@@ -25,6 +25,7 @@ fn network() -> Network {
         access_point_queue: QueueLimit::Packets(20),
         wire: WireConfig { delay: Duration::from_millis(2), ..WireConfig::default() },
         bottleneck: BottleneckPlace::LocalDevice,
+        ..WifiNetworkConfig::default()
     });
     Network::new(&config, Seed(42)).unwrap()
 }

@@ -17,7 +17,8 @@ struct World {
 impl World {
     fn new(config: &WifiConfig, stations: usize) -> Self {
         let mut medium = Medium::new(config, Seed(1)).expect("the configuration is valid");
-        let station = StationConfig { queue: QueueLimit::Packets(10), hop: Hop::SenderDevice, from: Port::Sender };
+        let queue = QueueLimit::Packets(10);
+        let station = StationConfig { queue, hop: Hop::SenderDevice, from: Port::Sender, retry: None, saturated: None };
         let stations: Vec<StationId> = (0..stations).map(|_| medium.add_station(station)).collect();
         let mut world = Self { medium, next: 0, seconds: 0 };
         for station in stations {

@@ -30,6 +30,39 @@ pub struct WifiNetworkConfig {
     pub wire: WireConfig,
     /// On which side of the access point the sender is.
     pub bottleneck: BottleneckPlace,
+    /// Maximal number of transmissions of the access point's packets; `None`: as that of the stations.
+    pub access_point_retry: Option<u16>,
+    /// Interface queues of further sending stations, numbered from 1; each as `station_queue`. Only with a local
+    /// bottleneck.
+    pub further_stations: Vec<QueueLimit>,
+    /// Stations of others on the same channel.
+    pub contenders: Option<ContenderConfig>,
+}
+
+impl Default for WifiNetworkConfig {
+    /// One station in an undisturbed room, a wire that does nothing, queues of 100 packets.
+    fn default() -> Self {
+        Self {
+            wifi: WifiConfig::default(),
+            station_queue: QueueLimit::Packets(100),
+            access_point_queue: QueueLimit::Packets(100),
+            wire: WireConfig::default(),
+            bottleneck: BottleneckPlace::LocalDevice,
+            access_point_retry: None,
+            further_stations: Vec::new(),
+            contenders: None,
+        }
+    }
+}
+
+/// Background stations that always have a packet to send to the access point. They are part of the medium: their
+/// packets leave the network there and raise no events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContenderConfig {
+    /// How many, at most 250.
+    pub stations: u16,
+    /// Size of each of their IP packets.
+    pub packet: DataSize,
 }
 
 /// A network of one wire: sender - wire - receiver.

@@ -7,6 +7,7 @@
 
 mod bottleneck;
 mod config;
+mod events;
 mod loss;
 mod network;
 mod path;
@@ -19,8 +20,8 @@ mod wire;
 
 pub use bottleneck::{Bottleneck, Service};
 pub use config::{
-    BottleneckPlace, ConfigError, Interval, LossConfig, Mains, NetworkConfig, OvenConfig, QueueLimit, SnifferConfig,
-    WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, ConfigError, ContenderConfig, Interval, LossConfig, Mains, NetworkConfig, OvenConfig, QueueLimit,
+    SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 pub use loss::Loss;
 pub use network::{Network, NetworkEvent};

@@ -1,12 +1,12 @@
 //! The whole network between two hosts: hops joined in both directions.
 
-use std::collections::VecDeque;
-
 use framewire_units::{Seed, Timestamp};
 
 use crate::config::{ConfigError, NetworkConfig};
+use crate::events::Events;
 use crate::path::{WifiPath, WiredPath};
 use crate::verdict::{HopRecord, Packet, PacketId, Port, SniffedFrame, Timeout};
+use crate::wifi::StationCounters;
 
 /// Something that a network decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub enum NetworkEvent {
 #[derive(Debug)]
 pub struct Network {
     path: Path,
-    events: VecDeque<NetworkEvent>,
+    events: Events,
 }
 
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Network {
             NetworkConfig::Wired(wired) => Path::Wired(Box::new(WiredPath::new(wired, seed))),
             NetworkConfig::Wifi(wifi) => Path::Wifi(Box::new(WifiPath::new(wifi, seed)?)),
         };
-        Ok(Self { path, events: VecDeque::new() })
+        Ok(Self { path, events: Events::new() })
     }
 
     /// A packet enters at `from`. `at` is its arrival stamp, usually slightly before `now`, at which it was seen; all
@@ -116,6 +116,46 @@ impl Network {
         }
     }
 
+    /// As [`handle_packet`](Self::handle_packet) from [`Port::Sender`], where that side has several wireless stations
+    /// ([`WifiNetworkConfig::further_stations`](crate::WifiNetworkConfig)): the packet enters at the interface of
+    /// station `station`. Station 0 is the one that `handle_packet` means.
+    ///
+    /// What comes back is delivered at [`Port::Sender`] whichever station it is for: the access point has one queue
+    /// for all, and the world knows by the packet's number whose it is. The same holds for releases and records.
+    ///
+    /// # Panics
+    /// When the network has no such station.
+    pub fn handle_packet_from_station(&mut self, _now: Timestamp, at: Timestamp, station: usize, packet: Packet) {
+        assert!(station < self.stations(), "station {station} of a network with {}", self.stations());
+        match &mut self.path {
+            Path::Wired(path) => path.handle_packet(at, Port::Sender, packet, &mut self.events),
+            Path::Wifi(path) => path.handle_packet_from_station(at, station, packet, &mut self.events),
+        }
+    }
+
+    /// Number of interfaces at [`Port::Sender`]: 1, and the further stations. Contenders are not among them.
+    pub fn stations(&self) -> usize {
+        match &self.path {
+            Path::Wired(_) => 1,
+            Path::Wifi(path) => path.stations(),
+        }
+    }
+
+    /// Whether hops that delivered their packet are recorded as [`NetworkEvent::Hop`] (the default). Without them, a
+    /// simulation that keeps no packet table is spared the work; hops that dropped their packet always are recorded,
+    /// and no other event changes.
+    pub fn record_deliveries(&mut self, wanted: bool) {
+        self.events.record_deliveries(wanted);
+    }
+
+    /// What the contenders of a wireless network achieved so far, all together; `None` where there are none.
+    pub fn contenders(&self) -> Option<StationCounters> {
+        match &self.path {
+            Path::Wired(_) => None,
+            Path::Wifi(path) => path.contenders(),
+        }
+    }
+
     /// The model's clock moves to `now`: what was to be decided before it is decided.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         match &mut self.path {
@@ -126,7 +166,7 @@ impl Network {
 
     /// The next thing that was decided; `None` when all have been given.
     pub fn poll_event(&mut self) -> Option<NetworkEvent> {
-        self.events.pop_front()
+        self.events.pop()
     }
 
     /// When `handle_timeout` is due, and who asked; `None` when only a packet can change something.

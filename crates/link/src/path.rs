@@ -1,16 +1,13 @@
 //! The two ways through a network: which hops, in which order, in both directions.
 
-use std::collections::VecDeque;
-
 use framewire_units::{Seed, Timestamp};
 
 use crate::config::{BottleneckPlace, ConfigError, WifiNetworkConfig, WiredNetworkConfig};
+use crate::events::Events;
 use crate::network::NetworkEvent;
-use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port, Timeout};
-use crate::wifi::{Medium, MediumEvent, StationConfig, StationId, StationVerdict};
+use crate::verdict::{DropCause, Hop, Outcome, Packet, Port, Timeout};
+use crate::wifi::{Medium, MediumEvent, StationConfig, StationCounters, StationId, StationVerdict};
 use crate::wire::{Wire, WireVerdict};
-
-type Events = VecDeque<NetworkEvent>;
 
 /// sender - wire - receiver.
 #[derive(Debug)]
@@ -41,8 +38,8 @@ impl WiredPath {
         let WireVerdict { released, record } = wire.handle_packet(at, from, packet);
         let in_device = from == Port::Receiver || self.bottleneck == BottleneckPlace::LocalDevice;
         let released = if in_device { released } else { record.enqueued };
-        events.push_back(NetworkEvent::Released { packet: packet.id, at: released });
-        deliver(record, to, events);
+        events.push(NetworkEvent::Released { packet: packet.id, at: released });
+        events.last_hop(record, to);
     }
 }
 
@@ -51,13 +48,16 @@ const STATION: StationId = StationId(0);
 /// The access point.
 const ACCESS_POINT: StationId = StationId(1);
 
-/// station - 802.11 - access point - wire - far host. The station is the sender with a local bottleneck, the receiver
-/// with a remote one.
+/// stations - 802.11 - access point - wire - far host. The stations are the senders with a local bottleneck; one is the
+/// receiver with a remote one.
 #[derive(Debug)]
 pub(crate) struct WifiPath {
     /// The port of the host that is the wireless station.
     station: Port,
     medium: Medium,
+    /// The stations beside [`STATION`] whose packets come from the world.
+    further: Vec<StationId>,
+    contenders: Vec<StationId>,
     /// From the access point to the far host.
     outward: Wire,
     /// From the far host to the access point.
@@ -71,12 +71,32 @@ impl WifiPath {
             BottleneckPlace::Remote => Port::Receiver,
         };
         let mut medium = Medium::new(&config.wifi, seed)?;
-        medium.add_station(StationConfig { queue: config.station_queue, hop: Hop::SenderDevice, from: station });
-        let queue = config.access_point_queue;
-        medium.add_station(StationConfig { queue, hop: Hop::AccessPoint, from: other(station) });
+        let device =
+            |queue| StationConfig { queue, hop: Hop::SenderDevice, from: station, retry: None, saturated: None };
+        medium.add_station(device(config.station_queue));
+        medium.add_station(StationConfig {
+            queue: config.access_point_queue,
+            hop: Hop::AccessPoint,
+            from: other(station),
+            retry: config.access_point_retry,
+            saturated: None,
+        });
+        let further = config.further_stations.iter().map(|&queue| medium.add_station(device(queue))).collect();
+        let contender = |packet| StationConfig { saturated: Some(packet), ..device(config.station_queue) };
+        let contenders = config.contenders.into_iter().flat_map(|of| (0..of.stations).map(move |_| of.packet));
+        let contenders = contenders.map(|packet| medium.add_station(contender(packet))).collect();
         let outward = Wire::new(&config.wire, Hop::Wire, seed, 0);
         let inward = Wire::new(&config.wire, Hop::Wire, seed, 1);
-        Ok(Self { station, medium, outward, inward })
+        Ok(Self { station, medium, further, contenders, outward, inward })
+    }
+
+    pub(crate) fn stations(&self) -> usize {
+        1 + self.further.len()
+    }
+
+    pub(crate) fn contenders(&self) -> Option<StationCounters> {
+        let each = self.contenders.iter().map(|&station| self.medium.counters(station));
+        each.reduce(|sum, counters| sum + counters)
     }
 
     pub(crate) fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet, events: &mut Events) {
@@ -84,13 +104,23 @@ impl WifiPath {
             self.medium.handle_packet(STATION, at, packet);
         } else {
             let WireVerdict { released, record } = self.inward.handle_packet(at, from, packet);
-            events.push_back(NetworkEvent::Released { packet: packet.id, at: released });
+            events.push(NetworkEvent::Released { packet: packet.id, at: released });
             if record.outcome == Outcome::Delivered {
                 self.medium.handle_packet(ACCESS_POINT, record.finished, packet);
             }
-            events.push_back(NetworkEvent::Hop(record));
+            events.hop(record);
         }
         self.drain(events);
+    }
+
+    pub(crate) fn handle_packet_from_station(&mut self, at: Timestamp, n: usize, packet: Packet, events: &mut Events) {
+        match n.checked_sub(1) {
+            None => self.handle_packet(at, Port::Sender, packet, events),
+            Some(further) => {
+                self.medium.handle_packet(self.further[further], at, packet);
+                self.drain(events);
+            }
+        }
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, events: &mut Events) {
@@ -105,26 +135,26 @@ impl WifiPath {
     fn drain(&mut self, events: &mut Events) {
         while let Some(event) = self.medium.poll_event() {
             match event {
-                MediumEvent::Received { station: STATION, packet, at } => {
-                    let WireVerdict { record, .. } = self.outward.handle_packet(at, self.station, packet);
-                    deliver(record, other(self.station), events);
+                MediumEvent::Received { station: ACCESS_POINT, packet, at } => {
+                    events.push(NetworkEvent::Deliver { packet: packet.id, to: self.station, at });
                 }
                 MediumEvent::Received { packet, at, .. } => {
-                    events.push_back(NetworkEvent::Deliver { packet: packet.id, to: self.station, at });
+                    let WireVerdict { record, .. } = self.outward.handle_packet(at, self.station, packet);
+                    events.last_hop(record, other(self.station));
                 }
                 MediumEvent::Released { station, packet, at } => {
-                    if station == STATION {
-                        events.push_back(NetworkEvent::Released { packet: packet.id, at });
+                    if station != ACCESS_POINT {
+                        events.push(NetworkEvent::Released { packet: packet.id, at });
                     }
                 }
                 MediumEvent::Done { station, verdict: StationVerdict { record, released } } => {
                     let refused = record.outcome == Outcome::Dropped(DropCause::QueueFull);
-                    if station == STATION && refused {
-                        events.push_back(NetworkEvent::Released { packet: record.packet, at: released });
+                    if station != ACCESS_POINT && refused {
+                        events.push(NetworkEvent::Released { packet: record.packet, at: released });
                     }
-                    events.push_back(NetworkEvent::Hop(record));
+                    events.hop(record);
                 }
-                MediumEvent::Sniffed(frame) => events.push_back(NetworkEvent::Sniffed(frame)),
+                MediumEvent::Sniffed(frame) => events.push(NetworkEvent::Sniffed(frame)),
             }
         }
     }
@@ -135,12 +165,4 @@ fn other(port: Port) -> Port {
         Port::Sender => Port::Receiver,
         Port::Receiver => Port::Sender,
     }
-}
-
-/// The last hop's verdict, and the delivery if it is one.
-fn deliver(record: HopRecord, to: Port, events: &mut Events) {
-    if record.outcome == Outcome::Delivered {
-        events.push_back(NetworkEvent::Deliver { packet: record.packet, to, at: record.finished });
-    }
-    events.push_back(NetworkEvent::Hop(record));
 }

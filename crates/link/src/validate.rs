@@ -3,12 +3,17 @@
 use framewire_units::{Bitrate, Probability};
 
 use crate::config::{
-    ConfigError, Interval, LossConfig, NetworkConfig, OvenConfig, QueueLimit, WifiConfig, WifiNetworkConfig, WireConfig,
+    BottleneckPlace, ConfigError, ContenderConfig, Interval, LossConfig, NetworkConfig, OvenConfig, QueueLimit,
+    WifiConfig, WifiNetworkConfig, WireConfig,
 };
 use crate::wifi::RatePolicy;
 
 /// Largest retry value: that of the thesis' table 3.1.
 const MAX_RETRY: u16 = 256;
+/// Most stations beside those of the scenario.
+const MAX_CONTENDERS: u16 = 250;
+/// Largest MSDU (IEEE Std 802.11-2016, clause 9.2.4.7), less the 8 bytes of LLC and SNAP.
+const MAX_IP_PACKET: u64 = 2304 - 8;
 /// Bounds of a ratio of powers in dB, far beyond what radio has.
 const DB_BOUND: f64 = 200.0;
 
@@ -32,7 +37,30 @@ fn validate_wifi_network(config: &WifiNetworkConfig) -> Result<(), ConfigError> 
     validate_wifi("wifi", &config.wifi)?;
     validate_station_queue("station_queue", config.station_queue)?;
     validate_station_queue("access_point_queue", config.access_point_queue)?;
+    if let Some(retry) = config.access_point_retry {
+        validate_retry("access_point_retry", retry)?;
+    }
+    for (queue, number) in config.further_stations.iter().zip(1..) {
+        validate_station_queue(&format!("further_stations.{number}"), *queue)?;
+    }
+    if config.bottleneck == BottleneckPlace::Remote && !config.further_stations.is_empty() {
+        let allowed = "none is allowed with a remote bottleneck (the sender is then behind the access point)";
+        return Err(ConfigError::new("further_stations", config.further_stations.len(), allowed));
+    }
+    if let Some(contenders) = config.contenders {
+        validate_contenders(contenders)?;
+    }
     validate_wire("wire", &config.wire)
+}
+
+fn validate_contenders(contenders: ContenderConfig) -> Result<(), ConfigError> {
+    if contenders.stations > MAX_CONTENDERS {
+        return Err(ConfigError::new("contenders.stations", contenders.stations, "0 to 250 is allowed"));
+    }
+    if !(28..=MAX_IP_PACKET).contains(&contenders.packet.as_bytes()) {
+        return Err(ConfigError::new("contenders.packet", contenders.packet, "28 B to 2296 B is allowed"));
+    }
+    Ok(())
 }
 
 fn validate_station_queue(key: &str, queue: QueueLimit) -> Result<(), ConfigError> {
@@ -46,11 +74,13 @@ fn validate_station_queue(key: &str, queue: QueueLimit) -> Result<(), ConfigErro
     }
 }
 
+fn validate_retry(key: &str, retry: u16) -> Result<(), ConfigError> {
+    if retry > MAX_RETRY { Err(ConfigError::new(key, retry, "0 to 256 is allowed")) } else { Ok(()) }
+}
+
 /// Checks the values of a wireless hop; `key` is the path to it.
 pub(crate) fn validate_wifi(key: &str, config: &WifiConfig) -> Result<(), ConfigError> {
-    if config.retry > MAX_RETRY {
-        return Err(ConfigError::new(&format!("{key}.retry"), config.retry, "0 to 256 is allowed"));
-    }
+    validate_retry(&format!("{key}.retry"), config.retry)?;
     if config.error_floor == Probability::ONE {
         return Err(ConfigError::new(&format!("{key}.error_floor"), config.error_floor, "less than 1 is allowed"));
     }

@@ -85,6 +85,7 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
                 access_point_queue: QueueLimit::Bytes(DataSize::from_bytes(bytes)),
                 wire,
                 bottleneck,
+                ..WifiNetworkConfig::default()
             })
         });
     prop_oneof![1 => wired, 3 => wireless]

@@ -92,6 +92,7 @@ fn wifi(wifi: WifiConfig, bottleneck: BottleneckPlace) -> NetworkConfig {
         access_point_queue: QueueLimit::Packets(100),
         wire,
         bottleneck,
+        ..WifiNetworkConfig::default()
     })
 }
 

@@ -21,6 +21,7 @@ pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) ->
             access_point_queue: queue_limit(wifi.queue),
             wire,
             bottleneck,
+            ..link::WifiNetworkConfig::default()
         }),
         None => {
             let mut wired = link::WiredNetworkConfig::symmetric_delay(wire, bottleneck);

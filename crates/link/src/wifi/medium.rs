@@ -11,7 +11,7 @@ use crate::validate::validate_wifi;
 use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
 use crate::wifi::error_model::ErrorModel;
 use crate::wifi::phy::{DIFS, DataRate, SIFS, ack_frame, ack_timeout, air_time, data_frame, eifs};
-use crate::wifi::station::{InFlight, Queued, Station, StationConfig, StationVerdict};
+use crate::wifi::station::{InFlight, Queued, Station, StationConfig, StationCounters, StationVerdict};
 
 /// The card's own retry value, which a value of 0 stands for (thesis, section 1.3).
 pub const DEFAULT_RETRY: u16 = 16;
@@ -114,7 +114,10 @@ impl Medium {
 
     /// Adds a station; its number in order names the place of its draws.
     pub fn add_station(&mut self, config: StationConfig) -> StationId {
-        let max_transmissions = if self.config.retry == 0 { DEFAULT_RETRY } else { self.config.retry };
+        let max_transmissions = match config.retry.unwrap_or(self.config.retry) {
+            0 => DEFAULT_RETRY,
+            retry => retry,
+        };
         let number = self.stations.len();
         self.stations.push(Station::new(config, self.config.rate, max_transmissions, number as u64, self.seed));
         StationId(number)
@@ -180,6 +183,14 @@ impl Medium {
         self.stations.iter().enumerate().filter_map(of_station).min()
     }
 
+    /// What a station achieved so far.
+    ///
+    /// # Panics
+    /// When `station` is not of this medium.
+    pub fn counters(&self, station: StationId) -> StationCounters {
+        self.stations[station.0].counters
+    }
+
     fn arrive(&mut self, station: usize, arrival: Queued) {
         let verdict = self.stations[station].handle_arrival(arrival, self.busy_until);
         self.done(station, verdict);
@@ -191,6 +202,9 @@ impl Medium {
     }
 
     fn done(&mut self, station: usize, verdict: Option<StationVerdict>) {
+        if self.stations[station].is_saturated() {
+            return;
+        }
         self.events.extend(verdict.map(|verdict| MediumEvent::Done { station: StationId(station), verdict }));
     }
 
@@ -204,6 +218,9 @@ impl Medium {
             _ => self.collide(&starters, at),
         };
         for &number in &starters {
+            if self.stations[number].is_saturated() {
+                continue;
+            }
             if let Some((packet, at)) = self.stations[number].release() {
                 self.events.push_back(MediumEvent::Released { station: StationId(number), packet, at });
             }
@@ -223,7 +240,7 @@ impl Medium {
         let ack_rate = frame.rate.acknowledgement();
         let ack_start = frame.end + SIFS;
         let ack_end = ack_start + air_time(ack_frame(), ack_rate, self.config.preamble);
-        let mut draws = self.seed.stream("channel", &[number as u64, station.transmissions]);
+        let mut draws = self.seed.stream("channel", &[number as u64, station.counters.transmissions]);
         let (data_draw, ack_draw) = (draws.next_f64(), draws.next_f64());
         let preamble = self.config.preamble;
         if data_draw >= self.errors.data_frame_survives(at, frame.packet.size, frame.rate, preamble) {
@@ -239,8 +256,10 @@ impl Medium {
         let head = station.head.as_mut().expect("invariant: a transmission has a packet");
         if head.received.is_none() {
             head.received = Some(frame.end);
-            let station = StationId(number);
-            self.events.push_back(MediumEvent::Received { station, packet: frame.packet, at: frame.end });
+            if !station.is_saturated() {
+                let station = StationId(number);
+                self.events.push_back(MediumEvent::Received { station, packet: frame.packet, at: frame.end });
+            }
         }
         self.busy_until = self.busy_until.max(ack_end);
         ack_end + DIFS
@@ -256,6 +275,7 @@ impl Medium {
             let resolved = end + ack_timeout(self.config.preamble.at(rate.acknowledgement()));
             let in_flight = InFlight { resolved, acknowledged: false, count_from: resolved + DIFS };
             self.stations[number].in_flight = Some(in_flight);
+            self.stations[number].counters.collisions += 1;
         }
         for &number in starters {
             let in_flight = self.stations[number].in_flight.as_mut().expect("invariant: set above");
@@ -270,8 +290,8 @@ impl Medium {
         let rate = station.rate_control.rate();
         let (attempt, packet) = station.begin(at);
         let end = at + air_time(data_frame(packet.size), rate, self.config.preamble);
-        if let Some(sniffer) = self.config.sniffer {
-            let place = [number as u64, station.transmissions];
+        if let Some(sniffer) = self.config.sniffer.filter(|_| !station.is_saturated()) {
+            let place = [number as u64, station.counters.transmissions];
             if self.seed.stream("sniffer", &place).chance(sniffer.capture) {
                 let sniffed = SniffedFrame { packet: packet.id, at: end, attempt, rate: rate.bitrate() };
                 self.events.push_back(MediumEvent::Sniffed(sniffed));

@@ -14,4 +14,4 @@ pub mod timing;
 pub use medium::{DEFAULT_RETRY, Medium, MediumEvent, StationId};
 pub use phy::{DataRate, Preamble};
 pub use rate_control::{ArfConfig, RateControl, RatePolicy};
-pub use station::{StationConfig, StationVerdict};
+pub use station::{StationConfig, StationCounters, StationVerdict};

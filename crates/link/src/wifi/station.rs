@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{Seed, Timestamp};
+use framewire_units::{DataSize, Seed, Timestamp};
 
 use crate::config::QueueLimit;
 use crate::queue::{Arrival, DropTail, QueueDiscipline};
 use crate::rates::Rates;
-use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port};
+use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port};
 use crate::wifi::phy::{CW_MAX, CW_MIN, DIFS, SLOT};
 use crate::wifi::rate_control::{RateControl, RatePolicy};
 
@@ -20,7 +20,45 @@ pub struct StationConfig {
     pub hop: Hop,
     /// Where the packets that it sends came into the network.
     pub from: Port,
+    /// Maximal number of transmissions of a packet, 0 for [`DEFAULT_RETRY`](crate::wifi::DEFAULT_RETRY); `None`: that
+    /// of the medium.
+    pub retry: Option<u16>,
+    /// A background station: it always has an IP packet of this size of its own to send, and its packets raise no
+    /// events. It is not given packets.
+    pub saturated: Option<DataSize>,
 }
+
+/// What a station did since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationCounters {
+    /// Transmissions of its packets, collisions included.
+    pub transmissions: u64,
+    /// Transmissions that began together with another station's.
+    pub collisions: u64,
+    /// Packets that the other end has.
+    pub delivered: u64,
+    /// IP bytes of these packets.
+    pub delivered_size: DataSize,
+    /// Packets given up after the maximal number of transmissions.
+    pub dropped: u64,
+}
+
+impl std::ops::Add for StationCounters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            transmissions: self.transmissions + other.transmissions,
+            collisions: self.collisions + other.collisions,
+            delivered: self.delivered + other.delivered,
+            delivered_size: self.delivered_size + other.delivered_size,
+            dropped: self.dropped + other.dropped,
+        }
+    }
+}
+
+/// The number of every packet of background stations.
+const NOBODYS: PacketId = PacketId(u64::MAX);
 
 /// A packet on its way to or in the interface queue.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +117,8 @@ pub(super) struct Station {
     count_from: Timestamp,
     pub(super) in_flight: Option<InFlight>,
     pub(super) rate_control: RateControl,
-    /// Transmissions since the start: names the place of the channel's draws.
-    pub(super) transmissions: u64,
+    /// Its number of transmissions names the place of the channel's draws.
+    pub(super) counters: StationCounters,
     backoffs: u64,
 }
 
@@ -92,7 +130,7 @@ impl Station {
         number: u64,
         seed: Seed,
     ) -> Self {
-        Self {
+        let mut station = Self {
             config,
             number,
             seed,
@@ -106,9 +144,20 @@ impl Station {
             count_from: Timestamp::ZERO + DIFS,
             in_flight: None,
             rate_control: RateControl::new(rate),
-            transmissions: 0,
+            counters: StationCounters::default(),
             backoffs: 0,
+        };
+        if station.is_saturated() {
+            // As after an earlier packet, or all of them would begin together.
+            station.head = station.next_head(Timestamp::ZERO);
+            station.draw_backoff();
         }
+        station
+    }
+
+    /// True for a background station.
+    pub(super) fn is_saturated(&self) -> bool {
+        self.config.saturated.is_some()
     }
 
     /// True when an arrival at `at` can still take effect at that time although others' events after it are settled:
@@ -180,7 +229,7 @@ impl Station {
         let rate = self.rate_control.rate().bitrate();
         let head = self.head.as_mut().expect("invariant: only a station with a packet has a next transmission");
         self.backoff = None;
-        self.transmissions += 1;
+        self.counters.transmissions += 1;
         head.started.get_or_insert(at);
         head.transmissions.push(rate);
         (head.transmissions.len() as u16, head.queued.packet)
@@ -234,13 +283,26 @@ impl Station {
     }
 
     fn finish(&mut self, head: Head, at: Timestamp) -> StationVerdict {
-        self.head = self.queue.dequeue(at).map(|next| Head::new(next, at));
+        self.head = self.next_head(at);
         self.last_queue_change = self.last_queue_change.max(at);
         let (finished, outcome) = match head.received {
-            Some(received) => (received, Outcome::Delivered),
-            None => (at, Outcome::Dropped(DropCause::RetryLimit)),
+            Some(received) => {
+                self.counters.delivered += 1;
+                self.counters.delivered_size += head.queued.packet.size;
+                (received, Outcome::Delivered)
+            }
+            None => {
+                self.counters.dropped += 1;
+                (at, Outcome::Dropped(DropCause::RetryLimit))
+            }
         };
         self.verdict(head, finished, at, outcome)
+    }
+
+    /// The packet to send after one that was done with at `at`.
+    fn next_head(&mut self, at: Timestamp) -> Option<Head> {
+        let own = self.config.saturated.map(|size| Queued { packet: Packet { id: NOBODYS, size }, at, clamped: false });
+        own.or_else(|| self.queue.dequeue(at)).map(|next| Head::new(next, at))
     }
 
     fn verdict(&self, head: Head, finished: Timestamp, released: Timestamp, outcome: Outcome) -> StationVerdict {

@@ -8,7 +8,8 @@ use framewire_units::{DataSize, Probability, Seed, Timestamp};
 pub const IP_UDP: u64 = 28;
 
 pub fn station_config(queue: u32) -> StationConfig {
-    StationConfig { queue: QueueLimit::Packets(queue), hop: Hop::SenderDevice, from: Port::Sender }
+    let queue = QueueLimit::Packets(queue);
+    StationConfig { queue, hop: Hop::SenderDevice, from: Port::Sender, retry: None, saturated: None }
 }
 
 /// What saturated stations achieved.
