@@ -19,6 +19,8 @@ pub struct FrameFacts {
     pub display_time: Duration,
     /// Numbers (in decode order) of the frames it cannot be decoded without.
     pub references: Vec<u32>,
+    /// What the header of the group of pictures that comes with it says: the time code, counted from the stream's first.
+    pub group_time: Option<Duration>,
 }
 
 /// The five places of the thesis at which a frame can be lost (its figure 3.3).
@@ -247,6 +249,17 @@ pub enum PlayoutPolicy {
     Stall,
 }
 
+/// What latencies, and with them the jitter, are counted from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Timing {
+    /// One clock for sender and receiver: a frame's latency is its arrival less the time at which it was due.
+    #[default]
+    Clock,
+    /// As the thesis: arrivals count from the first one, and frames have the times that the receiver can read out of the
+    /// stream itself, which go wrong where the header of a group of pictures is lost.
+    Thesis,
+}
+
 /// The player at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Playout {
@@ -254,4 +267,6 @@ pub struct Playout {
     pub policy: PlayoutPolicy,
     /// Time between the first arrival and the first frame shown.
     pub startup: Duration,
+    /// What latencies are counted from.
+    pub timing: Timing,
 }

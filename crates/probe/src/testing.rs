@@ -4,15 +4,17 @@ use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::record::{
     DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place, Playout,
-    PlayoutPolicy, StreamRead,
+    PlayoutPolicy, StreamRead, Timing,
 };
 
 pub const INTERVAL: Duration = Duration::from_millis(40);
 /// RTP header and MPEG-specific header (RFC 3550, 5.1; RFC 2250, 3.4).
 pub const HEADERS: u32 = 16;
 pub const PAYLOAD: u32 = 500;
-pub const LIVE: Playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1) };
-pub const STALL: Playout = Playout { policy: PlayoutPolicy::Stall, startup: Duration::from_millis(100) };
+pub const LIVE: Playout =
+    Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
+pub const STALL: Playout =
+    Playout { policy: PlayoutPolicy::Stall, startup: Duration::from_millis(100), timing: Timing::Clock };
 
 pub fn ms(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
@@ -44,6 +46,7 @@ pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
             due: Timestamp::ZERO + INTERVAL * index,
             display_time: INTERVAL * display_index,
             references,
+            group_time: (kind == 'I').then_some(INTERVAL * index),
         });
     }
     movie

@@ -40,12 +40,14 @@ words! {
 }
 
 words! {
-    /// What paces a plain TCP sender.
+    /// What paces a sender that waits for room.
     Pacing {
         /// The frame clock.
         Sender = "sender",
-        /// The receiver's playout, through the window.
+        /// The receiver's playout, through the window; only for `tcp`.
         Receiver = "receiver",
+        /// Nothing: the time stamps of the frames are ignored, and the next is offered as soon as the transport takes it.
+        Nobody = "none",
     }
 }
 
@@ -70,7 +72,7 @@ pub struct Flow {
     /// Length of the device queue in packets (`txqueuelen`).
     #[schemars(range(min = 1, max = 100_000))]
     pub device_queue: u32,
-    /// What paces the sender; present exactly for `tcp`.
+    /// What paces the sender; present exactly for `tcp` and `udp-blocking`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
     /// TCP congestion control, by the kernel's name; present exactly for the TCP family.
@@ -86,6 +88,11 @@ impl Transport {
     /// True when frames travel as datagrams, false for a byte stream.
     pub const fn is_datagram(self) -> bool {
         matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd)
+    }
+
+    /// True where the frame clock can be left out: the transport waits for room and gives no frame up.
+    const fn has_pacing(self) -> bool {
+        matches!(self, Self::UdpBlocking | Self::Tcp)
     }
 
     /// Defaults of send buffer, device queue and unsent limit; docs/scenario.md says why.
@@ -126,7 +133,7 @@ impl Flow {
             device_queue: section.integer("device_queue", 1..=100_000)?.map_or(device_queue, |packets| {
                 u32::try_from(packets).expect("invariant: the range was checked when it was read")
             }),
-            pacing: section.text("pacing")?.or((transport == Transport::Tcp).then_some(Pacing::Sender)),
+            pacing: pacing(&mut section, transport)?.or(transport.has_pacing().then_some(Pacing::Sender)),
             congestion: congestion(&mut section)?.or((!datagram).then(|| "cubic".to_owned())),
             unsent_limit: buffer(&mut section, "unsent_limit")?.or(unsent_limit),
         })
@@ -138,7 +145,7 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
     let datagram = transport.is_datagram();
     let foreign = [
         ("packets", !datagram, "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
-        ("pacing", transport != Transport::Tcp, "tcp"),
+        ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
         ("congestion", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
         ("unsent_limit", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
     ];
@@ -172,6 +179,17 @@ fn buffer(section: &mut Section, key: &str) -> Result<Option<DataSize>, Scenario
             Err(ScenarioError::value(&path, format!("\"{}\"", size.show()), "\"1 KiB\" to \"1024 MiB\""))
         }
         size => Ok(size),
+    }
+}
+
+/// Datagrams have no window through which a receiver could pace them.
+fn pacing(section: &mut Section, transport: Transport) -> Result<Option<Pacing>, ScenarioError> {
+    let path = section.key("pacing");
+    match section.text("pacing")? {
+        Some(Pacing::Receiver) if transport.is_datagram() => {
+            Err(ScenarioError::value(&path, "\"receiver\"", format!("one of sender, none for transport {transport}")))
+        }
+        pacing => Ok(pacing),
     }
 }
 

@@ -23,7 +23,7 @@ pub use network::{
     Bottleneck, GilbertElliott, Loss, Mains, Network, NetworkKind, Oven, Preamble, Sniffer, Standard, Wifi, WifiRate,
     Wire,
 };
-pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario};
+pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
 pub use text::{Decibel, Interval, QueueLimit};
 

@@ -86,6 +86,16 @@ words! {
     }
 }
 
+words! {
+    /// What latencies are counted from.
+    Timing {
+        /// The time at which a frame was due at the sender.
+        Clock = "clock",
+        /// The stream's own time codes and the first arrival, as the thesis did.
+        Thesis = "thesis",
+    }
+}
+
 /// The `[playout]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -96,6 +106,8 @@ pub struct Playout {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub startup: Duration,
+    /// What latencies are counted from.
+    pub timing: Timing,
 }
 
 /// What the text itself does not say.
@@ -258,12 +270,13 @@ impl Movie {
 }
 
 impl Playout {
-    pub(crate) const KEYS: &'static [&'static str] = &["policy", "startup"];
+    pub(crate) const KEYS: &'static [&'static str] = &["policy", "startup", "timing"];
 
     fn read(mut section: Section) -> Result<Self, ScenarioError> {
         Ok(Self {
             policy: section.text("policy")?.unwrap_or(PlayoutPolicy::Live),
             startup: section.text("startup")?.unwrap_or(Duration::from_secs(1)),
+            timing: section.text("timing")?.unwrap_or(Timing::Clock),
         })
     }
 }

@@ -42,7 +42,7 @@ fn a_flow_is_enough() {
 fn every_transport_has_its_defaults() {
     let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
     let expected = [
-        (Transport::UdpBlocking, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
+        (Transport::UdpBlocking, Some(PacketRule::Full), kib(208), 1_000, Some(Pacing::Sender), None, None),
         (Transport::Udp, Some(PacketRule::Full), kib(416), 100, None, None, None),
         (Transport::UdpWhole, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
         (Transport::UdpIfd, Some(PacketRule::Full), kib(160), 1_000, None, None, None),
@@ -120,6 +120,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wire.queue", "0 ms", &["50 ms"]),
         ("network.wire.loss", "2", &["2", "\"1 %\""]),
         ("playout.policy", "wait", &["live, stall"]),
+        ("playout.timing", "wall", &["clock, thesis"]),
         ("flow", "udp", &["[[flow]]"]),
         ("flow", "[]", &["0 flows", "1 to 64"]),
     ];
@@ -139,11 +140,17 @@ fn flows_are_checked_one_by_one_and_together() {
     refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, udp"]);
     refused("[[flow]]\ntransport = \"udpp\"", "flow.0.transport", &["did you mean \"udp\"?", "tcp+ifd-optimised"]);
     refused(&format!("{FLOW}{FLOW}"), "flow.1.name", &["\"udp\"", "no other flow has"]);
+    refused("[[flow]]\ntransport = \"udp-blocking\"\npacing = \"receiver\"", "flow.0.pacing", &["sender, none"]);
+    for transport in ["tcp", "udp-blocking"] {
+        let flow = parse(&format!("[[flow]]\ntransport = \"{transport}\"\npacing = \"none\"")).unwrap().flows.remove(0);
+        assert_eq!(flow.pacing, Some(Pacing::Nobody));
+    }
     let mine = [
         ("tcp", "packets = \"full\"", "udp-blocking, udp"),
         ("udp", "unsent_limit = \"16 KiB\"", "tcp+ifd"),
         ("udp", "congestion = \"reno\"", "tcp"),
-        ("tcp+ifd", "pacing = \"sender\"", "a key of tcp"),
+        ("tcp+ifd", "pacing = \"sender\"", "a key of tcp and udp-blocking"),
+        ("udp", "pacing = \"none\"", "a key of tcp and udp-blocking"),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();

@@ -72,6 +72,7 @@ impl FlowSetup {
         };
         let pacing = match self.flow.pacing {
             Some(scenario::Pacing::Receiver) => Pacing::Receiver,
+            Some(scenario::Pacing::Nobody) => Pacing::Nobody,
             Some(scenario::Pacing::Sender) | None => Pacing::Sender,
         };
         Ok(SenderSession::new(self.plan.clone(), pacing, half))
@@ -95,7 +96,7 @@ impl FlowSetup {
     fn receiver_pacing(&self) -> ReceiverPacing {
         match self.flow.pacing {
             Some(scenario::Pacing::Receiver) => ReceiverPacing::Playout { frame_rate: self.plan.frame_rate() },
-            Some(scenario::Pacing::Sender) | None => ReceiverPacing::Immediate,
+            Some(scenario::Pacing::Sender | scenario::Pacing::Nobody) | None => ReceiverPacing::Immediate,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The sending plan: every frame of a movie with the moment at which the frame clock offers it.
 
-use framewire_media::{FrameRate, Movie, PictureType};
+use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_probe::record::FrameFacts;
 use framewire_transport::event::OutgoingFrame;
 use framewire_units::{Duration, Timestamp};
@@ -67,6 +67,13 @@ impl SendingPlan {
         }
     }
 
+    /// A group's time code, counted from the stream's first one: a stream may begin at any.
+    fn group_time(&self, code: TimeCode) -> Duration {
+        let first = self.movie.index.frames.iter().find_map(|frame| frame.gop_header);
+        let origin = first.map_or(Duration::ZERO, |header| time_of(header.time_code, self.frame_rate()));
+        time_of(code, self.frame_rate()).saturating_sub(origin)
+    }
+
     /// What the ledger must know of every frame.
     pub fn facts(&self) -> Vec<FrameFacts> {
         let frames = self.movie.index.frames.iter();
@@ -79,9 +86,22 @@ impl SendingPlan {
                 due: self.start + frame.decode_time,
                 display_time: frame.display_time,
                 references: frame.references.clone(),
+                group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),
             })
             .collect()
     }
+}
+
+/// The time that a time code stands for, at the frame rate that it counts with.
+///
+/// A time code counts whole frames, so 29.97 Hz are counted as 30; with `drop_frame`, the first two numbers of every
+/// minute but each tenth are left out (IEC 60461; ISO/IEC 13818-2, 6.3.8).
+fn time_of(code: TimeCode, rate: FrameRate) -> Duration {
+    let counted = u64::from(rate.numerator.div_ceil(rate.denominator));
+    let minutes = u64::from(code.hours) * 60 + u64::from(code.minutes);
+    let numbers = (minutes * 60 + u64::from(code.seconds)) * counted + u64::from(code.pictures);
+    let left_out = if code.drop_frame { 2 * (minutes - minutes / 10) } else { 0 };
+    rate.time_of(numbers.saturating_sub(left_out))
 }
 
 /// Presentation time in ticks of the RTP clock, to the nearest tick, modulo 2^32.

@@ -15,6 +15,8 @@ pub enum Pacing {
     Sender,
     /// The receiver's playout: the sender offers the next frame as soon as the transport takes it.
     Receiver,
+    /// Nobody: the sender offers the next frame as soon as the transport takes it, and the receiver reads at once.
+    Nobody,
 }
 
 /// The sending half of a flow, over either kind of socket.
@@ -149,7 +151,7 @@ impl SenderSession {
         !self.stopped
             && self.half.wants_frame()
             && self.next < self.plan.len()
-            && (self.pacing == Pacing::Receiver || self.plan.due(self.next) <= now)
+            && (self.pacing != Pacing::Sender || self.plan.due(self.next) <= now)
     }
 
     fn offer_due(&mut self, now: Timestamp) {

@@ -232,3 +232,40 @@ fn a_full_datagram_socket_blocks_or_drops_as_the_transport_says() {
     assert!((14..=18).contains(&ifd), "two thirds of the frames fit, {ifd} came");
     assert!(ended <= Timestamp::from_millis(1_100), "{ended}");
 }
+
+#[test]
+fn without_pacing_a_stream_takes_the_time_that_the_network_takes() {
+    let frames = movie_of_groups(20);
+    let bytes: usize = movie(&frames).bytes.len();
+    // The movie lasts 4.8 s, and its 440 kB take 2.2 s or 8.8 s.
+    for bytes_per_ms in [200, 50] {
+        let outcome = stream(&setup("transport = \"tcp\"\npacing = \"none\"", &frames), 4_000, bytes_per_ms);
+        let (took, needed) = (outcome.ended_at.saturating_since(Timestamp::ZERO).as_millis(), bytes / bytes_per_ms);
+        assert!((needed - 1..=needed + 3).contains(&(took as usize)), "{took} ms, the network needs {needed} ms");
+        assert_eq!(outcome.received.len(), frames.len());
+    }
+    let frames = vec![('I', 10_000); 25];
+    let flow = |pacing: &str| setup(&format!("transport = \"udp-blocking\"\n{pacing}"), &frames);
+    let (whole, packets, ended) = datagrams(&flow("pacing = \"none\""), 20);
+    assert_eq!(whole, 25);
+    let (ended, carried) = (ended.saturating_since(Timestamp::ZERO).as_millis() as usize, packets - 20);
+    assert!((carried..=carried + 2).contains(&ended), "{ended} ms for {packets} packets at one per millisecond");
+    let (_, _, paced) = datagrams(&flow(""), 20);
+    assert!(paced >= Timestamp::from_millis(24 * 40), "the frame clock: {paced}");
+}
+
+#[test]
+fn group_times_are_those_of_the_stream_from_its_first() {
+    // The time codes of ISO/IEC 13818-2, table 6-11, in a closed group: 01:01:00 and 10 pictures, then 15 pictures more.
+    let header =
+        |second: u32, picture: u32| ((1 << 19 | 1 << 13 | 1 << 12 | second << 6 | picture) << 7 | 0x40).to_be_bytes();
+    let mut bytes = movie(&[('I', 500), ('P', 500), ('I', 500), ('P', 500)]).bytes.to_vec();
+    let codes = bytes.windows(4).enumerate().filter(|(_, code)| *code == [0, 0, 1, 0xB8]);
+    let groups: Vec<usize> = codes.map(|(at, _)| at + 4).collect();
+    for (at, header) in groups.into_iter().zip([header(0u32, 10), header(1, 0)]) {
+        bytes[at..at + 4].copy_from_slice(&header);
+    }
+    let facts = SendingPlan::new(Movie::parse(Bytes::from(bytes)).unwrap(), Timestamp::ZERO).facts();
+    let times: Vec<_> = facts.iter().map(|frame| frame.group_time).collect();
+    assert_eq!(times, [Some(Duration::ZERO), None, Some(Duration::from_millis(15 * 40)), None]);
+}

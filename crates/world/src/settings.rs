@@ -1,7 +1,7 @@
 //! Settings of a scenario as those take them who carry them out.
 
 use framewire_media::Movie;
-use framewire_probe::record::{Playout, PlayoutPolicy};
+use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
 use framewire_scenario as scenario;
 use framewire_session::{FlowSetup, SendingPlan};
 use framewire_units::Timestamp;
@@ -19,5 +19,9 @@ pub fn playout(playout: &scenario::Playout) -> Playout {
         scenario::PlayoutPolicy::Live => PlayoutPolicy::Live,
         scenario::PlayoutPolicy::Stall => PlayoutPolicy::Stall,
     };
-    Playout { policy, startup: playout.startup }
+    let timing = match playout.timing {
+        scenario::Timing::Clock => Timing::Clock,
+        scenario::Timing::Thesis => Timing::Thesis,
+    };
+    Playout { policy, startup: playout.startup, timing }
 }

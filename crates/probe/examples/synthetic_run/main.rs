@@ -12,7 +12,7 @@ mod movie;
 use std::error::Error;
 use std::path::PathBuf;
 
-use framewire_probe::record::{FlowLog, Playout, PlayoutPolicy};
+use framewire_probe::record::{FlowLog, Playout, PlayoutPolicy, Timing};
 use framewire_probe::write_run;
 use framewire_units::Duration;
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let movie = movie::make(frames, 6_000_000);
     let logs: Vec<FlowLog> = Kind::ALL.into_iter().map(|kind| flows::run(kind, &movie)).collect();
-    let playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1) };
+    let playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
     for summary in write_run(&directory, &logs, playout)? {
         let fates = summary.fates;
         println!(

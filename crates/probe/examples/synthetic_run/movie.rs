@@ -45,6 +45,7 @@ pub fn make(frames: u32, bitrate: u32) -> Vec<FrameFacts> {
             due: Timestamp::ZERO + INTERVAL * position,
             display_time: INTERVAL * display_index.min(frames - 1),
             references,
+            group_time: (kind == 'I').then_some(INTERVAL * position),
         });
     }
     movie

@@ -8,12 +8,13 @@ mod sender;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod thesis;
 
 use framewire_units::{Duration, Timestamp};
 
 pub use row::{Fate, FrameRow, RootCause};
 
-use crate::record::{FlowLog, FlowStatus, FrameFacts, Place, Playout, PlayoutPolicy};
+use crate::record::{FlowLog, FlowStatus, FrameFacts, Place, Playout, PlayoutPolicy, Timing};
 use decoding::Decoding;
 use sender::SenderLife;
 
@@ -67,6 +68,9 @@ impl Ledger {
             })
             .collect();
         blame_references(&mut rows);
+        if playout.timing == Timing::Thesis {
+            thesis::time_latencies(&mut rows, &log.frames);
+        }
         jitter::estimate(&mut rows);
         Self { flow: log.flow.clone(), rows, first_arrival }
     }

@@ -3,7 +3,7 @@
 use framewire_units::Duration;
 
 use crate::ledger::{Fate, Ledger};
-use crate::record::{Playout, PlayoutPolicy};
+use crate::record::{Place, Playout, Timing};
 use crate::testing::{LIVE, STALL, StreamFlow, movie, ms};
 
 /// Four frames of 100 bytes, due at 0, 40, 80 and 120 ms, read at the given times.
@@ -35,7 +35,7 @@ fn jitter_follows_the_estimator_of_rfc_3550() {
 
 #[test]
 fn a_frame_is_late_from_the_first_nanosecond_after_its_deadline() {
-    let playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_millis(50) };
+    let playout = Playout { startup: Duration::from_millis(50), ..LIVE };
     // Shown from 10 + 50 ms on: I0 at 60, B2 (shown second) at 100, B3 at 140, P1 at 180 ms.
     let flow = read_at([10, 66, 100, 141]);
     let rows = Ledger::build(&flow.log, playout).rows;
@@ -50,4 +50,70 @@ fn a_frame_is_late_from_the_first_nanosecond_after_its_deadline() {
 fn nothing_is_late_for_a_player_that_waits() {
     let rows = Ledger::build(&read_at([10, 5_000, 6_000, 90_000]).log, STALL).rows;
     assert!(rows.iter().all(|row| row.fate == Fate::Shown && row.deadline.is_none()));
+}
+
+const THESIS: Playout = Playout { timing: Timing::Thesis, ..STALL };
+
+/// 34 frames, of which the groups begin at frames 0, 13 and 28; what `lost` says is not written, the rest is read 5 ms
+/// after it was due.
+fn on_time_but(lost: impl Fn(u32) -> bool) -> Ledger {
+    let mut flow = StreamFlow::new(movie(&[100; 34]));
+    for frame in 0..34 {
+        if lost(frame) {
+            flow.discard(frame, Place::SenderPipeline, "ifd: B while a frame waits");
+        } else {
+            flow.write(frame);
+            flow.read(flow.written, flow.log.frames[frame as usize].due + Duration::from_millis(5));
+        }
+    }
+    Ledger::build(&flow.log, THESIS)
+}
+
+fn latencies_ms(ledger: &Ledger) -> Vec<Option<i64>> {
+    ledger.rows.iter().map(|row| row.latency_nanos.map(|nanos| nanos / 1_000_000)).collect()
+}
+
+#[test]
+fn by_the_thesis_arrivals_count_from_the_first_one() {
+    let starts: Vec<usize> = (0..34).filter(|&frame| movie(&[100; 34])[frame].group_time.is_some()).collect();
+    assert_eq!(starts, [0, 13, 28]);
+    assert_eq!(latencies_ms(&on_time_but(|_| false)), [Some(0); 34]);
+    let clock = Ledger::build(&read_at([10, 66, 90, 130]).log, LIVE);
+    let thesis = Ledger::build(&read_at([10, 66, 90, 130]).log, THESIS);
+    assert_eq!(latencies_ms(&thesis), [Some(0), Some(16), Some(0), Some(0)]);
+    let jitters = |ledger: &Ledger| ledger.rows.iter().map(|row| row.jitter_nanos).collect::<Vec<_>>();
+    assert_eq!(jitters(&thesis), jitters(&clock), "a constant offset is no jitter");
+}
+
+#[test]
+fn by_the_thesis_a_lost_group_header_lets_its_group_seem_late() {
+    let latencies = latencies_ms(&on_time_but(|frame| frame == 13));
+    let expected = (0..34).map(|frame| match frame {
+        13 => None,
+        // Group 1 seems to be group 0, which began 13 frames of 40 ms before.
+        14..28 => Some(520),
+        _ => Some(0),
+    });
+    assert_eq!(latencies, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn by_the_thesis_the_first_frames_count_from_the_start_of_the_stream() {
+    let latencies = latencies_ms(&on_time_but(|frame| frame == 0 || frame == 13));
+    // The first arrival is that of frame 1, one interval after the start.
+    let expected = (0..34).map(|frame| match frame {
+        0 | 13 => None,
+        1..13 | 28.. => Some(-40),
+        _ => Some(480),
+    });
+    assert_eq!(latencies, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_lost_b_frame_moves_no_latency_by_the_thesis() {
+    let latencies = latencies_ms(&on_time_but(|frame| matches!(frame, 3 | 15)));
+    assert!(latencies.iter().enumerate().all(|(frame, latency)| match frame {
+        3 | 15 => latency.is_none(),
+        _ => *latency == Some(0),
+    }));
 }

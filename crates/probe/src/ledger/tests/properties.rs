@@ -4,7 +4,7 @@ use framewire_units::Duration;
 use proptest::prelude::*;
 
 use crate::ledger::{Fate, Ledger};
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, Place, Playout, PlayoutPolicy};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, Place, Playout, PlayoutPolicy, Timing};
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, StreamFlow, movie};
 
@@ -41,7 +41,11 @@ fn treatment() -> impl Strategy<Value = Treatment> {
 
 fn playout() -> impl Strategy<Value = Playout> {
     let policy = prop_oneof![Just(PlayoutPolicy::Live), Just(PlayoutPolicy::Stall)];
-    (policy, 0u64..1_500).prop_map(|(policy, millis)| Playout { policy, startup: Duration::from_millis(millis) })
+    let timing = prop_oneof![Just(Timing::Clock), Just(Timing::Thesis)];
+    (policy, 0u64..1_500, timing).prop_map(|(policy, millis, timing)| {
+        let startup = Duration::from_millis(millis);
+        Playout { policy, startup, timing }
+    })
 }
 
 /// A flow over datagrams, and of each frame whether all of it arrived.
@@ -135,7 +139,7 @@ proptest! {
             let missing = missing_by_walk(&log, &arrived, index);
             prop_assert_eq!(row.decodable, arrived[index] && missing.is_none());
             prop_assert_eq!(row.missing_reference, missing.filter(|_| arrived[index]));
-            prop_assert!(row.latency_nanos.is_none_or(|latency| latency >= 0));
+            prop_assert!(playout.timing == Timing::Thesis || row.latency_nanos.is_none_or(|latency| latency >= 0));
         }
     }
 
@@ -171,7 +175,7 @@ proptest! {
             end += if written { u64::from(*size) } else { 0 };
             let expected = flow.log.stream_reads.iter().find(|read| read.total >= end).map(|read| read.at);
             prop_assert_eq!(row.arrival, expected.filter(|_| written));
-            prop_assert!(row.latency_nanos.is_none_or(|latency| latency >= 0));
+            prop_assert!(playout.timing == Timing::Thesis || row.latency_nanos.is_none_or(|latency| latency >= 0));
             prop_assert!(row.arrival.is_none() || row.arrival >= last_arrival, "arrivals are in order");
             last_arrival = row.arrival.or(last_arrival);
         }
