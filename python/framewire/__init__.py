@@ -6,6 +6,7 @@
 """
 
 from framewire._native import __version__
+from framewire.campaign.run import campaign
 from framewire.errors import FramewireError, InputError, MachineError, RunError
 from framewire.run import Run, run
 from framewire.scenario import Scenario, load
@@ -18,6 +19,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "__version__",
+    "campaign",
     "load",
     "run",
 ]

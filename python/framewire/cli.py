@@ -6,29 +6,21 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 
 from __future__ import annotations
 
-import functools
-import json
 import shutil
-import sys
 import webbrowser
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 import framewire
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
 from framewire import screen
-from framewire.errors import FramewireError, InputError, RunError
-
-EXIT_INTERRUPTED = 130
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from framewire.campaign import cli as campaign_cli
+from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
+from framewire.errors import InputError, RunError
 
 app = typer.Typer(
     name="framewire",
@@ -41,45 +33,15 @@ movie_app = typer.Typer(help="Make the lab's test movie, or look into one.", no_
 scenario_app = typer.Typer(help="Read, check and complete scenario files.", no_args_is_help=True)
 app.add_typer(movie_app, name="movie")
 app.add_typer(scenario_app, name="scenario")
+app.add_typer(campaign_cli.app, name="campaign")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario file (TOML).")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Lay a value over the scenario, for instance network.wifi.retry=3 or flow.udp.mtu=1400. Repeatable.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="PATH", help="Where to write.")]
 
 
 def main() -> None:
     """Entry point of the program."""
     app()
-
-
-def clear_errors(command: Callable[P, R]) -> Callable[P, R]:
-    """One clear message instead of a traceback, and the exit code that belongs to it."""
-
-    @functools.wraps(command)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except FramewireError as error:
-            _complain(str(error))
-            raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt:
-            _complain("interrupted")
-            raise typer.Exit(EXIT_INTERRUPTED) from None
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            _complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
-            raise typer.Exit(RunError.exit_code) from None
-
-    return wrapped
 
 
 def _version(wanted: bool) -> None:
@@ -118,13 +80,13 @@ def run(
     """
     if no_report and open_report:
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")
-    console = _stderr()
+    console = stderr()
     with progress_module.for_console(console) as display:
         result = framewire.run(scenario, set=overrides, out=out, progress=display)
         report = None if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:
-        _print_json(
+        print_json(
             {
                 "directory": str(result.directory),
                 "status": result.status,
@@ -138,7 +100,7 @@ def run(
     if open_report and report is not None:
         webbrowser.open(report.resolve().as_uri())
     for failure in result.failures:
-        _complain(failure)
+        complain(failure)
     if result.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.failures:
@@ -149,12 +111,12 @@ def _report_of(result: framewire.Run, display: progress_module.Display) -> Path:
     try:
         return result.report(progress=display)
     except BaseException:
-        _complain(f"no report was written; the results are in {result.directory}, framewire report writes it later")
+        complain(f"no report was written; the results are in {result.directory}, framewire report writes it later")
         raise
 
 
 def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
-    console = _stdout()
+    console = stdout()
     left_out = never_offered(result)
     console.print(screen.comparison(rows, left_out))
     if result.status != "complete" and not result.failures:
@@ -196,7 +158,7 @@ def report(
     if not (run_directory / "run.json").is_file():
         reason = "not a run directory: it has no run.json" if run_directory.exists() else "no such directory"
         raise InputError(f"{run_directory}: {reason}")
-    with progress_module.for_console(_stderr()) as display:
+    with progress_module.for_console(stderr()) as display:
         path = framewire.Run(run_directory, "complete").report(out, display)
     typer.echo(path)
     if open_report:
@@ -222,7 +184,7 @@ def make_movie(
     """
     from framewire import movie  # ffmpeg is not needed elsewhere
 
-    with progress_module.for_console(_stderr()) as display:
+    with progress_module.for_console(stderr()) as display:
         made = movie.make(
             movie.parse_bitrate(bitrate),
             None if duration is None and source is not None else movie.parse_duration(duration or "60 s"),
@@ -231,7 +193,7 @@ def make_movie(
         )
     path = made.path if out is None else Path(shutil.copyfile(made.path, out))
     if as_json:
-        _print_json({"path": str(path), **made.metadata})
+        print_json({"path": str(path), **made.metadata})
     else:
         typer.echo(path)
 
@@ -248,9 +210,9 @@ def probe_movie(
 
     found = probe(file)
     if as_json:
-        _print_json(found.as_json(frames))
+        print_json(found.as_json(frames))
     else:
-        _stdout().print(found.tables(frames), markup=False, highlight=False)
+        stdout().print(found.tables(frames), markup=False, highlight=False)
 
 
 @scenario_app.command()
@@ -259,7 +221,7 @@ def resolve(scenario: ScenarioFile, overrides: Overrides = None, as_json: AsJson
     """Print a scenario with every default written out."""
     resolved = scenario_module.load(scenario, set=overrides)
     if as_json:
-        _print_json(resolved.data)
+        print_json(resolved.data)
     else:
         typer.echo(resolved.toml, nl=False)
 
@@ -276,7 +238,7 @@ def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
 @clear_errors
 def schema() -> None:
     """Print the JSON schema of the scenario file, for editors."""
-    _print_json(scenario_module.schema())
+    print_json(scenario_module.schema())
 
 
 @app.command()
@@ -286,26 +248,10 @@ def doctor(as_json: AsJson = False) -> None:
     checks = doctor_module.examine()
     fit = doctor_module.is_fit(checks)
     if as_json:
-        _print_json({"fit": fit, "checks": [vars(check) for check in checks]})
+        print_json({"fit": fit, "checks": [vars(check) for check in checks]})
     else:
-        console = _stdout()
+        console = stdout()
         console.print(screen.checks_table(checks))
         console.print("`framewire run` works here." if fit else "`framewire run` does not work here.", markup=False)
     if not fit:
         raise typer.Exit(framewire.MachineError.exit_code)
-
-
-def _print_json(document: object) -> None:
-    typer.echo(json.dumps(document, indent=2, default=str))
-
-
-def _complain(message: str) -> None:
-    _stderr().print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _stdout() -> Console:
-    return Console(width=None if sys.stdout.isatty() else screen.WIDTH)
-
-
-def _stderr() -> Console:
-    return Console(stderr=True)

@@ -16,7 +16,7 @@ from typing import Any
 from framewire import _native
 from framewire.errors import InputError
 
-__all__ = ["Overrides", "Scenario", "load", "schema"]
+__all__ = ["Overrides", "Scenario", "load", "pairs_of", "schema", "toml_literal"]
 
 Overrides = Mapping[str, object] | Iterable[str]
 
@@ -51,28 +51,30 @@ def load(
     *,
     set: Overrides | None = None,
     movie_duration_s: float | None = None,
+    directory: str | os.PathLike[str] | None = None,
 ) -> Scenario:
     """Read a scenario: the path of a file, its text (a text with a line break or ``=`` in it), or a document as a dict.
 
     ``set`` lays values over it, as ``--set`` does: ``{"network.wifi.retry": 3}`` or ``["flow.udp.mtu=1400"]``. A text
     as value is read as on the command line: as TOML where it is TOML (``"3"`` is a number), else as it stands.
-    ``movie_duration_s`` is the length of the movie where the file does not state it.
+    ``movie_duration_s`` is the length of the movie where the file does not state it. A relative path of a movie is
+    relative to the file; in a text or a document it is relative to ``directory``.
 
     >>> load({"flow": [{"transport": "tcp"}]}, set={"network.wifi.retry": 7}).data["network"]["wifi"]["retry"]
     7
     """
-    text, is_json, name, directory = _source_of(scenario)
+    text, is_json, name, home = _source_of(scenario)
     try:
         toml, document = _native.resolve_scenario(
             text,
-            _pairs(set),
+            pairs_of(set),
             json=is_json,
             name=name,
-            directory=directory,
+            directory=home if home is not None else directory,
             movie_duration_s=movie_duration_s,
         )
     except _native.ScenarioError as error:
-        place = f"{scenario}: " if directory is not None else ""
+        place = f"{scenario}: " if home is not None else ""
         raise InputError(f"{place}{error}") from None
     return Scenario(toml, json.loads(document))
 
@@ -110,7 +112,8 @@ def _dumps(document: Mapping[str, Any]) -> str:
         raise InputError(f"the scenario cannot be written as JSON: {error}") from None
 
 
-def _pairs(overrides: Overrides | None) -> list[tuple[str, str]]:
+def pairs_of(overrides: Overrides | None) -> list[tuple[str, str]]:
+    """Overrides as keys and texts, which are read as on the command line."""
     if overrides is None:
         return []
     if isinstance(overrides, Mapping):
@@ -132,16 +135,17 @@ def _toml_value(value: object) -> str:
     >>> _toml_value({"good_to_bad": "1 %", "on": [True, 0.5]})
     '{ "good_to_bad" = "1 %", "on" = [true, 0.5] }'
     """
-    return value if isinstance(value, str) else _toml_literal(value)
+    return value if isinstance(value, str) else toml_literal(value)
 
 
-def _toml_literal(value: object) -> str:
+def toml_literal(value: object) -> str:
+    """A Python value as TOML; a text in quotes."""
     if isinstance(value, bool | int | float | str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, os.PathLike):
         return json.dumps(os.fspath(value), ensure_ascii=False)
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(str(k))} = {_toml_literal(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(str(k))} = {toml_literal(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml_literal, value)) + "]"
+        return "[" + ", ".join(map(toml_literal, value)) + "]"
     raise InputError(f"{value!r} cannot be set: allowed are texts, numbers, true and false, lists and tables")

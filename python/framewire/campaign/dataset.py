@@ -1,0 +1,199 @@
+"""The dataset of a campaign: the tables of all cells as Parquet, with what was varied as columns.
+
+``summary.parquet`` has a row per cell and flow; ``frames/`` and, on request, ``packets/`` hold the ledgers and packet
+tables in parts of a few megabytes, which are read as one table. ``campaign.json`` describes them and is written last: a
+directory without it has no dataset (yet), whatever else is in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from framewire.campaign.axes import Axis, Label
+from framewire.campaign.plan import Cell
+from framewire.campaign.store import FinishedCell
+from framewire.errors import InputError
+
+__all__ = ["DESCRIPTION", "FORMAT_VERSION", "Row", "canonical_hashes", "describe", "open_description", "write"]
+
+FORMAT_VERSION = 1
+"""The newest version of the dataset that is read here."""
+
+DESCRIPTION = "campaign.json"
+PART_BYTES = 8_000_000
+"""Compressed size of the tables that are put together at once: bounds the memory."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cell of the campaign and where its tables are."""
+
+    cell: Cell
+    finished: FinishedCell
+
+
+def write(directory: Path, axes: Sequence[Axis], rows: Sequence[Row], description: dict[str, Any]) -> None:
+    """Writes the tables of these cells, then the description; nothing where the same is there already.
+
+    Killed in between, it leaves a directory without a description.
+    """
+    hashes = canonical_hashes(rows)
+    description = description | {"hashes": hashes, "content": _content(rows)}
+    target = directory / DESCRIPTION
+    if _has_same_content(target, description):
+        _replace(target, description)
+        return
+    target.unlink(missing_ok=True)
+    _remove_tables(directory)
+    if rows:
+        schema = _axis_schema(axes)
+        summary = _joined([(row, row.finished.table("summary")) for row in rows], schema)
+        summary.write_parquet(directory / "summary.parquet")
+        for name in ("frames", "packets"):
+            if name in hashes:
+                _write_parts(directory / name, name, rows, schema)
+    _replace(target, description)
+
+
+def canonical_hashes(rows: Sequence[Row]) -> dict[str, str]:
+    """A hash per table over what was measured at every point and repeat, whoever computed it, in whatever order.
+
+    It is the SHA-256 of a line per cell, in the order of the grid: labels, repeat and seed as JSON, and the canonical
+    hash of the cell's table. Ids of cells, times and file layouts are not in it.
+    """
+    names = sorted({name for row in rows for name in row.finished.hashes})
+    hashes = {}
+    for name in names:
+        digest = hashlib.sha256()
+        for row in rows:
+            place = [dict(row.cell.labels), row.cell.repeat, row.cell.seed, row.finished.hashes.get(name)]
+            digest.update(json.dumps(place, sort_keys=True).encode() + b"\n")
+        hashes[name] = digest.hexdigest()
+    return hashes
+
+
+def open_description(directory: Path) -> dict[str, Any]:
+    """``campaign.json`` of a dataset; raises InputError where there is none or it is of a version not read here."""
+    if not directory.is_dir():
+        raise InputError(f"{directory}: {'not a directory' if directory.exists() else 'no such directory'}")
+    file = directory / DESCRIPTION
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        unfinished = (directory / "cells").is_dir()
+        why = "the campaign has not finished; the same `framewire campaign` command continues it"
+        raise InputError(f"{directory}: {why if unfinished else f'not a campaign: it has no {DESCRIPTION}'}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+    version = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InputError(f"{file}: does not say its format (a whole number from 1)")
+    if version > FORMAT_VERSION:
+        written = document.get("version", "a newer version")
+        raise InputError(
+            f"{directory}: has format {version}, written by framewire {written}; this is framewire "
+            f"{_own_version()}, which reads formats up to {FORMAT_VERSION}: open it with {written} or newer"
+        )
+    return dict(document)
+
+
+def describe(**facts: Any) -> dict[str, Any]:
+    """The beginning of every description."""
+    return {"format": FORMAT_VERSION, "program": "framewire", "version": _own_version(), **facts}
+
+
+def _own_version() -> str:
+    import framewire
+
+    return framewire.__version__
+
+
+def _content(rows: Iterable[Row]) -> str:
+    """Tells whether a dataset is made of exactly these cells."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps([row.cell.id, dict(row.cell.labels), row.cell.repeat]).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _has_same_content(target: Path, description: dict[str, Any]) -> bool:
+    try:
+        before = json.loads(target.read_text(encoding="utf-8"))
+        same = all(before[key] == description[key] for key in ("format", "content", "hashes"))
+        return same and (target.with_name("summary.parquet").is_file() or not description["hashes"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _replace(target: Path, description: dict[str, Any]) -> None:
+    part = target.with_name(f"{target.name}.part")
+    part.write_text(json.dumps(description, indent=1), encoding="utf-8")
+    part.replace(target)
+
+
+def _remove_tables(directory: Path) -> None:
+    (directory / "summary.parquet").unlink(missing_ok=True)
+    for name in ("frames", "packets"):
+        shutil.rmtree(directory / name, ignore_errors=True)
+
+
+def _write_parts(target: Path, name: str, rows: Sequence[Row], schema: dict[str, pl.DataType]) -> None:
+    target.mkdir()
+    having = [(row, row.finished.table(name)) for row in rows if name in row.finished.hashes]
+    for number, part in enumerate(_parts(having)):
+        _joined(part, schema).write_parquet(target / f"part-{number:05}.parquet")
+
+
+def _parts(tables: Sequence[tuple[Row, Path]]) -> Iterator[list[tuple[Row, Path]]]:
+    """Cells whose tables are put together at once."""
+    part: list[tuple[Row, Path]] = []
+    size = 0
+    for row, path in tables:
+        part.append((row, path))
+        size += row.finished.bytes[path.name]
+        if size >= PART_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _joined(tables: Sequence[tuple[Row, Path]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """The tables of several cells as one, each row with its cell, its place in the grid, its repeat and its seed."""
+    joined = []
+    for row, path in tables:
+        place = {"cell": row.cell.id, **row.cell.labels, "repeat": row.cell.repeat, "seed": row.cell.seed}
+        columns = [_constant(name, place[name], dtype) for name, dtype in schema.items()]
+        joined.append(pl.read_parquet(path, glob=False).select(*columns, pl.all()))
+    return pl.concat(joined, how="vertical")
+
+
+def _constant(name: str, value: Label, dtype: pl.DataType) -> pl.Expr:
+    return pl.lit(str(value) if dtype == pl.String else value, dtype).alias(name)
+
+
+def _axis_schema(axes: Sequence[Axis]) -> dict[str, pl.DataType]:
+    """Columns that say where a row belongs, and their types."""
+    return {
+        "cell": pl.String(),
+        **{axis.name: _type_of_labels(axis) for axis in axes},
+        "repeat": pl.Int32(),
+        "seed": pl.Int64(),
+    }
+
+
+def _type_of_labels(axis: Axis) -> pl.DataType:
+    kinds = {type(value.label) for value in axis.values}
+    if kinds == {bool}:
+        return pl.Boolean()
+    if kinds == {int}:
+        return pl.Int64()
+    return pl.Float64() if kinds <= {int, float} else pl.String()

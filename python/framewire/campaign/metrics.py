@@ -1,0 +1,55 @@
+"""What can be asked of the cells: columns of the summary (``docs/results.md``), and shares made from them."""
+
+from __future__ import annotations
+
+import difflib
+
+from framewire.errors import InputError
+
+__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "check"]
+
+_TRANSMISSIONS = ("tx_1", "tx_2", "tx_3", "tx_4", "tx_5_up")
+_RUNS = ("runs_1", "runs_2", "runs_3", "runs_4", "runs_5_10", "runs_over_10")
+_PLACES = ("sender_pipeline", "sender_socket", "link", "intermediate_queue", "receiver_pipeline")
+
+COLUMNS = (
+    *("movie_bitrate_bps", "frames", "shown", "late", "undecodable", "lost"),
+    *("frames_i", "frames_p", "frames_b", "lost_i", "lost_p", "lost_b"),
+    *(f"lost_{place}" for place in _PLACES),
+    *("duration_s", "frame_throughput_bps", "packet_throughput_bps", "packets_sent", "packets_lost"),
+    *_RUNS,
+    *(f"frame_{run}" for run in _RUNS),
+    *("latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_max_ms", "jitter_mean_ms", "jitter_max_ms"),
+    *("stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes"),
+    *("transmissions_mean", *_TRANSMISSIONS),
+    *(f"sniffed_{share}" for share in _TRANSMISSIONS),
+    *("sniffed_unique", "sniffed_total"),
+)
+"""Columns of the summary that are numbers."""
+
+PERCENTAGES = {
+    "shown_percent": ("shown", "frames"),
+    "late_percent": ("late", "frames"),
+    "undecodable_percent": ("undecodable", "frames"),
+    "lost_percent": ("lost", "frames"),
+    "lost_i_percent": ("lost_i", "frames_i"),
+    "lost_p_percent": ("lost_p", "frames_p"),
+    "lost_b_percent": ("lost_b", "frames_b"),
+    "packet_loss_percent": ("packets_lost", "packets_sent"),
+}
+"""Shares in percent: part and whole."""
+
+DEFAULT = ("shown_percent", "lost_percent", "duration_s", "latency_p95_ms", "frame_throughput_bps")
+"""What is shown where the campaign does not say."""
+
+RESERVED = frozenset({"cell", "repeat", "seed", "flow", "transport", "status", *COLUMNS, *PERCENTAGES})
+"""Names of columns of the results, which no axis may have."""
+
+
+def check(name: object) -> None:
+    """Raises InputError when there is no such metric."""
+    known = (*COLUMNS, *PERCENTAGES)
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, 1)
+        hint = f"did you mean `{near[0]}`? " if near else ""
+        raise InputError(f"metrics: {name!r} is not a metric; {hint}allowed are {', '.join(known)}")

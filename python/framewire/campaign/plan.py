@@ -1,0 +1,213 @@
+"""From a campaign to its cells: every scenario resolved and checked, every movie made, before anything runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import framewire
+from framewire import _native
+from framewire.campaign.axes import Label, Point, grid
+from framewire.campaign.spec import Spec
+from framewire.errors import InputError
+from framewire.scenario import Scenario, load, toml_literal
+
+__all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "seed_of_repeat"]
+
+Progress = Callable[[str, float], None]
+"""Called with what is being prepared and how much of it is done, 0 to 1."""
+
+IDENTITY_FORMAT = 1
+"""Changes whenever cells that were computed before must not be used any more."""
+
+
+@dataclass(frozen=True)
+class Movie:
+    """A movie that is ready, and what tells it from any other."""
+
+    path: Path
+    duration_s: float
+    digest: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One scenario, once: a point of the grid and a repeat."""
+
+    id: str
+    """Says what is computed, by which program: the same id, the same result."""
+    labels: Mapping[str, Label]
+    """Where it stands on each axis."""
+    repeat: int
+    """From 1."""
+    scenario: Scenario
+    movie: Path
+
+    @property
+    def seed(self) -> int:
+        """Seed of every random draw."""
+        return int(self.scenario.data["seed"])
+
+    def __str__(self) -> str:
+        place = "".join(f"{name} = {label}, " for name, label in self.labels.items())
+        return f"{self.id} ({place}repeat {self.repeat})"
+
+
+def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list[Cell]:
+    """Every cell of the campaign, repeats of a point together.
+
+    Raises InputError, which names axis, key, value and what is allowed, before any movie is made.
+    """
+    points = [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+    movies = _prepare_movies([scenario for _, scenario in points], jobs, progress or (lambda _text, _share: None))
+    program = program_fingerprint()
+    cells = []
+    for point, scenario in points:
+        movie = movies[_wanted(scenario)]
+        for repeat in range(1, spec.repeats + 1):
+            seeded = {**scenario.data, "seed": seed_of_repeat(scenario.data["seed"], repeat)}
+            try:
+                resolved = load(seeded, movie_duration_s=movie.duration_s)
+            except InputError as error:
+                raise InputError(_blame(spec, point, str(error))) from None
+            identity = _identity(resolved.data, movie.digest, program, spec.packets)
+            cells.append(Cell(identity, point.labels, repeat, resolved, movie.path))
+    return cells
+
+
+def seed_of_repeat(seed: int, repeat: int) -> int:
+    """The seed of a repeat: a hash of the scenario's own seed and the number of the repeat, counted from 1.
+
+    It does not depend on the axes, so that all cells of one repeat meet the same channel and can be compared in pairs.
+    It is the first 63 bits of a SHA-256, because whole numbers in TOML have a sign.
+
+    >>> seed_of_repeat(1, 1), seed_of_repeat(1, 2)
+    (7218817538360741591, 8263411767214603005)
+    """
+    digest = hashlib.sha256(f"framewire campaign: seed {seed}, repeat {repeat}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+@cache
+def program_fingerprint() -> str:
+    """Version of the program and a hash of its compiled half: a simulator that was rebuilt computes every cell anew."""
+    with Path(str(_native.__file__)).open("rb") as file:
+        return f"{framewire.__version__}-{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+
+
+def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bool) -> str:
+    """What the result of a cell depends on; not its name, and of the movie not where it is but what is in it."""
+    decisive = {key: value for key, value in scenario.items() if key not in ("name", "movie")}
+    document = {
+        "format": IDENTITY_FORMAT,
+        "program": program,
+        "movie": movie,
+        "packets": packets,
+        "scenario": decisive,
+    }
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _resolve(spec: Spec, point: Point) -> Scenario:
+    laid = [f"{key}={text}" for key, text in spec.overrides]
+    try:
+        for value, axis in zip(point.values, point.axes, strict=True):
+            laid += [f"{key}={_toml(setting, axis.name, key)}" for key, setting in value.settings]
+        return load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory)
+    except InputError as error:
+        raise InputError(_blame(spec, point, str(error))) from None
+
+
+def _toml(setting: object, axis: str, key: str) -> str:
+    try:
+        return toml_literal(setting)
+    except InputError as error:
+        raise InputError(f"axis {axis}: {key}: {error}") from None
+
+
+def _blame(spec: Spec, point: Point, message: str) -> str:
+    """The message of the scenario's reader, with the axis and the value that it is about."""
+    key = message.partition(": ")[0]
+    to_blame = [
+        f"axis {axis.name}, value {value.label}: "
+        for axis, value in zip(point.axes, point.values, strict=True)
+        if any(_is_about(key, set_key) for set_key, _ in value.settings)
+    ]
+    if len(to_blame) == 1:
+        return to_blame[0] + message
+    if message.startswith("axis ") or not point.axes or _fails_alone(spec, message):
+        return message if message.startswith("axis ") else f"scenario: {message}"
+    return f"the cell with {point}: {message}"
+
+
+def _is_about(key: str, set_key: str) -> bool:
+    """Whether an error at ``key`` can come from setting ``set_key``: one is within the other.
+
+    >>> _is_about("flow.0.mtu", "flow.*.mtu"), _is_about("flow.0.packets", "flow"), _is_about("seed", "name")
+    (True, True, False)
+    """
+    parts, set_parts = key.split("."), set_key.split(".")
+    if parts[0] == set_parts[0] == "flow":  # flows are set by name, number or *, and named by number in messages
+        parts[1:2], set_parts[1:2] = [], []
+    shorter = min(len(parts), len(set_parts))
+    return parts[:shorter] == set_parts[:shorter]
+
+
+def _fails_alone(spec: Spec, message: str) -> bool:
+    """Whether the scenario has this fault without any axis."""
+    try:
+        laid = [f"{key}={text}" for key, text in spec.overrides]
+        load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory)
+    except InputError as error:
+        return str(error) == message
+    return False
+
+
+_Wanted = tuple[str, str | None, str | None]
+
+
+def _wanted(scenario: Scenario) -> _Wanted:
+    movie = scenario.data["movie"]
+    return movie["source"], movie.get("bitrate"), movie.get("duration")
+
+
+def _prepare_movies(scenarios: list[Scenario], jobs: int, progress: Progress) -> dict[_Wanted, Movie]:
+    """Makes each distinct movie once, or finds it in the cache."""
+    wanted = list(dict.fromkeys(_wanted(scenario) for scenario in scenarios))
+    made: dict[_Wanted, Movie] = {}
+    # The first alone: what all of them are made from is then there.
+    for movie in _in_parallel(wanted[:1], 1):
+        made[wanted[0]] = movie
+    for which, movie in zip(wanted[1:], _in_parallel(wanted[1:], jobs), strict=True):
+        progress("preparing the movies", len(made) / len(wanted))
+        made[which] = movie
+    progress("preparing the movies", 1.0)
+    return made
+
+
+def _in_parallel(wanted: list[_Wanted], jobs: int) -> Iterator[Movie]:
+    with ThreadPoolExecutor(max(1, jobs)) as pool:
+        yield from pool.map(_prepare_movie, wanted)
+
+
+def _prepare_movie(wanted: _Wanted) -> Movie:
+    from framewire import movie
+
+    source, bitrate, duration = wanted
+    try:
+        made = movie.prepare(source, bitrate, duration)
+        with made.path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256")
+    except InputError as error:
+        raise InputError(f"movie: {error}") from None
+    except OSError as error:
+        raise InputError(f"movie.source: {source}: {error.strerror}") from None
+    digest.update(json.dumps(made.metadata, sort_keys=True).encode())
+    return Movie(made.path, made.duration_s, digest.hexdigest())

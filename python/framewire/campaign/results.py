@@ -1,0 +1,184 @@
+"""A campaign that was run, opened: its tables as polars frames, means with confidence intervals, single cells."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from framewire.campaign import dataset, metrics
+from framewire.campaign.store import Store
+from framewire.confidence import mean_with_confidence
+from framewire.errors import InputError
+
+if TYPE_CHECKING:
+    from framewire.run import Progress, Run
+
+__all__ = ["Campaign", "Failure"]
+
+Metric = str | pl.Expr
+"""A column of the summary, one of :data:`framewire.campaign.metrics.PERCENTAGES`, or a named expression of columns."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be computed."""
+
+    cell: str
+    """Its id."""
+    place: str
+    """Its labels and repeat, for people."""
+    reason: str
+    scenario: Path
+    """Its scenario, as TOML with the reason on top."""
+
+
+class Campaign:
+    """The dataset of a campaign.
+
+    Raises InputError when ``directory`` holds none, or one that a newer framewire wrote.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        """Where it is."""
+        self.meta: dict[str, Any] = dataset.open_description(self.directory)
+        """``campaign.json``: versions, the campaign itself, counts, canonical hashes, simulated seconds."""
+
+    def __repr__(self) -> str:
+        return f"Campaign({str(self.directory)!r})"
+
+    @property
+    def name(self) -> str:
+        """Name of the campaign."""
+        return str(self.meta["campaign"]["name"])
+
+    @property
+    def axes(self) -> list[str]:
+        """Names of the axes, which are columns of every table."""
+        return [str(axis["name"]) for axis in self.meta["campaign"]["axis"]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """What the campaign is to be judged by."""
+        return [str(name) for name in self.meta["campaign"]["metrics"]]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The canonical hash of each table over all cells: equal when two campaigns measured the same."""
+        return dict(self.meta["hashes"])
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Cells that could not be computed."""
+        failed = self.meta["failed"]
+        return [
+            Failure(entry["cell"], entry["place"], entry["reason"], self.directory / entry["scenario"])
+            for entry in failed
+        ]
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row per cell and flow: id, axes, repeat, seed, and the columns of a run's summary."""
+        path = self.directory / "summary.parquet"
+        if not path.is_file():
+            raise InputError(f"{self.directory}: has no results: none of its cells could be computed")
+        try:
+            return pl.read_parquet(path, glob=False)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{path}: cannot be read as a table: {str(error).splitlines()[0]}") from None
+
+    @property
+    def frames(self) -> pl.LazyFrame:
+        """The ledgers of all cells, read as far as they are needed."""
+        return self._parts("frames")
+
+    @property
+    def packets(self) -> pl.LazyFrame:
+        """The packet tables of all cells, where the campaign keeps them (``packets = true``)."""
+        return self._parts("packets")
+
+    def means(
+        self, metrics: Sequence[Metric] | Metric | None = None, by: Sequence[str] | str | None = None
+    ) -> pl.DataFrame:
+        """Mean of each metric with half its 95 % confidence interval, by Student's t over the repeats.
+
+        ``metrics`` are those of the campaign by default; ``by`` is every axis and ``flow``. For a metric ``x`` there
+        are the columns ``x``, ``x_ci95`` (null where fewer than two repeats measured it) and ``x_n``, the number of
+        repeats. Cells of one repeat meet the same channel and are no independent samples: where a group holds several
+        rows of one repeat (an axis is not in ``by``), their mean is the sample.
+        """
+        wanted = [metrics] if isinstance(metrics, str | pl.Expr) else self.metrics if metrics is None else metrics
+        groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)
+        self._check_columns(groups)
+        expressions = [_expression(metric) for metric in wanted]
+        names = [expression.meta.output_name() for expression in expressions]
+        # A sample is what one repeat says; it takes part in the grouping also where it is asked for.
+        per_repeat = [*groups, *({"repeat"} - set(groups))]
+        samples = (
+            self.summary.select(*per_repeat, *expressions)
+            .group_by(per_repeat, maintain_order=True)
+            .agg(pl.col(name).mean() for name in names)
+        )
+        lists = [pl.col(name).drop_nulls() for name in names]
+        listed = (
+            samples.group_by(groups, maintain_order=True).agg(lists)
+            if groups
+            else samples.select(column.implode() for column in lists)
+        )
+        return listed.select(*groups, *(series for name in names for series in _estimates(name, listed[name])))
+
+    def run_cell(
+        self,
+        cell: str,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Run:
+        """Run one cell again, alone and in full, as a run directory with packets that a report can be made of.
+
+        ``cell`` is the id in the column ``cell``, or as much of it as tells it from the others; a cell that failed is
+        found by its id, too.
+        """
+        import framewire
+
+        _, scenario = Store(self.directory).scenario(cell)
+        return framewire.run(scenario, world="simulated", out=out, progress=progress)
+
+    def _parts(self, name: str) -> pl.LazyFrame:
+        parts = sorted((self.directory / name).glob("part-*.parquet"))
+        if not parts:
+            why = "; `packets = true` in the campaign keeps them" if name == "packets" else ""
+            raise InputError(f"{self.directory}: has no table {name}{why}")
+        return pl.scan_parquet(parts, glob=False)
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        allowed = [*self.axes, "flow", "transport", "repeat"]
+        for name in names:
+            if name not in allowed:
+                raise InputError(f"by: {name!r} is not allowed; allowed are {', '.join(allowed)}")
+
+
+def _expression(metric: Metric) -> pl.Expr:
+    if isinstance(metric, pl.Expr):
+        return metric
+    metrics.check(metric)
+    if metric in metrics.PERCENTAGES:
+        part, whole = metrics.PERCENTAGES[metric]
+        share = pl.when(pl.col(whole) > 0).then(100 * pl.col(part) / pl.col(whole))
+        return share.alias(metric)
+    return pl.col(metric).cast(pl.Float64)
+
+
+def _estimates(name: str, samples: pl.Series) -> list[pl.Series]:
+    estimates = [mean_with_confidence(values.to_list()) if len(values) else None for values in samples]
+    return [
+        pl.Series(name, [None if e is None else e.mean for e in estimates], pl.Float64),
+        pl.Series(f"{name}_ci95", [None if e is None else e.half_width for e in estimates], pl.Float64),
+        pl.Series(f"{name}_n", [0 if e is None else e.count for e in estimates], pl.Int32),
+    ]

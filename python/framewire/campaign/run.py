@@ -1,0 +1,167 @@
+"""Running a campaign: plan, find what was computed before, compute the rest, write the dataset."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framewire.campaign.plan import Cell, plan, program_fingerprint
+from framewire.campaign.runner import LocalRunner, Outcome, Runner, Task
+from framewire.campaign.spec import Source, Spec, read
+from framewire.campaign.store import Store
+from framewire.errors import InputError, RunError
+from framewire.scenario import Overrides
+
+if TYPE_CHECKING:
+    from framewire.campaign.results import Campaign
+
+__all__ = ["Counts", "Event", "Progress", "campaign"]
+
+Event = dict[str, Any]
+Progress = Callable[[Event], None]
+"""Called with ``step`` (a text and a share) while a campaign is prepared, then with ``cells`` (see Counts)."""
+
+
+def campaign(
+    source: Source,
+    *,
+    set: Overrides | None = None,
+    repeats: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    runner: Runner | None = None,
+    progress: Progress | None = None,
+) -> Campaign:
+    """Run a campaign in the simulated world, or what is left of it, and return its results.
+
+    ``source`` is the path of a campaign file or the same document as a dict; ``set`` is laid over its scenario. ``out``
+    is the directory, by default ``campaigns/<name>``: cells that it holds already are not computed again, so that the
+    same call continues a campaign that was killed. ``jobs`` is the number of cells computed at once, by default one per
+    core; ``runner`` computes them elsewhere.
+
+    A cell that fails does not stop the others: it is listed in ``failures``. Raises InputError before anything runs
+    when the campaign is not what it has to be, and RunError when results cannot be written.
+    """
+    from framewire.campaign.results import Campaign  # polars is slow to import
+
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs: {jobs} is not allowed; allowed is a whole number from 1")
+    spec = read(source, set=set, repeats=repeats)
+    directory = Path(out) if out is not None else Path("campaigns") / spec.name
+    notify = progress or (lambda _event: None)
+    chosen = runner or LocalRunner(jobs)
+    cells = plan(
+        spec, jobs=chosen.jobs, progress=lambda text, share: notify({"event": "step", "text": text, "share": share})
+    )
+    store = Store(directory)
+    try:
+        with store.locked():
+            work = _Work(store, cells, spec, notify)
+            work.compute(chosen)
+            notify({"event": "step", "text": "putting the tables together"})
+            work.write_dataset()
+    except OSError as error:
+        raise _disk_error(directory, error.strerror or str(error)) from None
+    return Campaign(directory)
+
+
+@dataclass
+class Counts:
+    """How far a campaign is."""
+
+    cells: int
+    """In all."""
+    found: int = 0
+    """Computed before."""
+    computed: int = 0
+    failed: int = 0
+    simulated_s: float = 0.0
+    """Of those computed now."""
+    started: float = field(default_factory=time.monotonic)
+
+    def event(self) -> Event:
+        """As a progress event."""
+        facts = {"cells": self.cells, "found": self.found, "computed": self.computed, "failed": self.failed}
+        elapsed_s = time.monotonic() - self.started
+        return {"event": "cells", **facts, "simulated_s": self.simulated_s, "elapsed_s": elapsed_s}
+
+
+class _Work:
+    """One execution of a campaign."""
+
+    def __init__(self, store: Store, cells: Sequence[Cell], spec: Spec, notify: Progress) -> None:
+        self._store = store
+        self._cells = cells
+        self._spec = spec
+        self._notify = notify
+        # Points that come to the same scenario are one cell.
+        self._distinct = {cell.id: cell for cell in cells}
+        self._failures: dict[str, str] = {}
+        self._counts = Counts(len(self._distinct))
+
+    def compute(self, runner: Runner) -> None:
+        missing = [cell for cell in self._distinct.values() if self._store.finished(cell.id) is None]
+        self._counts.found = len(self._distinct) - len(missing)
+        self._counts.started = time.monotonic()
+        self._notify(self._counts.event())
+        if missing:
+            runner.run([self._task(cell) for cell in missing], self._on_done)
+
+    def write_dataset(self) -> None:
+        from framewire.campaign import dataset  # polars is slow to import
+
+        finished = {cell_id: self._store.finished(cell_id) for cell_id in self._distinct}
+        whole = [(cell, found) for cell in self._cells if (found := finished[cell.id]) is not None]
+        description = dataset.describe(
+            fingerprint=program_fingerprint(),
+            campaign=self._spec.document(),
+            cells={
+                "planned": len(self._cells),
+                "distinct": len(self._distinct),
+                "done": len(whole),
+                "failed": len(self._failures),
+                "computed_now": self._counts.computed,
+            },
+            simulated_s=sum(found.simulated_s for found in finished.values() if found is not None),
+            cpu_s=sum(found.wall_s for found in finished.values() if found is not None),
+            failed=[self._failure(cell_id, reason) for cell_id, reason in self._failures.items()],
+        )
+        rows = [dataset.Row(cell, found) for cell, found in whole]
+        dataset.write(self._store.directory, self._spec.axes, rows, description)
+
+    def _task(self, cell: Cell) -> Task:
+        directory = self._store.unfinished(cell.id)
+        return Task(
+            cell.id, json.dumps(cell.scenario.data), str(cell.movie), str(directory.resolve()), self._spec.packets
+        )
+
+    def _on_done(self, outcome: Outcome) -> None:
+        cell = self._distinct[outcome.id]
+        if outcome.disk_error:
+            raise _disk_error(self._store.directory, str(outcome.error), self._counts)
+        if outcome.error is None:
+            self._store.commit(outcome, cell.scenario.toml)
+            self._counts.computed += 1
+            self._counts.simulated_s += outcome.simulated_s
+        else:
+            self._store.fail(outcome.id, cell.scenario.toml, f"{cell}: {outcome.error}")
+            self._failures[outcome.id] = outcome.error
+            self._counts.failed += 1
+        self._notify(self._counts.event())
+
+    def _failure(self, cell_id: str, reason: str) -> dict[str, str]:
+        scenario = self._store.failure(cell_id).relative_to(self._store.directory)
+        return {"cell": cell_id, "place": str(self._distinct[cell_id]), "reason": reason, "scenario": str(scenario)}
+
+
+def _disk_error(directory: Path, reason: str, counts: Counts | None = None) -> RunError:
+    kept = "" if counts is None else f" ({counts.found + counts.computed} of {counts.cells} cells are finished)"
+    return RunError(
+        f"{directory}: cannot write the results: {reason}; what is finished is kept{kept}, "
+        "and the same command continues when there is room"
+    )

@@ -1,0 +1,122 @@
+"""Who computes the cells: an interface, and the runner that uses the cores of this machine.
+
+A task is pure data: it can be pickled and sent to another machine, and :func:`compute` does it there. What a cell
+leaves behind is in its directory; another engine has to bring those files to the directory that the task names.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from framewire import _native
+
+__all__ = ["LocalRunner", "Outcome", "Runner", "Task", "compute", "cores"]
+
+LOADED_MOVIES = 8
+"""How many movies are kept in memory; cells of one movie are usually next to each other."""
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell, as whoever computes it needs it."""
+
+    id: str
+    scenario: str
+    """The resolved scenario as JSON."""
+    movie: str
+    directory: str
+    """Where the tables are written: made by whoever computes the cell, which it belongs to alone."""
+    packets: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a cell."""
+
+    id: str
+    error: str | None = None
+    """Why it failed."""
+    disk_error: bool = False
+    """Whether it failed because results cannot be written: no other cell will fare better."""
+    hashes: dict[str, str] = field(default_factory=dict)
+    simulated_s: float = 0.0
+    wall_s: float = 0.0
+
+
+class Runner(Protocol):
+    """Computes cells."""
+
+    @property
+    def jobs(self) -> int:
+        """How many are computed at once."""
+
+    def run(self, tasks: Sequence[Task], on_done: Callable[[Outcome], None]) -> None:
+        """Compute every task, in any order, and call ``on_done`` for each, from the calling thread.
+
+        A task that fails has an outcome like any other. When ``on_done`` raises, or the user interrupts, no further
+        task is begun, and the exception is passed on when those under way have ended.
+        """
+
+
+class LocalRunner:
+    """Threads of this process.
+
+    The simulator holds no lock of Python's while it computes, so threads use all cores, share the movies and cost no
+    memory of their own.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = cores() if jobs is None else jobs
+        """How many cells are computed at once."""
+
+    def run(self, tasks: Sequence[Task], on_done: Callable[[Outcome], None]) -> None:
+        """As :meth:`Runner.run` says."""
+        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="cell")
+        try:
+            futures: list[Future[Outcome]] = [pool.submit(compute, task) for task in tasks]
+            for future in as_completed(futures):
+                on_done(future.result())
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def compute(task: Task) -> Outcome:
+    """Compute one cell, here and now; whatever goes wrong is in the outcome."""
+    start = time.monotonic()
+    try:
+        Path(task.directory).mkdir()
+        text = _native.simulate_cell(task.scenario, _loaded(task.movie), task.directory, packets=task.packets)
+        result: dict[str, Any] = json.loads(text)
+        return Outcome(
+            task.id,
+            hashes=dict(sorted(result["hashes"].items())),
+            simulated_s=float(result["simulated_s"]),
+            wall_s=time.monotonic() - start,
+        )
+    except OSError as error:
+        return Outcome(task.id, str(error), disk_error=error.errno in DISK_ERRORS)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic of the compiled half is no Exception, and must not stop other cells
+        return Outcome(task.id, str(error) or type(error).__name__)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@lru_cache(maxsize=LOADED_MOVIES)
+def _loaded(path: str) -> Any:
+    return _native.load_movie(Path(path))

@@ -1,0 +1,190 @@
+"""The campaign file: a scenario, axes, repeats and metrics.
+
+Only the campaign's own keys are checked here. Whatever an axis sets is checked by the reader of scenarios, for every
+cell, before anything runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from framewire.campaign import metrics as metrics_module
+from framewire.campaign.axes import Axis, axes_of_table, axis_of_entry, grid_size, refuse_unknown_keys
+from framewire.errors import InputError
+from framewire.scenario import Overrides, pairs_of
+
+__all__ = ["MOST_CELLS", "VERSION", "Source", "Spec", "read"]
+
+VERSION = 1
+"""Version of the campaign file."""
+
+MOST_REPEATS = 10_000
+MOST_CELLS = 100_000
+"""Bounds the memory of a campaign: a cell takes a few kilobytes while it is planned."""
+
+KEYS = ("version", "name", "scenario", "axes", "axis", "repeats", "metrics", "packets")
+NAME = re.compile(r"[A-Za-z0-9+_-]+")
+
+Source = str | os.PathLike[str] | Mapping[str, Any]
+"""The path of a campaign file, or the same document as a dict."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A campaign as its file states it."""
+
+    name: str
+    scenario: Mapping[str, Any]
+    """The scenario that the axes are laid over, as written: its defaults depend on what is laid over it."""
+    directory: Path | None
+    """What relative paths of the scenario are relative to."""
+    overrides: tuple[tuple[str, str], ...]
+    """Laid over the scenario before the axes."""
+    axes: tuple[Axis, ...]
+    repeats: int
+    metrics: tuple[str, ...]
+    """Columns of the summary, or quantities made from them, that are shown as means."""
+    packets: bool
+    """Whether packet tables are kept."""
+
+    def document(self) -> dict[str, Any]:
+        """The campaign as one document, in the form in which it is kept beside the results."""
+        return {
+            "version": VERSION,
+            "name": self.name,
+            "scenario": dict(self.scenario),
+            "set": dict(self.overrides),
+            "axis": [axis.document() for axis in self.axes],
+            "repeats": self.repeats,
+            "metrics": list(self.metrics),
+            "packets": self.packets,
+        }
+
+
+def read(source: Source, *, set: Overrides | None = None, repeats: int | None = None) -> Spec:
+    """Read a campaign; ``set`` is laid over its scenario, ``repeats`` replaces that of the file.
+
+    Raises InputError, which names the key, the value and what is allowed.
+    """
+    if isinstance(source, Mapping):
+        return _with(_spec_of(source, None, "campaign"), set, repeats)
+    path = Path(source)
+    document = _toml_of(path, "campaign")
+    try:
+        return _with(_spec_of(document, path.resolve().parent, _file_name(path.stem)), set, repeats)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _spec_of(document: Mapping[str, Any], directory: Path | None, default_name: str) -> Spec:
+    refuse_unknown_keys(document, KEYS)
+    if document.get("version", VERSION) != VERSION:
+        raise InputError(f"version: {document['version']!r} is not allowed; allowed is {VERSION}")
+    scenario, scenario_directory = _scenario_of(document.get("scenario"), directory)
+    axes = _axes_of(document)
+    return Spec(
+        name=_name_of(document.get("name", default_name)),
+        scenario=scenario,
+        directory=scenario_directory,
+        overrides=(),
+        axes=axes,
+        repeats=_repeats_of(document.get("repeats", 1)),
+        metrics=_metrics_of(document.get("metrics")),
+        packets=_packets_of(document.get("packets", False)),
+    )
+
+
+def _with(spec: Spec, overrides: Overrides | None, repeats: int | None) -> Spec:
+    pairs = tuple(pairs_of(overrides))
+    for key, _ in pairs:
+        for axis in spec.axes:
+            if key in axis.keys:
+                raise InputError(f"{key} cannot be set: it is varied by axis {axis.name}")
+    changed = replace(spec, overrides=pairs, repeats=spec.repeats if repeats is None else _repeats_of(repeats))
+    cells = grid_size(changed.axes) * changed.repeats
+    if cells > MOST_CELLS:
+        raise InputError(f"axes and repeats make {cells} cells: at most {MOST_CELLS} are allowed")
+    return changed
+
+
+def _scenario_of(scenario: object, directory: Path | None) -> tuple[Mapping[str, Any], Path | None]:
+    """The scenario's document, and what its paths are relative to."""
+    if isinstance(scenario, Mapping):
+        return scenario, directory
+    if isinstance(scenario, str | os.PathLike):
+        path = (directory or Path()) / scenario
+        return {"name": _file_name(path.stem)} | _toml_of(path, "scenario"), path.resolve().parent
+    said = "is missing" if scenario is None else f"{scenario!r} is not allowed"
+    raise InputError(f"scenario: {said}; allowed is the path of a scenario file, or a table [scenario]")
+
+
+def _toml_of(path: Path, what: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a {what}: the file is not UTF-8 text") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the {what}: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not TOML: {error}") from None
+
+
+def _axes_of(document: Mapping[str, Any]) -> tuple[Axis, ...]:
+    table, entries = document.get("axes", {}), document.get("axis", [])
+    if not isinstance(table, Mapping):
+        raise InputError(f"axes: {table!r} is not allowed; allowed is a table [axes] of keys and lists of values")
+    if not isinstance(entries, list | tuple):
+        raise InputError(f"axis: {entries!r} is not allowed; allowed are tables [[axis]] with name and values")
+    axes = [*axes_of_table(table), *(axis_of_entry(entry, index) for index, entry in enumerate(entries))]
+    names: dict[str, Axis] = {}
+    setters: dict[str, str] = {}
+    for axis in axes:
+        if axis.name in names:
+            raise InputError(f"axis {axis.name}: is there twice; allowed are different names")
+        if axis.name in metrics_module.RESERVED:
+            raise InputError(f"axis {axis.name}: the results have a column of this name; give the axis another `name`")
+        names[axis.name] = axis
+        for key in axis.keys:
+            if key in setters:
+                raise InputError(f"axis {axis.name}: sets {key}, which axis {setters[key]} sets already")
+            setters[key] = axis.name
+    return tuple(axes)
+
+
+def _name_of(name: object) -> str:
+    if isinstance(name, str) and NAME.fullmatch(name):
+        return name
+    raise InputError(f"name: {name!r} is not allowed; allowed are letters, digits, + - _")
+
+
+def _file_name(stem: str) -> str:
+    """A file's name as the name of a scenario."""
+    return re.sub(r"[^A-Za-z0-9+_-]", "-", stem)
+
+
+def _repeats_of(repeats: object) -> int:
+    if isinstance(repeats, int) and not isinstance(repeats, bool) and 1 <= repeats <= MOST_REPEATS:
+        return repeats
+    raise InputError(f"repeats: {repeats!r} is not allowed; allowed is a whole number from 1 to {MOST_REPEATS}")
+
+
+def _metrics_of(names: object) -> tuple[str, ...]:
+    if names is None:
+        return metrics_module.DEFAULT
+    if not isinstance(names, list | tuple) or not names:
+        raise InputError(f"metrics: {names!r} is not allowed; allowed is a list of names, such as duration_s")
+    for name in names:
+        metrics_module.check(name)
+    return tuple(names)
+
+
+def _packets_of(packets: object) -> bool:
+    if isinstance(packets, bool):
+        return packets
+    raise InputError(f"packets: {packets!r} is not allowed; allowed is true or false")

@@ -1,0 +1,142 @@
+"""Where the cells of a campaign are kept: a directory per cell, filled under another name and renamed when it is whole.
+
+A process that is killed at any moment leaves finished cells, which are found again, and unfinished ones, which are
+removed. One process at a time works in a directory: the lock is the kernel's, so that a crash releases it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framewire.campaign.runner import Outcome
+from framewire.errors import InputError, RunError
+
+__all__ = ["FinishedCell", "Store"]
+
+FORMAT = 1  # of cell.json
+DESCRIPTION = "cell.json"
+UNFINISHED = ".part"
+
+
+@dataclass(frozen=True)
+class FinishedCell:
+    """A cell that was computed, as its description says."""
+
+    id: str
+    directory: Path
+    hashes: dict[str, str]
+    """The canonical hash of each table (``docs/results.md``)."""
+    simulated_s: float
+    wall_s: float
+    bytes: dict[str, int]
+    """Size of each file."""
+
+    def table(self, name: str) -> Path:
+        """The file of a table."""
+        return self.directory / f"{name}.parquet"
+
+
+class Store:
+    """The directory of a campaign; opened with :meth:`locked`, or as it is for reading."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.cells = directory / "cells"
+        self.failed = directory / "failed"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Makes the directory, and keeps other processes out for the time of a campaign."""
+        if self.directory.is_dir() and any(self.directory.iterdir()) and not self.cells.is_dir():
+            raise InputError(f"{self.directory}: is there, and not the directory of a campaign; choose another --out")
+        try:
+            self.cells.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.directory}: cannot be made: {error.strerror}") from None
+        with (self.directory / "lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                owner = lock.read().strip() or "unknown"
+                raise RunError(f"{self.directory}: another process works on this campaign: {owner}") from None
+            with contextlib.suppress(OSError):  # a full disk: only the message to others is lost
+                lock.truncate(0)
+                lock.write(f"process {os.getpid()}\n")
+                lock.flush()
+            self._sweep()
+            yield
+
+    def finished(self, cell_id: str) -> FinishedCell | None:
+        """A cell that was computed before, when it is whole."""
+        directory = self.cells / cell_id
+        try:
+            said: dict[str, Any] = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))
+            if said["format"] != FORMAT:
+                return None
+            # A machine that lost its power may have kept a name and lost what was in it.
+            if any((directory / name).stat().st_size != size for name, size in said["bytes"].items()):
+                return None
+            return FinishedCell(cell_id, directory, said["hashes"], said["simulated_s"], said["wall_s"], said["bytes"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def unfinished(self, cell_id: str) -> Path:
+        """Where a cell is computed; it is made by whoever computes it."""
+        return self.cells / f"{cell_id}{UNFINISHED}"
+
+    def commit(self, outcome: Outcome, scenario: str) -> None:
+        """Makes a finished cell of what was computed."""
+        unfinished = self.unfinished(outcome.id)
+        (unfinished / "scenario.toml").write_text(scenario, encoding="utf-8")
+        sizes = {entry.name: entry.stat().st_size for entry in sorted(unfinished.iterdir())}
+        description = {
+            "format": FORMAT,
+            "id": outcome.id,
+            "hashes": outcome.hashes,
+            "simulated_s": outcome.simulated_s,
+            "wall_s": outcome.wall_s,
+            "bytes": sizes,
+        }
+        (unfinished / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+        final = self.cells / outcome.id
+        if final.exists():  # damaged, or it would not have been computed
+            shutil.rmtree(final)
+        unfinished.rename(final)
+        self.failure(outcome.id).unlink(missing_ok=True)
+
+    def fail(self, cell_id: str, scenario: str, reason: str) -> Path:
+        """Keeps the scenario of a cell that failed, with the reason."""
+        shutil.rmtree(self.unfinished(cell_id), ignore_errors=True)
+        self.failed.mkdir(exist_ok=True)
+        path = self.failure(cell_id)
+        comment = "\n".join(f"# {line}".rstrip() for line in reason.splitlines())
+        path.write_text(f"# This cell failed:\n{comment}\n\n{scenario}", encoding="utf-8")
+        return path
+
+    def failure(self, cell_id: str) -> Path:
+        """Where the scenario of a cell that failed is kept."""
+        return self.failed / f"{cell_id}.toml"
+
+    def scenario(self, prefix: str) -> tuple[str, Path]:
+        """Id and scenario of the one cell, finished or failed, whose id begins so."""
+        finished = [path for path in self.cells.glob("*/scenario.toml") if not path.parent.name.endswith(UNFINISHED)]
+        found = {path.parent.name: path for path in finished} | {path.stem: path for path in self.failed.glob("*.toml")}
+        matching = sorted(cell_id for cell_id in found if cell_id.startswith(prefix)) if prefix else []
+        if len(matching) != 1:
+            problem = f"begins {len(matching)} ids" if matching else "is not a cell of this campaign"
+            raise InputError(f"{self.directory}: {prefix!r} {problem}; allowed are the ids in the column `cell`")
+        return matching[0], found[matching[0]]
+
+    def _sweep(self) -> None:
+        """Removes what a process that was killed left unfinished."""
+        for left in self.cells.glob(f"*{UNFINISHED}"):
+            shutil.rmtree(left, ignore_errors=True)

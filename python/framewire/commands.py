@@ -1,0 +1,77 @@
+"""What the commands of the command line share: arguments, exit codes, and how they speak.
+
+Messages and progress go to stderr, results to stdout.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+
+from framewire import screen
+from framewire.errors import FramewireError, RunError
+
+__all__ = ["EXIT_INTERRUPTED", "AsJson", "Overrides", "clear_errors", "complain", "print_json", "stderr", "stdout"]
+
+EXIT_INTERRUPTED = 130
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Lay a value over the scenario, for instance network.wifi.retry=3 or flow.udp.mtu=1400. Repeatable.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+
+
+def clear_errors(command: Callable[P, R]) -> Callable[P, R]:
+    """One clear message instead of a traceback, and the exit code that belongs to it."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except FramewireError as error:
+            complain(str(error))
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            complain("interrupted")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+            raise typer.Exit(RunError.exit_code) from None
+
+    return wrapped
+
+
+def print_json(document: object) -> None:
+    """The result of a command for other programs."""
+    typer.echo(json.dumps(document, indent=2, default=str))
+
+
+def complain(message: str) -> None:
+    """Say what went wrong."""
+    stderr().print(f"error: {message}", markup=False, highlight=False, soft_wrap=True)
+
+
+def stdout() -> Console:
+    """Where results go: as wide as the terminal, or readable where there is none."""
+    return Console(width=None if sys.stdout.isatty() else screen.WIDTH)
+
+
+def stderr() -> Console:
+    """Where messages and progress go."""
+    return Console(stderr=True)
