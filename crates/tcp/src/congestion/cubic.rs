@@ -64,7 +64,7 @@ pub struct Cubic {
 impl Cubic {
     /// As Linux has it.
     pub fn with_hystart() -> Self {
-        Self::new(SlowStart::HyStart(HyStart::new(Timestamp::ZERO)))
+        Self::new(SlowStart::HyStart(HyStart::new()))
     }
 
     /// With the slow start of RFC 9406.
@@ -220,11 +220,10 @@ impl CongestionControl for Cubic {
     /// Linux: `cubictcp_state`, which forgets everything after a timeout.
     fn handle_state(&mut self, _window: &mut Window, state: State, now: Timestamp) {
         if state == State::Loss {
-            let slow_start = match &self.slow_start {
-                SlowStart::HyStart(_) => SlowStart::HyStart(HyStart::new(now)),
-                SlowStart::HyStartPlusPlus(hystart) => SlowStart::HyStartPlusPlus(hystart.clone()),
-            };
-            *self = Self::new(slow_start);
+            if let SlowStart::HyStart(hystart) = &mut self.slow_start {
+                hystart.reset(now);
+            }
+            *self = Self::new(self.slow_start.clone());
         }
     }
 

@@ -5,6 +5,7 @@
 
 use framewire_units::{Duration, Timestamp};
 
+use super::round::Round;
 use super::{Acknowledgement, Window};
 
 /// No exit below this window, in packets. Linux: `hystart_low_window`.
@@ -26,28 +27,41 @@ pub(super) struct HyStart {
     is_found: bool,
     round_start: Timestamp,
     last_of_train: Timestamp,
-    /// The round ends when this number is passed; `None` until the first acknowledgement after a reset tells it.
-    round_end: Option<u64>,
+    round: Round,
     least_of_round: Duration,
     samples: u32,
 }
 
 impl HyStart {
-    /// A detection that starts at `now`.
-    pub fn new(now: Timestamp) -> Self {
+    /// The detection of a new connection.
+    pub fn new() -> Self {
         Self {
             is_found: false,
-            round_start: now,
-            last_of_train: now,
-            round_end: None,
+            round_start: Timestamp::ZERO,
+            last_of_train: Timestamp::ZERO,
+            round: Round::first(),
             least_of_round: Duration::MAX,
             samples: 0,
         }
     }
 
-    /// Learns the end of the first round, which a reset outside an acknowledgement cannot know.
+    /// Begins afresh at `now`, after a timeout.
+    pub fn reset(&mut self, now: Timestamp) {
+        self.is_found = false;
+        self.round.reset();
+        self.begin_round(now);
+    }
+
+    /// To be called with each acknowledgement, first.
     pub fn note(&mut self, ack: &Acknowledgement) {
-        self.round_end.get_or_insert(ack.next_sequence);
+        self.round.note(ack);
+    }
+
+    fn begin_round(&mut self, now: Timestamp) {
+        self.round_start = now;
+        self.last_of_train = now;
+        self.least_of_round = Duration::MAX;
+        self.samples = 0;
     }
 
     /// True when slow start should end with this acknowledgement, whose delay is `rtt`.
@@ -55,8 +69,8 @@ impl HyStart {
         if self.is_found {
             return false;
         }
-        if self.round_end.is_none_or(|end| ack.first_unacknowledged > end) {
-            *self = Self { round_end: Some(ack.next_sequence), ..Self::new(ack.now) };
+        if self.round.ends_with(ack) {
+            self.begin_round(ack.now);
         }
         if window.cwnd < LOW_WINDOW {
             return false;
@@ -94,4 +108,48 @@ fn burst_allowance(window: &Window, srtt: Duration) -> Duration {
     let per_round = 2 * u64::from(window.cwnd) * u64::from(window.maximum_segment);
     let nanos = u128::from(4 * LARGEST_BURST) * srtt.as_nanos() / u128::from(per_round.max(1));
     LONGEST_BURST.min(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::acknowledgement;
+    use super::*;
+
+    const MSS: u64 = 1460;
+
+    fn window(cwnd: u32) -> Window {
+        Window { cwnd, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, maximum_segment: MSS as u32 }
+    }
+
+    /// Acknowledges a packet per `spacing` from 1 s on, with delays told by `rtt`; returns after how many slow start is
+    /// left.
+    fn acknowledgements_to_exit(cwnd: u32, spacing: Duration, rtt: impl Fn(u64) -> Duration) -> Option<u64> {
+        let mut hystart = HyStart::new();
+        (0..400).find(|&count| {
+            let now = Timestamp::from_nanos(1_000_000_000 + count * spacing.as_nanos() as u64);
+            let acked = 1 + (count + 1) * MSS;
+            let ack = acknowledgement(now, rtt(count), acked, 1 + 1_000 * MSS);
+            hystart.note(&ack);
+            hystart.finds_exit(&window(cwnd), &ack, rtt(count), Duration::from_millis(100))
+        })
+    }
+
+    #[test]
+    fn a_train_ends_slow_start_past_half_the_least_delay() {
+        let steady = |_| Duration::from_millis(100);
+        // (100 + 1) / 2 = 50.5 ms: the 51st acknowledgement after the first, one per millisecond.
+        assert_eq!(acknowledgements_to_exit(100, Duration::from_millis(1), steady), Some(51));
+        assert_eq!(acknowledgements_to_exit(100, Duration::from_micros(2_001), steady), None, "no train");
+        assert_eq!(acknowledgements_to_exit(15, Duration::from_millis(1), steady), None, "the window is too small");
+    }
+
+    #[test]
+    fn a_queue_ends_slow_start_after_eight_samples() {
+        // An eighth of 100 ms is 12.5 ms.
+        let spacing = Duration::from_millis(3);
+        assert_eq!(acknowledgements_to_exit(100, spacing, |_| Duration::from_micros(112_501)), Some(8));
+        assert_eq!(acknowledgements_to_exit(100, spacing, |_| Duration::from_micros(112_500)), None);
+        let falls = |count| Duration::from_millis(if count == 5 { 100 } else { 140 });
+        assert_eq!(acknowledgements_to_exit(100, spacing, falls), None, "the least of the round counts");
+    }
 }

@@ -117,3 +117,53 @@ impl HyStartPlusPlus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use framewire_units::Timestamp;
+
+    use super::super::tests::acknowledgement;
+    use super::*;
+
+    /// Ten acknowledgements per round with the delays of `rounds`; returns the growth per ten packets in each round, and
+    /// in which round slow start was left.
+    fn run(rounds: &[u64]) -> (Vec<u32>, Option<usize>) {
+        let mut hystart = HyStartPlusPlus::new();
+        let mut growth = Vec::new();
+        for (round, &millis) in rounds.iter().enumerate() {
+            let mut steps = 0;
+            for packet in 1..=10 {
+                let acked = 1 + (round as u64 * 10 + packet) * 1460;
+                let rtt = Duration::from_millis(millis);
+                let ack = acknowledgement(Timestamp::from_millis(acked), rtt, acked, acked + 10 * 1460);
+                if hystart.finds_exit(&ack) {
+                    return (growth, Some(round));
+                }
+                steps += hystart.step(1);
+            }
+            growth.push(steps);
+        }
+        (growth, None)
+    }
+
+    #[test]
+    fn growing_delay_slows_growth_to_a_quarter_and_ends_after_five_rounds() {
+        // The threshold at 100 ms is 12.5 ms; the eighth sample of the third round tells.
+        let (growth, exit) = run(&[100, 100, 113, 113, 113, 113, 113, 113, 113]);
+        assert_eq!(growth[..2], [10, 10]);
+        assert!(growth[3..].iter().all(|&steps| steps == 2 || steps == 3), "{growth:?}");
+        assert_eq!(exit, Some(2 + 5));
+        assert_eq!(run(&[100, 100, 112, 112, 112, 112, 112, 112, 112]).1, None, "below the threshold");
+    }
+
+    #[test]
+    fn a_false_alarm_resumes_slow_start() {
+        let (growth, exit) = run(&[100, 100, 113, 113, 112, 112, 112, 112, 112, 112]);
+        assert_eq!((growth[9], exit), (10, None));
+    }
+
+    #[test]
+    fn one_acknowledgement_opens_by_eight_packets_at_most() {
+        assert_eq!(HyStartPlusPlus::new().step(40), 8);
+    }
+}

@@ -4,11 +4,21 @@
 //! the kernel line by line. Windows are whole packets, as there.
 
 mod cubic;
+mod highspeed;
+mod htcp;
 mod hystart;
 mod hystart_plus_plus;
+mod illinois;
 mod registry;
 mod reno;
+mod round;
+mod scalable;
+#[cfg(test)]
+mod tests;
 mod ticks;
+mod vegas;
+mod veno;
+mod westwood;
 
 pub use registry::{Algorithm, UnknownAlgorithm};
 

@@ -7,7 +7,14 @@ use framewire_units::Seed;
 
 use super::CongestionControl;
 use super::cubic::Cubic;
+use super::highspeed::HighSpeed;
+use super::htcp::Htcp;
+use super::illinois::Illinois;
 use super::reno::Reno;
+use super::scalable::Scalable;
+use super::vegas::Vegas;
+use super::veno::Veno;
+use super::westwood::Westwood;
 
 /// Registers the algorithms: variant, the name that users write, and how one is made from a run's seed.
 macro_rules! algorithms {
@@ -50,6 +57,20 @@ algorithms! {
     Cubic, "cubic", |_| Box::new(Cubic::with_hystart());
     /// CUBIC with HyStart++ (RFC 9406) in place of HyStart.
     CubicHyStartPlusPlus, "cubic-hystart++", |_| Box::new(Cubic::with_hystart_plus_plus());
+    /// TCP Illinois (Liu, Basar and Srikant, 2008).
+    Illinois, "illinois", |_| Box::new(Illinois::default());
+    /// TCP Vegas (Brakmo and Peterson, 1995).
+    Vegas, "vegas", |_| Box::new(Vegas::default());
+    /// TCP Westwood+ (Grieco and Mascolo, 2004).
+    Westwood, "westwood", |_| Box::new(Westwood::default());
+    /// TCP Veno (Fu and Liew, 2003).
+    Veno, "veno", |_| Box::new(Veno::default());
+    /// Scalable TCP (Kelly, 2003).
+    Scalable, "scalable", |_| Box::new(Scalable);
+    /// HighSpeed TCP (RFC 3649).
+    HighSpeed, "highspeed", |_| Box::new(HighSpeed::default());
+    /// H-TCP (Shorten and Leith, 2004).
+    Htcp, "htcp", |_| Box::new(Htcp::default());
 }
 
 impl Default for Algorithm {
