@@ -4,10 +4,16 @@
 //! the two differ. It carries numbers of bytes, not bytes: a stream is reliable and in order, so who drives the
 //! endpoints keeps the bytes in a queue of its own. Sequence numbers have 64 bits and never wrap.
 
+mod ack_policy;
+mod buffers;
 mod config;
 pub mod congestion;
 mod endpoint;
 mod info;
+mod reassembly;
+mod receive;
+mod receive_queue;
+mod receive_window;
 mod segment;
 mod timer;
 
