@@ -59,6 +59,9 @@ pub struct Flow {
     pub name: String,
     /// How it carries the movie.
     pub transport: Transport,
+    /// Which wireless sender it sits on; above 0 only where several flows share the channel from senders of their own.
+    #[schemars(range(min = 0, max = 63))]
+    pub station: u8,
     /// RFC 2250 packet rule; present exactly for datagram transports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketRule>,
@@ -109,8 +112,18 @@ impl Transport {
 }
 
 impl Flow {
-    pub(crate) const KEYS: &'static [&'static str] =
-        &["name", "transport", "packets", "mtu", "send_buffer", "device_queue", "pacing", "congestion", "unsent_limit"];
+    pub(crate) const KEYS: &'static [&'static str] = &[
+        "name",
+        "transport",
+        "station",
+        "packets",
+        "mtu",
+        "send_buffer",
+        "device_queue",
+        "pacing",
+        "congestion",
+        "unsent_limit",
+    ];
 
     pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
         let words: Vec<&str> = Transport::ALL.iter().map(|transport| transport.as_str()).collect();
@@ -125,6 +138,9 @@ impl Flow {
         Ok(Self {
             name,
             transport,
+            station: section
+                .integer("station", 0..=63)?
+                .map_or(0, |station| u8::try_from(station).expect("invariant: the range was checked when it was read")),
             packets: section.text("packets")?.or(datagram.then_some(PacketRule::Full)),
             mtu: section
                 .integer("mtu", 576..=9_000)?

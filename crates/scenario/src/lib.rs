@@ -16,16 +16,15 @@ mod scenario;
 mod schema;
 mod section;
 mod text;
+mod wifi;
 
 pub use error::ScenarioError;
 pub use flow::{Flow, Pacing, PacketRule, Transport};
-pub use network::{
-    Bottleneck, GilbertElliott, Loss, Mains, Network, NetworkKind, Oven, Preamble, Sniffer, Standard, Wifi, WifiRate,
-    Wire,
-};
+pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
 pub use text::{Decibel, Interval, QueueLimit};
+pub use wifi::{Mains, Oven, Preamble, Sniffer, Standard, Wifi, WifiRate};
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,8 @@ use toml::Value;
 use crate::error::ScenarioError;
 use crate::names::words;
 use crate::section::{Section, Shown, text_value};
-use crate::text::{self, Decibel, Interval, QueueLimit, Text};
+use crate::text::{self, Interval, QueueLimit};
+use crate::wifi::Wifi;
 
 words! {
     /// What lies between sender and receiver.
@@ -28,34 +29,6 @@ words! {
     }
 }
 
-words! {
-    /// The wireless standard.
-    Standard {
-        /// IEEE 802.11b: DSSS and CCK, 1 to 11 Mbit/s.
-        Ieee80211b = "802.11b",
-    }
-}
-
-words! {
-    /// The PLCP preamble (IEEE 802.11-2007, 18.2.2).
-    Preamble {
-        /// 192 us with its header.
-        Long = "long",
-        /// 96 us with its header.
-        Short = "short",
-    }
-}
-
-words! {
-    /// The mains that the oven hangs on.
-    Mains {
-        /// Europe.
-        Hz50 = "50 Hz",
-        /// America.
-        Hz60 = "60 Hz",
-    }
-}
-
 /// The `[network]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -69,71 +42,6 @@ pub struct Network {
     pub wifi: Option<Wifi>,
     /// The wire behind the access point, or the link itself.
     pub wire: Wire,
-}
-
-/// The `[network.wifi]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Wifi {
-    /// The wireless standard.
-    pub standard: Standard,
-    /// Rate of the stations.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<WifiRate>")]
-    pub rate: WifiRate,
-    /// The PLCP preamble.
-    pub preamble: Preamble,
-    /// Maximal number of transmissions, 1 to 255; 0 is the card's default of 16.
-    #[schemars(range(min = 0, max = 255))]
-    pub retry: u8,
-    /// The queue of the access point towards the stations.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<QueueLimit>")]
-    pub queue: QueueLimit,
-    /// Background frame error rate of a 1,500-byte frame at 11 Mbit/s.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Probability>")]
-    pub error_floor: Probability,
-    /// A microwave oven, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub oven: Option<Oven>,
-    /// A sniffer beside the sender, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sniffer: Option<Sniffer>,
-}
-
-/// Rate of an 802.11b station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WifiRate {
-    /// Automatic rate fallback.
-    Auto,
-    /// 1, 2, 5.5 or 11 Mbit/s.
-    Fixed(Bitrate),
-}
-
-/// The `[network.wifi.oven]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Oven {
-    /// When it is on.
-    #[schemars(schema_with = "text::intervals_schema")]
-    pub on: Vec<Interval>,
-    /// Its mains: the magnetron radiates in one half of every cycle.
-    pub mains: Mains,
-    /// Median of interference over signal while the magnetron's line crosses the channel.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Decibel>")]
-    pub strength: Decibel,
-}
-
-/// The `[network.wifi.sniffer]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Sniffer {
-    /// Probability that it captures a transmission.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Probability>")]
-    pub capture: Probability,
 }
 
 /// The `[network.wire]` table.
@@ -199,40 +107,6 @@ pub struct GilbertElliott {
     pub loss_bad: Probability,
 }
 
-impl Wifi {
-    /// The card's default for a retry value of 0 (Ouwens' thesis, section 4.1).
-    const DEFAULT_TRANSMISSIONS: u8 = 16;
-
-    /// How often a frame is sent at most: the retry value in the thesis' sense.
-    pub fn max_transmissions(&self) -> u8 {
-        if self.retry == 0 { Self::DEFAULT_TRANSMISSIONS } else { self.retry }
-    }
-}
-
-impl Text for WifiRate {
-    const PATTERN: &str = r"^(auto|(1|2|5\.5|11)\s*Mbit/s)$";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        const RATES_KBPS: [u64; 4] = [1_000, 2_000, 5_500, 11_000];
-        if text == "auto" {
-            return Ok(Self::Auto);
-        }
-        match text.parse::<Bitrate>() {
-            Ok(rate) if RATES_KBPS.contains(&(rate.as_bps() / 1_000)) && rate.as_bps() % 1_000 == 0 => {
-                Ok(Self::Fixed(rate))
-            }
-            _ => Err("\"auto\", \"1 Mbit/s\", \"2 Mbit/s\", \"5.5 Mbit/s\" or \"11 Mbit/s\"".to_owned()),
-        }
-    }
-
-    fn show(&self) -> String {
-        match self {
-            Self::Auto => "auto".to_owned(),
-            Self::Fixed(rate) => rate.to_string(),
-        }
-    }
-}
-
 impl Network {
     pub(crate) const KEYS: &'static [&'static str] = &["kind", "bottleneck", "wifi", "wire"];
 
@@ -259,59 +133,6 @@ impl Network {
         let oven = self.wifi.iter().flat_map(|wifi| &wifi.oven).flat_map(|oven| &oven.on);
         let outages = self.wire.outages.iter();
         oven.map(|on| ("network.wifi.oven.on", on)).chain(outages.map(|out| ("network.wire.outages", out)))
-    }
-}
-
-impl Wifi {
-    pub(crate) const KEYS: &'static [&'static str] =
-        &["standard", "rate", "preamble", "retry", "queue", "error_floor", "oven", "sniffer"];
-
-    fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        let retry = section.integer("retry", 0..=255)?.unwrap_or(4);
-        let queue = section.text("queue")?.unwrap_or(QueueLimit::Packets(100));
-        if !matches!(queue, QueueLimit::Packets(_)) {
-            let allowed = "a number of packets such as \"100 packets\": an access point counts frames";
-            return Err(ScenarioError::value(&section.key("queue"), format!("\"{}\"", queue.show()), allowed));
-        }
-        let error_floor = section.text("error_floor")?.unwrap_or(Probability::clamped(0.005));
-        if error_floor == Probability::ONE {
-            let allowed = "less than 100 %, or nothing ever arrives";
-            return Err(ScenarioError::value(&section.key("error_floor"), "\"100 %\"", allowed));
-        }
-        Ok(Self {
-            standard: section.text("standard")?.unwrap_or(Standard::Ieee80211b),
-            rate: section.text("rate")?.unwrap_or(WifiRate::Auto),
-            preamble: section.text("preamble")?.unwrap_or(Preamble::Long),
-            retry: u8::try_from(retry).expect("invariant: the range was checked when it was read"),
-            queue,
-            error_floor,
-            oven: section.section("oven", Oven::KEYS)?.map(Oven::read).transpose()?,
-            sniffer: section.section("sniffer", Sniffer::KEYS)?.map(Sniffer::read).transpose()?,
-        })
-    }
-}
-
-impl Oven {
-    pub(crate) const KEYS: &'static [&'static str] = &["on", "mains", "strength"];
-
-    fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        let on = section.intervals("on")?;
-        let missing =
-            || ScenarioError::missing(&section.key("on"), "say when the oven is on, as [[\"20 s\", \"40 s\"]]");
-        let on = on.ok_or_else(missing)?;
-        Ok(Self {
-            on,
-            mains: section.text("mains")?.unwrap_or(Mains::Hz50),
-            strength: section.text("strength")?.unwrap_or(Decibel(-6.0)),
-        })
-    }
-}
-
-impl Sniffer {
-    pub(crate) const KEYS: &'static [&'static str] = &["capture"];
-
-    fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        Ok(Self { capture: section.text("capture")?.unwrap_or(Probability::clamped(0.65)) })
     }
 }
 

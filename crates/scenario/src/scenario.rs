@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use crate::error::ScenarioError;
 use crate::flow::{Flow, check_name};
 use crate::names::words;
-use crate::network::{Network, admits_a_packet};
+use crate::network::{Bottleneck, Network, NetworkKind, admits_a_packet};
 use crate::overrides;
 use crate::section::{Section, Shown};
 use crate::text::{self, LONGEST, Text};
@@ -162,6 +162,15 @@ impl Scenario {
         toml::to_string(self).expect("invariant: texts, whole numbers, lists and tables have a form in TOML")
     }
 
+    /// What of this scenario only the simulated world has, with its key; `None` when every world can run it.
+    pub fn needs_simulation(&self) -> Option<String> {
+        let (index, flow) = self.flows.iter().enumerate().find(|(_, flow)| flow.station > 0)?;
+        Some(format!(
+            "flow.{index}.station = {}: several wireless senders exist only in the simulated world (--world simulated)",
+            flow.station
+        ))
+    }
+
     /// The seed of every random draw.
     pub fn seed(&self) -> Seed {
         Seed(self.seed)
@@ -213,6 +222,7 @@ impl Scenario {
                 let allowed = format!("a name that no other flow has (flow {first} has it, counted from 0)");
                 return Err(ScenarioError::value(&format!("flow.{index}.name"), format!("\"{}\"", flow.name), allowed));
             }
+            self.check_station(index, flow)?;
             if !admits_a_packet(&self.network.wire.queue, flow.mtu) {
                 let shown = format!("\"{}\"", self.network.wire.queue.show());
                 let allowed = format!("room for a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
@@ -220,6 +230,17 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Senders of their own share one channel only in one network, and only on the wireless side of the access point.
+    fn check_station(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
+        let wireless = self.network.kind == NetworkKind::Wifi && self.network.bottleneck == Bottleneck::LocalDevice;
+        if flow.station == 0 || (self.layout == Layout::Together && wireless) {
+            return Ok(());
+        }
+        let allowed = "0, or more with layout = \"together\", network.kind = \"wifi\" and \
+                       network.bottleneck = \"local-device\"";
+        Err(ScenarioError::value(&format!("flow.{index}.station"), flow.station, allowed))
     }
 }
 

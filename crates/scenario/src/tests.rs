@@ -56,8 +56,18 @@ fn every_transport_has_its_defaults() {
         let congestion = congestion.map(str::to_owned);
         let name = transport.to_string();
         let mtu = 1_500;
-        let wanted =
-            Flow { name, transport, packets, mtu, send_buffer, device_queue, pacing, congestion, unsent_limit };
+        let wanted = Flow {
+            name,
+            transport,
+            station: 0,
+            packets,
+            mtu,
+            send_buffer,
+            device_queue,
+            pacing,
+            congestion,
+            unsent_limit,
+        };
         assert_eq!(flow, wanted);
     }
 }

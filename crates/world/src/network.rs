@@ -5,28 +5,35 @@ use framewire_link::wifi;
 use framewire_scenario as scenario;
 use framewire_units::{DataSize, Timestamp};
 
-/// The model of the network that `flows` share. The sending host's interface queue is the longest that one of them
-/// asks for, because they share the interface.
+/// The model of the network that `flows` share. The queue of a sending host's interface is the longest that one of the
+/// flows on it asks for, because they share the interface.
 pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> link::NetworkConfig {
     let bottleneck = match network.bottleneck {
         scenario::Bottleneck::LocalDevice => link::BottleneckPlace::LocalDevice,
         scenario::Bottleneck::Remote => link::BottleneckPlace::Remote,
     };
     let wire = wire_config(&network.wire);
-    let device_queue = flows.iter().map(|flow| flow.device_queue).max().unwrap_or(1);
+    let device_queue = |station| {
+        let queues = flows.iter().filter(|flow| flow.station == station).map(|flow| flow.device_queue);
+        queues.max().unwrap_or(1)
+    };
+    let last_station = flows.iter().map(|flow| flow.station).max().unwrap_or(0);
     match &network.wifi {
         Some(wifi) => link::NetworkConfig::Wifi(link::WifiNetworkConfig {
             wifi: wifi_config(wifi),
-            station_queue: link::QueueLimit::Packets(device_queue),
+            station_queue: link::QueueLimit::Packets(device_queue(0)),
             access_point_queue: queue_limit(wifi.queue),
             wire,
             bottleneck,
-            ..link::WifiNetworkConfig::default()
+            access_point_retry: wifi.access_point_retry.map(u16::from),
+            further_stations: (1..=last_station).map(|n| link::QueueLimit::Packets(device_queue(n))).collect(),
+            contenders: (wifi.contenders > 0)
+                .then_some(link::ContenderConfig { stations: wifi.contenders, packet: wifi.contender_packet }),
         }),
         None => {
             let mut wired = link::WiredNetworkConfig::symmetric_delay(wire, bottleneck);
             if bottleneck == link::BottleneckPlace::LocalDevice {
-                wired.wire.queue = link::QueueLimit::Packets(device_queue);
+                wired.wire.queue = link::QueueLimit::Packets(device_queue(0));
             }
             link::NetworkConfig::Wired(wired)
         }
