@@ -9,7 +9,7 @@ use std::path::Path;
 use framewire_units::Duration;
 
 use crate::cell::Cell;
-use crate::counters::{self, KEPT};
+use crate::counters::KEPT;
 use crate::experiment::Outcome;
 use crate::plan::Run;
 
@@ -76,8 +76,8 @@ impl Dataset {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_settings(&self, path: &Path) -> Result<(), Box<dyn Error>> {
-        let text = format!("Linux {}\n{}", self.kernel, counters::settings());
+    pub fn write_settings(&self, path: &Path, settings: &str) -> Result<(), Box<dyn Error>> {
+        let text = format!("Linux {}\n{settings}", self.kernel);
         Ok(fs::write(path.with_extension("settings"), text)?)
     }
 

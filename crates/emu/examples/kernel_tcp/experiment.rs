@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
-use framewire_emu::{Bottleneck, Clock, LaneConfig, LaneRecord, RECEIVER_ADDRESS, World};
+use framewire_emu::{Bottleneck, Clock, FixedDelay, LaneConfig, LaneRecord, RECEIVER_ADDRESS, World};
 use framewire_link::{DropCause, Network, Outcome as Fate, Port};
 use framewire_sockets::{TcpInfo, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 use framewire_transport::socket::StreamSocket;
@@ -87,6 +87,18 @@ pub fn run(batch: &[Run], length: Duration) -> Result<Vec<Outcome>, Box<dyn Erro
         .zip(records)
         .map(|(ends, record)| Ok(outcome(ends.map_err(|error| error as Box<dyn Error>)?, &record, length)))
         .collect()
+}
+
+/// The TCP settings of a lane's sender.
+///
+/// # Errors
+/// When the world cannot be built.
+pub fn settings() -> Result<String, Box<dyn Error>> {
+    let quiet = Box::new(FixedDelay::new(Duration::ZERO));
+    let world = World::start(vec![LaneConfig::new("settings", quiet, Bottleneck::Remote)], Clock::start())?;
+    let text = world.lane(0).in_sender(counters::settings)?;
+    world.stop()?;
+    Ok(text)
 }
 
 /// One run over lane `number`.

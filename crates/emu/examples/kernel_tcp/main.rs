@@ -99,7 +99,7 @@ fn collect(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut cells = cell::grid();
     cells.retain(|cell| options.only.iter().all(|word| cell.to_string().contains(word.as_str())));
     let mut dataset = Dataset::open(&options.out, options.curves.as_deref(), Duration::from_secs(options.seconds))?;
-    dataset.write_settings(&options.out)?;
+    dataset.write_settings(&options.out, &experiment::settings()?)?;
     let in_time = || options.minutes.is_none_or(|minutes| began.elapsed() < Duration::from_secs(60 * minutes));
     while in_time() {
         let (batch, left) = next_batch(&cells, &dataset, &options.limits);
