@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["Estimate", "mean_with_confidence", "student_t"]
 
@@ -41,6 +42,7 @@ def mean_with_confidence(values: Sequence[float], confidence: float = 0.95) -> E
     return Estimate(mean, student_t(confidence, count - 1) * math.sqrt(variance / count), count)
 
 
+@cache
 def student_t(confidence: float, degrees: int) -> float:
     """The t that a variable of Student's distribution stays within, either side, with the given probability.
 

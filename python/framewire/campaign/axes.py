@@ -116,7 +116,7 @@ def axis_of_entry(entry: object, index: int) -> Axis:
 
 
 def _axis_of_key(name: str, key: str, values: object, place: str) -> Axis:
-    listed = [Value(_label(value), ((key, value),)) for value in _listed(values, place)]
+    listed = [Value(_label(value, place), ((key, value),)) for value in _listed(values, place)]
     return _without_repetition(Axis(name, tuple(listed)), place)
 
 
@@ -156,8 +156,11 @@ def _listed(values: object, place: str) -> Sequence[Any]:
     return values
 
 
-def _label(value: object) -> Label:
-    return value if isinstance(value, bool | int | float | str) else toml_literal(value)
+def _label(value: object, place: str) -> Label:
+    try:
+        return value if isinstance(value, bool | int | float | str) else toml_literal(value)
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
 
 
 def _without_repetition(axis: Axis, place: str) -> Axis:

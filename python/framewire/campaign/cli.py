@@ -61,8 +61,12 @@ def run(
 
     Ctrl-C, a crash or a full disk lose nothing but the cells under way: the same command goes on.
     """
-    with display.for_console(stderr()) as shown:
-        result = campaign(file, set=overrides, repeats=repeats, out=out, jobs=jobs, progress=shown)
+    try:
+        with display.for_console(stderr()) as shown:
+            result = campaign(file, set=overrides, repeats=repeats, out=out, jobs=jobs, progress=shown)
+    except KeyboardInterrupt:
+        complain("what is finished is kept; the same command continues")
+        raise
     if as_json:
         print_json(_as_json(result, None, None))
     else:

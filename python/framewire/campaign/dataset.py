@@ -168,16 +168,23 @@ def _parts(tables: Sequence[tuple[Row, Path]]) -> Iterator[list[tuple[Row, Path]
 
 def _joined(tables: Sequence[tuple[Row, Path]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """The tables of several cells as one, each row with its cell, its place in the grid, its repeat and its seed."""
-    joined = []
-    for row, path in tables:
-        place = {"cell": row.cell.id, **row.cell.labels, "repeat": row.cell.repeat, "seed": row.cell.seed}
-        columns = [_constant(name, place[name], dtype) for name, dtype in schema.items()]
-        joined.append(pl.read_parquet(path, glob=False).select(*columns, pl.all()))
-    return pl.concat(joined, how="vertical")
+    columns = {name: [_in_column(_place(row)[name], dtype) for row, _ in tables] for name, dtype in schema.items()}
+    paths = [str(path) for _, path in tables]
+    places = pl.DataFrame({**columns, _PATH: paths}, schema={**schema, _PATH: pl.String()})
+    # All files at once: one by one takes three times as long. Points that share a cell name a file twice.
+    contents = pl.read_parquet(list(dict.fromkeys(paths)), glob=False, include_file_paths=_PATH)
+    return places.join(contents, on=_PATH, how="inner", maintain_order="left_right").drop(_PATH)
 
 
-def _constant(name: str, value: Label, dtype: pl.DataType) -> pl.Expr:
-    return pl.lit(str(value) if dtype == pl.String else value, dtype).alias(name)
+_PATH = "path of the table"  # a column that no table has
+
+
+def _place(row: Row) -> dict[str, Label]:
+    return {"cell": row.cell.id, **row.cell.labels, "repeat": row.cell.repeat, "seed": row.cell.seed}
+
+
+def _in_column(value: Label, dtype: pl.DataType) -> Label:
+    return str(value) if dtype == pl.String else value
 
 
 def _axis_schema(axes: Sequence[Axis]) -> dict[str, pl.DataType]:

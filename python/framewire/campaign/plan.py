@@ -148,16 +148,15 @@ def _blame(spec: Spec, point: Point, message: str) -> str:
 
 
 def _is_about(key: str, set_key: str) -> bool:
-    """Whether an error at ``key`` can come from setting ``set_key``: one is within the other.
+    """Whether an error at ``key`` is about what was set at ``set_key``: there, or within.
 
-    >>> _is_about("flow.0.mtu", "flow.*.mtu"), _is_about("flow.0.packets", "flow"), _is_about("seed", "name")
+    >>> _is_about("flow.0.mtu", "flow.*.mtu"), _is_about("flow.0.mtu", "flow"), _is_about("network", "network.kind")
     (True, True, False)
     """
     parts, set_parts = key.split("."), set_key.split(".")
     if parts[0] == set_parts[0] == "flow":  # flows are set by name, number or *, and named by number in messages
         parts[1:2], set_parts[1:2] = [], []
-    shorter = min(len(parts), len(set_parts))
-    return parts[:shorter] == set_parts[:shorter]
+    return parts[: len(set_parts)] == set_parts
 
 
 def _fails_alone(spec: Spec, message: str) -> bool:
