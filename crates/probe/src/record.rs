@@ -179,6 +179,34 @@ pub struct FlowSample {
     pub retransmissions: Option<u32>,
 }
 
+/// Packets by their number of transmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransmissionCounts {
+    /// Packets that were sent 1, 2, 3, 4, and 5 or more times.
+    pub packets: [u64; 5],
+    /// Transmissions in all.
+    pub total: u64,
+}
+
+impl TransmissionCounts {
+    /// Adds a packet with so many transmissions; one that was never sent does not count.
+    pub fn add(&mut self, transmissions: usize) {
+        if transmissions > 0 {
+            self.packets[transmissions.min(5) - 1] += 1;
+            self.total += transmissions as u64;
+        }
+    }
+}
+
+/// What was counted of the packets that the sender's device sent towards the receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AirCounts {
+    /// How often they were sent.
+    pub transmissions: TransmissionCounts,
+    /// How often the sniffer captured them; `None` without a sniffer.
+    pub sniffed: Option<TransmissionCounts>,
+}
+
 /// One packet released by the emulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseRecord {
@@ -238,6 +266,8 @@ pub struct FlowLog {
     pub samples: Vec<FlowSample>,
     /// Releases of the emulated network.
     pub releases: Vec<ReleaseRecord>,
+    /// Transmissions, where they were counted as they happened; `None`: `packets` has them all.
+    pub air: Option<AirCounts>,
 }
 
 /// How the player treats what arrives.

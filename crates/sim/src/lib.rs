@@ -1,1 +1,27 @@
-//! The simulated world: a virtual clock and an event queue that drive sessions, TCP endpoints and the link model.
+//! The simulated world: virtual clock, event queue, sockets with the kernel's semantics.
+//!
+//! A simulation is one network and the flows that share it, driven by one thread from event to event; no clock is
+//! read. The sessions, transports, TCP endpoints and link models are those of the other worlds, and the same seed gives
+//! the same result to the bit, on any machine.
+//!
+//! - [`simulate_run`] makes the run directory of a scenario, as the emulated world does.
+//! - [`simulate_cell`] keeps to what a campaign needs: summaries and the hashes of the tables.
+//! - [`Simulation`] is both without files.
+//! - [`experiment`] is a TCP connection without a movie, for validation and benchmarks.
+
+mod cancel;
+mod error;
+pub mod experiment;
+mod flow;
+mod record;
+mod run;
+mod simulation;
+mod socket;
+mod wires;
+
+pub use cancel::Cancel;
+pub use error::SimError;
+pub use framewire_world::{MovieError, load_movie};
+pub use run::{Cell, CellOptions, RunOptions, RunReport, TableHashes, simulate_cell, simulate_run};
+pub use simulation::{Options, Received, Simulated, Simulation};
+pub use socket::truesize;

@@ -36,6 +36,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         packets: packets.records,
         samples: take(&mut flow.samples),
         releases: packets.releases,
+        air: None,
     }
 }
 

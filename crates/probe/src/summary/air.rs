@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::record::{FlowLog, PacketRecord};
+use crate::record::{FlowLog, PacketRecord, TransmissionCounts};
 
 /// In order of sequence number, for every datagram that was offered to the socket, whether it arrived.
 pub(super) fn datagrams_arrived(log: &FlowLog) -> Vec<bool> {
@@ -38,9 +38,10 @@ pub struct Transmissions {
 
 impl Transmissions {
     /// Counts the packets that were sent at least once; `None` when there were none.
-    pub fn of(packets: &[PacketRecord]) -> Option<Self> {
-        let tally = Tally::of(sender_device(packets).map(|packet| packet.transmissions.len()));
-        Some(Self { mean: tally.total as f64 / tally.packets()?, shares: tally.shares()? })
+    pub fn of(log: &FlowLog) -> Option<Self> {
+        let counted = || count(sender_device(&log.packets).map(|packet| packet.transmissions.len()));
+        let counts = log.air.map_or_else(counted, |air| air.transmissions);
+        Some(Self { mean: counts.total as f64 / packets(&counts)?, shares: shares(&counts)? })
     }
 }
 
@@ -57,10 +58,15 @@ pub struct Sniffed {
 
 impl Sniffed {
     /// Counts what was captured; `None` without a sniffer.
-    pub fn of(packets: &[PacketRecord]) -> Option<Self> {
-        sender_device(packets).find(|packet| packet.sniffed.is_some())?;
-        let tally = Tally::of(sender_device(packets).map(|packet| packet.sniffed.unwrap_or(0).into()));
-        Some(Self { shares: tally.shares(), unique: tally.by_transmissions.iter().sum(), total: tally.total })
+    pub fn of(log: &FlowLog) -> Option<Self> {
+        let counts = match log.air {
+            Some(air) => air.sniffed?,
+            None => {
+                sender_device(&log.packets).find(|packet| packet.sniffed.is_some())?;
+                count(sender_device(&log.packets).map(|packet| packet.sniffed.unwrap_or(0).into()))
+            }
+        };
+        Some(Self { shares: shares(&counts), unique: counts.packets.iter().sum(), total: counts.total })
     }
 }
 
@@ -68,29 +74,19 @@ fn sender_device(packets: &[PacketRecord]) -> impl Iterator<Item = &PacketRecord
     packets.iter().filter(|packet| packet.forward && packet.hop == "sender-device")
 }
 
-#[derive(Default)]
-struct Tally {
-    by_transmissions: [u64; 5],
-    total: u64,
+fn count(transmissions: impl Iterator<Item = usize>) -> TransmissionCounts {
+    let mut counts = TransmissionCounts::default();
+    transmissions.for_each(|transmissions| counts.add(transmissions));
+    counts
 }
 
-impl Tally {
-    fn of(transmissions: impl Iterator<Item = usize>) -> Self {
-        let mut tally = Self::default();
-        for count in transmissions.filter(|&count| count > 0) {
-            tally.by_transmissions[count.min(5) - 1] += 1;
-            tally.total += count as u64;
-        }
-        tally
-    }
+/// Packets that were sent; `None` for none.
+fn packets(counts: &TransmissionCounts) -> Option<f64> {
+    let packets: u64 = counts.packets.iter().sum();
+    (packets > 0).then_some(packets as f64)
+}
 
-    fn packets(&self) -> Option<f64> {
-        let packets: u64 = self.by_transmissions.iter().sum();
-        (packets > 0).then_some(packets as f64)
-    }
-
-    fn shares(&self) -> Option<AirShares> {
-        let packets = self.packets()?;
-        Some(self.by_transmissions.map(|count| count as f64 / packets))
-    }
+fn shares(counts: &TransmissionCounts) -> Option<AirShares> {
+    let packets = packets(counts)?;
+    Some(counts.packets.map(|count| count as f64 / packets))
 }

@@ -144,8 +144,8 @@ impl Summary {
             shed_bytes: rows.iter().map(|row| row.bytes_shed).sum(),
             wasted_bytes: received(rows, |fate| matches!(fate, Fate::Lost | Fate::Undecodable)),
             useless_bytes: received(rows, |fate| fate == Fate::Late),
-            transmissions: Transmissions::of(&log.packets),
-            sniffed: Sniffed::of(&log.packets),
+            transmissions: Transmissions::of(log),
+            sniffed: Sniffed::of(log),
         }
     }
 }

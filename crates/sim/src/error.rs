@@ -1,0 +1,23 @@
+//! Why a simulation cannot be, or did not come to its end.
+
+use framewire_probe::WriteError;
+
+/// A failed simulation, with one clear message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// What was asked for cannot be simulated; the text names the key, the value and what is allowed.
+    #[error("{0}")]
+    Input(String),
+    /// Results cannot be written; the text names the file.
+    #[error("{0}")]
+    Write(String),
+    /// It was asked to end.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl From<WriteError> for SimError {
+    fn from(error: WriteError) -> Self {
+        Self::Write(error.to_string())
+    }
+}

@@ -1,0 +1,1 @@
+//! A TCP connection without a movie.

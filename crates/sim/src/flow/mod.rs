@@ -1,0 +1,207 @@
+//! One flow: its two sessions, its socket, and what it waits for.
+
+mod cargo;
+mod receiving;
+mod sending;
+
+use framewire_link::Port;
+use framewire_probe::record::FlowStatus;
+use framewire_session::FlowSetup;
+use framewire_tcp::TcpConfig;
+use framewire_tcp::congestion::Algorithm;
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_world::{FlowOutcome, SETTLING_AT_MOST};
+
+pub(crate) use self::cargo::{Body, Cargo, FlowWires};
+pub(crate) use self::receiving::MovieSink;
+use self::receiving::Receiving;
+use self::sending::Sending;
+use crate::error::SimError;
+use crate::socket::{Connection, UdpSender};
+
+/// Bytes of the headers of IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1) without options.
+const IP_AND_TCP_HEADERS: u16 = 40;
+
+/// `net.core.wmem_default` of Linux: SO_SNDBUF of a socket that nobody set.
+const DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
+
+/// Time between two looks whether everything has arrived that was under way; as the emulated world looks.
+const SETTLING_TICK: Duration = Duration::from_millis(50);
+
+/// The sockets of a flow.
+pub(crate) enum Socket {
+    Udp(UdpSender),
+    Tcp(Box<Connection>),
+}
+
+/// How far a flow has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The sender has something to do.
+    Sending,
+    /// The sender has ended, and nothing tells the receiver so: what is under way may still come.
+    Settling { look: Timestamp, deadline: Timestamp },
+    /// The stream itself tells the receiver its end.
+    Ending,
+    /// Over.
+    Done,
+}
+
+/// One flow.
+pub(crate) struct Flow {
+    socket: Socket,
+    sending: Sending,
+    receiving: Receiving,
+    phase: Phase,
+    /// When it has something to do by itself.
+    deadline: Timestamp,
+}
+
+impl Flow {
+    /// Flow number `number`, ready to begin at the origin of the run. `largest_packet` is the MTU of the interfaces that
+    /// it shares.
+    pub(crate) fn new(
+        setup: &FlowSetup,
+        number: usize,
+        largest_packet: u16,
+        seed: Seed,
+        sink: MovieSink,
+    ) -> Result<Self, SimError> {
+        let session = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
+        let settings = setup.settings();
+        let socket = if setup.kind().is_stream() {
+            let (client, server) = tcp_configs(setup, largest_packet, seed)?;
+            Socket::Tcp(Box::new(Connection::open(number, &client, &server, Timestamp::ZERO)))
+        } else {
+            Socket::Udp(UdpSender::new(number, settings.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER)))
+        };
+        Ok(Self {
+            socket,
+            sending: Sending::new(session),
+            receiving: Receiving::new(setup.receiver(), sink),
+            phase: Phase::Sending,
+            deadline: Timestamp::ZERO,
+        })
+    }
+
+    /// When it has something to do by itself; never earlier than it was told of.
+    pub(crate) fn deadline(&self) -> Timestamp {
+        self.deadline
+    }
+
+    /// True when the receiver has ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+
+    /// A packet of this flow comes out at a host.
+    pub(crate) fn handle_delivery(&mut self, now: Timestamp, to: Port, body: Body, wires: &mut FlowWires) {
+        match (&mut self.socket, body) {
+            (Socket::Udp(socket), Body::Datagram(bytes)) => {
+                if self.phase != Phase::Done {
+                    self.receiving.handle_datagram(now, &bytes);
+                }
+                socket.recycle(bytes);
+            }
+            (Socket::Tcp(connection), Body::Segment(segment)) => {
+                connection.handle_segment(now, to, &segment, wires);
+                self.advance(now, false, wires);
+            }
+            _ => {}
+        }
+    }
+
+    /// The sender's own device has let go of a packet of this flow.
+    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
+        match &mut self.socket {
+            Socket::Udp(socket) => socket.handle_released(DataSize::from_bytes(u64::from(payload))),
+            Socket::Tcp(connection) => connection.handle_released(now, payload, wires),
+        }
+        self.advance(now, false, wires);
+    }
+
+    /// Does what is due at `now`; with `stop`, the sender ends.
+    pub(crate) fn advance(&mut self, now: Timestamp, stop: bool, wires: &mut FlowWires) {
+        if let Socket::Tcp(connection) = &mut self.socket {
+            connection.handle_timeout(now, wires);
+        }
+        if self.phase == Phase::Sending && self.sending.advance(now, stop, &mut self.socket, wires) {
+            self.phase = self.after_sending(now);
+        }
+        let told = self.has_settled(now, wires);
+        if self.phase != Phase::Done && self.receiving.advance(now, told, &mut self.socket, wires) {
+            self.phase = Phase::Done;
+        }
+        self.deadline = self.next_deadline();
+    }
+
+    /// A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
+    fn after_sending(&self, now: Timestamp) -> Phase {
+        match self.socket {
+            Socket::Tcp(_) if *self.sending.status() == FlowStatus::Complete => Phase::Ending,
+            _ => Phase::Settling { look: now + SETTLING_TICK, deadline: now + SETTLING_AT_MOST },
+        }
+    }
+
+    /// True when nothing more comes, and the receiver is to be told so.
+    fn has_settled(&mut self, now: Timestamp, wires: &FlowWires) -> bool {
+        let Phase::Settling { look, deadline } = &mut self.phase else { return false };
+        if now < *look {
+            return false;
+        }
+        *look = now + SETTLING_TICK;
+        wires.forward_under_way() == 0 || now >= *deadline
+    }
+
+    fn next_deadline(&self) -> Timestamp {
+        let endpoints = match &self.socket {
+            Socket::Udp(_) => None,
+            Socket::Tcp(connection) => connection.next_timeout(),
+        };
+        let own = match self.phase {
+            Phase::Sending => self.sending.deadline(),
+            Phase::Settling { look, .. } => Some(look),
+            Phase::Ending => None,
+            Phase::Done => return Timestamp::MAX,
+        };
+        let deadlines = [endpoints, own, self.receiving.deadline()];
+        deadlines.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// What it recorded, and the movie as received where that was kept in memory.
+    pub(crate) fn into_outcome(self) -> (FlowOutcome, Vec<u8>) {
+        let (status, sent, samples) = self.sending.into_parts();
+        let received = self.receiving.into_parts();
+        let status = match (status, received.failure) {
+            (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
+            (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
+            (status, None) => status,
+        };
+        let outcome = FlowOutcome { sent, samples, received: received.log, kept_bytes: received.kept_bytes, status };
+        (outcome, received.movie)
+    }
+}
+
+/// The endpoints of a flow: at the sender as the scenario says, at the receiver as the kernel has it by itself.
+fn tcp_configs(setup: &FlowSetup, largest_packet: u16, seed: Seed) -> Result<(TcpConfig, TcpConfig), SimError> {
+    let flow = setup.settings();
+    let congestion = match &flow.congestion {
+        None => Algorithm::default(),
+        Some(name) => {
+            name.parse().map_err(|error| SimError::Input(format!("flow.{}.congestion: {error}", flow.name)))?
+        }
+    };
+    let client = TcpConfig {
+        maximum_segment: u32::from(flow.mtu - IP_AND_TCP_HEADERS),
+        congestion,
+        send_buffer: flow.send_buffer,
+        unsent_limit: flow.unsent_limit,
+        // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
+        no_delay: true,
+        seed,
+        ..TcpConfig::default()
+    };
+    let server =
+        TcpConfig { maximum_segment: u32::from(largest_packet - IP_AND_TCP_HEADERS), seed, ..TcpConfig::default() };
+    Ok((client, server))
+}

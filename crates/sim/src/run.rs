@@ -1,0 +1,176 @@
+//! A simulated scenario as a run directory, or as what a campaign keeps of it.
+
+use std::path::Path;
+
+use framewire_media::Movie;
+use framewire_probe::ledger::Ledger;
+use framewire_probe::record::{FlowLog, Playout};
+use framewire_probe::summary::Summary;
+use framewire_probe::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
+use framewire_probe::write_run;
+use framewire_scenario::Scenario;
+use framewire_world::{RunDescription, contradiction, failures, playout, write_documents};
+use serde_json::{Map, Value, json};
+
+use crate::cancel::Cancel;
+use crate::error::SimError;
+use crate::simulation::{Options, Received, Simulated, Simulation};
+
+/// What a run directory is to hold.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Fill the packet table.
+    pub packets: bool,
+    /// Keep the movies as received.
+    pub received: bool,
+    /// Ends the run early, as a partial result.
+    pub cancel: Cancel,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunReport {
+    /// `complete` or `partial`.
+    pub status: &'static str,
+    /// `interrupted` or `time limit`; `None` when the streams ended by themselves.
+    pub ended_by: Option<&'static str>,
+    /// Flows that broke, each with its reason.
+    pub failures: Vec<String>,
+    /// One per flow.
+    pub summaries: Vec<Summary>,
+    /// Virtual seconds, all networks together.
+    pub simulated_s: f64,
+}
+
+/// Simulates a scenario and fills `directory`, which exists, with what the emulated world would write there, except
+/// captures; the table of release errors is empty. `movie_file` is where `movie` came from.
+///
+/// # Errors
+/// When the scenario asks for what cannot be simulated, or a file cannot be written.
+pub fn simulate_run(
+    scenario: &Scenario,
+    movie: &Movie,
+    movie_file: &Path,
+    directory: &Path,
+    options: &RunOptions,
+) -> Result<RunReport, SimError> {
+    let received = if options.received {
+        let received = directory.join("received");
+        std::fs::create_dir_all(&received)
+            .map_err(|error| SimError::Write(format!("{}: cannot be made: {error}", received.display())))?;
+        Received::Directory(received)
+    } else {
+        Received::Nowhere
+    };
+    let options = Options { packets: options.packets, received, cancel: options.cancel.clone() };
+    let simulated = Simulation::run(scenario, movie, &options)?;
+    let summaries = write_run(directory, &simulated.logs, playout(&scenario.playout))?;
+    let description = RunDescription {
+        world: "simulated",
+        scenario,
+        movie_file,
+        movie,
+        setups: &simulated.setups,
+        flows: &simulated.outcomes,
+        ended_by: simulated.ended_by,
+        origin_utc: Value::Null,
+        kernel: Value::Null,
+        accuracy: accuracy(&simulated, &summaries),
+    };
+    write_documents(directory, &description).map_err(SimError::Write)?;
+    Ok(RunReport {
+        status: description.status(),
+        ended_by: simulated.ended_by,
+        failures: failures(&simulated.setups, &simulated.outcomes),
+        simulated_s: simulated.simulated.as_secs_f64(),
+        summaries,
+    })
+}
+
+/// Nothing is late in virtual time; what is left to doubt is whether the ledger and the receiver agree.
+fn accuracy(simulated: &Simulated, summaries: &[Summary]) -> Map<String, Value> {
+    let flows = simulated.setups.iter().zip(summaries).zip(&simulated.outcomes);
+    let entries = flows.map(|((setup, summary), outcome)| {
+        (setup.name().to_owned(), json!({ "disturbed": contradiction(summary, outcome) }))
+    });
+    entries.collect()
+}
+
+/// What a cell of a campaign is to keep.
+#[derive(Clone, Debug, Default)]
+pub struct CellOptions {
+    /// Keep the packet table and hash it.
+    pub packets: bool,
+    /// Ends the cell, which then fails.
+    pub cancel: Cancel,
+}
+
+/// A cell of a campaign.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// How it ended, and the summaries.
+    pub report: RunReport,
+    /// Hashes of its tables.
+    pub hashes: TableHashes,
+}
+
+/// Canonical hashes of the tables of a run (`docs/results.md`, Equality).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableHashes {
+    /// Of `frames`.
+    pub frames: TableHash,
+    /// Of `flows`.
+    pub flows: TableHash,
+    /// Of `summary`.
+    pub summary: TableHash,
+    /// Of `packets`; `None` where that was not kept.
+    pub packets: Option<TableHash>,
+}
+
+/// Simulates a scenario in memory. With a `directory`, which exists, `frames`, `summary` and, where they were asked for,
+/// `packets` are written there.
+///
+/// # Errors
+/// When the scenario asks for what cannot be simulated, a file cannot be written, or it was asked to end.
+pub fn simulate_cell(
+    scenario: &Scenario,
+    movie: &Movie,
+    directory: Option<&Path>,
+    options: &CellOptions,
+) -> Result<Cell, SimError> {
+    let simulation = Options { packets: options.packets, received: Received::Nowhere, cancel: options.cancel.clone() };
+    let simulated = Simulation::run(scenario, movie, &simulation)?;
+    if options.cancel.is_raised() {
+        return Err(SimError::Cancelled);
+    }
+    let playout = playout(&scenario.playout);
+    let (ledgers, summaries) = sum_up(&simulated.logs, playout);
+    let hashes = hashes(&ledgers, &simulated.logs, &summaries, options.packets);
+    if let Some(directory) = directory {
+        write_run(directory, &simulated.logs, playout)?;
+    }
+    let complete = framewire_world::is_complete(&simulated.outcomes);
+    let report = RunReport {
+        status: if complete { "complete" } else { "partial" },
+        ended_by: simulated.ended_by,
+        failures: failures(&simulated.setups, &simulated.outcomes),
+        summaries,
+        simulated_s: simulated.simulated.as_secs_f64(),
+    };
+    Ok(Cell { report, hashes })
+}
+
+fn sum_up(logs: &[FlowLog], playout: Playout) -> (Vec<Ledger>, Vec<Summary>) {
+    let ledgers: Vec<Ledger> = logs.iter().map(|log| Ledger::build(log, playout)).collect();
+    let summaries = ledgers.iter().zip(logs).map(|(ledger, log)| Summary::build(ledger, log, &playout)).collect();
+    (ledgers, summaries)
+}
+
+fn hashes(ledgers: &[Ledger], logs: &[FlowLog], summaries: &[Summary], packets: bool) -> TableHashes {
+    TableHashes {
+        frames: tables::frames().hash(ledgers.iter().flat_map(LedgerRow::all)),
+        flows: tables::flows().hash(logs.iter().flat_map(SampleRow::all)),
+        summary: tables::summary().hash(summaries.iter().cloned()),
+        packets: packets.then(|| tables::packets().hash(logs.iter().flat_map(PacketRow::all))),
+    }
+}

@@ -1,0 +1,250 @@
+//! A scenario in virtual time: each of its networks is driven from event to event.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use framewire_link::Network;
+use framewire_media::Movie;
+use framewire_probe::record::FlowLog;
+use framewire_scenario::{Bottleneck, Scenario};
+use framewire_session::FlowSetup;
+use framewire_units::{Duration, Seed, Timestamp};
+use framewire_world::{FlowOutcome, flow_log, flow_setups, groups, network_config};
+
+use crate::cancel::Cancel;
+use crate::error::SimError;
+use crate::flow::{Flow, FlowWires, MovieSink};
+use crate::record::PacketRecorder;
+use crate::wires::{WireEvent, Wires};
+
+/// Steps between two looks whether the simulation was asked to end.
+const STEPS_PER_LOOK: u32 = 8_192;
+
+/// What is kept of a simulation beside the ledger.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Keep the packet table. Summaries and ledgers are the same without it.
+    pub packets: bool,
+    /// Where the movies as received go.
+    pub received: Received,
+    /// Ends the simulation early: what there is then is a partial result.
+    pub cancel: Cancel,
+}
+
+/// Where the movies as received go.
+#[derive(Clone, Debug, Default)]
+pub enum Received {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// To memory.
+    Memory,
+    /// To `<flow>.m2v` in this directory.
+    Directory(PathBuf),
+}
+
+/// A scenario that was simulated.
+pub struct Simulated {
+    /// The flows as they were set up, in the order of the scenario.
+    pub setups: Vec<FlowSetup>,
+    /// What describes each of them; their records are in `logs`.
+    pub outcomes: Vec<FlowOutcome>,
+    /// Everything recorded of each.
+    pub logs: Vec<FlowLog>,
+    /// The movie that each received, where it was kept in memory.
+    pub movies: Vec<Vec<u8>>,
+    /// `interrupted` or `time limit`; `None` when the streams ended by themselves.
+    pub ended_by: Option<&'static str>,
+    /// Virtual time, all networks together.
+    pub simulated: Duration,
+    /// Packets that entered the networks.
+    pub packets: u64,
+}
+
+/// Runs scenarios in virtual time.
+#[derive(Debug)]
+pub struct Simulation;
+
+impl Simulation {
+    /// Streams `movie` as `scenario` says.
+    ///
+    /// # Errors
+    /// When the scenario asks for what cannot be simulated, or a received movie cannot be written to its file.
+    pub fn run(scenario: &Scenario, movie: &Movie, options: &Options) -> Result<Simulated, SimError> {
+        let setups = flow_setups(scenario, movie);
+        let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
+        let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);
+        for group in groups(scenario) {
+            let mut run = GroupRun::new(scenario, &setups, &group, options)?;
+            run.run(&options.cancel);
+            simulated += run.now.saturating_since(Timestamp::ZERO);
+            packets += run.wires.recorder.packets();
+            // An interruption is told before a time limit.
+            ended_by = ended_by.min(run.ended_by).or(ended_by).or(run.ended_by);
+            for (flow, end) in run.into_ended(scenario) {
+                ended[flow] = Some(end);
+            }
+        }
+        let mut result = Simulated {
+            outcomes: Vec::new(),
+            logs: Vec::new(),
+            movies: Vec::new(),
+            ended_by,
+            simulated,
+            packets,
+            setups,
+        };
+        for (setup, ended) in result.setups.iter().zip(ended) {
+            let Ended { mut outcome, tables, air, movie } = ended.expect("invariant: every flow is in a group");
+            result.logs.push(FlowLog { air, ..flow_log(setup, &mut outcome, tables) });
+            result.outcomes.push(outcome);
+            result.movies.push(movie);
+        }
+        Ok(result)
+    }
+}
+
+/// What a flow leaves behind.
+struct Ended {
+    outcome: FlowOutcome,
+    tables: framewire_world::FlowPackets,
+    air: Option<framewire_probe::record::AirCounts>,
+    movie: Vec<u8>,
+}
+
+/// One network and its flows.
+struct GroupRun {
+    wires: FlowWires,
+    /// Numbers of the flows in the scenario.
+    numbers: Vec<usize>,
+    /// The flows, in the same order.
+    flows: Vec<Flow>,
+    /// By number in the scenario, the place in `flows`.
+    places: Vec<usize>,
+    limit: Timestamp,
+    now: Timestamp,
+    ended_by: Option<&'static str>,
+}
+
+impl GroupRun {
+    fn new(scenario: &Scenario, setups: &[FlowSetup], group: &[usize], options: &Options) -> Result<Self, SimError> {
+        let settings: Vec<_> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
+        let mut network = Network::new(&network_config(&scenario.network, &settings), scenario.seed())
+            .map_err(|error| SimError::Input(format!("network: {error}")))?;
+        let local = scenario.network.bottleneck == Bottleneck::LocalDevice;
+        // The transmissions of a sending interface are counted also where no packet table is kept.
+        network.record_deliveries(options.packets || local || scenario.network.wifi.is_some());
+        let largest_packet = settings.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
+        let mut places = vec![0; scenario.flows.len()];
+        let mut flows = Vec::new();
+        for (place, &number) in group.iter().enumerate() {
+            places[number] = place;
+            let seed = Seed(scenario.seed().stream("tcp", &[number as u64]).next_u64());
+            let sink = sink(&options.received, setups[number].name())?;
+            flows.push(Flow::new(&setups[number], number, largest_packet, seed, sink)?);
+        }
+        let recorder = PacketRecorder::new(options.packets, scenario.flows.len());
+        Ok(Self {
+            wires: Wires::new(network, local, recorder),
+            numbers: group.to_vec(),
+            flows,
+            places,
+            limit: Timestamp::ZERO + scenario.limit.unwrap_or_else(|| default_limit(setups)),
+            now: Timestamp::ZERO,
+            ended_by: None,
+        })
+    }
+
+    /// Steps from event to event until every receiver has ended.
+    fn run(&mut self, cancel: &Cancel) {
+        let mut steps = 0u32;
+        while !self.flows.iter().all(Flow::is_done) {
+            let own = self.flows.iter().map(Flow::deadline).min().unwrap_or(Timestamp::MAX);
+            let limit = if self.ended_by.is_none() { self.limit } else { Timestamp::MAX };
+            let next = self.wires.next().unwrap_or(Timestamp::MAX).min(own).min(limit);
+            if next == Timestamp::MAX {
+                return;
+            }
+            self.now = self.now.max(next);
+            self.step();
+            steps = steps.wrapping_add(1);
+            if self.ended_by.is_none() {
+                if self.now >= self.limit {
+                    self.stop("time limit");
+                } else if steps % STEPS_PER_LOOK == 0 && cancel.is_raised() {
+                    self.stop("interrupted");
+                }
+            }
+        }
+    }
+
+    /// Everything that is due now: first the network, then what flows do by themselves.
+    fn step(&mut self) {
+        let now = self.now;
+        self.wires.settle(now);
+        while let Some(event) = self.wires.poll(now) {
+            match event {
+                WireEvent::Released(id) => {
+                    let cargo = self.wires.cargo(id);
+                    let (flow, payload) = (usize::from(cargo.flow), cargo.payload);
+                    self.wires.finish_release(id);
+                    self.flows[self.places[flow]].handle_released(now, payload, &mut self.wires);
+                }
+                WireEvent::Delivered(id, to) => {
+                    let cargo = self.wires.cargo(id);
+                    let (flow, body) = (usize::from(cargo.flow), cargo.take_body());
+                    self.wires.finish(id, to);
+                    self.flows[self.places[flow]].handle_delivery(now, to, body, &mut self.wires);
+                }
+            }
+        }
+        for flow in &mut self.flows {
+            if flow.deadline() <= now {
+                flow.advance(now, false, &mut self.wires);
+            }
+        }
+    }
+
+    /// Ends the streams of all flows that have not ended.
+    fn stop(&mut self, why: &'static str) {
+        if self.flows.iter().all(Flow::is_done) {
+            return;
+        }
+        self.ended_by = Some(why);
+        for flow in &mut self.flows {
+            flow.advance(self.now, true, &mut self.wires);
+        }
+    }
+
+    fn into_ended(self, scenario: &Scenario) -> Vec<(usize, Ended)> {
+        let sniffed = scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
+        let mut tables: Vec<_> = self.wires.recorder.into_tables(sniffed).into_iter().map(Some).collect();
+        let ended = self.numbers.into_iter().zip(self.flows).map(|(number, flow)| {
+            let (outcome, movie) = flow.into_outcome();
+            let (tables, air) = tables[number].take().expect("invariant: a flow is in one group, once");
+            (number, Ended { outcome, tables, air, movie })
+        });
+        ended.collect()
+    }
+}
+
+/// A scenario without a limit knows no length of its movie: four times that and a minute.
+fn default_limit(setups: &[FlowSetup]) -> Duration {
+    let plan = setups[0].plan();
+    let movie = plan.due(plan.len() - 1).saturating_since(Timestamp::ZERO) + plan.frame_interval();
+    4 * movie + Duration::from_secs(60)
+}
+
+fn sink(received: &Received, flow: &str) -> Result<MovieSink, SimError> {
+    match received {
+        Received::Nowhere => Ok(MovieSink::Nowhere),
+        Received::Memory => Ok(MovieSink::Memory(Vec::new())),
+        Received::Directory(directory) => {
+            let path = directory.join(format!("{flow}.m2v"));
+            let file = File::create(&path)
+                .map_err(|error| SimError::Write(format!("{}: cannot be written: {error}", path.display())))?;
+            Ok(MovieSink::File(BufWriter::new(file)))
+        }
+    }
+}

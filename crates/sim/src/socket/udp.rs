@@ -1,0 +1,100 @@
+//! The sending side of a UDP socket: a send buffer that counts kernel memory.
+
+use framewire_link::Port;
+use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
+use framewire_units::{DataSize, Timestamp};
+
+use super::memory::truesize;
+use crate::flow::{Cargo, FlowWires};
+
+/// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
+const IP_AND_UDP_HEADERS: u64 = 28;
+
+/// What the kernel knows of a UDP socket.
+#[derive(Debug)]
+pub(crate) struct UdpSender {
+    flow: usize,
+    send_buffer: u64,
+    /// Memory of datagrams that the own device still holds (`sk_wmem_alloc`).
+    used: u64,
+    pool: BufferPool,
+}
+
+impl UdpSender {
+    /// A socket of flow number `flow` whose SO_SNDBUF is `send_buffer`, as getsockopt reports it.
+    pub(crate) fn new(flow: usize, send_buffer: DataSize) -> Self {
+        Self { flow, send_buffer: send_buffer.as_bytes(), used: 0, pool: BufferPool::default() }
+    }
+
+    /// The device has let go of a datagram.
+    pub(crate) fn handle_released(&mut self, payload: DataSize) {
+        self.used -= truesize(payload).as_bytes();
+    }
+
+    /// Takes back the buffer of a datagram that has come out.
+    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
+        self.pool.give(buffer);
+    }
+
+    /// Whether poll(2) says `POLLOUT`: less than half of the buffer is in use (`sock_writeable` in Linux, which counts
+    /// one byte of its own).
+    pub(crate) fn is_writable(&self) -> bool {
+        self.used + 1 < self.send_buffer / 2
+    }
+
+    /// Memory of what has not left this host (SIOCOUTQ).
+    pub(crate) fn queued(&self) -> DataSize {
+        DataSize::from_bytes(self.used)
+    }
+
+    /// The socket as a transport sees it at `now`.
+    pub(crate) fn handle<'a>(&'a mut self, now: Timestamp, wires: &'a mut FlowWires) -> DatagramHandle<'a> {
+        DatagramHandle { socket: self, wires, now }
+    }
+}
+
+/// A UDP socket and the network that it sends to.
+pub(crate) struct DatagramHandle<'a> {
+    socket: &'a mut UdpSender,
+    wires: &'a mut FlowWires,
+    now: Timestamp,
+}
+
+impl DatagramSocket for DatagramHandle<'_> {
+    /// The kernel looks before each datagram whether less than the buffer is in use, so the last one may go over it
+    /// (`sock_alloc_send_pskb`). What a full device queue refuses is lost silently, as behind the emulated device.
+    fn send(&mut self, datagram: &[u8]) -> Result<DatagramSend, SocketError> {
+        let payload = DataSize::from_bytes(datagram.len() as u64);
+        if self.wires.is_local() {
+            if self.socket.used >= self.socket.send_buffer {
+                return Ok(DatagramSend::WouldBlock);
+            }
+            self.socket.used += truesize(payload).as_bytes();
+        }
+        let bytes = self.socket.pool.filled(datagram);
+        let size = DataSize::from_bytes(payload.as_bytes() + IP_AND_UDP_HEADERS);
+        self.wires.send(self.now, Port::Sender, size, Cargo::datagram(self.socket.flow, bytes));
+        Ok(DatagramSend::Sent)
+    }
+
+    fn free_room(&mut self) -> Result<DataSize, SocketError> {
+        Ok(DataSize::from_bytes(self.socket.send_buffer) - self.socket.queued())
+    }
+}
+
+/// Buffers of datagrams that have arrived, to be used again.
+#[derive(Debug, Default)]
+pub(crate) struct BufferPool(Vec<Vec<u8>>);
+
+impl BufferPool {
+    fn filled(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut buffer = self.0.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        buffer
+    }
+
+    fn give(&mut self, buffer: Vec<u8>) {
+        self.0.push(buffer);
+    }
+}

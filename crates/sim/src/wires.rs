@@ -1,0 +1,212 @@
+//! The network with its packets: what was put in comes out at the times that the link model names.
+
+use std::collections::VecDeque;
+
+use framewire_link::{HopRecord, Network, NetworkEvent, Outcome, Packet, PacketId, Port, SniffedFrame};
+use framewire_units::{DataSize, Timestamp};
+
+/// Takes note of what the link model says of packets. A verdict may come after its packet has come out: a station knows
+/// of a delivery only by the acknowledgement.
+pub(crate) trait Recorder<P> {
+    /// A packet enters the network; numbers count from 0.
+    fn handle_packet(&mut self, _id: u64, _from: Port, _size: DataSize, _cargo: &P) {}
+
+    /// One hop's verdict.
+    fn handle_hop(&mut self, _hop: HopRecord) {}
+
+    /// The sniffer captured a transmission.
+    fn handle_sniffed(&mut self, _frame: SniffedFrame) {}
+}
+
+/// Nothing is recorded.
+pub(crate) struct NoRecord;
+
+impl<P> Recorder<P> for NoRecord {}
+
+/// Something that happens at a time that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WireEvent {
+    /// The sender's own device is done with a packet; only with a local bottleneck, and only packets of the sender.
+    Released(u64),
+    /// A packet comes out at a host.
+    Delivered(u64, Port),
+}
+
+/// A packet in the network.
+struct UnderWay<P> {
+    cargo: P,
+    /// The sender's own device still holds it.
+    held: bool,
+    /// It came out, or it never will.
+    done: bool,
+}
+
+/// When, and which packet.
+type Due = (Timestamp, u64);
+
+/// A network and the packets in it.
+///
+/// Packets have numbers in the order in which they enter. Each direction is in order, and so is the sender's device, so
+/// three queues in order of time are the whole event queue: the next event is the first of three heads and of the link
+/// model's own timeout. At one time releases come first, then what reaches the receiver, then what reaches the sender.
+/// Nothing is allocated per packet.
+pub(crate) struct Wires<P, R> {
+    network: Network,
+    /// Whether packets of the sender are held by its own device until the link model releases them.
+    local: bool,
+    first: u64,
+    window: VecDeque<Option<UnderWay<P>>>,
+    releases: VecDeque<Due>,
+    to_receiver: VecDeque<Due>,
+    to_sender: VecDeque<Due>,
+    /// Packets of the sender that neither came out nor were dropped.
+    forward: u64,
+    pub(crate) recorder: R,
+}
+
+impl<P, R: Recorder<P>> Wires<P, R> {
+    /// An empty network. `local`: the sender's own device is the bottleneck and holds its packets.
+    pub(crate) fn new(network: Network, local: bool, recorder: R) -> Self {
+        Self {
+            network,
+            local,
+            first: 0,
+            window: VecDeque::new(),
+            releases: VecDeque::new(),
+            to_receiver: VecDeque::new(),
+            to_sender: VecDeque::new(),
+            forward: 0,
+            recorder,
+        }
+    }
+
+    /// True when the sender's own device holds its packets until they are released.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
+    }
+
+    /// Packets from the sender that are under way.
+    pub(crate) fn forward_under_way(&self) -> u64 {
+        self.forward
+    }
+
+    /// Puts a packet of `size` IP bytes in at `from`.
+    pub(crate) fn send(&mut self, now: Timestamp, from: Port, size: DataSize, cargo: P) {
+        let id = self.first + self.window.len() as u64;
+        self.recorder.handle_packet(id, from, size, &cargo);
+        let held = self.local && from == Port::Sender;
+        self.forward += u64::from(from == Port::Sender);
+        self.window.push_back(Some(UnderWay { cargo, held, done: false }));
+        self.network.handle_packet(now, now, from, Packet { id: PacketId(id), size });
+        self.take_verdicts();
+    }
+
+    /// When something happens next; `None` when all is quiet.
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        let mut next = self.network.next_timeout().map_or(Timestamp::MAX, |timeout| timeout.at);
+        for queue in [&self.releases, &self.to_receiver, &self.to_sender] {
+            next = next.min(queue.front().map_or(Timestamp::MAX, |due| due.0));
+        }
+        (next < Timestamp::MAX).then_some(next)
+    }
+
+    /// Lets the link model decide what it has to by `now`.
+    pub(crate) fn settle(&mut self, now: Timestamp) {
+        while self.network.next_timeout().is_some_and(|timeout| timeout.at <= now) {
+            self.network.handle_timeout(now);
+            self.take_verdicts();
+        }
+    }
+
+    /// What is due at `now`; `None` when nothing more is. The packet is to be looked at with [`cargo`](Self::cargo), and
+    /// given back with [`finish`](Self::finish) or [`finish_release`](Self::finish_release) before the next call.
+    pub(crate) fn poll(&mut self, now: Timestamp) -> Option<WireEvent> {
+        let mut due = |queue: fn(&mut Self) -> &mut VecDeque<Due>| {
+            let queue = queue(self);
+            queue.front().is_some_and(|due| due.0 <= now).then(|| queue.pop_front().expect("invariant: just seen").1)
+        };
+        if let Some(id) = due(|wires| &mut wires.releases) {
+            return Some(WireEvent::Released(id));
+        }
+        if let Some(id) = due(|wires| &mut wires.to_receiver) {
+            return Some(WireEvent::Delivered(id, Port::Receiver));
+        }
+        due(|wires| &mut wires.to_sender).map(|id| WireEvent::Delivered(id, Port::Sender))
+    }
+
+    /// What a packet under way carries.
+    pub(crate) fn cargo(&mut self, id: u64) -> &mut P {
+        &mut self.packet(id).expect("invariant: a packet with an event is under way").cargo
+    }
+
+    /// The packet of a delivery has come out.
+    pub(crate) fn finish(&mut self, id: u64, to: Port) {
+        self.forward -= u64::from(to == Port::Receiver);
+        if let Some(packet) = self.packet(id) {
+            packet.done = true;
+        }
+        self.forget_finished(id);
+    }
+
+    /// The sender's device has let go of the packet.
+    pub(crate) fn finish_release(&mut self, id: u64) {
+        if let Some(packet) = self.packet(id) {
+            packet.held = false;
+        }
+        self.forget_finished(id);
+    }
+
+    fn packet(&mut self, id: u64) -> Option<&mut UnderWay<P>> {
+        let offset = usize::try_from(id.checked_sub(self.first)?).ok()?;
+        self.window.get_mut(offset)?.as_mut()
+    }
+
+    fn forget_finished(&mut self, id: u64) {
+        if !self.packet(id).is_some_and(|packet| packet.done && !packet.held) {
+            return;
+        }
+        self.window[(id - self.first) as usize] = None;
+        while let Some(None) = self.window.front() {
+            self.window.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn take_verdicts(&mut self) {
+        while let Some(event) = self.network.poll_event() {
+            match event {
+                NetworkEvent::Deliver { packet, to: Port::Receiver, at } => {
+                    insert(&mut self.to_receiver, (at, packet.0))
+                }
+                NetworkEvent::Deliver { packet, to: Port::Sender, at } => insert(&mut self.to_sender, (at, packet.0)),
+                NetworkEvent::Released { packet, at } => {
+                    if self.packet(packet.0).is_some_and(|packet| packet.held) {
+                        insert(&mut self.releases, (at, packet.0));
+                    }
+                }
+                NetworkEvent::Hop(hop) => self.take_hop(hop),
+                NetworkEvent::Sniffed(frame) => self.recorder.handle_sniffed(frame),
+            }
+        }
+    }
+
+    fn take_hop(&mut self, hop: HopRecord) {
+        if let Outcome::Dropped(_) = hop.outcome
+            && let Some(packet) = self.packet(hop.packet.0)
+        {
+            packet.done = true;
+            self.forward -= u64::from(hop.from == Port::Sender);
+            self.forget_finished(hop.packet.0);
+        }
+        self.recorder.handle_hop(hop);
+    }
+}
+
+/// Adds to a queue in order of time; what is due at the same time keeps the order in which it was added.
+fn insert(queue: &mut VecDeque<Due>, due: Due) {
+    if queue.back().is_none_or(|last| last.0 <= due.0) {
+        return queue.push_back(due);
+    }
+    let position = queue.partition_point(|other| other.0 <= due.0);
+    queue.insert(position, due);
+}

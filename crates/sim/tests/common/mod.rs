@@ -1,0 +1,76 @@
+//! Movies and scenarios for the tests of simulated runs.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use bytes::Bytes;
+use framewire_media::Movie;
+use framewire_scenario::Scenario;
+use framewire_sim::{Options, Simulated, Simulation};
+
+/// Slices of a picture of 576 lines: one per row of macroblocks.
+const ROWS: usize = 36;
+
+/// A group of pictures as the lab's encoder makes them, in decode order, with relative sizes: I:P:B as 3.7:2.2:1.
+const GROUP: [(char, f64); 13] = {
+    const P: (char, f64) = ('P', 2.2);
+    const B: (char, f64) = ('B', 1.0);
+    [('I', 3.7), P, B, B, P, B, B, P, B, B, P, B, B]
+};
+
+/// A stream of 25 frames a second, 720x576, of `mbps` Mbit/s on average and `seconds` seconds.
+pub fn movie(mbps: f64, seconds: usize) -> Movie {
+    let frames = 25 * seconds;
+    let per_frame = mbps * 1e6 / 8.0 / 25.0;
+    let weight: f64 = GROUP.iter().map(|frame| frame.1).sum::<f64>() / GROUP.len() as f64;
+    let mut bytes = Vec::new();
+    for number in 0..frames {
+        let (kind, size) = GROUP[number % GROUP.len()];
+        picture(&mut bytes, number % GROUP.len(), kind, (per_frame * size / weight) as usize);
+    }
+    Movie::parse(Bytes::from(bytes)).expect("the stream is well formed")
+}
+
+/// Appends one coded picture of about `size` bytes (ISO/IEC 13818-2, 6.2).
+fn picture(bytes: &mut Vec<u8>, in_group: usize, kind: char, size: usize) {
+    let start = bytes.len();
+    if kind == 'I' {
+        // Sequence header 720x576, 25 Hz, its extension (progressive), and a closed group of pictures.
+        bytes.extend([0, 0, 1, 0xB3, 0x2D, 0x02, 0x40, 0x23, 0xFF, 0xFF, 0xE0, 0x00]);
+        bytes.extend([0, 0, 1, 0xB5, 0x14, 0x8A, 0x00, 0x01, 0x00, 0x00]);
+        bytes.extend([0, 0, 1, 0xB8, 0x00, 0x08, 0x00, 0x40]);
+    }
+    let (code, vectors): (u16, &[u8]) = match kind {
+        'I' => (1, &[0xFF, 0xF8]),
+        'P' => (2, &[0xFF, 0xFB, 0x80]),
+        _ => (3, &[0xFF, 0xFB, 0xB8]),
+    };
+    bytes.extend([0, 0, 1, 0x00]);
+    bytes.extend((((display_in_group(in_group) as u16) << 6) | (code << 3) | 0x7).to_be_bytes());
+    bytes.extend(vectors);
+    bytes.extend([0, 0, 1, 0xB5, 0x8F, 0xFF, 0xF3, 0xC1, 0x80]);
+    let slice = (size.saturating_sub(bytes.len() - start) / ROWS).max(8);
+    for row in 1..=ROWS as u8 {
+        bytes.extend([0, 0, 1, row]);
+        bytes.resize(bytes.len() + slice - 4, 0x55);
+    }
+}
+
+/// Temporal reference of a frame of [`GROUP`]: a P frame is shown after the two B frames that follow it.
+fn display_in_group(decoded: usize) -> usize {
+    match GROUP[decoded].0 {
+        'I' => 0,
+        'P' => decoded + 2,
+        _ => decoded - 1,
+    }
+}
+
+/// A scenario from its text.
+pub fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, &[]).expect("the scenario is well formed")
+}
+
+/// Runs in memory, with received movies; `packets`: with the packet table.
+pub fn run(scenario: &Scenario, movie: &Movie, packets: bool) -> Simulated {
+    let received = framewire_sim::Received::Memory;
+    let options = Options { packets, received, ..Options::default() };
+    Simulation::run(scenario, movie, &options).expect("the scenario can be simulated")
+}
