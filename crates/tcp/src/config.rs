@@ -1,6 +1,6 @@
 //! What a connection is opened with.
 
-use framewire_units::{DataSize, Duration};
+use framewire_units::{DataSize, Duration, Seed};
 
 use crate::congestion::Algorithm;
 
@@ -21,6 +21,8 @@ pub struct TcpConfig {
     pub ecn: bool,
     /// The congestion-control algorithm. Linux: `TCP_CONGESTION`.
     pub congestion: Algorithm,
+    /// What a congestion control draws random numbers from.
+    pub seed: Seed,
     /// First congestion window, in packets (RFC 6928, section 2).
     pub initial_window: u32,
     /// `SO_SNDBUF` as the kernel accounts it (twice what is asked for); `None` for Linux' auto-tuning by `tcp_wmem`.
@@ -39,6 +41,8 @@ pub struct TcpConfig {
     pub max_rto: Duration,
     /// Consecutive retransmission timeouts after which the connection is given up. Linux: `tcp_retries2`.
     pub max_retries: u32,
+    /// Timers expire on multiples of this; zero for exact timers. Linux: a jiffy of 4 ms (`CONFIG_HZ=250`).
+    pub timer_tick: Duration,
     /// Least delay of an acknowledgement. Linux: `TCP_DELACK_MIN`.
     pub min_ack_delay: Duration,
     /// Largest delay of an acknowledgement, at most 500 ms (RFC 9293, section 3.8.6.3). Linux: `TCP_DELACK_MAX`.
@@ -61,6 +65,7 @@ impl Default for TcpConfig {
             window_scaling: true,
             ecn: false,
             congestion: Algorithm::default(),
+            seed: Seed::default(),
             initial_window: 10,
             send_buffer: None,
             receive_buffer: None,
@@ -70,10 +75,11 @@ impl Default for TcpConfig {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),
             max_retries: 15,
+            timer_tick: Duration::from_millis(4),
             min_ack_delay: Duration::from_millis(40),
             max_ack_delay: Duration::from_millis(200),
-            // SKB_TRUESIZE of the small-head cache: 320 bytes of head room, 256 of `sk_buff`, 320 of shared info.
-            packet_overhead: DataSize::from_bytes(896),
+            // `struct sk_buff` and the small head with its shared info; measured on Linux 6.18.
+            packet_overhead: DataSize::from_bytes(832),
             device_limit: DataSize::from_bytes(4 * 1024 * 1024),
             restart_after_idle: true,
         }

@@ -9,12 +9,14 @@ mod buffers;
 mod config;
 pub mod congestion;
 mod endpoint;
+mod handshake;
 mod info;
 mod reassembly;
 mod receive;
 mod receive_queue;
 mod receive_window;
 mod segment;
+mod send;
 mod timer;
 
 pub use config::TcpConfig;

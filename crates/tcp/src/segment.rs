@@ -24,6 +24,10 @@ pub struct Flags {
     pub ece: bool,
     /// Congestion window reduced.
     pub cwr: bool,
+    /// A SYN's option: selective acknowledgements are understood (RFC 2018, section 2).
+    pub sack_permitted: bool,
+    /// A SYN's option: the sender scales its window (RFC 7323, section 2.2).
+    pub window_scale: bool,
     /// The sender's application has handed over what it had so far (RFC 9293, section 3.9.1.2): set on the last
     /// segment of a write. Receivers delay acknowledgements less after it.
     pub push: bool,
@@ -81,6 +85,11 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.length)]
     }
 
+    /// Puts the blocks in the order of their first numbers.
+    pub fn sort(&mut self) {
+        self.blocks[..usize::from(self.length)].sort_unstable_by_key(|block| (block.start, block.end));
+    }
+
     /// True without blocks.
     pub fn is_empty(&self) -> bool {
         self.length == 0
@@ -88,7 +97,7 @@ impl SackBlocks {
 }
 
 /// One TCP segment. Copying it is cheap, and nothing in it is allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Number of its first byte. The SYN has number 0, the stream begins at 1.
     pub sequence: u64,
