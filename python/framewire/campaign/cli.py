@@ -10,8 +10,10 @@ from typer.core import TyperGroup
 
 from framewire import progress as progress_module
 from framewire.campaign import display
+from framewire.campaign.plan import resolve
 from framewire.campaign.run import campaign
 from framewire.campaign.schema import schema as campaign_schema
+from framewire.campaign.spec import read
 from framewire.commands import AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import RunError
 
@@ -38,6 +40,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign file (TOML).")]
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a campaign.")]
 Metrics = Annotated[
     list[str] | None,
@@ -48,7 +51,7 @@ Metrics = Annotated[
 @app.command()
 @clear_errors
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The campaign file (TOML).")],
+    file: File,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Its directory [default: campaigns/<name>].")
     ] = None,
@@ -115,6 +118,16 @@ def cell(
     console = stdout()
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+@clear_errors
+def check(file: File, overrides: Overrides = None) -> None:
+    """Check a campaign and every scenario in it without running it."""
+    spec = read(file, set=overrides)
+    points = len(resolve(spec))
+    axes = ", ".join(f"{axis.name} ({len(axis.values)})" for axis in spec.axes) or "no axes"
+    typer.echo(f"{file}: a valid campaign, {spec.name}: {axes}, {spec.repeats} repeats: {points * spec.repeats} cells")
 
 
 @app.command()

@@ -18,7 +18,7 @@ from framewire.campaign.spec import Spec
 from framewire.errors import InputError
 from framewire.scenario import Scenario, load, toml_literal
 
-__all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "seed_of_repeat"]
+__all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "resolve", "seed_of_repeat"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being prepared and how much of it is done, 0 to 1."""
@@ -64,7 +64,7 @@ def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list
 
     Raises InputError, which names axis, key, value and what is allowed, before any movie is made.
     """
-    points = [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+    points = resolve(spec)
     movies = _prepare_movies([scenario for _, scenario in points], jobs, progress or (lambda _text, _share: None))
     program = program_fingerprint()
     cells = []
@@ -79,6 +79,14 @@ def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list
             identity = _identity(resolved.data, movie.digest, program, spec.packets)
             cells.append(Cell(identity, point.labels, repeat, resolved, movie.path))
     return cells
+
+
+def resolve(spec: Spec) -> list[tuple[Point, Scenario]]:
+    """Every point of the grid with its scenario; that all of them are valid is the check of a campaign.
+
+    Raises InputError, which names axis, key, value and what is allowed.
+    """
+    return [(point, _resolve(spec, point)) for point in grid(spec.axes)]
 
 
 def seed_of_repeat(seed: int, repeat: int) -> int:
