@@ -3,6 +3,7 @@
 //! The hooks are those between Linux' TCP and its congestion-control modules, so that an algorithm can be held against
 //! the kernel line by line. Windows are whole packets, as there.
 
+mod bbr1;
 mod cubic;
 mod highspeed;
 mod htcp;
@@ -19,6 +20,7 @@ mod ticks;
 mod vegas;
 mod veno;
 mod westwood;
+mod windowed_filter;
 
 pub use registry::{Algorithm, UnknownAlgorithm};
 
@@ -76,7 +78,7 @@ impl Window {
 }
 
 /// State of loss recovery, by Linux' names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Nothing unusual.
     #[default]
@@ -221,6 +223,23 @@ pub trait CongestionControl: Debug + Send {
     /// Packets that one release of the pacer may send; the endpoint's own choice where `None`.
     fn send_quantum(&self) -> Option<u32> {
         None
+    }
+
+    /// The connection is open; `srtt` is the handshake's, or zero. Linux: `init`.
+    fn start(&mut self, _window: &mut Window, _srtt: Duration, _now: Timestamp) {}
+
+    /// The pacer lets the next packet go at `next`. Linux: `tcp_wstamp_ns`.
+    fn handle_departure(&mut self, _next: Timestamp) {}
+
+    /// Windows that the send buffer is to hold. Linux: `sndbuf_expand`.
+    fn send_buffer_windows(&self) -> u32 {
+        2
+    }
+
+    /// True while it sends less than it could on purpose: delivery rates are then to be marked as limited by the
+    /// application after each acknowledgement.
+    fn is_holding_back(&self) -> bool {
+        false
     }
 }
 

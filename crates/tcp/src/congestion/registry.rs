@@ -6,6 +6,7 @@ use std::str::FromStr;
 use framewire_units::Seed;
 
 use super::CongestionControl;
+use super::bbr1::Bbr1;
 use super::cubic::Cubic;
 use super::highspeed::HighSpeed;
 use super::htcp::Htcp;
@@ -71,6 +72,8 @@ algorithms! {
     HighSpeed, "highspeed", |_| Box::new(HighSpeed::default());
     /// H-TCP (Shorten and Leith, 2004).
     Htcp, "htcp", |_| Box::new(Htcp::default());
+    /// BBR, version 1, as Linux has it.
+    Bbr1, "bbr", |seed| Box::new(Bbr1::new(seed));
 }
 
 impl Default for Algorithm {
