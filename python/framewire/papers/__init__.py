@@ -1,0 +1,1 @@
+"""Studies that framewire repeats, each beside what it published."""

@@ -1,0 +1,71 @@
+"""``framewire reproduce``: measure again what a study measured, and put the two side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from framewire.campaign import display
+from framewire.commands import AsJson, clear_errors, complain, print_json, stderr, stdout
+from framewire.errors import InputError, RunError
+
+app = typer.Typer(help="Repeat a published study, and put its tables beside ours.", no_args_is_help=True)
+
+
+@app.callback()
+def _reproduce() -> None:
+    """Repeat a published study, and put its tables beside ours."""
+
+
+@app.command()
+@clear_errors
+def ouwens(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where campaigns, CSV files and the report are kept.")
+    ] = Path("reproduce/ouwens"),
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Cells at once [default: one per core].")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of every random draw.")] = 1,
+    repeats: Annotated[int, typer.Option(metavar="N", help="Repeats of each setting, 1 to 3.")] = 3,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small part of the grid: retry values 1, 3 and 4, 3 and 6 Mbit/s.")
+    ] = False,
+    no_open_questions: Annotated[
+        bool, typer.Option("--thesis-only", help="Leave out what the thesis did not measure.")
+    ] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat the measurements of the 802.11b thesis (J. Ouwens, 2005) in virtual time.
+
+    672 movie runs and its link-layer set, then what it left open. What was computed before in DIR is found again.
+    """
+    from framewire.papers.ouwens import page, screen
+    from framewire.papers.ouwens.comparison import compare
+    from framewire.papers.ouwens.measure import carry_out
+    from framewire.papers.ouwens.plan import REPEATS, measurements
+
+    if not 1 <= repeats <= REPEATS:
+        raise InputError(f"--repeats: {repeats} is not allowed; allowed is 1 to {REPEATS}")
+    every = measurements(seed=seed, repeats=repeats, quick=quick)
+    if no_open_questions:
+        every = [one for one in every if one.section != "open"]
+    with display.for_console(stderr()) as shown:
+        measured = carry_out(every, out / "campaigns", jobs=jobs, seed=seed, progress=shown)
+        shown({"event": "step", "text": "comparing"})
+        comparison = compare(measured, with_figures=not no_report)
+        screen.write_csv(comparison, out / "tables")
+        report = None if no_report else page.write(comparison, out / "report.html")
+    if as_json:
+        print_json(screen.as_json(comparison) | {"report": None if report is None else str(report)})
+    else:
+        console = stdout()
+        screen.show(comparison, console)
+        screen.show_cost(comparison, console)
+        if report is not None:
+            console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+    for failure in measured.failures:
+        complain(failure)
+    if measured.failures:
+        raise typer.Exit(RunError.exit_code)

@@ -1,0 +1,79 @@
+"""Everything that is compared, computed once: what the report, the screen and the files are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from framewire.papers.ouwens import (
+    claims,
+    criteria,
+    effects,
+    figures,
+    link_layer,
+    movie_ratio,
+    open_questions,
+    tables,
+    verdicts,
+)
+from framewire.papers.ouwens.measure import Measured
+from framewire.papers.ouwens.model import Table
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The thesis and ours."""
+
+    measured: Measured
+    parameters: list[tuple[str, str, str]]
+    tables: list[Table]
+    judgements: list[criteria.Judgement]
+    bounds: list[verdicts.BoundResult]
+    effects: list[effects.Effect]
+    effects_by_table: list[verdicts.EffectResult]
+    claims: list[claims.Claim]
+    figures: list[figures.PaperFigure]
+    questions: list[open_questions.Question]
+    candidates: list[link_layer.Candidate]
+    link_layer: list[str]
+    b_shares: tuple[float, float] | None
+    """Of the bytes of a 6 Mbit/s movie, the share of B frames: the thesis' and ours."""
+
+    @property
+    def headline(self) -> str:
+        """The result in a sentence."""
+        return verdicts.headline(self.bounds, self.effects_by_table)
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated seconds in all, of every stream's run."""
+        return sum(cost.simulated_s for cost in self.measured.costs)
+
+    @property
+    def wall_s(self) -> float:
+        """Time that it took, now."""
+        return sum(cost.wall_s for cost in self.measured.costs)
+
+
+def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
+    """Puts what was measured beside what was published."""
+    every = tables.tables(measured)
+    judgements = criteria.judge(every, measured)
+    found = effects.effects(every)
+    sizes = measured.movie_sizes.get(6)
+    return Comparison(
+        measured=measured,
+        parameters=tables.parameters(measured),
+        tables=every,
+        judgements=judgements,
+        bounds=verdicts.bounds(judgements),
+        effects=found,
+        effects_by_table=verdicts.by_table(found),
+        claims=claims.claims(measured),
+        figures=figures.figures(measured) if with_figures else [],
+        questions=open_questions.questions(measured),
+        candidates=link_layer.candidates(measured),
+        link_layer=link_layer.conclusion(measured),
+        b_shares=(movie_ratio.published_b_share(), movie_ratio.our_b_share(sizes)) if sizes else None,
+    )

@@ -1,0 +1,104 @@
+"""The overview: what agrees, what does not, and by how much, in sentences and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from framewire.papers.ouwens import criteria
+from framewire.papers.ouwens.criteria import Bound, Judgement
+from framewire.papers.ouwens.effects import Effect
+from framewire.papers.ouwens.model import shown
+
+__all__ = ["BoundResult", "EffectResult", "bounds", "by_table", "headline", "told"]
+
+
+@dataclass(frozen=True)
+class BoundResult:
+    """A bound and how it was met."""
+
+    bound: Bound
+    met: int
+    missed: int
+    excepted: int
+    worst: str
+    misses: tuple[Judgement, ...]
+    exceptions: tuple[Judgement, ...]
+
+    @property
+    def state(self) -> str:
+        """`met`, `missed`, or `open` where nothing is asked or measured."""
+        if self.missed:
+            return "missed"
+        return "met" if self.met else "open"
+
+
+@dataclass(frozen=True)
+class EffectResult:
+    """How many effects at retry values 1 and 2 a table has, and how many go the same way here."""
+
+    table: str
+    same: int
+    within: int
+    opposite: int
+
+    @property
+    def all(self) -> int:
+        """Effects of the thesis that exceed its spread."""
+        return self.same + self.within + self.opposite
+
+
+def bounds(judgements: Sequence[Judgement]) -> list[BoundResult]:
+    """Every bound."""
+    results = []
+    for bound, counts, worst in criteria.summary(judgements):
+        mine = [one for one in judgements if one.bound == bound.key]
+        results.append(
+            BoundResult(
+                bound,
+                counts["met"],
+                counts["missed"],
+                counts["excepted"],
+                told(worst) if worst else "nothing measured",
+                tuple(one for one in mine if one.verdict == "missed"),
+                tuple(one for one in mine if one.verdict == "excepted"),
+            )
+        )
+    return results
+
+
+def by_table(effects: Sequence[Effect]) -> list[EffectResult]:
+    """Effects counted by table."""
+    tables = list(dict.fromkeys(effect.table for effect in effects))
+    count = {(table, way): 0 for table in tables for way in ("same", "within our spread", "opposite")}
+    for effect in effects:
+        count[effect.table, effect.direction] += 1
+    return [
+        EffectResult(table, count[table, "same"], count[table, "within our spread"], count[table, "opposite"])
+        for table in tables
+    ]
+
+
+def told(one: Judgement) -> str:
+    """A number with its place and its difference."""
+    digits = 1 if one.unit in ("s", "%") else 0
+    explained = f", of which the movies' ratio explains {-one.explained:+.1f}" if abs(one.explained) >= 0.05 else ""
+    unit = "points" if one.unit == "%" else one.unit
+    relative = f" ({100 * one.difference / one.published:+.1f} %)" if one.unit == "s" and one.published else ""
+    place = f"retry {one.row[0]}{', oven' if one.row[1:] == ('yes',) else ''}, {one.column}"
+    return (
+        f"table {one.table}, {place}: {shown(one.published, digits)} there, {shown(one.ours, digits)} here, "
+        f"{one.ours - one.published:+.{digits}f} {unit}{relative}{explained}"
+    )
+
+
+def headline(results: Sequence[BoundResult], effects: Sequence[EffectResult]) -> str:
+    """The whole in a sentence."""
+    met, missed = sum(one.met for one in results), sum(one.missed for one in results)
+    excepted = sum(one.excepted for one in results)
+    if not met + missed:
+        return "Nothing that has a bound was measured."
+    same, every = sum(one.same for one in effects), sum(one.all for one in effects)
+    exceptions = f" ({excepted} more are contradicted by the thesis' own neighbouring rows)" if excepted else ""
+    low = f" At retry values 1 and 2, {same} of {every} effects go the same way." if every else ""
+    return f"{met} of {met + missed} published numbers with a bound are met{exceptions}.{low}"
