@@ -52,7 +52,9 @@ def simulate_cell(scenario: str, movie: bytes, directory: str | None, packets: b
         for name, table in tables.items():
             table.write_parquet(Path(directory) / f"{name}.parquet")
     hashes = {name: hashlib.sha256(table.write_csv().encode()).hexdigest()[:32] for name, table in tables.items()}
-    return json.dumps({"summaries": tables["summary"].to_dicts(), "hashes": hashes, "simulated_s": 1.25})
+    failures = ["flow tcp: the connection timed out"] if document["network"]["wifi"]["retry"] == 17 else []
+    summaries = tables["summary"].to_dicts()
+    return json.dumps({"summaries": summaries, "hashes": hashes, "simulated_s": 1.25, "failures": failures})
 
 
 def _misbehave(document: dict[str, Any]) -> None:
@@ -61,6 +63,8 @@ def _misbehave(document: dict[str, Any]) -> None:
         raise ValueError("retry 13 brings bad luck")
     if retry == 14:
         raise Panic("panicked: index out of bounds")
+    if retry == 18:
+        raise RuntimeError("frames.parquet: cannot be written: No space left on device (os error 28)")
     if retry == 15:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -165,10 +165,25 @@ def test_a_cell_that_is_repaired_is_no_failure_any_more(
     assert repaired.summary.height == 2
 
 
-def test_a_full_disk_stops_with_one_message_and_loses_nothing(
-    document: dict[str, Any], tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_flow_that_broke_is_told_and_the_cell_is_kept(
+    document: dict[str, Any], tmp_path: Path, simulator: Path
 ) -> None:
-    full = document | {"axes": {"network.wifi.retry": [3, 15, 5]}}
+    broken = document | {"axes": {"network.wifi.retry": [17, 3]}, "repeats": 1}
+    result = framewire.campaign(broken, out=tmp_path / "out")
+    (failure,) = result.failures
+    assert failure.reason == "flow tcp: the connection timed out"
+    assert framewire.load(failure.scenario).data["network"]["wifi"]["retry"] == 17
+    assert result.summary.height == 4
+    begun(simulator)
+    assert framewire.campaign(broken, out=tmp_path / "out").failures == [failure]
+    assert begun(simulator) == []
+
+
+@pytest.mark.parametrize("retry", [15, 18])
+def test_a_full_disk_stops_with_one_message_and_loses_nothing(
+    retry: int, document: dict[str, Any], tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = document | {"axes": {"network.wifi.retry": [3, retry, 5]}}
     with pytest.raises(RunError, match=r"No space left on device.*3 of 9 cells are finished.*continues"):
         framewire.campaign(full, out=tmp_path / "out", jobs=1)
     assert len(begun(simulator)) < 9

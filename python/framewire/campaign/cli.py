@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +14,10 @@ from framewire import progress as progress_module
 from framewire.campaign import display
 from framewire.campaign.plan import resolve
 from framewire.campaign.run import campaign
+from framewire.campaign.runner import THREADS
 from framewire.campaign.schema import schema as campaign_schema
 from framewire.campaign.spec import read
-from framewire.commands import AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
+from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import RunError
 
 if TYPE_CHECKING:
@@ -68,8 +71,10 @@ def run(
         with display.for_console(stderr()) as shown:
             result = campaign(file, set=overrides, repeats=repeats, out=out, jobs=jobs, progress=shown)
     except KeyboardInterrupt:
-        complain("what is finished is kept; the same command continues")
-        raise
+        complain("interrupted; what is finished is kept, and the same command continues")
+        if any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
+            os._exit(EXIT_INTERRUPTED)  # Ctrl-C twice: the cells under way may be lost, Python would wait for them
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         print_json(_as_json(result, None, None))
     else:

@@ -27,7 +27,7 @@ Metric = str | pl.Expr
 
 @dataclass(frozen=True)
 class Failure:
-    """A cell that could not be computed."""
+    """A cell that could not be computed, or one in which a flow broke."""
 
     cell: str
     """Its id."""
@@ -75,7 +75,7 @@ class Campaign:
 
     @property
     def failures(self) -> list[Failure]:
-        """Cells that could not be computed."""
+        """Cells that could not be computed, and cells in which a flow broke (the others in it are valid)."""
         failed = self.meta["failed"]
         return [
             Failure(entry["cell"], entry["place"], entry["reason"], self.directory / entry["scenario"])

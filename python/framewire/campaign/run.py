@@ -129,7 +129,17 @@ class _Work:
             },
             simulated_s=sum(found.simulated_s for found in finished.values() if found is not None),
             cpu_s=sum(found.wall_s for found in finished.values() if found is not None),
-            failed=[self._failure(cell_id, reason) for cell_id, reason in self._failures.items()],
+            failed=[
+                *(
+                    self._failure(cell_id, reason, self._store.failure(cell_id))
+                    for cell_id, reason in self._failures.items()
+                ),
+                *(
+                    self._failure(found.id, "; ".join(found.broken_flows), found.directory / "scenario.toml")
+                    for found in finished.values()
+                    if found is not None and found.broken_flows
+                ),
+            ],
         )
         rows = [dataset.Row(cell, found) for cell, found in whole]
         dataset.write(self._store.directory, self._spec.axes, rows, description)
@@ -154,9 +164,9 @@ class _Work:
             self._counts.failed += 1
         self._notify(self._counts.event())
 
-    def _failure(self, cell_id: str, reason: str) -> dict[str, str]:
-        scenario = self._store.failure(cell_id).relative_to(self._store.directory)
-        return {"cell": cell_id, "place": str(self._distinct[cell_id]), "reason": reason, "scenario": str(scenario)}
+    def _failure(self, cell_id: str, reason: str, scenario: Path) -> dict[str, str]:
+        path = str(scenario.relative_to(self._store.directory))
+        return {"cell": cell_id, "place": str(self._distinct[cell_id]), "reason": reason, "scenario": path}
 
 
 def _disk_error(directory: Path, reason: str, counts: Counts | None = None) -> RunError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -20,6 +21,9 @@ from typing import Any, Protocol
 from framewire import _native
 
 __all__ = ["LocalRunner", "Outcome", "Runner", "Task", "compute", "cores"]
+
+THREADS = "cell"
+"""How the names of the threads begin that compute cells."""
 
 LOADED_MOVIES = 8
 """How many movies are kept in memory; cells of one movie are usually next to each other."""
@@ -46,12 +50,14 @@ class Outcome:
 
     id: str
     error: str | None = None
-    """Why it failed."""
+    """Why it failed, and left no results."""
     disk_error: bool = False
     """Whether it failed because results cannot be written: no other cell will fare better."""
     hashes: dict[str, str] = field(default_factory=dict)
     simulated_s: float = 0.0
     wall_s: float = 0.0
+    broken_flows: tuple[str, ...] = ()
+    """Flows that broke, each with its reason; the results of the others are valid, and that they broke is a result."""
 
 
 class Runner(Protocol):
@@ -82,7 +88,7 @@ class LocalRunner:
 
     def run(self, tasks: Sequence[Task], on_done: Callable[[Outcome], None]) -> None:
         """As :meth:`Runner.run` says."""
-        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="cell")
+        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix=THREADS)
         try:
             futures: list[Future[Outcome]] = [pool.submit(compute, task) for task in tasks]
             for future in as_completed(futures):
@@ -103,13 +109,20 @@ def compute(task: Task) -> Outcome:
             hashes=dict(sorted(result["hashes"].items())),
             simulated_s=float(result["simulated_s"]),
             wall_s=time.monotonic() - start,
+            broken_flows=tuple(map(str, result.get("failures", ()))),
         )
-    except OSError as error:
-        return Outcome(task.id, str(error), disk_error=error.errno in DISK_ERRORS)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the compiled half is no Exception, and must not stop other cells
-        return Outcome(task.id, str(error) or type(error).__name__)
+        return Outcome(task.id, str(error) or type(error).__name__, _is_disk_error(error))
+
+
+def _is_disk_error(error: BaseException) -> bool:
+    """Whether the system refused to write: by its number, which the compiled half leaves in the text."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno in DISK_ERRORS
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    return number is not None and int(number[1]) in DISK_ERRORS
 
 
 def cores() -> int:

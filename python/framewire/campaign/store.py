@@ -38,6 +38,8 @@ class FinishedCell:
     wall_s: float
     bytes: dict[str, int]
     """Size of each file."""
+    broken_flows: tuple[str, ...]
+    """Flows that broke, each with its reason."""
 
     def table(self, name: str) -> Path:
         """The file of a table."""
@@ -85,7 +87,15 @@ class Store:
             # A machine that lost its power may have kept a name and lost what was in it.
             if any((directory / name).stat().st_size != size for name, size in said["bytes"].items()):
                 return None
-            return FinishedCell(cell_id, directory, said["hashes"], said["simulated_s"], said["wall_s"], said["bytes"])
+            return FinishedCell(
+                id=cell_id,
+                directory=directory,
+                hashes=said["hashes"],
+                simulated_s=said["simulated_s"],
+                wall_s=said["wall_s"],
+                bytes=said["bytes"],
+                broken_flows=tuple(said["broken_flows"]),
+            )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
@@ -104,6 +114,7 @@ class Store:
             "hashes": outcome.hashes,
             "simulated_s": outcome.simulated_s,
             "wall_s": outcome.wall_s,
+            "broken_flows": outcome.broken_flows,
             "bytes": sizes,
         }
         (unfinished / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
