@@ -2,7 +2,7 @@
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 
-use crate::wifi::{ArfConfig, Preamble, RatePolicy};
+use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
 
 /// A network between a sender and a receiver.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,10 +175,14 @@ impl Interval {
 /// The wireless hop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WifiConfig {
-    /// Automatic rate fallback or a fixed rate.
+    /// The wireless standard.
+    pub standard: Standard,
+    /// Automatic rate fallback or a fixed rate; one of the standard's.
     pub rate: RatePolicy,
-    /// Long or short PLCP preamble.
+    /// Long or short PLCP preamble of direct-sequence frames.
     pub preamble: Preamble,
+    /// Protection of 802.11g's OFDM frames.
+    pub protection: Protection,
     /// Maximal number of transmissions of a packet; 0 is the card's default of 16. At most 256.
     pub retry: u16,
     /// Signal-to-noise ratio at every receiver, in dB, over the 22 MHz of the channel.
@@ -191,12 +195,21 @@ pub struct WifiConfig {
     pub sniffer: Option<SnifferConfig>,
 }
 
+impl WifiConfig {
+    /// What all stations share.
+    pub fn bss(&self) -> Bss {
+        Bss { standard: self.standard, preamble: self.preamble, protection: self.protection }
+    }
+}
+
 impl Default for WifiConfig {
     /// An undisturbed room: automatic rate, long preamble, four transmissions, a strong signal.
     fn default() -> Self {
         Self {
+            standard: Standard::Ieee80211b,
             rate: RatePolicy::Automatic(ArfConfig::default()),
             preamble: Preamble::Long,
+            protection: Protection::None,
             retry: 4,
             signal_to_noise_db: 40.0,
             error_floor: Probability::clamped(0.005),

@@ -6,7 +6,7 @@ use crate::config::{
     BottleneckPlace, ConfigError, ContenderConfig, Interval, LossConfig, NetworkConfig, OvenConfig, QueueLimit,
     WifiConfig, WifiNetworkConfig, WireConfig,
 };
-use crate::wifi::RatePolicy;
+use crate::wifi::{ArfConfig, PacketFallbackConfig, Protection, RatePolicy, Standard};
 
 /// Largest retry value: that of the thesis' table 3.1.
 const MAX_RETRY: u16 = 256;
@@ -85,18 +85,39 @@ pub(crate) fn validate_wifi(key: &str, config: &WifiConfig) -> Result<(), Config
         return Err(ConfigError::new(&format!("{key}.error_floor"), config.error_floor, "less than 1 is allowed"));
     }
     validate_db(&format!("{key}.signal_to_noise_db"), config.signal_to_noise_db)?;
-    if let RatePolicy::Automatic(arf) = config.rate {
-        for (name, value) in [
-            ("failures_down", arf.failures_down),
-            ("successes_up", arf.successes_up),
-            ("timer_transmissions", arf.timer_transmissions),
-        ] {
-            if value == 0 {
-                return Err(ConfigError::new(&format!("{key}.rate.{name}"), value, "1 or more is allowed"));
-            }
+    if config.protection != Protection::None && config.standard != Standard::Ieee80211g {
+        let allowed = "none is allowed but with 802.11g";
+        return Err(ConfigError::new(&format!("{key}.protection"), format!("{:?}", config.protection), allowed));
+    }
+    validate_rate(&format!("{key}.rate"), config)?;
+    config.oven.as_ref().map_or(Ok(()), |oven| validate_oven(&format!("{key}.oven"), oven))
+}
+
+fn validate_rate(key: &str, config: &WifiConfig) -> Result<(), ConfigError> {
+    match config.rate {
+        RatePolicy::Fixed(rate) if !config.standard.rates().contains(&rate) => {
+            let allowed: Vec<String> = config.standard.rates().iter().map(|rate| rate.bitrate().to_string()).collect();
+            Err(ConfigError::new(key, rate.bitrate(), &format!("one of {} is allowed", allowed.join(", "))))
+        }
+        RatePolicy::ByPacket(PacketFallbackConfig { recovery }) if recovery.is_zero() => {
+            Err(ConfigError::new(&format!("{key}.recovery"), "0 s", "more than 0 is allowed"))
+        }
+        RatePolicy::Automatic(arf) => validate_arf(key, arf),
+        RatePolicy::Fixed(_) | RatePolicy::ByPacket(_) => Ok(()),
+    }
+}
+
+fn validate_arf(key: &str, arf: ArfConfig) -> Result<(), ConfigError> {
+    for (name, value) in [
+        ("failures_down", arf.failures_down),
+        ("successes_up", arf.successes_up),
+        ("timer_transmissions", arf.timer_transmissions),
+    ] {
+        if value == 0 {
+            return Err(ConfigError::new(&format!("{key}.{name}"), value, "1 or more is allowed"));
         }
     }
-    config.oven.as_ref().map_or(Ok(()), |oven| validate_oven(&format!("{key}.oven"), oven))
+    Ok(())
 }
 
 fn validate_oven(key: &str, config: &OvenConfig) -> Result<(), ConfigError> {

@@ -55,7 +55,7 @@ fn wire() -> impl Strategy<Value = WireConfig> {
 fn wifi() -> impl Strategy<Value = WifiConfig> {
     let rate = prop_oneof![
         Just(RatePolicy::Automatic(ArfConfig::default())),
-        prop::sample::select(DataRate::ALL.to_vec()).prop_map(RatePolicy::Fixed),
+        prop::sample::select(DataRate::DSSS.to_vec()).prop_map(RatePolicy::Fixed),
     ];
     let preamble = prop_oneof![Just(Preamble::Long), Just(Preamble::Short)];
     (rate, preamble, 0..6u16, -20.0..10.0f64, 0.0..0.3f64).prop_map(|(rate, preamble, retry, strength_db, floor)| {

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{IP_UDP, Saturated, medium, saturate, station_config};
-use framewire_link::wifi::{ArfConfig, DataRate, MediumEvent, Preamble, RatePolicy, timing};
+use framewire_link::wifi::{ArfConfig, Bss, DataRate, MediumEvent, Preamble, RatePolicy, timing};
 use framewire_link::{Outcome, Packet, PacketId, WifiConfig};
 use framewire_units::{DataSize, Probability, Timestamp};
 
@@ -30,12 +30,12 @@ fn assert_within(what: &str, value: f64, reference: f64, tolerance: f64) {
 #[test]
 fn one_saturated_station_meets_the_closed_form() {
     for preamble in [Preamble::Long, Preamble::Short] {
-        for rate in DataRate::ALL {
+        for rate in DataRate::DSSS {
             for payload in [64, 300, 700, 1472] {
                 let config = WifiConfig { rate: RatePolicy::Fixed(rate), preamble, ..config(4, false) };
                 let goodput = run(&config, 1, payload, 0.0).goodput_mbps(payload);
                 let packet = (DataSize::from_bytes(payload), DataSize::from_bytes(payload + IP_UDP));
-                let expected = timing::saturated_goodput(&[packet], rate, preamble).as_mbps_f64();
+                let expected = timing::saturated_goodput(&[packet], rate, &config.bss()).as_mbps_f64();
                 assert_within(&format!("{preamble:?} {rate:?} {payload} B"), goodput, expected, 0.005);
             }
         }
@@ -139,7 +139,7 @@ fn tcp_agrees_with_the_closed_form_and_with_ns3() {
     }
     let goodput = segments as f64 * 1448.0 * 8.0 / SECONDS as f64 / 1e6;
     let sizes = [1448, 1500, 52].map(DataSize::from_bytes);
-    let expected = timing::tcp_goodput(sizes[0], sizes[1], sizes[2], DataRate::Mbps11, Preamble::Long);
+    let expected = timing::tcp_goodput(sizes[0], sizes[1], sizes[2], DataRate::Mbps11, &Bss::dsss(Preamble::Long));
     assert_within("closed form", goodput, expected.as_mbps_f64(), 0.01);
     assert_within("ns-3", goodput, 5.09, 0.015);
 }

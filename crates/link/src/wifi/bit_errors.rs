@@ -1,4 +1,4 @@
-//! Bit errors of the four modulations in noise.
+//! Bit errors of the modulations in noise.
 //!
 //! DBPSK and DQPSK after Proakis, "Digital communications", with the bandwidth of 22 MHz over the bit rate as the
 //! processing gain; CCK as biorthogonal keying after Pursley and Royster, "High-rate direct-sequence spread spectrum
@@ -6,6 +6,7 @@
 //! 802.11b local area network in the presence of Bluetooth personal area network", 2001: the formulas that Pei and
 //! Henderson, "Validation of ns-3 802.11b PHY model", 2009, checked against measurements.
 
+use crate::wifi::ofdm_errors;
 use crate::wifi::phy::DataRate;
 
 /// Bandwidth of the channel over the chip groups that make a CCK symbol: 22 MHz / 1.375 Msymbol/s.
@@ -45,6 +46,7 @@ impl BitErrors {
             DataRate::Mbps5_5 => -libm::log1p(-self.symbol_error(sinr * CCK_SYMBOL_GAIN / 2.0)) / 4.0,
             // Eight bits a symbol: two independent 16-ary decisions with half of the energy each.
             DataRate::Mbps11 => -libm::log1p(-self.symbol_error(sinr * CCK_SYMBOL_GAIN / 4.0)) / 4.0,
+            ofdm => -libm::log1p(-ofdm_errors::bit_error(ofdm, sinr)),
         }
     }
 
@@ -115,7 +117,7 @@ mod tests {
     fn a_faster_rate_needs_a_better_signal() {
         let errors = BitErrors::new();
         for sinr_db in [-6.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0] {
-            let hazards: Vec<f64> = DataRate::ALL.iter().map(|&rate| errors.hazard(rate, from_db(sinr_db))).collect();
+            let hazards: Vec<f64> = DataRate::DSSS.iter().map(|&rate| errors.hazard(rate, from_db(sinr_db))).collect();
             assert!(hazards.windows(2).all(|pair| pair[0] < pair[1]), "{sinr_db} dB: {hazards:?}");
         }
     }
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn hazards_fall_with_the_signal() {
         let errors = BitErrors::new();
-        for rate in DataRate::ALL {
+        for rate in DataRate::DSSS {
             let mut last = f64::INFINITY;
             for tenth_db in -150..250 {
                 let hazard = errors.hazard(rate, from_db(f64::from(tenth_db) / 10.0));

@@ -9,9 +9,9 @@ use framewire_units::{Probability, Seed, Timestamp};
 use crate::config::{ConfigError, WifiConfig};
 use crate::validate::validate_wifi;
 use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
+use crate::wifi::bss::Bss;
 use crate::wifi::error_model::ErrorModel;
-use crate::wifi::phy::{DIFS, DataRate, SIFS, ack_frame, ack_timeout, air_time, data_frame, eifs};
-use crate::wifi::station::{InFlight, Queued, Station, StationConfig, StationCounters, StationVerdict};
+use crate::wifi::station::{Queued, Station, StationConfig, StationCounters, StationVerdict};
 
 /// The card's own retry value, which a value of 0 stands for (thesis, section 1.3).
 pub const DEFAULT_RETRY: u16 = 16;
@@ -58,15 +58,16 @@ pub enum MediumEvent {
 /// left, then sleep until `next_timeout`. An event at a time t is settled by the first `handle_timeout` after t.
 #[derive(Debug)]
 pub struct Medium {
-    seed: Seed,
-    config: WifiConfig,
-    errors: ErrorModel,
-    stations: Vec<Station>,
-    events: VecDeque<MediumEvent>,
+    pub(super) seed: Seed,
+    pub(super) config: WifiConfig,
+    pub(super) bss: Bss,
+    pub(super) errors: ErrorModel,
+    pub(super) stations: Vec<Station>,
+    pub(super) events: VecDeque<MediumEvent>,
     /// Time of the last event that was settled.
     settled: Timestamp,
     /// End of the last frame exchange: until then the medium is busy.
-    busy_until: Timestamp,
+    pub(super) busy_until: Timestamp,
     /// Who begins to transmit; kept to save an allocation per exchange.
     starters: Vec<usize>,
 }
@@ -103,6 +104,7 @@ impl Medium {
         Self {
             seed,
             config: config.clone(),
+            bss: config.bss(),
             errors,
             stations: Vec::new(),
             events: VecDeque::new(),
@@ -119,7 +121,8 @@ impl Medium {
             retry => retry,
         };
         let number = self.stations.len();
-        self.stations.push(Station::new(config, self.config.rate, max_transmissions, number as u64, self.seed));
+        let station = Station::new(config, &self.bss, self.config.rate, max_transmissions, number as u64, self.seed);
+        self.stations.push(station);
         StationId(number)
     }
 
@@ -232,78 +235,4 @@ impl Medium {
         }
         self.starters = starters;
     }
-
-    /// One exchange of data and acknowledgement; returns when the others' interframe space after it is over.
-    fn transmit_alone(&mut self, number: usize, at: Timestamp) -> Timestamp {
-        let frame = self.begin(number, at);
-        let station = &mut self.stations[number];
-        let ack_rate = frame.rate.acknowledgement();
-        let ack_start = frame.end + SIFS;
-        let ack_end = ack_start + air_time(ack_frame(), ack_rate, self.config.preamble);
-        let mut draws = self.seed.stream("channel", &[number as u64, station.counters.transmissions]);
-        let (data_draw, ack_draw) = (draws.next_f64(), draws.next_f64());
-        let preamble = self.config.preamble;
-        if data_draw >= self.errors.data_frame_survives(at, frame.packet.size, frame.rate, preamble) {
-            // Clause 10.3.2.3.7: who heard a damaged frame waits an EIFS; the sender waits for an acknowledgement.
-            let resolved = frame.end + ack_timeout(preamble.at(ack_rate));
-            station.in_flight = Some(InFlight { resolved, acknowledged: false, count_from: resolved + DIFS });
-            self.busy_until = self.busy_until.max(frame.end);
-            return frame.end + eifs();
-        }
-        let acknowledged = ack_draw < self.errors.ack_survives(ack_start, ack_rate, preamble);
-        let own_space = if acknowledged { DIFS } else { eifs() };
-        station.in_flight = Some(InFlight { resolved: ack_end, acknowledged, count_from: ack_end + own_space });
-        let head = station.head.as_mut().expect("invariant: a transmission has a packet");
-        if head.received.is_none() {
-            head.received = Some(frame.end);
-            if !station.is_saturated() {
-                let station = StationId(number);
-                self.events.push_back(MediumEvent::Received { station, packet: frame.packet, at: frame.end });
-            }
-        }
-        self.busy_until = self.busy_until.max(ack_end);
-        ack_end + DIFS
-    }
-
-    /// Simultaneous transmissions destroy each other, preambles included: the others sense energy and no frame, so they
-    /// wait a DIFS after it and no EIFS.
-    fn collide(&mut self, starters: &[usize], at: Timestamp) -> Timestamp {
-        let mut busy_until = self.busy_until;
-        for &number in starters {
-            let Frame { rate, end, .. } = self.begin(number, at);
-            busy_until = busy_until.max(end);
-            let resolved = end + ack_timeout(self.config.preamble.at(rate.acknowledgement()));
-            let in_flight = InFlight { resolved, acknowledged: false, count_from: resolved + DIFS };
-            self.stations[number].in_flight = Some(in_flight);
-            self.stations[number].counters.collisions += 1;
-        }
-        for &number in starters {
-            let in_flight = self.stations[number].in_flight.as_mut().expect("invariant: set above");
-            in_flight.count_from = in_flight.count_from.max(busy_until + DIFS);
-        }
-        self.busy_until = busy_until;
-        busy_until + DIFS
-    }
-
-    fn begin(&mut self, number: usize, at: Timestamp) -> Frame {
-        let station = &mut self.stations[number];
-        let rate = station.rate_control.rate();
-        let (attempt, packet) = station.begin(at);
-        let end = at + air_time(data_frame(packet.size), rate, self.config.preamble);
-        if let Some(sniffer) = self.config.sniffer.filter(|_| !station.is_saturated()) {
-            let place = [number as u64, station.counters.transmissions];
-            if self.seed.stream("sniffer", &place).chance(sniffer.capture) {
-                let sniffed = SniffedFrame { packet: packet.id, at: end, attempt, rate: rate.bitrate() };
-                self.events.push_back(MediumEvent::Sniffed(sniffed));
-            }
-        }
-        Frame { packet, rate, end }
-    }
-}
-
-/// A data frame on the air.
-struct Frame {
-    packet: Packet,
-    rate: DataRate,
-    end: Timestamp,
 }

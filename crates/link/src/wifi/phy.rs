@@ -1,18 +1,10 @@
-//! Timing and rates of the high-rate direct-sequence PHY (clause 16; cited by the sections of its first edition, IEEE
-//! Std 802.11b-1999, clause 18, and of the MAC in IEEE Std 802.11-2016).
+//! Rates of the physical layers, and how long their frames last.
+//!
+//! 802.11b: the high-rate direct-sequence PHY (clause 16; cited by the sections of its first edition, IEEE Std
+//! 802.11b-1999, clause 18). 802.11a: the OFDM PHY (clause 17). 802.11g: the extended-rate PHY (clause 18), which has
+//! the rates of both.
 
 use framewire_units::{Bitrate, DataSize, Duration};
-
-/// Slot time (802.11b, 18.3, aSlotTime).
-pub const SLOT: Duration = Duration::from_micros(20);
-/// Short interframe space (802.11b, 18.3, aSIFSTime).
-pub const SIFS: Duration = Duration::from_micros(10);
-/// DCF interframe space: SIFS + 2 slots (clause 10.3.7).
-pub const DIFS: Duration = Duration::from_micros(50);
-/// Smallest contention window (802.11b, 18.3, aCWmin).
-pub const CW_MIN: u32 = 31;
-/// Largest contention window (802.11b, 18.3, aCWmax).
-pub const CW_MAX: u32 = 1023;
 
 /// MAC header of a data frame with three addresses (clause 9.3.2.1).
 const MAC_HEADER: u64 = 24;
@@ -20,13 +12,25 @@ const MAC_HEADER: u64 = 24;
 const FCS: u64 = 4;
 /// LLC and SNAP header of an IP packet (RFC 1042).
 const LLC_SNAP: u64 = 8;
-/// Acknowledgement frame (clause 9.3.1.4).
-const ACK: u64 = 14;
 
-/// A rate of the high-rate PHY, with its modulation (802.11b, 18.4).
+/// Acknowledgement frame (clause 9.3.1.4).
+pub const ACK: DataSize = DataSize::from_bytes(14);
+/// Request to send (clause 9.3.1.2).
+pub const RTS: DataSize = DataSize::from_bytes(20);
+/// Clear to send (clause 9.3.1.3).
+pub const CTS: DataSize = DataSize::from_bytes(14);
+
+/// Short training, long training (clause 17.3.3): 16 us.
+const OFDM_TRAINING: Duration = Duration::from_micros(16);
+/// One OFDM symbol (clause 17.3.2.4); the SIGNAL field is one, at 6 Mbit/s.
+const OFDM_SYMBOL: Duration = Duration::from_micros(4);
+/// SERVICE field and tail, which go with the frame (clauses 17.3.5.2 and 17.3.5.3).
+const OFDM_SERVICE_AND_TAIL: u64 = 16 + 6;
+
+/// A rate, with its modulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DataRate {
-    /// 1 Mbit/s, DBPSK over the Barker sequence.
+    /// 1 Mbit/s, DBPSK over the Barker sequence (802.11b, 18.4).
     Mbps1,
     /// 2 Mbit/s, DQPSK over the Barker sequence.
     Mbps2,
@@ -34,56 +38,85 @@ pub enum DataRate {
     Mbps5_5,
     /// 11 Mbit/s, complementary code keying with 8 bits a symbol.
     Mbps11,
+    /// 6 Mbit/s, OFDM, BPSK, code rate 1/2 (clause 17.3.2.2, as all below).
+    Mbps6,
+    /// 9 Mbit/s, OFDM, BPSK, code rate 3/4.
+    Mbps9,
+    /// 12 Mbit/s, OFDM, QPSK, code rate 1/2.
+    Mbps12,
+    /// 18 Mbit/s, OFDM, QPSK, code rate 3/4.
+    Mbps18,
+    /// 24 Mbit/s, OFDM, 16-QAM, code rate 1/2.
+    Mbps24,
+    /// 36 Mbit/s, OFDM, 16-QAM, code rate 3/4.
+    Mbps36,
+    /// 48 Mbit/s, OFDM, 64-QAM, code rate 2/3.
+    Mbps48,
+    /// 54 Mbit/s, OFDM, 64-QAM, code rate 3/4.
+    Mbps54,
 }
 
 impl DataRate {
-    /// All rates, lowest first.
-    pub const ALL: [Self; 4] = [Self::Mbps1, Self::Mbps2, Self::Mbps5_5, Self::Mbps11];
+    /// The rates of 802.11b, lowest first.
+    pub const DSSS: [Self; 4] = [Self::Mbps1, Self::Mbps2, Self::Mbps5_5, Self::Mbps11];
+    /// The rates of OFDM, lowest first.
+    pub const OFDM: [Self; 8] =
+        [Self::Mbps6, Self::Mbps9, Self::Mbps12, Self::Mbps18, Self::Mbps24, Self::Mbps36, Self::Mbps48, Self::Mbps54];
 
     /// The rate of the bits of the MAC frame.
     pub const fn bitrate(self) -> Bitrate {
-        match self {
-            Self::Mbps1 => Bitrate::from_mbps(1),
-            Self::Mbps2 => Bitrate::from_mbps(2),
-            Self::Mbps5_5 => Bitrate::from_kbps(5_500),
-            Self::Mbps11 => Bitrate::from_mbps(11),
-        }
+        Bitrate::from_kbps(match self {
+            Self::Mbps1 => 1_000,
+            Self::Mbps2 => 2_000,
+            Self::Mbps5_5 => 5_500,
+            Self::Mbps11 => 11_000,
+            Self::Mbps6 => 6_000,
+            Self::Mbps9 => 9_000,
+            Self::Mbps12 => 12_000,
+            Self::Mbps18 => 18_000,
+            Self::Mbps24 => 24_000,
+            Self::Mbps36 => 36_000,
+            Self::Mbps48 => 48_000,
+            Self::Mbps54 => 54_000,
+        })
     }
 
-    /// The rate with this number of bits per second; `None` when the PHY has no such rate.
+    /// The rate with this number of bits per second; `None` when no PHY has such a rate.
     pub fn from_bitrate(bitrate: Bitrate) -> Option<Self> {
-        Self::ALL.into_iter().find(|rate| rate.bitrate() == bitrate)
+        Self::DSSS.into_iter().chain(Self::OFDM).find(|rate| rate.bitrate() == bitrate)
     }
 
-    /// The next higher rate, itself at the highest.
-    pub const fn next_higher(self) -> Self {
-        match self {
-            Self::Mbps1 => Self::Mbps2,
-            Self::Mbps2 => Self::Mbps5_5,
-            Self::Mbps5_5 | Self::Mbps11 => Self::Mbps11,
-        }
+    /// True for OFDM, false for direct sequence and CCK.
+    pub const fn is_ofdm(self) -> bool {
+        !matches!(self, Self::Mbps1 | Self::Mbps2 | Self::Mbps5_5 | Self::Mbps11)
     }
 
-    /// The next lower rate, itself at the lowest.
-    pub const fn next_lower(self) -> Self {
-        match self {
-            Self::Mbps1 | Self::Mbps2 => Self::Mbps1,
-            Self::Mbps5_5 => Self::Mbps2,
-            Self::Mbps11 => Self::Mbps5_5,
-        }
+    /// The next higher rate of the same kind, itself at the highest.
+    pub fn next_higher(self) -> Self {
+        let next = |ladder: &[Self]| ladder.iter().copied().find(|&other| other > self).unwrap_or(self);
+        if self.is_ofdm() { next(&Self::OFDM) } else { next(&Self::DSSS) }
     }
 
-    /// Rate of the acknowledgement: the highest basic rate not above the data rate (clause 10.7.6.5.2), with the basic
-    /// rates 1 and 2 Mbit/s.
+    /// The next lower rate of the same kind, itself at the lowest.
+    pub fn next_lower(self) -> Self {
+        let next = |ladder: &[Self]| ladder.iter().copied().rev().find(|&other| other < self).unwrap_or(self);
+        if self.is_ofdm() { next(&Self::OFDM) } else { next(&Self::DSSS) }
+    }
+
+    /// Rate of the acknowledgement and of the clear to send: the highest basic rate not above the data rate (clause
+    /// 10.7.6.5.2). Basic are 1 and 2 Mbit/s, and the mandatory rates of OFDM: 6, 12 and 24 Mbit/s (clause 17.1.1).
     pub const fn acknowledgement(self) -> Self {
         match self {
             Self::Mbps1 => Self::Mbps1,
             Self::Mbps2 | Self::Mbps5_5 | Self::Mbps11 => Self::Mbps2,
+            Self::Mbps6 | Self::Mbps9 => Self::Mbps6,
+            Self::Mbps12 | Self::Mbps18 => Self::Mbps12,
+            Self::Mbps24 | Self::Mbps36 | Self::Mbps48 | Self::Mbps54 => Self::Mbps24,
         }
     }
 }
 
-/// Length of the PLCP preamble (802.11b, 18.2.2).
+/// Length of the PLCP preamble of 802.11b's frames (802.11b, 18.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Preamble {
     /// 144 bits of preamble and 48 of header, all at 1 Mbit/s.
@@ -93,15 +126,7 @@ pub enum Preamble {
 }
 
 impl Preamble {
-    /// Duration of the PLCP preamble and header.
-    pub const fn duration(self) -> Duration {
-        match self {
-            Self::Long => Duration::from_micros(192),
-            Self::Short => Duration::from_micros(96),
-        }
-    }
-
-    /// The preamble of a frame at `rate`: a frame at 1 Mbit/s always has the long one (802.11b, 18.2.2.2).
+    /// The preamble of a direct-sequence frame at `rate`: at 1 Mbit/s it is always the long one (802.11b, 18.2.2.2).
     pub const fn at(self, rate: DataRate) -> Self {
         match rate {
             DataRate::Mbps1 => Self::Long,
@@ -110,12 +135,25 @@ impl Preamble {
     }
 }
 
-/// Rate and duration of the PLCP header of 48 bits, which ends where the frame begins (802.11b, 18.2.2).
-pub const fn plcp_header(preamble: Preamble) -> (DataRate, Duration) {
-    match preamble {
-        Preamble::Long => (DataRate::Mbps1, Duration::from_micros(48)),
-        Preamble::Short => (DataRate::Mbps2, Duration::from_micros(24)),
-    }
+/// What precedes the frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhyHeader {
+    /// Preamble and header.
+    pub duration: Duration,
+    /// The header alone, which ends where the frame begins: PLCP header of 48 bits, SIGNAL field of 24.
+    pub header: Duration,
+    /// The header's own rate.
+    pub rate: DataRate,
+}
+
+/// What precedes a frame at `rate` (802.11b, 18.2.2; clause 17.3.3).
+pub const fn phy_header(rate: DataRate, preamble: Preamble) -> PhyHeader {
+    let (duration, header, header_rate) = match (rate.is_ofdm(), preamble.at(rate)) {
+        (true, _) => (OFDM_TRAINING.as_micros() as u64 + 4, 4, DataRate::Mbps6),
+        (false, Preamble::Long) => (192, 48, DataRate::Mbps1),
+        (false, Preamble::Short) => (96, 24, DataRate::Mbps2),
+    };
+    PhyHeader { duration: Duration::from_micros(duration), header: Duration::from_micros(header), rate: header_rate }
 }
 
 /// Size of the MAC frame that carries an IP packet of `size`.
@@ -123,28 +161,19 @@ pub const fn data_frame(size: DataSize) -> DataSize {
     DataSize::from_bytes(MAC_HEADER + LLC_SNAP + size.as_bytes() + FCS)
 }
 
-/// Size of an acknowledgement frame.
-pub const fn ack_frame() -> DataSize {
-    DataSize::from_bytes(ACK)
-}
-
-/// Time of a frame on the air: preamble, PLCP header and frame, in whole microseconds as the LENGTH field counts them
-/// (802.11b, 18.2.3.5).
+/// Time of a frame on the air with all that precedes it.
+///
+/// Direct sequence: whole microseconds, as the LENGTH field counts them (802.11b, 18.2.3.5). OFDM: whole symbols, with
+/// SERVICE field and tail (TXTIME, clause 17.4.3); 802.11g adds a [signal extension](super::Bss::air_time).
 pub fn air_time(frame: DataSize, rate: DataRate, preamble: Preamble) -> Duration {
-    let microseconds = (frame.as_bits() * 1_000_000).div_ceil(rate.bitrate().as_bps());
-    preamble.at(rate).duration() + Duration::from_micros(microseconds)
-}
-
-/// How long a sender waits for the start of an acknowledgement: SIFS, a slot, and the time to recognise a preamble
-/// (clause 10.3.2.9).
-pub fn ack_timeout(preamble: Preamble) -> Duration {
-    SIFS + SLOT + preamble.duration()
-}
-
-/// Extended interframe space of a station that received a damaged frame: SIFS, an acknowledgement at 1 Mbit/s, DIFS
-/// (clause 10.3.2.3.7).
-pub fn eifs() -> Duration {
-    SIFS + air_time(ack_frame(), DataRate::Mbps1, Preamble::Long) + DIFS
+    let header = phy_header(rate, preamble).duration;
+    if rate.is_ofdm() {
+        let bits_a_symbol = rate.bitrate().as_bps() * 4 / 1_000_000;
+        let symbols = (OFDM_SERVICE_AND_TAIL + frame.as_bits()).div_ceil(bits_a_symbol);
+        header + Duration::from_nanos(OFDM_SYMBOL.as_nanos() as u64 * symbols)
+    } else {
+        header + Duration::from_micros((frame.as_bits() * 1_000_000).div_ceil(rate.bitrate().as_bps()))
+    }
 }
 
 #[cfg(test)]
@@ -152,26 +181,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn air_times_follow_the_standard() {
+    fn air_times_of_direct_sequence_follow_the_standard() {
         // 1,500 + 36 bytes at 11 Mbit/s: 1117.1 us, rounded up, and 192 us of preamble.
         let frame = data_frame(DataSize::from_bytes(1500));
         assert_eq!(air_time(frame, DataRate::Mbps11, Preamble::Long), Duration::from_micros(1310));
         assert_eq!(air_time(frame, DataRate::Mbps11, Preamble::Short), Duration::from_micros(1214));
         assert_eq!(air_time(frame, DataRate::Mbps1, Preamble::Short), Duration::from_micros(12_480));
-        assert_eq!(air_time(ack_frame(), DataRate::Mbps2, Preamble::Long), Duration::from_micros(248));
-        assert_eq!(eifs(), Duration::from_micros(364));
-        assert_eq!(ack_timeout(Preamble::Long), Duration::from_micros(222));
+        assert_eq!(air_time(ACK, DataRate::Mbps2, Preamble::Long), Duration::from_micros(248));
     }
 
     #[test]
-    fn rates_form_a_ladder() {
-        for pair in DataRate::ALL.windows(2) {
-            assert_eq!(pair[0].next_higher(), pair[1]);
-            assert_eq!(pair[1].next_lower(), pair[0]);
-            assert!(pair[0].bitrate() < pair[1].bitrate());
-            assert!(pair[0].acknowledgement() <= pair[0]);
+    fn air_times_of_ofdm_follow_the_standard() {
+        let micros = |bytes, rate| air_time(DataSize::from_bytes(bytes), rate, Preamble::Long).as_micros();
+        // 22 + 8 * 1536 bits, in symbols of 24, 36, 48, 72, 96, 144, 192 and 216 bits: 513, 342, 257, 171, 129, 86, 65
+        // and 57 symbols of 4 us, after 20 us.
+        let expected = [2072, 1388, 1048, 704, 536, 364, 280, 248];
+        assert_eq!(DataRate::OFDM.map(|rate| micros(1536, rate)), expected);
+        // An acknowledgement: 134 bits, that is 6, 3 and 2 symbols.
+        assert_eq!([DataRate::Mbps6, DataRate::Mbps12, DataRate::Mbps24].map(|rate| micros(14, rate)), [44, 32, 28]);
+    }
+
+    #[test]
+    fn rates_form_two_ladders() {
+        for ladder in [&DataRate::DSSS[..], &DataRate::OFDM[..]] {
+            for pair in ladder.windows(2) {
+                assert_eq!(pair[0].next_higher(), pair[1]);
+                assert_eq!(pair[1].next_lower(), pair[0]);
+                assert!(pair[0].bitrate() < pair[1].bitrate());
+            }
+            let (first, last) = (ladder[0], ladder[ladder.len() - 1]);
+            assert_eq!((first.next_lower(), last.next_higher()), (first, last));
+            assert!(ladder.iter().all(|rate| rate.acknowledgement() <= *rate));
+            assert!(ladder.iter().all(|rate| rate.acknowledgement().is_ofdm() == rate.is_ofdm()));
         }
         assert_eq!(DataRate::from_bitrate(Bitrate::from_kbps(5_500)), Some(DataRate::Mbps5_5));
-        assert_eq!(DataRate::from_bitrate(Bitrate::from_mbps(54)), None);
+        assert_eq!(DataRate::from_bitrate(Bitrate::from_mbps(54)), Some(DataRate::Mbps54));
+        assert_eq!(DataRate::from_bitrate(Bitrate::from_mbps(22)), None);
     }
 }

@@ -1,5 +1,8 @@
-//! Which rate a station sends at: fixed, or automatic rate fallback.
+//! Which rate a station sends at: fixed, or one of two ways to fall back.
 
+use framewire_units::{Duration, Timestamp};
+
+use crate::wifi::bss::Standard;
 use crate::wifi::phy::DataRate;
 
 /// How a station chooses the rate of its data frames.
@@ -7,8 +10,10 @@ use crate::wifi::phy::DataRate;
 pub enum RatePolicy {
     /// Always the same.
     Fixed(DataRate),
-    /// Automatic rate fallback.
+    /// Automatic rate fallback, by the fate of each transmission.
     Automatic(ArfConfig),
+    /// Fallback by the fate of each packet.
+    ByPacket(PacketFallbackConfig),
 }
 
 /// Thresholds of automatic rate fallback (Kamerman and Monteban, "WaveLAN-II: a high-performance wireless LAN for the
@@ -32,7 +37,21 @@ impl Default for ArfConfig {
     }
 }
 
-/// The rate of one station, driven by the fate of each of its transmissions, retransmissions included.
+/// A card that looks at packets, not at transmissions: one rate down when a packet was given up, one up when none was for
+/// a while. `docs/links.md` says why the card of the thesis is taken to be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketFallbackConfig {
+    /// Time without a packet given up after which the next higher rate is taken; above zero.
+    pub recovery: Duration,
+}
+
+impl Default for PacketFallbackConfig {
+    fn default() -> Self {
+        Self { recovery: Duration::from_millis(1000) }
+    }
+}
+
+/// The rate of one station, driven by the fate of its transmissions, retransmissions included, and of its packets.
 #[derive(Clone, Debug)]
 pub struct RateControl {
     policy: RatePolicy,
@@ -41,20 +60,33 @@ pub struct RateControl {
     successes: u32,
     since_change: u32,
     probing: bool,
+    /// Since when no packet was given up at this rate.
+    undisturbed_since: Timestamp,
 }
 
 impl RateControl {
     /// Starts at the fixed rate, or at the highest.
-    pub fn new(policy: RatePolicy) -> Self {
+    pub fn new(policy: RatePolicy, standard: Standard) -> Self {
         let rate = match policy {
             RatePolicy::Fixed(rate) => rate,
-            RatePolicy::Automatic(_) => DataRate::Mbps11,
+            RatePolicy::Automatic(_) | RatePolicy::ByPacket(_) => standard.highest_rate(),
         };
-        Self { policy, rate, failures: 0, successes: 0, since_change: 0, probing: false }
+        Self::at(policy, rate)
     }
 
-    /// Rate of the next transmission.
-    pub fn rate(&self) -> DataRate {
+    fn at(policy: RatePolicy, rate: DataRate) -> Self {
+        let undisturbed_since = Timestamp::ZERO;
+        Self { policy, rate, failures: 0, successes: 0, since_change: 0, probing: false, undisturbed_since }
+    }
+
+    /// Rate of a transmission that begins at `now`.
+    pub fn rate(&mut self, now: Timestamp) -> DataRate {
+        if let RatePolicy::ByPacket(config) = self.policy {
+            while self.rate.next_higher() != self.rate && self.undisturbed_since + config.recovery <= now {
+                self.rate = self.rate.next_higher();
+                self.undisturbed_since += config.recovery;
+            }
+        }
         self.rate
     }
 
@@ -81,6 +113,14 @@ impl RateControl {
         }
     }
 
+    /// A packet was given up at `now`, after its last transmission.
+    pub fn handle_packet_given_up(&mut self, now: Timestamp) {
+        if let RatePolicy::ByPacket(_) = self.policy {
+            self.rate = self.rate.next_lower();
+            self.undisturbed_since = now;
+        }
+    }
+
     fn raise(&mut self) {
         let higher = self.rate.next_higher();
         let probing = higher != self.rate;
@@ -89,8 +129,7 @@ impl RateControl {
     }
 
     fn change(&mut self, rate: DataRate) {
-        *self = Self::new(self.policy);
-        self.rate = rate;
+        *self = Self::at(self.policy, rate);
     }
 }
 
@@ -98,8 +137,10 @@ impl RateControl {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp::ZERO;
+
     fn automatic() -> RateControl {
-        RateControl::new(RatePolicy::Automatic(ArfConfig::default()))
+        RateControl::new(RatePolicy::Automatic(ArfConfig::default()), Standard::Ieee80211b)
     }
 
     #[test]
@@ -107,16 +148,16 @@ mod tests {
         let mut control = automatic();
         for _ in 0..5 {
             control.handle_failure();
-            assert_eq!(control.rate(), DataRate::Mbps11);
+            assert_eq!(control.rate(NOW), DataRate::Mbps11);
             control.handle_success();
         }
         control.handle_failure();
         control.handle_failure();
-        assert_eq!(control.rate(), DataRate::Mbps5_5);
+        assert_eq!(control.rate(NOW), DataRate::Mbps5_5);
         for _ in 0..8 {
             control.handle_failure();
         }
-        assert_eq!(control.rate(), DataRate::Mbps1);
+        assert_eq!(control.rate(NOW), DataRate::Mbps1);
     }
 
     #[test]
@@ -127,17 +168,17 @@ mod tests {
         for _ in 0..9 {
             control.handle_success();
         }
-        assert_eq!(control.rate(), DataRate::Mbps5_5);
+        assert_eq!(control.rate(NOW), DataRate::Mbps5_5);
         control.handle_success();
-        assert_eq!(control.rate(), DataRate::Mbps11);
+        assert_eq!(control.rate(NOW), DataRate::Mbps11);
         control.handle_failure();
-        assert_eq!(control.rate(), DataRate::Mbps5_5);
+        assert_eq!(control.rate(NOW), DataRate::Mbps5_5);
         // After a probe that went well, one failure is again forgiven.
         for _ in 0..11 {
             control.handle_success();
         }
         control.handle_failure();
-        assert_eq!(control.rate(), DataRate::Mbps11);
+        assert_eq!(control.rate(NOW), DataRate::Mbps11);
     }
 
     #[test]
@@ -146,22 +187,64 @@ mod tests {
         control.handle_failure();
         control.handle_failure();
         for transmission in 0..15 {
-            assert_eq!(control.rate(), DataRate::Mbps5_5, "{transmission}");
+            assert_eq!(control.rate(NOW), DataRate::Mbps5_5, "{transmission}");
             if transmission % 5 == 3 { control.handle_failure() } else { control.handle_success() }
         }
-        assert_eq!(control.rate(), DataRate::Mbps11);
+        assert_eq!(control.rate(NOW), DataRate::Mbps11);
     }
 
     #[test]
     fn a_fixed_rate_never_moves() {
-        let mut control = RateControl::new(RatePolicy::Fixed(DataRate::Mbps2));
+        let mut control = RateControl::new(RatePolicy::Fixed(DataRate::Mbps2), Standard::Ieee80211b);
         for _ in 0..50 {
             control.handle_failure();
-            assert_eq!(control.rate(), DataRate::Mbps2);
+            control.handle_packet_given_up(NOW);
+            assert_eq!(control.rate(NOW), DataRate::Mbps2);
         }
         for _ in 0..50 {
             control.handle_success();
-            assert_eq!(control.rate(), DataRate::Mbps2);
+            assert_eq!(control.rate(Timestamp::from_secs(100)), DataRate::Mbps2);
         }
+    }
+
+    #[test]
+    fn fallback_over_ofdm_goes_down_to_six_and_back_to_fifty_four() {
+        let mut control = RateControl::new(RatePolicy::Automatic(ArfConfig::default()), Standard::Ieee80211a);
+        for expected in DataRate::OFDM.iter().rev() {
+            assert_eq!(control.rate(NOW), *expected);
+            control.handle_failure();
+            control.handle_failure();
+        }
+        assert_eq!(control.rate(NOW), DataRate::Mbps6);
+        for _ in 0..7 * 10 {
+            control.handle_success();
+        }
+        assert_eq!(control.rate(NOW), DataRate::Mbps54);
+    }
+
+    #[test]
+    fn fallback_by_packet_ignores_transmissions_and_recovers_with_time() {
+        let second = Timestamp::from_secs;
+        let recovery = Duration::from_secs(1);
+        let mut control =
+            RateControl::new(RatePolicy::ByPacket(PacketFallbackConfig { recovery }), Standard::Ieee80211b);
+        for _ in 0..50 {
+            control.handle_failure();
+        }
+        assert_eq!(control.rate(second(5)), DataRate::Mbps11);
+        control.handle_packet_given_up(second(5));
+        control.handle_packet_given_up(second(5));
+        assert_eq!(control.rate(second(5)), DataRate::Mbps2);
+        assert_eq!(control.rate(Timestamp::from_millis(5_999)), DataRate::Mbps2);
+        assert_eq!(control.rate(second(6)), DataRate::Mbps5_5);
+        // Another one given up starts the time again, and at the lowest rate too.
+        control.handle_packet_given_up(Timestamp::from_millis(6_500));
+        assert_eq!(control.rate(second(7)), DataRate::Mbps2);
+        for _ in 0..3 {
+            control.handle_packet_given_up(second(7));
+        }
+        assert_eq!(control.rate(Timestamp::from_millis(7_999)), DataRate::Mbps1);
+        // A station that was silent for long begins at the highest.
+        assert_eq!(control.rate(second(20)), DataRate::Mbps11);
     }
 }

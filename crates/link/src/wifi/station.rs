@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
 use crate::config::QueueLimit;
 use crate::queue::{Arrival, DropTail, QueueDiscipline};
 use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port};
-use crate::wifi::phy::{CW_MAX, CW_MIN, DIFS, SLOT};
+use crate::wifi::bss::Bss;
+use crate::wifi::phy::DataRate;
 use crate::wifi::rate_control::{RateControl, RatePolicy};
 
 /// What a station is, beside what all stations of a medium share.
@@ -86,6 +87,8 @@ pub(super) struct InFlight {
     /// When the sender knows: end of the acknowledgement, or of the wait for it.
     pub(super) resolved: Timestamp,
     pub(super) acknowledged: bool,
+    /// False when the data frame was not sent, because its request was not answered.
+    pub(super) data_sent: bool,
     /// When its DIFS or EIFS after that is over.
     pub(super) count_from: Timestamp,
 }
@@ -99,11 +102,20 @@ pub struct StationVerdict {
     pub released: Timestamp,
 }
 
+/// The times that a station counts by.
+#[derive(Clone, Copy, Debug)]
+struct MacTiming {
+    slot: Duration,
+    difs: Duration,
+    cw_min: u32,
+}
+
 #[derive(Debug)]
 pub(super) struct Station {
     config: StationConfig,
     number: u64,
     seed: Seed,
+    timing: MacTiming,
     max_transmissions: u16,
     /// Arrivals that the medium's clock has not reached, in order.
     arrivals: VecDeque<Queued>,
@@ -125,25 +137,28 @@ pub(super) struct Station {
 impl Station {
     pub(super) fn new(
         config: StationConfig,
+        bss: &Bss,
         rate: RatePolicy,
         max_transmissions: u16,
         number: u64,
         seed: Seed,
     ) -> Self {
+        let timing = MacTiming { slot: bss.slot(), difs: bss.difs(), cw_min: bss.cw_min() };
         let mut station = Self {
             config,
             number,
             seed,
+            timing,
             max_transmissions,
             arrivals: VecDeque::new(),
             queue: DropTail::new(config.queue),
             head: None,
             last_queue_change: Timestamp::ZERO,
-            contention_window: CW_MIN,
+            contention_window: timing.cw_min,
             backoff: None,
-            count_from: Timestamp::ZERO + DIFS,
+            count_from: Timestamp::ZERO + timing.difs,
             in_flight: None,
-            rate_control: RateControl::new(rate),
+            rate_control: RateControl::new(rate, bss.standard),
             counters: StationCounters::default(),
             backoffs: 0,
         };
@@ -213,7 +228,7 @@ impl Station {
     }
 
     fn count_end(&self) -> Timestamp {
-        self.count_from + SLOT * self.backoff.unwrap_or(0)
+        self.count_from + self.timing.slot * self.backoff.unwrap_or(0)
     }
 
     /// When it sends next, if nobody else does before.
@@ -224,21 +239,26 @@ impl Station {
         }
     }
 
-    /// Its transmission begins: its attempt number from 1 and the packet's size.
-    pub(super) fn begin(&mut self, at: Timestamp) -> (u16, Packet) {
-        let rate = self.rate_control.rate().bitrate();
+    /// An exchange begins: the number of its attempt, from 1, the packet, and the rate of its data.
+    pub(super) fn begin(&mut self, at: Timestamp) -> (u16, Packet, DataRate) {
+        let rate = self.rate_control.rate(at);
         let head = self.head.as_mut().expect("invariant: only a station with a packet has a next transmission");
         self.backoff = None;
         self.counters.transmissions += 1;
         head.started.get_or_insert(at);
-        head.transmissions.push(rate);
-        (head.transmissions.len() as u16, head.queued.packet)
+        (head.transmissions.len() as u16 + 1, head.queued.packet, rate)
+    }
+
+    /// The exchange has sent a frame at `rate`: data, or a request that stays without an answer.
+    pub(super) fn record_transmission(&mut self, rate: DataRate) {
+        let head = self.head.as_mut().expect("invariant: a transmission has a packet");
+        head.transmissions.push(rate.bitrate());
     }
 
     /// Others transmit from `at`: the backoff counter stops, and goes on at `count_from`.
     pub(super) fn defer(&mut self, at: Timestamp, count_from: Timestamp) {
         if let Some(slots) = self.backoff {
-            let counted = at.saturating_since(self.count_from).as_nanos() / SLOT.as_nanos();
+            let counted = at.saturating_since(self.count_from).as_nanos() / self.timing.slot.as_nanos();
             let left = slots - counted.min(u128::from(slots)) as u32;
             self.backoff = (left > 0 || self.head.is_some()).then_some(left);
         } else if self.head.is_some() {
@@ -264,18 +284,21 @@ impl Station {
         let in_flight = self.in_flight.take().expect("invariant: resolved once per transmission");
         let head = self.head.take().expect("invariant: a transmission has a packet");
         let exhausted = self.is_exhausted(&head);
-        if in_flight.acknowledged {
-            self.rate_control.handle_success();
-        } else {
-            self.rate_control.handle_failure();
+        match in_flight {
+            InFlight { acknowledged: true, .. } => self.rate_control.handle_success(),
+            InFlight { data_sent: true, .. } => self.rate_control.handle_failure(),
+            InFlight { data_sent: false, .. } => {}
+        }
+        if exhausted && !in_flight.acknowledged {
+            self.rate_control.handle_packet_given_up(in_flight.resolved);
         }
         self.count_from = self.count_from.max(in_flight.count_from);
         if in_flight.acknowledged || exhausted {
-            self.contention_window = CW_MIN;
+            self.contention_window = self.timing.cw_min;
             self.draw_backoff();
             Some(self.finish(head, in_flight.resolved))
         } else {
-            self.contention_window = (2 * self.contention_window + 1).min(CW_MAX);
+            self.contention_window = (2 * self.contention_window + 1).min(Bss::CW_MAX);
             self.draw_backoff();
             self.head = Some(head);
             None

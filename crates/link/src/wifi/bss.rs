@@ -1,0 +1,214 @@
+//! What all stations of a network share: the standard, and the timing of the MAC that follows from it.
+
+use framewire_units::{DataSize, Duration};
+
+use crate::wifi::phy::{self, ACK, CTS, DataRate, Preamble, RTS, phy_header};
+
+/// The wireless standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Standard {
+    /// IEEE 802.11b: direct sequence and CCK at 2.4 GHz (clause 16).
+    Ieee80211b,
+    /// IEEE 802.11g: OFDM beside them (clause 18).
+    Ieee80211g,
+    /// IEEE 802.11a: OFDM at 5 GHz (clause 17).
+    Ieee80211a,
+}
+
+impl Standard {
+    /// The rates that a station may be fixed to, lowest first.
+    pub fn rates(self) -> Vec<DataRate> {
+        match self {
+            Self::Ieee80211b => DataRate::DSSS.to_vec(),
+            Self::Ieee80211a => DataRate::OFDM.to_vec(),
+            Self::Ieee80211g => {
+                let mut rates = [&DataRate::DSSS[..], &DataRate::OFDM[..]].concat();
+                rates.sort_by_key(|rate| rate.bitrate());
+                rates
+            }
+        }
+    }
+
+    /// Where rate fallback begins; it stays among the rates of this kind.
+    pub const fn highest_rate(self) -> DataRate {
+        match self {
+            Self::Ieee80211b => DataRate::Mbps11,
+            Self::Ieee80211g | Self::Ieee80211a => DataRate::Mbps54,
+        }
+    }
+}
+
+/// How OFDM frames of 802.11g are announced to stations of 802.11b, which cannot hear them (clause 10.26).
+/// Anything but [`Protection::None`] means that such a station is associated, and so the long slot as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protection {
+    /// Only stations of 802.11g: no announcement, short slots.
+    None,
+    /// A clear to send that the sender addresses to itself.
+    CtsToSelf,
+    /// A request to send, and the receiver's clear to send.
+    RtsCts,
+}
+
+/// A basic service set: what its stations agreed upon, and every time that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bss {
+    /// The wireless standard.
+    pub standard: Standard,
+    /// Preamble of direct-sequence frames.
+    pub preamble: Preamble,
+    /// Protection of OFDM frames.
+    pub protection: Protection,
+}
+
+impl Bss {
+    /// Rate of the frames that announce an OFDM frame: the highest basic rate of 802.11b.
+    pub const PROTECTION_RATE: DataRate = DataRate::Mbps2;
+    /// Largest contention window, the same for all (802.11b, 18.3; clause 17.4.4).
+    pub const CW_MAX: u32 = 1023;
+    /// What follows an OFDM frame of 802.11g, so that its SIFS of 10 us leaves a decoder the 16 us that it has in
+    /// 802.11a (clause 18.3.2.4).
+    const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
+    /// Time from the first sample of an OFDM frame to its recognition (clause 17.4.4, aRxPHYStartDelay).
+    const OFDM_START_DELAY: Duration = Duration::from_micros(20);
+
+    /// A network of 802.11b.
+    pub const fn dsss(preamble: Preamble) -> Self {
+        Self { standard: Standard::Ieee80211b, preamble, protection: Protection::None }
+    }
+
+    /// Slot time: 20 us of 802.11b (18.3), also in a network of 802.11g with a station of 802.11b; else 9 us (clauses
+    /// 17.4.4 and 18.4.5).
+    pub const fn slot(&self) -> Duration {
+        match (self.standard, self.protection) {
+            (Standard::Ieee80211a, _) | (Standard::Ieee80211g, Protection::None) => Duration::from_micros(9),
+            (Standard::Ieee80211b | Standard::Ieee80211g, _) => Duration::from_micros(20),
+        }
+    }
+
+    /// Short interframe space (802.11b, 18.3; clauses 17.4.4 and 18.4.5).
+    pub const fn sifs(&self) -> Duration {
+        match self.standard {
+            Standard::Ieee80211b | Standard::Ieee80211g => Duration::from_micros(10),
+            Standard::Ieee80211a => Duration::from_micros(16),
+        }
+    }
+
+    /// DCF interframe space: SIFS + 2 slots (clause 10.3.7).
+    pub fn difs(&self) -> Duration {
+        self.sifs() + self.slot() * 2
+    }
+
+    /// Smallest contention window: 31 of 802.11b (18.3), 15 of stations that know OFDM (clauses 17.4.4 and 18.4.5), also
+    /// beside a station of 802.11b.
+    pub const fn cw_min(&self) -> u32 {
+        match self.standard {
+            Standard::Ieee80211b => 31,
+            Standard::Ieee80211g | Standard::Ieee80211a => 15,
+        }
+    }
+
+    /// Time of a frame on the air, with the signal extension of 802.11g's OFDM frames.
+    pub fn air_time(&self, frame: DataSize, rate: DataRate) -> Duration {
+        let extended = self.standard == Standard::Ieee80211g && rate.is_ofdm();
+        let extension = if extended { Self::SIGNAL_EXTENSION } else { Duration::ZERO };
+        phy::air_time(frame, rate, self.preamble) + extension
+    }
+
+    /// How long the sender of a frame waits for the start of the answer at `answer`: SIFS, a slot, and the time to
+    /// recognise a preamble (clause 10.3.2.9).
+    pub fn answer_timeout(&self, answer: DataRate) -> Duration {
+        self.sifs() + self.slot() + self.start_delay(answer)
+    }
+
+    /// Time to recognise a frame at `rate`.
+    fn start_delay(&self, rate: DataRate) -> Duration {
+        if rate.is_ofdm() { Self::OFDM_START_DELAY } else { phy_header(rate, self.preamble).duration }
+    }
+
+    /// Extended interframe space of a station that received a damaged frame: SIFS, an acknowledgement at the lowest
+    /// mandatory rate, DIFS (clause 10.3.2.3.7).
+    pub fn eifs(&self) -> Duration {
+        let lowest = match self.standard {
+            Standard::Ieee80211b | Standard::Ieee80211g => DataRate::Mbps1,
+            Standard::Ieee80211a => DataRate::Mbps6,
+        };
+        self.sifs() + self.air_time(ACK, lowest) + self.difs()
+    }
+
+    /// How a frame at `rate` is announced.
+    pub const fn protection_of(&self, rate: DataRate) -> Protection {
+        if rate.is_ofdm() { self.protection } else { Protection::None }
+    }
+
+    /// Time from the beginning of an exchange to its data frame: the announcement and the SIFS after it.
+    pub fn announcement(&self, rate: DataRate) -> Duration {
+        let cts = self.air_time(CTS, Self::PROTECTION_RATE) + self.sifs();
+        match self.protection_of(rate) {
+            Protection::None => Duration::ZERO,
+            Protection::CtsToSelf => cts,
+            Protection::RtsCts => self.air_time(RTS, Self::PROTECTION_RATE) + self.sifs() + cts,
+        }
+    }
+
+    /// Time from the end of a request to send until those who heard it may take it as void, when no data frame follows
+    /// (clause 10.3.2.4).
+    pub fn void_reservation(&self) -> Duration {
+        let cts = self.air_time(CTS, Self::PROTECTION_RATE);
+        self.sifs() * 2 + cts + self.start_delay(Self::PROTECTION_RATE) + self.slot() * 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bss(standard: Standard, protection: Protection) -> Bss {
+        Bss { standard, preamble: Preamble::Long, protection }
+    }
+
+    #[test]
+    fn times_are_those_of_the_standards() {
+        let us = Duration::from_micros;
+        let (b, g, a) = (Standard::Ieee80211b, Standard::Ieee80211g, Standard::Ieee80211a);
+        let rows = [
+            // Slot, SIFS, DIFS, EIFS, wait for an acknowledgement, smallest window.
+            (bss(b, Protection::None), 20, 10, 50, 364, 222, 31),
+            (bss(g, Protection::None), 9, 10, 28, 342, 39, 15),
+            (bss(g, Protection::CtsToSelf), 20, 10, 50, 364, 50, 15),
+            (bss(a, Protection::None), 9, 16, 34, 94, 45, 15),
+        ];
+        for (bss, slot, sifs, difs, eifs, timeout, window) in rows {
+            assert_eq!((bss.slot(), bss.sifs(), bss.difs()), (us(slot), us(sifs), us(difs)), "{bss:?}");
+            assert_eq!(bss.eifs(), us(eifs), "{bss:?}");
+            let answer = bss.standard.highest_rate().acknowledgement();
+            assert_eq!(bss.answer_timeout(answer), us(timeout), "{bss:?}");
+            assert_eq!(bss.cw_min(), window, "{bss:?}");
+        }
+    }
+
+    #[test]
+    fn protection_precedes_frames_of_ofdm_only() {
+        let us = Duration::from_micros;
+        let at = |protection, rate| bss(Standard::Ieee80211g, protection).announcement(rate);
+        // A clear to send at 2 Mbit/s: 192 + 56 us; a request: 192 + 80 us.
+        assert_eq!(at(Protection::None, DataRate::Mbps54), Duration::ZERO);
+        assert_eq!(at(Protection::CtsToSelf, DataRate::Mbps54), us(248 + 10));
+        assert_eq!(at(Protection::RtsCts, DataRate::Mbps6), us(272 + 10 + 248 + 10));
+        assert_eq!(at(Protection::RtsCts, DataRate::Mbps11), Duration::ZERO);
+    }
+
+    #[test]
+    fn each_standard_has_its_rates() {
+        let rates = |standard: Standard| -> Vec<u64> {
+            standard.rates().iter().map(|rate| rate.bitrate().as_bps() / 100_000).collect()
+        };
+        let expected: [Vec<u64>; 3] = [
+            vec![10, 20, 55, 110],
+            vec![10, 20, 55, 60, 90, 110, 120, 180, 240, 360, 480, 540],
+            vec![60, 90, 120, 180, 240, 360, 480, 540],
+        ];
+        let all = [Standard::Ieee80211b, Standard::Ieee80211g, Standard::Ieee80211a].map(rates);
+        assert_eq!(all, expected);
+    }
+}
