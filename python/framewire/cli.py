@@ -21,6 +21,7 @@ from framewire import screen
 from framewire.campaign import cli as campaign_cli
 from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
+from framewire.papers import cli as papers_cli
 
 app = typer.Typer(
     name="framewire",
@@ -34,6 +35,7 @@ scenario_app = typer.Typer(help="Read, check and complete scenario files.", no_a
 app.add_typer(movie_app, name="movie")
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(campaign_cli.app, name="campaign")
+app.add_typer(papers_cli.app, name="reproduce")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario file (TOML).")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="PATH", help="Where to write.")]
