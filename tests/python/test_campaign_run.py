@@ -184,7 +184,7 @@ def test_a_full_disk_stops_with_one_message_and_loses_nothing(
     retry: int, document: dict[str, Any], tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = document | {"axes": {"network.wifi.retry": [3, retry, 5]}}
-    with pytest.raises(RunError, match=r"No space left on device.*3 of 9 cells are finished.*continues"):
+    with pytest.raises(RunError, match=r"No space left on device.*3 of 9 cells are finished and kept.*continues"):
         framewire.campaign(full, out=tmp_path / "out", jobs=1)
     assert len(begun(simulator)) < 9
     monkeypatch.setattr(fake_simulator, "_misbehave", lambda _document: None)
@@ -192,16 +192,19 @@ def test_a_full_disk_stops_with_one_message_and_loses_nothing(
     assert len(begun(simulator)) == 6
 
 
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), pl.exceptions.ComputeError("parquet: transport error")], ids=repr
+)
 def test_a_disk_that_fills_while_the_tables_are_put_together(
-    document: dict[str, Any], tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, document: dict[str, Any], tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object, **_named: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
     with monkeypatch.context() as full:
         full.setattr(pl.DataFrame, "write_parquet", refuse)
         full.setattr(_native, "simulate_cell", _copy_of_a_cell)
-        with pytest.raises(RunError, match="No space left on device"):
+        with pytest.raises(RunError, match="cannot write the results: .*12 of 12 cells are finished and kept"):
             framewire.campaign(document, out=tmp_path / "out")
     with pytest.raises(InputError, match="has not finished; the same"):
         Campaign(tmp_path / "out")
@@ -214,6 +217,39 @@ def _copy_of_a_cell(_scenario: str, _movie: object, directory: str, packets: boo
     for name in ("frames", "summary"):
         (Path(directory) / f"{name}.parquet").write_bytes((fake_simulator.GOLDEN / f"{name}.parquet").read_bytes())
     return json.dumps({"hashes": {"frames": "0", "summary": "0"}, "simulated_s": 1.0})
+
+
+FULL_DISK = """
+mount -t tmpfs -o size=$1 tmpfs "$2" || exit 77
+shift 2
+"$@"
+"""
+
+
+@pytest.mark.parametrize("size", ["4k", "40k", "400k", "560k", "600k"])
+def test_a_disk_that_is_really_full(size: str, campaign_file: Path, tmp_path: Path) -> None:
+    """A file system of this size, mounted where only the command sees it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(disk / "out")]
+    mounted = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", FULL_DISK, "-", size, str(disk)]
+    ended = subprocess.run([*mounted, *command], capture_output=True, text=True)
+    if ended.returncode == 77 or "unshare" in ended.stderr:
+        pytest.skip("this machine lets nobody mount a file system")
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    (error,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert "No space left on device" in error
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_table_that_is_damaged_is_named(document: dict[str, Any], tmp_path: Path) -> None:
+    first = framewire.campaign(document, out=tmp_path / "out")
+    table = tmp_path / "out" / "cells" / first.summary["cell"][7] / "frames.parquet"
+    table.write_bytes(bytes(table.stat().st_size))
+    (tmp_path / "out" / "campaign.json").unlink()
+    with pytest.raises(RunError, match=f"{table}: damaged: .*the same command computes it again"):
+        framewire.campaign(document, out=tmp_path / "out")
 
 
 def test_a_cell_that_lost_its_contents_is_computed_again(

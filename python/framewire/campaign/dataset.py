@@ -7,8 +7,10 @@ directory without it has no dataset (yet), whatever else is in it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ import polars as pl
 from framewire.campaign.axes import Axis, Label
 from framewire.campaign.plan import Cell
 from framewire.campaign.store import FinishedCell
-from framewire.errors import InputError
+from framewire.errors import InputError, RunError
 
 __all__ = ["DESCRIPTION", "FORMAT_VERSION", "Row", "canonical_hashes", "describe", "open_description", "write"]
 
@@ -30,6 +32,9 @@ FORMAT_VERSION = 1
 DESCRIPTION = "campaign.json"
 PART_BYTES = 8_000_000
 """Compressed size of the tables that are put together at once: bounds the memory."""
+
+SMALLEST_FREE = 1 << 20
+"""A disk with less room than this is full."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def write(directory: Path, axes: Sequence[Axis], rows: Sequence[Row], descriptio
     if rows:
         schema = _axis_schema(axes)
         summary = _joined([(row, row.finished.table("summary")) for row in rows], schema)
-        summary.write_parquet(directory / "summary.parquet")
+        _write_table(summary, directory / "summary.parquet")
         for name in ("frames", "packets"):
             if name in hashes:
                 _write_parts(directory / name, name, rows, schema)
@@ -149,7 +154,16 @@ def _write_parts(target: Path, name: str, rows: Sequence[Row], schema: dict[str,
     target.mkdir()
     having = [(row, row.finished.table(name)) for row in rows if name in row.finished.hashes]
     for number, part in enumerate(_parts(having)):
-        _joined(part, schema).write_parquet(target / f"part-{number:05}.parquet")
+        _write_table(_joined(part, schema), target / f"part-{number:05}.parquet")
+
+
+def _write_table(table: pl.DataFrame, path: Path) -> None:
+    try:
+        table.write_parquet(path)
+    except pl.exceptions.PolarsError as error:  # it does not say what the system said
+        full = shutil.disk_usage(path.parent).free < SMALLEST_FREE
+        number = errno.ENOSPC if full else errno.EIO
+        raise OSError(number, os.strerror(number) if full else str(error).splitlines()[0], str(path)) from None
 
 
 def _parts(tables: Sequence[tuple[Row, Path]]) -> Iterator[list[tuple[Row, Path]]]:
@@ -172,8 +186,23 @@ def _joined(tables: Sequence[tuple[Row, Path]], schema: dict[str, pl.DataType]) 
     paths = [str(path) for _, path in tables]
     places = pl.DataFrame({**columns, _PATH: paths}, schema={**schema, _PATH: pl.String()})
     # All files at once: one by one takes three times as long. Points that share a cell name a file twice.
-    contents = pl.read_parquet(list(dict.fromkeys(paths)), glob=False, include_file_paths=_PATH)
+    distinct = list(dict.fromkeys(paths))
+    try:
+        contents = pl.read_parquet(distinct, glob=False, include_file_paths=_PATH)
+    except pl.exceptions.PolarsError as error:
+        raise RunError(_name_damaged(distinct, error)) from None
     return places.join(contents, on=_PATH, how="inner", maintain_order="left_right").drop(_PATH)
+
+
+def _name_damaged(paths: Sequence[str], error: Exception) -> str:
+    """Which of several files cannot be read."""
+    for path in paths:
+        try:
+            pl.read_parquet(path, glob=False)
+        except (pl.exceptions.PolarsError, OSError) as found:
+            reason = str(found).splitlines()[0]
+            return f"{path}: damaged: {reason}; remove {Path(path).parent}, and the same command computes it again"
+    return f"the tables of the cells do not fit together: {str(error).splitlines()[0]}"
 
 
 _PATH = "path of the table"  # a column that no table has

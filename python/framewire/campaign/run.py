@@ -58,15 +58,14 @@ def campaign(
     cells = plan(
         spec, jobs=chosen.jobs, progress=lambda text, share: notify({"event": "step", "text": text, "share": share})
     )
-    store = Store(directory)
+    work = _Work(Store(directory), cells, spec, notify)
     try:
-        with store.locked():
-            work = _Work(store, cells, spec, notify)
+        with work.store.locked():
             work.compute(chosen)
             notify({"event": "step", "text": "putting the tables together"})
             work.write_dataset()
     except OSError as error:
-        raise _disk_error(directory, error.strerror or str(error)) from None
+        raise work.disk_error(error.strerror or str(error)) from None
     return Campaign(directory)
 
 
@@ -95,7 +94,7 @@ class _Work:
     """One execution of a campaign."""
 
     def __init__(self, store: Store, cells: Sequence[Cell], spec: Spec, notify: Progress) -> None:
-        self._store = store
+        self.store = store
         self._cells = cells
         self._spec = spec
         self._notify = notify
@@ -105,7 +104,7 @@ class _Work:
         self._counts = Counts(len(self._distinct))
 
     def compute(self, runner: Runner) -> None:
-        missing = [cell for cell in self._distinct.values() if self._store.finished(cell.id) is None]
+        missing = [cell for cell in self._distinct.values() if self.store.finished(cell.id) is None]
         self._counts.found = len(self._distinct) - len(missing)
         self._counts.started = time.monotonic()
         self._notify(self._counts.event())
@@ -115,7 +114,7 @@ class _Work:
     def write_dataset(self) -> None:
         from framewire.campaign import dataset  # polars is slow to import
 
-        finished = {cell_id: self._store.finished(cell_id) for cell_id in self._distinct}
+        finished = {cell_id: self.store.finished(cell_id) for cell_id in self._distinct}
         whole = [(cell, found) for cell in self._cells if (found := finished[cell.id]) is not None]
         description = dataset.describe(
             fingerprint=program_fingerprint(),
@@ -131,7 +130,7 @@ class _Work:
             cpu_s=sum(found.wall_s for found in finished.values() if found is not None),
             failed=[
                 *(
-                    self._failure(cell_id, reason, self._store.failure(cell_id))
+                    self._failure(cell_id, reason, self.store.failure(cell_id))
                     for cell_id, reason in self._failures.items()
                 ),
                 *(
@@ -142,10 +141,18 @@ class _Work:
             ],
         )
         rows = [dataset.Row(cell, found) for cell, found in whole]
-        dataset.write(self._store.directory, self._spec.axes, rows, description)
+        dataset.write(self.store.directory, self._spec.axes, rows, description)
+
+    def disk_error(self, reason: str) -> RunError:
+        """Results cannot be written: why, and what there is."""
+        counts = self._counts
+        return RunError(
+            f"{self.store.directory}: cannot write the results: {reason}; {counts.found + counts.computed} of "
+            f"{counts.cells} cells are finished and kept, and the same command continues when there is room"
+        )
 
     def _task(self, cell: Cell) -> Task:
-        directory = self._store.unfinished(cell.id)
+        directory = self.store.unfinished(cell.id)
         return Task(
             cell.id, json.dumps(cell.scenario.data), str(cell.movie), str(directory.resolve()), self._spec.packets
         )
@@ -153,25 +160,17 @@ class _Work:
     def _on_done(self, outcome: Outcome) -> None:
         cell = self._distinct[outcome.id]
         if outcome.disk_error:
-            raise _disk_error(self._store.directory, str(outcome.error), self._counts)
+            raise self.disk_error(str(outcome.error))
         if outcome.error is None:
-            self._store.commit(outcome, cell.scenario.toml)
+            self.store.commit(outcome, cell.scenario.toml)
             self._counts.computed += 1
             self._counts.simulated_s += outcome.simulated_s
         else:
-            self._store.fail(outcome.id, cell.scenario.toml, f"{cell}: {outcome.error}")
+            self.store.fail(outcome.id, cell.scenario.toml, f"{cell}: {outcome.error}")
             self._failures[outcome.id] = outcome.error
             self._counts.failed += 1
         self._notify(self._counts.event())
 
     def _failure(self, cell_id: str, reason: str, scenario: Path) -> dict[str, str]:
-        path = str(scenario.relative_to(self._store.directory))
+        path = str(scenario.relative_to(self.store.directory))
         return {"cell": cell_id, "place": str(self._distinct[cell_id]), "reason": reason, "scenario": path}
-
-
-def _disk_error(directory: Path, reason: str, counts: Counts | None = None) -> RunError:
-    kept = "" if counts is None else f" ({counts.found + counts.computed} of {counts.cells} cells are finished)"
-    return RunError(
-        f"{directory}: cannot write the results: {reason}; what is finished is kept{kept}, "
-        "and the same command continues when there is room"
-    )
