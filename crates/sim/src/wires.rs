@@ -18,11 +18,6 @@ pub(crate) trait Recorder<P> {
     fn handle_sniffed(&mut self, _frame: SniffedFrame) {}
 }
 
-/// Nothing is recorded.
-pub(crate) struct NoRecord;
-
-impl<P> Recorder<P> for NoRecord {}
-
 /// Something that happens at a time that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WireEvent {
@@ -90,14 +85,19 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.forward
     }
 
-    /// Puts a packet of `size` IP bytes in at `from`.
-    pub(crate) fn send(&mut self, now: Timestamp, from: Port, size: DataSize, cargo: P) {
+    /// Puts a packet of `size` IP bytes in at `from`; where the sender's side has several wireless stations, at that with
+    /// this number.
+    pub(crate) fn send(&mut self, now: Timestamp, from: Port, station: usize, size: DataSize, cargo: P) {
         let id = self.first + self.window.len() as u64;
         self.recorder.handle_packet(id, from, size, &cargo);
         let held = self.local && from == Port::Sender;
         self.forward += u64::from(from == Port::Sender);
         self.window.push_back(Some(UnderWay { cargo, held, done: false }));
-        self.network.handle_packet(now, now, from, Packet { id: PacketId(id), size });
+        let packet = Packet { id: PacketId(id), size };
+        match from {
+            Port::Sender if station > 0 => self.network.handle_packet_from_station(now, now, station, packet),
+            _ => self.network.handle_packet(now, now, from, packet),
+        }
         self.take_verdicts();
     }
 

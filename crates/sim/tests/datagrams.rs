@@ -2,21 +2,12 @@
 
 mod common;
 
-use common::{movie, run, scenario};
+use common::{LIVE, movie, run, scenario, summaries};
 use framewire_media::Movie;
 use framewire_probe::ledger::Ledger;
-use framewire_probe::record::{FlowStatus, PlayoutPolicy, Timing};
-use framewire_probe::record::{Place, Playout};
+use framewire_probe::record::{FlowStatus, Place};
 use framewire_probe::summary::Summary;
-use framewire_sim::Simulated;
 use framewire_units::Duration;
-
-const LIVE: Playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
-
-fn summaries(simulated: &Simulated) -> Vec<Summary> {
-    let sum_up = |log| Summary::build(&Ledger::build(log, LIVE), log, &LIVE);
-    simulated.logs.iter().map(sum_up).collect()
-}
 
 fn summary(text: &str, movie: &Movie) -> Summary {
     summaries(&run(&scenario(text), movie, false)).remove(0)

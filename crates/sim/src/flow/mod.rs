@@ -34,17 +34,15 @@ pub(crate) enum Socket {
     Tcp(Box<Connection>),
 }
 
-/// How far a flow has come.
+/// How far the sender of a flow has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The sender has something to do.
+    /// It has something to do.
     Sending,
-    /// The sender has ended, and nothing tells the receiver so: what is under way may still come.
+    /// It has ended, and nothing tells the receiver so: what is under way may still come.
     Settling { look: Timestamp, deadline: Timestamp },
-    /// The stream itself tells the receiver its end.
-    Ending,
-    /// Over.
-    Done,
+    /// It has ended; the receiver is told so by the stream itself, or has been told.
+    Ended,
 }
 
 /// One flow.
@@ -53,6 +51,7 @@ pub(crate) struct Flow {
     sending: Sending,
     receiving: Receiving,
     phase: Phase,
+    receiver_ended: bool,
     /// When it has something to do by itself.
     deadline: Timestamp,
 }
@@ -69,17 +68,19 @@ impl Flow {
     ) -> Result<Self, SimError> {
         let session = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
         let settings = setup.settings();
+        let station = usize::from(settings.station);
         let socket = if setup.kind().is_stream() {
             let (client, server) = tcp_configs(setup, largest_packet, seed)?;
-            Socket::Tcp(Box::new(Connection::open(number, &client, &server, Timestamp::ZERO)))
+            Socket::Tcp(Box::new(Connection::open(number, station, &client, &server, Timestamp::ZERO)))
         } else {
-            Socket::Udp(UdpSender::new(number, settings.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER)))
+            Socket::Udp(UdpSender::new(number, station, settings.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER)))
         };
         Ok(Self {
             socket,
             sending: Sending::new(session),
             receiving: Receiving::new(setup.receiver(), sink),
             phase: Phase::Sending,
+            receiver_ended: false,
             deadline: Timestamp::ZERO,
         })
     }
@@ -89,16 +90,16 @@ impl Flow {
         self.deadline
     }
 
-    /// True when the receiver has ended.
+    /// True when both sides have ended.
     pub(crate) fn is_done(&self) -> bool {
-        self.phase == Phase::Done
+        self.receiver_ended && self.phase == Phase::Ended
     }
 
     /// A packet of this flow comes out at a host.
     pub(crate) fn handle_delivery(&mut self, now: Timestamp, to: Port, body: Body, wires: &mut FlowWires) {
         match (&mut self.socket, body) {
             (Socket::Udp(socket), Body::Datagram(bytes)) => {
-                if self.phase != Phase::Done {
+                if !self.receiver_ended {
                     self.receiving.handle_datagram(now, &bytes);
                 }
                 socket.recycle(bytes);
@@ -129,8 +130,11 @@ impl Flow {
             self.phase = self.after_sending(now);
         }
         let told = self.has_settled(now, wires);
-        if self.phase != Phase::Done && self.receiving.advance(now, told, &mut self.socket, wires) {
-            self.phase = Phase::Done;
+        if !self.receiver_ended {
+            self.receiver_ended = self.receiving.advance(now, told, &mut self.socket, wires);
+        }
+        if told || self.receiver_ended && matches!(self.phase, Phase::Settling { .. }) {
+            self.phase = Phase::Ended;
         }
         self.deadline = self.next_deadline();
     }
@@ -138,7 +142,7 @@ impl Flow {
     /// A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
     fn after_sending(&self, now: Timestamp) -> Phase {
         match self.socket {
-            Socket::Tcp(_) if *self.sending.status() == FlowStatus::Complete => Phase::Ending,
+            Socket::Tcp(_) if *self.sending.status() == FlowStatus::Complete => Phase::Ended,
             _ => Phase::Settling { look: now + SETTLING_TICK, deadline: now + SETTLING_AT_MOST },
         }
     }
@@ -154,18 +158,20 @@ impl Flow {
     }
 
     fn next_deadline(&self) -> Timestamp {
+        if self.is_done() {
+            return Timestamp::MAX;
+        }
         let endpoints = match &self.socket {
             Socket::Udp(_) => None,
             Socket::Tcp(connection) => connection.next_timeout(),
         };
-        let own = match self.phase {
+        let sender = match self.phase {
             Phase::Sending => self.sending.deadline(),
             Phase::Settling { look, .. } => Some(look),
-            Phase::Ending => None,
-            Phase::Done => return Timestamp::MAX,
+            Phase::Ended => None,
         };
-        let deadlines = [endpoints, own, self.receiving.deadline()];
-        deadlines.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
+        let receiver = self.receiving.deadline().filter(|_| !self.receiver_ended);
+        [endpoints, sender, receiver].into_iter().flatten().min().unwrap_or(Timestamp::MAX)
     }
 
     /// What it recorded, and the movie as received where that was kept in memory.

@@ -12,16 +12,17 @@ use crate::flow::{Cargo, FlowWires};
 /// A connection with both its ends: the client at the sender, the server at the receiver.
 pub(crate) struct Connection {
     flow: usize,
+    station: usize,
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
     bytes: ByteQueue,
 }
 
 impl Connection {
-    /// The client's SYN is ready to be sent at `now`.
-    pub(crate) fn open(flow: usize, client: &TcpConfig, server: &TcpConfig, now: Timestamp) -> Self {
+    /// A connection of flow number `flow`, whose client is on a wireless station; its SYN is ready to be sent at `now`.
+    pub(crate) fn open(flow: usize, station: usize, client: &TcpConfig, server: &TcpConfig, now: Timestamp) -> Self {
         let (client, server) = (Endpoint::client(client, now), Endpoint::server(server));
-        Self { flow, client, server, bytes: ByteQueue::default() }
+        Self { flow, station, client, server, bytes: ByteQueue::default() }
     }
 
     /// A segment comes out at a host; what it sets off is sent.
@@ -65,7 +66,8 @@ impl Connection {
     /// Sends what the client has to send. Where the bottleneck is remote, its device is done with a segment at once.
     pub(crate) fn transmit_client(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while let Some(segment) = self.client.poll_transmit(now) {
-            wires.send(now, Port::Sender, segment.packet_size(), Cargo::segment(self.flow, segment));
+            let cargo = Cargo::segment(self.flow, segment);
+            wires.send(now, Port::Sender, self.station, segment.packet_size(), cargo);
             if !wires.is_local() {
                 self.client.handle_released(now, segment.payload);
             }
@@ -74,7 +76,7 @@ impl Connection {
 
     fn transmit_server(&mut self, now: Timestamp, wires: &mut FlowWires) {
         while let Some(segment) = self.server.poll_transmit(now) {
-            wires.send(now, Port::Receiver, segment.packet_size(), Cargo::segment(self.flow, segment));
+            wires.send(now, Port::Receiver, 0, segment.packet_size(), Cargo::segment(self.flow, segment));
         }
     }
 

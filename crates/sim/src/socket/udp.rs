@@ -14,6 +14,7 @@ const IP_AND_UDP_HEADERS: u64 = 28;
 #[derive(Debug)]
 pub(crate) struct UdpSender {
     flow: usize,
+    station: usize,
     send_buffer: u64,
     /// Memory of datagrams that the own device still holds (`sk_wmem_alloc`).
     used: u64,
@@ -21,9 +22,9 @@ pub(crate) struct UdpSender {
 }
 
 impl UdpSender {
-    /// A socket of flow number `flow` whose SO_SNDBUF is `send_buffer`, as getsockopt reports it.
-    pub(crate) fn new(flow: usize, send_buffer: DataSize) -> Self {
-        Self { flow, send_buffer: send_buffer.as_bytes(), used: 0, pool: BufferPool::default() }
+    /// A socket of flow number `flow` on a wireless station, whose SO_SNDBUF is `send_buffer`, as getsockopt reports it.
+    pub(crate) fn new(flow: usize, station: usize, send_buffer: DataSize) -> Self {
+        Self { flow, station, send_buffer: send_buffer.as_bytes(), used: 0, pool: BufferPool::default() }
     }
 
     /// The device has let go of a datagram.
@@ -73,7 +74,8 @@ impl DatagramSocket for DatagramHandle<'_> {
         }
         let bytes = self.socket.pool.filled(datagram);
         let size = DataSize::from_bytes(payload.as_bytes() + IP_AND_UDP_HEADERS);
-        self.wires.send(self.now, Port::Sender, size, Cargo::datagram(self.socket.flow, bytes));
+        let cargo = Cargo::datagram(self.socket.flow, bytes);
+        self.wires.send(self.now, Port::Sender, self.socket.station, size, cargo);
         Ok(DatagramSend::Sent)
     }
 

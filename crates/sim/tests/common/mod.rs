@@ -3,8 +3,16 @@
 
 use bytes::Bytes;
 use framewire_media::Movie;
+use framewire_probe::ledger::Ledger;
+use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
+use framewire_probe::summary::Summary;
 use framewire_scenario::Scenario;
-use framewire_sim::{Options, Simulated, Simulation};
+use framewire_sim::{Options, Received, Simulated, Simulation};
+use framewire_units::Duration;
+
+/// The player of scenarios that state none.
+pub const LIVE: Playout =
+    Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
 
 /// Slices of a picture of 576 lines: one per row of macroblocks.
 const ROWS: usize = 36;
@@ -70,7 +78,12 @@ pub fn scenario(text: &str) -> Scenario {
 
 /// Runs in memory, with received movies; `packets`: with the packet table.
 pub fn run(scenario: &Scenario, movie: &Movie, packets: bool) -> Simulated {
-    let received = framewire_sim::Received::Memory;
-    let options = Options { packets, received, ..Options::default() };
+    let options = Options { packets, received: Received::Memory, ..Options::default() };
     Simulation::run(scenario, movie, &options).expect("the scenario can be simulated")
+}
+
+/// What each flow came to.
+pub fn summaries(simulated: &Simulated) -> Vec<Summary> {
+    let sum_up = |log| Summary::build(&Ledger::build(log, LIVE), log, &LIVE);
+    simulated.logs.iter().map(sum_up).collect()
 }

@@ -1,1 +1,0 @@
-//! A TCP connection without a movie.
