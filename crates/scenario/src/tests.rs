@@ -102,7 +102,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("movie.source", "", &["lab"]),
         ("network.kind", "wlan", &["wifi, wired"]),
         ("network.bottleneck", "local", &["local-device, remote"]),
-        ("network.wifi.standard", "802.11g", &["802.11g", "802.11b"]),
+        ("network.wifi.standard", "802.11n", &["802.11n", "802.11b, 802.11g, 802.11a"]),
         ("network.wifi.rate", "54 Mbit/s", &["54 Mbit/s", "5.5 Mbit/s"]),
         ("network.wifi.rate", "11.0005 Mbit/s", &["\"11 Mbit/s\""]),
         ("network.wifi.retry", "256", &["256", "0 to 255"]),

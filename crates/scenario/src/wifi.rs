@@ -12,8 +12,34 @@ use crate::text::{self, Decibel, Interval, QueueLimit, Text};
 words! {
     /// The wireless standard.
     Standard {
-        /// IEEE 802.11b: DSSS and CCK, 1 to 11 Mbit/s.
+        /// IEEE 802.11b: DSSS and CCK at 2.4 GHz, 1 to 11 Mbit/s.
         Ieee80211b = "802.11b",
+        /// IEEE 802.11g: OFDM beside them, 6 to 54 Mbit/s.
+        Ieee80211g = "802.11g",
+        /// IEEE 802.11a: OFDM at 5 GHz, out of reach of ovens.
+        Ieee80211a = "802.11a",
+    }
+}
+
+words! {
+    /// What an automatic rate falls back on.
+    Fallback {
+        /// Missing acknowledgements (ARF, Kamerman and Monteban 1997).
+        Transmissions = "transmissions",
+        /// Packets given up, as the card of Ouwens' thesis seems to.
+        Packets = "packets",
+    }
+}
+
+words! {
+    /// How OFDM frames are announced to an associated station of 802.11b.
+    Protection {
+        /// There is no such station.
+        None = "none",
+        /// By a clear to send that the sender addresses to itself.
+        CtsToSelf = "cts-to-self",
+        /// By a request to send and its answer.
+        RtsCts = "rts-cts",
     }
 }
 
@@ -47,8 +73,12 @@ pub struct Wifi {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<WifiRate>")]
     pub rate: WifiRate,
-    /// The PLCP preamble.
+    /// What the rate falls back on when it is `auto`.
+    pub fallback: Fallback,
+    /// The PLCP preamble of direct-sequence frames.
     pub preamble: Preamble,
+    /// Protection of OFDM frames; only 802.11g has any.
+    pub protection: Protection,
     /// Maximal number of transmissions, 1 to 255; 0 is the card's default of 16.
     #[schemars(range(min = 0, max = 255))]
     pub retry: u8,
@@ -79,12 +109,12 @@ pub struct Wifi {
     pub sniffer: Option<Sniffer>,
 }
 
-/// Rate of an 802.11b station.
+/// Rate of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WifiRate {
     /// Automatic rate fallback.
     Auto,
-    /// 1, 2, 5.5 or 11 Mbit/s.
+    /// One of the standard's.
     Fixed(Bitrate),
 }
 
@@ -123,19 +153,38 @@ impl Wifi {
     }
 }
 
+impl Standard {
+    /// The rates that a station may be fixed to, in kbit/s.
+    const fn rates_kbps(self) -> &'static [u64] {
+        match self {
+            Self::Ieee80211b => &[1_000, 2_000, 5_500, 11_000],
+            Self::Ieee80211g => {
+                &[1_000, 2_000, 5_500, 6_000, 9_000, 11_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]
+            }
+            Self::Ieee80211a => &[6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000],
+        }
+    }
+}
+
+impl WifiRate {
+    /// True for a rate that some standard has.
+    fn is_known(rate: Bitrate) -> bool {
+        rate.as_bps().is_multiple_of(1_000) && Standard::Ieee80211g.rates_kbps().contains(&(rate.as_bps() / 1_000))
+    }
+}
+
 impl Text for WifiRate {
-    const PATTERN: &str = r"^(auto|(1|2|5\.5|11)\s*Mbit/s)$";
+    const PATTERN: &str = r"^(auto|(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*Mbit/s)$";
 
     fn parse(text: &str) -> Result<Self, String> {
-        const RATES_KBPS: [u64; 4] = [1_000, 2_000, 5_500, 11_000];
         if text == "auto" {
             return Ok(Self::Auto);
         }
         match text.parse::<Bitrate>() {
-            Ok(rate) if RATES_KBPS.contains(&(rate.as_bps() / 1_000)) && rate.as_bps() % 1_000 == 0 => {
-                Ok(Self::Fixed(rate))
-            }
-            _ => Err("\"auto\", \"1 Mbit/s\", \"2 Mbit/s\", \"5.5 Mbit/s\" or \"11 Mbit/s\"".to_owned()),
+            Ok(rate) if Self::is_known(rate) => Ok(Self::Fixed(rate)),
+            _ => Err("\"auto\", \"1 Mbit/s\", \"2 Mbit/s\", \"5.5 Mbit/s\", \"11 Mbit/s\" (802.11b and g), or 6, 9, 12, 18, \
+                      24, 36, 48 or 54 Mbit/s (802.11g and a)"
+                .to_owned()),
         }
     }
 
@@ -151,7 +200,9 @@ impl Wifi {
     pub(crate) const KEYS: &'static [&'static str] = &[
         "standard",
         "rate",
+        "fallback",
         "preamble",
+        "protection",
         "retry",
         "access_point_retry",
         "queue",
@@ -164,6 +215,7 @@ impl Wifi {
 
     pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
         let in_range = |number| u8::try_from(number).expect("invariant: the range was checked when it was read");
+        let standard = section.text("standard")?.unwrap_or(Standard::Ieee80211b);
         let retry = section.integer("retry", 0..=255)?.unwrap_or(4);
         let queue = section.text("queue")?.unwrap_or(QueueLimit::Packets(100));
         if !matches!(queue, QueueLimit::Packets(_)) {
@@ -176,9 +228,11 @@ impl Wifi {
             return Err(ScenarioError::value(&section.key("error_floor"), "\"100 %\"", allowed));
         }
         Ok(Self {
-            standard: section.text("standard")?.unwrap_or(Standard::Ieee80211b),
-            rate: section.text("rate")?.unwrap_or(WifiRate::Auto),
-            preamble: section.text("preamble")?.unwrap_or(Preamble::Long),
+            standard,
+            rate: rate(&mut section, standard)?,
+            fallback: section.text("fallback")?.unwrap_or(Fallback::Transmissions),
+            preamble: preamble(&mut section, standard)?,
+            protection: protection(&mut section, standard)?,
             retry: in_range(retry),
             access_point_retry: section.integer("access_point_retry", 0..=255)?.map(in_range),
             queue,
@@ -188,6 +242,45 @@ impl Wifi {
             oven: section.section("oven", Oven::KEYS)?.map(Oven::read).transpose()?,
             sniffer: section.section("sniffer", Sniffer::KEYS)?.map(Sniffer::read).transpose()?,
         })
+    }
+}
+
+fn rate(section: &mut Section, standard: Standard) -> Result<WifiRate, ScenarioError> {
+    let path = section.key("rate");
+    match section.text("rate")?.unwrap_or(WifiRate::Auto) {
+        WifiRate::Fixed(rate) if !standard.rates_kbps().contains(&(rate.as_bps() / 1_000)) => {
+            let rates: Vec<String> =
+                standard.rates_kbps().iter().map(|&kbps| quoted(Bitrate::from_kbps(kbps))).collect();
+            let allowed = format!("\"auto\" or, with {standard}, one of {}", rates.join(", "));
+            Err(ScenarioError::value(&path, quoted(rate), allowed))
+        }
+        rate => Ok(rate),
+    }
+}
+
+fn quoted(rate: Bitrate) -> String {
+    format!("\"{rate}\"")
+}
+
+/// OFDM frames have one preamble, so there is no choice where there are no others.
+fn preamble(section: &mut Section, standard: Standard) -> Result<Preamble, ScenarioError> {
+    let path = section.key("preamble");
+    match section.text("preamble")?.unwrap_or(Preamble::Long) {
+        Preamble::Short if standard == Standard::Ieee80211a => {
+            Err(ScenarioError::value(&path, "\"short\"", "only with 802.11b and 802.11g (802.11a has one preamble)"))
+        }
+        preamble => Ok(preamble),
+    }
+}
+
+fn protection(section: &mut Section, standard: Standard) -> Result<Protection, ScenarioError> {
+    let path = section.key("protection");
+    match section.text("protection")?.unwrap_or(Protection::None) {
+        protection if protection != Protection::None && standard != Standard::Ieee80211g => {
+            let allowed = format!("\"none\" with {standard}: only 802.11g protects its frames");
+            Err(ScenarioError::value(&path, format!("\"{protection}\""), allowed))
+        }
+        protection => Ok(protection),
     }
 }
 

@@ -42,12 +42,27 @@ pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) ->
 
 fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
     link::WifiConfig {
-        rate: match wifi.rate {
-            scenario::WifiRate::Auto => wifi::RatePolicy::Automatic(wifi::ArfConfig::default()),
-            scenario::WifiRate::Fixed(rate) => {
-                let rate = wifi::DataRate::from_bitrate(rate);
-                wifi::RatePolicy::Fixed(rate.expect("invariant: the scenario admits only rates of 802.11b"))
+        standard: match wifi.standard {
+            scenario::Standard::Ieee80211b => wifi::Standard::Ieee80211b,
+            scenario::Standard::Ieee80211g => wifi::Standard::Ieee80211g,
+            scenario::Standard::Ieee80211a => wifi::Standard::Ieee80211a,
+        },
+        rate: match (wifi.rate, wifi.fallback) {
+            (scenario::WifiRate::Auto, scenario::Fallback::Transmissions) => {
+                wifi::RatePolicy::Automatic(wifi::ArfConfig::default())
             }
+            (scenario::WifiRate::Auto, scenario::Fallback::Packets) => {
+                wifi::RatePolicy::ByPacket(wifi::PacketFallbackConfig::default())
+            }
+            (scenario::WifiRate::Fixed(rate), _) => {
+                let rate = wifi::DataRate::from_bitrate(rate);
+                wifi::RatePolicy::Fixed(rate.expect("invariant: the scenario admits only rates of its standard"))
+            }
+        },
+        protection: match wifi.protection {
+            scenario::Protection::None => wifi::Protection::None,
+            scenario::Protection::CtsToSelf => wifi::Protection::CtsToSelf,
+            scenario::Protection::RtsCts => wifi::Protection::RtsCts,
         },
         preamble: match wifi.preamble {
             scenario::Preamble::Long => wifi::Preamble::Long,
