@@ -103,7 +103,8 @@ def _jitter(measured: Measured) -> list[Claim]:
         Claim(
             "3.7, 6",
             "Jitter over TCP exceeds 10 ms only rarely, at low retry values with the oven.",
-            f"Mean jitter is over 10 ms in {sum(value > 10 for value in known)} of {len(known)} settings of 3 attempts and more.",
+            f"Mean jitter is over 10 ms in {sum(value > 10 for value in known)} of {len(known)} settings of 3 attempts "
+            "and more.",
             sum(value > 10 for value in known) <= len(known) / 4,
         ),
     ]

@@ -12,11 +12,13 @@ from framewire.papers.ouwens import (
     link_layer,
     movie_ratio,
     open_questions,
+    overview,
     tables,
     verdicts,
 )
 from framewire.papers.ouwens.measure import Measured
 from framewire.papers.ouwens.model import Table
+from framewire.report.figures.base import Figure
 
 __all__ = ["Comparison", "compare"]
 
@@ -34,6 +36,7 @@ class Comparison:
     effects_by_table: list[verdicts.EffectResult]
     claims: list[claims.Claim]
     figures: list[figures.PaperFigure]
+    overview: list[Figure]
     questions: list[open_questions.Question]
     candidates: list[link_layer.Candidate]
     link_layer: list[str]
@@ -72,6 +75,7 @@ def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
         effects_by_table=verdicts.by_table(found),
         claims=claims.claims(measured),
         figures=figures.figures(measured) if with_figures else [],
+        overview=overview.overview(every, judgements),
         questions=open_questions.questions(measured),
         candidates=link_layer.candidates(measured),
         link_layer=link_layer.conclusion(measured),

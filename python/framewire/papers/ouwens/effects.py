@@ -1,9 +1,9 @@
 """Retry values 1 and 2, where the card's own way of choosing its rate is not known: direction and order of effects.
 
-In every table the six settings of retry value 1, 2 and 3, with and without the oven, are compared in pairs. A pair is an
-effect of the thesis when its two numbers differ by more than its runs do: by more than the range of the rows of 3 and
-more attempts, which more attempts do not change. Ours must then differ in the same direction. When all pairs do, the
-order of the settings is the same.
+In every table the six settings of retry value 1, 2 and 3, with and without the oven, are compared in pairs. A pair is
+an effect of the thesis when its two numbers differ by more than its runs do: by more than the range of the rows of 3
+and more attempts, which more attempts do not change. Ours must then differ in the same direction. When all pairs do,
+the order of the settings is the same.
 """
 
 from __future__ import annotations

@@ -65,11 +65,12 @@ def conclusion(measured: Measured) -> list[str]:
         if ours["auto"] and ours["5.5"]:
             told.append(
                 f"{name} took {min(published):.1f} to {max(published):.1f} s there at retry values of 2 and more "
-                f"without the oven. Here it takes {shown(fmean(ours['auto']), 1)} s with the card's own choice of rate, "
-                f"which is 11 Mbit/s, and {shown(fmean(ours['5.5']), 1)} s at 5.5 Mbit/s."
+                f"without the oven. Here it takes {shown(fmean(ours['auto']), 1)} s with the card's own choice of "
+                f"rate, which is 11 Mbit/s, and {shown(fmean(ours['5.5']), 1)} s at 5.5 Mbit/s."
             )
     told.append(
         "So the thesis' card seems to have sent at 5.5 Mbit/s in this set (its section 3.5 says that separate "
-        "measurements confirmed lower rates), while tables 3.7 and 3.13 need 11. Table 3.6 is therefore shown with both."
+        "measurements confirmed lower rates), while tables 3.7 and 3.13 need 11. Table 3.6 is therefore shown with "
+        "both."
     )
     return told

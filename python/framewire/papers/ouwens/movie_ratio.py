@@ -1,9 +1,10 @@
 """How much of a difference in frame losses comes from the movies alone: theirs and ours divide their bytes differently
 between I, P and B frames.
 
-**I-Frame Delay** sheds bytes, B frames first. To shed the share *f* of all bytes takes *f / b* of the B frames, when *b* is the share of bytes that B frames have. The thesis' *b* is not published, but follows from two of its
-tables: what its TCP lacked (3.13) and how many B frames IFD shed for it (3.22), both at 6 Mbit/s without the oven,
-where next to no other frame was lost. One number from ten that agree; it is then used for the rows with the oven, too.
+**I-Frame Delay** sheds bytes, B frames first. To shed the share *f* of all bytes takes *f / b* of the B frames, when
+*b* is the share of bytes that B frames have. The thesis' *b* is not published, but follows from two of its tables: what
+its TCP lacked (3.13) and how many B frames IFD shed for it (3.22), both at 6 Mbit/s without the oven, where next to no
+other frame was lost. One number from five pairs that agree; it is then used for the rows with the oven, too.
 
 **Non-blocking UDP** loses a frame when the burst of its packets does not fit into what the device queue has drained
 since the burst before. A model of just that, with the frame sizes of our movie and with the same sizes scaled to the

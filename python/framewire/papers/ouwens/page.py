@@ -90,7 +90,7 @@ def render(comparison: Comparison) -> str:
     judged: dict[tuple[object, ...], Judgement] = {
         (one.table, one.row, one.column, one.unit): one for one in comparison.judgements
     }
-    drawn = [one.figure for one in comparison.figures if not one.figure.absent]
+    drawn = [one for one in (*comparison.overview, *(one.figure for one in comparison.figures)) if not one.absent]
     return _template().render(
         comparison=comparison,
         sections=[_section(number, comparison, judged) for number in SECTION_TITLES],
