@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{medium, station_config};
-use framewire_link::wifi::{ArfConfig, DataRate, MediumEvent, Preamble, RatePolicy};
+use framewire_link::wifi::{ArfConfig, MediumEvent, PacketFallbackConfig, Preamble, Protection, RatePolicy, Standard};
 use framewire_link::{
     BottleneckPlace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent, Outcome, OvenConfig,
     Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
@@ -52,15 +52,32 @@ fn wire() -> impl Strategy<Value = WireConfig> {
     })
 }
 
-fn wifi() -> impl Strategy<Value = WifiConfig> {
-    let rate = prop_oneof![
-        Just(RatePolicy::Automatic(ArfConfig::default())),
-        prop::sample::select(DataRate::DSSS.to_vec()).prop_map(RatePolicy::Fixed),
+/// A standard, a protection that it has, and a way to choose among its rates.
+fn standard() -> impl Strategy<Value = (Standard, Protection, RatePolicy)> {
+    let protection = prop::sample::select(vec![Protection::None, Protection::CtsToSelf, Protection::RtsCts]);
+    let standard = prop_oneof![
+        2 => Just((Standard::Ieee80211b, Protection::None)),
+        1 => Just((Standard::Ieee80211a, Protection::None)),
+        2 => protection.prop_map(|protection| (Standard::Ieee80211g, protection)),
     ];
+    standard.prop_flat_map(|(standard, protection)| {
+        let rate = prop_oneof![
+            Just(RatePolicy::Automatic(ArfConfig::default())),
+            Just(RatePolicy::ByPacket(PacketFallbackConfig { recovery: Duration::from_millis(20) })),
+            prop::sample::select(standard.rates()).prop_map(RatePolicy::Fixed),
+        ];
+        rate.prop_map(move |rate| (standard, protection, rate))
+    })
+}
+
+fn wifi() -> impl Strategy<Value = WifiConfig> {
     let preamble = prop_oneof![Just(Preamble::Long), Just(Preamble::Short)];
-    (rate, preamble, 0..6u16, -20.0..10.0f64, 0.0..0.3f64).prop_map(|(rate, preamble, retry, strength_db, floor)| {
+    let channel = (preamble, 0..6u16, -20.0..10.0f64, 0.0..0.3f64);
+    (standard(), channel).prop_map(|((standard, protection, rate), (preamble, retry, strength_db, floor))| {
         let on = vec![Interval { start: Timestamp::from_millis(20), end: Timestamp::from_secs(5) }];
         WifiConfig {
+            standard,
+            protection,
             rate,
             preamble,
             retry,

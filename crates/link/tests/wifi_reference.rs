@@ -6,7 +6,7 @@
 mod common;
 
 use common::{IP_UDP, Saturated, medium, saturate, station_config};
-use framewire_link::wifi::{ArfConfig, Bss, DataRate, MediumEvent, Preamble, RatePolicy, timing};
+use framewire_link::wifi::{ArfConfig, Bss, DataRate, MediumEvent, Preamble, Protection, RatePolicy, Standard, timing};
 use framewire_link::{Outcome, Packet, PacketId, WifiConfig};
 use framewire_units::{DataSize, Probability, Timestamp};
 
@@ -40,6 +40,43 @@ fn one_saturated_station_meets_the_closed_form() {
             }
         }
     }
+}
+
+#[test]
+fn one_saturated_station_of_ofdm_meets_the_theoretical_maximum() {
+    let networks = [
+        (Standard::Ieee80211a, Protection::None),
+        (Standard::Ieee80211g, Protection::None),
+        (Standard::Ieee80211g, Protection::CtsToSelf),
+        (Standard::Ieee80211g, Protection::RtsCts),
+    ];
+    for (standard, protection) in networks {
+        for rate in DataRate::OFDM {
+            for payload in [300, 1472] {
+                let rate_policy = RatePolicy::Fixed(rate);
+                let config = WifiConfig { standard, protection, rate: rate_policy, ..config(4, false) };
+                let goodput = run(&config, 1, payload, 0.0).goodput_mbps(payload);
+                let packet = (DataSize::from_bytes(payload), DataSize::from_bytes(payload + IP_UDP));
+                let expected = timing::saturated_goodput(&[packet], rate, &config.bss()).as_mbps_f64();
+                assert_within(&format!("{standard:?} {protection:?} {rate:?} {payload} B"), goodput, expected, 0.005);
+            }
+        }
+    }
+}
+
+/// 54 Mbit/s, 1,472 bytes of UDP payload, by hand: 11,776 bits in 393.5 us (802.11a and pure 802.11g), in 756 us with a
+/// clear to send to oneself, in 1,038 us with a request.
+#[test]
+fn the_best_of_each_standard_is_the_hand_calculations() {
+    let best = |standard, protection| {
+        let rate = RatePolicy::Fixed(DataRate::Mbps54);
+        run(&WifiConfig { standard, protection, rate, ..config(4, false) }, 1, 1472, 0.0).goodput_mbps(1472)
+    };
+    let (g, a) = (Standard::Ieee80211g, Standard::Ieee80211a);
+    assert_within("802.11a", best(a, Protection::None), 29.93, 0.01);
+    assert_within("802.11g", best(g, Protection::None), 29.93, 0.01);
+    assert_within("802.11g, CTS to self", best(g, Protection::CtsToSelf), 15.58, 0.01);
+    assert_within("802.11g, RTS and CTS", best(g, Protection::RtsCts), 11.34, 0.01);
 }
 
 #[test]
