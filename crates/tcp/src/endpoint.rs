@@ -225,13 +225,20 @@ impl Endpoint {
         Timeout::earlier(open.sender.next_timeout(), acknowledgement)
     }
 
+    /// Recounts what is counted.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        if let Some(open) = &self.open {
+            open.sender.check();
+        }
+    }
+
     /// A look inside.
     pub fn info(&self) -> TcpInfo {
         let mut info = TcpInfo::default();
         if let Some(open) = &self.open {
             open.sender.describe(&mut info);
-            // The SYN has number 0.
-            info.received = DataSize::from_bytes(self.receive.received().saturating_sub(1));
+            info.received = DataSize::from_bytes(self.receive.received());
         }
         info
     }
@@ -242,6 +249,7 @@ impl Open {
     fn segment(&self, now: Timestamp, outgoing: Option<&Outgoing>) -> Segment {
         let mut segment = Segment {
             sequence: self.sender.next(),
+            flags: Flags { ack: true, ..Flags::default() },
             timestamps: self.timestamps.then(|| TimestampsOption { value: timestamp_value(now), echo: 0 }),
             sent: now,
             ..Segment::default()
@@ -251,7 +259,7 @@ impl Open {
             segment.payload = outgoing.payload;
             segment.retransmission = outgoing.retransmission;
             let Outgoing { fin, push, cwr, .. } = *outgoing;
-            segment.flags = Flags { fin, push, cwr, ..Flags::default() };
+            segment.flags = Flags { ack: true, fin, push, cwr, ..Flags::default() };
             // RFC 3168, section 6.1.5: not on retransmissions, nor on acknowledgements.
             if self.ecn && outgoing.payload > 0 && !outgoing.retransmission {
                 segment.ecn = Ecn::Capable;

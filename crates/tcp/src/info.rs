@@ -49,6 +49,10 @@ pub struct TcpInfo {
     pub is_app_limited: bool,
     /// Window that the peer announced.
     pub send_window: DataSize,
+    /// Memory that the send buffer may take. Linux: `SK_MEMINFO_SNDBUF`.
+    pub send_buffer: DataSize,
+    /// Memory that it takes: payload and what the kernel charges beside it. Linux: `SK_MEMINFO_WMEM_QUEUED`.
+    pub send_buffer_used: DataSize,
     /// Bytes that the peer's kernel has acknowledged.
     pub acknowledged: DataSize,
     /// Bytes received in order.

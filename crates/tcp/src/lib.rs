@@ -11,6 +11,8 @@ pub mod congestion;
 mod endpoint;
 mod handshake;
 mod info;
+#[cfg(test)]
+mod properties;
 mod reassembly;
 mod receive;
 mod receive_queue;
@@ -18,6 +20,9 @@ mod receive_window;
 mod segment;
 mod send;
 mod timer;
+
+#[cfg(test)]
+extern crate self as framewire_tcp;
 
 pub use config::TcpConfig;
 pub use endpoint::Endpoint;

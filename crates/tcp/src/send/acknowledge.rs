@@ -177,8 +177,7 @@ impl Sender {
     }
 
     fn alert_if_dubious(&mut self, progress: &mut Progress) -> Resend {
-        let is_dubious =
-            !progress.is_not_duplicate() || progress.is_alarming() || self.recovery.state != State::Open;
+        let is_dubious = !progress.is_not_duplicate() || progress.is_alarming() || self.recovery.state != State::Open;
         if !is_dubious {
             return Resend::Nothing;
         }
@@ -237,8 +236,8 @@ impl Sender {
             }
             if !record.sacked && self.settings.sack {
                 self.delivery.count(1, progress.ecn_echo);
-                let is_spurious = record.ever_resent
-                    && progress.echo.is_some_and(|echo| echo < timestamp_value(record.sent));
+                let is_spurious =
+                    record.ever_resent && progress.echo.is_some_and(|echo| echo < timestamp_value(record.sent));
                 if !is_spurious {
                     let min_rtt = self.rtt.min_rtt();
                     self.rack.advance(progress.now, record.sent, record.end, record.ever_resent, min_rtt);
@@ -251,9 +250,7 @@ impl Sender {
         if progress.has_acknowledged {
             progress.restart_timer = true;
             self.settle_queue(progress, lowest);
-        } else if has_sample
-            && let (Some(sacked), Some(front)) = (progress.first_sacked_sent, self.board.front())
-        {
+        } else if has_sample && let (Some(sacked), Some(front)) = (progress.first_sacked_sent, self.board.front()) {
             // Not for data that was sent after the first packet was last sent: else the timer would be put off again
             // and again in recovery.
             progress.restart_timer = front.sent > sacked;

@@ -200,8 +200,7 @@ impl Sender {
                 limits,
                 max_retries: config.max_retries,
                 restart_after_idle: config.restart_after_idle,
-                // BBR's window is twice what is in flight on average. Linux: `bbr_sndbuf_expand`.
-                buffer_windows: if config.congestion.name().starts_with("bbr") { 3 } else { 2 },
+                buffer_windows: 2,
             },
             congestion: config.congestion.build(config.seed),
             own_control: false,
@@ -252,6 +251,8 @@ impl Sender {
             None => sender.rtt.restart(FALLBACK_RTO),
         }
         sender.fit_segments_to_window();
+        sender.congestion.start(&mut sender.window, sender.rtt.srtt(), now);
+        sender.settings.buffer_windows = sender.congestion.send_buffer_windows();
         sender.update_pacing();
         sender.expand_buffer(true);
         sender
@@ -259,7 +260,7 @@ impl Sender {
 
     /// Bytes that were written and never sent.
     pub fn unsent(&self) -> u64 {
-        self.written.saturating_sub(self.next)
+        self.buffer.unsent()
     }
 
     /// Whether the send buffer takes more. Linux: `sk_stream_is_writeable`.
@@ -269,22 +270,12 @@ impl Sender {
 
     /// Bytes that were written and are not acknowledged.
     pub fn queued(&self) -> u64 {
-        self.written.saturating_sub(self.unacknowledged)
-    }
-
-    /// First sequence number that is not acknowledged.
-    pub fn unacknowledged(&self) -> u64 {
-        self.unacknowledged
+        self.buffer.queued()
     }
 
     /// The next sequence number to be sent.
     pub fn next(&self) -> u64 {
         self.next
-    }
-
-    /// Payload bytes of a full packet.
-    pub fn maximum_segment(&self) -> u32 {
-        self.window.maximum_segment
     }
 
     /// Retransmission timeout.
@@ -342,7 +333,21 @@ impl Sender {
         info.delivery_rate = rate;
         info.is_app_limited = is_app_limited.unwrap_or(false);
         info.send_window = DataSize::from_bytes(self.send_window);
+        info.send_buffer = self.buffer.limit();
+        info.send_buffer_used = self.buffer.charged();
         info.acknowledged = DataSize::from_bytes(self.unacknowledged.min(self.written) - STREAM_START);
+    }
+
+    /// Recounts what is counted.
+    #[cfg(test)]
+    pub fn check(&self) {
+        self.board.check();
+        assert!(self.unacknowledged <= self.next && self.next <= self.written + 1);
+        assert!(self.window.cwnd >= 1);
+        assert_eq!(self.queued(), self.written.saturating_sub(self.unacknowledged));
+        assert_eq!(self.unsent(), self.written.saturating_sub(self.next));
+        let waits = !self.board.is_empty() && self.timer.is_none() && self.retries <= self.settings.max_retries;
+        assert!(!waits, "what is outstanding has a timer");
     }
 
     fn in_reduction(&self) -> bool {
@@ -357,7 +362,3 @@ impl Sender {
 
 /// The timeout of a connection whose SYN was lost (RFC 6298, 5.7). Linux: `TCP_TIMEOUT_FALLBACK`.
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
-
-#[cfg(test)]
-#[path = "tests.rs"]
-mod tests;

@@ -178,6 +178,7 @@ impl Sender {
     /// A burst of `bytes` leaves.
     pub(super) fn charge_pacer(&mut self, now: Timestamp, bytes: u64) {
         self.pacer.charge(now, bytes, self.counters.sent);
+        self.congestion.handle_departure(self.pacer.next_send);
     }
 
     /// Whether the device holds so much that `bytes` more have to wait; retransmissions may double it.

@@ -47,14 +47,7 @@ impl Rack {
     }
 
     /// A packet has arrived. Linux: `tcp_rack_advance`.
-    pub fn advance(
-        &mut self,
-        now: Timestamp,
-        sent: Timestamp,
-        end: u64,
-        was_resent: bool,
-        min_rtt: Option<Duration>,
-    ) {
+    pub fn advance(&mut self, now: Timestamp, sent: Timestamp, end: u64, was_resent: bool, min_rtt: Option<Duration>) {
         let rtt = now.saturating_since(sent);
         // Which of the transmissions arrived is ambiguous; one faster than the path was not the last.
         if was_resent && min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {

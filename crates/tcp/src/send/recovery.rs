@@ -330,6 +330,9 @@ impl Sender {
     pub(super) fn control_window(&mut self, progress: &Progress, acknowledgement: &Acknowledgement) {
         self.congestion.handle_acknowledgement(&mut self.window, acknowledgement);
         self.own_control = self.congestion.control(&mut self.window, acknowledgement) == Control::Own;
+        if self.congestion.is_holding_back() {
+            self.delivery.mark_app_limited(self.board.in_flight());
+        }
         if !self.own_control {
             if self.in_reduction() {
                 let nothing_lost = acknowledgement.newly_lost == 0;

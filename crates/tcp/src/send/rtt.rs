@@ -23,8 +23,6 @@ pub(super) struct RttEstimator {
     /// When this sequence number is acknowledged, a round trip has passed. Linux: `rtt_seq`.
     round_end: u64,
     rto: Duration,
-    /// Doublings of the timeout since the last sample.
-    backoff: u32,
     least: WindowedMinimum,
     limits: RtoLimits,
 }
@@ -52,7 +50,6 @@ impl RttEstimator {
             variation: 0,
             round_end: 0,
             rto: limits.initial,
-            backoff: 0,
             least: WindowedMinimum::default(),
             limits,
         }
@@ -89,7 +86,6 @@ impl RttEstimator {
             }
         }
         self.srtt_eighths = self.srtt_eighths.max(1);
-        self.backoff = 0;
         self.set_rto();
     }
 
@@ -107,7 +103,6 @@ impl RttEstimator {
 
     /// A timeout expired: the next one is twice as long (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
-        self.backoff += 1;
         self.rto = (self.rto * 2).min(self.limits.max);
     }
 
@@ -122,11 +117,6 @@ impl RttEstimator {
     /// The retransmission timeout, with backoff.
     pub fn rto(&self) -> Duration {
         self.rto
-    }
-
-    /// Doublings of the timeout.
-    pub fn backoff(&self) -> u32 {
-        self.backoff
     }
 
     /// Smoothed round-trip time; zero before the first sample.
@@ -220,10 +210,14 @@ mod tests {
         assert_eq!(rtt.srtt(), millis(410));
         // |error| 80 ms against a deviation of 200 ms (2 * 400 / 4): deviation * 4 is 800 - 120 = 680 ms.
         assert_eq!(rtt.deviation(), millis(170));
-        // The variation stays at 800 ms until the round has passed.
+        // The variation stays at the largest of its round trip, 800 ms.
         assert_eq!(rtt.rto(), millis(1210));
         rtt.sample(millis(410), 11, 30);
-        assert!(rtt.rto() < millis(1210), "{:?}", rtt.rto());
+        assert_eq!(rtt.rto(), millis(1210));
+        // At the end of the next one it goes a quarter of the way to that one's: |error| 0 ms makes 680 ms of twice
+        // three quarters, 382.5 ms.
+        rtt.sample(millis(410), 31, 40);
+        assert_eq!(rtt.rto(), Duration::from_micros(410_000 + 800_000 - (800_000 - 382_500) / 4));
     }
 
     #[test]
@@ -239,7 +233,7 @@ mod tests {
         }
         assert_eq!(rtt.rto(), Duration::from_secs(120));
         rtt.sample(millis(100), 1, 20);
-        assert_eq!((rtt.backoff(), rtt.rto()), (0, millis(300)));
+        assert_eq!(rtt.rto(), millis(300));
     }
 
     #[test]

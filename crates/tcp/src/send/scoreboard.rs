@@ -390,7 +390,8 @@ impl Scoreboard {
     /// Builds the list anew.
     fn relink(&mut self) {
         let awaited = |record: &Record| !record.sacked && (!record.lost || record.resent);
-        let mut numbers: Vec<u64> = (self.first..).zip(&self.records).filter(|(_, r)| awaited(r)).map(|(n, _)| n).collect();
+        let mut numbers: Vec<u64> =
+            (self.first..).zip(&self.records).filter(|(_, r)| awaited(r)).map(|(n, _)| n).collect();
         numbers.sort_by_key(|&number| (self.record(number).sent, number));
         for record in &mut self.records {
             (record.older, record.newer) = (NONE, NONE);
@@ -419,7 +420,8 @@ impl Scoreboard {
         }
         assert!(linked.windows(2).all(|pair| self.record(pair[0]).sent <= self.record(pair[1]).sent));
         linked.sort_unstable();
-        let awaited = (self.first..).zip(&self.records).filter(|(_, r)| !r.sacked && (!r.lost || r.resent)).map(|(n, _)| n);
+        let awaited =
+            (self.first..).zip(&self.records).filter(|(_, r)| !r.sacked && (!r.lost || r.resent)).map(|(n, _)| n);
         assert!(linked.into_iter().eq(awaited), "the list holds what may still arrive");
     }
 }

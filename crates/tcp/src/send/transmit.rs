@@ -169,8 +169,7 @@ impl Sender {
 
     /// Sends `length` bytes, and the end of the stream if it follows and fits the window. Returns the number of packets.
     fn send_burst(&mut self, now: Timestamp, length: u64, mss: u64) -> u32 {
-        let is_end =
-            self.fin == Ending::Queued && length == self.unsent() && self.next + length < self.window_end();
+        let is_end = self.fin == Ending::Queued && length == self.unsent() && self.next + length < self.window_end();
         let packets = length.div_ceil(mss).max(1) as u32;
         self.note_transmission(now);
         let was_empty = self.board.is_empty();

@@ -1,0 +1,310 @@
+//! Whole transfers through a pipe: the link is filled, losses are repaired in the way that is meant for them, and
+//! windows do not grow on what was not tried.
+
+mod common;
+
+use common::{Fate, Lane, Pipe};
+use framewire_tcp::congestion::{Algorithm, State};
+use framewire_tcp::{Segment, TcpConfig};
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+
+const MSS: u64 = 1448;
+
+fn config(algorithm: Algorithm) -> TcpConfig {
+    TcpConfig { congestion: algorithm, ..TcpConfig::default() }
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn seconds(seconds: u64) -> Timestamp {
+    Timestamp::from_secs(seconds)
+}
+
+/// Drops the packets of the forward direction whose first transmission carries one of these packet numbers.
+fn drop_data(lane: &mut Lane, packets: &'static [u64]) {
+    lane.script = Box::new(move |_, segment: &Segment| {
+        let number = (segment.sequence.max(1) - 1) / MSS;
+        let hit = segment.payload > 0 && !segment.retransmission && packets.contains(&number);
+        if hit { Fate::Drop } else { Fate::Pass }
+    });
+}
+
+#[test]
+fn bulk_fills_the_link_and_no_more() {
+    for algorithm in [Algorithm::Reno, Algorithm::Cubic] {
+        let mut pipe = Pipe::path(&config(algorithm), Bitrate::from_mbps(10), 100, millis(40)).bulk(u64::MAX / 4);
+        pipe.run(seconds(20));
+        let goodput = pipe.applications[1].read as f64 * 8.0 / 20.0;
+        let ceiling = 10e6 * 1448.0 / 1500.0;
+        assert!(goodput > 0.96 * ceiling && goodput <= ceiling, "{algorithm}: {goodput:.0} of {ceiling:.0} bit/s");
+        assert_eq!(pipe.ends[0].info().timeouts, 0, "{algorithm}");
+    }
+}
+
+#[test]
+fn a_short_transfer_takes_the_round_trips_of_slow_start() {
+    // 100 packets from a window of 10: 10, 20, 40, 30: three round trips until the last flight, and one until it is
+    // acknowledged; one for the handshake.
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(1000), 1000, millis(100)).bulk(100 * MSS);
+    let done = pipe.run_until_done(seconds(10));
+    assert!(done >= Timestamp::from_millis(500) && done < Timestamp::from_millis(520), "{done}");
+    assert_eq!(pipe.applications[1].read, 100 * MSS);
+    assert_eq!(pipe.ends[0].info().retransmissions, 0);
+}
+
+#[test]
+fn a_single_loss_is_repaired_by_one_retransmission() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(200 * MSS);
+    drop_data(&mut pipe.lanes[0], &[40]);
+    pipe.run_until_done(seconds(20));
+    let info = pipe.ends[0].info();
+    assert_eq!((info.retransmissions, info.recoveries, info.timeouts, info.loss_probes), (1, 1, 0, 0));
+    assert_eq!((info.lost, info.undone), (1, 0));
+    assert_eq!(pipe.applications[1].read, 200 * MSS);
+}
+
+#[test]
+fn many_losses_of_one_flight_are_one_recovery() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(400 * MSS);
+    drop_data(&mut pipe.lanes[0], &[70, 72, 73, 80, 90]);
+    pipe.run_until_done(seconds(20));
+    let info = pipe.ends[0].info();
+    assert_eq!((info.retransmissions, info.recoveries, info.timeouts), (5, 1, 0));
+    assert_eq!(pipe.applications[1].read, 400 * MSS);
+}
+
+#[test]
+fn recovery_ends_with_the_window_at_half() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(100), 1000, millis(100)).bulk(2000 * MSS);
+    drop_data(&mut pipe.lanes[0], &[100]);
+    let (mut before, mut after) = (0, 0);
+    while !pipe.ends[0].is_done() && pipe.now < seconds(5) {
+        let next = pipe.now + millis(1);
+        pipe.run(next);
+        let info = pipe.ends[0].info();
+        match (info.recoveries, info.state) {
+            (0, _) => before = info.cwnd,
+            (1, State::Open) if after == 0 => after = info.cwnd,
+            _ => {}
+        }
+    }
+    // The window of the last look before recovery may miss the last acknowledgements of its flight.
+    assert!(after.abs_diff(before / 2) <= 3, "from {before} to {after}");
+}
+
+#[test]
+fn a_lost_tail_is_found_by_a_probe() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100));
+    pipe.applications[0].to_write = 30 * MSS;
+    drop_data(&mut pipe.lanes[0], &[29]);
+    pipe.run(Timestamp::from_millis(900));
+    assert_eq!(pipe.applications[1].read, 30 * MSS);
+    let info = pipe.ends[0].info();
+    assert_eq!((info.loss_probes, info.timeouts, info.retransmissions), (1, 0, 1));
+    assert_eq!(info.ssthresh, None, "the probe may have been needless");
+    // Once more is acknowledged, and no duplicate was reported, it was a loss: the window is halved for it.
+    pipe.applications[0].to_write = MSS;
+    pipe.run(Timestamp::from_millis(1100));
+    assert_eq!(pipe.ends[0].info().ssthresh, Some(info.cwnd / 2));
+}
+
+#[test]
+fn a_longer_lost_tail_is_a_probe_and_then_recovery() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(30 * MSS);
+    drop_data(&mut pipe.lanes[0], &[25, 26, 27, 28, 29]);
+    pipe.run_until_done(seconds(20));
+    let info = pipe.ends[0].info();
+    assert_eq!((info.loss_probes, info.timeouts, info.recoveries), (1, 0, 1));
+    assert_eq!(info.retransmissions, 5);
+}
+
+#[test]
+fn a_lost_retransmission_is_found_without_a_timeout() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(400 * MSS);
+    let mut drops = 0;
+    pipe.lanes[0].script = Box::new(move |_, segment| {
+        let hit = segment.sequence == 1 + 60 * MSS && drops < 2;
+        drops += u64::from(hit);
+        if hit { Fate::Drop } else { Fate::Pass }
+    });
+    pipe.run_until_done(seconds(20));
+    let info = pipe.ends[0].info();
+    assert_eq!((info.retransmissions, info.timeouts), (2, 0));
+    assert_eq!(info.lost, 2);
+}
+
+#[test]
+fn silence_backs_the_timeout_off() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(100 * MSS);
+    let (from, to) = (Timestamp::from_millis(250), seconds(15));
+    pipe.lanes[0].log = Some(Vec::new());
+    pipe.lanes[0].script =
+        Box::new(move |_, segment| if segment.sent > from && segment.sent < to { Fate::Drop } else { Fate::Pass });
+    let done = pipe.run_until_done(seconds(40));
+    assert_eq!(pipe.applications[1].read, 100 * MSS);
+    assert!(done < seconds(30), "{done}");
+    // After the probe, each repetition takes twice as long as the one before, to the grain of the timer.
+    let log = pipe.lanes[0].log.iter().flatten();
+    let repeated: Vec<_> = log.filter(|(at, s)| s.retransmission && *at < to).map(|&(at, _)| at).collect();
+    let gaps: Vec<f64> = repeated.windows(2).map(|pair| pair[1].saturating_since(pair[0]).as_secs_f64()).collect();
+    assert!(gaps.len() >= 4, "{gaps:?}");
+    for pair in gaps.windows(2) {
+        assert!((1.75..2.25).contains(&(pair[1] / pair[0])), "{gaps:?}");
+    }
+}
+
+#[test]
+fn a_spurious_timeout_is_taken_back() {
+    // The path stalls for 0.6 s, and then delivers everything.
+    let mut pipe =
+        Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), usize::MAX, millis(40)).bulk(1000 * MSS);
+    let (from, to) = (Timestamp::from_millis(200), Timestamp::from_millis(800));
+    pipe.lanes[0].script =
+        Box::new(
+            move |_, segment| {
+                if segment.sent >= from && segment.sent < to { Fate::NotBefore(to) } else { Fate::Pass }
+            },
+        );
+    pipe.run(from);
+    let before = pipe.ends[0].info();
+    pipe.run(to);
+    assert!(pipe.ends[0].info().timeouts >= 1);
+    assert_eq!(pipe.ends[0].info().state, State::Loss);
+    pipe.run(to + millis(60));
+    let after = pipe.ends[0].info();
+    assert_eq!((after.state, after.undone), (State::Open, 1));
+    assert!(after.cwnd >= before.cwnd && after.ssthresh == before.ssthresh, "{after:?}");
+    assert!(after.retransmissions <= 3, "{}", after.retransmissions);
+}
+
+#[test]
+fn reordering_is_learned_and_its_reductions_taken_back() {
+    let mut pipe =
+        Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), usize::MAX, millis(100)).bulk(3000 * MSS);
+    pipe.lanes[0].script = Box::new(|number, _| if number % 50 == 49 { Fate::Late(millis(12)) } else { Fate::Pass });
+    pipe.run_until_done(seconds(60));
+    let info = pipe.ends[0].info();
+    assert_eq!(pipe.lanes[0].dropped, 0);
+    assert_eq!(info.timeouts, 0);
+    assert!(info.retransmissions < 12, "{} needless retransmissions", info.retransmissions);
+    assert_eq!(pipe.applications[1].read, 3000 * MSS);
+}
+
+#[test]
+fn a_window_that_the_application_does_not_fill_does_not_grow() {
+    // 1.2 Mbit/s over a path of 100 Mbit/s and 100 ms: 10 packets per round trip.
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(100), 1000, millis(100));
+    pipe.applications[0].to_write = u64::MAX / 4;
+    pipe.applications[0].pace = Some((millis(10), MSS));
+    pipe.run(seconds(20));
+    let info = pipe.ends[0].info();
+    assert!((10..=24).contains(&info.cwnd), "{}", info.cwnd);
+    assert_eq!(info.retransmissions, 0);
+}
+
+#[test]
+fn idling_restarts_from_the_initial_window() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(100), 1000, millis(100));
+    pipe.applications[0].to_write = 2000 * MSS;
+    pipe.run(seconds(5));
+    assert_eq!(pipe.applications[1].read, 2000 * MSS);
+    assert!(pipe.ends[0].info().cwnd > 100);
+    pipe.run(seconds(30));
+    pipe.applications[0].to_write = MSS;
+    let now = pipe.now;
+    pipe.run(now);
+    assert_eq!(pipe.ends[0].info().cwnd, 10);
+}
+
+#[test]
+fn a_closed_window_is_probed_and_opens_again() {
+    let config = TcpConfig { receive_buffer: Some(DataSize::from_bytes(65_536)), ..config(Algorithm::Reno) };
+    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(10), 1000, millis(20)).bulk(300 * MSS);
+    pipe.applications[1].reads_from = seconds(5);
+    pipe.run(seconds(4));
+    assert!(pipe.applications[0].to_write > 0 || pipe.ends[0].queued() > DataSize::ZERO);
+    pipe.run_until_done(seconds(60));
+    assert_eq!(pipe.applications[1].read, 300 * MSS);
+    assert!(pipe.ends[0].is_done());
+}
+
+#[test]
+fn both_sides_end_their_streams() {
+    let mut pipe = Pipe::path(&config(Algorithm::Cubic), Bitrate::from_mbps(10), 100, millis(20)).bulk(50 * MSS);
+    pipe.applications[1].to_write = 70 * MSS;
+    pipe.applications[1].finishes = true;
+    pipe.run(seconds(10));
+    for end in 0..2 {
+        assert!(pipe.ends[end].is_done() && pipe.ends[end].has_ended(), "end {end}");
+        assert_eq!(pipe.ends[end].next_timeout(), None, "end {end}");
+    }
+    assert_eq!((pipe.applications[0].read, pipe.applications[1].read), (70 * MSS, 50 * MSS));
+}
+
+#[test]
+fn small_writes_wait_for_each_other_unless_told_not_to() {
+    let packets = |no_delay| {
+        let config = TcpConfig { no_delay, ..config(Algorithm::Reno) };
+        let mut pipe = Pipe::path(&config, Bitrate::from_mbps(10), 100, millis(100));
+        pipe.applications[0].to_write = 100 * 100;
+        pipe.applications[0].pace = Some((millis(20), 100));
+        pipe.run(seconds(5));
+        assert_eq!(pipe.applications[1].read, 100 * 100);
+        pipe.ends[0].info().sent
+    };
+    assert_eq!(packets(true), 100);
+    let nagle = packets(false);
+    assert!((15..=22).contains(&nagle), "one packet per round trip, not {nagle}");
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_a_second() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 100, millis(100)).bulk(MSS);
+    pipe.lanes[0].script = Box::new(|number, _| if number == 0 { Fate::Drop } else { Fate::Pass });
+    pipe.run(Timestamp::from_millis(990));
+    assert!(!pipe.ends[0].is_established());
+    pipe.run(Timestamp::from_millis(1160));
+    assert!(pipe.ends[0].is_established());
+    pipe.run_until_done(seconds(10));
+    assert_eq!(pipe.applications[1].read, MSS);
+}
+
+#[test]
+fn a_peer_that_never_answers_is_given_up() {
+    let config = TcpConfig { max_retries: 5, ..config(Algorithm::Reno) };
+    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(10), 100, millis(100)).bulk(1000 * MSS);
+    pipe.lanes[0].script = Box::new(|_, s| if s.sent > Timestamp::from_millis(400) { Fate::Drop } else { Fate::Pass });
+    pipe.run(seconds(600));
+    assert!(pipe.ends[0].has_failed());
+    assert!(pipe.ends[0].next_timeout().is_none());
+
+    let mut silent = Pipe::path(&config, Bitrate::from_mbps(10), 100, millis(100));
+    silent.lanes[0].script = Box::new(|_, _| Fate::Drop);
+    silent.run(seconds(600));
+    assert!(silent.ends[0].has_failed() && silent.ends[0].next_timeout().is_none());
+}
+
+#[test]
+fn without_selective_acknowledgements_new_reno_repairs() {
+    let config = TcpConfig { sack: false, ..config(Algorithm::Reno) };
+    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(10), 1000, millis(100)).bulk(400 * MSS);
+    drop_data(&mut pipe.lanes[0], &[70, 75]);
+    pipe.run_until_done(seconds(20));
+    let info = pipe.ends[0].info();
+    assert_eq!((info.recoveries, info.timeouts, info.retransmissions), (1, 0, 2));
+    assert_eq!(pipe.applications[1].read, 400 * MSS);
+}
+
+#[test]
+fn a_mark_reduces_the_window_without_a_loss() {
+    let config = TcpConfig { ecn: true, ..config(Algorithm::Reno) };
+    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(100), 1000, millis(100)).bulk(2000 * MSS);
+    pipe.ends[0].info();
+    pipe.lanes[0].log = Some(Vec::new());
+    pipe.run_until_done(seconds(20));
+    let data: Vec<_> = pipe.lanes[0].log.iter().flatten().filter(|(_, s)| s.payload > 0).collect();
+    assert!(data.iter().all(|(_, s)| s.ecn == framewire_tcp::Ecn::Capable));
+    assert_eq!(pipe.ends[0].info().ssthresh, None);
+}
