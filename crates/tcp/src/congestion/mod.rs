@@ -4,6 +4,7 @@
 //! the kernel line by line. Windows are whole packets, as there.
 
 mod bbr1;
+mod bbr3;
 mod cubic;
 mod highspeed;
 mod htcp;

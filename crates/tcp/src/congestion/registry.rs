@@ -7,6 +7,7 @@ use framewire_units::Seed;
 
 use super::CongestionControl;
 use super::bbr1::Bbr1;
+use super::bbr3::Bbr3;
 use super::cubic::Cubic;
 use super::highspeed::HighSpeed;
 use super::htcp::Htcp;
@@ -74,6 +75,8 @@ algorithms! {
     Htcp, "htcp", |_| Box::new(Htcp::default());
     /// BBR, version 1, as Linux has it.
     Bbr1, "bbr", |seed| Box::new(Bbr1::new(seed));
+    /// BBR, version 3 (draft-ietf-ccwg-bbr).
+    Bbr3, "bbr3", |seed| Box::new(Bbr3::new(seed));
 }
 
 impl Default for Algorithm {

@@ -7,7 +7,7 @@ pub(in crate::congestion) const UNIT: u64 = 256;
 /// Linux: `BW_UNIT`.
 const SCALE: u32 = 24;
 /// Pacing stays below the estimate by this many percent, so that queues drain. Linux: `bbr_pacing_margin_percent`;
-/// draft-ietf-ccwg-bbr, section 2.5: BBR.PacingMarginPercent.
+/// draft-ietf-ccwg-bbr: BBR.PacingMarginPercent.
 const PACING_MARGIN: u64 = 1;
 
 /// Packets per microsecond, times 2^24: from below a kilobit to terabits per second.

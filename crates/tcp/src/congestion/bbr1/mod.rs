@@ -510,4 +510,6 @@ impl CongestionControl for Bbr1 {
 }
 
 #[cfg(test)]
+pub(super) mod test_path;
+#[cfg(test)]
 mod tests;
