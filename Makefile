@@ -2,13 +2,14 @@
 # make test   sets up everything and runs all tests
 # make lint   the quick part of it
 # make bench  the benchmarks
+# make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
 # make setup  builds and installs into .venv; scripts/setup says what it does
 
 CARGO ?= cargo
 PYTHON := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: demo test lint bench setup setup-dev rust-lint rust-test python-lint python-test
+.PHONY: demo test lint bench validate setup setup-dev rust-lint rust-test python-lint python-test
 
 demo: setup
 	framewire run scenarios/demo.toml
@@ -21,6 +22,9 @@ bench: setup-dev
 	$(CARGO) bench --workspace --exclude framewire-python
 	$(PYTHON) benches/saturation.py
 	$(PYTHON) benches/thesis.py
+
+validate: setup-dev
+	$(PYTHON) benches/validation/page.py $(if $(NS3),--ns3 $(NS3)) $(if $(THESIS),--thesis $(THESIS))
 
 setup:
 	@scripts/setup

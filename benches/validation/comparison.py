@@ -129,18 +129,21 @@ def _cell(group: pl.DataFrame) -> Cell:
     kernel, simulated = group["received_bytes"] * mbps, group["received_bytes_simulated"] * mbps
     own = mean_with_confidence(kernel.to_list())
     paired = mean_with_confidence((simulated - kernel).to_list())
-    share = (lambda width: None if width is None else width / own.mean)
     first = group.row(0, named=True)
     return Cell(
         **{key: first[key] for key in CELL},
         repeats=len(group),
         goodput=(own.mean, float(simulated.mean())),  # type: ignore[arg-type]
-        precision=share(own.half_width),
-        paired=share(paired.half_width),
+        precision=_share(own.half_width, own.mean),
+        paired=_share(paired.half_width, own.mean),
         rtt_ms_mean=mean("srtt_ms"),
         retransmissions=mean("retransmissions"),
         timeouts=mean("timeouts"),
     )
+
+
+def _share(width: float | None, mean: float) -> float | None:
+    return None if width is None else width / mean
 
 
 @dataclass(frozen=True)

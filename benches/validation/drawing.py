@@ -1,4 +1,4 @@
-"""Small pictures as SVG text: curves over one another, and a scatter of pairs."""
+"""Small pictures as SVG text: curves over one another, and errors over values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from html import escape
 
 INK, PALE, FIRST, SECOND = "#333333", "#d8d8d8", "#7f7f7f", "#c8321e"
 FONT = 'font-family="sans-serif" font-size="11"'
+DASHED = 'stroke-dasharray="4 4"'
 
 Curve = Sequence[tuple[float, float]]
 
@@ -66,45 +67,55 @@ def _panel(panel: Panel, plot: tuple[float, float, float, float]) -> str:
     return grid + times + title + path(panel.kernel, FIRST) + path(panel.simulated, SECOND)
 
 
-def scatter(groups: Sequence[tuple[str, Sequence[tuple[float, float]]]], bounds: tuple[float, float], label: str) -> str:
-    """Pairs on logarithmic axes, a panel per group, with the diagonal and lines at these shares off it."""
-    width, height, left, top = 330, 320, 44, 26
-    parts = []
-    for number, (title, pairs) in enumerate(groups):
-        x0, y0, side = number * width + left, top, height - top - 40
-        values = [value for pair in pairs for value in pair if value > 0]
-        low, high = math.log10(min(values) / 1.3), math.log10(max(values) * 1.3)
+@dataclass(frozen=True)
+class ErrorPanel:
+    """Relative errors over what was measured, with a bound on both sides."""
 
-        def at(value: float, low: float = low, high: float = high) -> float:
-            return (math.log10(max(value, 10**low)) - low) / (high - low)
+    title: str
+    errors: Sequence[tuple[float, float]]
+    """Measured value and error as a share."""
+    bound: float
 
-        def line(
-            share: float, dash: str, x0: float = x0, low: float = low, high: float = high, at=at  # noqa: ANN001
-        ) -> str:
-            ends = [(at(x), at(x * (1 + share))) for x in (10**low, 10**high)]
-            (xa, ya), (xb, yb) = [(x0 + side * x, top + side * (1 - y)) for x, y in ends]
-            return f'<line x1="{xa:.1f}" y1="{ya:.1f}" x2="{xb:.1f}" y2="{yb:.1f}" stroke="{FIRST}" {dash}/>'
+    def draw(self, x0: float, y0: float, width: float, height: float) -> str:
+        """The panel at a place: the values on a logarithmic axis, the errors on a linear one."""
+        low = math.log10(min(value for value, _ in self.errors) / 1.2)
+        high = math.log10(max(value for value, _ in self.errors) * 1.2)
+        reach = 1.15 * max(self.bound, *(abs(error) for _, error in self.errors))
 
-        dots = "".join(
-            f'<circle cx="{x0 + side * at(kernel):.1f}" cy="{y0 + side * (1 - at(simulated)):.1f}" r="2.5" '
-            f'fill="{SECOND}" fill-opacity="0.6"/>'
-            for kernel, simulated in pairs
+        def x(value: float) -> float:
+            return x0 + width * (math.log10(value) - low) / (high - low)
+
+        def y(error: float) -> float:
+            return y0 + height * (0.5 - 0.5 * error / reach)
+
+        levels = (
+            f'<line x1="{x0}" x2="{x0 + width}" y1="{y(level):.1f}" y2="{y(level):.1f}" stroke="{FIRST}" {dash}/>'
+            f'<text x="{x0 - 5}" y="{y(level) + 4:.1f}" {FONT} fill="{INK}" text-anchor="end">{100 * level:+g} %</text>'
+            for level, dash in ((0.0, ""), (self.bound, DASHED), (-self.bound, DASHED))
         )
-        ticks = "".join(
-            f'<text x="{x0 + side * at(tick):.1f}" y="{y0 + side + 14}" {FONT} fill="{INK}" '
-            f'text-anchor="middle">{tick:g}</text>'
-            f'<text x="{x0 - 5}" y="{y0 + side * (1 - at(tick)) + 4:.1f}" {FONT} fill="{INK}" '
-            f'text-anchor="end">{tick:g}</text>'
+        ticks = (
+            f'<text x="{x(tick):.1f}" y="{y0 + height + 14}" {FONT} fill="{INK}" text-anchor="middle">{tick:g}</text>'
             for tick in (0.5, 1, 2, 5, 10, 20)
             if low <= math.log10(tick) <= high
         )
-        frame = f'<rect x="{x0}" y="{y0}" width="{side}" height="{side}" fill="none" stroke="{PALE}"/>'
-        dashed = 'stroke-dasharray="4 4"'
-        lines = line(0.0, "") + line(bounds[number], dashed) + line(-bounds[number], dashed)
-        head = f'<text x="{x0}" y="{y0 - 8}" {FONT} font-weight="bold" fill="{INK}">{escape(title)}</text>'
-        parts.append(frame + lines + ticks + head + dots)
+        dots = (
+            f'<circle cx="{x(value):.1f}" cy="{y(error):.1f}" r="2.5" fill="{SECOND}" fill-opacity="0.6"/>'
+            for value, error in self.errors
+        )
+        frame = f'<rect x="{x0}" y="{y0}" width="{width}" height="{height}" fill="none" stroke="{PALE}"/>'
+        head = f'<text x="{x0}" y="{y0 - 8}" {FONT} font-weight="bold" fill="{INK}">{escape(self.title)}</text>'
+        return "".join([frame, *levels, *ticks, head, *dots])
+
+
+def errors(panels: Sequence[ErrorPanel], label: str) -> str:
+    """Panels side by side, and what their axes are."""
+    width, height, left, top = 330, 240, 50, 26
+    parts = [
+        panel.draw(number * width + left, top, width - left - 10, height - top - 44)
+        for number, panel in enumerate(panels)
+    ]
     foot = f'<text x="{left}" y="{height - 6}" {FONT} fill="{INK}">{escape(label)}</text>'
-    return _document(len(groups) * width, height, [*parts, foot])
+    return _document(len(panels) * width, height, [*parts, foot])
 
 
 def thinned(curve: Curve) -> list[tuple[float, float]]:

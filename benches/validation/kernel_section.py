@@ -1,0 +1,182 @@
+"""The part of the page on this kernel's TCP."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import polars as pl
+from comparison import ALGORITHMS, PRECISION, Cell, Criterion, percent, quantile
+from markdown import table
+
+WORST = 15
+CONDITIONS = """\
+They were collected by `crates/emu/examples/kernel_tcp` in the emulated world with real sockets; the kernel's TCP
+settings lie beside them. Every run counts from the moment of connect, slow start included. The bottleneck is remote and
+drops from its tail; loss is independent per packet in the data direction, with the same draws in both worlds: repeat r
+has the seed r. `stream` offers 37,500 bytes every 40 ms (7.5 Mbit/s), over 5 Mbit/s more than the network carries."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a group of cells is off."""
+
+    match: dict[str, Any]
+    quantities: tuple[str, ...]
+    text: str
+
+    def explains(self, cell: Cell, quantity: str) -> bool:
+        """Whether it speaks of this cell."""
+        return quantity in self.quantities and all(getattr(cell, name) == value for name, value in self.match.items())
+
+
+def read_reasons(path: Path) -> list[Reason]:
+    """The reasons that were found, in the order of the file: the first that speaks of a cell counts."""
+    entries = tomllib.loads(path.read_text())["reason"] if path.exists() else []
+    return [Reason(entry.get("match", {}), tuple(entry["quantities"]), entry["text"]) for entry in entries]
+
+
+def summary(criteria: Sequence[Criterion]) -> str:
+    """The criteria, met or not."""
+    rows = [(one.what, one.found, one.bound, "yes" if one.holds else "**no**") for one in criteria]
+    held = sum(one.holds for one in criteria)
+    return (
+        f"## Criteria against this kernel\n\n{held} of {len(criteria)} hold. Errors are those of cell means, two-sided."
+        f"\n\n{table(('what', 'found', 'bound', 'holds'), rows)}"
+    )
+
+
+def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: Path, pictures: str) -> str:
+    """The section."""
+    version, seconds = kernel["kernel"][0], kernel["seconds"][0]
+    return "\n".join(
+        [
+            f"## Against Linux {version}\n",
+            _conditions(cells, kernel, dataset, seconds),
+            _distributions(cells),
+            f"Each cell's means side by side are in `{pictures}/cells.csv`.\n",
+            f"![Goodput of all cells, simulated over measured]({pictures}/goodput.svg)\n",
+            f"![Congestion windows of twelve cells]({pictures}/windows.svg)\n",
+            _worst(cells),
+            _reasons(cells, read_reasons(reasons)),
+        ]
+    )
+
+
+def _conditions(cells: Sequence[Cell], kernel: pl.DataFrame, dataset: Path, seconds: int) -> str:
+    lossy = [cell for cell in cells if cell.lossy]
+    precise = [cell for cell in cells if cell.precision is not None and cell.precision <= PRECISION]
+    paired = [cell.paired for cell in lossy if cell.paired is not None]
+    per_cell = sorted(cell.repeats for cell in cells)
+    what = (
+        f"`benches/validation/{dataset.name}`: {len(kernel)} undisturbed runs of {seconds} s in {len(cells)} cells, "
+        f"{per_cell[0]} to {per_cell[-1]} per cell. {CONDITIONS}\n"
+    )
+    if not paired:
+        return what
+    widest = max(cell.precision or 0.0 for cell in cells)
+    return (
+        f"{what}\nIn {len(precise)} of {len(cells)} cells the 95 % confidence interval of the kernel's mean goodput is "
+        f"within {percent(PRECISION)}; the widest is {percent(widest)}. What counts is the difference at the same "
+        f"draws, which varies less: over the lossy cells half its interval is {percent(median(paired))} (median), "
+        f"{percent(max(paired))} (worst).\n"
+    )
+
+
+Quantity = tuple[str, Callable[[Cell], float | None]]
+QUANTITIES: tuple[Quantity, ...] = (
+    ("goodput", lambda cell: cell.goodput_error),
+    ("mean RTT", lambda cell: cell.rtt_error),
+    ("retransmissions", lambda cell: cell.retransmission_error),
+)
+
+
+def _distributions(cells: Sequence[Cell]) -> str:
+    rows = []
+    for algorithm in ALGORITHMS:
+        for lossy in (False, True):
+            for mode in ("bulk", "stream"):
+                group = [c for c in cells if (c.algorithm, c.lossy, c.mode) == (algorithm, lossy, mode)]
+                for name, error_of in QUANTITIES:
+                    errors = [error for cell in group if (error := error_of(cell)) is not None]
+                    if errors:
+                        sizes = [abs(error) for error in errors]
+                        rows.append(
+                            (
+                                algorithm,
+                                "lossy" if lossy else "loss-free",
+                                mode,
+                                name,
+                                str(len(errors)),
+                                percent(median(errors), sign=True),
+                                percent(median(sizes)),
+                                percent(quantile(sizes, 0.9)),
+                                percent(max(errors, key=abs), sign=True),
+                            )
+                        )
+    head = ("algorithm", "network", "load", "quantity", "cells", "median", "median size", "p90", "worst")
+    return (
+        "### Distribution of errors\n\nSimulated over measured, less one, of cell means. Retransmissions only where "
+        f"there are ten or more per run.\n\n{table(head, rows)}"
+    )
+
+
+def _worst(cells: Sequence[Cell]) -> str:
+    ordered = sorted(cells, key=lambda cell: -abs(cell.goodput_error))[:WORST]
+    rows = [
+        (
+            cell.name,
+            str(cell.repeats),
+            f"{cell.goodput[0]:.2f}",
+            f"{cell.goodput[1]:.2f}",
+            percent(cell.goodput_error, sign=True),
+            percent(cell.paired),
+            percent(cell.rtt_error, sign=True),
+            f"{cell.retransmissions[0]:.0f}, {cell.retransmissions[1]:.0f}",
+            f"{cell.timeouts[0]:.1f}, {cell.timeouts[1]:.1f}",
+        )
+        for cell in ordered
+    ]
+    head = ("cell", "runs", "kernel, Mbit/s", "simulated", "error", "±", "RTT", "retransmissions", "timeouts")
+    return (
+        "### The cells that are furthest off in goodput\n\n± is half the 95 % confidence interval of the difference; "
+        f"pairs are kernel, simulated, mean per run.\n\n{table(head, rows)}"
+    )
+
+
+def _reasons(cells: Sequence[Cell], reasons: Sequence[Reason]) -> str:
+    groups: dict[str, list[str]] = {}
+    unexplained = []
+    for cell in cells:
+        for quantity in cell.doubts():
+            reason = next((one for one in reasons if one.explains(cell, quantity)), None)
+            entry = f"{cell.name}: {quantity} {apart(cell, quantity)}"
+            if reason is None:
+                unexplained.append(entry)
+            else:
+                groups.setdefault(reason.text, []).append(entry)
+    if not groups and not unexplained:
+        return "### Where it is off\n\nNo cell misses a bound.\n"
+    parts = ["### Where it is off, by how much, and why\n", "Every cell that misses a bound of its own.\n"]
+    for text, entries in groups.items():
+        parts.append(f"{text}\n\n" + "\n".join(f"- {entry}" for entry in entries) + "\n")
+    if unexplained:
+        parts.append("Without a known reason:\n\n" + "\n".join(f"- {entry}" for entry in unexplained) + "\n")
+    return "\n".join(parts)
+
+
+def apart(cell: Cell, quantity: str) -> str:
+    """Both means, and the relative difference."""
+    pair = {
+        "goodput": cell.goodput,
+        "rtt": cell.rtt_ms_mean,
+        "retransmissions": cell.retransmissions,
+        "timeouts": cell.timeouts,
+    }[quantity]
+    unit = {"goodput": " Mbit/s", "rtt": " ms"}.get(quantity, " per run")
+    share = f" ({100 * (pair[1] / pair[0] - 1):+.0f} %)" if pair[0] else ""
+    return f"{pair[0]:.3g} measured, {pair[1]:.3g} simulated{unit}{share}"

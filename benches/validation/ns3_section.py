@@ -1,0 +1,68 @@
+"""The part of the page on ns-3's results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from comparison import percent, quantile
+from markdown import table
+from ns3_reference import Case, worst
+
+HEAD = "## Against ns-3\n"
+TEXT = """\
+Mean goodput of ns-3 3.44 (its LinuxReno and Cubic, three seeds per case) and of the simulated world (eight seeds, draws
+of its own) over a drop-tail queue of 100 packets. ns-3 differs from Linux where the simulated world follows Linux: it
+has no RACK and no tail-loss probes, its least RTO is the round trip plus 200 ms, and its receive buffer is fixed at
+4 MB. Where the two are apart, the kernel's own results above decide.
+"""
+
+
+def absent() -> str:
+    """Where no results were given."""
+    why = "no directory of ns-3 results was given (`page.py --ns3 DIR`; ns-3 is never needed otherwise)"
+    return f"{HEAD}\nLeft out: {why}.\n"
+
+
+def write(cases: Sequence[Case]) -> str:
+    """The section."""
+    rows = []
+    for algorithm in ("reno", "cubic"):
+        for mode in ("bulk", "stream"):
+            for lossy in (False, True):
+                group = [c for c in cases if (c.algorithm, c.mode, c.loss > 0) == (algorithm, mode, lossy)]
+                if group:
+                    errors = [case.error for case in group]
+                    sizes = [abs(error) for error in errors]
+                    rows.append(
+                        (
+                            algorithm,
+                            mode,
+                            "lossy" if lossy else "loss-free",
+                            str(len(group)),
+                            percent(median(errors), sign=True),
+                            percent(median(sizes)),
+                            percent(quantile(sizes, 0.9)),
+                            percent(max(errors, key=abs), sign=True),
+                            f"{sum(case.overlaps for case in group)} of {len(group)}",
+                        )
+                    )
+    head = ("algorithm", "load", "network", "cases", "median", "median size", "p90", "worst", "intervals overlap")
+    far = [
+        (
+            f"{case.algorithm}, {case.rate_mbps} Mbit/s, {case.rtt_ms} ms, {100 * case.loss:g} %, {case.mode}",
+            f"{case.ns3:.2f} ± {case.ns3_interval:.2f}",
+            f"{case.ours:.2f} ± {case.ours_interval:.2f}",
+            percent(case.error, sign=True),
+        )
+        for case in worst(cases, 10)
+    ]
+    return "\n".join(
+        [
+            HEAD,
+            TEXT,
+            table(head, rows),
+            "Furthest apart, of those whose 95 % intervals do not touch:\n" if far else "All intervals touch.\n",
+            table(("case", "ns-3, Mbit/s", "simulated", "difference"), far) if far else "",
+        ]
+    )

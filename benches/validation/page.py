@@ -1,0 +1,153 @@
+"""Writes docs/validation.md: how far the simulated world is from this kernel, from ns-3 and from published numbers.
+
+    make validate
+    .venv/bin/python benches/validation/page.py [--kernel FILE.csv] [--ns3 DIR] [--thesis FILE.json] [--speed FILE.json]
+
+The kernel's side is the committed dataset; only the simulated side is computed. `--ns3` names a directory of ns-3
+results (`ns3_reference.py` says which files), `--thesis` the output of `framewire reproduce ouwens --json`, `--speed`
+that of `speed.py`. What is not given is left out, and the page says so. Exits with 1 when a criterion is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import comparison
+import drawing
+import kernel_section
+import ns3_reference
+import ns3_section
+import polars as pl
+import simulation
+import speed_section
+import thesis_section
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+WORK = ROOT / "target" / "validation"
+
+INTRODUCTION = """\
+# Validation
+
+How far the simulated world is from this kernel's TCP, from ns-3 and from published measurements; where it is off, by
+how much, and why. `make validate` computes this page again; nothing in it is written by hand except the reasons, which
+are kept in `benches/validation/reasons.toml`.
+"""
+
+
+def main() -> int:
+    """Computes everything and writes the page."""
+    options = _options()
+    WORK.mkdir(parents=True, exist_ok=True)
+    pictures = options.out.with_suffix("")
+    pictures.mkdir(parents=True, exist_ok=True)
+
+    kernel = comparison.read_runs(options.kernel)
+    simulated = simulation.run(options.kernel, WORK / "simulated.csv", WORK / "curves.csv")
+    cells = comparison.compare(kernel, simulated)
+    criteria = comparison.judge(cells)
+    _draw_curves(options.kernel, pictures)
+    (pictures / "goodput.svg").write_text(_draw_errors(cells))
+    _write_cells(cells, pictures / "cells.csv")
+
+    sections = [INTRODUCTION, kernel_section.summary(criteria)]
+    sections.append(kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name))
+    sections.append(_ns3(options.ns3))
+    sections.append(speed_section.write(json.loads(options.speed.read_text()) if options.speed.exists() else None))
+    sections.append(thesis_section.write(json.loads(options.thesis.read_text()) if options.thesis else None))
+    options.out.write_text("\n".join(sections))
+    missed = [criterion for criterion in criteria if not criterion.holds]
+    print(f"{options.out}: {len(criteria) - len(missed)} of {len(criteria)} criteria hold")
+    for criterion in missed:
+        print(f"  missed: {criterion.what}: {criterion.found}, bound {criterion.bound}")
+    for cell in cells:
+        for quantity in cell.doubts():
+            print(f"  {cell.name}: {quantity} {kernel_section.apart(cell, quantity)}")
+    return 1 if missed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel", type=Path, default=HERE / "kernel-6.18.csv", help="the kernel's dataset")
+    parser.add_argument("--ns3", type=Path, help="a directory of ns-3 results")
+    parser.add_argument("--thesis", type=Path, help="output of `framewire reproduce ouwens --json`")
+    parser.add_argument("--speed", type=Path, default=HERE / "speed.json", help="output of speed.py")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "validation.md")
+    return parser.parse_args()
+
+
+def _ns3(directory: Path | None) -> str:
+    if directory is None or not (directory / "tcp_grid.csv").exists():
+        return ns3_section.absent()
+    runs = ns3_reference.read(directory)
+    cells = WORK / "ns3-cells.csv"
+    ns3_reference.cells(runs).write_csv(cells)
+    return ns3_section.write(ns3_reference.compare(runs, simulation.run(cells, WORK / "ns3-simulated.csv")))
+
+
+def _draw_errors(cells: Sequence[comparison.Cell]) -> str:
+    def panel(algorithm: str) -> drawing.ErrorPanel:
+        errors = [(cell.goodput[0], cell.goodput_error) for cell in cells if cell.algorithm == algorithm]
+        return drawing.ErrorPanel(algorithm, errors, comparison.GOODPUT_WORST[algorithm])
+
+    label = (
+        "across: this kernel's mean goodput in Mbit/s; up: error of the simulated one; dashed: bound of the worst cell"
+    )
+    return drawing.errors([panel(name) for name in comparison.ALGORITHMS], label)
+
+
+def _draw_curves(dataset: Path, pictures: Path) -> None:
+    """The kernel's windows and ours, where the kernel's were kept."""
+    kept = dataset.with_name(f"{dataset.stem}-curves.csv")
+    if not kept.exists():
+        return
+    read = {"schema_overrides": {"loss": pl.Float64}}
+    kernel, ours = pl.read_csv(kept, **read), pl.read_csv(WORK / "curves.csv", **read)  # type: ignore[arg-type]
+    panels = []
+    for key, curve in kernel.sort(*comparison.CELL[1:], maintain_order=True).group_by(
+        comparison.CELL, maintain_order=True
+    ):
+        algorithm, rate, rtt, loss, queue, mode = key
+        same = pl.all_horizontal(pl.col(name) == value for name, value in zip(comparison.CELL, key, strict=True))
+        title = f"{algorithm}: {rate} Mbit/s, {rtt} ms, {100 * float(loss):g} %, {queue}, {mode}"  # type: ignore[arg-type]
+        panels.append(drawing.Panel(title, _points(curve), _points(ours.filter(same))))
+    text = drawing.curves(panels, 3, "congestion window in packets, first repeat, the same losses in both")
+    (pictures / "windows.svg").write_text(text)
+
+
+def _points(curve: pl.DataFrame) -> list[tuple[float, float]]:
+    return list(zip((curve["time_ms"] / 1000).to_list(), curve["cwnd"].cast(pl.Float64).to_list(), strict=True))
+
+
+def _write_cells(cells: list[comparison.Cell], path: Path) -> None:
+    """Every cell, for whoever wants to look further than the page."""
+    rows = [
+        {name: getattr(cell, name) for name in comparison.CELL}
+        | {
+            "repeats": cell.repeats,
+            "goodput_mbps_kernel": round(cell.goodput[0], 4),
+            "goodput_mbps_simulated": round(cell.goodput[1], 4),
+            "goodput_error": round(cell.goodput_error, 4),
+            "kernel_interval": None if cell.precision is None else round(cell.precision, 4),
+            "difference_interval": None if cell.paired is None else round(cell.paired, 4),
+            "srtt_ms_kernel": round(cell.rtt_ms_mean[0], 2),
+            "srtt_ms_simulated": round(cell.rtt_ms_mean[1], 2),
+            "retransmissions_kernel": round(cell.retransmissions[0], 2),
+            "retransmissions_simulated": round(cell.retransmissions[1], 2),
+            "timeouts_kernel": round(cell.timeouts[0], 3),
+            "timeouts_simulated": round(cell.timeouts[1], 3),
+        }
+        for cell in cells
+    ]
+    pl.DataFrame(rows, infer_schema_length=None).write_csv(path)
+
+
+if __name__ == "__main__":
+    if shutil.which("cargo") is None:
+        sys.exit("cargo is not on the path: it builds the simulated side")
+    sys.exit(main())

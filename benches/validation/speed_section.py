@@ -1,0 +1,34 @@
+"""The part of the page on speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markdown import table
+
+HEAD = "## Speed against ns-3\n"
+TEXT = """\
+Simulated seconds per CPU second, single thread, {repeats} runs of each in turn on one machine: medians, and the ratios
+of neighbouring runs. ns-3 was built optimised, without asserts and logs; its programs are in `benches/validation/ns3`.
+The bound is {bound}, the aim {aim}.
+"""
+
+
+def write(measured: dict[str, Any] | None) -> str:
+    """The section, from what `speed.py` wrote."""
+    if measured is None:
+        return f"{HEAD}\nLeft out: `speed.py` was not run (it needs an ns-3 that was built optimised).\n"
+    rows = [
+        (
+            row["name"],
+            f"{row['ns3_speed']:.3g}",
+            f"{row['our_speed']:.4g}",
+            f"**{row['ratio']:.3g}**" if row["ratio"] >= measured["bound"] else f"**{row['ratio']:.3g}, missed**",
+            f"{row['ratio_low']:.3g} to {row['ratio_high']:.3g}",
+            f"{row['ns3_goodput_mbps']:.3g}, {row['our_goodput_mbps']:.3g}",
+        )
+        for row in measured["rows"]
+    ]
+    head = ("scenario", "ns-3", "simulated world", "ratio", "spread", "goodput, Mbit/s: ns-3, ours")
+    text = TEXT.format(**measured)
+    return f"{HEAD}\n{text}\n{table(head, rows)}"
