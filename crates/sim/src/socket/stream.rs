@@ -115,10 +115,9 @@ impl StreamSocket for StreamHandle<'_> {
             return Err(SocketError { operation: "write", reason: "Connection timed out".to_owned() });
         }
         let taken = self.connection.client.write(self.now, bytes.len() as u64) as usize;
-        if taken > 0 {
-            self.connection.bytes.write(&bytes[..taken]);
-            self.connection.transmit_client(self.now, self.wires);
-        }
+        self.connection.bytes.write(&bytes[..taken]);
+        // Also where nothing was taken: the first write finds the SYN ready, which would else wait for its timeout.
+        self.connection.transmit_client(self.now, self.wires);
         Ok(taken)
     }
 
