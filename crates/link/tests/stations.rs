@@ -3,9 +3,7 @@
 mod common;
 
 use common::{medium, station_config};
-use framewire_link::wifi::{
-    Bss, DataRate, Medium, Preamble, Protection, RatePolicy, Standard, StationConfig, StationId,
-};
+use framewire_link::wifi::{DataRate, Medium, Protection, RatePolicy, Standard, StationConfig, StationId};
 use framewire_link::{
     BottleneckPlace, ContenderConfig, Network, NetworkConfig, NetworkEvent, Outcome, Packet, PacketId, QueueLimit,
     WifiConfig, WifiNetworkConfig,
