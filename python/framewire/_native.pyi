@@ -1,9 +1,22 @@
 """The compiled half of the package: conversion only."""
 
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, final
 
-__all__ = ["MovieError", "ScenarioError", "__version__", "probe_movie", "resolve_scenario", "scenario_schema"]
+__all__ = [
+    "LoadedMovie",
+    "MovieError",
+    "ScenarioError",
+    "__version__",
+    "load_movie",
+    "needs_simulation",
+    "probe_movie",
+    "resolve_scenario",
+    "scenario_schema",
+    "simulate",
+    "simulate_cell",
+]
 
 __version__: str
 
@@ -12,6 +25,14 @@ class ScenarioError(ValueError):
 
 class MovieError(ValueError):
     """A file is not an MPEG video elementary stream."""
+
+@final
+class LoadedMovie:
+    """A movie in memory, for any number of simulations on any thread."""
+
+    @property
+    def path(self) -> Path: ...
+    def __len__(self) -> int: ...
 
 def resolve_scenario(
     text: str,
@@ -22,5 +43,22 @@ def resolve_scenario(
     directory: str | PathLike[str] | None = None,
     movie_duration_s: float | None = None,
 ) -> tuple[str, str]: ...
+def needs_simulation(scenario: str) -> str | None: ...
 def scenario_schema() -> str: ...
 def probe_movie(path: str | PathLike[str]) -> dict[str, dict[str, Any]]: ...
+def load_movie(path: str | PathLike[str]) -> LoadedMovie: ...
+def simulate(
+    scenario: str,
+    movie: LoadedMovie,
+    directory: str | PathLike[str],
+    *,
+    packets: bool = False,
+    received: bool = True,
+) -> str: ...
+def simulate_cell(
+    scenario: str,
+    movie: LoadedMovie,
+    directory: str | PathLike[str] | None = None,
+    *,
+    packets: bool = False,
+) -> str: ...

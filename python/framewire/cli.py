@@ -70,13 +70,18 @@ def run(
         Path | None,
         typer.Option("--out", metavar="DIR", help="The run directory to make [default: runs/<name>-<date>-<time>]."),
     ] = None,
+    world: Annotated[
+        str,
+        typer.Option(
+            metavar="WORLD",
+            help="emulated: in real time, through this kernel's own sockets; simulated: in virtual time, on any machine.",
+        ),
+    ] = "emulated",
     as_json: AsJson = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write the results only.")] = False,
     open_report: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
-    """Stream a movie over a network, as a scenario says.
-
-    In real time, through this kernel's own sockets; then a table and a report tell what the viewer got.
+    """Stream a movie over a network, as a scenario says; then a table and a report tell what the viewer got.
 
     Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C discards it.
     """
@@ -84,7 +89,7 @@ def run(
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")
     console = stderr()
     with progress_module.for_console(console) as display:
-        result = framewire.run(scenario, set=overrides, out=out, progress=display)
+        result = framewire.run(scenario, set=overrides, out=out, world=world, progress=display)
         report = None if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:

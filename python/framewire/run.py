@@ -1,4 +1,4 @@
-"""One scenario, executed once, in the emulated world."""
+"""One scenario, executed once, in the emulated or in the simulated world."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import emulator
+from framewire import _native, emulator
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
 from framewire.scenario import Overrides, Scenario, load
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from framewire.movie import MadeMovie
     from framewire.results import RunDirectory
 
-__all__ = ["PLAN_FORMAT", "Progress", "Run", "run"]
+__all__ = ["PLAN_FORMAT", "WORLDS", "Progress", "Run", "run"]
+
+WORLDS = ("emulated", "simulated")
+"""Where a scenario can run."""
 
 PLAN_FORMAT = 1
 """Version of the plan that the emulator is given."""
@@ -80,30 +83,61 @@ def run(
     *,
     set: Overrides | None = None,
     out: str | os.PathLike[str] | None = None,
+    world: str = "emulated",
     progress: Progress | None = None,
 ) -> Run:
-    """Stream the scenario's movie over its network, in real time, and return the results.
+    """Stream the scenario's movie over its network and return the results.
 
     ``scenario`` and ``set`` are read as :func:`framewire.load` does. ``out`` is the run directory to make; by default
-    ``runs/<name>-<date>-<time>`` here. On Ctrl-C the streams end and what there is becomes a valid result with status
-    ``partial``; on failure nothing is left behind.
+    ``runs/<name>-<date>-<time>`` here. ``world`` is ``emulated`` (real time, through this kernel's sockets) or
+    ``simulated`` (virtual time, the same on any machine). On Ctrl-C the streams end and what there is becomes a valid
+    result with status ``partial``; on failure nothing is left behind.
 
     Raises InputError, MachineError or RunError with one clear message.
     """
     notify = progress or (lambda _event: None)
+    if world not in WORLDS:
+        raise InputError(f"world = {world!r} is not allowed; allowed are {' and '.join(WORLDS)}")
     resolved = load(scenario, set=set)
     _check_out(out)
-    emulator.find()
+    if world == "emulated":
+        _check_emulated(resolved)
     movie = _prepare_movie(resolved, notify)
     resolved = load(resolved, movie_duration_s=movie.duration_s)
     with _partial_directory(resolved, out) as (partial, directory):
-        (partial / "scenario.toml").write_text(resolved.toml, encoding="utf-8")
-        with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
-            plan = Path(scratch) / "plan.json"
-            plan.write_text(json.dumps(_plan(resolved, movie.path, partial)), encoding="utf-8")
-            outcome = emulator.drive(["run", "--plan", str(plan)], notify)
+        if world == "emulated":
+            outcome = _emulate(resolved, movie.path, partial, notify)
+        else:
+            outcome = _simulate(resolved, movie.path, partial, notify)
         partial.rename(directory)
     return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
+
+
+def _check_emulated(scenario: Scenario) -> None:
+    """Refuse what only the simulated world has, and a machine without the emulator, before anything is made."""
+    reason = _native.needs_simulation(json.dumps(scenario.data))
+    if reason is not None:
+        raise InputError(reason)
+    emulator.find()
+
+
+def _emulate(scenario: Scenario, movie: Path, directory: Path, notify: Progress) -> emulator.Outcome:
+    (directory / "scenario.toml").write_text(scenario.toml, encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
+        plan = Path(scratch) / "plan.json"
+        plan.write_text(json.dumps(_plan(scenario, movie, directory)), encoding="utf-8")
+        return emulator.drive(["run", "--plan", str(plan)], notify)
+
+
+def _simulate(scenario: Scenario, movie: Path, directory: Path, notify: Progress) -> emulator.Outcome:
+    notify({"event": "step", "text": "simulating"})
+    try:
+        loaded = _native.load_movie(movie.resolve())
+        document = _native.simulate(json.dumps(scenario.data), loaded, directory, packets=True)
+    except (_native.MovieError, _native.ScenarioError) as error:
+        raise InputError(str(error)) from None
+    told = json.loads(document)
+    return emulator.Outcome(told["status"], told["ended_by"] == "interrupted", tuple(told["failures"]))
 
 
 def _plan(scenario: Scenario, movie: Path, directory: Path) -> dict[str, Any]:

@@ -12,4 +12,4 @@ pub mod tables;
 #[cfg(test)]
 mod testing;
 
-pub use run::{WriteError, write_run};
+pub use run::{WriteError, write_cell, write_run};

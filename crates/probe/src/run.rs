@@ -19,6 +19,15 @@ pub struct WriteError {
     pub file: PathBuf,
     /// The system's own words.
     pub reason: String,
+    /// The system's number for it, where it has one: a full disk is told from others by this.
+    pub code: Option<i32>,
+}
+
+impl WriteError {
+    /// What the system said of `file`.
+    pub fn new(file: PathBuf, error: &std::io::Error) -> Self {
+        Self { file, reason: error.to_string(), code: error.raw_os_error() }
+    }
 }
 
 /// Writes `frames`, `packets`, `flows`, `accuracy` and `summary` of the flows into the directory of the run, and
@@ -43,6 +52,27 @@ pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result
     Ok(summaries)
 }
 
+/// As [`write_run`], but only what a cell of a campaign keeps: `frames` and `summary`, and `packets` where they are
+/// wanted.
+///
+/// # Errors
+/// When a table cannot be written; the error names the file.
+pub fn write_cell(
+    directory: &Path,
+    logs: &[FlowLog],
+    ledgers: &[Ledger],
+    summaries: &[Summary],
+    packets: bool,
+) -> Result<(), WriteError> {
+    let mut staged = Staged::new(directory);
+    staged.table(&tables::frames(), ledgers.iter().map(LedgerRow::all))?;
+    if packets {
+        staged.table(&tables::packets(), logs.iter().map(PacketRow::all))?;
+    }
+    staged.table(&tables::summary(), [summaries.to_vec()])?;
+    staged.publish()
+}
+
 /// Files under temporary names; those that were not published are removed when this is dropped.
 struct Staged<'a> {
     directory: &'a Path,
@@ -59,13 +89,12 @@ impl<'a> Staged<'a> {
         let file = self.directory.join(format!("{}.parquet", table.name));
         let temporary = self.directory.join(format!("{}.parquet.part", table.name));
         self.files.push((temporary.clone(), file.clone()));
-        write_file(&temporary, table, groups).map_err(|error| WriteError { file, reason: reason(error) })
+        write_file(&temporary, table, groups).map_err(|error| write_error(file, &error))
     }
 
     fn publish(mut self) -> Result<(), WriteError> {
         for (temporary, file) in &self.files {
-            fs::rename(temporary, file)
-                .map_err(|error| WriteError { file: file.clone(), reason: error.to_string() })?;
+            fs::rename(temporary, file).map_err(|error| WriteError::new(file.clone(), &error))?;
         }
         self.files.clear();
         Ok(())
@@ -91,10 +120,13 @@ fn write_file<R>(path: &Path, table: &Table<R>, groups: impl IntoIterator<Item =
 }
 
 /// The system's words without the format library's around them.
-fn reason(error: ParquetError) -> String {
+fn write_error(file: PathBuf, error: &ParquetError) -> WriteError {
     match error {
-        ParquetError::External(source) => source.to_string(),
-        other => other.to_string(),
+        ParquetError::External(source) => match source.downcast_ref::<std::io::Error>() {
+            Some(source) => WriteError::new(file, source),
+            None => WriteError { file, reason: source.to_string(), code: None },
+        },
+        other => WriteError { file, reason: other.to_string(), code: None },
     }
 }
 
@@ -153,6 +185,7 @@ mod tests {
         symlink("/dev/full", scratch.0.join("flows.parquet.part")).unwrap();
         let error = write_run(&scratch.0, &logs(), LIVE).unwrap_err();
         assert_eq!(error.file, scratch.0.join("flows.parquet"));
+        assert_eq!(error.code, Some(28), "ENOSPC");
         let message = error.to_string();
         assert!(message.contains("flows.parquet: cannot be written: No space left on device"), "{message}");
         assert_eq!(scratch.names(), ["frames.parquet"]);

@@ -1,17 +1,26 @@
 //! Python bindings, conversion only: `framewire._native`.
 //!
-//! Nothing is decided here: scenarios are read by `framewire-scenario`, movies by `framewire-media`, and their errors
-//! become Python exceptions with the same text. `python/framewire/_native.pyi` holds the signatures.
+//! Nothing is decided here: scenarios are read by `framewire-scenario`, movies by `framewire-media`, runs in virtual time
+//! made by `framewire-sim`, and their errors become Python exceptions with the same text. Beside that it sees to it that
+//! Python goes on while a simulation runs, and can interrupt it. `python/framewire/_native.pyi` holds the signatures.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a simulation runs on a thread of its own, so that signals can be looked at meanwhile"
+)]
 
 use pyo3::prelude::*;
 
+mod interruption;
 mod movie;
 mod scenario;
+mod simulation;
 
 /// The compiled half of the package.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     scenario::register(module)?;
-    movie::register(module)
+    movie::register(module)?;
+    simulation::register(module)
 }

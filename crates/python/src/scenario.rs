@@ -18,6 +18,7 @@ create_exception!(
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)
 }
 
@@ -40,6 +41,13 @@ fn resolve_scenario(
     let scenario = parse(text, &overrides, origin).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     let json = serde_json::to_string(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok((scenario.to_toml(), json))
+}
+
+/// What of a resolved scenario (JSON) only the simulated world has, in a sentence; nothing when any world can run it.
+#[pyfunction]
+fn needs_simulation(scenario: &str) -> PyResult<Option<String>> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    Ok(scenario.needs_simulation())
 }
 
 /// The JSON schema of the scenario file.

@@ -3,21 +3,15 @@
 use framewire_probe::WriteError;
 
 /// A failed simulation, with one clear message.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SimError {
     /// What was asked for cannot be simulated; the text names the key, the value and what is allowed.
     #[error("{0}")]
     Input(String),
-    /// Results cannot be written; the text names the file.
-    #[error("{0}")]
-    Write(String),
+    /// Results cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// It was asked to end.
     #[error("interrupted")]
     Cancelled,
-}
-
-impl From<WriteError> for SimError {
-    fn from(error: WriteError) -> Self {
-        Self::Write(error.to_string())
-    }
 }

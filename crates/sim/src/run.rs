@@ -7,7 +7,7 @@ use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{FlowLog, Playout};
 use framewire_probe::summary::Summary;
 use framewire_probe::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
-use framewire_probe::write_run;
+use framewire_probe::{WriteError, write_cell, write_run};
 use framewire_scenario::Scenario;
 use framewire_world::{RunDescription, contradiction, failures, playout, write_documents};
 use serde_json::{Map, Value, json};
@@ -56,8 +56,7 @@ pub fn simulate_run(
 ) -> Result<RunReport, SimError> {
     let received = if options.received {
         let received = directory.join("received");
-        std::fs::create_dir_all(&received)
-            .map_err(|error| SimError::Write(format!("{}: cannot be made: {error}", received.display())))?;
+        std::fs::create_dir_all(&received).map_err(|error| WriteError::new(received.clone(), &error))?;
         Received::Directory(received)
     } else {
         Received::Nowhere
@@ -77,7 +76,7 @@ pub fn simulate_run(
         kernel: Value::Null,
         accuracy: accuracy(&simulated, &summaries),
     };
-    write_documents(directory, &description).map_err(SimError::Write)?;
+    write_documents(directory, &description)?;
     Ok(RunReport {
         status: description.status(),
         ended_by: simulated.ended_by,
@@ -147,7 +146,7 @@ pub fn simulate_cell(
     let (ledgers, summaries) = sum_up(&simulated.logs, playout);
     let hashes = hashes(&ledgers, &simulated.logs, &summaries, options.packets);
     if let Some(directory) = directory {
-        write_run(directory, &simulated.logs, playout)?;
+        write_cell(directory, &simulated.logs, &ledgers, &summaries, options.packets)?;
     }
     let complete = framewire_world::is_complete(&simulated.outcomes);
     let report = RunReport {

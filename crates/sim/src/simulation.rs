@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use framewire_link::Network;
 use framewire_media::Movie;
+use framewire_probe::WriteError;
 use framewire_probe::record::FlowLog;
 use framewire_scenario::{Bottleneck, Scenario};
 use framewire_session::FlowSetup;
@@ -242,9 +243,10 @@ fn sink(received: &Received, flow: &str) -> Result<MovieSink, SimError> {
         Received::Memory => Ok(MovieSink::Memory(Vec::new())),
         Received::Directory(directory) => {
             let path = directory.join(format!("{flow}.m2v"));
-            let file = File::create(&path)
-                .map_err(|error| SimError::Write(format!("{}: cannot be written: {error}", path.display())))?;
-            Ok(MovieSink::File(BufWriter::new(file)))
+            match File::create(&path) {
+                Ok(file) => Ok(MovieSink::File(BufWriter::new(file))),
+                Err(error) => Err(WriteError::new(path, &error).into()),
+            }
         }
     }
 }

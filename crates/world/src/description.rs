@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use framewire_media::Movie;
+use framewire_probe::WriteError;
 use framewire_probe::record::FlowStatus;
 use framewire_probe::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
@@ -66,14 +67,14 @@ impl RunDescription<'_> {
 /// Writes `scenario.toml` and then `run.json`, which makes a directory a run.
 ///
 /// # Errors
-/// When a file cannot be written; the text names it.
-pub fn write_documents(directory: &Path, description: &RunDescription<'_>) -> Result<(), String> {
+/// When a file cannot be written; the error names it.
+pub fn write_documents(directory: &Path, description: &RunDescription<'_>) -> Result<(), WriteError> {
     write_text(&directory.join("scenario.toml"), &description.scenario.to_toml())?;
     write_text(&directory.join("run.json"), &format!("{:#}\n", description.to_json()))
 }
 
-fn write_text(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
+fn write_text(path: &Path, text: &str) -> Result<(), WriteError> {
+    std::fs::write(path, text).map_err(|error| WriteError::new(path.to_owned(), &error))
 }
 
 fn flow_json(setup: &FlowSetup, flow: &FlowOutcome) -> Value {

@@ -79,7 +79,7 @@ pub fn write(
         accuracy: accuracy(groups, setups, &outcome.lanes, &contradictions),
         kernel: outcome.kernel.clone(),
     };
-    write_documents(&plan.directory, &description).map_err(Failure::run)?;
+    write_documents(&plan.directory, &description)?;
     let directory = plan.directory.to_string_lossy();
     emit(&Event::Finished { directory: &directory, status: description.status(), failures: &failures });
     Ok(())
