@@ -413,3 +413,21 @@ def test_ctrl_c_stops_soon_and_the_same_command_continues(
     begun(simulator)
     framewire.campaign(campaign_file, out=out)
     assert kept.isdisjoint(begun(simulator))
+
+
+def test_ctrl_c_twice_does_not_wait_for_the_cells_under_way(
+    campaign_file: Path, tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_SIMULATOR_S", "60")
+    command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not simulator.read_text() and process.poll() is None:
+            time.sleep(0.02)
+        start = time.monotonic()
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        _, stderr = process.communicate(timeout=50)
+    assert process.returncode == 130, stderr
+    assert time.monotonic() - start < 20
+    assert "Traceback" not in stderr

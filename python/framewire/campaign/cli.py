@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import threading
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,6 @@ from framewire import progress as progress_module
 from framewire.campaign import display
 from framewire.campaign.plan import resolve
 from framewire.campaign.run import campaign
-from framewire.campaign.runner import THREADS
 from framewire.campaign.schema import schema as campaign_schema
 from framewire.campaign.spec import read
 from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
@@ -72,9 +71,9 @@ def run(
             result = campaign(file, set=overrides, repeats=repeats, out=out, jobs=jobs, progress=shown)
     except KeyboardInterrupt:
         complain("interrupted; what is finished is kept, and the same command continues")
-        if any(thread.name.startswith(THREADS) for thread in threading.enumerate()):
-            os._exit(EXIT_INTERRUPTED)  # Ctrl-C twice: the cells under way may be lost, Python would wait for them
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        sys.stderr.flush()
+        # Ctrl-C twice leaves cells under way. They may be lost at any moment, but Python would wait for them.
+        os._exit(EXIT_INTERRUPTED)
     if as_json:
         print_json(_as_json(result, None, None))
     else:

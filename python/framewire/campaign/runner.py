@@ -12,21 +12,22 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
 from framewire import _native
 
 __all__ = ["LocalRunner", "Outcome", "Runner", "Task", "compute", "cores"]
 
-THREADS = "cell"
-"""How the names of the threads begin that compute cells."""
-
 LOADED_MOVIES = 8
 """How many movies are kept in memory; cells of one movie are usually next to each other."""
+
+TICK_S = 0.1
+"""Time between two looks at signals."""
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
@@ -88,13 +89,28 @@ class LocalRunner:
 
     def run(self, tasks: Sequence[Task], on_done: Callable[[Outcome], None]) -> None:
         """As :meth:`Runner.run` says."""
-        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix=THREADS)
+        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="cell")
+        done: SimpleQueue[Future[Outcome]] = SimpleQueue()
+        futures: list[Future[Outcome]] = []
         try:
-            futures: list[Future[Outcome]] = [pool.submit(compute, task) for task in tasks]
-            for future in as_completed(futures):
-                on_done(future.result())
+            for task in tasks:
+                futures.append(pool.submit(compute, task))
+                futures[-1].add_done_callback(done.put)
+            for _ in tasks:
+                on_done(_next(done).result())
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            while not all(future.done() for future in futures):
+                time.sleep(TICK_S)
+
+
+def _next(done: SimpleQueue[Future[Outcome]]) -> Future[Outcome]:
+    """Waits in small steps: some libraries catch Ctrl-C in a way that leaves a longer wait uninterrupted."""
+    while True:
+        try:
+            return done.get(timeout=TICK_S)
+        except Empty:
+            continue
 
 
 def compute(task: Task) -> Outcome:
@@ -114,7 +130,13 @@ def compute(task: Task) -> Outcome:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of the compiled half is no Exception, and must not stop other cells
-        return Outcome(task.id, str(error) or type(error).__name__, _is_disk_error(error))
+        return Outcome(task.id, _message(error), _is_disk_error(error))
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
 
 
 def _is_disk_error(error: BaseException) -> bool:
