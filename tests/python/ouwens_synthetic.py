@@ -131,11 +131,17 @@ def _ledger_rows(retries: tuple[int, ...]) -> Iterator[dict[str, Any]]:
 
 
 def _segments() -> Iterator[dict[str, Any]]:
+    """A hundred segments, the first of which TCP sends twice; its first copy is lost on the air."""
     for retry in LINK_LAYER_RETRIES:
         for oven in OVENS:
-            for number in range(100):
-                for copy in range(2 if number == 0 else 1):
-                    yield {
-                        "retry": retry, "oven": oven, "direction": "forward", "hop": "wire", "outcome": "delivered",
-                        "payload": 1448, "sequence": number * 1448, "packet": number + 1000 * copy,
-                    }  # fmt: skip
+            for packet in range(101):
+                place = {"retry": retry, "oven": oven, "direction": "forward", "packet": packet, "payload": 1448}
+                sequence = max(packet - 1, 0) * 1448
+                lost = packet == 0
+                yield place | {
+                    "hop": "sender-device",
+                    "sequence": sequence,
+                    "outcome": "dropped" if lost else "delivered",
+                }
+                if not lost:
+                    yield place | {"hop": "wire", "sequence": sequence, "outcome": "delivered"}

@@ -231,39 +231,45 @@ def _packet_losses(measured: Measured) -> Table:
 
 
 def _segments(measured: Measured) -> Table:
-    """Table 3.5: segments by the number of times that they came to the receiver."""
-    shares = _copies_of_segments(measured.packets.get("tcp-segments"))
+    """Table 3.5: segments by how often TCP sent them, and how many came more than once."""
+    packets = measured.packets.get("tcp-segments")
+    sent = _copies_of_segments(packets, pl.col("hop") == "sender-device")
+    arrived = _copies_of_segments(packets, (pl.col("hop") == "wire") & (pl.col("outcome") == "delivered"))
 
     def row(retry: int, oven: str) -> Row:
-        copies = shares.get((retry, oven), {})
-        unique = sum(copies.values())
-        once = [tuple([100 * copies.get(count, 0) / unique] if unique else []) for count in (1, 2, 3)]
-        more = tuple([100 * sum(n for count, n in copies.items() if count > 3) / unique] if unique else [])
-        cells = [*once, more, tuple([float(unique)] if unique else [])]
-        return Row((str(retry), oven), tuple(Cell(None, samples) for samples in cells))
+        copies = sent.get((retry, oven), {})
+        came = arrived.get((retry, oven), {})
+        values = [_share(copies, count, count) for count in (1, 2, 3)] + [_share(copies, 4), _share(came, 2)]
+        unique = [float(sum(came.values()))] if came else []
+        cells = [Cell(None, tuple(samples)) for samples in (*values, unique)]
+        return Row((str(retry), oven), tuple(cells))
 
-    columns = [*(Column(f"{count} x", "%", 2) for count in (1, 2, 3)), Column("more", "%", 2), Column("unique", "", 0)]
+    columns = [*(Column(f"{count} x", "%", 2) for count in (1, 2, 3)), Column("more", "%", 2)]
+    columns += [Column("came twice or more", "%", 2), Column("unique", "", 0)]
     return Table(
         "3.5",
-        "Transmissions per segment on the TCP level, as the receiver saw them",
+        "Transmissions per segment on the TCP level",
         "3.5",
         _WHERE,
         tuple(columns),
         tuple(row(*place) for place in _places(LINK_LAYER_RETRIES)),
-        note="Measured once. Segments by the number of times that the access point passed them on.",
+        note="Measured once. Segments by the number of times that TCP gave them to the card.",
     )
 
 
-def _copies_of_segments(packets: Callable[[], pl.LazyFrame] | None) -> dict[tuple[int, str], dict[int, int]]:
+def _share(copies: dict[int, int], least: int, most: int | None = None) -> list[float]:
+    """Percent of the segments of which there were so many copies."""
+    some = sum(segments for count, segments in copies.items() if count >= least and (most is None or count <= most))
+    return [100 * some / sum(copies.values())] if copies else []
+
+
+def _copies_of_segments(
+    packets: Callable[[], pl.LazyFrame] | None, where: pl.Expr
+) -> dict[tuple[int, str], dict[int, int]]:
     if packets is None:
         return {}
-    arrived = packets().filter(
-        (pl.col("direction") == "forward")
-        & (pl.col("hop") == "wire")
-        & (pl.col("outcome") == "delivered")
-        & (pl.col("payload") > 0)
-    )
-    copies = arrived.group_by("retry", "oven", "sequence").agg(copies=pl.len())
+    there = packets().filter((pl.col("direction") == "forward") & (pl.col("payload") > 0) & where)
+    copies = there.group_by("retry", "oven", "sequence").agg(copies=pl.len())
     counts = copies.group_by("retry", "oven", "copies").agg(segments=pl.len()).collect()
     found: dict[tuple[int, str], dict[int, int]] = {}
     for retry, oven, number, segments in counts.iter_rows():
