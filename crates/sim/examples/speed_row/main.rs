@@ -28,14 +28,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let given = Given(&arguments);
     let seconds: u64 = given.value("--seconds", 20)?;
     let times: u64 = given.value("--times", 1)?;
-    let (cpu, goodput) = match arguments.first().map(String::as_str) {
+    let measured = match arguments.first().map(String::as_str) {
         Some("tcp") => tcp(&given, seconds, times)?,
         Some("wifi") => wifi(given.value("--stations", 1)?, seconds, times)?,
         _ => return Err("usage: speed_row tcp|wifi [--OPTION VALUE]...".into()),
     };
-    let simulated = seconds * times;
-    println!("{{\"simulated_s\": {simulated}, \"cpu_s\": {cpu:.6}, \"goodput_bps\": {goodput:.0}}}");
+    let Measured { simulated, cpu, bits } = measured;
+    let goodput = bits as f64 / simulated;
+    println!("{{\"simulated_s\": {simulated:.3}, \"cpu_s\": {cpu:.6}, \"goodput_bps\": {goodput:.0}}}");
     Ok(())
+}
+
+/// Simulated seconds, CPU seconds, and bits that arrived.
+struct Measured {
+    simulated: f64,
+    cpu: f64,
+    bits: u64,
 }
 
 /// The words of the command line.
@@ -49,8 +57,8 @@ impl Given<'_> {
     }
 }
 
-/// CPU seconds and mean goodput of a bulk transfer with seeds from 1 on.
-fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<(f64, f64), Box<dyn Error>> {
+/// A bulk transfer with seeds from 1 on.
+fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<Measured, Box<dyn Error>> {
     let loss = match given.value("--loss", 0.0)? {
         0.0 => LossConfig::None,
         loss => LossConfig::Bernoulli(Probability::new(loss).ok_or("--loss: 0 to 1 is allowed")?),
@@ -61,16 +69,16 @@ fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<(f64, f64), Box<dy
     let algorithm = given.value("--algorithm", "cubic".to_owned())?.parse()?;
     let mut experiment = TcpExperiment::new(algorithm, network);
     experiment.duration = Duration::from_secs(seconds);
-    let (mut received, began) = (0, cpu_seconds()?);
+    let (mut bits, began) = (0, cpu_seconds()?);
     for seed in 1..=times {
         experiment.seed = Seed(seed);
-        received += experiment.run()?.received.as_bits();
+        bits += experiment.run()?.received.as_bits();
     }
-    Ok((cpu_seconds()? - began, received as f64 / (seconds * times) as f64))
+    Ok(Measured { simulated: (seconds * times) as f64, cpu: cpu_seconds()? - began, bits })
 }
 
-/// CPU seconds and goodput of stations that always have UDP to send.
-fn wifi(stations: u64, seconds: u64, times: u64) -> Result<(f64, f64), Box<dyn Error>> {
+/// Stations that always have UDP to send; what is queued at the end is still sent.
+fn wifi(stations: u64, seconds: u64, times: u64) -> Result<Measured, Box<dyn Error>> {
     // 7.5 Mbit/s for each second is more than one station can send, so that none runs out.
     let movie = common::movie(7.5, seconds as usize);
     let mut text = format!("layout = \"together\"\nlimit = \"{seconds} s\"\n[network]\nkind = \"wifi\"\n");
@@ -82,17 +90,14 @@ fn wifi(stations: u64, seconds: u64, times: u64) -> Result<(f64, f64), Box<dyn E
         }
     }
     let scenario = common::scenario(&text);
-    let (mut received, began) = (0, cpu_seconds()?);
+    let (mut simulated, mut bits, began) = (Duration::ZERO, 0, cpu_seconds()?);
     for _ in 0..times {
-        let simulated = Simulation::run(&scenario, &movie, &Options::default())?;
-        received += simulated.logs.iter().map(|log| bits_received(log)).sum::<u64>();
+        let run = Simulation::run(&scenario, &movie, &Options::default())?;
+        simulated += run.simulated;
+        let datagrams = run.logs.iter().flat_map(|log| &log.datagrams_received);
+        bits += datagrams.map(|datagram| 8 * u64::from(datagram.size)).sum::<u64>();
     }
-    Ok((cpu_seconds()? - began, received as f64 / (seconds * times) as f64))
-}
-
-fn bits_received(log: &framewire_probe::record::FlowLog) -> u64 {
-    let _ = log;
-    0
+    Ok(Measured { simulated: simulated.as_secs_f64(), cpu: cpu_seconds()? - began, bits })
 }
 
 /// CPU seconds of this thread so far (the first field of schedstat, in nanoseconds).
