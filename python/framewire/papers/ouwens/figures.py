@@ -179,20 +179,18 @@ def _series(spec: Spec, line: Line, measured: Measured) -> Series:
     if spec.kind in ("throughput", "levels"):
         return _rates(ledger if line.level == "packets" else arrived, line.level)
     if spec.kind == "size":
-        thin = arrived.gather_every(max(1, len(arrived) // _POINTS["size"]))
-        return (thin["size"] / 1e3).to_list(), _log_latency(arrived, thin)
+        return (arrived["size"] / 1e3).to_list(), _log_latency(arrived)
     at = (arrived["arrival_rel_ns"] / _NANOS).to_list()
     if spec.kind == "latency":
-        return at, _log_latency(arrived, arrived)
+        return at, _log_latency(arrived)
     known = arrived.filter(pl.col("jitter_ns").is_not_null())
     jitter = (known["jitter_ns"] / 1e6).clip(lower_bound=LEAST_MS / 10).to_list()
     return (known["arrival_rel_ns"] / _NANOS).to_list(), jitter
 
 
-def _log_latency(run: pl.DataFrame, rows: pl.DataFrame) -> list[float]:
+def _log_latency(run: pl.DataFrame) -> list[float]:
     """Latencies above the least of the run, so that a logarithmic axis can show them: an offset is in all of them."""
-    least = run["latency_ns"].min()
-    shifted = (rows["latency_ns"] - least) / 1e6
+    shifted = (run["latency_ns"] - run["latency_ns"].min()) / 1e6
     return [float(value) for value in shifted.clip(lower_bound=LEAST_MS)]
 
 
@@ -204,14 +202,20 @@ def _rates(rows: pl.DataFrame, level: str) -> Series:
         rows = rows.with_columns(at=pl.col("arrival_rel_ns"), bytes=pl.col("size").cast(pl.Int64))
     sums = rows.group_by(second=pl.col("at") // int(_NANOS)).agg(pl.col("bytes").sum()).sort("second")
     counted = dict(zip(sums["second"], sums["bytes"], strict=True))
-    if not counted:
+    last = rows["at"].max()
+    if not counted or not isinstance(last, int):
         return [], []
-    seconds = range(int(max(counted)) + 1)
-    return [second + 0.5 for second in seconds], [counted.get(second, 0) * 8 / 1e6 for second in seconds]
+    rates = [counted.get(second, 0) * 8 / 1e6 for second in range(int(max(counted)) + 1)]
+    # The last second is not full; its point stands at the end and has the rate of what there is of it.
+    end = last / _NANOS
+    part = end - (len(rates) - 1)
+    rates[-1] = min(rates[-1] / part, rates[-2]) if len(rates) > 1 and part > 0 else rates[-1]
+    return [*(second + 0.5 for second in range(len(rates) - 1)), end], rates
 
 
 def _trace(spec: Spec, line: Line, x: list[float], y: list[float]) -> Trace:
     if spec.kind == "size":
+        x, y = _some(x, y, _POINTS["size"])
         marker = {"color": line.colour, "size": 4, "symbol": line.dash, "opacity": 0.6}
         return {
             "type": "scatter",
@@ -231,6 +235,12 @@ def _trace(spec: Spec, line: Line, x: list[float], y: list[float]) -> Trace:
         "y": rounded(few_y, 3),
         "line": stroke,
     }
+
+
+def _some(x: list[float], y: list[float], most: int) -> Series:
+    """Some of many points, the same each time, and without the rhythm of a group of pictures."""
+    chosen = sorted(sorted(range(len(x)), key=lambda index: index * 2_654_435_761 % 2**32)[:most])
+    return [x[index] for index in chosen], [y[index] for index in chosen]
 
 
 def _layout(spec: Spec, series: dict[Line, Series]) -> Layout:
@@ -267,7 +277,7 @@ def _finding(spec: Spec, series: dict[Line, Series]) -> str:
 
 def _throughput_numbers(spec: Spec, x: list[float], y: list[float]) -> str:
     """Mean rate before the oven and during it, and the length: a whole second at either end is not full."""
-    end = f", ends at {x[-1] + 0.5:.0f} s"
+    end = f", ends at {x[-1]:.0f} s"
     if not any(line.oven == "yes" for line in spec.lines):
         return f"{fmean(y[1:-1] or y):.2f}{end}"
     before = [rate for at, rate in zip(x, y, strict=True) if 1 <= at < _OVEN_S[0]]

@@ -66,7 +66,8 @@ def _figure(
         "hoverinfo": "skip",
     }
     traces = [line, *(_points(key, some, unit) for key, some in points.items() if some)]
-    axis = {"type": "log", "exponentformat": "none", "rangemode": "normal"}
+    ticks = [0.1, 1, 10, 100] if unit == "%" else [30, 50, 100, 200, 500]
+    axis = {"type": "log", "exponentformat": "none", "rangemode": "normal", "tickvals": ticks}
     hint = (
         f"Each point is a published number; on the line both are equal. A loss of nothing stands at {_LEAST_PERCENT} %."
     )

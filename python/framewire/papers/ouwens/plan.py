@@ -47,6 +47,12 @@ FLOWS: dict[str, dict[str, Any]] = {
 }
 """The four pipelines of sections 3.6 to 3.9."""
 
+UNPACED: list[dict[str, Any]] = [
+    {"name": "udp", "transport": "udp-blocking", "packets": "thesis", "pacing": "none"},
+    {"name": "tcp", "transport": "tcp", "pacing": "none"},
+]
+"""The two of section 3.5, whose sinks ignore time stamps."""
+
 PROTOCOLS = {
     "udp-blocking": "blocking UDP",
     "tcp": "TCP",
@@ -152,13 +158,9 @@ def _link_layer(seed: int, retries: Sequence[int]) -> Measurement:
     The thesis does not say at which rate its card sent. It is measured with the card's own choice, as everywhere, and
     with 5.5 Mbit/s: see ``link_layer.py``.
     """
-    flows = [
-        {"name": "udp", "transport": "udp-blocking", "packets": "thesis", "pacing": "none"},
-        {"name": "tcp", "transport": "tcp", "pacing": "none"},
-    ]
     rates = _axis("rate", "network.wifi.rate", {"auto": "auto", "5.5": "5.5 Mbit/s"})
     axes = [rates, _retries(retries), _ovens(OVEN_ALWAYS)]
-    scenario = _scenario(seed, flows)
+    scenario = _scenario(seed, UNPACED)
     scenario["network"]["wifi"]["sniffer"] = {"capture": SNIFFER}
     return _measurement("link-layer", "3.5", scenario, axes)
 
@@ -182,7 +184,6 @@ def _open_questions(seed: int) -> list[Measurement]:
         for mtu in (576, 1500)
         for rule in ("thesis", "slices", "full")
     ] + [{"name": f"tcp-{mtu}", "transport": "tcp", "pacing": "receiver", "mtu": mtu} for mtu in (576, 1500)]
-    non_live = [FLOWS[name] | {"name": name} for name in ("udp-blocking", "tcp")]
     six = {"movie": {"source": "lab", "bitrate": "6 Mbit/s", "duration": "59.96 s"}}
     rates = {"auto": "auto"} | {rate: f"{rate} Mbit/s" for rate in ("11", "5.5", "2", "1")}
     standards = {"802.11b": "802.11b", "802.11g": "802.11g"}
@@ -191,8 +192,8 @@ def _open_questions(seed: int) -> list[Measurement]:
         _measurement("ifd", "open", _scenario(seed, ifd), [_bitrates((4, 5, 6)), _retries((2, 4)), _ovens()]),
         _measurement("packet-size", "open", _scenario(seed, rules, **six), [_ovens()]),
         _measurement(
-            "fixed-rates", "open", _scenario(seed, non_live, **six),
-            [_axis("rate", "network.wifi.rate", rates), _retries((1, 2, 4)), _ovens()],
+            "fixed-rates", "open", _scenario(seed, UNPACED),
+            [_axis("rate", "network.wifi.rate", rates), _retries((1, 2, 4)), _ovens(OVEN_ALWAYS)],
         ),
         _measurement(
             "802.11g", "open", _scenario(seed, every, **six),
