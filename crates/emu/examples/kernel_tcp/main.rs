@@ -40,7 +40,7 @@ const USAGE: &str = "usage: kernel_tcp --out FILE.csv [--curves FILE.csv] [--min
   --seconds  length of each run (default 40)
   --lanes    runs at once at most (default 24)
   --load     Mbit/s that all runs together are expected to carry at most (default 150)
-  --repeats  of one cell at most (default 60)
+  --repeats  of one cell at most (default 120)
   --only     cells whose name contains the word";
 
 struct Options {
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
-    let limits = Limits { lanes: 24, load_mbps: 150.0, repeats: 60 };
+    let limits = Limits { lanes: 24, load_mbps: 150.0, repeats: 120 };
     let mut options =
         Options { out: PathBuf::new(), curves: None, minutes: None, seconds: 40, limits, only: Vec::new() };
     while let Some(name) = arguments.next() {

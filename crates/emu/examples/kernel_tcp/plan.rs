@@ -5,8 +5,9 @@ use crate::dataset::{Dataset, Known};
 
 /// The half width of the 95 % confidence interval of a cell's goodput, as a part of its mean, at which it is done.
 const WANTED_PRECISION: f64 = 0.07;
-/// Repeats that every cell gets, without and with loss: a few values that are close by chance prove nothing.
-const AT_LEAST: [u32; 2] = [3, 6];
+/// Repeats that every cell gets: a few values that are close by chance prove nothing, and what is retransmitted varies
+/// where goodput does not.
+const AT_LEAST: usize = 8;
 /// A run that was disturbed so often is given up.
 const ATTEMPTS: u32 = 4;
 
@@ -31,8 +32,7 @@ pub fn next_batch(cells: &[Cell], dataset: &Dataset, limits: &Limits) -> (Vec<Ru
     for &cell in cells {
         let known = dataset.known(&cell);
         let precision = precision(&known);
-        let at_least = AT_LEAST[usize::from(cell.loss > 0.0)];
-        if precision <= WANTED_PRECISION && known.received.len() >= at_least as usize {
+        if precision <= WANTED_PRECISION && known.received.len() >= AT_LEAST {
             continue;
         }
         let missing: Vec<u32> = (1..=limits.repeats)

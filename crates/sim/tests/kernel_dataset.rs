@@ -1,0 +1,183 @@
+//! The simulated TCP against the committed dataset of a kernel's: the conditions are those of the dataset's rows, media a
+//! remote bottleneck, the run its first repeats, the check the criteria of `docs/validation.md`.
+#![allow(clippy::disallowed_methods, reason = "runs are independent: each thread simulates its own")]
+
+#[path = "../examples/tcp_grid/cells.rs"]
+mod cells;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use cells::{Row, Table};
+use framewire_sim::experiment::{TcpExperiment, TcpOutcome};
+use framewire_tcp::congestion::Algorithm;
+
+/// Repeats per cell, without and with random loss. BBR draws by itself, so one is never enough.
+const REPEATS: [u64; 2] = [3, 4];
+
+/// Sums over the repeats of a cell, in the kernel and simulated.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    kernel: f64,
+    simulated: f64,
+}
+
+impl Pair {
+    fn add(&mut self, kernel: f64, simulated: f64) {
+        self.kernel += kernel;
+        self.simulated += simulated;
+    }
+
+    fn error(self) -> f64 {
+        self.simulated / self.kernel - 1.0
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    lossy: bool,
+    repeats: f64,
+    goodput: Pair,
+    round_trip: Pair,
+    retransmissions: Pair,
+    timeouts: Pair,
+}
+
+fn dataset() -> Table {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/validation/kernel-6.18.csv");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Table::parse(&text).expect("the dataset is well formed")
+}
+
+/// The rows that are repeated: undisturbed, the first repeats.
+fn chosen<'a>(table: &'a Table, algorithm: &str) -> Vec<Row<'a>> {
+    let is_chosen = |row: &Row<'_>| {
+        let lossy = row.value::<f64>("loss").expect("a number") > 0.0;
+        row.text("algorithm") == Some(algorithm)
+            && row.text("disturbed") == Some("0")
+            && row.value::<u64>("seed").expect("a number") <= REPEATS[usize::from(lossy)]
+    };
+    table.rows().filter(is_chosen).collect()
+}
+
+fn simulate(experiments: &[TcpExperiment]) -> Vec<TcpOutcome> {
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(BTreeMap::new());
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let number = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(experiment) = experiments.get(number)
+                {
+                    let outcome = experiment.run().expect("the cell can be simulated");
+                    outcomes.lock().expect("no thread panics").insert(number, outcome);
+                }
+            });
+        }
+    });
+    outcomes.into_inner().expect("no thread panics").into_values().collect()
+}
+
+/// The cells of `algorithm`, simulated with `simulated`.
+fn compare(algorithm: &str, simulated: &str) -> BTreeMap<String, Cell> {
+    let table = dataset();
+    let rows = chosen(&table, algorithm);
+    let congestion: Algorithm = simulated.parse().expect("a known algorithm");
+    let experiment = |row: &Row<'_>| {
+        let mut experiment = row.experiment().expect("the row describes an experiment");
+        experiment.sender.congestion = congestion;
+        experiment
+    };
+    let outcomes = simulate(&rows.iter().map(experiment).collect::<Vec<_>>());
+    let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
+    for (row, outcome) in rows.iter().zip(&outcomes) {
+        let number = |column| row.value::<f64>(column).expect("a number");
+        let cell = cells.entry(row.cell()).or_default();
+        cell.lossy = number("loss") > 0.0;
+        cell.repeats += 1.0;
+        cell.goodput.add(number("received_bytes"), outcome.received.as_bytes() as f64);
+        let round_trip = outcome.mean_srtt().unwrap_or_default();
+        cell.round_trip.add(number("srtt_ms"), round_trip.as_secs_f64() * 1e3);
+        cell.retransmissions.add(number("retransmissions"), outcome.last.retransmissions as f64);
+        cell.timeouts.add(number("timeouts"), outcome.last.timeouts as f64);
+    }
+    cells
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What a set of cells misses; empty when it holds. The bounds of goodput are `scale` times those of reno and cubic.
+fn misses(cells: &BTreeMap<String, Cell>, scale: f64) -> Vec<String> {
+    let mut misses = Vec::new();
+    for lossy in [false, true] {
+        let group: Vec<_> = cells.iter().filter(|(_, cell)| cell.lossy == lossy).collect();
+        let middle = median(group.iter().map(|(_, cell)| cell.goodput.error().abs()).collect());
+        if middle > 0.05 * scale {
+            misses.push(format!("lossy {lossy}: the median error of goodput is {:.1} %", 100.0 * middle));
+        }
+        for (name, cell) in &group {
+            if cell.goodput.error().abs() > 0.12 * scale {
+                misses.push(format!("{name}: goodput is off by {:+.1} %", 100.0 * cell.goodput.error()));
+            }
+            if cell.round_trip.error().abs() > 0.10 {
+                misses.push(format!("{name}: the mean RTT is off by {:+.1} %", 100.0 * cell.round_trip.error()));
+            }
+            let timeouts = (cell.timeouts.simulated - cell.timeouts.kernel).abs();
+            if timeouts > (0.2 * cell.timeouts.kernel).max(cell.repeats) {
+                misses.push(format!("{name}: timeouts {:?} in {} runs", cell.timeouts, cell.repeats));
+            }
+        }
+        let few = |cell: &Cell| 2.0 * cell.repeats;
+        let agrees = |cell: &Cell| {
+            let Pair { kernel, simulated } = cell.retransmissions;
+            (simulated - kernel).abs() <= (0.2 * kernel).max(few(cell))
+        };
+        let off: Vec<String> = group
+            .iter()
+            .filter(|(_, cell)| !agrees(cell))
+            .map(|(name, cell)| format!("{name}: {:+.0} %", 100.0 * cell.retransmissions.error()))
+            .collect();
+        // Single cells are named on the page, with the reason; more of them than this would be a change of the model.
+        if off.len() * 5 > group.len() {
+            misses.push(format!("lossy {lossy}: retransmissions are off in {}", off.join(", ")));
+        }
+    }
+    misses
+}
+
+fn holds(algorithm: &str, scale: f64) {
+    let cells = compare(algorithm, algorithm);
+    assert_eq!(cells.len(), 72, "the whole grid");
+    let misses = misses(&cells, scale);
+    assert!(misses.is_empty(), "{}", misses.join("\n"));
+}
+
+#[test]
+fn reno_does_what_the_kernel_did() {
+    holds("reno", 1.0);
+}
+
+#[test]
+fn cubic_does_what_the_kernel_did() {
+    holds("cubic", 1.0);
+}
+
+#[test]
+fn bbr_does_what_the_kernel_did() {
+    holds("bbr", 2.0);
+}
+
+/// The bounds are narrow enough to tell one algorithm from another.
+#[test]
+fn another_algorithm_misses_the_bounds() {
+    for (measured, simulated) in [("reno", "cubic"), ("cubic", "reno"), ("bbr", "cubic")] {
+        let scale = if measured == "bbr" { 2.0 } else { 1.0 };
+        assert!(!misses(&compare(measured, simulated), scale).is_empty(), "{simulated} passes for {measured}");
+    }
+}
