@@ -102,11 +102,6 @@ impl ReceiveWindow {
         }
     }
 
-    /// The shift of the window field (RFC 7323, section 2).
-    pub(crate) fn scale(&self) -> u32 {
-        self.scale
-    }
-
     /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
     pub(crate) fn syn_window(&self) -> u64 {
         self.announced.min(UNSCALED_WINDOW)
@@ -168,6 +163,7 @@ impl ReceiveWindow {
     }
 
     /// Memory charged.
+    #[cfg(test)]
     pub(crate) fn charged(&self) -> u64 {
         self.charged
     }

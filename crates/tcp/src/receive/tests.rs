@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::segment::{Flags, TimestampsOption};
+use crate::segment::{Ecn, Flags, TimestampsOption};
 
 const NEGOTIATED: Negotiated = Negotiated { timestamps: true, sack: true, window_scaling: true, ecn: true };
 const FULL: u32 = 1_448;
@@ -153,10 +153,10 @@ fn the_end_has_a_number_and_no_byte() {
     let mut end = segment(now, 1 + 500, 500);
     end.flags.fin = true;
     side.handle_segment(now, &end);
-    assert!(!side.is_fin_reached());
+    assert!(!side.is_fin_in_order());
     assert_eq!(side.handle_segment(now, &segment(now, 1, 500)), AckDecision::Now);
     assert_eq!(acknowledge(&mut side).acknowledgement, 1_002);
-    assert!(side.is_fin_reached() && !side.has_ended());
+    assert!(side.is_fin_in_order() && !side.has_ended());
     assert_eq!((side.readable(), side.received()), (1_000, 1_000));
     assert_eq!(side.read(now, u64::MAX), 1_000);
     assert!(side.has_ended());

@@ -21,11 +21,11 @@ fn the_first_window_is_that_of_linux() {
     // As captured from Linux 6.18: the client's SYN and the server's SYN-ACK.
     assert_eq!(ReceiveWindow::new(&WindowSettings { is_client: true, ..SETTINGS }).syn_window(), 64_240);
     let server = ReceiveWindow::new(&SETTINGS);
-    assert_eq!((server.syn_window(), server.scale()), (65_160, 10));
+    assert_eq!((server.syn_window(), server.scale), (65_160, 10));
     let before_6_17 = ReceiveWindow::new(&WindowSettings { maximum_buffer: 6_291_456, ..SETTINGS });
-    assert_eq!(before_6_17.scale(), 7);
+    assert_eq!(before_6_17.scale, 7);
     let unscaled = established(&WindowSettings { scaling: false, ..SETTINGS });
-    assert_eq!(unscaled.scale(), 0);
+    assert_eq!(unscaled.scale, 0);
     assert!(unscaled.announced() <= UNSCALED_WINDOW);
 }
 

@@ -69,7 +69,7 @@ mod tests {
         let mut aggregation = Aggregation::new();
         let bandwidth = Bandwidth::of(1, Duration::from_millis(1));
         for now in (lump..=millis).step_by(lump as usize) {
-            let is_round_start = now / lump % (40_u64.div_ceil(lump)) == 0;
+            let is_round_start = (now / lump).is_multiple_of(40_u64.div_ceil(lump));
             aggregation.update(Timestamp::from_millis(now), lump as u32, is_round_start, bandwidth, 80);
         }
         aggregation

@@ -24,7 +24,7 @@ fn startup_ends_after_three_flat_rounds_and_drain_empties_the_queue() {
     let startup = drain.saturating_since(START);
     assert!(startup > Duration::from_millis(250) && startup < Duration::from_millis(700), "{startup:?}");
     assert!(cruise.saturating_since(drain) < Duration::from_millis(250));
-    assert_eq!(path.control.flat_rounds, FLAT_ROUNDS);
+    assert_eq!(path.control.flat_rounds, 3);
     let estimate = path.control.maximum_bandwidth().packets_in_with_gain(Duration::from_secs(1), UNIT);
     assert!((990..=1_030).contains(&estimate), "{estimate} packets per second");
     // What was in flight when PROBE_BW began is the delay's worth, and the bursts' of both ends.
