@@ -17,7 +17,7 @@ use crate::timer::{Reason, Timeout};
 /// [`next_timeout`](Self::next_timeout) anew, and [`is_writable`](Self::is_writable) and
 /// [`readable`](Self::readable) where someone waits for them. A `now` is never earlier than the one before.
 ///
-/// Every segment with payload or FIN that it gives out is told back with [`handle_released`](Self::handle_released)
+/// Every segment with payload that it gives out is told back with [`handle_released`](Self::handle_released)
 /// once the sender's own network device is done with it: at once, where the device is not the bottleneck.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -126,8 +126,11 @@ impl Endpoint {
         self.open.as_ref().map_or(self.handshake.has_failed(), |open| open.sender.has_failed())
     }
 
-    /// A segment arrives.
+    /// A segment arrives. One that no connection can have is ignored.
     pub fn handle_segment(&mut self, now: Timestamp, segment: &Segment) {
+        if !segment.is_possible() {
+            return;
+        }
         if self.open.is_none() {
             match self.handshake.handle_segment(now, segment) {
                 Step::Nothing => return,
@@ -187,8 +190,8 @@ impl Endpoint {
         }
     }
 
-    /// The sender's own device is done with a segment of `payload` bytes (TCP small queues). For segments without
-    /// payload and FIN there is nothing to tell.
+    /// The sender's own device is done with a segment of `payload` bytes (TCP small queues). For a segment without
+    /// payload it does nothing.
     pub fn handle_released(&mut self, now: Timestamp, payload: u32) {
         if let Some(open) = &mut self.open {
             open.sender.handle_released(now, payload);

@@ -166,7 +166,7 @@ impl Handshake {
     /// A segment arrives before the connection is open.
     pub fn handle_segment(&mut self, now: Timestamp, segment: &Segment) -> Step {
         let Flags { syn, ack, .. } = segment.flags;
-        let first = segment.sequence + 1;
+        let first = segment.sequence.saturating_add(1);
         let timestamp = segment.timestamps.map(|timestamps| timestamps.value);
         match self.phase {
             Phase::Opening if syn && ack && segment.acknowledgement == 1 => {

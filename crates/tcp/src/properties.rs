@@ -8,8 +8,8 @@ use common::{Fate, Lane, Pipe};
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 use proptest::prelude::*;
 
-use crate::TcpConfig;
 use crate::congestion::Algorithm;
+use crate::{Ecn, Flags, SackBlock, SackBlocks, Segment, TcpConfig, TimestampsOption};
 
 /// What a direction does to its packets, in turn and over again; `u8` per packet.
 fn script(fates: Vec<u8>) -> common::Script {
@@ -47,7 +47,7 @@ fn configs() -> impl Strategy<Value = TcpConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_arrives_once_and_both_sides_finish(
@@ -87,6 +87,64 @@ proptest! {
                 prop_assert_eq!(endpoint.queued(), DataSize::ZERO);
                 prop_assert_eq!(endpoint.info().in_flight, 0);
             }
+        }
+    }
+}
+
+/// A number near one that matters.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..4, 0u64..200_000, Just((1 << 62) - 1), 0u64..1 << 30, any::<u64>()]
+}
+
+fn segments() -> impl Strategy<Value = Segment> {
+    let blocks = proptest::collection::vec((number(), number()), 0..4);
+    let numbers = (number(), prop_oneof![Just(0u32), 1u32..3_000, 1u32..65_536, any::<u32>()], number(), number());
+    (numbers, any::<[bool; 9]>(), blocks, prop::option::of((number(), number())), prop::option::of(any::<u32>()))
+        .prop_map(|((sequence, payload, acknowledgement, window), bits, blocks, timestamps, maximum_segment)| {
+            let [syn, ack, fin, ece, cwr, push, sack_permitted, window_scale, marked] = bits;
+            let mut sack = SackBlocks::default();
+            blocks.iter().for_each(|&(start, end)| sack.push(SackBlock { start, end }));
+            Segment {
+                sequence,
+                payload,
+                acknowledgement,
+                flags: Flags { syn, ack, fin, ece, cwr, push, sack_permitted, window_scale },
+                window,
+                maximum_segment,
+                timestamps: timestamps.map(|(value, echo)| TimestampsOption { value, echo }),
+                sack,
+                ecn: if marked { Ecn::CongestionExperienced } else { Ecn::NotCapable },
+                ..Segment::default()
+            }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever arrives, nothing panics, and what is kept stays within the buffers.
+    #[test]
+    fn hostile_segments_do_no_harm(
+        config in configs(),
+        is_open in any::<bool>(),
+        events in proptest::collection::vec((segments(), 0u64..400, 0u64..50_000), 1..120),
+    ) {
+        let lane = || Lane::new(None, usize::MAX, Duration::from_millis(10));
+        let mut pipe = Pipe::new(&config, lane(), lane());
+        if is_open {
+            pipe.applications[0].to_write = 100_000;
+            pipe.run(Timestamp::from_millis(25));
+        }
+        for (segment, wait, bytes) in events {
+            for end in 0..2 {
+                pipe.ends[end].handle_segment(pipe.now, &segment);
+                pipe.ends[end].write(pipe.now, bytes);
+                pipe.ends[end].check();
+                let held = pipe.ends[end].queued().as_bytes();
+                prop_assert!(held <= 8 << 20, "{held} bytes are held");
+            }
+            let next = pipe.now + Duration::from_millis(wait);
+            pipe.run(next);
         }
     }
 }

@@ -11,6 +11,13 @@ pub const TIMESTAMPS_OPTION: u64 = 12;
 /// SACK-permitted (RFC 2018, 2), padded.
 pub const SYN_OPTIONS: u64 = 8;
 
+/// Bytes of the largest IPv4 packet (RFC 791, section 3.1).
+const LARGEST_PACKET: u32 = 65_535;
+/// The largest window that scaling can tell (RFC 7323, section 2.3).
+const LARGEST_WINDOW: u64 = 65_535 << 14;
+/// At 100 Gbit/s, sequence numbers get here after ten years.
+const NUMBER_LIMIT: u64 = 1 << 62;
+
 /// Control bits (RFC 9293, section 3.1; RFC 3168, section 6.1 for the last two).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
@@ -143,6 +150,15 @@ impl Segment {
 
     /// First sequence number after it.
     pub fn end(&self) -> u64 {
-        self.sequence + self.sequence_length()
+        self.sequence.saturating_add(self.sequence_length())
+    }
+
+    /// Whether a connection can have such a segment: no packet is longer (RFC 791, section 3.1), no window larger
+    /// (RFC 7323, section 2.3), and no number as far from its start.
+    pub(crate) fn is_possible(&self) -> bool {
+        let times = self.timestamps.map_or([0; 2], |timestamps| [timestamps.value, timestamps.echo]);
+        let blocks = self.sack.as_slice().iter().flat_map(|block| [block.start, block.end]);
+        let mut numbers = [self.sequence, self.acknowledgement].into_iter().chain(times).chain(blocks);
+        self.payload <= LARGEST_PACKET && self.window <= LARGEST_WINDOW && numbers.all(|number| number < NUMBER_LIMIT)
     }
 }

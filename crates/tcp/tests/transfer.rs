@@ -5,7 +5,7 @@ mod common;
 
 use common::{Fate, Lane, Pipe};
 use framewire_tcp::congestion::{Algorithm, State};
-use framewire_tcp::{Segment, TcpConfig};
+use framewire_tcp::{Ecn, Segment, TcpConfig};
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
 const MSS: u64 = 1448;
@@ -298,13 +298,66 @@ fn without_selective_acknowledgements_new_reno_repairs() {
 }
 
 #[test]
-fn a_mark_reduces_the_window_without_a_loss() {
+fn a_local_device_is_kept_short_and_busy() {
+    let mut pipe = Pipe::path(&config(Algorithm::Cubic), Bitrate::from_mbps(10), 1000, millis(40)).bulk(u64::MAX / 4);
+    pipe.lanes[0].is_local = true;
+    pipe.run(seconds(20));
+    let goodput = pipe.applications[1].read as f64 * 8.0 / 20.0;
+    let ceiling = 10e6 * 1448.0 / 1500.0;
+    assert!(goodput > 0.98 * ceiling && goodput <= ceiling, "{goodput:.0} of {ceiling:.0} bit/s");
+    // Two bursts of two packets, and one more on the way.
+    assert!((2..=6).contains(&pipe.lanes[0].longest), "{}", pipe.lanes[0].longest);
+    let info = pipe.ends[0].info();
+    assert_eq!(info.retransmissions, 0);
+    assert!(info.srtt < millis(60), "{:?}", info.srtt);
+}
+
+#[test]
+fn ecn_is_offered_granted_and_used() {
     let config = TcpConfig { ecn: true, ..config(Algorithm::Reno) };
-    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(100), 1000, millis(100)).bulk(2000 * MSS);
-    pipe.ends[0].info();
+    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(100), 1000, millis(100)).bulk(3000 * MSS);
     pipe.lanes[0].log = Some(Vec::new());
+    pipe.lanes[0].mark = Some(1 + 200 * MSS);
     pipe.run_until_done(seconds(20));
-    let data: Vec<_> = pipe.lanes[0].log.iter().flatten().filter(|(_, s)| s.payload > 0).collect();
-    assert!(data.iter().all(|(_, s)| s.ecn == framewire_tcp::Ecn::Capable));
-    assert_eq!(pipe.ends[0].info().ssthresh, None);
+    let log = pipe.lanes[0].log.take().unwrap();
+    let data: Vec<&Segment> = log.iter().map(|(_, segment)| segment).filter(|segment| segment.payload > 0).collect();
+    assert!(data.iter().all(|segment| segment.ecn == Ecn::Capable));
+    assert_eq!(data.iter().filter(|segment| segment.flags.cwr).count(), 1, "one mark, one reduction");
+    let info = pipe.ends[0].info();
+    assert_eq!((info.retransmissions, info.recoveries), (0, 0));
+    assert!(info.ssthresh.is_some_and(|ssthresh| ssthresh > 50), "{:?}", info.ssthresh);
+}
+
+#[test]
+fn a_server_grants_ecn_that_it_would_not_ask_for() {
+    for (client, expected) in [(true, Ecn::Capable), (false, Ecn::NotCapable)] {
+        let client = TcpConfig { ecn: client, ..config(Algorithm::Reno) };
+        let server = config(Algorithm::Reno);
+        let (forward, back) = (Lane::new(None, 100, millis(5)), Lane::new(None, 100, millis(5)));
+        let mut pipe = Pipe::between(&client, &server, forward, back).bulk(10 * MSS);
+        pipe.lanes[0].log = Some(Vec::new());
+        pipe.run(seconds(2));
+        let log = pipe.lanes[0].log.take().unwrap();
+        assert!(log.iter().filter(|(_, segment)| segment.payload > 0).all(|(_, segment)| segment.ecn == expected));
+    }
+}
+
+#[test]
+fn what_only_one_side_offers_is_not_used() {
+    let plain = TcpConfig { timestamps: false, sack: false, window_scaling: false, ..config(Algorithm::Reno) };
+    for (client, server) in [(plain.clone(), config(Algorithm::Reno)), (config(Algorithm::Reno), plain.clone())] {
+        let lane = || Lane::new(Some(Bitrate::from_mbps(10)), 100, millis(20));
+        let mut pipe = Pipe::between(&client, &server, lane(), lane()).bulk(500 * MSS);
+        for lane in &mut pipe.lanes {
+            lane.log = Some(Vec::new());
+            lane.script = Box::new(|number, _| if number % 40 == 39 { Fate::Drop } else { Fate::Pass });
+        }
+        pipe.run_until_done(seconds(60));
+        assert_eq!(pipe.applications[1].read, 500 * MSS);
+        for (_, segment) in pipe.lanes.iter().flat_map(|lane| lane.log.iter().flatten()) {
+            assert!(segment.sack.is_empty() && segment.window <= 65_535);
+            assert!(segment.flags.syn || segment.timestamps.is_none());
+        }
+        assert_eq!(pipe.ends[0].info().maximum_segment, 1460);
+    }
 }

@@ -356,7 +356,7 @@ impl Sender {
 
     /// The end of the peer's window.
     fn window_end(&self) -> u64 {
-        self.unacknowledged + self.send_window
+        self.unacknowledged.saturating_add(self.send_window)
     }
 }
 

@@ -103,8 +103,11 @@ impl Device {
         Self { overhead, limit, held: 0, sent: 0, released: 0, throttles: false }
     }
 
-    /// A packet is given to the device; returns its serial number.
+    /// A packet is given to the device; returns its serial number, zero for one without payload, which does not count.
     pub fn take(&mut self, payload: u64) -> u64 {
+        if payload == 0 {
+            return 0;
+        }
         self.held += payload + self.overhead;
         self.sent += 1;
         self.sent
@@ -131,7 +134,7 @@ impl Device {
 
     /// The device is done with a packet. Returns true where something waited for that.
     fn release(&mut self, payload: u64) -> bool {
-        if self.is_empty() {
+        if payload == 0 || self.is_empty() {
             return false;
         }
         self.held = self.held.saturating_sub(payload + self.overhead);
@@ -290,6 +293,8 @@ mod tests {
         assert!(device.holds(first) && device.holds(second));
         assert!(device.release(1448), "something waited");
         assert!(!device.holds(first) && device.holds(second));
+        assert!(!device.release(0), "acknowledgements do not count");
+        assert!(device.holds(second));
         device.release(1448);
         assert!(device.is_empty());
         assert_eq!(device.held, 0);

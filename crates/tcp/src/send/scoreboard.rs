@@ -401,29 +401,6 @@ impl Scoreboard {
             self.link(number);
         }
     }
-
-    /// Counts everything anew and compares.
-    #[cfg(test)]
-    pub fn check(&self) {
-        let count = |is: fn(&Record) -> bool| self.records.iter().filter(|r| is(r)).count() as u32;
-        assert_eq!(self.sacked, count(|r| r.sacked));
-        assert_eq!(self.lost, count(|r| r.lost));
-        assert_eq!(self.resent, count(|r| r.resent));
-        let waiting = (self.first..).zip(&self.records).filter(|(_, r)| r.lost && !r.resent).map(|(n, _)| n);
-        assert!(self.to_resend.iter().copied().eq(waiting), "the packets to resend are those lost and not resent");
-        assert!(self.records.iter().all(|r| !(r.sacked && r.lost)), "a sacked packet is not lost");
-        let mut linked = Vec::new();
-        let mut next = self.oldest();
-        while let Some(number) = next {
-            linked.push(number);
-            next = self.newer(number);
-        }
-        assert!(linked.windows(2).all(|pair| self.record(pair[0]).sent <= self.record(pair[1]).sent));
-        linked.sort_unstable();
-        let awaited =
-            (self.first..).zip(&self.records).filter(|(_, r)| !r.sacked && (!r.lost || r.resent)).map(|(n, _)| n);
-        assert!(linked.into_iter().eq(awaited), "the list holds what may still arrive");
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_tcp::{Endpoint, Segment, TcpConfig};
+use framewire_tcp::{Ecn, Endpoint, Segment, TcpConfig};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 /// What becomes of a packet.
@@ -40,6 +40,13 @@ pub struct Lane {
     pub overflows: u64,
     /// Packets that a full queue or the script dropped.
     pub dropped: u64,
+    /// The queue is in the sender's own device: it is told when a packet's transmission ends.
+    pub is_local: bool,
+    releases: VecDeque<(Timestamp, u32)>,
+    /// The first packet from this number on is marked (RFC 3168).
+    pub mark: Option<u64>,
+    /// Most packets in the queue at once.
+    pub longest: usize,
     /// A log of what was sent, if wanted.
     pub log: Option<Vec<(Timestamp, Segment)>>,
 }
@@ -56,13 +63,21 @@ impl Lane {
             packets: 0,
             overflows: 0,
             dropped: 0,
+            is_local: false,
+            releases: VecDeque::new(),
+            mark: None,
+            longest: 0,
             log: None,
         }
     }
 
-    fn send(&mut self, now: Timestamp, segment: Segment) {
+    fn send(&mut self, now: Timestamp, mut segment: Segment) {
         if let Some(log) = &mut self.log {
             log.push((now, segment));
+        }
+        if self.mark.is_some_and(|number| segment.sequence >= number) && segment.payload > 0 {
+            segment.ecn = Ecn::CongestionExperienced;
+            self.mark = None;
         }
         let fate = (self.script)(self.packets, &segment);
         self.packets += 1;
@@ -78,6 +93,10 @@ impl Lane {
         let end = begin + self.rate.map_or(Duration::ZERO, |rate| rate.transmit_time(segment.packet_size()));
         if self.rate.is_some() {
             self.transmissions.push_back(end);
+            self.longest = self.longest.max(self.transmissions.len());
+        }
+        if self.is_local {
+            self.releases.push_back((end, segment.payload));
         }
         match fate {
             Fate::Pass => self.arrive(end + self.delay, segment),
@@ -155,7 +174,7 @@ impl Pipe {
             self.apply(end);
             while let Some(segment) = self.ends[end].poll_transmit(self.now) {
                 self.lanes[end].send(self.now, segment);
-                if segment.payload > 0 || segment.flags.fin {
+                if !self.lanes[end].is_local {
                     self.ends[end].handle_released(self.now, segment.payload);
                 }
             }
@@ -207,7 +226,8 @@ impl Pipe {
             .filter(|&end| self.ends[end].is_established() && self.applications[end].to_write > 0)
             .filter_map(|end| self.applications[end].pace.map(|_| self.applications[end].next_write));
         let reads = self.applications.iter().map(|a| a.reads_from).filter(|&at| at > self.now);
-        arrivals.chain(timeouts).chain(writes).chain(reads).min()
+        let releases = self.lanes.iter().filter_map(|lane| lane.releases.front().map(|&(at, _)| at));
+        arrivals.chain(releases).chain(timeouts).chain(writes).chain(reads).min()
     }
 
     /// Runs until nothing happens any more, or `end`.
@@ -224,7 +244,12 @@ impl Pipe {
                     break;
                 }
             }
-            for endpoint in &mut self.ends {
+            for (endpoint, lane) in self.ends.iter_mut().zip(&mut self.lanes) {
+                while lane.releases.front().is_some_and(|&(at, _)| at <= self.now)
+                    && let Some((_, payload)) = lane.releases.pop_front()
+                {
+                    endpoint.handle_released(self.now, payload);
+                }
                 endpoint.handle_timeout(self.now);
             }
             self.serve();
