@@ -153,5 +153,5 @@ def cores() -> int:
 
 
 @lru_cache(maxsize=LOADED_MOVIES)
-def _loaded(path: str) -> Any:
+def _loaded(path: str) -> _native.LoadedMovie:
     return _native.load_movie(Path(path))
