@@ -35,10 +35,16 @@ def movie(bitrate: int) -> list[tuple[str, int]]:
     return [(kind, SIZES[kind] * bitrate // 6) for kind in order]
 
 
-def measured(*, retries: tuple[int, ...] = RETRIES, duration_factor: float = 1.0, loss_points: float = 0.0) -> Measured:
+def measured(
+    *,
+    retries: tuple[int, ...] = RETRIES,
+    duration_factor: float = 1.0,
+    loss_points: float = 0.0,
+    ifd_factor: float = 1.0,
+) -> Measured:
     """Everything; durations and losses of the movies are off by what is asked for."""
     rows = [
-        _movie_row(flow, bitrate, retry, oven, repeat, duration_factor, loss_points)
+        _movie_row(flow, bitrate, retry, oven, repeat, duration_factor, loss_points, ifd_factor)
         for bitrate in BITRATES for retry in retries for oven in OVENS for repeat in (1, 2, 3) for flow in FLOWS
     ]  # fmt: skip
     return Measured(
@@ -58,7 +64,7 @@ TABLES = {"udp-blocking": ("3.7", {3: "3.8", 6: "3.11"}), "tcp": ("3.13", {}), "
 
 
 def _movie_row(
-    flow: str, bitrate: int, retry: int, oven: str, repeat: int, factor: float, points: float
+    flow: str, bitrate: int, retry: int, oven: str, repeat: int, factor: float, points: float, ifd_factor: float
 ) -> dict[str, Any]:
     durations, losses = TABLES[flow]
     there = {"bitrate_mbps": bitrate, "retry": retry, "interference": oven}
@@ -78,7 +84,8 @@ def _movie_row(
     }  # fmt: skip
     for kind, count in FRAMES.items():
         row[f"frames_{kind.lower()}"] = count
-        row[f"lost_{kind.lower()}"] = count * (lost[kind] + points) / 100
+        times = ifd_factor if (flow, bitrate, kind) == ("tcp+ifd", 6, "B") else 1.0
+        row[f"lost_{kind.lower()}"] = count * (lost[kind] * times + points) / 100
     return row | {f"runs_{name}": (8 if name == "1" else 1 if name == "2" else 0) for name in RUNS}
 
 

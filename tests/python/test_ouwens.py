@@ -92,16 +92,13 @@ def test_every_table_of_chapter_3_is_there(perfect: list[Table]) -> None:
     assert [cell.samples for cell in segments[0].cells] == [(99.0,), (1.0,), (0.0,), (0.0,), (0.0,), (100.0,)]
 
 
-def test_the_thesis_itself_meets_every_bound_but_what_its_movie_explains(perfect: list[Table]) -> None:
+def test_the_thesis_itself_meets_every_bound(perfect: list[Table]) -> None:
     measured = synthetic.measured()
     results = {one.bound.key: one for one in verdicts.bounds(criteria.judge(perfect, measured))}
-    assert {key: (one.met, one.missed, one.excepted) for key, one in results.items() if key != "ifd"} == {
-        "duration": (40, 0, 0), "stream": (20, 0, 0), "loss": (80, 0, 0), "transmissions": (24, 0, 0), "udp": (0, 0, 0),
+    assert {key: (one.met, one.missed, one.excepted) for key, one in results.items()} == {
+        "duration": (40, 0, 0), "stream": (20, 0, 0), "loss": (80, 0, 0), "transmissions": (24, 0, 0),
+        "ifd": (80, 0, 0), "udp": (0, 0, 0),
     }  # fmt: skip
-    # Another movie's ratio is taken off, so equal losses of B frames are not equal: too few remain.
-    missed = {(one.table, one.column) for one in results["ifd"].misses}
-    assert missed == {("3.22", "B"), ("3.22", "total")}
-    assert all(one.explained < -3 and one.published == pytest.approx(one.ours) for one in results["ifd"].misses)
 
 
 @pytest.mark.parametrize("factor", [0.94, 1.06])
@@ -169,16 +166,30 @@ def test_effects_are_same_opposite_or_within_our_spread(perfect: list[Table]) ->
     assert not small, "rounding is no effect"
 
 
-def test_b_frames_lost_scale_with_their_share_of_bytes() -> None:
+def test_b_frames_lost_scale_with_their_effective_share_of_bytes() -> None:
+    # By hand from retry value 4: 1 - 59.96/69.2 = 13.35 %, over 24.4 % of the B frames.
+    assert movie_ratio.published_b_share() == pytest.approx(0.1335 / 0.244, abs=0.02)
+    same = synthetic.measured()
+    assert movie_ratio.our_b_share(same) == pytest.approx(movie_ratio.published_b_share(), rel=1e-3)
+    assert movie_ratio.ifd_scale(same, 6) == pytest.approx(1, rel=1e-3)
+    assert movie_ratio.ifd_scale(same, 3) is None
+    # Twice as many B frames shed for the same lack: they have half the bytes, and half of the loss is the movie's.
+    more = synthetic.measured(ifd_factor=2.0)
+    assert movie_ratio.ifd_scale(more, 6) == pytest.approx(0.5, rel=1e-3)
+    judged = [one for one in criteria.judge(tables.tables(more), more) if one.bound == "ifd" and one.table == "3.22"]
+    of_b = [one for one in judged if one.column == "B"]
+    assert {one.verdict for one in of_b} == {"met"}
+    assert all(one.ours == pytest.approx(2 * one.published) for one in of_b)
+    assert all(one.explained == pytest.approx(-one.published, rel=2e-3) for one in of_b)
+
+
+def test_a_movie_is_scaled_without_more_bytes() -> None:
     sizes = synthetic.movie(6)
-    assert [sum(kind == one for kind, _ in sizes) for one in "IPB"] == [101, 400, 998] or len(sizes) == 1499
-    theirs, ours = movie_ratio.published_b_share(), movie_ratio.our_b_share(sizes)
-    assert 0.5 < theirs < 0.6
-    assert movie_ratio.ifd_scale(synthetic.measured(), 6) == pytest.approx(ours / theirs)
-    assert movie_ratio.ifd_scale(synthetic.measured(), 3) is None
-    scaled = movie_ratio.scaled(sizes, theirs)
-    assert movie_ratio.our_b_share(scaled) == pytest.approx(theirs, abs=1e-4)
-    assert sum(size for _, size in scaled) == pytest.approx(sum(size for _, size in sizes), rel=1e-4)
+    other = movie_ratio.scaled(sizes, 0.6)
+    assert movie_ratio.bytes_in_b(other) == pytest.approx(0.6, abs=1e-4)
+    assert sum(size for _, size in other) == pytest.approx(sum(size for _, size in sizes), rel=1e-4)
+    assert movie_ratio.scaled(sizes, movie_ratio.bytes_in_b(sizes)) == sizes
+    assert set(movie_ratio.udp_explained(synthetic.measured()).values()) == {0.0}, "equal movies explain nothing"
 
 
 def test_a_burst_is_lost_where_the_queue_has_no_room_for_it() -> None:

@@ -41,7 +41,7 @@ class Comparison:
     candidates: list[link_layer.Candidate]
     link_layer: list[str]
     b_shares: tuple[float, float] | None
-    """Of the bytes of a 6 Mbit/s movie, the share of B frames: the thesis' and ours."""
+    """Of the bytes of a 6 Mbit/s movie, the effective share of B frames: the thesis' and ours."""
 
     @property
     def headline(self) -> str:
@@ -64,7 +64,7 @@ def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
     every = tables.tables(measured)
     judgements = criteria.judge(every, measured)
     found = effects.effects(every)
-    sizes = measured.movie_sizes.get(6)
+    ours = movie_ratio.our_b_share(measured)
     return Comparison(
         measured=measured,
         parameters=tables.parameters(measured),
@@ -79,5 +79,5 @@ def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
         questions=open_questions.questions(measured),
         candidates=link_layer.candidates(measured),
         link_layer=link_layer.conclusion(measured),
-        b_shares=(movie_ratio.published_b_share(), movie_ratio.our_b_share(sizes)) if sizes else None,
+        b_shares=None if ours is None else (movie_ratio.published_b_share(), ours),
     )

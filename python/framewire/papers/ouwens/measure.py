@@ -166,7 +166,14 @@ def _table(results: Campaign, name: Literal["frames", "packets"]) -> Callable[[]
 def _cost(one: Measurement, meta: Mapping[str, Any], wall_s: float) -> Cost:
     cells = meta["cells"]
     return Cost(
-        one.name, one.runs, meta["simulated_s"], wall_s, meta["cpu_s"], cells["computed_now"], cells["distinct"]
+        one.name,
+        one.runs,
+        meta["simulated_s"],
+        wall_s,
+        meta["cpu_s"],
+        cells["computed_now"],
+        cells["distinct"],
+        one.section != "open",
     )
 
 
