@@ -138,8 +138,10 @@ impl Bbr1 {
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Acknowledgement) {
         let has_expired = ack.now > self.min_rtt_time + MIN_RTT_WINDOW;
+        // Linux takes an equal sample for a new one, too. Between hosts no two are equal; without their noise all samples
+        // of an empty path would be, and PROBE_RTT would never come.
         if let Some(rtt) = ack.rtt
-            && (has_expired || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
+            && (has_expired || self.min_rtt.is_none_or(|min_rtt| rtt < min_rtt))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_time = ack.now;
