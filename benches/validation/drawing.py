@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-INK, PALE, FIRST, SECOND = "#333333", "#d8d8d8", "#7f7f7f", "#c8321e"
+INK, PALE, FIRST, SECOND = "#333333", "#d8d8d8", "#a8a8a8", "#c8321e"
 FONT = 'font-family="sans-serif" font-size="11"'
 DASHED = 'stroke-dasharray="4 4"'
 
@@ -30,7 +30,7 @@ def curves(panels: Sequence[Panel], columns: int, y_label: str) -> str:
     parts = []
     for number, panel in enumerate(panels):
         x0, y0 = (number % columns) * width, (number // columns) * height
-        plot = (x0 + left, y0 + top, width - left - 10, height - top - 30)
+        plot = (x0 + left, y0 + top, width - left - 20, height - top - 30)
         parts.append(_panel(panel, plot))
     legend = (
         f'<text x="{left}" y="{rows * height + 14}" {FONT} fill="{FIRST}">grey: this kernel</text>'
@@ -46,9 +46,9 @@ def _panel(panel: Panel, plot: tuple[float, float, float, float]) -> str:
     right = max((x for x, _ in points), default=1.0)
     top = max((y for _, y in points), default=1.0) * 1.05 or 1.0
 
-    def path(curve: Curve, color: str) -> str:
+    def path(curve: Curve, color: str, width_of_line: float) -> str:
         steps = " ".join(f"{x0 + width * x / right:.1f},{y0 + height * (1 - y / top):.1f}" for x, y in thinned(curve))
-        return f'<polyline points="{steps}" fill="none" stroke="{color}" stroke-width="1.2"/>'
+        return f'<polyline points="{steps}" fill="none" stroke="{color}" stroke-width="{width_of_line}"/>'
 
     step = _step(top)
     ticks = [number * step for number in range(int(top / step) + 1)]
@@ -64,7 +64,7 @@ def _panel(panel: Panel, plot: tuple[float, float, float, float]) -> str:
         for second in range(0, int(right) + 1, 10)
     )
     title = f'<text x="{x0}" y="{y0 - 8}" {FONT} font-weight="bold" fill="{INK}">{escape(panel.title)}</text>'
-    return grid + times + title + path(panel.kernel, FIRST) + path(panel.simulated, SECOND)
+    return grid + times + title + path(panel.kernel, FIRST, 3) + path(panel.simulated, SECOND, 1)
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def main() -> int:
 
     sections = [INTRODUCTION, kernel_section.summary(criteria)]
     sections.append(kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name))
-    sections.append(_ns3(options.ns3))
+    sections.append(_ns3(options.ns3, cells))
     sections.append(speed_section.write(json.loads(options.speed.read_text()) if options.speed.exists() else None))
     sections.append(thesis_section.write(json.loads(options.thesis.read_text()) if options.thesis else None))
     options.out.write_text("\n".join(sections))
@@ -81,13 +81,14 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _ns3(directory: Path | None) -> str:
+def _ns3(directory: Path | None, kernel: Sequence[comparison.Cell]) -> str:
     if directory is None or not (directory / "tcp_grid.csv").exists():
         return ns3_section.absent()
     runs = ns3_reference.read(directory)
     cells = WORK / "ns3-cells.csv"
     ns3_reference.cells(runs).write_csv(cells)
-    return ns3_section.write(ns3_reference.compare(runs, simulation.run(cells, WORK / "ns3-simulated.csv")))
+    cases = ns3_reference.compare(runs, simulation.run(cells, WORK / "ns3-simulated.csv"))
+    return ns3_section.write(cases, kernel)
 
 
 def _draw_errors(cells: Sequence[comparison.Cell]) -> str:
