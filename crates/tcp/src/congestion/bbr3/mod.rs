@@ -283,9 +283,7 @@ impl Bbr3 {
                     self.state = State::Startup;
                 }
             }
-            Some(State::ProbeBandwidthUp)
-                if self.state != State::ProbeBandwidthUp && self.state != State::ProbeRtt =>
-            {
+            Some(State::ProbeBandwidthUp) if self.state != State::ProbeBandwidthUp && self.state != State::ProbeRtt => {
                 self.start_refill();
             }
             _ => {}
