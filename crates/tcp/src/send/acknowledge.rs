@@ -13,7 +13,7 @@ use crate::timer::Reason;
 const RENEGING_DELAY: Duration = Duration::from_millis(10);
 
 /// What one acknowledgement told, as far as it was taken in. Linux: the flags of `tcp_ack`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub now: Timestamp,
     /// First unacknowledged sequence number, highest sacked one, and counts, before it.
@@ -115,28 +115,10 @@ impl Sender {
             prior_lost: self.delivery.lost,
             echo: segment.timestamps.filter(|_| self.settings.timestamps).map(|t| t.echo).filter(|&echo| echo != 0),
             has_advanced: segment.acknowledgement > self.unacknowledged,
-            has_acknowledged: false,
-            has_sacked: false,
-            has_original: false,
-            has_resent: false,
             ecn_echo: self.settings.ecn && segment.flags.ece && !segment.flags.syn,
             has_payload: segment.sequence_length() > 0,
-            has_window_update: false,
-            has_duplicate: false,
-            is_duplicate_of_probe: false,
-            lost_resent: false,
-            is_reneging: false,
-            restart_timer: false,
-            is_maybe_delayed: false,
-            is_duplicate_acknowledgement: false,
-            acked: 0,
-            sack_delivered: 0,
-            first_sacked_sent: None,
-            last_sacked_sent: None,
-            first_acked_sent: None,
-            last_acked_sent: None,
             lowest_reordered: self.next,
-            newest: None,
+            ..Progress::default()
         }
     }
 

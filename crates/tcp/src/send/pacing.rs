@@ -202,7 +202,7 @@ impl Sender {
 
     /// Whether a burst should wait until more of the window is open. Returns also whether the congestion window is what
     /// it waits for.
-    pub(super) fn should_defer(&self, now: Timestamp, head: u64, mss: u64, burst: u64) -> (bool, bool) {
+    pub(super) fn should_defer(&self, now: Timestamp, head: u64, burst: u64) -> (bool, bool) {
         const NOW: (bool, bool) = (false, false);
         let is_recovering = matches!(self.recovery.state, State::Recovery | State::Loss);
         if is_recovering || now.saturating_since(self.pacer.next_send) > DEFER_TIME {
@@ -225,7 +225,6 @@ impl Sender {
         if (front.sent + srtt).saturating_since(now) > (srtt / 2).min(DEFER_TIME) {
             return NOW;
         }
-        debug_assert!(mss <= full);
         if congestion_window < send_window {
             if congestion_window <= head {
                 return (true, true);

@@ -19,6 +19,19 @@ const LEAST_SEGMENT: u32 = 48;
 /// Up to this window, all of it may go into one packet (RFC 9293, section 3.7.1: the default MSS).
 const SMALL_WINDOW: u64 = 536;
 
+/// One round of sending.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    now: Timestamp,
+    /// Payload of a packet.
+    mss: u64,
+    /// Packets of a burst at most.
+    burst: u64,
+    no_delay: bool,
+    /// One burst may exceed the congestion window.
+    probe: bool,
+}
+
 impl Sender {
     /// The application writes up to `bytes`; returns how many the send buffer took. Linux: `tcp_sendmsg_locked`.
     pub fn write(&mut self, now: Timestamp, bytes: u64) -> u64 {
@@ -92,41 +105,13 @@ impl Sender {
     /// outstanding and something cannot be sent: only a window probe will get it going.
     pub(super) fn send_new(&mut self, now: Timestamp, no_delay: bool, probe: bool) -> bool {
         let mss = u64::from(self.window.maximum_segment.saturating_sub(self.option_bytes).max(LEAST_SEGMENT));
-        let burst = self.burst(mss);
+        let turn = Turn { now, mss, burst: self.burst(mss), no_delay, probe };
         let mut sent = 0;
         let mut is_limit = false;
-        while self.has_unsent() && !self.is_paced_out(now) {
-            let in_flight = self.board.in_flight();
-            let open = u64::from(self.window.cwnd.saturating_sub(in_flight));
-            // At least two bursts share the window.
-            let quota = open.min(u64::from((self.window.cwnd / 2).max(1))).max(u64::from(probe)).min(burst);
-            if quota == 0 {
-                break;
-            }
-            let head = self.unsent().min(BUFFER_BYTES / mss * mss);
-            let first = head.min(mss);
-            let ends = u64::from(self.fin == Ending::Queued && first == self.unsent());
-            if self.next + first + ends > self.window_end() {
-                break;
-            }
-            let length = if head > mss {
-                if !probe {
-                    let (defer, for_congestion) = self.should_defer(now, head, mss, burst);
-                    is_limit |= for_congestion;
-                    if defer {
-                        break;
-                    }
-                }
-                self.split(head, mss, quota, no_delay)
-            } else {
-                if self.is_held_by_nagle(head, mss, no_delay) {
-                    break;
-                }
-                head
-            };
-            if self.is_throttled(length, false) {
-                break;
-            }
+        while self.has_unsent()
+            && !self.is_paced_out(now)
+            && let Some(length) = self.next_length(&turn, &mut is_limit)
+        {
             sent += self.send_burst(now, length, mss);
             if probe {
                 break;
@@ -146,6 +131,39 @@ impl Sender {
             self.schedule_loss_probe(now, false);
         }
         false
+    }
+
+    /// Bytes that go now, in one burst; `None` where nothing may. Notes where the congestion window is the reason.
+    fn next_length(&mut self, turn: &Turn, is_limit: &mut bool) -> Option<u64> {
+        let &Turn { now, mss, burst, no_delay, probe } = turn;
+        let open = self.window.cwnd.saturating_sub(self.board.in_flight());
+        // At least two bursts share the window.
+        let quota = u64::from(open.min((self.window.cwnd / 2).max(1))).max(u64::from(probe)).min(burst);
+        if quota == 0 {
+            return None;
+        }
+        let head = self.unsent().min(BUFFER_BYTES / mss * mss);
+        let first = head.min(mss);
+        let ends = u64::from(self.fin == Ending::Queued && first == self.unsent());
+        if self.next + first + ends > self.window_end() {
+            return None;
+        }
+        let length = if head <= mss {
+            if self.is_held_by_nagle(head, mss, no_delay) {
+                return None;
+            }
+            head
+        } else {
+            if !probe {
+                let (defer, for_congestion) = self.should_defer(now, head, burst);
+                *is_limit |= for_congestion;
+                if defer {
+                    return None;
+                }
+            }
+            self.split(head, mss, quota, no_delay)
+        };
+        (!self.is_throttled(length, false)).then_some(length)
     }
 
     /// Bytes of the first `head` unsent ones that go now. Linux: `tcp_mss_split_point`.
