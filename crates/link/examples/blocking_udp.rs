@@ -43,11 +43,13 @@ fn run(rate: RatePolicy, retry: u16, mbps: u64, oven: bool, seed: u64) -> (f64, 
 
 fn main() {
     let by_packet = |millis| {
-        (format!("by packet, {millis} ms"), RatePolicy::ByPacket(PacketFallbackConfig {
-            recovery: Duration::from_millis(millis),
-        }))
+        (
+            format!("by packet, {millis} ms"),
+            RatePolicy::ByPacket(PacketFallbackConfig { recovery: Duration::from_millis(millis) }),
+        )
     };
-    let policies = [("ARF".to_owned(), RatePolicy::Automatic(ArfConfig::default())), by_packet(300), by_packet(500), by_packet(700), by_packet(1000)];
+    let arf = ("ARF".to_owned(), RatePolicy::Automatic(ArfConfig::default()));
+    let policies = [arf, by_packet(400), by_packet(800), by_packet(1600)];
     for (name, policy) in policies {
         println!("{name}: seconds and per cent of packets lost, mean of 3 seeds");
         for mbps in [3, 6] {

@@ -24,7 +24,7 @@ pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
 pub use text::{Decibel, Interval, QueueLimit};
-pub use wifi::{Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
+pub use wifi::{CarrierSense, Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
 
 #[cfg(test)]
 mod tests;

@@ -32,6 +32,16 @@ words! {
 }
 
 words! {
+    /// How soon a station notices that another has begun to transmit.
+    CarrierSense {
+        /// At once: only who begins at the very same time collides.
+        Instant = "instant",
+        /// In the time that the standard allows (aCCATime): 15 us of a slot of 20, 4 us of a slot of 9.
+        Standard = "standard",
+    }
+}
+
+words! {
     /// How OFDM frames are announced to an associated station of 802.11b.
     Protection {
         /// There is no such station.
@@ -94,6 +104,8 @@ pub struct Wifi {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Probability>")]
     pub error_floor: Probability,
+    /// How soon a station notices that another has begun to transmit; who begins before collides.
+    pub carrier_sense: CarrierSense,
     /// Background stations on the same channel that always have a packet to send to the access point.
     #[schemars(range(min = 0, max = 250))]
     pub contenders: u16,
@@ -207,6 +219,7 @@ impl Wifi {
         "access_point_retry",
         "queue",
         "error_floor",
+        "carrier_sense",
         "contenders",
         "contender_packet",
         "oven",
@@ -237,6 +250,7 @@ impl Wifi {
             access_point_retry: section.integer("access_point_retry", 0..=255)?.map(in_range),
             queue,
             error_floor,
+            carrier_sense: section.text("carrier_sense")?.unwrap_or(CarrierSense::Instant),
             contenders: section.integer("contenders", 0..=250)?.map_or(0, |count| u16::from(in_range(count))),
             contender_packet: contender_packet(&mut section)?,
             oven: section.section("oven", Oven::KEYS)?.map(Oven::read).transpose()?,

@@ -70,6 +70,10 @@ fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
         },
         retry: u16::from(wifi.retry),
         error_floor: wifi.error_floor,
+        carrier_sense: match wifi.carrier_sense {
+            scenario::CarrierSense::Instant => link::CarrierSense::Instant,
+            scenario::CarrierSense::Standard => link::CarrierSense::Standard,
+        },
         oven: wifi.oven.as_ref().map(|oven| link::OvenConfig {
             on: intervals(&oven.on),
             mains: match oven.mains {

@@ -108,6 +108,15 @@ impl Bss {
         }
     }
 
+    /// Time to notice that another station transmits (aCCATime: at most 15 us, 802.11b, 18.3; under 4 us, clause 17.4.4,
+    /// and with the short slot, clause 18.4.5). Less than a slot by the time that a station needs to begin.
+    pub const fn carrier_sense(&self) -> Duration {
+        match (self.standard, self.protection) {
+            (Standard::Ieee80211a, _) | (Standard::Ieee80211g, Protection::None) => Duration::from_micros(4),
+            (Standard::Ieee80211b | Standard::Ieee80211g, _) => Duration::from_micros(15),
+        }
+    }
+
     /// Time of a frame on the air, with the signal extension of 802.11g's OFDM frames.
     pub fn air_time(&self, frame: DataSize, rate: DataRate) -> Duration {
         let extended = self.standard == Standard::Ieee80211g && rate.is_ofdm();

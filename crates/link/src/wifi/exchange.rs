@@ -98,17 +98,18 @@ impl Medium {
         Some(others_from)
     }
 
-    /// Simultaneous transmissions destroy each other, preambles included: the others sense energy and no frame, so they
+    /// Transmissions that begin before their senders notice each other destroy each other, preambles included: the others sense energy and no frame, so they
     /// wait a DIFS after it and no EIFS.
-    pub(super) fn collide(&mut self, starters: &[usize], at: Timestamp) -> Timestamp {
+    pub(super) fn collide(&mut self, starters: &[usize]) -> Timestamp {
         let bss = self.bss;
         let mut busy_until = self.busy_until;
         for &number in starters {
-            let exchange = self.begin(number, at);
+            let start = self.stations[number].next_transmission().expect("invariant: it is one of the starters");
+            let exchange = self.begin(number, start);
             let requested = exchange.protection == Protection::RtsCts;
             let (end, answer) = if requested {
                 self.stations[number].record_transmission(Bss::PROTECTION_RATE);
-                (at + bss.air_time(RTS, Bss::PROTECTION_RATE), Bss::PROTECTION_RATE)
+                (start + bss.air_time(RTS, Bss::PROTECTION_RATE), Bss::PROTECTION_RATE)
             } else {
                 self.send_data(number, &exchange);
                 (exchange.data_end, exchange.rate.acknowledgement())

@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{Probability, Seed, Timestamp};
+use framewire_units::{Duration, Probability, Seed, Timestamp};
 
-use crate::config::{ConfigError, WifiConfig};
+use crate::config::{CarrierSense, ConfigError, WifiConfig};
 use crate::validate::validate_wifi;
 use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
 use crate::wifi::bss::Bss;
@@ -61,6 +61,7 @@ pub struct Medium {
     pub(super) seed: Seed,
     pub(super) config: WifiConfig,
     pub(super) bss: Bss,
+    carrier_sense: Duration,
     pub(super) errors: ErrorModel,
     pub(super) stations: Vec<Station>,
     pub(super) events: VecDeque<MediumEvent>,
@@ -101,10 +102,16 @@ impl Medium {
     }
 
     fn with_errors(config: &WifiConfig, seed: Seed, errors: ErrorModel) -> Self {
+        let bss = config.bss();
+        let carrier_sense = match config.carrier_sense {
+            CarrierSense::Instant => Duration::ZERO,
+            CarrierSense::Standard => bss.carrier_sense(),
+        };
         Self {
             seed,
             config: config.clone(),
-            bss: config.bss(),
+            bss,
+            carrier_sense,
             errors,
             stations: Vec::new(),
             events: VecDeque::new(),
@@ -211,14 +218,16 @@ impl Medium {
         self.events.extend(verdict.map(|verdict| MediumEvent::Done { station: StationId(station), verdict }));
     }
 
-    /// All whose backoff expires now transmit; the others defer.
+    /// All whose backoff expires now transmit, or before they can notice; the others defer.
     fn start(&mut self, at: Timestamp) {
         let mut starters = std::mem::take(&mut self.starters);
         starters.clear();
-        starters.extend((0..self.stations.len()).filter(|&n| self.stations[n].next_transmission() == Some(at)));
+        let unnoticed = |start: Timestamp| start == at || start < at + self.carrier_sense;
+        let starts = |station: &Station| station.next_transmission().is_some_and(unnoticed);
+        starters.extend((0..self.stations.len()).filter(|&n| starts(&self.stations[n])));
         let observers_from = match starters[..] {
             [alone] => self.transmit_alone(alone, at),
-            _ => self.collide(&starters, at),
+            _ => self.collide(&starters),
         };
         for &number in &starters {
             if self.stations[number].is_saturated() {

@@ -47,7 +47,7 @@ pub struct PacketFallbackConfig {
 
 impl Default for PacketFallbackConfig {
     fn default() -> Self {
-        Self { recovery: Duration::from_millis(1000) }
+        Self { recovery: Duration::from_millis(800) }
     }
 }
 
