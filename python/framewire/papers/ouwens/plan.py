@@ -1,7 +1,7 @@
 """The measurements of the thesis, and those that it left open, as campaigns.
 
-Everything that is the same in all of them is in :data:`LINK`: the room of the thesis' figure 3.1, in the words of a
-scenario. It is the default link of the lab with :data:`CARD`; nothing here is fitted to a table.
+The room is that of the thesis' figure 3.1: the default link of the lab with :data:`CARD`, the same in all of them.
+Nothing here is fitted to a table.
 """
 
 from __future__ import annotations
