@@ -15,11 +15,15 @@ const INVALID_INTERVAL: Duration = Duration::from_millis(500);
 const GROWING_PAYLOAD: u64 = 128;
 
 impl ReceiveSide {
-    /// Linux: `tcp_sequence`.
+    /// Whether a segment lies in the window (RFC 9293, section 3.10.7.4). Linux: `tcp_sequence`.
     pub(super) fn is_valid(&self, segment: &Segment) -> bool {
         let next = self.reassembly.next();
         let limit = next + self.window.remaining(next);
         if segment.end() < self.window.announced_at() || segment.sequence > limit {
+            return false;
+        }
+        // Nothing comes after the end of the stream.
+        if self.fin.is_some_and(|fin| segment.end() > fin + 1) {
             return false;
         }
         // Bytes beyond the window are taken only while nothing waits to be read.
@@ -59,7 +63,7 @@ impl ReceiveSide {
         }
     }
 
-    /// Linux: `tcp_data_queue`.
+    /// Takes in payload and FIN, as far as window and memory allow. Linux: `tcp_data_queue`.
     pub(super) fn take(&mut self, now: Timestamp, segment: &Segment) {
         let next = self.reassembly.next();
         let limit = next + self.window.remaining(next);
@@ -213,7 +217,7 @@ impl ReceiveSide {
         self.window.release(saved);
     }
 
-    /// Linux: `__tcp_ack_snd_check`.
+    /// Whether to acknowledge now, later, or not at all. Linux: `__tcp_ack_snd_check`.
     pub(super) fn decide(&mut self, now: Timestamp) -> AckDecision {
         if !self.policy.is_owed() {
             return AckDecision::Nothing;

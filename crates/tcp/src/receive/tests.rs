@@ -160,6 +160,8 @@ fn the_end_has_a_number_and_no_byte() {
     assert_eq!((side.readable(), side.received()), (1_000, 1_000));
     assert_eq!(side.read(now, u64::MAX), 1_000);
     assert!(side.has_ended());
+    side.handle_segment(now, &segment(now, 1_002, 500));
+    assert_eq!((side.readable(), side.received()), (0, 1_000), "nothing comes after it");
     assert_eq!(side.window.charged(), 0);
 }
 
