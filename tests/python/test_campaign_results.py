@@ -171,7 +171,7 @@ def test_the_command_line_runs_shows_and_continues(
     assert len(document["means"]) == 8
     shown = runner.invoke(app, ["campaign", "show", "campaigns/sweep", "--by", "flow", "--metric", "stalls"])
     assert shown.exit_code == 0, shown.output
-    assert [line.split()[0] for line in shown.stdout.splitlines()[3:5]] == ["udp", "tcp"]
+    assert [line.split()[0] for line in shown.stdout.splitlines()[3:5]] == ["udp", "tcp"], shown.stdout
     assert json.loads(runner.invoke(app, ["campaign", "schema"]).stdout)["title"] == "Campaign"
 
 

@@ -159,6 +159,7 @@ def _print(result: Campaign, metrics: list[str] | None, by: list[str] | None, li
         if limit is not None and means.height > limit:
             console.print(f"... and {means.height - limit} more rows: framewire campaign show {result.directory}")
     cells = result.meta["cells"]
+        console.print()
     facts = f"{cells['done']} of {cells['planned']} cells, {cells['computed_now']} computed now"
     facts += f", {cells['failed']} failed" if cells["failed"] else ""
     facts += f"; {result.meta['simulated_s']:.0f} simulated s in {result.meta['cpu_s']:.1f} s of one core"
