@@ -144,7 +144,7 @@ def schema() -> None:
 def _as_json(result: Campaign, metrics: list[str] | None, by: list[str] | None) -> dict[str, object]:
     return {
         "directory": str(result.directory),
-        **{key: result.meta[key] for key in ("cells", "simulated_s", "cpu_s", "hashes", "failed")},
+        **{key: result.meta[key] for key in ("cells", "simulated_s", "computing_s", "hashes", "failed")},
         "means": [] if not result.hashes else result.means(metrics, by).to_dicts(),
     }
 
@@ -158,10 +158,12 @@ def _print(result: Campaign, metrics: list[str] | None, by: list[str] | None, li
         console.print(means_table(means if limit is None else means.head(limit)))
         if limit is not None and means.height > limit:
             console.print(f"... and {means.height - limit} more rows: framewire campaign show {result.directory}")
-    cells = result.meta["cells"]
         console.print()
+    cells = result.meta["cells"]
     facts = f"{cells['done']} of {cells['planned']} cells, {cells['computed_now']} computed now"
     facts += f", {cells['failed']} failed" if cells["failed"] else ""
-    facts += f"; {result.meta['simulated_s']:.0f} simulated s in {result.meta['cpu_s']:.1f} s of one core"
+    facts += (
+        f"; {result.meta['simulated_s']:.0f} simulated s, computed in {result.meta['computing_s']:.1f} s one by one"
+    )
     console.print(facts, markup=False, highlight=False, soft_wrap=True)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)

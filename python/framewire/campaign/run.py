@@ -127,7 +127,7 @@ class _Work:
                 "computed_now": self._counts.computed,
             },
             simulated_s=sum(found.simulated_s for found in finished.values() if found is not None),
-            cpu_s=sum(found.wall_s for found in finished.values() if found is not None),
+            computing_s=sum(found.wall_s for found in finished.values() if found is not None),
             failed=[
                 *(
                     self._failure(cell_id, reason, self.store.failure(cell_id))
