@@ -170,7 +170,7 @@ def _cost(one: Measurement, meta: Mapping[str, Any], wall_s: float) -> Cost:
         one.runs,
         meta["simulated_s"],
         wall_s,
-        meta["cpu_s"],
+        meta["computing_s"],
         cells["computed_now"],
         cells["distinct"],
         one.section != "open",
