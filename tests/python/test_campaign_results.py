@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import framewire
+from conftest import REPOSITORY
 from framewire import InputError, _native
 from framewire.campaign import metrics
 from framewire.campaign.results import Campaign
@@ -222,3 +223,18 @@ def test_a_cell_is_run_again_alone(result: Campaign, monkeypatch: pytest.MonkeyP
     ((scenario, options),) = asked
     assert framewire.load(scenario).data["seed"] == cell["seed"]
     assert options == {"world": "simulated", "out": tmp_path / "alone", "progress": None}
+
+
+def test_datasets_of_every_format_open() -> None:
+    result = Campaign(REPOSITORY / "tests/golden/campaign-format-1")
+    assert (result.name, result.axes, result.metrics) == (
+        "golden",
+        ["network.wifi.retry"],
+        ["duration_s", "lost_percent"],
+    )
+    assert result.summary.height == 8
+    assert result.frames.select(pl.len()).collect().item() == 8 * 25
+    lost = result.means()["lost_percent"].to_list()
+    assert lost == pytest.approx([22.0, 0.0, 0.0, 0.0])
+    assert result.failures == []
+    assert sorted(result.hashes) == ["flows", "frames", "summary"]
