@@ -59,7 +59,8 @@ def test_every_scenario_of_the_thesis_is_valid_and_as_its_pipelines() -> None:
     for one in measurements():
         if one.section != "open":
             scenario = load(one.document["scenario"], set=_last_values(one))
-            assert scenario.data["network"]["wifi"]["access_point_retry"] == 7
+            wifi = scenario.data["network"]["wifi"]
+            assert (wifi["access_point_retry"], wifi["fallback"]) == (7, "packets")
             assert scenario.data["movie"]["duration"] == "59.96 s"
     flows = {flow["name"]: flow for flow in load(measurements()[0].document["scenario"]).data["flow"]}
     assert list(flows) == list(FLOWS)
