@@ -29,6 +29,8 @@ pub struct SendBufferConfig {
     pub maximum: DataSize,
     /// `TCP_NOTSENT_LOWAT`; `None` for no limit.
     pub unsent_limit: Option<DataSize>,
+    /// Packets that one buffer holds at most. Linux: `gso_max_segs`.
+    pub offload_packets: u32,
 }
 
 impl Default for SendBufferConfig {
@@ -38,6 +40,7 @@ impl Default for SendBufferConfig {
             initial: DataSize::from_bytes(16_384),
             maximum: DataSize::from_bytes(4 * 1024 * 1024),
             unsent_limit: None,
+            offload_packets: u32::MAX,
         }
     }
 }
@@ -64,6 +67,7 @@ pub struct SendBuffer {
     is_fixed: bool,
     maximum: u64,
     unsent_limit: u64,
+    offload_packets: u64,
     /// Linux: `sk_sndbuf`.
     limit: u64,
     segment: u64,
@@ -86,6 +90,7 @@ impl SendBuffer {
             is_fixed: config.fixed.is_some(),
             maximum: config.maximum.as_bytes(),
             unsent_limit: config.unsent_limit.map_or(u64::MAX, DataSize::as_bytes),
+            offload_packets: u64::from(config.offload_packets.max(1)),
             limit: config.fixed.unwrap_or(config.initial).as_bytes(),
             segment: 0,
             whole: 0,
@@ -104,7 +109,7 @@ impl SendBuffer {
     pub fn set_segment(&mut self, segment: u32, largest_window: u64) {
         self.segment = u64::from(segment.max(1));
         let most = LARGEST_BUFFER.min(largest_window / 2);
-        self.whole = (most - most % self.segment).max(self.segment);
+        self.whole = (most / self.segment).clamp(1, self.offload_packets) * self.segment;
     }
 
     /// Memory that is charged. Linux: `sk_wmem_queued`.
@@ -267,6 +272,15 @@ mod tests {
         (0..10).for_each(|_| buffer.sent(1_448, 2));
         assert_eq!(14_480 + buffer.write(1_000_000), 46_336);
         assert_eq!(buffer.charged().as_bytes(), 51_328);
+    }
+
+    #[test]
+    fn without_offload_each_packet_has_a_buffer_of_its_own() {
+        // Linux 6.18 above a device with `gso_max_segs` of 1: 46,080 allowed, 21 buffers of 832 and a packet charged.
+        let config = SendBufferConfig { offload_packets: 1, ..SendBufferConfig::default() };
+        let mut buffer = established(2, &config);
+        assert_eq!(buffer.write(1_000_000), 21 * 1_448);
+        assert_eq!(buffer.charged().as_bytes(), 47_880);
     }
 
     #[test]

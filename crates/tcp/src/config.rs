@@ -50,6 +50,9 @@ pub struct TcpConfig {
     /// What the kernel charges a socket for a packet in a device's queue beside the packet's payload: `struct sk_buff`,
     /// shared info and head room.
     pub packet_overhead: DataSize,
+    /// Packets that are handed to the device as one at most: 1 without segmentation offload, as on the emulated world's
+    /// hosts. Linux: `gso_max_segs`.
+    pub offload_packets: u32,
     /// Most that a socket leaves in its device's queue. Linux: `tcp_limit_output_bytes`.
     pub device_limit: DataSize,
     /// Restart from the initial window after idling (RFC 5681, section 4.1). Linux: `tcp_slow_start_after_idle`.
@@ -80,6 +83,7 @@ impl Default for TcpConfig {
             max_ack_delay: Duration::from_millis(200),
             // `struct sk_buff` and the small head with its shared info; measured on Linux 6.18.
             packet_overhead: DataSize::from_bytes(832),
+            offload_packets: 1,
             device_limit: DataSize::from_bytes(4 * 1024 * 1024),
             restart_after_idle: true,
         }

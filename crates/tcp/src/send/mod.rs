@@ -160,6 +160,8 @@ struct Settings {
     restart_after_idle: bool,
     /// Windows that the send buffer is to hold.
     buffer_windows: u32,
+    /// Packets of a burst at most.
+    offload_packets: u32,
 }
 
 /// The end of the stream.
@@ -185,6 +187,7 @@ impl Sender {
         let buffer = SendBufferConfig {
             fixed: config.send_buffer,
             unsent_limit: config.unsent_limit,
+            offload_packets: config.offload_packets,
             ..SendBufferConfig::default()
         };
         // RFC 5681, section 3.1: a lost SYN means a window of one packet; Linux allows for one spurious timeout.
@@ -200,6 +203,7 @@ impl Sender {
                 limits,
                 max_retries: config.max_retries,
                 restart_after_idle: config.restart_after_idle,
+                offload_packets: config.offload_packets.max(1),
                 buffer_windows: 2,
             },
             congestion: config.congestion.build(config.seed),

@@ -170,7 +170,7 @@ impl Sender {
             bytes = bytes.saturating_add(MAX_BURST_BYTES >> rtt);
         }
         let least = self.congestion.send_quantum().unwrap_or(MIN_BURST).max(1);
-        (bytes.min(MAX_BURST_BYTES) / mss).max(u64::from(least))
+        (bytes.min(MAX_BURST_BYTES) / mss).max(u64::from(least)).min(u64::from(self.settings.offload_packets))
     }
 
     /// Whether the pacer keeps packets back.

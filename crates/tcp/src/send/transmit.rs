@@ -142,7 +142,8 @@ impl Sender {
         if quota == 0 {
             return None;
         }
-        let head = self.unsent().min(BUFFER_BYTES / mss * mss);
+        let whole = (BUFFER_BYTES / mss).min(u64::from(self.settings.offload_packets)) * mss;
+        let head = self.unsent().min(whole);
         let first = head.min(mss);
         let ends = u64::from(self.fin == Ending::Queued && first == self.unsent());
         if self.next + first + ends > self.window_end() {
@@ -217,6 +218,8 @@ impl Sender {
         if length < u64::from(packets) * mss {
             self.small_end = self.next;
         }
+        // Linux looks after each buffer that leaves (`tcp_event_new_data_sent`), when the window may not be full yet.
+        self.expand_buffer(false);
         packets
     }
 
