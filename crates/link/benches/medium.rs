@@ -5,8 +5,11 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use framewire_link::wifi::{Medium, MediumEvent, StationConfig, StationId};
-use framewire_link::{Hop, Interval, Mains, OvenConfig, Packet, PacketId, Port, QueueLimit, WifiConfig};
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_link::{
+    BottleneckPlace, Hop, Interval, LossConfig, Mains, Network, NetworkConfig, OvenConfig, Packet, PacketId, Port,
+    QueueLimit, WifiConfig, WireConfig, WiredNetworkConfig,
+};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
 struct World {
     medium: Medium,
@@ -62,5 +65,35 @@ fn saturated(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, saturated);
+/// A packet each way over a wired network, as bulk TCP has them, without and with records of deliveries.
+fn wired(criterion: &mut Criterion) {
+    let wire = WireConfig {
+        rate: Some(Bitrate::from_mbps(100)),
+        delay: Duration::from_millis(10),
+        loss: LossConfig::Bernoulli(Probability::clamped(0.001)),
+        ..WireConfig::default()
+    };
+    let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
+    for records in [false, true] {
+        let mut network = Network::new(&config, Seed(1)).expect("the configuration is valid");
+        network.record_deliveries(records);
+        let mut next = 0;
+        let name = format!("two packets over a wire, records of deliveries {}", if records { "on" } else { "off" });
+        criterion.bench_function(&name, |bench| {
+            bench.iter(|| {
+                for (from, size) in [(Port::Sender, 1500), (Port::Receiver, 52)] {
+                    next += 1;
+                    let at = Timestamp::from_micros(60 * next);
+                    let packet = Packet { id: PacketId(next), size: DataSize::from_bytes(size) };
+                    network.handle_packet(at, at, from, packet);
+                }
+                while let Some(event) = network.poll_event() {
+                    std::hint::black_box(event);
+                }
+            });
+        });
+    }
+}
+
+criterion_group!(benches, saturated, wired);
 criterion_main!(benches);
