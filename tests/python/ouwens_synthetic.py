@@ -110,7 +110,8 @@ def _link_row(rate: str, retry: int, oven: str, flow: str, repeat: int) -> dict[
         "rate": rate, "retry": retry, "oven": oven, "flow": flow, "repeat": repeat,
         "duration_s": duration + (repeat - 2.0), "packets_sent": sent, "packets_lost": 5 if sent else None,
         **{f"sniffed_tx_{count}": share for count, share in enumerate(shares[:4], 1)},
-        **{f"tx_{count}": share for count, share in enumerate(shares[:4], 1)}, "sniffed_tx_5_up": shares[4],
+        **{f"tx_{count}": share for count, share in enumerate(shares[:4], 1)},
+        "tx_5_up": shares[4], "sniffed_tx_5_up": shares[4],
         "sniffed_unique": 19_000, "sniffed_total": 20_000,
     }  # fmt: skip
 
