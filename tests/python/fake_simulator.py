@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from conftest import REPOSITORY
 from framewire import _native
+from framewire.campaign import runner
 
 GOLDEN = REPOSITORY / "tests/golden/format-1"
 FRAMES = 25
@@ -27,10 +29,11 @@ class Panic(BaseException):
     """As a panic of the compiled half arrives: no Exception."""
 
 
-def install() -> None:
-    """Puts it in the place of the real one, in this process."""
-    _native.simulate_cell = simulate_cell
-    _native.load_movie = load_movie
+def install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Puts it in the place of the real one, in this process, whose movies are not for this one."""
+    monkeypatch.setattr(_native, "simulate_cell", simulate_cell)
+    monkeypatch.setattr(_native, "load_movie", load_movie)
+    monkeypatch.setattr(runner, "_loaded", lambda path, _digest: load_movie(path))
 
 
 def load_movie(path: Path) -> bytes:

@@ -117,7 +117,7 @@ def test_a_scenario_may_be_a_file_beside_the_campaign(tmp_path: Path, stream: Pa
     spec = read(path)
     cells = plan(spec)
     assert spec.name == "sweep"
-    assert cells[0].movie == tmp_path / "scenarios" / "second.m2v"
+    assert cells[0].movie.path == tmp_path / "scenarios" / "second.m2v"
     assert cells[0].scenario.name == "one-flow"
     assert cells[0].scenario.data["limit"] == "64 s"
     assert retries(cells) == [1, 2]

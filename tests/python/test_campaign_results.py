@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import framewire
 from conftest import REPOSITORY
-from framewire import InputError, _native
+from framewire import InputError
 from framewire.campaign import metrics
 from framewire.campaign.results import Campaign
 from framewire.cli import app
@@ -24,8 +24,7 @@ runner = CliRunner()
 
 @pytest.fixture(autouse=True)
 def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_native, "simulate_cell", fake_simulator.simulate_cell, raising=False)
-    monkeypatch.setattr(_native, "load_movie", fake_simulator.load_movie, raising=False)
+    fake_simulator.install(monkeypatch)
 
 
 @pytest.fixture

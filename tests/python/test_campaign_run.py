@@ -27,15 +27,15 @@ from framewire.campaign.store import Store
 
 PROGRAM = (
     f"import sys; sys.path[:0] = [{str(REPOSITORY / 'tests/python')!r}, {str(REPOSITORY)!r}]; "
-    "import fake_simulator; fake_simulator.install(); from framewire.cli import main; main()"
+    "import fake_simulator, pytest; fake_simulator.install(pytest.MonkeyPatch()); "
+    "from framewire.cli import main; main()"
 )
 
 
 @pytest.fixture(autouse=True)
 def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The fake simulator, and the log of the cells that it began."""
-    monkeypatch.setattr(_native, "simulate_cell", fake_simulator.simulate_cell, raising=False)
-    monkeypatch.setattr(_native, "load_movie", fake_simulator.load_movie, raising=False)
+    fake_simulator.install(monkeypatch)
     log = tmp_path / "begun.log"
     log.touch()
     monkeypatch.setenv("FAKE_SIMULATOR_LOG", str(log))
@@ -309,7 +309,7 @@ def test_another_engine_may_compute_the_cells(document: dict[str, Any], tmp_path
 
 def test_the_runner_begins_nothing_more_once_it_is_told_to_stop(tmp_path: Path, simulator: Path, stream: Path) -> None:
     scenario = json.dumps(framewire.load({"flow": [{"transport": "udp"}]}).data)
-    tasks = [Task(f"{n}", scenario, str(stream), str(tmp_path / f"{n}.part"), False) for n in range(200)]
+    tasks = [Task(f"{n}", scenario, str(stream), "its digest", str(tmp_path / f"{n}.part"), False) for n in range(200)]
     seen: list[Outcome] = []
 
     def stop(outcome: Outcome) -> None:

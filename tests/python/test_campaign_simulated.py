@@ -121,3 +121,19 @@ def test_a_cell_that_cannot_be_simulated_fails_alone(document: dict[str, Any], t
     assert len(result.failures) == 6
     assert all(str(movie) in failure.reason for failure in result.failures)
     assert json.loads((tmp_path / "out" / "campaign.json").read_text())["cells"]["done"] == 0
+
+
+def test_a_movie_that_was_replaced_is_another_movie(document: dict[str, Any], stream: Path, tmp_path: Path) -> None:
+    movie = tmp_path / "movie.m2v"
+    one = document | {
+        "scenario": document["scenario"] | {"movie": {"source": str(movie)}},
+        "axes": {"network.wifi.retry": [4]},
+        "repeats": 1,
+    }
+    movie.write_bytes(stream.read_bytes())
+    whole = framewire.campaign(one, out=tmp_path / "whole")
+    second_group = stream.read_bytes().rfind(b"\x00\x00\x01\xb3")
+    movie.write_bytes(stream.read_bytes()[:second_group])
+    shorter = framewire.campaign(one, out=tmp_path / "shorter")
+    assert set(whole.summary["frames"]) == {25}
+    assert set(shorter.summary["frames"]) < set(range(10, 25))

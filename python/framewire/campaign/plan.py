@@ -47,7 +47,7 @@ class Cell:
     repeat: int
     """From 1."""
     scenario: Scenario
-    movie: Path
+    movie: Movie
 
     @property
     def seed(self) -> int:
@@ -77,7 +77,7 @@ def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list
             except InputError as error:
                 raise InputError(_blame(spec, point, str(error))) from None
             identity = _identity(resolved.data, movie.digest, program, spec.packets)
-            cells.append(Cell(identity, point.labels, repeat, resolved, movie.path))
+            cells.append(Cell(identity, point.labels, repeat, resolved, movie))
     return cells
 
 

@@ -154,7 +154,12 @@ class _Work:
     def _task(self, cell: Cell) -> Task:
         directory = self.store.unfinished(cell.id)
         return Task(
-            cell.id, json.dumps(cell.scenario.data), str(cell.movie), str(directory.resolve()), self._spec.packets
+            id=cell.id,
+            scenario=json.dumps(cell.scenario.data),
+            movie=str(cell.movie.path.resolve()),
+            movie_digest=cell.movie.digest,
+            directory=str(directory.resolve()),
+            packets=self._spec.packets,
         )
 
     def _on_done(self, outcome: Outcome) -> None:

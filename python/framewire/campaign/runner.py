@@ -40,6 +40,9 @@ class Task:
     scenario: str
     """The resolved scenario as JSON."""
     movie: str
+    """Path of the elementary stream."""
+    movie_digest: str
+    """Says what is in it: a file that was replaced is another movie."""
     directory: str
     """Where the tables are written: made by whoever computes the cell, which it belongs to alone."""
     packets: bool
@@ -118,7 +121,9 @@ def compute(task: Task) -> Outcome:
     start = time.monotonic()
     try:
         Path(task.directory).mkdir()
-        text = _native.simulate_cell(task.scenario, _loaded(task.movie), task.directory, packets=task.packets)
+        text = _native.simulate_cell(
+            task.scenario, _loaded(task.movie, task.movie_digest), task.directory, packets=task.packets
+        )
         result: dict[str, Any] = json.loads(text)
         return Outcome(
             task.id,
@@ -153,5 +158,5 @@ def cores() -> int:
 
 
 @lru_cache(maxsize=LOADED_MOVIES)
-def _loaded(path: str) -> _native.LoadedMovie:
+def _loaded(path: str, _digest: str) -> _native.LoadedMovie:
     return _native.load_movie(Path(path))
