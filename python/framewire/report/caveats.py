@@ -32,8 +32,10 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     if disturbed := disturbances(run):
         told = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
         said.append(
-            Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these "
-                   "flows may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
+            Markup("<b>The result contradicts itself</b> ({}).").format(told)
+            if run.simulated
+            else Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of "
+                   "these flows may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
         )  # fmt: skip
     unproven = [flow.name for flow in run.flows if not run.accuracy(flow)]
     if unproven and run.info.get("world", "emulated") == "emulated":
@@ -72,7 +74,7 @@ def never_offered(run: ReportRun) -> list[Markup]:
 
 
 def disturbances(run: ReportRun) -> dict[str, str]:
-    """What disturbed the emulation, and the flows that it concerns."""
+    """What disturbed the emulation, or contradicts itself, and the flows that it concerns."""
     told: dict[str, list[str]] = {}
     for flow in run.flows:
         if text := run.disturbed(flow):
@@ -83,5 +85,6 @@ def disturbances(run: ReportRun) -> dict[str, str]:
 def provisional(run: ReportRun) -> str | None:
     """Why nothing should be decided by this run, or None."""
     reasons = ["the run did not come to its end"] if run.partial else []
-    reasons += ["the emulation was disturbed"] if disturbances(run) else []
+    doubt = "its result contradicts itself" if run.simulated else "the emulation was disturbed"
+    reasons += [doubt] if disturbances(run) else []
     return " and ".join(reasons) or None

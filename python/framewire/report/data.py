@@ -91,6 +91,11 @@ class ReportRun:
         return str(self.info.get("status", "complete")) != "complete"
 
     @property
+    def simulated(self) -> bool:
+        """It ran in virtual time."""
+        return self.info.get("world") == "simulated"
+
+    @property
     def offered(self) -> pl.DataFrame:
         """The ledger without the frames that a partial run ended before: nobody lost those."""
         return stats.offered(self.frames) if self.partial else self.frames
@@ -127,7 +132,7 @@ class ReportRun:
         return found if isinstance(found, dict) else {}
 
     def disturbed(self, flow: Flow) -> str | None:
-        """Why the emulation of this flow cannot be trusted fully, or None."""
+        """Why what the run says of this flow cannot be trusted fully, or None."""
         text = self.accuracy(flow).get("disturbed")
         return str(text) if text else None
 

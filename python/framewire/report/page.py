@@ -36,8 +36,8 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
     step("drawing")
     flows = [metrics(run, flow, scores) for flow in run.flows]
     sections = figures.sections(run, scores)
-    accuracy = figures.accuracy(run)
-    drawn = [figure for section in sections for figure in section.figures] + [accuracy]
+    accuracy = None if run.simulated else figures.accuracy(run)
+    drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
     return template().render(
         run=run,
         name=str(run.scenario.get("name") or run.directory.name),
@@ -110,6 +110,8 @@ def facts(run: ReportRun) -> list[tuple[str, str]]:
         told.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
     told.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
     told.append(("flows", f"{len(run.flows)}, {run.scenario.get('layout', 'side-by-side')}"))
+    if run.info.get("world"):
+        told.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
     if run.info.get("origin_utc"):
         told.append(("run", str(run.info["origin_utc"])))
     told.append(("status", str(run.info.get("status", "complete"))))

@@ -53,6 +53,8 @@ class Proof:
 
 def proof(run: ReportRun) -> Proof:
     """What the run says about its own emulation."""
+    if run.simulated:
+        return Proof(of_virtual_time(run), [], [])
     found = [(flow.name, told(run, flow)) for flow in run.flows if run.accuracy(flow)]
     entries = [entry for _, entry in found]
     rows = [
@@ -60,6 +62,19 @@ def proof(run: ReportRun) -> Proof:
         for key in ordered_keys(entries)
     ]
     return Proof(sentences(run, entries), [name for name, _ in found], rows)
+
+
+def of_virtual_time(run: ReportRun) -> list[Markup]:
+    """What there is to believe and to doubt where no machine takes part."""
+    said = [
+        Markup("The run was simulated, in virtual time: every packet left the network at the very moment that the "
+               "model of the network gave it, and nothing was lost outside that model."),
+        Markup("The hosts are models too, of Linux' sockets and TCP. How far they are from this kernel and from "
+               "others' results is written in <code>docs/validation.md</code>; <code>framewire run</code> without "
+               "<code>--world simulated</code> puts the same scenario through this kernel's own."),
+    ]  # fmt: skip
+    doubts = [Markup("<b>{}</b>: {}.").format(flow.name, doubt) for flow in run.flows if (doubt := run.disturbed(flow))]
+    return said + doubts
 
 
 def told(run: ReportRun, flow: Flow) -> dict[str, Any]:

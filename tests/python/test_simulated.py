@@ -1,0 +1,162 @@
+"""Runs in the simulated world: the same run directory, the same to the bit each time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import framewire
+from framewire import _native, movie
+from framewire.errors import InputError
+
+ALL = "\n".join(
+    f'[[flow]]\ntransport = "{name}"'
+    for name in ("udp-blocking", "udp", "udp-whole", "udp+ifd", "tcp", "tcp+ifd", "tcp+ifd-optimised")
+)
+OVEN = '[network.wifi]\nretry = 3\n[network.wifi.oven]\non = [["1 s", "3 s"]]\n[network.wifi.sniffer]\ncapture = "65 %"'
+SECONDS = 4
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few seconds of the lab movie."""
+    return movie.make(4_000_000, SECONDS, cache_dir=tmp_path_factory.mktemp("movies")).path
+
+
+def text(film: Path, network: str = OVEN, flows: str = ALL) -> str:
+    return f'name = "test"\n[movie]\nsource = "{film}"\n{network}\n{flows}'
+
+
+def simulate(text: str, out: Path, **options: object) -> framewire.Run:
+    return framewire.run(text, out=out, world="simulated", **options)  # type: ignore[arg-type]
+
+
+def resolved(text: str) -> str:
+    return json.dumps(framewire.load(text, movie_duration_s=float(SECONDS)).data)
+
+
+def test_a_run_directory_is_that_of_the_other_world(film: Path, tmp_path: Path) -> None:
+    run = simulate(text(film), tmp_path / "run")
+    names = {path.name for path in run.directory.iterdir()}
+    tables = {f"{name}.parquet" for name in ("accuracy", "flows", "frames", "packets", "summary")}
+    assert names == tables | {"received", "run.json", "scenario.toml"}
+    meta = run.results.meta
+    assert (meta["world"], meta["status"], meta["origin_utc"]) == ("simulated", "complete", None)
+    assert run.status == "complete" and run.results.accuracy.is_empty()
+    assert all(entry == {"disturbed": None} for entry in meta["accuracy"].values())
+    assert set(run.summary["flow"]) == set(run.results.packets["flow"]) == set(run.results.flows["flow"])
+    fates = ("shown", "late", "undecodable", "lost")
+    assert run.summary.select(pl.sum_horizontal(fates).alias("sum"))["sum"].to_list() == [25 * SECONDS] * 7
+    blocking = (run.directory / "received" / "udp-blocking.m2v").read_bytes()
+    assert 0.9 * film.stat().st_size < len(blocking) <= film.stat().st_size
+
+
+def test_two_runs_are_the_same_to_the_bit(film: Path, tmp_path: Path) -> None:
+    one, other = (simulate(text(film), tmp_path / name) for name in ("one", "other"))
+    for path in sorted(one.directory.rglob("*")):
+        if path.is_file():
+            twin = other.directory / path.relative_to(one.directory)
+            assert path.read_bytes() == twin.read_bytes(), path.name
+    third = simulate(text(film), tmp_path / "third", set={"seed": 2})
+    assert third.frames.drop("flow").equals(one.frames.drop("flow")) is False
+
+
+def test_a_cell_has_the_run_s_tables_and_hashes(film: Path, tmp_path: Path) -> None:
+    loaded = _native.load_movie(film)
+    assert (len(loaded), loaded.path) == (25 * SECONDS, film)
+    run = simulate(text(film), tmp_path / "run")
+    cell = tmp_path / "cell"
+    cell.mkdir()
+    told = json.loads(_native.simulate_cell(resolved(text(film)), loaded, cell))
+    assert sorted(path.name for path in cell.iterdir()) == ["frames.parquet", "summary.parquet"]
+    assert pl.read_parquet(cell / "frames.parquet").equals(run.frames)
+    assert pl.read_parquet(cell / "summary.parquet").equals(run.summary)
+    assert set(told["hashes"]) == {"frames", "flows", "summary"}
+    assert [summary["flow"] for summary in told["summaries"]] == run.summary["flow"].to_list()
+    assert told["failures"] == [] and told["simulated_s"] > 7 * SECONDS
+    again = json.loads(_native.simulate_cell(resolved(text(film)), loaded, packets=True))
+    assert {name: again["hashes"][name] for name in told["hashes"]} == told["hashes"]
+    assert "packets" in again["hashes"]
+
+
+def test_threads_share_a_movie_and_compute_the_same(film: Path) -> None:
+    loaded, scenario = _native.load_movie(film), resolved(text(film))
+    told: list[str] = []
+    threads = [threading.Thread(target=lambda: told.append(_native.simulate_cell(scenario, loaded))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(told) == 4 and len(set(told)) == 1
+
+
+def test_the_report_of_a_simulated_run_says_so(film: Path, tmp_path: Path) -> None:
+    run = simulate(text(film), tmp_path / "run")
+    page = run.report().read_text()
+    assert "simulated" in page
+    assert "There is no proof of accuracy" not in page
+
+
+def test_bad_input_is_named(film: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="warp.*emulated and simulated"):
+        framewire.run(text(film), out=tmp_path / "run", world="warp")
+    flow = '[[flow]]\ntransport = "tcp"\ncongestion = "fast"'
+    with pytest.raises(InputError, match=r"flow\.tcp\.congestion.*fast.*cubic"):
+        simulate(text(film, flows=flow), tmp_path / "run")
+    assert not list(tmp_path.iterdir()), "a run that cannot be leaves nothing behind"
+    cut = tmp_path / "cut.m2v"
+    cut.write_bytes(film.read_bytes()[:100_000])
+    with pytest.raises(_native.MovieError, match="cut"):
+        _native.load_movie(cut)
+    with pytest.raises(_native.MovieError, match="No such file"):
+        _native.load_movie(tmp_path / "none.m2v")
+
+
+def test_what_only_virtual_time_has_is_refused_elsewhere(film: Path, tmp_path: Path) -> None:
+    flows = '[[flow]]\ntransport = "udp"\nname = "a"\n[[flow]]\ntransport = "udp"\nname = "b"\nstation = 1'
+    together = f'layout = "together"\n{text(film, flows=flows)}'
+    with pytest.raises(InputError, match="--world simulated"):
+        framewire.run(together, out=tmp_path / "emulated")
+    assert simulate(together, tmp_path / "run").status == "complete"
+
+
+def test_a_full_disk_is_told_with_the_system_s_number(film: Path, tmp_path: Path) -> None:
+    (tmp_path / "frames.parquet.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left") as caught:
+        _native.simulate_cell(resolved(text(film)), _native.load_movie(film), tmp_path)
+    assert caught.value.errno == 28
+    assert str(caught.value.filename).endswith("frames.parquet")
+
+
+INTERRUPTED = """
+import json, sys
+from framewire import _native
+scenario, film, directory = sys.argv[1:]
+loaded = _native.load_movie(film)
+print("begun", flush=True)
+told = json.loads(_native.simulate(scenario, loaded, directory))
+print(told["status"], told["ended_by"])
+"""
+
+
+def test_ctrl_c_ends_a_simulation_with_what_there_is(film: Path, tmp_path: Path) -> None:
+    # Seven flows of some minutes: seconds of work.
+    long = tmp_path / "long.m2v"
+    long.write_bytes(film.read_bytes() * 50)
+    program = [sys.executable, "-c", INTERRUPTED, resolved(text(long)), str(long), str(tmp_path)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "partial interrupted\n"
+        assert process.wait(timeout=30) == 0
+    assert json.loads((tmp_path / "run.json").read_text())["ended_by"] == "interrupted"
