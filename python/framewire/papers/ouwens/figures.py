@@ -36,6 +36,13 @@ _UNITS = {
     "size": "latency (ms)",
     "jitter": "jitter (ms)",
 }
+_TITLES: dict[Kind, str] = {
+    "throughput": "Throughput",
+    "levels": "Throughput on two levels",
+    "latency": "Latency",
+    "size": "Size and latency",
+    "jitter": "Jitter",
+}
 _NANOS = 1e9
 LEAST_MS = 0.1
 """The lower end of logarithmic axes."""
@@ -96,7 +103,7 @@ def _of_protocol(flow: str) -> Iterator[Spec]:
 
     def spec(kind: Kind, lines: tuple[Line, ...], what: str) -> Spec:
         nonlocal number
-        made = Spec(f"3.{number}", kind, flow, lines, f"{kind.capitalize()}, {PROTOCOLS[flow]}, {what}")
+        made = Spec(f"3.{number}", kind, flow, lines, f"{_TITLES[kind]}, {PROTOCOLS[flow]}, {what}")
         number += 1
         return made
 
@@ -297,7 +304,7 @@ def _correlation(_spec: Spec, x: list[float], y: list[float]) -> str:
     mean_x, mean_y = fmean(x), fmean(y)
     product = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
     squares = sum((a - mean_x) ** 2 for a in x) * sum((b - mean_y) ** 2 for b in y)
-    return f"{product / squares**0.5:+.2f}" if squares > 0 else ""
+    return f"{product / squares**0.5 + 0.0:.2f}".replace("-0.00", "0.00") if squares > 0 else ""
 
 
 _NUMBERS: dict[Kind, Callable[[Spec, list[float], list[float]], str]] = {

@@ -68,9 +68,9 @@ def _figure(
     traces = [line, *(_points(key, some, unit) for key, some in points.items() if some)]
     ticks = [0.1, 1, 10, 100] if unit == "%" else [30, 50, 100, 200, 500]
     axis = {"type": "log", "exponentformat": "none", "rangemode": "normal", "tickvals": ticks}
-    hint = (
-        f"Each point is a published number; on the line both are equal. A loss of nothing stands at {_LEAST_PERCENT} %."
-    )
+    hint = "Each point is a published number; on the line both are equal."
+    if unit == "%":
+        hint += f" A loss of nothing stands at {_LEAST_PERCENT} %."
     layout = base_layout(
         unit,
         height=330,
