@@ -5,6 +5,7 @@ use framewire_units::{Duration, Timestamp};
 use super::bandwidth::{Bandwidth, UNIT};
 use super::long_term::{Sample, Verdict};
 use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, Mode, PHASES};
+use crate::congestion::ticks::tick;
 use crate::congestion::{Acknowledgement, Window};
 
 /// Rounds over which the largest delivery rate counts. Linux: `bbr_bw_rtts`.
@@ -137,7 +138,9 @@ impl Bbr1 {
     }
 
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Acknowledgement) {
-        let has_expired = ack.now > self.min_rtt_time + MIN_RTT_WINDOW;
+        // In ticks, as there: a flow of frames sees its least delay at the same time of each frame, and 10 s later again;
+        // the acknowledgement that expires it is a later one of that frame, which is none after idling.
+        let has_expired = tick(ack.now) > tick(self.min_rtt_time + MIN_RTT_WINDOW);
         // Linux takes an equal sample for a new one, too. Between hosts no two are equal; without their noise all samples
         // of an empty path would be, and PROBE_RTT would never come.
         if let Some(rtt) = ack.rtt
@@ -174,7 +177,7 @@ impl Bbr1 {
 
     /// Linux: `bbr_check_probe_rtt_done`.
     pub(super) fn end_probe_rtt(&mut self, window: &mut Window, now: Timestamp) {
-        if self.probe_rtt_end.is_none_or(|end| now <= end) {
+        if self.probe_rtt_end.is_none_or(|end| tick(now) <= tick(end)) {
             return;
         }
         self.min_rtt_time = now;
