@@ -49,7 +49,7 @@ pub enum NetworkEvent {
 ///   settled once `handle_timeout` is called with a `now` after t. An arrival stamped before something that was
 ///   settled is moved to it, and its [`HopRecord`] says `clamped`. A world that learns of arrivals late may drive the
 ///   model with a `now` that lags by as much: an 802.11 exchange is settled at its start and delivers its packet no
-///   earlier than 120 us (short preamble) or 210 us (long) after that.
+///   earlier than 120 us (short preamble) or 210 us (long) after that; an OFDM frame no earlier than 30 us.
 /// - Every packet gets exactly one fate: a [`NetworkEvent::Deliver`], or a [`NetworkEvent::Hop`] with
 ///   [`Outcome::Dropped`](crate::Outcome::Dropped). It gets one [`HopRecord`] for each hop it entered, and one [`NetworkEvent::Released`].
 /// - Events come as early as they are certain, usually before the times they carry, and in no order of these times
