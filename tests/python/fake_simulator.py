@@ -29,11 +29,22 @@ class Panic(BaseException):
     """As a panic of the compiled half arrives: no Exception."""
 
 
-def install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Puts it in the place of the real one, in this process, whose movies are not for this one."""
+def install(monkeypatch: pytest.MonkeyPatch, log: Path | None = None) -> Path | None:
+    """Puts it in the place of the real one, in this process, whose movies are not for this one; returns the log."""
     monkeypatch.setattr(_native, "simulate_cell", simulate_cell)
     monkeypatch.setattr(_native, "load_movie", load_movie)
     monkeypatch.setattr(runner, "_loaded", lambda path, _digest: load_movie(path))
+    if log is not None:
+        log.touch()
+        monkeypatch.setenv("FAKE_SIMULATOR_LOG", str(log))
+    return log
+
+
+def begun(log: Path) -> list[str]:
+    """Ids of the cells that were begun since this was last asked."""
+    ids = log.read_text().split()
+    log.write_text("")
+    return ids
 
 
 def load_movie(path: Path) -> bytes:

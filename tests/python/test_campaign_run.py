@@ -4,49 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import fake_simulator
 import polars as pl
 import pytest
+from fake_simulator import begun
 
 import framewire
-from conftest import REPOSITORY
 from framewire import InputError, RunError, _native
 from framewire.campaign import LocalRunner, Outcome, Task
 from framewire.campaign import plan as plan_module
 from framewire.campaign.results import Campaign
 from framewire.campaign.store import Store
 
-PROGRAM = (
-    f"import sys; sys.path[:0] = [{str(REPOSITORY / 'tests/python')!r}, {str(REPOSITORY)!r}]; "
-    "import fake_simulator, pytest; fake_simulator.install(pytest.MonkeyPatch()); "
-    "from framewire.cli import main; main()"
-)
-
 
 @pytest.fixture(autouse=True)
-def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path | None:
     """The fake simulator, and the log of the cells that it began."""
-    fake_simulator.install(monkeypatch)
-    log = tmp_path / "begun.log"
-    log.touch()
-    monkeypatch.setenv("FAKE_SIMULATOR_LOG", str(log))
-    return log
-
-
-def begun(log: Path) -> list[str]:
-    """Ids of the cells that were begun since this was last asked."""
-    ids = log.read_text().split()
-    log.write_text("")
-    return ids
+    return fake_simulator.install(monkeypatch, tmp_path / "begun.log")
 
 
 @pytest.fixture
@@ -219,30 +197,6 @@ def _copy_of_a_cell(_scenario: str, _movie: object, directory: str, packets: boo
     return json.dumps({"hashes": {"frames": "0", "summary": "0"}, "simulated_s": 1.0})
 
 
-FULL_DISK = """
-mount -t tmpfs -o size=$1 tmpfs "$2" || exit 77
-shift 2
-"$@"
-"""
-
-
-@pytest.mark.parametrize("size", ["4k", "40k", "400k", "560k", "600k"])
-def test_a_disk_that_is_really_full(size: str, campaign_file: Path, tmp_path: Path) -> None:
-    """A file system of this size, mounted where only the command sees it."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(disk / "out")]
-    mounted = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", FULL_DISK, "-", size, str(disk)]
-    ended = subprocess.run([*mounted, *command], capture_output=True, text=True)
-    if ended.returncode == 77 or "unshare" in ended.stderr:
-        pytest.skip("this machine lets nobody mount a file system")
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    (error,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    assert "No space left on device" in error
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""
-
-
 def test_a_table_that_is_damaged_is_named(document: dict[str, Any], tmp_path: Path) -> None:
     first = framewire.campaign(document, out=tmp_path / "out")
     table = tmp_path / "out" / "cells" / first.summary["cell"][7] / "frames.parquet"
@@ -331,103 +285,3 @@ def test_progress_counts_every_cell(document: dict[str, Any], tmp_path: Path) ->
     assert {event["found"] for event in cells} == {4}
     assert {event["cells"] for event in cells} == {12}
     assert cells[-1]["simulated_s"] == 8 * 1.25
-
-
-@pytest.fixture
-def campaign_file(tmp_path: Path, stream: Path) -> Path:
-    path = tmp_path / "kill.toml"
-    path.write_text(
-        f'repeats = 3\nscenario.movie.source = "{stream}"\nscenario.flow = [{{ transport = "udp" }}]\n'
-        "[axes]\nnetwork.wifi.retry = [0, 1, 2, 3, 4, 8, 12, 16, 20, 24]\n"
-    )
-    return path
-
-
-def attempts(command: list[str], dice: random.Random) -> Iterator[None]:
-    """Begins the command and kills it at a random moment after its first cell, until it ends by itself."""
-    while True:
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            for line in process.stderr:
-                if " of 30 cells" in line:
-                    break
-            try:
-                process.wait(timeout=dice.uniform(0.0, 0.5))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-        yield
-        if process.returncode != -signal.SIGKILL:
-            assert process.returncode == 0
-            return
-
-
-def test_kill_dash_nine_at_any_moment_loses_and_repeats_nothing(
-    campaign_file: Path, tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    undisturbed = framewire.campaign(campaign_file, out=tmp_path / "undisturbed")
-    begun(simulator)
-    monkeypatch.setenv("FAKE_SIMULATOR_S", "0.06")
-    out = tmp_path / "killed"
-    command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(out), "--jobs", "2"]
-    finished: set[str] = set()
-    kills = 0
-    for kills, _ in enumerate(attempts(command, random.Random(5))):  # noqa: B007
-        repeated = finished & set(begun(simulator))
-        assert not repeated, f"computed before, and again: {repeated}"
-        now = {path.name for path in (out / "cells").iterdir() if not path.name.endswith(".part")}
-        assert finished <= now, "a finished cell was lost"
-        finished = now
-    assert kills >= 3, "the campaign was hardly disturbed"
-    assert len(finished) == 30
-    resumed = Campaign(out)
-    assert resumed.hashes == undisturbed.hashes
-    assert resumed.summary.drop("cell").equals(undisturbed.summary.drop("cell"))
-    assert sorted(path.name for path in out.iterdir()) == [
-        "campaign.json",
-        "cells",
-        "frames",
-        "lock",
-        "summary.parquet",
-    ]
-    assert not list((out / "cells").glob("*.part"))
-
-
-def test_ctrl_c_stops_soon_and_the_same_command_continues(
-    campaign_file: Path, tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAKE_SIMULATOR_S", "0.2")
-    out = tmp_path / "interrupted"
-    command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(out), "--jobs", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not list((out / "cells").glob("*/cell.json")) and process.poll() is None:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130, stderr
-    assert stdout == ""
-    assert "the same command continues" in stderr
-    assert "Traceback" not in stderr
-    kept = {path.parent.name for path in (out / "cells").glob("*/cell.json")}
-    assert 1 <= len(kept) < 30
-    begun(simulator)
-    framewire.campaign(campaign_file, out=out)
-    assert kept.isdisjoint(begun(simulator))
-
-
-def test_ctrl_c_twice_does_not_wait_for_the_cells_under_way(
-    campaign_file: Path, tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAKE_SIMULATOR_S", "60")
-    command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not simulator.read_text() and process.poll() is None:
-            time.sleep(0.02)
-        start = time.monotonic()
-        for _ in range(2):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.5)
-        _, stderr = process.communicate(timeout=50)
-    assert process.returncode == 130, stderr
-    assert time.monotonic() - start < 20
-    assert "Traceback" not in stderr
