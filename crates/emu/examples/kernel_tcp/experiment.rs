@@ -28,6 +28,8 @@ const STAGGER: Duration = Duration::from_millis(7);
 const QUIET: Duration = Duration::from_millis(800);
 /// A packet that was released later than this spoils a run.
 const WORST_TOLERATED: Duration = Duration::from_millis(20);
+/// One release in a hundred may be late by such a part of the round trip.
+const NOISE_ONE_IN: u32 = 200;
 /// What is written, and how much at once at most.
 static CHUNK: [u8; 65_536] = [0; 65_536];
 
@@ -87,7 +89,11 @@ pub fn run(batch: &[Run], length: Duration) -> Result<Vec<Outcome>, Box<dyn Erro
     let records = world.stop()?;
     ends.into_iter()
         .zip(records)
-        .map(|(ends, record)| Ok(outcome(ends.map_err(|error| error as Box<dyn Error>)?, &record, length)))
+        .zip(batch)
+        .map(|((ends, record), run)| {
+            let round_trip = Duration::from_millis(run.cell.rtt_ms);
+            Ok(outcome(ends.map_err(|error| error as Box<dyn Error>)?, &record, length, round_trip))
+        })
         .collect()
 }
 
@@ -215,15 +221,20 @@ fn prefer_this_thread() {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) };
 }
 
-/// Why a run is to be repeated. Beside what the emulator itself says: a release that is later than the shortest round
-/// trip of the grid is an event of its own for a congestion control.
-fn disturbance(record: &LaneRecord) -> Option<String> {
-    let worst = record.accuracy.release_error.max_ns;
-    let late = || format!("one packet was released {} ms late", worst / 1_000_000);
-    record.accuracy.disturbed.clone().or_else(|| (worst > WORST_TOLERATED.as_nanos() as i64).then(late))
+/// Why a run is to be repeated, beside what the emulator itself says: a release that is later than the shortest round
+/// trip of the grid is an event of its own for a congestion control, and BBR takes noise in the spacing of
+/// acknowledgements for bandwidth.
+fn disturbance(record: &LaneRecord, round_trip: Duration) -> Option<String> {
+    let error = record.accuracy.release_error;
+    let late = |nanos: i64, most: Duration| nanos > most.as_nanos() as i64;
+    let worst =
+        || late(error.max_ns, WORST_TOLERATED).then(|| format!("one packet was {} ms late", error.max_ns / 1_000_000));
+    let noise =
+        || late(error.p99_ns, round_trip / NOISE_ONE_IN).then(|| format!("1 % were {} us late", error.p99_ns / 1_000));
+    record.accuracy.disturbed.clone().or_else(worst).or_else(noise)
 }
 
-fn outcome(ends: Ends, record: &LaneRecord, length: Duration) -> Outcome {
+fn outcome(ends: Ends, record: &LaneRecord, length: Duration, round_trip: Duration) -> Outcome {
     let end = ends.began + length;
     let data = || {
         record.packets.iter().filter(|packet| {
@@ -247,7 +258,7 @@ fn outcome(ends: Ends, record: &LaneRecord, length: Duration) -> Outcome {
         forward_delay: delays.iter().sum::<Duration>() / (delays.len() as u32).max(1),
         release_p99_ns: record.accuracy.release_error.p99_ns,
         release_max_ns: record.accuracy.release_error.max_ns,
-        disturbed: disturbance(record),
+        disturbed: disturbance(record, round_trip),
         samples: ends.samples,
     }
 }

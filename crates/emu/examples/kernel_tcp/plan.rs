@@ -9,7 +9,7 @@ const WANTED_PRECISION: f64 = 0.07;
 /// where goodput does not.
 const AT_LEAST: usize = 8;
 /// A run that was disturbed so often is given up.
-const ATTEMPTS: u32 = 4;
+const ATTEMPTS: u32 = 8;
 
 /// Bounds of a batch and of the whole.
 pub struct Limits {
