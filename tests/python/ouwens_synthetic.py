@@ -4,6 +4,7 @@ can be checked. By default every published number comes out as it was published,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -25,6 +26,7 @@ SIZES = {"I": 60_000, "P": 47_000, "B": 20_300}
 RUNS = ("1", "2", "3", "4", "5_10", "over_10")
 
 
+@cache
 def movie(bitrate: int) -> list[tuple[str, int]]:
     """Types and sizes in decode order: 101 I, 400 P and 998 B frames."""
     order = ["I"]
@@ -52,7 +54,7 @@ def measured(
             "movies": pl.DataFrame(rows, infer_schema_length=None),
             "link-layer": pl.DataFrame(list(_link_rows())),
         },
-        ledgers={"movies": lambda: pl.LazyFrame(list(_ledger_rows(retries)), infer_schema_length=None)},
+        ledgers={"movies": lambda: _ledgers(retries).lazy()},
         packets={"tcp-segments": lambda: pl.LazyFrame(list(_segments()))},
         costs=[Cost("movies", 672, 40_000.0, 60.0, 100.0, 168, 168)],
         peak_memory_bytes=500_000_000,
@@ -116,27 +118,29 @@ def _link_row(rate: str, retry: int, oven: str, flow: str, repeat: int) -> dict[
     }  # fmt: skip
 
 
-def _ledger_rows(retries: tuple[int, ...]) -> Iterator[dict[str, Any]]:
-    period = 40_000_000
-    for bitrate in BITRATES:
-        frames = movie(bitrate)
-        for retry in retries:
-            for oven in OVENS:
-                for flow in FLOWS:
-                    for repeat in (1, 3):
-                        if repeat == 1 and flow != "tcp":
-                            continue
-                        for frame, (kind, size) in enumerate(frames):
-                            complete = not (flow == "udp" and frame % 7 == 3)
-                            latency = 5_000_000 + 1_000 * (frame * 7919 % 3000)
-                            yield {
-                                "bitrate": bitrate, "retry": retry, "oven": oven, "flow": flow, "repeat": repeat,
-                                "frame": frame, "type": kind, "size": size, "due_ns": frame * period,
-                                "arrival_rel_ns": frame * period + latency if complete else None,
-                                "latency_ns": latency if complete else None,
-                                "jitter_ns": 400_000 if complete and frame else None,
-                                "bytes_received": size if complete else size // 2, "complete": complete,
-                            }  # fmt: skip
+@cache
+def _ledgers(retries: tuple[int, ...]) -> pl.DataFrame:
+    """The ledgers of every transport in the last repeat, and of TCP in the first; UDP loses every seventh frame."""
+    frames = pl.concat(
+        pl.DataFrame({"bitrate": bitrate, "frame": range(1499)}).with_columns(
+            type=pl.Series([kind for kind, _ in movie(bitrate)]), size=pl.Series([size for _, size in movie(bitrate)])
+        )
+        for bitrate in BITRATES
+    )
+    runs = pl.DataFrame({"flow": [*FLOWS, "tcp"], "repeat": [3] * len(FLOWS) + [1]})
+    places = pl.DataFrame({"retry": retries}).join(pl.DataFrame({"oven": OVENS}), how="cross").join(runs, how="cross")
+    complete = ~((pl.col("flow") == "udp") & (pl.col("frame") % 7 == 3))
+    latency = pl.when("complete").then(5_000_000 + 1_000 * (pl.col("frame").cast(pl.Int64) * 7919 % 3000))
+    return (
+        frames.join(places, how="cross")
+        .with_columns(due_ns=pl.col("frame").cast(pl.Int64) * 40_000_000, complete=complete)
+        .with_columns(
+            latency_ns=latency,
+            jitter_ns=pl.when(pl.col("complete") & (pl.col("frame") > 0)).then(400_000),
+            bytes_received=pl.when("complete").then("size").otherwise(pl.col("size") // 2),
+        )
+        .with_columns(arrival_rel_ns=pl.col("due_ns") + pl.col("latency_ns"))
+    )
 
 
 def _segments() -> Iterator[dict[str, Any]]:

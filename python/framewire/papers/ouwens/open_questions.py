@@ -40,7 +40,7 @@ def questions(measured: Measured) -> list[Question]:
         ("ifd", _udp_ifd),
         ("packet-size", _packet_size),
         ("fixed-rates", _fixed_rates),
-        ("802.11g", _standards),
+        ("ieee80211g", _standards),
         (f"streams-{STREAM_TRANSPORTS[0]}", _streams),
     ]
     return [make(measured) for name, make in makers if measured.has(name)]
@@ -226,7 +226,7 @@ def _standards(measured: Measured) -> Question:
                     for column in ("duration_s", SHOWN)
                     for standard in ("802.11b", "802.11g")
                 ]
-                rows.append(Row((name, str(retry), oven), _cells(measured, "802.11g", values)))
+                rows.append(Row((name, str(retry), oven), _cells(measured, "ieee80211g", values)))
     columns = (Column("b, duration", "s"), Column("g, duration", "s"), Column("b, shown", "%"), Column("g, shown", "%"))
     table = Table(
         "802.11g",

@@ -199,7 +199,7 @@ def _open_questions(seed: int) -> list[Measurement]:
             [_axis("rate", "network.wifi.rate", rates), _retries((1, 2, 4)), _ovens(OVEN_ALWAYS)],
         ),
         _measurement(
-            "802.11g", "open", _scenario(seed, every, **six),
+            "ieee80211g", "open", _scenario(seed, every, **six),
             [_axis("standard", "network.wifi.standard", standards), _retries((1, 2, 4)), _ovens()],
         ),
         *_several_streams(seed),
