@@ -26,6 +26,7 @@ import polars as pl
 import simulation
 import speed_section
 import thesis_section
+import worlds_section
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -57,6 +58,7 @@ def main() -> int:
 
     sections = [INTRODUCTION, kernel_section.summary(criteria)]
     sections.append(kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name))
+    sections.append(worlds_section.write())
     sections.append(_ns3(options.ns3, cells))
     sections.append(speed_section.write(json.loads(options.speed.read_text()) if options.speed.exists() else None))
     sections.append(thesis_section.write(json.loads(options.thesis.read_text()) if options.thesis else None))
