@@ -20,6 +20,11 @@ SHOWN = 100 * pl.col("shown") / pl.col("frames")
 LOST = 100 * pl.col("lost") / pl.col("frames")
 UNDECODABLE = 100 * pl.col("undecodable") / pl.col("frames")
 _SECTION = "open"
+WHOLE = 98.0
+"""Percent of its frames that a stream shows when it arrives whole, but for its start."""
+
+LIVE_S = 61.0
+"""Of a movie of 60 s."""
 
 
 @dataclass(frozen=True)
@@ -266,13 +271,12 @@ def _streams(measured: Measured) -> Question:
         note="Retry value 4.",
     )
     told = []
-    for standard, shown in (("802.11b", "b, shown"), ("802.11g", "g, shown")):
-        most = [
-            f"{PROTOCOLS[transport]}: {_most_whole(table, PROTOCOLS[transport], shown)}"
-            for transport in STREAM_TRANSPORTS
-        ]
+    for standard, letter in (("802.11b", "b"), ("802.11g", "g")):
+        live = {name: _most_live(table, name, letter) for name in map(PROTOCOLS.__getitem__, STREAM_TRANSPORTS)}
+        most = [f"{name}: {streams}" for name, streams in live.items()]
         told.append(
-            f"Streams of which at least 99 % of the frames are shown, without the oven, {standard}: {'; '.join(most)}."
+            f"Streams that arrive live ({WHOLE:g} % of the frames shown, within {LIVE_S:g} s) without the oven, {standard}: "
+            f"{'; '.join(most)}."
         )
     return Question(
         "streams", "More than one simultaneous stream, possibly over 802.11g (recommendation 4).", tuple(told), table
@@ -286,13 +290,14 @@ def _per_repeat(measured: Measured, name: str, column: pl.Expr, place: dict[str,
     return Cell(None, tuple(fmean(values) for values in samples))
 
 
-def _most_whole(table: Table, protocol: str, column: str) -> int:
-    whole = 0
+def _most_live(table: Table, protocol: str, letter: str) -> int:
+    most = 0
     for label, stations in STREAMS.items():
-        cell = table.find((protocol, label, "no"), column)
-        if cell is not None and cell.ours is not None and cell.ours.mean >= 99:
-            whole = max(whole, len(stations))
-    return whole
+        shown = table.find((protocol, label, "no"), f"{letter}, shown")
+        took = table.find((protocol, label, "no"), f"{letter}, duration")
+        if shown and took and shown.ours and took.ours and shown.ours.mean >= WHOLE and took.ours.mean <= LIVE_S:
+            most = max(most, len(stations))
+    return most
 
 
 def _paired(row: Row, one: int, other: int) -> list[float]:
