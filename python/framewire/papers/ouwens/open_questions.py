@@ -275,8 +275,8 @@ def _streams(measured: Measured) -> Question:
         live = {name: _most_live(table, name, letter) for name in map(PROTOCOLS.__getitem__, STREAM_TRANSPORTS)}
         most = [f"{name}: {streams}" for name, streams in live.items()]
         told.append(
-            f"Streams that arrive live ({WHOLE:g} % of the frames shown, within {LIVE_S:g} s) without the oven, {standard}: "
-            f"{'; '.join(most)}."
+            f"Streams that arrive live ({WHOLE:g} % of the frames shown, within {LIVE_S:g} s) without the oven, "
+            f"{standard}: {'; '.join(most)}."
         )
     return Question(
         "streams", "More than one simultaneous stream, possibly over 802.11g (recommendation 4).", tuple(told), table
