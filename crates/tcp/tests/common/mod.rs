@@ -124,6 +124,7 @@ pub struct Application {
     /// Writes `.1` bytes each `.0`; else as much as the buffer takes.
     pub pace: Option<(Duration, u64)>,
     pub next_write: Timestamp,
+    waits: bool,
     /// Ends the stream when all is written.
     pub finishes: bool,
     pub written: u64,
@@ -194,13 +195,13 @@ impl Pipe {
         }
         match application.pace {
             None => {
-                while application.to_write > 0 && endpoint.is_writable() {
+                // Writes until the socket takes no more, then waits for poll(2).
+                application.waits &= !endpoint.is_writable();
+                while application.to_write > 0 && !application.waits {
                     let taken = endpoint.write(self.now, application.to_write.min(65_536));
                     application.to_write -= taken;
                     application.written += taken;
-                    if taken == 0 {
-                        break;
-                    }
+                    application.waits = taken == 0;
                 }
             }
             Some((interval, size)) => {
