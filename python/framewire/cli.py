@@ -74,7 +74,7 @@ def run(
         str,
         typer.Option(
             metavar="WORLD",
-            help="emulated: in real time, through this kernel's own sockets; simulated: in virtual time, on any machine.",
+            help="emulated: in real time, through this kernel's sockets; simulated: in virtual time, anywhere.",
         ),
     ] = "emulated",
     as_json: AsJson = False,

@@ -31,12 +31,7 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     ]
     if disturbed := disturbances(run):
         told = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
-        said.append(
-            Markup("<b>The result contradicts itself</b> ({}).").format(told)
-            if run.simulated
-            else Markup("<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of "
-                   "these flows may be the machine's, not the network's: repeat the run on a quiet machine.").format(told)
-        )  # fmt: skip
+        said.append(doubted(run, told))
     unproven = [flow.name for flow in run.flows if not run.accuracy(flow)]
     if unproven and run.info.get("world", "emulated") == "emulated":
         said.append(Markup("There is no proof of accuracy for {}.").format(", ".join(unproven)))
@@ -56,6 +51,16 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
         else Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
     )  # fmt: skip
     return said
+
+
+def doubted(run: ReportRun, told: Markup) -> Markup:
+    """What a doubt about flows means in the world that the run was in."""
+    if run.simulated:
+        return Markup("<b>The result contradicts itself</b> ({}).").format(told)
+    return Markup(
+        "<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these flows may be "
+        "the machine's, not the network's: repeat the run on a quiet machine."
+    ).format(told)
 
 
 def never_offered(run: ReportRun) -> list[Markup]:

@@ -56,6 +56,9 @@ fn lead(lanes: usize) -> Duration {
 pub fn run(plan: &Path) -> Result<u8, Failure> {
     install_signal_handlers().map_err(|error| Failure::run(format!("signal handlers: {error}")))?;
     let plan = Plan::read(plan)?;
+    if let Some(reason) = plan.scenario.needs_simulation() {
+        return Err(Failure::input("scenario", reason));
+    }
     let movie = plan.load_movie()?;
     let captures = plan.directory.join("captures");
     let received = plan.directory.join("received");
