@@ -229,7 +229,7 @@ impl Default for WifiConfig {
 pub enum CarrierSense {
     /// At once: only who begins at the very same time collides.
     Instant,
-    /// In the time that the standard allows, [`Bss::carrier_sense`].
+    /// Not while it turns from receiving to sending, [`Bss::turnaround`].
     Standard,
 }
 

@@ -36,7 +36,7 @@ words! {
     CarrierSense {
         /// At once: only who begins at the very same time collides.
         Instant = "instant",
-        /// In the time that the standard allows (aCCATime): 15 us of a slot of 20, 4 us of a slot of 9.
+        /// Not while it turns from receiving to sending (aRxTxTurnaroundTime): 5 us, 2 us of 802.11a.
         Standard = "standard",
     }
 }

@@ -108,12 +108,13 @@ impl Bss {
         }
     }
 
-    /// Time to notice that another station transmits (aCCATime: at most 15 us, 802.11b, 18.3; under 4 us, clause 17.4.4,
-    /// and with the short slot, clause 18.4.5). Less than a slot by the time that a station needs to begin.
-    pub const fn carrier_sense(&self) -> Duration {
-        match (self.standard, self.protection) {
-            (Standard::Ieee80211a, _) | (Standard::Ieee80211g, Protection::None) => Duration::from_micros(4),
-            (Standard::Ieee80211b | Standard::Ieee80211g, _) => Duration::from_micros(15),
+    /// Time from the decision to transmit to the first symbol, in which a station hears nobody (aRxTxTurnaroundTime: at most
+    /// 5 us, 802.11b, 18.3; under 2 us, clause 17.4.4). The least time in which another's beginning goes unnoticed; a
+    /// receiver that needs all of the time that the standard gives it to sense a carrier takes up to 15 us more.
+    pub const fn turnaround(&self) -> Duration {
+        match self.standard {
+            Standard::Ieee80211b | Standard::Ieee80211g => Duration::from_micros(5),
+            Standard::Ieee80211a => Duration::from_micros(2),
         }
     }
 

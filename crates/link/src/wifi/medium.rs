@@ -105,7 +105,7 @@ impl Medium {
         let bss = config.bss();
         let carrier_sense = match config.carrier_sense {
             CarrierSense::Instant => Duration::ZERO,
-            CarrierSense::Standard => bss.carrier_sense(),
+            CarrierSense::Standard => bss.turnaround(),
         };
         Self {
             seed,
