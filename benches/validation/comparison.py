@@ -114,7 +114,7 @@ def read_runs(path: Path) -> pl.DataFrame:
 def compare(kernel: pl.DataFrame, simulated: pl.DataFrame) -> list[Cell]:
     """Joins runs of the same cell and seed, and gives the cells in the order of the kernel's dataset."""
     keys = [*CELL, "seed"]
-    both = kernel.join(simulated, on=keys, suffix="_simulated", how="inner", maintain_order="left")
+    both = kernel.join(simulated, on=keys, suffix="_simulated", how="inner", maintain_order="left", validate="1:1")
     missing = len(kernel) - len(both)
     if missing:
         raise ValueError(f"{missing} of the kernel's {len(kernel)} runs have no simulated counterpart")

@@ -38,6 +38,15 @@ INTRODUCTION = """\
 How far the simulated world is from this kernel's TCP, from ns-3 and from published measurements; where it is off, by
 how much, and why. `make validate` computes this page again; nothing in it is written by hand except the reasons, which
 are kept in `benches/validation/reasons.toml`.
+
+| side | collected by | kept in |
+|---|---|---|
+| this kernel's TCP | `cargo run --release -p framewire-emu --example kernel_tcp -- --out FILE` as root, two hours | \
+`benches/validation/kernel-6.18.csv` |
+| the emulated world | `benches/validation/worlds.py`, a minute per repeat | `benches/validation/emulated-demo.csv` |
+| ns-3's results | page.py `--ns3 DIR` reads them | not here: ns-3 is no dependency |
+| ns-3's speed | `benches/validation/ns3/build.sh`, then `speed.py` | `benches/validation/speed.json` |
+| the thesis | `framewire reproduce ouwens --json`, then page.py `--thesis FILE` | its tables are in the program |
 """
 
 
@@ -49,7 +58,8 @@ def main() -> int:
     pictures.mkdir(parents=True, exist_ok=True)
 
     kernel = comparison.read_runs(options.kernel)
-    simulated = simulation.run(options.kernel, WORK / "simulated.csv", WORK / "curves.csv")
+    kernel.write_csv(WORK / "cells.csv")
+    simulated = simulation.run(WORK / "cells.csv", WORK / "simulated.csv", WORK / "curves.csv")
     cells = comparison.compare(kernel, simulated)
     criteria = comparison.judge(cells)
     _draw_curves(options.kernel, pictures)
