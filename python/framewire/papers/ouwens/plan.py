@@ -39,7 +39,7 @@ ACCESS_POINT_RETRY = 7
 
 Json = Mapping[str, Any]
 
-CARD: Json = {"access_point_retry": ACCESS_POINT_RETRY, "fallback": "packets", "carrier_sense": "standard"}
+CARD: Json = {"access_point_retry": ACCESS_POINT_RETRY, "fallback": "packets"}
 """What `docs/links.md` says of the card and its access point: the same in every cell."""
 
 FLOWS: dict[str, dict[str, Any]] = {
