@@ -80,6 +80,33 @@ fn the_best_of_each_standard_is_the_hand_calculations() {
     assert_within("802.11g, RTS and CTS", best(g, Protection::RtsCts), 11.34, 0.01);
 }
 
+/// ns-3's network of 802.11g sends its beacons at 1 Mbit/s.
+#[test]
+fn ofdm_agrees_with_ns3() {
+    use DataRate::{Mbps6, Mbps12, Mbps24, Mbps36, Mbps48, Mbps54};
+    let (g, a) = (Standard::Ieee80211g, Standard::Ieee80211a);
+    let rows = [
+        (a, Mbps6, 1, 5.259),
+        (a, Mbps12, 1, 9.812),
+        (a, Mbps24, 1, 17.245),
+        (a, Mbps36, 1, 23.074),
+        (a, Mbps48, 1, 27.631),
+        (a, Mbps54, 1, 29.883),
+        (a, Mbps54, 5, 29.066),
+        (a, Mbps54, 20, 25.599),
+        (g, Mbps6, 1, 5.224),
+        (g, Mbps24, 1, 17.132),
+        (g, Mbps54, 1, 29.683),
+    ];
+    for (standard, rate, stations, ns3) in rows {
+        let policy = RatePolicy::Fixed(rate);
+        let medium = medium(&WifiConfig { standard, rate: policy, ..config(7, false) }, 1, Some(0.0));
+        let goodput = saturate(medium, stations, 1472 + IP_UDP, 20).goodput_mbps(1472);
+        println!("{standard:?} {rate:?} {stations}: {goodput:.3}, ns-3 {ns3}");
+        assert_within(&format!("{standard:?}, {rate:?}, {stations} stations"), goodput, ns3, 0.015);
+    }
+}
+
 #[test]
 fn saturated_throughput_agrees_with_ns3() {
     for (stations, payload, ns3) in
