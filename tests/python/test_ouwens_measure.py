@@ -16,9 +16,13 @@ from framewire.papers.ouwens.plan import Measurement, measurements
 
 
 def _small(one: Measurement, **settings: Any) -> Measurement:
-    """Two seconds of the movie, one value on each axis, one repeat."""
+    """Two seconds of the movie, one repeat, and one value on each axis: of retry values the last, where all is well."""
     scenario = {**one.document["scenario"], "movie": {"source": "lab", "bitrate": "3 Mbit/s", "duration": "2 s"}}
-    axes = [{**axis, "values": axis["values"][:1]} for axis in one.document["axis"] if axis["name"] != "bitrate"]
+    axes = [
+        {**axis, "values": axis["values"][-1:] if axis["name"] == "retry" else axis["values"][:1]}
+        for axis in one.document["axis"]
+        if axis["name"] != "bitrate"
+    ]
     bitrate = {"name": "bitrate", "values": [{"label": 3, "set": {}}]}
     return replace(
         one, document={**one.document, "scenario": scenario | settings, "axis": [bitrate, *axes], "repeats": 1}
@@ -34,16 +38,16 @@ def test_samples_ledgers_packets_and_costs_come_out(of_thesis: list[Measurement]
     events: list[dict[str, Any]] = []
     measured = carry_out(of_thesis, tmp_path, jobs=1, progress=events.append)
     assert not measured.failures
-    place = {"bitrate": 3, "retry": 0, "oven": "no"}
+    place = {"bitrate": 3, "retry": 16, "oven": "no"}
     for flow in ("udp-blocking", "tcp", "udp", "tcp+ifd"):
         (duration,) = measured.samples("movies", "duration_s", **place, flow=flow)
         assert 1.5 < duration < 2.5, flow
     assert measured.samples("movies", "duration_s", **place, flow="udp-whole") == []
     assert measured.samples("nothing", "duration_s") == []
-    (took,) = measured.samples("link-layer", "duration_s", rate="auto", retry=1, oven="no", flow="tcp")
+    (took,) = measured.samples("link-layer", "duration_s", rate="auto", retry=5, oven="no", flow="tcp")
     assert took < 1.8, "without pacing it is faster than the movie"
-    (seen,) = measured.samples("link-layer", "sniffed_unique", rate="auto", retry=1, oven="no", flow="udp")
-    (sent,) = measured.samples("link-layer", "packets_sent", rate="auto", retry=1, oven="no", flow="udp")
+    (seen,) = measured.samples("link-layer", "sniffed_unique", rate="auto", retry=5, oven="no", flow="udp")
+    (sent,) = measured.samples("link-layer", "packets_sent", rate="auto", retry=5, oven="no", flow="udp")
     assert 0.6 < seen / sent < 0.7
     assert sum(kind == "I" for kind, _ in measured.movie_sizes[3]) in (4, 5)
     assert measured.packets["tcp-segments"]().collect().height > 500
