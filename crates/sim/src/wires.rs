@@ -47,6 +47,8 @@ type Due = (Timestamp, u64);
 /// Nothing is allocated per packet.
 pub(crate) struct Wires<P, R> {
     network: Network,
+    /// When the link model wants to be called; `None` where that is not known, because it was changed since.
+    timeout: Option<Timestamp>,
     /// Whether packets of the sender are held by its own device until the link model releases them.
     local: bool,
     first: u64,
@@ -64,6 +66,7 @@ impl<P, R: Recorder<P>> Wires<P, R> {
     pub(crate) fn new(network: Network, local: bool, recorder: R) -> Self {
         Self {
             network,
+            timeout: None,
             local,
             first: 0,
             window: VecDeque::new(),
@@ -102,8 +105,8 @@ impl<P, R: Recorder<P>> Wires<P, R> {
     }
 
     /// When something happens next; `None` when all is quiet.
-    pub(crate) fn next(&self) -> Option<Timestamp> {
-        let mut next = self.network.next_timeout().map_or(Timestamp::MAX, |timeout| timeout.at);
+    pub(crate) fn next(&mut self) -> Option<Timestamp> {
+        let mut next = self.network_timeout();
         for queue in [&self.releases, &self.to_receiver, &self.to_sender] {
             next = next.min(queue.front().map_or(Timestamp::MAX, |due| due.0));
         }
@@ -112,10 +115,16 @@ impl<P, R: Recorder<P>> Wires<P, R> {
 
     /// Lets the link model decide what it has to by `now`.
     pub(crate) fn settle(&mut self, now: Timestamp) {
-        while self.network.next_timeout().is_some_and(|timeout| timeout.at <= now) {
+        while self.network_timeout() <= now {
             self.network.handle_timeout(now);
             self.take_verdicts();
         }
+    }
+
+    /// Asks the link model once after each change: on a medium with many stations the answer is not for free.
+    fn network_timeout(&mut self) -> Timestamp {
+        let ask = || self.network.next_timeout().map_or(Timestamp::MAX, |timeout| timeout.at);
+        *self.timeout.get_or_insert_with(ask)
     }
 
     /// What is due at `now`; `None` when nothing more is. The packet is to be looked at with [`cargo`](Self::cargo), and
@@ -173,6 +182,7 @@ impl<P, R: Recorder<P>> Wires<P, R> {
     }
 
     fn take_verdicts(&mut self) {
+        self.timeout = None;
         while let Some(event) = self.network.poll_event() {
             match event {
                 NetworkEvent::Deliver { packet, to: Port::Receiver, at } => {

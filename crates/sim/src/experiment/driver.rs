@@ -112,7 +112,7 @@ impl Driver {
         }
     }
 
-    fn next(&self) -> Timestamp {
+    fn next(&mut self) -> Timestamp {
         let at = |timeout: Option<framewire_tcp::Timeout>| timeout.map_or(Timestamp::MAX, |timeout| timeout.at);
         let endpoints = at(self.client.next_timeout()).min(at(self.server.next_timeout()));
         self.wires.next().unwrap_or(Timestamp::MAX).min(endpoints).min(self.next_frame).min(self.next_sample)
