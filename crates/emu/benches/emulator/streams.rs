@@ -61,6 +61,7 @@ fn wifi() -> Box<Network> {
         access_point_queue: QueueLimit::Packets(100),
         wire: WireConfig { delay: Duration::from_millis(1), ..WireConfig::default() },
         bottleneck: BottleneckPlace::LocalDevice,
+        ..WifiNetworkConfig::default()
     });
     Box::new(Network::new(&config, Seed(1)).expect("the values make sense"))
 }
