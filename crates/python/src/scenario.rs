@@ -46,7 +46,8 @@ fn resolve_scenario(
 /// What of a resolved scenario (JSON) only the simulated world has, in a sentence; nothing when any world can run it.
 #[pyfunction]
 fn needs_simulation(scenario: &str) -> PyResult<Option<String>> {
-    let scenario: Scenario = serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let scenario: Scenario =
+        serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok(scenario.needs_simulation())
 }
 
