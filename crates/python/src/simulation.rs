@@ -43,7 +43,8 @@ impl LoadedMovie {
 /// Reads an MPEG video elementary stream that is whole.
 #[pyfunction]
 fn load_movie(py: Python<'_>, path: PathBuf) -> PyResult<LoadedMovie> {
-    let movie = py.detach(|| framewire_sim::load_movie(&path)).map_err(|error| MovieError::new_err(error.to_string()))?;
+    let movie =
+        py.detach(|| framewire_sim::load_movie(&path)).map_err(|error| MovieError::new_err(error.to_string()))?;
     Ok(LoadedMovie { movie, path })
 }
 
