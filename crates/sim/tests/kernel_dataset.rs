@@ -1,5 +1,5 @@
-//! The simulated TCP against the committed dataset of a kernel's: the conditions are those of the dataset's rows, media a
-//! remote bottleneck, the run its first repeats, the check the criteria of `docs/validation.md`.
+//! The simulated TCP against the committed dataset of a kernel's, run by run with the same losses. The bounds are those of
+//! `docs/validation.md`; the cells that miss one of them are listed here by name.
 #![allow(clippy::disallowed_methods, reason = "runs are independent: each thread simulates its own")]
 
 #[path = "../examples/tcp_grid/cells.rs"]
@@ -15,8 +15,19 @@ use cells::{Row, Table};
 use framewire_sim::experiment::{TcpExperiment, TcpOutcome};
 use framewire_tcp::congestion::Algorithm;
 
-/// Repeats per cell, without and with random loss. BBR draws by itself, so one is never enough.
-const REPEATS: [u64; 2] = [3, 4];
+/// Cells whose retransmissions are off by more than 20 %; `docs/validation.md` says by how much and why.
+const KNOWN_RETRANSMISSIONS: [&str; 7] = [
+    "bbr,20,80,0,bdp,stream",
+    "bbr,5,20,0,bdp,bulk",
+    "bbr,5,20,0,bdp,stream",
+    "bbr,5,20,0.001,bdp,bulk",
+    "bbr,5,20,0.001,bdp,stream",
+    "cubic,20,200,0,bdp,bulk",
+    "cubic,20,200,0.001,bdp,bulk",
+];
+
+/// By how much they may be off.
+const KNOWN_AT_MOST: f64 = 0.5;
 
 /// Sums over the repeats of a cell, in the kernel and simulated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,14 +63,9 @@ fn dataset() -> Table {
     Table::parse(&text).expect("the dataset is well formed")
 }
 
-/// The rows that are repeated: undisturbed, the first repeats.
+/// The rows that are repeated: all that nothing disturbed.
 fn chosen<'a>(table: &'a Table, algorithm: &str) -> Vec<Row<'a>> {
-    let is_chosen = |row: &Row<'_>| {
-        let lossy = row.value::<f64>("loss").expect("a number") > 0.0;
-        row.text("algorithm") == Some(algorithm)
-            && row.text("disturbed") == Some("0")
-            && row.value::<u64>("seed").expect("a number") <= REPEATS[usize::from(lossy)]
-    };
+    let is_chosen = |row: &Row<'_>| row.text("algorithm") == Some(algorithm) && row.text("disturbed") == Some("0");
     table.rows().filter(is_chosen).collect()
 }
 
@@ -129,7 +135,7 @@ fn misses(cells: &BTreeMap<String, Cell>, scale: f64) -> Vec<String> {
                 misses.push(format!("{name}: the mean RTT is off by {:+.1} %", 100.0 * cell.round_trip.error()));
             }
             let timeouts = (cell.timeouts.simulated - cell.timeouts.kernel).abs();
-            if timeouts > (0.2 * cell.timeouts.kernel).max(cell.repeats) {
+            if timeouts > (0.2 * cell.timeouts.kernel).max(0.5 * cell.repeats) {
                 misses.push(format!("{name}: timeouts {:?} in {} runs", cell.timeouts, cell.repeats));
             }
         }
@@ -138,14 +144,15 @@ fn misses(cells: &BTreeMap<String, Cell>, scale: f64) -> Vec<String> {
             let Pair { kernel, simulated } = cell.retransmissions;
             (simulated - kernel).abs() <= (0.2 * kernel).max(few(cell))
         };
-        let off: Vec<String> = group
-            .iter()
-            .filter(|(_, cell)| !agrees(cell))
-            .map(|(name, cell)| format!("{name}: {:+.0} %", 100.0 * cell.retransmissions.error()))
-            .collect();
-        // Single cells are named on the page, with the reason; more of them than this would be a change of the model.
-        if off.len() * 5 > group.len() {
-            misses.push(format!("lossy {lossy}: retransmissions are off in {}", off.join(", ")));
+        for (name, cell) in &group {
+            let known = KNOWN_RETRANSMISSIONS.contains(&name.as_str());
+            let error = cell.retransmissions.error();
+            match (agrees(cell), known) {
+                (true, false) => {}
+                (false, true) if error.abs() <= KNOWN_AT_MOST => {}
+                (false, _) => misses.push(format!("{name}: retransmissions are off by {:+.0} %", 100.0 * error)),
+                (true, true) => misses.push(format!("{name}: retransmissions agree; strike it from the list")),
+            }
         }
     }
     misses
