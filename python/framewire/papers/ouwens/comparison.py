@@ -46,7 +46,7 @@ class Comparison:
     @property
     def headline(self) -> str:
         """The result in a sentence."""
-        return verdicts.headline(self.bounds, self.effects_by_table)
+        return verdicts.headline(self.bounds, self.effects_by_table, self.judgements)
 
     @property
     def simulated_s(self) -> float:

@@ -1,7 +1,8 @@
 """The measurements of the thesis, and those that it left open, as campaigns.
 
 The room is that of the thesis' figure 3.1: the default link of the lab with :data:`CARD`, the same in all of them.
-Nothing here is fitted to a table.
+The card's rule of fallback and the oven's strength are calibrated on a few numbers, which `docs/links.md` lists;
+nothing else here is fitted to a table.
 """
 
 from __future__ import annotations

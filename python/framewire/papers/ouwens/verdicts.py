@@ -92,8 +92,10 @@ def told(one: Judgement) -> str:
     )
 
 
-def headline(results: Sequence[BoundResult], effects: Sequence[EffectResult]) -> str:
-    """The whole in a sentence."""
+def headline(
+    results: Sequence[BoundResult], effects: Sequence[EffectResult], judgements: Sequence[Judgement] = ()
+) -> str:
+    """The whole in a few sentences: what was met, which way effects go, how far off is what has no bound."""
     counting = [one for one in results if one.bound.key != "stream-5.5"]  # which judges the same numbers once more
     met, missed = sum(one.met for one in counting), sum(one.missed for one in counting)
     excepted = sum(one.excepted for one in counting)
@@ -102,4 +104,14 @@ def headline(results: Sequence[BoundResult], effects: Sequence[EffectResult]) ->
     same, every = sum(one.same for one in effects), sum(one.all for one in effects)
     exceptions = f" ({excepted} more are contradicted by the thesis' own neighbouring rows)" if excepted else ""
     low = f" At retry values 1 and 2, {same} of {every} effects go the same way." if every else ""
-    return f"{met} of {met + missed} published numbers with a bound are met{exceptions}.{low}"
+    counted = f"{met} of {met + missed} published numbers with a bound are met{exceptions}.{low}"
+    return f"{counted}{_without_bound(judgements)}"
+
+
+def _without_bound(judgements: Sequence[Judgement]) -> str:
+    """Nothing is asked of non-blocking UDP, where the two are furthest apart: no count may hide that."""
+    unbound = [one for one in judgements if one.bound == "udp"]
+    if not unbound:
+        return ""
+    worst = max(unbound, key=lambda one: abs(one.difference))
+    return f" The {len(unbound)} of non-blocking UDP have no bound; the furthest off: {told(worst)}."
