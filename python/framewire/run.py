@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from framewire import _native, emulator
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
-from framewire.scenario import Overrides, Scenario, load
+from framewire.scenario import Overrides, Scenario, check_simulated, load
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,6 +102,8 @@ def run(
     _check_out(out)
     if world == "emulated":
         _check_emulated(resolved)
+    else:
+        check_simulated(resolved)
     movie = _prepare_movie(resolved, notify)
     resolved = load(resolved, movie_duration_s=movie.duration_s)
     with _partial_directory(resolved, out) as (partial, directory):

@@ -16,7 +16,7 @@ from typing import Any
 from framewire import _native
 from framewire.errors import InputError
 
-__all__ = ["Overrides", "Scenario", "load", "pairs_of", "schema", "toml_literal"]
+__all__ = ["Overrides", "Scenario", "check_simulated", "load", "pairs_of", "schema", "toml_literal"]
 
 Overrides = Mapping[str, object] | Iterable[str]
 
@@ -77,6 +77,17 @@ def load(
         place = f"{scenario}: " if home is not None else ""
         raise InputError(f"{place}{error}") from None
     return Scenario(toml, json.loads(document))
+
+
+def check_simulated(scenario: Scenario) -> None:
+    """Refuse what the simulated world cannot run, before a movie is made for it.
+
+    Raises InputError with the key, the value and what is allowed.
+    """
+    try:
+        _native.check_simulated(json.dumps(scenario.data))
+    except _native.ScenarioError as error:
+        raise InputError(str(error)) from None
 
 
 def schema() -> dict[str, Any]:

@@ -130,6 +130,10 @@ def test_a_scenario_may_be_a_file_beside_the_campaign(tmp_path: Path, stream: Pa
         ({"axes": {"network.wifi.retry": [1, "3"]}}, ["axis network.wifi.retry, value 3", "network.wifi.retry"]),
         ({"axes": {"network.wifi.retrys": [1]}}, ["axis network.wifi.retrys", "did you mean `retry`"]),
         ({"axes": {"flow.*.transport": ["udp", "quic"]}}, ["axis flow.*.transport, value quic", "udp-blocking"]),
+        (
+            {"axes": {"flow.0.transport": ["tcp"], "flow.0.congestion": ["cubic", "bbr9"]}},
+            ["axis flow.0.congestion, value bbr9", "illinois"],
+        ),
         ({"axes": {"flow.tcp.mtu": [1400]}}, ["axis flow.tcp.mtu", "the flows are: udp"]),
         ({"axes": {"retry": []}}, ["axes.retry", "at least one value"]),
         ({"axes": {"network": {"wifi": {"retry": 3}}}}, ["axes.network.wifi.retry: 3", "list"]),

@@ -109,7 +109,7 @@ def test_bad_input_is_named(film: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="warp.*emulated and simulated"):
         framewire.run(text(film), out=tmp_path / "run", world="warp")
     flow = '[[flow]]\ntransport = "tcp"\ncongestion = "fast"'
-    with pytest.raises(InputError, match=r"flow\.tcp\.congestion.*fast.*cubic"):
+    with pytest.raises(InputError, match=r"flow\.0\.congestion.*fast.*cubic"):
         simulate(text(film, flows=flow), tmp_path / "run")
     assert not list(tmp_path.iterdir()), "a run that cannot be leaves nothing behind"
     cut = tmp_path / "cut.m2v"

@@ -19,6 +19,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
+    module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)
 }
 
@@ -49,6 +50,14 @@ fn needs_simulation(scenario: &str) -> PyResult<Option<String>> {
     let scenario: Scenario =
         serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok(scenario.needs_simulation())
+}
+
+/// Refuses a resolved scenario (JSON) that the simulated world cannot run.
+#[pyfunction]
+fn check_simulated(scenario: &str) -> PyResult<()> {
+    let scenario: Scenario =
+        serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    framewire_sim::check_scenario(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// The JSON schema of the scenario file.

@@ -16,7 +16,7 @@ from framewire import _native
 from framewire.campaign.axes import Label, Point, grid
 from framewire.campaign.spec import Spec
 from framewire.errors import InputError
-from framewire.scenario import Scenario, load, toml_literal
+from framewire.scenario import Scenario, check_simulated, load, toml_literal
 
 __all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "resolve", "seed_of_repeat"]
 
@@ -128,9 +128,11 @@ def _resolve(spec: Spec, point: Point) -> Scenario:
     try:
         for value, axis in zip(point.values, point.axes, strict=True):
             laid += [f"{key}={_toml(setting, axis.name, key)}" for key, setting in value.settings]
-        return load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory)
+        resolved = load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory)
+        check_simulated(resolved)
     except InputError as error:
         raise InputError(_blame(spec, point, str(error))) from None
+    return resolved
 
 
 def _toml(setting: object, axis: str, key: str) -> str:
@@ -171,7 +173,7 @@ def _fails_alone(spec: Spec, message: str) -> bool:
     """Whether the scenario has this fault without any axis."""
     try:
         laid = [f"{key}={text}" for key, text in spec.overrides]
-        load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory)
+        check_simulated(load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory))
     except InputError as error:
         return str(error) == message
     return False

@@ -6,6 +6,7 @@ mod sending;
 
 use framewire_link::Port;
 use framewire_probe::record::FlowStatus;
+use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
 use framewire_tcp::TcpConfig;
 use framewire_tcp::congestion::Algorithm;
@@ -188,15 +189,26 @@ impl Flow {
     }
 }
 
+/// Refuses what only the emulated world has, before anything is simulated: a congestion control of the kernel's.
+///
+/// # Errors
+/// [`SimError::Input`], with the key, the value and what is allowed.
+pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
+    scenario.flows.iter().enumerate().try_for_each(|(number, flow)| congestion(flow, &number.to_string()).map(|_| ()))
+}
+
+/// The congestion control of a flow, which a message calls `place`.
+fn congestion(flow: &scenario::Flow, place: &str) -> Result<Algorithm, SimError> {
+    match &flow.congestion {
+        None => Ok(Algorithm::default()),
+        Some(name) => name.parse().map_err(|error| SimError::Input(format!("flow.{place}.congestion: {error}"))),
+    }
+}
+
 /// The endpoints of a flow: at the sender as the scenario says, at the receiver as the kernel has it by itself.
 fn tcp_configs(setup: &FlowSetup, largest_packet: u16, seed: Seed) -> Result<(TcpConfig, TcpConfig), SimError> {
     let flow = setup.settings();
-    let congestion = match &flow.congestion {
-        None => Algorithm::default(),
-        Some(name) => {
-            name.parse().map_err(|error| SimError::Input(format!("flow.{}.congestion: {error}", flow.name)))?
-        }
-    };
+    let congestion = congestion(flow, &flow.name)?;
     let client = TcpConfig {
         maximum_segment: u32::from(flow.mtu - IP_AND_TCP_HEADERS),
         congestion,
