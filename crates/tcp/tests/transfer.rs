@@ -180,6 +180,57 @@ fn a_spurious_timeout_is_taken_back() {
 }
 
 #[test]
+fn a_reduction_is_spread_over_the_round_trip() {
+    // RFC 6937: about one packet leaves for every two that arrive, instead of none at all for half a window.
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(2000 * MSS);
+    drop_data(&mut pipe.lanes[0], &[300]);
+    pipe.lanes[0].log = Some(Vec::new());
+    pipe.run(seconds(3));
+    let log = pipe.lanes[0].log.take().expect("it was asked for");
+    let begin = log.iter().find(|(_, segment)| segment.retransmission).expect("the loss is repaired").0;
+    let sent: Vec<Timestamp> =
+        log.iter().map(|&(at, _)| at).filter(|&at| at >= begin && at < begin + millis(80)).collect();
+    let longest = sent.windows(2).map(|pair| pair[1].saturating_since(pair[0])).max().expect("several were sent");
+    assert!(longest < millis(10), "silent for {} ms", longest.as_millis());
+    // Two packets arrive in 2.4 ms: 33 times in these 80 ms.
+    assert!((25..=42).contains(&sent.len()), "{} packets", sent.len());
+}
+
+#[test]
+fn acknowledgements_tell_of_three_islands() {
+    let mut pipe = Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), 1000, millis(100)).bulk(400 * MSS);
+    drop_data(&mut pipe.lanes[0], &[70, 72, 75, 80, 90]);
+    pipe.lanes[1].log = Some(Vec::new());
+    pipe.run_until_done(seconds(20));
+    let log = pipe.lanes[1].log.take().expect("it was asked for");
+    // RFC 2018, section 3: three beside timestamps, the most recent first.
+    assert_eq!(log.iter().map(|(_, segment)| segment.sack.as_slice().len()).max(), Some(3));
+    let number = |sequence: u64| (sequence - 1) / MSS;
+    let full = log.iter().map(|(_, segment)| segment.sack.as_slice()).find(|blocks| blocks.len() == 3);
+    let starts: Vec<u64> = full.expect("seen above").iter().map(|block| number(block.start)).collect();
+    assert_eq!(starts, [76, 73, 71]);
+}
+
+#[test]
+fn a_spurious_timeout_is_noticed_without_timestamps() {
+    // Only F-RTO (RFC 5682) can tell then: the first acknowledgements after the timeout are of what was not sent again.
+    let config = TcpConfig { timestamps: false, ..config(Algorithm::Reno) };
+    let mut pipe = Pipe::path(&config, Bitrate::from_mbps(10), usize::MAX, millis(40)).bulk(1000 * 1460);
+    let (from, to) = (Timestamp::from_millis(200), Timestamp::from_millis(800));
+    pipe.lanes[0].script =
+        Box::new(
+            move |_, segment| {
+                if segment.sent >= from && segment.sent < to { Fate::NotBefore(to) } else { Fate::Pass }
+            },
+        );
+    pipe.run(to + millis(100));
+    let info = pipe.ends[0].info();
+    assert!(info.timeouts >= 1);
+    assert_eq!((info.state, info.undone), (State::Open, 1));
+    assert!(info.retransmissions <= 3, "{}", info.retransmissions);
+}
+
+#[test]
 fn reordering_is_learned_and_its_reductions_taken_back() {
     let mut pipe =
         Pipe::path(&config(Algorithm::Reno), Bitrate::from_mbps(10), usize::MAX, millis(100)).bulk(3000 * MSS);
