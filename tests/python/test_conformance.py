@@ -29,6 +29,9 @@ Sending a frame takes time on this kernel and none in virtual time: of a burst i
 find room, which the next frame then lacks.
 """
 
+DURATIONS_APART = 0.02
+"""Microseconds decide which transmissions the oven hits: emulated runs of one scenario differ by 1.1 % among themselves."""
+
 Row = dict[str, Any]
 
 
@@ -67,7 +70,7 @@ def assert_frames_alike(emulated: Row, simulated: Row) -> None:
 def test_datagrams_fare_alike(worlds: tuple[framewire.Run, ...], flow: str) -> None:
     emulated, simulated = rows(worlds, flow)
     assert_frames_alike(emulated, simulated)
-    assert emulated["duration_s"] == pytest.approx(simulated["duration_s"], rel=0.01)
+    assert emulated["duration_s"] == pytest.approx(simulated["duration_s"], rel=DURATIONS_APART)
     sent = simulated["packets_sent"]
     if flow != "udp+ifd":  # which frames it sheds, and so what it sends, depends on microseconds
         assert emulated["packets_sent"] == sent, "every frame is cut and offered, whatever the link does"

@@ -148,10 +148,17 @@ print(told["status"], told["ended_by"])
 
 
 def test_ctrl_c_ends_a_simulation_with_what_there_is(film: Path, tmp_path: Path) -> None:
-    # Seven flows of some minutes: seconds of work.
+    # Flows of many minutes: seconds of work on any machine, and no time limit before it.
     long = tmp_path / "long.m2v"
-    long.write_bytes(film.read_bytes() * 50)
-    program = [sys.executable, "-c", INTERRUPTED, resolved(text(long)), str(long), str(tmp_path)]
+    long.write_bytes(film.read_bytes() * 200)
+    program = [
+        sys.executable,
+        "-c",
+        INTERRUPTED,
+        resolved(f'limit = "600 min"\n{text(long)}'),
+        str(long),
+        str(tmp_path),
+    ]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
