@@ -30,7 +30,7 @@ find room, which the next frame then lacks.
 """
 
 DURATIONS_APART = 0.02
-"""Microseconds decide which transmissions the oven hits: emulated runs of one scenario differ by 1.1 % among themselves."""
+"""Microseconds decide which transmissions the oven hits: emulated runs of one scenario differ by 1.1 %."""
 
 Row = dict[str, Any]
 
