@@ -5,6 +5,7 @@
 //! half: chunks of any size in, access units out as soon as their end is known, in constant memory.
 //! Clauses and tables named here are those of ISO/IEC 13818-2 (ITU-T H.262).
 
+pub mod access_unit;
 mod bits;
 mod error;
 mod headers;

@@ -1,0 +1,109 @@
+//! Access units as frame-aware dropping sees them: how important each one is, and what it refers to.
+//!
+//! An [`AccessUnitReader`] takes one whole access unit after the other, in decode order, and reads the headers above
+//! the macroblocks. It is what a live pipeline needs, where nothing is known of the stream but what has passed.
+
+use crate::index::{GopHeader, PictureType};
+
+/// A video codec whose access units are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Codec {
+    /// MPEG-1 or MPEG-2 video (ISO/IEC 11172-2, ISO/IEC 13818-2).
+    MpegVideo,
+    /// MPEG-4 part 2 visual (ISO/IEC 14496-2).
+    Mpeg4Part2,
+    /// H.264 (ITU-T H.264, ISO/IEC 14496-10).
+    H264,
+    /// H.265 (ITU-T H.265, ISO/IEC 23008-2).
+    H265,
+    /// AV1 (AOMedia AV1 bitstream and decoding process).
+    Av1,
+}
+
+/// How the parts of an access unit are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Start codes (annex B of H.264 and H.265; every MPEG stream), or the low-overhead format of AV1 (section 5.2).
+    ByteStream,
+    /// Each NAL unit behind its length, in so many bytes, 1 to 4 (ISO/IEC 14496-15).
+    LengthPrefixed(u8),
+}
+
+/// A frame where decoding can begin, by what may be shown before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyKind {
+    /// Nothing after it refers to anything before it: a closed group, an IDR picture, an AV1 key frame.
+    Closed,
+    /// Frames that are shown before it may refer to what came before it: an open group, a CRA picture.
+    Open,
+    /// As open, and what came before it is gone: its leading frames cannot be decoded (`broken_link`, a BLA picture).
+    BrokenLink,
+}
+
+/// One access unit: a coded frame with the headers before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessUnit {
+    /// How many units the reader read before it.
+    pub number: u64,
+    /// Coding type. Of H.264, H.265 and AV1: I when all slices are intra, B when one has two reference lists or, for
+    /// AV1, when it is not shown in decode order, else P.
+    pub kind: PictureType,
+    /// Set where decoding can begin.
+    pub key: Option<KeyKind>,
+    /// True for a frame that is shown before the key frame it follows, and may refer to what came before that.
+    pub leading: bool,
+    /// False when the stream promises that no other frame refers to it.
+    pub referenced: bool,
+    /// Temporal layer (H.265 `TemporalId`, AV1 `temporal_id`, H.264 SVC prefix); frames of a layer never refer to a
+    /// higher one. 0 where the stream has none.
+    pub temporal_layer: u8,
+    /// Numbers of the units it cannot be decoded intact without, ascending: exact where headers tell, and otherwise
+    /// all that they allow.
+    pub references: Vec<u64>,
+    /// True when it refers to a unit that the reader never saw.
+    pub missing_reference: bool,
+    /// Where it stands in display order within its coded video sequence: temporal reference, picture order count, or
+    /// order hint. `None` where headers do not tell.
+    pub display_order: Option<i64>,
+    /// The group-of-pictures header before it (MPEG-1, MPEG-2).
+    pub gop_header: Option<GopHeader>,
+}
+
+/// Why an access unit could not be read. The reader goes on with the next one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AccessUnitError {
+    /// There is no coded picture in it.
+    #[error("access unit {number} of {length} bytes holds no coded picture")]
+    NoPicture {
+        /// Its number.
+        number: u64,
+        /// Its bytes.
+        length: usize,
+    },
+    /// A header is cut off or has a value that the standard does not allow.
+    #[error("access unit {number}: {field} is {value}")]
+    BadHeader {
+        /// Its number.
+        number: u64,
+        /// The syntax element at fault, by its name in the standard.
+        field: &'static str,
+        /// What it is, in words.
+        value: String,
+    },
+    /// The headers that its slices name have not come.
+    #[error("access unit {number}: {parameter_set} {id} has not come")]
+    MissingParameterSet {
+        /// Its number.
+        number: u64,
+        /// Which kind, for instance `"sequence parameter set"`.
+        parameter_set: &'static str,
+        /// Its identifier.
+        id: u32,
+    },
+    /// Out-of-band configuration (avcC, hvcC, av1C) that is not well formed.
+    #[error("codec configuration: {reason}")]
+    BadConfiguration {
+        /// What is wrong.
+        reason: String,
+    },
+}
