@@ -3,6 +3,7 @@
 //! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
 //! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs.
 
+mod dependencies;
 mod flow;
 mod plan;
 mod receiver;

@@ -1,9 +1,13 @@
 //! The sending plan: every frame of a movie with the moment at which the frame clock offers it.
 
+use std::sync::Arc;
+
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_probe::record::FrameFacts;
-use framewire_transport::event::OutgoingFrame;
+use framewire_transport::frame::{Dependencies, OutgoingFrame};
 use framewire_units::{Duration, Timestamp};
+
+use crate::dependencies::dependencies;
 
 /// Ticks of the RTP clock for video (RFC 2250, section 2; RFC 3551, section 5).
 const RTP_CLOCK_HZ: u128 = 90_000;
@@ -12,6 +16,7 @@ const RTP_CLOCK_HZ: u128 = 90_000;
 #[derive(Clone, Debug)]
 pub struct SendingPlan {
     movie: Movie,
+    dependencies: Arc<[Dependencies]>,
     start: Timestamp,
 }
 
@@ -19,7 +24,7 @@ impl SendingPlan {
     /// A plan whose first frame is due at `start`. Every later one is due at its decode time after that, because
     /// frames are sent in decode order (thesis, section 2.1: one frame each 1/25 s).
     pub fn new(movie: Movie, start: Timestamp) -> Self {
-        Self { movie, start }
+        Self { dependencies: dependencies(&movie.index), movie, start }
     }
 
     /// Number of frames.
@@ -56,12 +61,13 @@ impl SendingPlan {
     /// When there is no such frame.
     pub fn outgoing(&self, frame: u32) -> OutgoingFrame {
         let entry = &self.movie.index.frames[frame as usize];
-        let group = entry.gop_header;
+        let next = self.movie.index.frames.get(frame as usize + 1);
         OutgoingFrame {
             id: frame,
             kind: entry.kind,
-            closed_gop: group.is_some_and(|header| header.closed),
-            broken_link: group.is_some_and(|header| header.broken_link),
+            dependencies: self.dependencies[frame as usize].clone(),
+            duration: next
+                .map_or_else(|| self.frame_interval(), |next| next.decode_time.saturating_sub(entry.decode_time)),
             rtp_timestamp: rtp_timestamp(entry.display_time),
             bytes: self.movie.frame_bytes(frame as usize),
         }

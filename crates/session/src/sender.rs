@@ -2,6 +2,7 @@
 
 use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, Place};
 use framewire_transport::event::{SenderEvent, SenderPlace};
+use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
 use framewire_transport::{DatagramSender, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
@@ -212,7 +213,7 @@ impl SendingHalf {
         }
     }
 
-    fn handle_frame(&mut self, now: Timestamp, frame: framewire_transport::event::OutgoingFrame) {
+    fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
         match self {
             Self::Datagram(half) => half.handle_frame(now, frame),
             Self::Stream(half) => half.handle_frame(now, frame),

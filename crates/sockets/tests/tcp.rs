@@ -12,7 +12,8 @@ use framewire_sockets::{
     Interest, OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, available_congestion_controls, wait,
 };
 use framewire_transport::StreamSender;
-use framewire_transport::event::{OutgoingFrame, SenderEvent};
+use framewire_transport::event::SenderEvent;
+use framewire_transport::frame::{Dependencies, OutgoingFrame};
 use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::socket::StreamSocket;
@@ -45,8 +46,8 @@ fn frame(id: u32, size: usize) -> OutgoingFrame {
     OutgoingFrame {
         id,
         kind: PictureType::I,
-        closed_gop: false,
-        broken_link: false,
+        dependencies: Dependencies::default(),
+        duration: Duration::from_millis(40),
         rtp_timestamp: 0,
         bytes: vec![0; size].into(),
     }

@@ -1,26 +1,7 @@
 //! What enters and leaves the halves of a transport.
 
 use bytes::Bytes;
-use framewire_media::PictureType;
 use framewire_units::Timestamp;
-
-/// One access unit on its way into a sending half.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutgoingFrame {
-    /// Number of the frame in decode order, from 0.
-    pub id: u32,
-    /// Coding type, the importance that frame dropping goes by.
-    pub kind: PictureType,
-    /// True for a picture whose group of pictures says `closed_gop` (ISO/IEC 13818-2, 6.3.8): its leading B
-    /// pictures do not refer to the group before. Only read on the first picture of a group.
-    pub closed_gop: bool,
-    /// True where the group says `broken_link`: its leading B pictures cannot be decoded anyway.
-    pub broken_link: bool,
-    /// Presentation time in the 90 kHz clock of RTP (RFC 2250, section 2).
-    pub rtp_timestamp: u32,
-    /// The whole frame with the headers before it.
-    pub bytes: Bytes,
-}
 
 /// Where on this host a frame or datagram was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

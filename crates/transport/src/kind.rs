@@ -6,6 +6,7 @@ use std::str::FromStr;
 use framewire_units::DataSize;
 
 use crate::datagram::Overflow;
+use crate::frame::Payload;
 use crate::ifd::IfdPolicy;
 use crate::queue::FrameQueue;
 
@@ -108,7 +109,7 @@ impl TransportKind {
     }
 
     /// A new frame queue of its kind.
-    pub fn frame_queue(self) -> FrameQueue {
+    pub fn frame_queue<P: Payload>(self) -> FrameQueue<P> {
         match self.profile().queue {
             QueueKind::Direct => FrameQueue::direct(),
             QueueKind::Ifd(policy) => FrameQueue::ifd(policy),
@@ -233,6 +234,8 @@ const TCP_IFD_OPTIMISED: Profile = Profile {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     /// Kernel memory of a datagram (skb truesize on x86-64, measured): from 700 B of payload, and up to 100 B.
@@ -277,7 +280,7 @@ mod tests {
         for kind in TransportKind::ALL {
             assert_eq!(kind.is_stream(), kind.name().starts_with("tcp"));
             assert_eq!(kind.overflow().is_none(), kind.is_stream());
-            assert_eq!(kind.frame_queue().accepts_while_writing(), kind.name().contains("ifd"));
+            assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.name().contains("ifd"));
             assert_eq!(kind.wants_error_reports(), kind == TransportKind::UdpWhole);
             assert_eq!(kind.profile().unsent_limit.is_some(), kind.name().starts_with("tcp+ifd"));
         }

@@ -13,10 +13,11 @@
 //!
 //! ```
 //! use framewire_media::PictureType::{B, I, P};
-//! use framewire_transport::event::{OutgoingFrame, SenderEvent};
+//! use framewire_transport::event::SenderEvent;
+//! use framewire_transport::frame::{Dependencies, OutgoingFrame};
 //! use framewire_transport::socket::{SocketError, StreamSocket};
 //! use framewire_transport::{StreamSender, TransportKind, WriteProgress};
-//! use framewire_units::{DataSize, Timestamp};
+//! use framewire_units::{DataSize, Duration, Timestamp};
 //!
 //! /// A socket that takes 600 bytes each time it becomes writable.
 //! struct Toy {
@@ -44,11 +45,15 @@
 //! // The frame clock offers a frame each 40 ms, ready or not; the socket takes 600 bytes in that time.
 //! for (id, (kind, size)) in (0..).zip([(I, 1_500), (B, 400), (P, 500), (B, 400)]) {
 //!     let now = Timestamp::from_millis(40 * u64::from(id));
-//!     let bytes = vec![0; size].into();
-//!     half.handle_frame(
-//!         now,
-//!         OutgoingFrame { id, kind, closed_gop: false, broken_link: false, rtp_timestamp: 3_600 * id, bytes },
-//!     );
+//!     let frame = OutgoingFrame {
+//!         id,
+//!         kind,
+//!         dependencies: Dependencies::default(), // I-Frame Delay goes by the type
+//!         duration: Duration::from_millis(40),
+//!         rtp_timestamp: 3_600 * id,
+//!         bytes: vec![0; size].into(),
+//!     };
+//!     half.handle_frame(now, frame);
 //!     socket.room = 600;
 //!     half.poll_write(now, &mut socket)?;
 //! }
@@ -73,6 +78,7 @@
 
 pub mod datagram;
 pub mod event;
+pub mod frame;
 pub mod ifd;
 mod kind;
 mod progress;

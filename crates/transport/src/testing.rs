@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use framewire_media::PictureType;
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Duration};
 use framewire_wire::mpeg_video::{PacketRule, Packetizer};
 
-use crate::event::OutgoingFrame;
+use crate::frame::{Dependencies, OutgoingFrame};
 use crate::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 
 /// Frames of the given types (`I`, `P`, `B`) and roughly `size` bytes, each a valid MPEG-2 access unit (720x576,
@@ -23,8 +23,8 @@ pub(crate) fn movie(types: &str, size: usize) -> Vec<OutgoingFrame> {
         OutgoingFrame {
             id: id as u32,
             kind,
-            closed_gop: false,
-            broken_link: false,
+            dependencies: Dependencies::default(),
+            duration: Duration::from_millis(40),
             rtp_timestamp: id as u32 * 3_600,
             bytes: access_unit(kind, temporal_reference, size, id as u8 | 0x80),
         }

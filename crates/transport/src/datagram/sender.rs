@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::{Datagram, Packetizer};
 
-use crate::event::{OutgoingFrame, SenderEvent, SenderPlace};
+use crate::event::{SenderEvent, SenderPlace};
+use crate::frame::OutgoingFrame;
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
@@ -72,11 +73,11 @@ impl DatagramSender {
     /// Takes a frame.
     pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
         let id = frame.id;
-        let discard = match self.ended {
+        let discards = match self.ended {
             false => self.queue.offer(frame),
-            true => Some(Discard { frame: id, rule: rules::AFTER_THE_END }),
+            true => vec![Discard { frame, rule: rules::AFTER_THE_END }],
         };
-        rules::note_offer(&mut self.events, now, id, discard);
+        rules::note_offer(&mut self.events, now, id, discards);
     }
 
     /// No more frames come. What is in hand is still sent.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::WriteProgress;
-use crate::event::{OutgoingFrame, ReceiverEvent, SenderEvent, SenderPlace};
+use crate::event::{ReceiverEvent, SenderEvent, SenderPlace};
+use crate::frame::OutgoingFrame;
 use crate::ifd::IfdPolicy;
 use crate::queue::FrameQueue;
 use crate::socket::DatagramSend::{self, Dropped, Sent, WouldBlock};

@@ -14,9 +14,10 @@ mod tests;
 
 pub use table::{Action, GroupKind, GroupState, Incoming, LeadingB, Row, TABLE, Waiting};
 
+use bytes::Bytes;
 use framewire_media::PictureType;
 
-use crate::event::OutgoingFrame;
+use crate::frame::OutgoingFrame;
 use crate::queue::Discard;
 
 /// How much I-Frame Delay knows of what frames refer to.
@@ -31,20 +32,20 @@ pub enum IfdPolicy {
 
 /// The wait buffer with its rules.
 #[derive(Clone, Debug)]
-pub struct IfdQueue {
+pub struct IfdQueue<P = Bytes> {
     policy: IfdPolicy,
-    wait: Option<OutgoingFrame>,
+    wait: Option<OutgoingFrame<P>>,
     state: GroupState,
 }
 
-impl IfdQueue {
+impl<P> IfdQueue<P> {
     /// An empty queue.
     pub fn new(policy: IfdPolicy) -> Self {
         Self { policy, wait: None, state: GroupState::default() }
     }
 
     /// The frame in W.
-    pub fn waiting(&self) -> Option<&OutgoingFrame> {
+    pub fn waiting(&self) -> Option<&OutgoingFrame<P>> {
         self.wait.as_ref()
     }
 
@@ -54,23 +55,23 @@ impl IfdQueue {
     }
 
     /// Decides on C: stores it in W, overwrites W with it, or gives it up. Returns the frame given up, if any.
-    pub fn offer(&mut self, current: OutgoingFrame) -> Option<Discard> {
+    pub fn offer(&mut self, current: OutgoingFrame<P>) -> Option<Discard<P>> {
         let (action, rule) = self.decide(&current);
         match action {
-            Action::Drop => Some(Discard { frame: current.id, rule }),
+            Action::Drop => Some(Discard { frame: current, rule }),
             Action::Store | Action::Replace => {
                 let overwritten = self.wait.replace(current);
-                overwritten.map(|frame| Discard { frame: frame.id, rule })
+                overwritten.map(|frame| Discard { frame, rule })
             }
         }
     }
 
     /// Moves W to the writer's send buffer.
-    pub fn take(&mut self) -> Option<OutgoingFrame> {
+    pub fn take(&mut self) -> Option<OutgoingFrame<P>> {
         self.wait.take()
     }
 
-    fn decide(&mut self, current: &OutgoingFrame) -> (Action, &'static str) {
+    fn decide(&mut self, current: &OutgoingFrame<P>) -> (Action, &'static str) {
         let waiting = Waiting::of(self.wait.as_ref().map(|frame| frame.kind));
         match self.policy {
             IfdPolicy::Basic => basic(waiting, current.kind),

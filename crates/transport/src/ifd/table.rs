@@ -2,8 +2,9 @@
 //! two together.
 
 use framewire_media::PictureType;
+use framewire_media::access_unit::KeyKind;
 
-use crate::event::OutgoingFrame;
+use crate::frame::OutgoingFrame;
 
 pub(super) const I_OVERWRITTEN: &str = "ifd: waiting I overwritten by the next I";
 pub(super) const P_OVERWRITTEN: &str = "ifd: waiting P overwritten by the next I";
@@ -43,11 +44,13 @@ pub enum Incoming {
 
 impl Incoming {
     /// What the table sees of a frame.
-    pub fn of(frame: &OutgoingFrame) -> Self {
+    pub fn of<P>(frame: &OutgoingFrame<P>) -> Self {
         match frame.kind {
-            PictureType::I if frame.closed_gop => Self::I(GroupKind::Closed),
-            PictureType::I if frame.broken_link => Self::I(GroupKind::BrokenLink),
-            PictureType::I => Self::I(GroupKind::Open),
+            PictureType::I => Self::I(match frame.dependencies.key {
+                Some(KeyKind::Closed) => GroupKind::Closed,
+                Some(KeyKind::BrokenLink) => GroupKind::BrokenLink,
+                Some(KeyKind::Open) | None => GroupKind::Open,
+            }),
             PictureType::P => Self::P,
             PictureType::B | PictureType::D => Self::B,
         }

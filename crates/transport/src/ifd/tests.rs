@@ -2,16 +2,19 @@
 
 use bytes::Bytes;
 use framewire_media::PictureType;
+use framewire_media::access_unit::KeyKind;
+use framewire_units::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::frame::Dependencies;
 
 fn frame(id: u32, kind: PictureType) -> OutgoingFrame {
     OutgoingFrame {
         id,
         kind,
-        closed_gop: false,
-        broken_link: false,
+        dependencies: Dependencies::default(),
+        duration: Duration::from_millis(40),
         rtp_timestamp: id * 3_600,
         bytes: Bytes::from_static(b"frame"),
     }
@@ -86,15 +89,14 @@ fn play(policy: IfdPolicy, steps: &str) -> (Vec<u32>, Vec<(u32, &'static str)>) 
                 continue;
             }
             'I' => {}
-            'C' => current.closed_gop = true,
-            'K' => current.broken_link = true,
-            'X' => (current.closed_gop, current.broken_link) = (true, true),
+            'C' => current.dependencies.key = Some(KeyKind::Closed),
+            'K' => current.dependencies.key = Some(KeyKind::BrokenLink),
             'P' => current.kind = PictureType::P,
             'B' => current.kind = PictureType::B,
             'D' => current.kind = PictureType::D,
             other => panic!("unknown step {other}"),
         }
-        discards.extend(queue.offer(current).map(|discard| (discard.frame, discard.rule)));
+        discards.extend(queue.offer(current).map(|discard| (discard.frame.id, discard.rule)));
         id += 1;
     }
     taken.extend(queue.take().map(|frame| frame.id));
@@ -197,8 +199,6 @@ fn closed_groups_keep_their_leading_b_pictures_and_broken_links_lose_them() {
                 &[(2, "leading B of a broken link"), (3, "leading B of a broken link")],
             ),
             ("IP/ K/ B/ I/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, "leading B of a broken link")]),
-            // Both bits set: pictures that refer to nothing before their group cannot miss it.
-            ("I/ X/ B/", &[0, 1, 2], &[]),
         ],
     );
 }
@@ -260,7 +260,13 @@ fn frame_of(id: u32, letter: char) -> OutgoingFrame {
         'B' => PictureType::B,
         _ => PictureType::I,
     };
-    OutgoingFrame { closed_gop: letter == 'C', broken_link: letter == 'K', ..frame(id, kind) }
+    let key = match letter {
+        'C' => Some(KeyKind::Closed),
+        'K' => Some(KeyKind::BrokenLink),
+        'I' => Some(KeyKind::Open),
+        _ => None,
+    };
+    OutgoingFrame { dependencies: Dependencies { key, ..Dependencies::default() }, ..frame(id, kind) }
 }
 
 /// What became of every frame of a random sequence.
@@ -328,7 +334,7 @@ proptest! {
             }
         }
         prop_assert_eq!(outcome.taken, taken);
-        prop_assert_eq!(outcome.discards.iter().map(|discard| discard.frame).collect::<Vec<_>>(), discarded);
+        prop_assert_eq!(outcome.discards.iter().map(|discard| discard.frame.id).collect::<Vec<_>>(), discarded);
         prop_assert_eq!(outcome.waiting, waiting.map(|(frame, _)| frame));
     }
 
@@ -338,7 +344,7 @@ proptest! {
         let outcome = run(policy, &steps);
         prop_assert!(outcome.taken.is_sorted());
         let mut fates = outcome.taken.clone();
-        fates.extend(outcome.discards.iter().map(|discard| discard.frame));
+        fates.extend(outcome.discards.iter().map(|discard| discard.frame.id));
         fates.extend(outcome.waiting);
         fates.sort_unstable();
         prop_assert_eq!(fates, (0..outcome.letters.len() as u32).collect::<Vec<_>>());
@@ -349,7 +355,7 @@ proptest! {
         let policy = if optimised { IfdPolicy::Optimised } else { IfdPolicy::Basic };
         let outcome = run(policy, &steps);
         for discard in &outcome.discards {
-            let letter = outcome.letters[discard.frame as usize];
+            let letter = outcome.letters[discard.frame.id as usize];
             let is_group_start = !matches!(letter, 'P' | 'B');
             prop_assert_eq!(is_group_start, discard.rule == table::I_OVERWRITTEN, "{:?}", discard);
         }
@@ -359,7 +365,7 @@ proptest! {
     fn optimised_sends_nothing_whose_reference_was_given_up(steps in steps()) {
         let outcome = run(IfdPolicy::Optimised, &steps);
         let references = references(&outcome.letters);
-        let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame == frame);
+        let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame.id == frame);
         for &frame in outcome.taken.iter().chain(&outcome.waiting) {
             for reference in &references[frame as usize] {
                 let there = reference.is_some_and(|reference| !given_up(reference));
@@ -372,12 +378,12 @@ proptest! {
     fn optimised_gives_up_for_its_references_only_what_misses_one(steps in steps()) {
         let outcome = run(IfdPolicy::Optimised, &steps);
         let references = references(&outcome.letters);
-        let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame == frame);
+        let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame.id == frame);
         for discard in &outcome.discards {
             if ["disturbed", "broken link"].iter().any(|word| discard.rule.contains(word)) {
-                let missing = references[discard.frame as usize].iter();
+                let missing = references[discard.frame.id as usize].iter();
                 let missing = missing.filter(|reference| reference.is_none_or(given_up)).count();
-                prop_assert!(missing > 0, "frame {} was given up for nothing: {}", discard.frame, discard.rule);
+                prop_assert!(missing > 0, "frame {} was given up for nothing: {}", discard.frame.id, discard.rule);
             }
         }
     }

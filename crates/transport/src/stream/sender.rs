@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use framewire_units::{DataSize, Timestamp};
 
-use crate::event::{OutgoingFrame, SenderEvent, SenderPlace};
+use crate::event::{SenderEvent, SenderPlace};
+use crate::frame::OutgoingFrame;
 use crate::progress::WriteProgress;
 use crate::queue::{Discard, FrameQueue};
 use crate::rules;
@@ -66,11 +67,11 @@ impl StreamSender {
     /// Takes a frame.
     pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
         let id = frame.id;
-        let discard = match self.ending {
+        let discards = match self.ending {
             Ending::Open => self.queue.offer(frame),
-            _ => Some(Discard { frame: id, rule: rules::AFTER_THE_END }),
+            _ => vec![Discard { frame, rule: rules::AFTER_THE_END }],
         };
-        rules::note_offer(&mut self.events, now, id, discard);
+        rules::note_offer(&mut self.events, now, id, discards);
     }
 
     /// No more frames come. What is in hand is still written, then the socket is told.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::WriteProgress;
-use crate::event::{OutgoingFrame, ReceiverEvent, SenderEvent};
+use crate::event::{ReceiverEvent, SenderEvent};
+use crate::frame::OutgoingFrame;
 use crate::ifd::IfdPolicy;
 use crate::queue::FrameQueue;
 use crate::socket::SocketError;

@@ -1,0 +1,53 @@
+//! A frame on its way into a sending half, and what it refers to.
+
+use bytes::Bytes;
+use framewire_media::PictureType;
+use framewire_media::access_unit::KeyKind;
+use framewire_units::Duration;
+
+/// What a frame queue carries without looking into it: bytes here, buffers with their events in an element.
+pub trait Payload {
+    /// Size in bytes of what will be written.
+    fn size(&self) -> u64;
+}
+
+impl Payload for Bytes {
+    fn size(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+/// One access unit on its way into a sending half.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingFrame<P = Bytes> {
+    /// Number of the frame in decode order; every frame's is above the one's before it.
+    pub id: u32,
+    /// Coding type, the importance that I-Frame Delay goes by.
+    pub kind: PictureType,
+    /// What it refers to, and what may refer to it.
+    pub dependencies: Dependencies,
+    /// How long it is shown: its share of the time that waits in a queue.
+    pub duration: Duration,
+    /// Presentation time in the 90 kHz clock of RTP (RFC 2250, section 2).
+    pub rtp_timestamp: u32,
+    /// The whole frame with the headers before it.
+    pub bytes: P,
+}
+
+/// What a frame refers to, and what may refer to it (see [`framewire_media::access_unit::AccessUnit`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies {
+    /// Set where decoding can begin.
+    pub key: Option<KeyKind>,
+    /// True for a frame that is shown before the key frame it follows, and may refer to what came before that.
+    pub leading: bool,
+    /// False when the stream promises that no other frame refers to it.
+    pub referenced: bool,
+    /// Temporal layer; frames of a layer never refer to a higher one. 0 where the stream has none.
+    pub temporal_layer: u8,
+    /// Ids of the frames that it cannot be decoded intact without, ascending. `None`: not known; it may then refer to
+    /// every referenced frame since the last key frame.
+    pub references: Option<Vec<u32>>,
+    /// True when it also refers to something that is not in the stream: from before its start, or lost on the way here.
+    pub missing_reference: bool,
+}
