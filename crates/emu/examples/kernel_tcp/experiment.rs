@@ -29,7 +29,7 @@ const QUIET: Duration = Duration::from_millis(800);
 /// A packet that was released later than this spoils a run.
 const WORST_TOLERATED: Duration = Duration::from_millis(20);
 /// One release in a hundred may be late by such a part of the round trip.
-const NOISE_ONE_IN: u32 = 133;
+const NOISE_ONE_IN: u32 = 200;
 /// What is written, and how much at once at most.
 static CHUNK: [u8; 65_536] = [0; 65_536];
 
