@@ -78,20 +78,15 @@ impl SequenceExtension {
         let bit_rate = (self.bit_rate << 18 | low_bit_rate) * BIT_RATE_UNIT;
         let numerator = header.frame_rate.numerator * (self.frame_rate.0 + 1);
         let denominator = header.frame_rate.denominator * (self.frame_rate.1 + 1);
-        let divisor = greatest_common_divisor(numerator, denominator);
         SequenceHeader {
             width: header.width | self.width << 12,
             height: header.height | self.height << 12,
-            frame_rate: FrameRate { numerator: numerator / divisor, denominator: denominator / divisor },
+            frame_rate: FrameRate::reduced(numerator.into(), denominator.into()).unwrap_or(header.frame_rate),
             bit_rate: (bit_rate != 0).then_some(bit_rate),
             mpeg2: true,
             progressive: self.progressive,
         }
     }
-}
-
-fn greatest_common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// `picture_structure` (table 6-14).
@@ -100,6 +95,13 @@ pub(crate) enum Parity {
     TopField,
     BottomField,
     Frame,
+}
+
+impl Parity {
+    /// Whether these are the two fields of one frame.
+    pub(crate) fn is_opposite_of(self, other: Self) -> bool {
+        matches!((self, other), (Self::TopField, Self::BottomField) | (Self::BottomField, Self::TopField))
+    }
 }
 
 /// The fields of a `picture_coding_extension()` (6.2.3.1) that the frame index needs.

@@ -50,6 +50,16 @@ pub struct FrameRate {
 }
 
 impl FrameRate {
+    /// `numerator` / `denominator` in lowest terms; `None` when one is 0 or does not fit.
+    pub(crate) fn reduced(numerator: u64, denominator: u64) -> Option<Self> {
+        let (mut divisor, mut rest) = (numerator, denominator);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        let reduce = |term: u64| u32::try_from(term.checked_div(divisor)?).ok().filter(|term| *term > 0);
+        Some(Self { numerator: reduce(numerator)?, denominator: reduce(denominator)? })
+    }
+
     /// When frame `count` starts, counted from frame 0, to the nearest nanosecond.
     pub fn time_of(self, count: u64) -> Duration {
         let nanos = u128::from(count) * u128::from(self.denominator) * 1_000_000_000;

@@ -13,6 +13,7 @@ mod identify;
 mod index;
 mod movie;
 mod order;
+mod references;
 mod scanner;
 mod start_code;
 

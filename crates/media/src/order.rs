@@ -1,6 +1,7 @@
 //! From access units in decode order to the frame index: display order, references, time stamps.
 
 use crate::index::{Frame, FrameIndex, FrameRate, PictureType, SequenceHeader};
+use crate::references::ReferenceTracker;
 use crate::scanner::CodedFrame;
 
 /// Temporal references count modulo this (6.3.9).
@@ -29,7 +30,7 @@ pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame]) -> FrameInde
         size: coded.size as u32,
         decode_time: half_periods.time_of(slot_starts[decode]),
         display_time: half_periods.time_of(slot_starts[display_index[decode] as usize]),
-        references: references.of(decode as u32, coded),
+        references: references.of(decode as u32, coded.kind, coded.gop_header).references,
     };
     FrameIndex { sequence, frames: coded.iter().enumerate().map(frame).collect() }
 }
@@ -47,38 +48,6 @@ impl GroupCounter {
         self.number += u32::from(starts_group && self.any_frame);
         self.any_frame = true;
         self.number
-    }
-}
-
-/// Remembers what P and B pictures refer to (6.1.1.3, 6.1.1.6).
-#[derive(Default)]
-struct ReferenceTracker {
-    /// The last two I or P pictures, in decode order.
-    anchors: [Option<u32>; 2],
-    /// I or P pictures since the last GOP header, as long as its leading B pictures may follow.
-    anchors_in_group: u32,
-    closed: bool,
-}
-
-impl ReferenceTracker {
-    fn of(&mut self, decode: u32, coded: &CodedFrame) -> Vec<u32> {
-        if let Some(header) = coded.gop_header {
-            self.anchors_in_group = 0;
-            self.closed = header.closed;
-        }
-        let [before_last, last] = self.anchors;
-        let references = match coded.kind {
-            PictureType::I | PictureType::D => vec![],
-            PictureType::P => last.into_iter().collect(),
-            // Between the group before and the first anchor of a closed group: backward prediction only (6.3.8).
-            PictureType::B if self.closed && self.anchors_in_group < 2 => last.into_iter().collect(),
-            PictureType::B => before_last.into_iter().chain(last).collect(),
-        };
-        if matches!(coded.kind, PictureType::I | PictureType::P) {
-            self.anchors = [last, Some(decode)];
-            self.anchors_in_group += 1;
-        }
-        references
     }
 }
 

@@ -120,13 +120,9 @@ struct OpenFrame {
 impl OpenFrame {
     /// Whether `picture` is the other field of this frame.
     fn is_completed_by(&self, picture: PictureHeader, parity: Parity) -> bool {
-        let opposite = matches!(
-            (self.parity, parity),
-            (Parity::TopField, Parity::BottomField) | (Parity::BottomField, Parity::TopField)
-        );
         // The second field of an I frame may be P; a B field pairs with a B field only (6.1.1.4.1).
         let same_class = (self.frame.kind == PictureType::B) == (picture.kind == PictureType::B);
-        opposite
+        self.parity.is_opposite_of(parity)
             && same_class
             && self.frame.structure == PictureStructure::SingleField
             && self.frame.temporal_reference == picture.temporal_reference

@@ -17,6 +17,46 @@ pub(crate) mod value {
 const PREFIX: [u8; 3] = [0, 0, 1];
 const CODE_LENGTH: usize = 4;
 
+/// What stands between the start codes of a stream that is there as a whole: each part begins with the value of its
+/// start code and ends where the next one begins.
+pub(crate) fn parts(stream: &[u8]) -> Parts<'_> {
+    let mut parts = Parts { finder: memmem::Finder::new(&PREFIX), rest: stream, started: false };
+    parts.started = parts.cut().is_some();
+    parts
+}
+
+/// See [`parts`].
+pub(crate) struct Parts<'a> {
+    finder: memmem::Finder<'static>,
+    rest: &'a [u8],
+    /// False when the stream has no start code.
+    started: bool,
+}
+
+impl<'a> Parts<'a> {
+    /// Everything before the next start code, which is passed.
+    fn cut(&mut self) -> Option<&'a [u8]> {
+        // The value 00 of a picture start code and 00 01 after it are not a prefix.
+        let from = usize::from(self.started);
+        let at = from + self.finder.find(self.rest.get(from..)?)?;
+        let before = &self.rest[..at];
+        self.rest = &self.rest[at + PREFIX.len()..];
+        Some(before)
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if !self.started || self.rest.is_empty() {
+            return None;
+        }
+        let part = self.cut();
+        Some(part.unwrap_or_else(|| std::mem::take(&mut self.rest)))
+    }
+}
+
 /// How many bytes after a start code are kept: the longest field that is read from any header ends in the eighth.
 pub(crate) const KEPT: usize = 8;
 
@@ -168,6 +208,24 @@ mod tests {
         let expected = vec![(1, 0xb3, vec![1, 2]), (7, 0xb8, vec![1, 2, 3, 4, 5, 6, 7, 8]), (21, 0x01, vec![])];
         for chunk in 1..=stream.len() {
             assert_eq!(units_of(&stream, chunk), expected, "in chunks of {chunk}");
+        }
+    }
+
+    #[test]
+    fn parts_are_what_units_are() {
+        let cases: [&[u8]; 6] = [
+            &[9, 0, 0, 1, 0xb3, 1, 2, 0, 0, 1, 0xb8, 1, 2, 0, 0, 0, 1, 0x01],
+            &[0, 0, 1, 0x00, 0, 1, 0xb5, 7],
+            &[0, 0, 1],
+            &[0, 0, 1, 5],
+            &[],
+            &[1, 2, 3],
+        ];
+        for stream in cases {
+            let parts: Vec<_> = parts(stream).filter_map(|part| part.split_first()).collect();
+            let units = units_of(stream, stream.len().max(1));
+            let units: Vec<_> = units.iter().map(|(_, value, payload)| (value, payload.as_slice())).collect();
+            assert_eq!(parts, units, "{stream:?}");
         }
     }
 

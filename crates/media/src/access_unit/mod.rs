@@ -3,7 +3,11 @@
 //! An [`AccessUnitReader`] takes one whole access unit after the other, in decode order, and reads the headers above
 //! the macroblocks. It is what a live pipeline needs, where nothing is known of the stream but what has passed.
 
+mod mpeg_video;
+mod reader;
+
 use crate::index::{GopHeader, PictureType};
+pub use reader::AccessUnitReader;
 
 /// A video codec whose access units are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,148 @@
+//! Access units of MPEG-1 and MPEG-2 video. Clauses are those of ISO/IEC 13818-2.
+
+use crate::access_unit::{AccessUnit, AccessUnitError, KeyKind};
+use crate::headers::{self, BadField, Extension, Parity, PictureCoding, PictureHeader};
+use crate::index::{GopHeader, PictureType};
+use crate::references::{ReferenceTracker, Referral};
+use crate::start_code::{self, value};
+
+/// Reads one frame, or one field picture, after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    references: ReferenceTracker<u64>,
+    /// The field picture that the last unit consisted of, when its frame wants another.
+    open_field: Option<Picture>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Picture {
+    header: PictureHeader,
+    parity: Parity,
+}
+
+impl Picture {
+    /// Whether `other` is the second field of the frame that this is the first field of (6.1.1.4.1).
+    fn is_completed_by(self, other: Self) -> bool {
+        self.parity.is_opposite_of(other.parity)
+            && self.header.temporal_reference == other.header.temporal_reference
+            && (self.header.kind == PictureType::B) == (other.header.kind == PictureType::B)
+    }
+}
+
+/// The headers of a unit.
+#[derive(Default)]
+struct Contents {
+    starts_group: bool,
+    gop: Option<GopHeader>,
+    first: Option<Picture>,
+    second: Option<Picture>,
+    bad_picture: bool,
+}
+
+impl Contents {
+    fn of(unit: &[u8]) -> Self {
+        let mut contents = Self::default();
+        for part in start_code::parts(unit) {
+            let Some((&value, payload)) = part.split_first() else { continue };
+            match value {
+                value::SEQUENCE_HEADER => contents.starts_group = true,
+                value::GROUP => {
+                    contents.starts_group = true;
+                    contents.gop = headers::gop_header(payload).or(contents.gop);
+                }
+                value::PICTURE => contents.take_picture(headers::picture_header(payload)),
+                value::EXTENSION => contents.take_extension(payload),
+                _ => {}
+            }
+        }
+        contents
+    }
+
+    fn take_picture(&mut self, header: Option<PictureHeader>) {
+        let Some(header) = header else {
+            self.bad_picture = true;
+            return;
+        };
+        let picture = Picture { header, parity: Parity::Frame };
+        match self.first {
+            None => self.first = Some(picture),
+            Some(_) => self.second = Some(picture),
+        }
+    }
+
+    fn take_extension(&mut self, payload: &[u8]) {
+        if let Some(Extension::PictureCoding(PictureCoding { parity, .. })) = headers::extension(payload)
+            && let Some(picture) = self.second.as_mut().or(self.first.as_mut())
+        {
+            picture.parity = parity;
+        }
+    }
+}
+
+impl Reader {
+    /// Headers out of band. Nothing in them is needed; they must be what they are said to be.
+    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+        let sequence = start_code::parts(codec_data).find(|part| part.first() == Some(&value::SEQUENCE_HEADER));
+        let sequence = sequence.ok_or(BadField { name: "sequence header", value: None });
+        match sequence.and_then(|part| headers::sequence_header(&part[1..])) {
+            Ok(_) => Ok(()),
+            Err(BadField { name, value }) => {
+                let value = value.map_or("absent or cut off".to_owned(), |value| value.to_string());
+                Err(AccessUnitError::BadConfiguration { reason: format!("{name} is {value}") })
+            }
+        }
+    }
+
+    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        let contents = Contents::of(unit);
+        let Some(picture) = contents.first else {
+            return Err(match contents.bad_picture {
+                true => AccessUnitError::BadHeader {
+                    number,
+                    field: "picture_coding_type",
+                    value: "forbidden, reserved or cut off".to_owned(),
+                },
+                false => AccessUnitError::NoPicture { number, length: unit.len() },
+            });
+        };
+        let kind = picture.header.kind;
+        let completes = self.open_field.take().filter(|_| !contents.starts_group);
+        let is_second_field = completes.is_some_and(|field| field.is_completed_by(picture));
+        let referral = match is_second_field {
+            true => self.references.of_second_field(number, kind),
+            false => self.of_frame(number, kind, contents.gop),
+        };
+        let has_second = contents.second.is_some_and(|second| picture.is_completed_by(second));
+        self.open_field = Some(picture).filter(|_| !is_second_field && !has_second && picture.parity != Parity::Frame);
+        let key = Some(kind).filter(|kind| matches!(kind, PictureType::I | PictureType::D) && !is_second_field);
+        Ok(AccessUnit {
+            number,
+            kind,
+            key: key.map(|_| key_kind(kind, contents.gop)),
+            leading: referral.leading,
+            referenced: matches!(kind, PictureType::I | PictureType::P),
+            temporal_layer: 0,
+            references: referral.references,
+            missing_reference: referral.missing,
+            display_order: Some(i64::from(picture.header.temporal_reference)),
+            gop_header: contents.gop,
+        })
+    }
+
+    fn of_frame(&mut self, number: u64, kind: PictureType, gop: Option<GopHeader>) -> Referral<u64> {
+        if gop.is_some_and(|header| header.broken_link && !header.closed) {
+            self.references.forget_anchors();
+        }
+        self.references.of(number, kind, gop)
+    }
+}
+
+/// An I picture without a group header begins nothing that is closed, but what is shown after it needs nothing older.
+fn key_kind(kind: PictureType, gop: Option<GopHeader>) -> KeyKind {
+    match gop {
+        _ if kind == PictureType::D => KeyKind::Closed,
+        Some(GopHeader { closed: true, .. }) => KeyKind::Closed,
+        Some(GopHeader { broken_link: true, .. }) => KeyKind::BrokenLink,
+        _ => KeyKind::Open,
+    }
+}

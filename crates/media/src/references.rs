@@ -1,0 +1,100 @@
+//! What P and B pictures of MPEG-1 and MPEG-2 video refer to (6.1.1.3, 6.1.1.6).
+
+use crate::index::{GopHeader, PictureType};
+
+/// A reference frame, by what it arrived in: one unit, or one for each of its fields.
+#[derive(Clone, Copy, Debug)]
+struct Anchor<N> {
+    kind: PictureType,
+    first: N,
+    second: Option<N>,
+}
+
+impl<N: Copy> Anchor<N> {
+    fn units(self) -> impl Iterator<Item = N> {
+        [Some(self.first), self.second].into_iter().flatten()
+    }
+}
+
+/// What one picture refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Referral<N> {
+    /// Units that it cannot be decoded without, ascending.
+    pub(crate) references: Vec<N>,
+    /// It is shown before the I picture it follows, and refers to what came before that.
+    pub(crate) leading: bool,
+    /// It refers to something that never came.
+    pub(crate) missing: bool,
+}
+
+/// Remembers the pictures that P and B pictures refer to. `N` numbers the units.
+#[derive(Clone, Debug)]
+pub(crate) struct ReferenceTracker<N> {
+    /// The last two I or P pictures, in decode order.
+    anchors: [Option<Anchor<N>>; 2],
+    /// I or P pictures since the last GOP header, as long as its leading B pictures may follow.
+    anchors_in_group: u32,
+    closed: bool,
+}
+
+impl<N> Default for ReferenceTracker<N> {
+    fn default() -> Self {
+        Self { anchors: [None, None], anchors_in_group: 0, closed: false }
+    }
+}
+
+impl<N: Copy> ReferenceTracker<N> {
+    /// What a frame, or the first field of one, refers to.
+    pub(crate) fn of(&mut self, unit: N, kind: PictureType, gop_header: Option<GopHeader>) -> Referral<N> {
+        if let Some(header) = gop_header {
+            self.anchors_in_group = 0;
+            self.closed = header.closed;
+        }
+        let [before_last, last] = self.anchors;
+        let referral = match kind {
+            PictureType::I | PictureType::D => refer_to([]),
+            PictureType::P => refer_to([last]),
+            // Between the group before and the first anchor of a closed group: backward prediction only (6.3.8).
+            PictureType::B if self.closed && self.anchors_in_group < 2 => refer_to([last]),
+            PictureType::B => {
+                let leading = last.is_some_and(|anchor| anchor.kind == PictureType::I);
+                Referral { leading, ..refer_to([before_last, last]) }
+            }
+        };
+        if matches!(kind, PictureType::I | PictureType::P) {
+            self.anchors = [last, Some(Anchor { kind, first: unit, second: None })];
+            self.anchors_in_group += 1;
+        }
+        referral
+    }
+
+    /// What the second field of a frame refers to when it comes as a unit of its own: the first field as well, except
+    /// in B frames (7.6.2.1).
+    pub(crate) fn of_second_field(&mut self, unit: N, kind: PictureType) -> Referral<N> {
+        let [before_last, last] = self.anchors;
+        match (kind, last) {
+            (PictureType::B, _) | (_, None) => self.of(unit, kind, None),
+            (_, Some(first)) => {
+                self.anchors[1] = Some(Anchor { second: Some(unit), ..first });
+                match (kind, first.kind) {
+                    (PictureType::P, PictureType::P) => refer_to([before_last, last]),
+                    (PictureType::P, _) => refer_to([last]),
+                    _ => refer_to([]),
+                }
+            }
+        }
+    }
+
+    /// Before a broken link: what leading pictures would refer to is gone.
+    pub(crate) fn forget_anchors(&mut self) {
+        self.anchors = [None, None];
+    }
+}
+
+fn refer_to<N: Copy, const COUNT: usize>(anchors: [Option<Anchor<N>>; COUNT]) -> Referral<N> {
+    Referral {
+        references: anchors.iter().flatten().flat_map(|anchor| anchor.units()).collect(),
+        leading: false,
+        missing: anchors.iter().any(Option::is_none),
+    }
+}
