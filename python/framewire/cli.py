@@ -259,6 +259,8 @@ def doctor(as_json: AsJson = False) -> None:
     else:
         console = stdout()
         console.print(screen.checks_table(checks))
-        console.print("`framewire run` works here." if fit else "`framewire run` does not work here.", markup=False)
+        simulated = doctor_module.can_simulate(checks)
+        lacking = "does not work here" + ("; with --world simulated it does." if simulated else ".")
+        console.print(f"`framewire run` {'works here.' if fit else lacking}", markup=False)
     if not fit:
         raise typer.Exit(framewire.MachineError.exit_code)

@@ -12,7 +12,10 @@ from typing import Any
 from framewire import emulator
 from framewire.errors import MachineError
 
-__all__ = ["Check", "examine", "is_fit"]
+__all__ = ["Check", "can_simulate", "examine", "is_fit"]
+
+EMULATOR = "emulator"
+"""Name of the check that the simulated world does without."""
 
 PATIENCE_S = 30.0
 """How long a program may take to say what it can do."""
@@ -42,19 +45,24 @@ def is_fit(checks: list[Check]) -> bool:
     return all(check.ok for check in checks if check.required)
 
 
+def can_simulate(checks: list[Check]) -> bool:
+    """Whether the simulated world has what it needs: everything but the emulator, and `is_fit` says of that."""
+    return all(check.ok for check in checks if check.required and check.name != EMULATOR)
+
+
 def _kernel() -> list[Check]:
-    cost = "`framewire run` does nothing without it; reports of earlier runs and movies still work"
+    cost = "no run in the emulated world; --world simulated, campaigns, reports and movies still work"
     try:
         program = emulator.find()
     except MachineError as error:
-        return [Check("emulator", False, True, str(error), cost)]
+        return [Check(EMULATOR, False, True, str(error), cost)]
     try:
         answer = json.loads(_output([str(program), "doctor", "--json"]))
         works = bool(answer["can_emulate"])
         capabilities = [_capability(entry) for entry in answer["capabilities"]]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        return [Check("emulator", False, True, f"{program} doctor gave no answer: {error!r}", cost)]
-    return [Check("emulator", works, True, str(program), "" if works else cost), *capabilities]
+        return [Check(EMULATOR, False, True, f"{program} doctor gave no answer: {error!r}", cost)]
+    return [Check(EMULATOR, works, True, str(program), "" if works else cost), *capabilities]
 
 
 def _capability(entry: dict[str, Any]) -> Check:

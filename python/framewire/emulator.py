@@ -44,7 +44,10 @@ def find() -> Path:
         return packaged
     in_path = shutil.which(NAME)
     if in_path is None:
-        raise MachineError(f"the emulator {NAME} is not installed: `make setup` builds it, or set FRAMEWIRE_EMU")
+        raise MachineError(
+            f"the emulator {NAME} is not installed: on Linux `make setup` builds it, or set FRAMEWIRE_EMU; "
+            "the simulated world (--world simulated) does without it"
+        )
     return Path(in_path)
 
 

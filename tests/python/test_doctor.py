@@ -66,3 +66,6 @@ def test_the_command_tells_by_table_and_by_exit_code(monkeypatch: pytest.MonkeyP
     unfit = runner.invoke(app, ["doctor", "--json"])
     assert unfit.exit_code == 3
     assert json.loads(unfit.stdout)["fit"] is False
+    assert "does not work here; with --world simulated it does." in runner.invoke(app, ["doctor"]).stdout
+    monkeypatch.setenv("PATH", str(tmp_path / "absent"))
+    assert "does not work here.\n" in runner.invoke(app, ["doctor"]).stdout

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from framewire import movie
-from framewire import movie_scene as scene
 from framewire.errors import InputError, MachineError
+from framewire.movie import scene
 
 SECONDS = 12.0  # long enough to meet the rate within 1 %, short enough for a test
 GROUP = "IBBPBBPBBPBBPBB"

@@ -1,21 +1,21 @@
 """Where the cells of a campaign are kept: a directory per cell, filled under another name and renamed when it is whole.
 
 A process that is killed at any moment leaves finished cells, which are found again, and unfinished ones, which are
-removed. One process at a time works in a directory: the lock is the kernel's, so that a crash releases it.
+removed. One process at a time works in a directory: the lock is the system's, so that a crash releases it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from framewire import lock
 from framewire.campaign.runner import Outcome
 from framewire.errors import InputError, RunError
 
@@ -63,19 +63,16 @@ class Store:
             self.cells.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.directory}: cannot be made: {error.strerror}") from None
-        with (self.directory / "lock").open("a+") as lock:
+        with (self.directory / "lock").open("a+", encoding="utf-8") as file:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                owner = lock.read().strip() or "unknown"
+                with lock.hold(file, wait=False):
+                    _state_owner(file)
+                    self._sweep()
+                    yield
+            except lock.LockedError:
+                file.seek(0)
+                owner = file.read().strip() or "unknown"
                 raise RunError(f"{self.directory}: another process works on this campaign: {owner}") from None
-            with contextlib.suppress(OSError):  # a full disk: only the message to others is lost
-                lock.truncate(0)
-                lock.write(f"process {os.getpid()}\n")
-                lock.flush()
-            self._sweep()
-            yield
 
     def finished(self, cell_id: str) -> FinishedCell | None:
         """A cell that was computed before, when it is whole."""
@@ -151,3 +148,11 @@ class Store:
         """Removes what a process that was killed left unfinished."""
         for left in self.cells.glob(f"*{UNFINISHED}"):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _state_owner(file: TextIO) -> None:
+    """Says for other processes who holds the lock."""
+    with contextlib.suppress(OSError):  # a full disk: only the message to others is lost
+        file.truncate(0)
+        file.write(f"process {os.getpid()}\n")
+        file.flush()

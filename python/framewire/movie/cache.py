@@ -1,0 +1,71 @@
+"""The cache: where movies are kept, how a whole one is found again, and how two processes do not make the same.
+
+Beside a movie lies a JSON file of the same name with its facts; a movie without it, or of another size, is not whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framewire import lock
+
+__all__ = ["FORMAT", "MadeMovie", "alone", "cache_directory", "facts_of", "find"]
+
+FORMAT = 1  # of the JSON beside a movie
+
+
+@dataclass(frozen=True)
+class MadeMovie:
+    """A movie that is ready to be sent."""
+
+    path: Path
+    metadata: dict[str, Any]
+
+    @property
+    def duration_s(self) -> float:
+        """Length in seconds."""
+        return float(self.metadata["duration_s"])
+
+    @property
+    def bitrate_bps(self) -> float:
+        """Mean rate in bit/s, as it came out."""
+        return float(self.metadata["mean_bitrate_bps"])
+
+
+def cache_directory() -> Path:
+    """Where movies are kept: in ``$FRAMEWIRE_CACHE``, or ``framewire`` in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    if own := os.environ.get("FRAMEWIRE_CACHE"):
+        return Path(own) / "movies"
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "framewire" / "movies"
+
+
+def facts_of(path: Path) -> Path:
+    """The JSON file beside a movie."""
+    return path.with_suffix(".json")
+
+
+def find(path: Path) -> MadeMovie | None:
+    """The movie that was made before, if it is whole."""
+    try:
+        metadata = json.loads(facts_of(path).read_text(encoding="utf-8"))
+        whole = path.stat().st_size == metadata["bytes"]
+    except (FileNotFoundError, json.JSONDecodeError, KeyError):
+        return None
+    return MadeMovie(path, metadata) if whole else None
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Lets one process at a time make this file; what a killed one left behind is removed."""
+    with path.with_suffix(".lock").open("w", encoding="utf-8") as file, lock.hold(file, wait=True):
+        for left_behind in path.parent.glob(f".{path.stem}-*"):
+            shutil.rmtree(left_behind, ignore_errors=True)
+        yield

@@ -1,0 +1,131 @@
+"""Encoding a picture at a mean rate: as often as it takes, until the rate is met and every byte is picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framewire.errors import InputError, MachineError
+from framewire.movie import ffmpeg, scene
+from framewire.movie.picture import Picture, Progress
+
+__all__ = ["ENCODER_OPTIONS", "RATE_CONTROLS", "VBV_BITS", "Encoded", "encode_to_rate"]
+
+TOLERANCE = 0.01  # of the mean rate, where the movie is long enough for it
+VBV_BITS = 1_835_000  # the buffer of Main Profile at Main Level
+
+# IBBPBBPBBPBBPBB whatever the picture holds, and the same bits from the same ffmpeg. One thread: slices cut by
+# threads would differ between machines. The finest quantiser (ffmpeg holds it back unless lmin allows it too) lets an
+# easy scene fill its rate with picture; a larger share of the buffer than the default third lets I pictures at high
+# rates grow as far beyond the others as they need.
+ENCODER_OPTIONS = (
+    *("-c:v", "mpeg2video", "-pix_fmt", "yuv420p", "-g", "15", "-bf", "2", "-b_strategy", "0"),
+    *("-sc_threshold", "1000000000", "-qmin", "1", "-lmin", "1", "-rc_max_vbv_use", "0.4"),
+    *("-threads", "1", "-fflags", "+bitexact", "-flags:v", "+bitexact+psnr", "-map_metadata", "-1"),
+    *("-f", "mpeg2video"),
+)
+
+# How the encoder may spend its bits, tried in this order until the mean rate fits without stuffing: (peak over mean,
+# even, passes). "Even" also bounds the rate from below, which makes the most regular stream; where the picture is too
+# simple for that, ffmpeg stuffs, and the bits go to where they are of use instead.
+_EVEN, _UNEVEN, _FREE = (1.0, True, 1), (1.5, False, 2), (2.5, False, 2)
+RATE_CONTROLS = (_EVEN, _EVEN, _UNEVEN, _FREE, _FREE, _FREE)
+
+STUFFING = re.compile(rb"\x00{8,}(?=\x00\x00\x01)")  # zero bytes before a start code; an encoder aligns with fewer
+STUFFING_ALLOWED = 0.001  # of the bytes
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What came out of the encoder: frames in decode order."""
+
+    path: Path
+    types: str
+    sizes: list[int]
+    psnr_y: list[float | None]  # None where the frame came out as it went in
+    options: list[str]
+
+    @property
+    def mean_rate(self) -> float:
+        return sum(self.sizes) * 8 * scene.FPS / len(self.sizes)
+
+    def described(self) -> dict[str, Any]:
+        by_type = {
+            kind: [size for size, of in zip(self.sizes, self.types, strict=True) if of == kind] for kind in "IPB"
+        }
+        return {
+            "frames": len(self.sizes),
+            "frame_rate": scene.FPS,
+            "duration_s": len(self.sizes) / scene.FPS,
+            "bytes": sum(self.sizes),
+            "mean_bitrate_bps": self.mean_rate,
+            "frames_by_type": {kind: len(sizes) for kind, sizes in by_type.items()},
+            "mean_size_by_type": {kind: sum(sizes) / len(sizes) for kind, sizes in by_type.items() if sizes},
+            "encoded_with": self.options,
+            "types": self.types,
+            "sizes": self.sizes,
+            "psnr_y_db": self.psnr_y,
+        }
+
+
+def encode_to_rate(source: list[str], picture: Picture, rate: int, scratch: Path, report: Progress) -> Encoded:
+    """Encodes until the mean rate is within the tolerance and every byte is picture."""
+    target, stuffed, before, out = float(rate), False, _EVEN, scratch / "movie.m2v"
+    for number, control in enumerate(RATE_CONTROLS):
+        peak, even, passes = control
+        if even and stuffed:
+            continue
+        if control != before:
+            target, before = float(rate), control
+        least = ["-minrate", f"{target:.0f}"] if even else []
+        most = target if even else max(rate * peak, target)
+        bits = ["-b:v", f"{target:.0f}", *least, "-maxrate", f"{most:.0f}", "-bufsize", f"{VBV_BITS}"]
+        step = f"encoding at {rate / 1e6:g} Mbit/s" + (f", attempt {number + 1}" if number else "")
+        for turn in range(1, passes + 1):
+            show = _share_shown(report, step if passes == 1 else f"{step}, pass {turn} of 2", picture.expected)
+            two = ["-pass", str(turn), "-passlogfile", str(scratch / "pass")] if passes > 1 else []
+            encoded = _encode(source, picture, [*bits, *two], out, show)
+        stuffed = _stuffing(out) > STUFFING_ALLOWED * sum(encoded.sizes)
+        error = encoded.mean_rate / rate - 1
+        # A movie of a few seconds ends with the encoder's buffer fuller or emptier than it began.
+        buffered = VBV_BITS / 4 / (rate * len(encoded.sizes) / scene.FPS)
+        if abs(error) < max(TOLERANCE * 0.9, buffered) and not stuffed:
+            return encoded
+        if not stuffed:
+            # The same again, aiming to the other side of what was missed.
+            target = min(max(target / (1 + error), target / 2), target * 2)
+    raise InputError(
+        f"{picture.name}: the mean rate came out at {encoded.mean_rate / 1e6:.3f} instead of {rate / 1e6:g} Mbit/s; "
+        f"ask for a {'lower' if error < 0 else 'higher'} rate, which this picture can fill, or for a longer movie"
+    )
+
+
+def _stuffing(path: Path) -> int:
+    """Bytes of a stream that hold nothing."""
+    return sum(len(run.group()) for run in STUFFING.finditer(path.read_bytes()))
+
+
+def _encode(source: list[str], picture: Picture, bits: list[str], out: Path, show: Callable[[int], None]) -> Encoded:
+    statistics = out.with_suffix(".vstats")
+    limit = [] if picture.frames is None else ["-frames:v", str(picture.frames)]
+    options = [*limit, *ENCODER_OPTIONS, *bits]
+    ffmpeg.run([*source, *options, "-vstats_file", str(statistics), str(out)], show)
+    rows = [_STATISTICS.search(line) for line in statistics.read_text(encoding="ascii").splitlines()]
+    found = [row for row in rows if row is not None]
+    sizes = [int(row["size"]) for row in found]
+    if not found or sum(sizes) != out.stat().st_size:
+        raise MachineError(f"ffmpeg's statistics say {sum(sizes)} bytes, its movie has {out.stat().st_size}")
+    # Scratch names would make two metadata files of one movie differ.
+    stated = [option for option in options if str(out.parent) not in option and option != "-passlogfile"]
+    psnr = [None if row["psnr"] == "inf" else float(row["psnr"]) for row in found]
+    return Encoded(out, "".join(row["type"] for row in found), sizes, psnr, stated)
+
+
+_STATISTICS = re.compile(r"PSNR=\s*(?P<psnr>inf|[\d.]+) f_size=\s*(?P<size>\d+) .* type= (?P<type>[IPB])")
+
+
+def _share_shown(report: Progress, step: str, expected: int) -> Callable[[int], None]:
+    return lambda frame: report(step, min(frame / expected, 1.0) if expected else 0.0)
