@@ -8,6 +8,7 @@ use crate::event::{SenderEvent, SenderPlace};
 use crate::queue::Discard;
 
 pub(crate) const AFTER_THE_END: &str = "pipeline: offered after the end";
+pub(crate) const FLUSHED: &str = "pipeline: flushed";
 pub(crate) const STOPPED: &str = "pipeline: stopped before it was written";
 
 /// Reports what became of offering frame `offered`: queued unless it was itself given up.
