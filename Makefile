@@ -3,13 +3,17 @@
 # make lint   the quick part of it
 # make bench  the benchmarks
 # make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
+# make plugin  the GStreamer elements: builds them and says how GStreamer finds them
 # make setup  builds and installs into .venv; scripts/setup says what it does
 
 CARGO ?= cargo
 PYTHON := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: demo test lint bench validate setup setup-dev rust-lint rust-test python-lint python-test
+# Without GStreamer's development files everything but its elements is tested.
+WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
+
+.PHONY: demo test lint bench validate plugin setup setup-dev rust-lint rust-test python-lint python-test
 
 demo: setup
 	framewire run scenarios/demo.toml
@@ -19,12 +23,15 @@ test: setup-dev rust-lint rust-test python-lint python-test
 lint: setup-dev rust-lint python-lint
 
 bench: setup-dev
-	$(CARGO) bench --workspace --exclude framewire-python
+	$(CARGO) bench --workspace --exclude framewire-python --exclude framewire-gst
 	$(PYTHON) benches/saturation.py
 	$(PYTHON) benches/thesis.py
 
 validate: setup-dev
 	$(PYTHON) benches/validation/page.py $(if $(NS3),--ns3 $(NS3)) $(if $(THESIS),--thesis $(THESIS))
+
+plugin:
+	@scripts/setup --plugin
 
 setup:
 	@scripts/setup
@@ -34,10 +41,10 @@ setup-dev:
 
 rust-lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
 
 rust-test:
-	$(CARGO) test --workspace --exclude framewire-python --locked --quiet
+	$(CARGO) test --workspace --exclude framewire-python $(WITHOUT) --locked --quiet
 
 python-lint:
 	ruff check python tests benches conftest.py

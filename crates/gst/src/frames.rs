@@ -1,0 +1,235 @@
+//! A buffer as a frame: what it refers to and how long it lasts, without a copy of its data.
+
+use framewire_media::PictureType;
+use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, KeyKind};
+use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
+use framewire_units::Duration;
+use gst::prelude::*;
+
+use crate::codec::Stream;
+
+/// A buffer on its way through a frame queue. The queue looks at its size only.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// The buffer, as it came.
+    pub buffer: gst::Buffer,
+    /// How many buffers came before it, since the element started.
+    pub number: u64,
+    /// How many key frames came before it, or with it.
+    pub group: u64,
+}
+
+impl Payload for Held {
+    fn size(&self) -> u64 {
+        self.buffer.size() as u64
+    }
+}
+
+/// What a buffer is.
+#[derive(Clone, Debug)]
+pub enum Reading {
+    /// A frame that may be dropped.
+    Frame {
+        /// The frame.
+        frame: OutgoingFrame<Held>,
+        /// Set when its headers could not be read; it then goes by the flags of its buffer.
+        problem: Option<AccessUnitError>,
+    },
+    /// Headers without a picture, or a stream that is never dropped.
+    Kept(Held),
+}
+
+/// Reads the buffers of one stream, in order.
+#[derive(Debug)]
+pub struct FrameReader {
+    source: Source,
+    /// Buffers read, of every stream that the element has seen.
+    buffers: u64,
+    /// Key frames among them.
+    groups: u64,
+    numbering: Numbering,
+    frame_duration: Option<gst::ClockTime>,
+    last_time: Option<gst::ClockTime>,
+}
+
+#[derive(Debug)]
+enum Source {
+    AccessUnits(Box<AccessUnitReader>),
+    Flags,
+    Whole,
+}
+
+/// Unit numbers of the reader, which begin with the stream, as frame ids, which go on from stream to stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbering {
+    next_id: u32,
+    first_id: u32,
+    first_unit: u64,
+}
+
+/// From here on ids may begin again: at the first key frame that finds the queue empty. It takes 2 years at 30 frames a
+/// second to come here, but only days for the packets that a muxer makes.
+const RENUMBER_FROM: u32 = 1 << 31;
+
+impl Numbering {
+    /// Every unit has an id, also one that is no frame: so the two counts stay in step.
+    fn take(&mut self) -> u32 {
+        let id = self.next_id;
+        self.next_id = self.next_id.saturating_add(1);
+        id
+    }
+
+    /// The id of a unit that was read earlier; `None` for one from before the ids began again.
+    fn id_of(self, unit: u64) -> Option<u32> {
+        let since = u32::try_from(unit.checked_sub(self.first_unit)?).ok()?;
+        self.first_id.checked_add(since)
+    }
+
+    /// Lets the ids begin again with the next unit.
+    fn begin_again(&mut self) {
+        self.first_unit += u64::from(self.next_id - self.first_id);
+        (self.first_id, self.next_id) = (0, 0);
+    }
+}
+
+impl FrameReader {
+    /// A reader for the stream that caps describe. `before` is the reader that it replaces: ids go on from there. The
+    /// error, if any, says what of the configuration could not be used; without a reader frames go by their flags.
+    pub fn new(caps: &gst::CapsRef, stream: &Stream, before: Option<&Self>) -> (Self, Option<AccessUnitError>) {
+        let (source, problem) = match stream {
+            Stream::AccessUnits { codec, framing, configuration } => match AccessUnitReader::new(*codec, *framing) {
+                Ok(mut reader) => {
+                    let map = configuration.as_ref().and_then(|configuration| configuration.map_readable().ok());
+                    let problem = map.and_then(|map| reader.configure(&map).err());
+                    (Source::AccessUnits(Box::new(reader)), problem)
+                }
+                Err(problem) => (Source::Flags, Some(problem)),
+            },
+            Stream::Flags => (Source::Flags, None),
+            Stream::Whole => (Source::Whole, None),
+        };
+        let next_id = before.map_or(0, |before| before.numbering.next_id);
+        let reader = Self {
+            source,
+            buffers: before.map_or(0, |before| before.buffers),
+            groups: before.map_or(0, |before| before.groups),
+            numbering: Numbering { next_id, first_id: next_id, first_unit: 0 },
+            frame_duration: frame_duration(caps),
+            last_time: None,
+        };
+        (reader, problem)
+    }
+
+    /// True when no buffer of this stream is ever dropped.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.source, Source::Whole)
+    }
+
+    /// Forgets what came before, as after a flush. Ids go on.
+    pub fn reset(&mut self) {
+        if let Source::AccessUnits(reader) = &mut self.source {
+            reader.reset();
+        }
+        self.last_time = None;
+    }
+
+    /// True when so many frames were read that ids should [begin again](Self::begin_again) as soon as nothing waits.
+    pub fn is_long(&self) -> bool {
+        self.numbering.next_id >= RENUMBER_FROM
+    }
+
+    /// Lets ids begin again with the next frame. What refers to frames before it then misses them.
+    pub fn begin_again(&mut self) {
+        self.numbering.begin_again();
+    }
+
+    /// Reads the next buffer.
+    pub fn read(&mut self, buffer: gst::Buffer) -> Reading {
+        let number = self.buffers;
+        self.buffers += 1;
+        let duration = self.duration(&buffer);
+        let id = self.numbering.take();
+        let unit = match &mut self.source {
+            Source::Whole => return Reading::Kept(Held { buffer, number, group: self.groups }),
+            Source::Flags if buffer.flags().contains(gst::BufferFlags::HEADER) => {
+                return Reading::Kept(Held { buffer, number, group: self.groups });
+            }
+            Source::Flags => None,
+            Source::AccessUnits(reader) => match buffer.map_readable() {
+                Ok(map) => Some(reader.read(&map)),
+                Err(_) => None,
+            },
+        };
+        let (kind, dependencies, problem) = match unit {
+            Some(Ok(unit)) => (unit.kind, self.dependencies(unit), None),
+            Some(Err(AccessUnitError::NoPicture { .. })) => {
+                return Reading::Kept(Held { buffer, number, group: self.groups });
+            }
+            Some(Err(problem)) => by_flags(&buffer, Some(problem)),
+            None => by_flags(&buffer, None),
+        };
+        self.groups += u64::from(dependencies.key.is_some());
+        let frame = OutgoingFrame {
+            id,
+            kind,
+            dependencies,
+            duration,
+            rtp_timestamp: rtp_timestamp(&buffer),
+            bytes: Held { buffer, number, group: self.groups },
+        };
+        Reading::Frame { frame, problem }
+    }
+
+    fn dependencies(&self, unit: AccessUnit) -> Dependencies {
+        let references: Vec<u32> = unit.references.iter().filter_map(|&unit| self.numbering.id_of(unit)).collect();
+        Dependencies {
+            key: unit.key,
+            leading: unit.leading,
+            referenced: unit.referenced,
+            temporal_layer: unit.temporal_layer,
+            missing_reference: unit.missing_reference || references.len() < unit.references.len(),
+            references: Some(references),
+        }
+    }
+
+    /// What the buffer says, else the caps, else how far it is from the buffer before it.
+    fn duration(&mut self, buffer: &gst::Buffer) -> Duration {
+        let time = buffer.dts_or_pts();
+        let since = time.zip(self.last_time).and_then(|(time, last)| time.checked_sub(last));
+        self.last_time = time.or(self.last_time);
+        let duration = buffer.duration().or(self.frame_duration).or(since).unwrap_or(gst::ClockTime::ZERO);
+        Duration::from_nanos(duration.nseconds())
+    }
+}
+
+/// What the flags of a buffer say of its frame.
+fn by_flags(
+    buffer: &gst::Buffer,
+    problem: Option<AccessUnitError>,
+) -> (PictureType, Dependencies, Option<AccessUnitError>) {
+    let flags = buffer.flags();
+    let kind = if !flags.contains(gst::BufferFlags::DELTA_UNIT) {
+        PictureType::I
+    } else if flags.contains(gst::BufferFlags::DROPPABLE) {
+        PictureType::B
+    } else {
+        PictureType::P
+    };
+    let key = (kind == PictureType::I).then_some(KeyKind::Closed);
+    let references = key.map(|_| vec![]);
+    let dependencies = Dependencies { key, referenced: kind != PictureType::B, references, ..Dependencies::default() };
+    (kind, dependencies, problem)
+}
+
+/// One frame at the rate that caps give.
+fn frame_duration(caps: &gst::CapsRef) -> Option<gst::ClockTime> {
+    let rate = caps.structure(0)?.get::<gst::Fraction>("framerate").ok()?;
+    let (frames, seconds) = (u64::try_from(rate.numer()).ok()?, u64::try_from(rate.denom()).ok()?);
+    gst::ClockTime::SECOND.mul_div_round(seconds, frames)
+}
+
+/// The presentation time in the 90 kHz clock of RTP, which wraps.
+fn rtp_timestamp(buffer: &gst::Buffer) -> u32 {
+    let ticks = buffer.pts().and_then(|pts| pts.nseconds().mul_div_floor(90_000, 1_000_000_000));
+    ticks.unwrap_or(0) as u32
+}

@@ -1,0 +1,68 @@
+//! What only the upstream's thread touches: how it reads the stream.
+
+use crate::codec::{Stream, Unusable};
+use crate::frames::{FrameReader, Reading};
+
+/// The stream as it comes in.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    reader: Option<FrameReader>,
+    refused: bool,
+    segment: Option<gst::FormattedSegment<gst::ClockTime>>,
+}
+
+impl Intake {
+    /// New caps. The string, if any, says what of them could not be used.
+    ///
+    /// # Errors
+    /// When buffers with these caps are no frames.
+    pub fn caps(&mut self, caps: &gst::CapsRef) -> Result<Option<String>, Unusable> {
+        let before = self.reader.take();
+        self.refused = true;
+        let stream = Stream::of(caps)?;
+        self.refused = false;
+        let (reader, problem) = FrameReader::new(caps, &stream, before.as_ref());
+        self.reader = Some(reader);
+        Ok(problem.map(|problem| problem.to_string()))
+    }
+
+    /// New segment; times in another format are not told.
+    pub fn new_segment(&mut self, segment: &gst::Segment) {
+        self.segment = segment.downcast_ref::<gst::ClockTime>().cloned();
+    }
+
+    /// The present segment.
+    pub fn segment(&self) -> Option<&gst::FormattedSegment<gst::ClockTime>> {
+        self.segment.as_ref()
+    }
+
+    /// Reads a buffer; `None` when no caps, or unusable ones, came before it.
+    pub fn read(&mut self, buffer: gst::Buffer) -> Option<Reading> {
+        self.reader.as_mut().map(|reader| reader.read(buffer))
+    }
+
+    /// Whether unusable caps came last.
+    pub fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// The data before and after this do not belong together.
+    pub fn flush(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.reset();
+        }
+        self.segment = None;
+    }
+
+    /// True when ids should begin again at the next opportunity.
+    pub fn is_long(&self) -> bool {
+        self.reader.as_ref().is_some_and(FrameReader::is_long)
+    }
+
+    /// Lets ids begin again.
+    pub fn begin_again(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.begin_again();
+        }
+    }
+}

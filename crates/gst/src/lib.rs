@@ -1,0 +1,43 @@
+//! GStreamer elements over the frame-aware transports: a stream that falls behind loses the frames that matter least,
+//! its decoder never sees a broken picture, and the application hears which frames went and why.
+//!
+//! | element | what it does |
+//! |---|---|
+//! | [`ifdqueue`] | a queue that never makes its upstream wait: it drops frames by importance and decodability |
+//! | [`ifdsink`] | sends over TCP or UDP, with the dropping queue directly before the socket |
+//! | [`mpegstat`] | passes buffers through and tells of every frame and every group of pictures what it saw |
+//!
+//! Elements are thin shells: `framewire-media` says what an access unit is and what it refers to, `framewire-transport`
+//! decides. What elements share stands in modules of its own: [`codec`] (what caps promise), [`frames`] (a buffer as a
+//! frame), [`line`] (what waits, frames and events in order), [`stats`].
+//!
+//! The library is a plugin (`make plugin`, then `GST_PLUGIN_PATH`); a Rust application can link it instead:
+//!
+//! ```
+//! gst::init()?;
+//! gstframewire::plugin_register_static()?;
+//! let queue = gst::ElementFactory::make("ifdqueue").property_from_str("mode", "ifd-optimised").build()?;
+//! # assert_eq!(queue.factory().unwrap().name(), "ifdqueue");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "elements are a world: GStreamer's threads and clocks drive them"
+)]
+
+pub mod codec;
+pub mod frames;
+pub mod groups;
+pub mod ifdqueue;
+pub mod ifdsink;
+pub mod line;
+pub mod mpegstat;
+pub mod settings;
+pub mod stats;
+
+#[allow(missing_docs, reason = "a macro writes it")]
+mod plugin;
+
+/// Registers every element in this process, for an application that links this library instead of loading the plugin.
+pub use plugin::plugin_register_static;

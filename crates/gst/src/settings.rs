@@ -1,0 +1,140 @@
+//! The properties that dropping elements share.
+
+use std::sync::LazyLock;
+
+use framewire_transport::ifd::IfdPolicy;
+use framewire_transport::queue::FrameQueue;
+use gst::glib;
+use gst::prelude::*;
+
+use crate::frames::Held;
+
+/// By which rules frames are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstFramewireDropMode")]
+pub enum Mode {
+    /// I-Frame Delay, figure 1.1 of the thesis: one frame waits, a more important one overwrites it.
+    #[enum_value(name = "I-Frame Delay: one frame waits, types are compared", nick = "ifd")]
+    Ifd,
+    /// Figures 1.2 and 1.3: also gives up what refers to a frame that was given up.
+    #[enum_value(name = "I-Frame Delay, and no frame without its references", nick = "ifd-optimised")]
+    IfdOptimised,
+    /// The general rule.
+    #[default]
+    #[enum_value(name = "Least depended-on frames first, never one without its references", nick = "dependency")]
+    Dependency,
+}
+
+/// Values of the properties.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// `mode`.
+    pub mode: Mode,
+    /// `max-size-buffers`; 0: no limit.
+    pub buffers: u32,
+    /// `max-size-bytes`; 0: no limit.
+    pub bytes: u32,
+    /// `max-size-time` in nanoseconds; 0: no limit.
+    pub time: u64,
+    /// `post-drop-messages`.
+    pub post_drop_messages: bool,
+    /// `request-key-frames`.
+    pub request_key_frames: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            buffers: 0,
+            bytes: 100_000_000,
+            time: 500_000_000,
+            post_drop_messages: false,
+            request_key_frames: true,
+        }
+    }
+}
+
+impl Settings {
+    /// What the properties look like to GObject.
+    pub fn properties() -> &'static [glib::ParamSpec] {
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
+            let default = Settings::default();
+            vec![
+                glib::ParamSpecEnum::builder_with_default("mode", default.mode)
+                    .nick("Mode")
+                    .blurb("By which rules frames are dropped")
+                    .mutable_ready()
+                    .build(),
+                glib::ParamSpecUInt::builder("max-size-buffers")
+                    .nick("Max. size (buffers)")
+                    .blurb("Frames that may wait in mode dependency (0 = no limit)")
+                    .default_value(default.buffers)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecUInt::builder("max-size-bytes")
+                    .nick("Max. size (bytes)")
+                    .blurb("Bytes that may wait in mode dependency (0 = no limit)")
+                    .default_value(default.bytes)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecUInt64::builder("max-size-time")
+                    .nick("Max. size (ns)")
+                    .blurb("Time of the stream that may wait in mode dependency, in ns (0 = no limit)")
+                    .default_value(default.time)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecBoolean::builder("post-drop-messages")
+                    .nick("Post drop messages")
+                    .blurb("Post an element message framewire-frame-dropped for every frame that is dropped")
+                    .default_value(default.post_drop_messages)
+                    .mutable_playing()
+                    .build(),
+                glib::ParamSpecBoolean::builder("request-key-frames")
+                    .nick("Request key frames")
+                    .blurb("Ask the encoder for a key frame when a group of pictures was lost")
+                    .default_value(default.request_key_frames)
+                    .mutable_playing()
+                    .build(),
+            ]
+        });
+        &PROPERTIES
+    }
+
+    /// Sets the property of this name. False when it is none of these.
+    pub fn set(&mut self, name: &str, value: &glib::Value) -> bool {
+        const CHECKED: &str = "invariant: GObject checks types";
+        match name {
+            "mode" => self.mode = value.get().expect(CHECKED),
+            "max-size-buffers" => self.buffers = value.get().expect(CHECKED),
+            "max-size-bytes" => self.bytes = value.get().expect(CHECKED),
+            "max-size-time" => self.time = value.get().expect(CHECKED),
+            "post-drop-messages" => self.post_drop_messages = value.get().expect(CHECKED),
+            "request-key-frames" => self.request_key_frames = value.get().expect(CHECKED),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The value of the property of this name, when it is one of these.
+    pub fn get(&self, name: &str) -> Option<glib::Value> {
+        Some(match name {
+            "mode" => self.mode.to_value(),
+            "max-size-buffers" => self.buffers.to_value(),
+            "max-size-bytes" => self.bytes.to_value(),
+            "max-size-time" => self.time.to_value(),
+            "post-drop-messages" => self.post_drop_messages.to_value(),
+            "request-key-frames" => self.request_key_frames.to_value(),
+            _ => return None,
+        })
+    }
+
+    /// An empty queue that drops by these rules.
+    pub fn queue(&self) -> FrameQueue<Held> {
+        match self.mode {
+            Mode::Ifd => FrameQueue::ifd(IfdPolicy::Basic),
+            Mode::IfdOptimised => FrameQueue::ifd(IfdPolicy::Optimised),
+            Mode::Dependency => FrameQueue::ifd(IfdPolicy::Optimised),
+        }
+    }
+}
