@@ -2,6 +2,7 @@
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 
+use crate::trace::DeliveryTrace;
 use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
 
 /// A network between a sender and a receiver.
@@ -110,6 +111,8 @@ pub enum QueueLimit {
 pub struct WireConfig {
     /// Rate at which IP packets are serialised; `None` for a wire that serialises in no time.
     pub rate: Option<Bitrate>,
+    /// A recorded link instead of a rate: packets leave when it could deliver.
+    pub trace: Option<DeliveryTrace>,
     /// What may wait for the rate.
     pub queue: QueueLimit,
     /// Propagation delay.
@@ -127,6 +130,7 @@ impl Default for WireConfig {
     fn default() -> Self {
         Self {
             rate: None,
+            trace: None,
             queue: QueueLimit::Packets(1000),
             delay: Duration::ZERO,
             jitter: Duration::ZERO,

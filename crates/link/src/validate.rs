@@ -129,6 +129,9 @@ fn validate_wire(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
     if config.rate == Some(Bitrate::from_bps(0)) {
         return Err(ConfigError::new(&format!("{key}.rate"), "0 bit/s", "more than 0 is allowed"));
     }
+    if config.trace.is_some() && config.rate.is_some() {
+        return Err(ConfigError::new(&format!("{key}.trace"), "beside a rate", "one of the two is allowed"));
+    }
     validate_intervals(&format!("{key}.outages"), &config.outages)?;
     validate_loss(&format!("{key}.loss"), config.loss)
 }

@@ -62,7 +62,10 @@ impl Wire {
         Self {
             hop,
             rate: config.rate,
-            bottleneck: Bottleneck::new(config.rate, config.queue),
+            bottleneck: match &config.trace {
+                Some(trace) => Bottleneck::recorded(trace.clone(), config.queue),
+                None => Bottleneck::new(config.rate, config.queue),
+            },
             loss: Loss::new(config.loss, config.outages.clone(), seed, number),
             propagation: Propagation {
                 delay: config.delay,

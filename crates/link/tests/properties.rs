@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use common::{medium, station_config};
 use framewire_link::wifi::{ArfConfig, MediumEvent, PacketFallbackConfig, Preamble, Protection, RatePolicy, Standard};
 use framewire_link::{
-    BottleneckPlace, CarrierSense, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
-    Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
-    WiredNetworkConfig,
+    BottleneckPlace, CarrierSense, DeliveryTrace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig,
+    NetworkEvent, Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig,
+    WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use proptest::prelude::*;
@@ -42,14 +42,22 @@ fn wire() -> impl Strategy<Value = WireConfig> {
         (0..20_000u64).prop_map(|bytes| QueueLimit::Bytes(DataSize::from_bytes(bytes))),
         (0..50u64).prop_map(|ms| QueueLimit::Time(Duration::from_millis(ms))),
     ];
-    let rate = prop::option::of((1..100u64).prop_map(Bitrate::from_mbps));
-    (rate, queue, 0..30_000u64, 0..5_000u64, 0.0..0.3f64).prop_map(|(rate, queue, delay, jitter, loss)| WireConfig {
-        rate,
-        queue,
-        delay: Duration::from_micros(delay),
-        jitter: Duration::from_micros(jitter),
-        loss: LossConfig::Bernoulli(Probability::clamped(loss)),
-        outages: vec![Interval { start: Timestamp::from_millis(100), end: Timestamp::from_millis(150) }],
+    let recorded = || DeliveryTrace::parse("1\n3\n3\n8\n").ok();
+    let server = prop_oneof![
+        Just((None, None)),
+        (1..100u64).prop_map(|rate| (Some(Bitrate::from_mbps(rate)), None)),
+        Just((None, recorded())),
+    ];
+    (server, queue, 0..30_000u64, 0..5_000u64, 0.0..0.3f64).prop_map(|(server, queue, delay, jitter, loss)| {
+        WireConfig {
+            rate: server.0,
+            trace: server.1,
+            queue,
+            delay: Duration::from_micros(delay),
+            jitter: Duration::from_micros(jitter),
+            loss: LossConfig::Bernoulli(Probability::clamped(loss)),
+            outages: vec![Interval { start: Timestamp::from_millis(100), end: Timestamp::from_millis(150) }],
+        }
     })
 }
 
