@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use framewire_units::{Bitrate, DataSize, Duration, Probability};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +8,7 @@ use toml::Value;
 use crate::error::ScenarioError;
 use crate::names::words;
 use crate::section::{Section, Shown, text_value};
-use crate::text::{self, Interval, QueueLimit};
+use crate::text::{self, Interval, QueueLimit, from_directory};
 use crate::wifi::Wifi;
 
 words! {
@@ -52,6 +54,10 @@ pub struct Wire {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Bitrate>")]
     pub rate: Bitrate,
+    /// A recorded link instead of the rate: the path of a file in Mahimahi's format. Towards the receiver, and behind an
+    /// access point in each direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
     /// Propagation delay, each way.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Duration>")]
@@ -110,7 +116,7 @@ pub struct GilbertElliott {
 impl Network {
     pub(crate) const KEYS: &'static [&'static str] = &["kind", "bottleneck", "wifi", "wire"];
 
-    pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
+    pub(crate) fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
         let kind = section.text("kind")?.unwrap_or(NetworkKind::Wifi);
         let default_bottleneck = match kind {
             NetworkKind::Wifi => Bottleneck::LocalDevice,
@@ -125,7 +131,8 @@ impl Network {
             NetworkKind::Wifi => Some(Wifi::read(section.section_or_empty("wifi", Wifi::KEYS)?)?),
             NetworkKind::Wired => None,
         };
-        Ok(Self { kind, bottleneck, wifi, wire: Wire::read(section.section_or_empty("wire", Wire::KEYS)?)? })
+        let wire = Wire::read(section.section_or_empty("wire", Wire::KEYS)?, directory)?;
+        Ok(Self { kind, bottleneck, wifi, wire })
     }
 
     /// Every schedule of the network, with the path of its key.
@@ -137,12 +144,17 @@ impl Network {
 }
 
 impl Wire {
-    pub(crate) const KEYS: &'static [&'static str] = &["rate", "delay", "jitter", "queue", "outages", "loss"];
+    pub(crate) const KEYS: &'static [&'static str] = &["rate", "trace", "delay", "jitter", "queue", "outages", "loss"];
 
-    fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        let loss_key = section.key("loss");
+    fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
+        let (loss_key, trace_key) = (section.key("loss"), section.key("trace"));
+        let trace = section.string("trace")?;
+        if trace.as_ref().is_some_and(|path| path.is_empty() || path.contains('\0')) {
+            return Err(ScenarioError::value(&trace_key, "\"\"", "the path of a file in Mahimahi's format"));
+        }
         Ok(Self {
             rate: section.text("rate")?.unwrap_or(Bitrate::from_mbps(100)),
+            trace: trace.map(|path| from_directory(directory, path)),
             delay: section.text("delay")?.unwrap_or(Duration::from_micros(100)),
             jitter: section.text("jitter")?.unwrap_or(Duration::ZERO),
             queue: section.text("queue")?.unwrap_or(QueueLimit::Packets(1_000)),

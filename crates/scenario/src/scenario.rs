@@ -12,7 +12,7 @@ use crate::names::words;
 use crate::network::{Bottleneck, Network, NetworkKind, admits_a_packet};
 use crate::overrides;
 use crate::section::{Section, Shown};
-use crate::text::{self, LONGEST, Text};
+use crate::text::{self, LONGEST, Text, from_directory};
 
 /// Everything that one run needs, with every default filled in.
 ///
@@ -201,7 +201,7 @@ impl Scenario {
             layout: section.text("layout")?.unwrap_or(Layout::SideBySide),
             limit: limit.or(movie_duration.map(Self::default_limit)),
             movie,
-            network: Network::read(section.section_or_empty("network", Network::KEYS)?)?,
+            network: Network::read(section.section_or_empty("network", Network::KEYS)?, origin.directory)?,
             playout: Playout::read(section.section_or_empty("playout", Playout::KEYS)?)?,
             flows: read_flows(section.take("flow"))?,
         };
@@ -280,10 +280,7 @@ impl Movie {
         }
         let bitrate: Option<Bitrate> = section.text("bitrate")?;
         Ok(Self {
-            source: match directory {
-                Some(directory) if !lab => directory.join(&source).to_string_lossy().into_owned(),
-                _ => source,
-            },
+            source: if lab { source } else { from_directory(directory, source) },
             bitrate: bitrate.or(lab.then_some(Bitrate::from_mbps(6))),
             duration: duration.or(lab.then_some(Duration::from_secs(60))),
         })

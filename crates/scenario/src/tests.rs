@@ -50,7 +50,7 @@ fn every_transport_has_its_defaults() {
         (Transport::TcpIfd, None, None, 1_000, None, Some("cubic"), kib(32)),
         (Transport::TcpIfdOptimised, None, None, 1_000, None, Some("cubic"), kib(32)),
     ];
-    assert_eq!(expected.len(), Transport::ALL.len());
+    assert_eq!(expected.len(), Transport::ALL.len() - 1, "all but external, which has tests/application.rs");
     for (transport, packets, send_buffer, device_queue, pacing, congestion, unsent_limit) in expected {
         let flow = parse(&format!("[[flow]]\ntransport = \"{transport}\"")).unwrap().flows.remove(0);
         let congestion = congestion.map(str::to_owned);
@@ -67,6 +67,8 @@ fn every_transport_has_its_defaults() {
             pacing,
             congestion,
             unsent_limit,
+            sender: None,
+            receiver: None,
         };
         assert_eq!(flow, wanted);
     }
@@ -125,6 +127,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wifi.sniffer.capture", "1.5", &["1.5"]),
         ("network.wire", "fast", &["[network.wire]"]),
         ("network.wire.rate", "0 bit/s", &["above zero"]),
+        ("network.wire.trace", "", &["Mahimahi"]),
         ("network.wire.delay", "-1 ms", &["-1 ms"]),
         ("network.wire.queue", "1499 B", &["1499 B", "1500 bytes"]),
         ("network.wire.queue", "0 ms", &["50 ms"]),
@@ -219,9 +222,10 @@ fn what_the_text_does_not_say_comes_from_its_origin() {
         directory: Some("/films".as_ref()),
         movie_duration: Some(Duration::from_secs(10)),
     };
-    let text = format!("movie.source = \"film.m2v\"\n{FLOW}");
+    let text = format!("movie.source = \"film.m2v\"\nnetwork.wire.trace = \"lte.down\"\n{FLOW}");
     let scenario = Scenario::parse_from(&text, &[], origin).unwrap();
     assert_eq!((scenario.name.as_str(), scenario.movie.source.as_str()), ("my-film", "/films/film.m2v"));
+    assert_eq!(scenario.network.wire.trace.as_deref(), Some("/films/lte.down"));
     assert_eq!((scenario.movie.bitrate, scenario.movie.duration), (None, None));
     assert_eq!(scenario.limit, Some(Duration::from_secs(100)));
     assert_eq!(parse(&text).unwrap().limit, None);
@@ -301,7 +305,8 @@ fn loss() -> impl Strategy<Value = Loss> {
 fn wire() -> impl Strategy<Value = Wire> {
     (rate(), duration(), duration(), queue(), loss()).prop_map(|(rate, delay, jitter, queue, loss)| {
         let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
-        Wire { rate, delay, jitter, queue, outages: vec![], loss }
+        let trace = (jitter.as_millis() % 2 == 0).then(|| "/traces/lte.down".to_owned());
+        Wire { rate, trace, delay, jitter, queue, outages: vec![], loss }
     })
 }
 
@@ -314,8 +319,9 @@ fn oven() -> impl Strategy<Value = Oven> {
 }
 
 fn flow() -> impl Strategy<Value = Flow> {
-    (0..Transport::ALL.len(), 576u16..=9_000, 1u32..=100_000, size()).prop_map(|(index, mtu, device_queue, size)| {
-        let text = format!("[[flow]]\ntransport = \"{}\"", Transport::ALL[index]);
+    let own: Vec<Transport> = Transport::ALL.iter().copied().filter(|&kind| kind != Transport::External).collect();
+    (0..own.len(), 576u16..=9_000, 1u32..=100_000, size()).prop_map(move |(index, mtu, device_queue, size)| {
+        let text = format!("[[flow]]\ntransport = \"{}\"", own[index]);
         Flow { mtu, device_queue, send_buffer: Some(size), ..parse(&text).unwrap().flows.remove(0) }
     })
 }

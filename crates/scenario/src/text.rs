@@ -1,6 +1,7 @@
 //! Quantities as texts with units, the same in TOML and JSON.
 
 use std::fmt;
+use std::path::Path;
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, format_duration, parse_duration};
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -189,5 +190,13 @@ impl fmt::Display for Interval {
 impl Serialize for Interval {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         [self.from.show(), self.to.show()].serialize(serializer)
+    }
+}
+
+/// A path of a scenario as seen from the directory that its relative paths start from.
+pub(crate) fn from_directory(directory: Option<&Path>, path: String) -> String {
+    match directory {
+        Some(directory) => directory.join(&path).to_string_lossy().into_owned(),
+        None => path,
     }
 }

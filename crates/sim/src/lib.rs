@@ -24,5 +24,5 @@ pub use error::SimError;
 pub use flow::check_scenario;
 pub use framewire_world::{MovieError, load_movie};
 pub use run::{Cell, CellOptions, RunOptions, RunReport, TableHashes, simulate_cell, simulate_run};
-pub use simulation::{Options, Received, Simulated, Simulation};
+pub use simulation::{EarlyEnd, Options, Received, Simulated, Simulation};
 pub use socket::truesize;

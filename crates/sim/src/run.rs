@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
-use crate::simulation::{Options, Received, Simulated, Simulation};
+use crate::simulation::{EarlyEnd, Options, Received, Simulated, Simulation};
 
 /// What a run directory is to hold.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ pub fn simulate_run(
         movie,
         setups: &simulated.setups,
         flows: &simulated.outcomes,
-        ended_by: simulated.ended_by,
+        ended_by: simulated.ended_by.map(EarlyEnd::name),
         origin_utc: Value::Null,
         kernel: Value::Null,
         accuracy: accuracy(&simulated, &summaries),
@@ -79,7 +79,7 @@ pub fn simulate_run(
     write_documents(directory, &description)?;
     Ok(RunReport {
         status: description.status(),
-        ended_by: simulated.ended_by,
+        ended_by: simulated.ended_by.map(EarlyEnd::name),
         failures: failures(&simulated.setups, &simulated.outcomes),
         simulated_s: simulated.simulated.as_secs_f64(),
         summaries,
@@ -151,7 +151,7 @@ pub fn simulate_cell(
     let complete = framewire_world::is_complete(&simulated.outcomes);
     let report = RunReport {
         status: if complete { "complete" } else { "partial" },
-        ended_by: simulated.ended_by,
+        ended_by: simulated.ended_by.map(EarlyEnd::name),
         failures: failures(&simulated.setups, &simulated.outcomes),
         summaries,
         simulated_s: simulated.simulated.as_secs_f64(),

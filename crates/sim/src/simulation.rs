@@ -4,14 +4,13 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use framewire_link::Network;
 use framewire_media::Movie;
 use framewire_probe::WriteError;
 use framewire_probe::record::FlowLog;
 use framewire_scenario::{Bottleneck, Scenario};
 use framewire_session::FlowSetup;
 use framewire_units::{Duration, Seed, Timestamp};
-use framewire_world::{FlowOutcome, flow_log, flow_setups, groups, network_config};
+use framewire_world::{FlowOutcome, flow_log, flow_setups, groups, network_model};
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
@@ -45,6 +44,25 @@ pub enum Received {
     Directory(PathBuf),
 }
 
+/// What ended streams before their end. Where several networks ended early, the first of these is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EarlyEnd {
+    /// The simulation was cancelled.
+    Interrupted,
+    /// The scenario's time limit came.
+    TimeLimit,
+}
+
+impl EarlyEnd {
+    /// Its name in `run.json`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Interrupted => "interrupted",
+            Self::TimeLimit => "time limit",
+        }
+    }
+}
+
 /// A scenario that was simulated.
 pub struct Simulated {
     /// The flows as they were set up, in the order of the scenario.
@@ -55,8 +73,8 @@ pub struct Simulated {
     pub logs: Vec<FlowLog>,
     /// The movie that each received, where it was kept in memory.
     pub movies: Vec<Vec<u8>>,
-    /// `interrupted` or `time limit`; `None` when the streams ended by themselves.
-    pub ended_by: Option<&'static str>,
+    /// What ended the streams; `None` when they ended by themselves.
+    pub ended_by: Option<EarlyEnd>,
     /// Virtual time, all networks together.
     pub simulated: Duration,
     /// Packets that entered the networks.
@@ -81,8 +99,7 @@ impl Simulation {
             run.run(&options.cancel);
             simulated += run.now.saturating_since(Timestamp::ZERO);
             packets += run.wires.recorder.packets();
-            // An interruption is told before a time limit.
-            ended_by = ended_by.min(run.ended_by).or(ended_by).or(run.ended_by);
+            ended_by = ended_by.into_iter().chain(run.ended_by).min();
             for (flow, end) in run.into_ended(scenario) {
                 ended[flow] = Some(end);
             }
@@ -126,14 +143,13 @@ struct GroupRun {
     seed: Seed,
     limit: Timestamp,
     now: Timestamp,
-    ended_by: Option<&'static str>,
+    ended_by: Option<EarlyEnd>,
 }
 
 impl GroupRun {
     fn new(scenario: &Scenario, setups: &[FlowSetup], group: &[usize], options: &Options) -> Result<Self, SimError> {
         let settings: Vec<_> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
-        let mut network = Network::new(&network_config(&scenario.network, &settings), scenario.seed())
-            .map_err(|error| SimError::Input(format!("network: {error}")))?;
+        let mut network = network_model(scenario, &settings).map_err(|error| SimError::Input(error.to_string()))?;
         let local = scenario.network.bottleneck == Bottleneck::LocalDevice;
         // The transmissions of a sending interface are counted also where no packet table is kept.
         network.record_deliveries(options.packets || local || scenario.network.wifi.is_some());
@@ -174,9 +190,9 @@ impl GroupRun {
             steps = steps.wrapping_add(1);
             if self.ended_by.is_none() {
                 if self.now >= self.limit {
-                    self.stop("time limit");
+                    self.stop(EarlyEnd::TimeLimit);
                 } else if steps.is_multiple_of(STEPS_PER_LOOK) && cancel.is_raised() {
-                    self.stop("interrupted");
+                    self.stop(EarlyEnd::Interrupted);
                 }
             }
         }
@@ -219,7 +235,7 @@ impl GroupRun {
     }
 
     /// Ends the streams of all flows that have not ended.
-    fn stop(&mut self, why: &'static str) {
+    fn stop(&mut self, why: EarlyEnd) {
         if self.flows.iter().all(Flow::is_done) {
             return;
         }

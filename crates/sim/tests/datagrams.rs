@@ -158,7 +158,7 @@ fn a_run_is_ended_at_its_limit() {
     let movie = movie(6.0, 8);
     let text = format!("limit = \"5 s\"\n{}[[flow]]\ntransport = \"udp-blocking\"", wired("4 Mbit/s", "local-device"));
     let simulated = run(&scenario(&text), &movie, false);
-    assert_eq!(simulated.ended_by, Some("time limit"));
+    assert_eq!(simulated.ended_by, Some(EarlyEnd::TimeLimit));
     assert_eq!(simulated.outcomes[0].status, FlowStatus::Partial);
     assert!(simulated.simulated >= Duration::from_secs(5) && simulated.simulated < Duration::from_secs(6));
     let ledger = Ledger::build(&simulated.logs[0], LIVE);

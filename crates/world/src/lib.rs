@@ -1,7 +1,7 @@
 //! What the worlds share: scenario to link model, packet log to tables, results of a run.
 //!
 //! A world makes time pass and moves packets. Everything around it is the same everywhere, and stands here: which
-//! flows share a network and what that network is ([`groups`], [`network_config`]), how the flows of a scenario are
+//! flows share a network and what that network is ([`groups`], [`network_model`]), how the flows of a scenario are
 //! set up ([`flow_setups`]), how what the network said of a packet becomes rows of the packet table
 //! ([`FlowPackets`]), and how a run becomes a run directory ([`flow_log`], [`RunDescription`], [`write_documents`]).
 
@@ -18,7 +18,7 @@ pub use description::{RunDescription, write_documents};
 pub use groups::{group_name, groups, port};
 pub use limits::{SAMPLE_INTERVAL, SETTLING_AT_MOST, UDP_RECEIVE_BUFFER};
 pub use movie::{MovieError, load_movie};
-pub use network::network_config;
+pub use network::{NetworkError, network_model};
 pub use outcome::{FlowOutcome, contradiction, failures, flow_log, is_complete};
 pub use packets::{FlowPackets, PacketDescription, Sequence};
 pub use settings::{flow_setups, playout};

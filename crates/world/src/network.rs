@@ -5,20 +5,44 @@ use framewire_link::wifi;
 use framewire_scenario as scenario;
 use framewire_units::{DataSize, Timestamp};
 
-/// The model of the network that `flows` share. The queue of a sending host's interface is the longest that one of the
-/// flows on it asks for, because they share the interface.
-pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> link::NetworkConfig {
+/// Why a scenario's network cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NetworkError {
+    /// The recording of a link cannot be read.
+    #[error("network.wire.trace = \"{path}\": {reason}")]
+    Trace {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A value that no network has.
+    #[error("network: {0}")]
+    Config(#[from] link::ConfigError),
+}
+
+/// The model of the network that `flows` of the scenario share. The queue of a sending host's interface is the longest
+/// that one of the flows on it asks for, because they share the interface.
+///
+/// # Errors
+/// When the recording of a link cannot be read, or a value is not possible.
+pub fn network_model(scenario: &scenario::Scenario, flows: &[&scenario::Flow]) -> Result<link::Network, NetworkError> {
+    let config = network_config(&scenario.network, flows)?;
+    Ok(link::Network::new(&config, scenario.seed())?)
+}
+
+fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> Result<link::NetworkConfig, NetworkError> {
     let bottleneck = match network.bottleneck {
         scenario::Bottleneck::LocalDevice => link::BottleneckPlace::LocalDevice,
         scenario::Bottleneck::Remote => link::BottleneckPlace::Remote,
     };
-    let wire = wire_config(&network.wire);
+    let wire = wire_config(&network.wire)?;
     let device_queue = |station| {
         let queues = flows.iter().filter(|flow| flow.station == station).map(|flow| flow.device_queue);
         queues.max().unwrap_or(1)
     };
     let last_station = flows.iter().map(|flow| flow.station).max().unwrap_or(0);
-    match &network.wifi {
+    Ok(match &network.wifi {
         Some(wifi) => link::NetworkConfig::Wifi(link::WifiNetworkConfig {
             wifi: wifi_config(wifi),
             station_queue: link::QueueLimit::Packets(device_queue(0)),
@@ -37,7 +61,7 @@ pub fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) ->
             }
             link::NetworkConfig::Wired(wired)
         }
-    }
+    })
 }
 
 fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
@@ -87,9 +111,11 @@ fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
     }
 }
 
-fn wire_config(wire: &scenario::Wire) -> link::WireConfig {
-    link::WireConfig {
-        rate: Some(wire.rate),
+fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> {
+    let trace = wire.trace.as_deref().map(read_trace).transpose()?;
+    Ok(link::WireConfig {
+        rate: trace.is_none().then_some(wire.rate),
+        trace,
         queue: queue_limit(wire.queue),
         delay: wire.delay,
         jitter: wire.jitter,
@@ -104,7 +130,13 @@ fn wire_config(wire: &scenario::Wire) -> link::WireConfig {
             },
         },
         outages: intervals(&wire.outages),
-    }
+    })
+}
+
+fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
+    let failed = |reason: String| NetworkError::Trace { path: path.to_owned(), reason };
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    link::DeliveryTrace::parse(&text).map_err(|error| failed(error.to_string()))
 }
 
 fn queue_limit(limit: scenario::QueueLimit) -> link::QueueLimit {

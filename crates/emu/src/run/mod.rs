@@ -18,13 +18,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, World};
-use framewire_link::Network;
 use framewire_probe::record::FlowStatus;
 use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_units::Timestamp;
-use framewire_world::{FlowOutcome, SETTLING_AT_MOST, flow_setups, group_name, groups, network_config, port};
+use framewire_world::{FlowOutcome, SETTLING_AT_MOST, flow_setups, group_name, groups, network_model, port};
 
 pub use self::events::{Event, emit};
 pub use self::failure::Failure;
@@ -101,8 +100,7 @@ fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> 
     };
     let lane = |group: &Vec<usize>| {
         let flows: Vec<&scenario::Flow> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
-        let model = Network::new(&network_config(&scenario.network, &flows), scenario.seed())
-            .map_err(|error| Failure::input("network", error))?;
+        let model = network_model(scenario, &flows).map_err(|error| Failure::input("scenario", error))?;
         let name = group_name(scenario, group);
         let mut config = LaneConfig::new(name.clone(), Box::new(model), bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
