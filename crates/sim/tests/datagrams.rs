@@ -7,6 +7,7 @@ use framewire_media::Movie;
 use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{FlowStatus, Place};
 use framewire_probe::summary::Summary;
+use framewire_sim::EarlyEnd;
 use framewire_units::Duration;
 
 fn summary(text: &str, movie: &Movie) -> Summary {

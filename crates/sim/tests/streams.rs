@@ -4,7 +4,7 @@ mod common;
 
 use common::{movie, run, scenario, summaries};
 use framewire_probe::record::FlowStatus;
-use framewire_sim::Simulated;
+use framewire_sim::{EarlyEnd, Simulated};
 use framewire_units::Duration;
 
 fn wired(rate: &str, bottleneck: &str) -> String {
@@ -107,7 +107,7 @@ fn a_receiver_that_paces_consumes_frames_at_their_rate() {
 fn a_run_is_ended_at_its_limit() {
     let network = format!("limit = \"5 s\"\n{}", wired("4 Mbit/s", "local-device"));
     let (simulated, _) = flow(&network, "transport = \"tcp\"", 6.0, 10);
-    assert_eq!(simulated.ended_by, Some("time limit"));
+    assert_eq!(simulated.ended_by, Some(EarlyEnd::TimeLimit));
     assert_eq!(simulated.outcomes[0].status, FlowStatus::Partial);
     assert!(simulated.simulated < Duration::from_secs(11));
 }
