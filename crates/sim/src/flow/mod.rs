@@ -8,8 +8,8 @@ use framewire_link::Port;
 use framewire_probe::record::FlowStatus;
 use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
-use framewire_tcp::TcpConfig;
 use framewire_tcp::congestion::Algorithm;
+use framewire_tcp::{IP_AND_TCP_HEADERS, TcpConfig};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_world::{FlowOutcome, SETTLING_AT_MOST};
 
@@ -19,9 +19,6 @@ use self::receiving::Receiving;
 use self::sending::Sending;
 use crate::error::SimError;
 use crate::socket::{Connection, UdpSender};
-
-/// Bytes of the headers of IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1) without options.
-const IP_AND_TCP_HEADERS: u16 = 40;
 
 /// `net.core.wmem_default` of Linux: SO_SNDBUF of a socket that nobody set.
 const DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
@@ -205,12 +202,17 @@ fn congestion(flow: &scenario::Flow, place: &str) -> Result<Algorithm, SimError>
     }
 }
 
+/// Payload of a packet of `largest_packet` bytes, without options (RFC 9293, 3.7.1).
+fn maximum_segment(largest_packet: u16) -> u32 {
+    u32::from(largest_packet) - IP_AND_TCP_HEADERS as u32
+}
+
 /// The endpoints of a flow: at the sender as the scenario says, at the receiver as the kernel has it by itself.
 fn tcp_configs(setup: &FlowSetup, largest_packet: u16, seed: Seed) -> Result<(TcpConfig, TcpConfig), SimError> {
     let flow = setup.settings();
     let congestion = congestion(flow, &flow.name)?;
     let client = TcpConfig {
-        maximum_segment: u32::from(flow.mtu - IP_AND_TCP_HEADERS),
+        maximum_segment: maximum_segment(flow.mtu),
         congestion,
         send_buffer: flow.send_buffer,
         unsent_limit: flow.unsent_limit,
@@ -219,7 +221,6 @@ fn tcp_configs(setup: &FlowSetup, largest_packet: u16, seed: Seed) -> Result<(Tc
         seed,
         ..TcpConfig::default()
     };
-    let server =
-        TcpConfig { maximum_segment: u32::from(largest_packet - IP_AND_TCP_HEADERS), seed, ..TcpConfig::default() };
+    let server = TcpConfig { maximum_segment: maximum_segment(largest_packet), seed, ..TcpConfig::default() };
     Ok((client, server))
 }

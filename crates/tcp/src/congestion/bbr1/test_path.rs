@@ -4,6 +4,8 @@
 use std::collections::VecDeque;
 
 use framewire_units::{Duration, Timestamp};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 
 use crate::congestion::{Acknowledgement, CongestionControl, Control, Event, RateSample, State, Window};
 
@@ -222,4 +224,37 @@ impl<C: CongestionControl, S: Copy + PartialEq> Path<C, S> {
         let mean = rtts.iter().sum::<Duration>() / rtts.len() as u32;
         ((self.delivered - delivered) as f64 / time.as_millis() as f64, mean)
     }
+}
+
+/// Packets acknowledged, milliseconds, packets lost, and what else happens.
+pub(in crate::congestion) type Happening = (u32, u64, u32, u8);
+
+/// Anything, in any order.
+pub(in crate::congestion) fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+    proptest::collection::vec((0u32..40, 0u64..2_000, 0u32..5, 0u8..8), 1..300)
+}
+
+/// Whatever happens: no panic, a window of `least` packets or more, a rate that is never zero.
+pub(in crate::congestion) fn survive<C: CongestionControl, S: Copy + PartialEq>(
+    mut path: Path<C, S>,
+    least: u32,
+    happenings: Vec<Happening>,
+) -> Result<(), TestCaseError> {
+    for (acked, millis, lost, kind) in happenings {
+        path.now += Duration::from_millis(millis);
+        for _ in 0..=acked + lost {
+            path.send();
+        }
+        match kind {
+            0 => path.control.handle_state(&mut path.window, State::Loss, path.now),
+            1 => path.window.cwnd = path.control.undo(&path.window),
+            2 => drop(path.control.reduced_threshold(&path.window, path.now)),
+            _ => {}
+        }
+        path.acknowledge_in(lost, if kind > 4 { State::Open } else { State::Recovery });
+        prop_assert!(path.window.cwnd >= least);
+        prop_assert!(path.window.cwnd < 100_000, "{}", path.window.cwnd);
+        prop_assert!(path.control.pacing_rate().is_some_and(|rate| rate.as_bps() > 0));
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-use super::super::bbr1::test_path::{Path, START};
+use super::super::bbr1::test_path::{Path, START, happenings, survive};
 use super::*;
 
 fn path() -> Path<Bbr3, State> {
@@ -131,27 +131,8 @@ fn a_spurious_loss_gives_bounds_and_window_back() {
 }
 
 proptest::proptest! {
-    /// Whatever the samples: no panic, a window of four packets at least, a rate that is never zero.
     #[test]
-    fn survives_everything(
-        happenings in proptest::collection::vec((0u32..40, 0u64..2_000, 0u32..5, 0u8..8), 1..300),
-    ) {
-        let mut path = path();
-        for (acked, millis, lost, kind) in happenings {
-            path.now += Duration::from_millis(millis);
-            for _ in 0..=acked + lost {
-                path.send();
-            }
-            match kind {
-                0 => path.control.handle_state(&mut path.window, Recovery::Loss, path.now),
-                1 => path.window.cwnd = path.control.undo(&path.window),
-                2 => drop(path.control.reduced_threshold(&path.window.clone(), path.now)),
-                _ => {}
-            }
-            path.acknowledge_in(lost, if kind > 4 { Recovery::Open } else { Recovery::Recovery });
-            proptest::prop_assert!(path.window.cwnd >= LEAST_WINDOW);
-            proptest::prop_assert!(path.window.cwnd < 100_000, "{}", path.window.cwnd);
-            proptest::prop_assert!(path.control.pacing_rate().is_some_and(|rate| rate.as_bps() > 0));
-        }
+    fn survives_everything(happenings in happenings()) {
+        survive(path(), LEAST_WINDOW, happenings)?;
     }
 }
