@@ -1,6 +1,5 @@
 //! How fast the medium runs: one simulated second of saturated stations. Simulated seconds per second are the
-//! reciprocal of the time shown. ns-3 3.44, optimised build, on this kind of machine: about 60 with one station
-//! offered 6 Mbit/s, 10.7 with five and 3.0 with twenty saturated ones.
+//! reciprocal of the time shown; `docs/validation.md` has whole streams beside ns-3, measured in turn.
 #![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
 
 use criterion::{Criterion, criterion_group, criterion_main};

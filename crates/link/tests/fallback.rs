@@ -4,58 +4,11 @@
 //! of table 3.12). Predicted: everything else. The bounds are wide on both sides, because the thesis' channel changed from
 //! hour to hour.
 
+#[path = "common/blocking_udp.rs"]
+mod blocking_udp;
+
+use blocking_udp::movie;
 use framewire_link::wifi::{ArfConfig, PacketFallbackConfig, RatePolicy};
-use framewire_link::{
-    Interval, Mains, Network, NetworkConfig, NetworkEvent, Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit,
-    WifiConfig, WifiNetworkConfig,
-};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
-
-const PAYLOAD: u64 = 740;
-const MOVIE: Duration = Duration::from_secs(60);
-
-#[derive(Debug)]
-struct Outcomes {
-    seconds: f64,
-    lost: f64,
-}
-
-/// A movie of 60 s as blocking UDP sends it, mean of three seeds: when the last packet has left, and the share lost.
-fn movie(rate: RatePolicy, retry: u16, mbps: u64, oven: bool) -> Outcomes {
-    let runs = [1, 2, 3].map(|seed| movie_once(rate, retry, mbps, oven, seed));
-    Outcomes {
-        seconds: runs.iter().map(|run| run.seconds).sum::<f64>() / 3.0,
-        lost: runs.iter().map(|run| run.lost).sum::<f64>() / 3.0,
-    }
-}
-
-fn movie_once(rate: RatePolicy, retry: u16, mbps: u64, oven: bool, seed: u64) -> Outcomes {
-    let on = vec![Interval { start: Timestamp::from_secs(20), end: Timestamp::from_secs(40) }];
-    let oven = oven.then_some(OvenConfig { on, mains: Mains::Hz50, strength_db: OvenConfig::DOMESTIC_STRENGTH_DB });
-    let config = WifiNetworkConfig {
-        wifi: WifiConfig { rate, retry, oven, ..WifiConfig::default() },
-        station_queue: QueueLimit::Packets(1_000_000),
-        ..WifiNetworkConfig::default()
-    };
-    let mut network = Network::new(&NetworkConfig::Wifi(config), Seed(seed)).unwrap();
-    network.record_deliveries(false);
-    let packets = mbps * 1_000_000 * MOVIE.as_secs() / 8 / PAYLOAD;
-    for id in 0..packets {
-        let at = Timestamp::ZERO + MOVIE.mul_f64(id as f64 / packets as f64);
-        let packet = Packet { id: PacketId(id), size: DataSize::from_bytes(PAYLOAD + 28) };
-        network.handle_packet(at, at, Port::Sender, packet);
-    }
-    network.handle_timeout(Timestamp::MAX);
-    let (mut end, mut lost) = (Timestamp::ZERO, 0);
-    while let Some(event) = network.poll_event() {
-        match event {
-            NetworkEvent::Released { at, .. } => end = end.max(at),
-            NetworkEvent::Hop(record) if record.outcome != Outcome::Delivered => lost += 1,
-            _ => {}
-        }
-    }
-    Outcomes { seconds: end.as_secs_f64(), lost: f64::from(lost) / packets as f64 }
-}
 
 fn card() -> RatePolicy {
     RatePolicy::ByPacket(PacketFallbackConfig::default())
