@@ -180,19 +180,36 @@ def _within(
         # The thesis rounds to a tenth: its number stands for all that round to it.
         met = abs(ours.mean + explained - published) <= allowed + 0.05
         verdict = "met" if met else "excepted" if why else "missed"
+    return _judgement(
+        bound, (table, row, column, cell), explained, shown, verdict, why if verdict == "excepted" else ""
+    )
+
+
+def _judgement(
+    bound: str,
+    place: tuple[Table, Row, Column, Cell],
+    explained: float,
+    shown: str,
+    verdict: Verdict | None,
+    why: str = "",
+) -> Judgement:
+    """What was found at a place where both sides have a number."""
+    table, row, column, cell = place
+    assert cell.ours is not None
+    assert cell.published is not None
     return Judgement(
         bound,
         table.number,
         row.labels,
         column.name,
         column.unit,
-        published,
-        ours.mean,
-        ours.half_width,
+        cell.published,
+        cell.ours.mean,
+        cell.ours.half_width,
         explained,
         shown,
         verdict,
-        why if verdict == "excepted" else "",
+        why,
     )
 
 
@@ -203,19 +220,7 @@ def _overlapping(bound: str, table: Table, row: Row, column: Column, cell: Cell)
     assert published is not None
     reach = _reach(cell.samples) + _reach(_equal_runs(column.name.split(",")[0]))
     verdict: Verdict = "met" if abs(ours.mean - published) <= reach else "missed"
-    return Judgement(
-        bound,
-        table.number,
-        row.labels,
-        column.name,
-        column.unit,
-        published,
-        ours.mean,
-        ours.half_width,
-        0.0,
-        f"±{reach:.1f} s",
-        verdict,
-    )
+    return _judgement(bound, (table, row, column, cell), 0.0, f"±{reach:.1f} s", verdict)
 
 
 def _reach(runs: Sequence[float]) -> float:
