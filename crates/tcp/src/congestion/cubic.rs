@@ -236,3 +236,6 @@ impl CongestionControl for Cubic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
