@@ -214,7 +214,7 @@ fn congestion(section: &mut Section) -> Result<Option<String>, ScenarioError> {
     const LONGEST: usize = 15;
     let path = section.key("congestion");
     let name = section.string("congestion")?;
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+');
     match name {
         Some(name) if !(1..=LONGEST).contains(&name.len()) || !name.chars().all(fits) => {
             let shown: String = name.chars().take(80).collect();
