@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::error::ScenarioError;
 use crate::names::words;
 use crate::section::Section;
+use crate::spread::Spread;
 use crate::text::{self, Text};
 
 words! {
@@ -65,6 +66,10 @@ pub struct Flow {
     /// RFC 2250 packet rule; present exactly for datagram transports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketRule>,
+    /// When the packets of a frame leave; only for datagram transports, absent: all at once.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Spread>")]
+    pub spread: Option<Spread>,
     /// Largest IP packet in bytes.
     #[schemars(range(min = 576, max = 9000))]
     pub mtu: u16,
@@ -117,6 +122,7 @@ impl Flow {
         "transport",
         "station",
         "packets",
+        "spread",
         "mtu",
         "send_buffer",
         "device_queue",
@@ -142,6 +148,7 @@ impl Flow {
                 .integer("station", 0..=63)?
                 .map_or(0, |station| u8::try_from(station).expect("invariant: the range was checked when it was read")),
             packets: section.text("packets")?.or(datagram.then_some(PacketRule::Full)),
+            spread: spread(&mut section)?,
             mtu: section
                 .integer("mtu", 576..=9_000)?
                 .map_or(1_500, |mtu| u16::try_from(mtu).expect("invariant: the range was checked when it was read")),
@@ -161,6 +168,7 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
     let datagram = transport.is_datagram();
     let foreign = [
         ("packets", !datagram, "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
+        ("spread", !datagram, "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
         ("congestion", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
         ("unsent_limit", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
@@ -207,6 +215,11 @@ fn pacing(section: &mut Section, transport: Transport) -> Result<Option<Pacing>,
         }
         pacing => Ok(pacing),
     }
+}
+
+/// Absent where it is "none", so that a scenario that does not spread is the same with and without the key.
+fn spread(section: &mut Section) -> Result<Option<Spread>, ScenarioError> {
+    Ok(section.text("spread")?.filter(|spread| *spread != Spread::None))
 }
 
 fn congestion(section: &mut Section) -> Result<Option<String>, ScenarioError> {

@@ -15,6 +15,7 @@ mod overrides;
 mod scenario;
 mod schema;
 mod section;
+mod spread;
 mod text;
 mod wifi;
 
@@ -23,6 +24,7 @@ pub use flow::{Flow, Pacing, PacketRule, Transport};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
+pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};
 pub use wifi::{CarrierSense, Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
 

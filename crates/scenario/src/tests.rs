@@ -61,6 +61,7 @@ fn every_transport_has_its_defaults() {
             transport,
             station: 0,
             packets,
+            spread: None,
             mtu,
             send_buffer,
             device_queue,
@@ -160,6 +161,7 @@ fn flows_are_checked_one_by_one_and_together() {
     }
     let mine = [
         ("tcp", "packets = \"full\"", "udp-blocking, udp"),
+        ("tcp", "spread = \"none\"", "udp-blocking, udp"),
         ("udp", "unsent_limit = \"16 KiB\"", "tcp+ifd"),
         ("udp", "congestion = \"reno\"", "tcp"),
         ("tcp+ifd", "pacing = \"sender\"", "a key of tcp and udp-blocking"),
@@ -172,6 +174,9 @@ fn flows_are_checked_one_by_one_and_together() {
     }
     for (line, allowed) in [
         ("mtu = 575", "576 to 9000"),
+        ("spread = \"evenly\"", "frame-interval"),
+        ("spread = \"0 s\"", "above 0 s"),
+        ("spread = \"1001 ms\"", "up to"),
         ("device_queue = 0", "1 to 100000"),
         ("send_buffer = \"1023 B\"", "1 KiB"),
         ("send_buffer = \"2 GB\"", "1024 MiB"),
@@ -184,6 +189,20 @@ fn flows_are_checked_one_by_one_and_together() {
     refused(&many, "flow", &["65 flows", "1 to 64"]);
     refused("[[flow]]\ntransport = \"tcp\"\ncongestion = \"a b\"", "flow.0.congestion", &["cubic"]);
     refused("[network]\nkind = \"wired\"\n[network.wifi]\n[[flow]]\ntransport = \"udp\"", "network.wifi", &["kind"]);
+}
+
+#[test]
+fn packets_are_spread_only_where_the_file_says_so() {
+    let flow = |line: &str| parse(&format!("{FLOW}{line}")).unwrap().flows.remove(0);
+    assert_eq!(flow("spread = \"none\""), flow(""));
+    for (text, spread) in
+        [("frame-interval", Spread::FrameInterval), ("0.2 ms", Spread::Gap(Duration::from_micros(200)))]
+    {
+        let scenario = parse(&format!("{FLOW}spread = \"{text}\"")).unwrap();
+        assert_eq!(scenario.flows[0].spread, Some(spread));
+        assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+    }
+    assert!(!parse(FLOW).unwrap().to_toml().contains("spread"), "a scenario without it stays what it was");
 }
 
 #[test]

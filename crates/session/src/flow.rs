@@ -2,7 +2,7 @@
 
 use framewire_scenario as scenario;
 use framewire_transport::{
-    DatagramReceiver, DatagramSender, Pacing as ReceiverPacing, StreamReceiver, StreamSender, TransportKind,
+    DatagramReceiver, DatagramSender, Pacing as ReceiverPacing, Spread, StreamReceiver, StreamSender, TransportKind,
 };
 use framewire_units::DataSize;
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
@@ -67,7 +67,10 @@ impl FlowSetup {
     pub fn sender(&self) -> Result<SenderSession, BuildError> {
         let queue = self.kind.frame_queue();
         let half = match self.kind.overflow() {
-            Some(overflow) => SendingHalf::Datagram(DatagramSender::new(queue, self.packetizer()?, overflow)),
+            Some(overflow) => {
+                let half = DatagramSender::new(queue, self.packetizer()?, overflow);
+                SendingHalf::Datagram(half.with_spread(self.spread()))
+            }
             None => SendingHalf::Stream(StreamSender::new(queue, self.flow.unsent_limit)),
         };
         let pacing = match self.flow.pacing {
@@ -97,6 +100,14 @@ impl FlowSetup {
         match self.flow.pacing {
             Some(scenario::Pacing::Receiver) => ReceiverPacing::Playout { frame_rate: self.plan.frame_rate() },
             Some(scenario::Pacing::Sender | scenario::Pacing::Nobody) | None => ReceiverPacing::Immediate,
+        }
+    }
+
+    fn spread(&self) -> Spread {
+        match self.flow.spread {
+            Some(scenario::Spread::FrameInterval) => Spread::FrameInterval,
+            Some(scenario::Spread::Gap(gap)) => Spread::Gap(gap),
+            Some(scenario::Spread::None) | None => Spread::AtOnce,
         }
     }
 

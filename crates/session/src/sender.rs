@@ -42,7 +42,7 @@ pub enum SenderSocket<'a> {
 pub struct SenderWait {
     /// Wake when the socket is writable.
     pub writable: bool,
-    /// Wake at this time: the frame clock has a frame due.
+    /// Wake at this time: the frame clock has a frame due, or the transport a packet.
     pub timeout: Option<Timestamp>,
     /// Nothing is left to do.
     pub finished: bool,
@@ -114,7 +114,7 @@ impl SenderSession {
             }
             return Ok(SenderWait {
                 writable: progress == WriteProgress::Blocked,
-                timeout: self.next_timeout(),
+                timeout: self.next_timeout(progress),
                 finished: self.end_told && self.half.is_finished(),
             });
         }
@@ -170,9 +170,11 @@ impl SenderSession {
         }
     }
 
-    fn next_timeout(&self) -> Option<Timestamp> {
+    fn next_timeout(&self, progress: WriteProgress) -> Option<Timestamp> {
         let waits_for_clock = self.pacing == Pacing::Sender && !self.stopped && self.half.wants_frame();
-        (waits_for_clock && self.next < self.plan.len()).then(|| self.plan.due(self.next))
+        let frame = (waits_for_clock && self.next < self.plan.len()).then(|| self.plan.due(self.next));
+        let packet = if progress == WriteProgress::Early { self.half.next_timeout() } else { None };
+        frame.into_iter().chain(packet).min()
     }
 
     fn drain_events(&mut self) {
@@ -239,6 +241,13 @@ impl SendingHalf {
             (Self::Datagram(half), SenderSocket::Datagram(socket)) => half.poll_write(now, *socket),
             (Self::Stream(half), SenderSocket::Stream(socket)) => half.poll_write(now, *socket),
             _ => panic!("invariant: the world gives a half the kind of socket that it was built for"),
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Timestamp> {
+        match self {
+            Self::Datagram(half) => half.next_timeout(),
+            Self::Stream(_) => None,
         }
     }
 

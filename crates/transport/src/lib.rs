@@ -89,7 +89,7 @@ pub mod stream;
 #[cfg(test)]
 mod testing;
 
-pub use datagram::{DatagramReceiver, DatagramSender, Overflow};
+pub use datagram::{DatagramReceiver, DatagramSender, Overflow, Spread};
 pub use kind::{Profile, QueueKind, SocketKind, TransportKind, UnknownTransport};
 pub use progress::WriteProgress;
 pub use stream::{Pacing, StreamReceiver, StreamSender};

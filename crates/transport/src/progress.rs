@@ -7,4 +7,7 @@ pub enum WriteProgress {
     Idle,
     /// The socket takes no more: wait until it is writable.
     Blocked,
+    /// The next packet is not due yet ([`Spread`](crate::Spread)): wait until
+    /// [`next_timeout`](crate::DatagramSender::next_timeout).
+    Early,
 }

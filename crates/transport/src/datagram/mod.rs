@@ -2,8 +2,12 @@
 
 mod receiver;
 mod sender;
+mod spread;
+#[cfg(test)]
+mod spread_tests;
 #[cfg(test)]
 mod tests;
 
 pub use receiver::DatagramReceiver;
 pub use sender::{DatagramSender, Overflow};
+pub use spread::Spread;

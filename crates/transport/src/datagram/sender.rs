@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::{Datagram, Packetizer};
 
+use super::spread::{Schedule, Spread};
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
 use crate::progress::WriteProgress;
@@ -42,6 +43,7 @@ pub struct DatagramSender {
     queue: FrameQueue,
     packetizer: Packetizer,
     overflow: Overflow,
+    schedule: Schedule,
     sending: Option<Sending>,
     ended: bool,
     events: VecDeque<SenderEvent>,
@@ -59,9 +61,15 @@ struct Sending {
 }
 
 impl DatagramSender {
-    /// A sending half.
+    /// A sending half whose packets leave as soon as the socket takes them.
     pub fn new(queue: FrameQueue, packetizer: Packetizer, overflow: Overflow) -> Self {
-        Self { queue, packetizer, overflow, sending: None, ended: false, events: VecDeque::new() }
+        let schedule = Schedule::new(Spread::AtOnce);
+        Self { queue, packetizer, overflow, schedule, sending: None, ended: false, events: VecDeque::new() }
+    }
+
+    /// The same with its packets spread in time.
+    pub fn with_spread(self, spread: Spread) -> Self {
+        Self { schedule: Schedule::new(spread), ..self }
     }
 
     /// True when the frame clock may give it a frame now.
@@ -122,6 +130,11 @@ impl DatagramSender {
         }
     }
 
+    /// When to call [`poll_write`](Self::poll_write) again after it said [`Early`](WriteProgress::Early).
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        self.sending.as_ref().map(|_| self.schedule.due())
+    }
+
     /// What happened, oldest first.
     pub fn poll_event(&mut self) -> Option<SenderEvent> {
         self.events.pop_front()
@@ -139,6 +152,7 @@ impl DatagramSender {
             let id = frame.id;
             match self.packetizer.packetize(&frame.bytes, frame.rtp_timestamp) {
                 Ok(datagrams) => {
+                    self.schedule.begin(now, frame.duration, datagrams.len());
                     let datagrams = VecDeque::from(datagrams);
                     return Some(Sending { frame: id, datagrams, begun: false, doomed: false });
                 }
@@ -150,7 +164,7 @@ impl DatagramSender {
         }
     }
 
-    /// Offers datagram after datagram to the socket; `Idle` when none is left.
+    /// Offers to the socket each datagram that is due; `Idle` when none is left.
     fn send_frame(
         &mut self,
         now: Timestamp,
@@ -158,10 +172,14 @@ impl DatagramSender {
         sending: &mut Sending,
     ) -> Result<WriteProgress, SocketError> {
         while let Some(datagram) = sending.datagrams.front() {
+            if now < self.schedule.due() {
+                return Ok(WriteProgress::Early);
+            }
             let outcome = socket.send(&datagram.bytes)?;
             if outcome == DatagramSend::WouldBlock && self.overflow == Overflow::Wait {
                 return Ok(WriteProgress::Blocked);
             }
+            self.schedule.packet_left(now);
             self.settle_front(now, sending, outcome);
         }
         Ok(WriteProgress::Idle)
