@@ -2,6 +2,7 @@
 
 use crate::bits::BitReader;
 use crate::index::{FrameRate, GopHeader, PictureType, SequenceHeader, TimeCode};
+use crate::start_code::{self, value};
 
 /// Frame rates by `frame_rate_code` (table 6-4); codes 0 and 9 to 15 are forbidden or reserved.
 const FRAME_RATES: [(u32, u32); 8] =
@@ -49,6 +50,34 @@ pub(crate) fn sequence_header(payload: &[u8]) -> Result<SequenceHeader, BadField
         mpeg2: false,
         progressive: true,
     })
+}
+
+/// What the sequence header in an access unit says, with its extension (6.2.2): every group may begin with one.
+///
+/// ```
+/// use framewire_media::{FrameRate, sequence_of};
+///
+/// let header = [0, 0, 1, 0xb3, 0x16, 0x01, 0x20, 0x13, 0xff, 0xff, 0xe0, 0x18, 0, 0, 1, 0xb8];
+/// let sequence = sequence_of(&header).expect("there is one");
+/// assert_eq!((sequence.width, sequence.height), (352, 288));
+/// assert_eq!(sequence.frame_rate, FrameRate { numerator: 25, denominator: 1 });
+/// assert_eq!(sequence_of(&header[12..]), None);
+/// ```
+pub fn sequence_of(unit: &[u8]) -> Option<SequenceHeader> {
+    let mut stated = None;
+    for part in start_code::parts(unit) {
+        match (part.split_first()?, stated) {
+            ((&value::SEQUENCE_HEADER, payload), _) => stated = sequence_header(payload).ok(),
+            ((&value::EXTENSION, payload), Some(header)) => {
+                if let Some(Extension::Sequence(extension)) = extension(payload) {
+                    stated = Some(extension.apply(header));
+                }
+            }
+            ((&(value::PICTURE | value::GROUP), _), _) => break,
+            _ => {}
+        }
+    }
+    stated
 }
 
 /// What an `extension_data()` holds.

@@ -83,6 +83,20 @@ pub struct TimeCode {
     pub pictures: u8,
 }
 
+impl TimeCode {
+    /// The time that it stands for, from 00:00:00, at the frame rate that it counts with.
+    ///
+    /// A time code counts whole frames, so 29.97 Hz are counted as 30; with `drop_frame`, the first two numbers of every
+    /// minute but each tenth are left out (IEC 60461; ISO/IEC 13818-2, 6.3.8).
+    pub fn time_at(self, rate: FrameRate) -> Duration {
+        let counted = u64::from(rate.numerator.div_ceil(rate.denominator));
+        let minutes = u64::from(self.hours) * 60 + u64::from(self.minutes);
+        let numbers = (minutes * 60 + u64::from(self.seconds)) * counted + u64::from(self.pictures);
+        let left_out = if self.drop_frame { 2 * (minutes - minutes / 10) } else { 0 };
+        rate.time_of(numbers.saturating_sub(left_out))
+    }
+}
+
 /// A group-of-pictures header (ISO/IEC 13818-2, 6.2.2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GopHeader {

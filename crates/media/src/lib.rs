@@ -8,16 +8,20 @@
 pub mod access_unit;
 mod bits;
 mod error;
+mod h264;
+mod h265;
 mod headers;
 mod identify;
 mod index;
 mod movie;
+mod nal;
 mod order;
 mod references;
 mod scanner;
 mod start_code;
 
 pub use error::ScanError;
+pub use headers::sequence_of;
 pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
 pub use movie::{CutShort, Movie};

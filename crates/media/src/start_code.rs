@@ -1,6 +1,8 @@
 //! Start codes: 00 00 01 and a value (ISO/IEC 13818-2, 5.2.3 and table 6-1).
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// Values of start codes (table 6-1).
 pub(crate) mod value {
@@ -15,19 +17,19 @@ pub(crate) mod value {
 }
 
 const PREFIX: [u8; 3] = [0, 0, 1];
+static PREFIX_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(&PREFIX));
 const CODE_LENGTH: usize = 4;
 
 /// What stands between the start codes of a stream that is there as a whole: each part begins with the value of its
 /// start code and ends where the next one begins.
 pub(crate) fn parts(stream: &[u8]) -> Parts<'_> {
-    let mut parts = Parts { finder: memmem::Finder::new(&PREFIX), rest: stream, started: false };
+    let mut parts = Parts { rest: stream, started: false };
     parts.started = parts.cut().is_some();
     parts
 }
 
 /// See [`parts`].
 pub(crate) struct Parts<'a> {
-    finder: memmem::Finder<'static>,
     rest: &'a [u8],
     /// False when the stream has no start code.
     started: bool,
@@ -38,7 +40,7 @@ impl<'a> Parts<'a> {
     fn cut(&mut self) -> Option<&'a [u8]> {
         // The value 00 of a picture start code and 00 01 after it are not a prefix.
         let from = usize::from(self.started);
-        let at = from + self.finder.find(self.rest.get(from..)?)?;
+        let at = from + PREFIX_FINDER.find(self.rest.get(from..)?)?;
         let before = &self.rest[..at];
         self.rest = &self.rest[at + PREFIX.len()..];
         Some(before)
@@ -99,7 +101,6 @@ impl Unit {
 /// Cuts a stream that arrives in chunks of any size into [`Unit`]s. A unit is given out when its end is known.
 #[derive(Debug)]
 pub(crate) struct UnitCutter {
-    finder: memmem::Finder<'static>,
     /// Bytes fed so far.
     length: u64,
     /// The last bytes fed, where a start code may have begun.
@@ -110,13 +111,7 @@ pub(crate) struct UnitCutter {
 
 impl UnitCutter {
     pub(crate) fn new() -> Self {
-        Self {
-            finder: memmem::Finder::new(&PREFIX).into_owned(),
-            length: 0,
-            tail: [0; CODE_LENGTH - 1],
-            tail_length: 0,
-            current: None,
-        }
+        Self { length: 0, tail: [0; CODE_LENGTH - 1], tail_length: 0, current: None }
     }
 
     pub(crate) fn length(&self) -> u64 {
@@ -128,8 +123,7 @@ impl UnitCutter {
             unit.keep(chunk);
         }
         self.find_across_border(chunk, sink);
-        let finder = self.finder.clone();
-        for start in finder.find_iter(chunk) {
+        for start in PREFIX_FINDER.find_iter(chunk) {
             if let Some(&value) = chunk.get(start + PREFIX.len()) {
                 self.begin(start as u64 + self.length, value, &chunk[start + CODE_LENGTH..], sink);
             }

@@ -6,6 +6,7 @@
 mod mpeg_video;
 mod reader;
 
+use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 pub use reader::AccessUnitReader;
 
@@ -110,4 +111,15 @@ pub enum AccessUnitError {
         /// What is wrong.
         reason: String,
     },
+}
+
+impl AccessUnitError {
+    pub(crate) fn bad_header(number: u64, BadField { name: field, value }: BadField) -> Self {
+        let value = value.map_or("cut off".to_owned(), |value| value.to_string());
+        Self::BadHeader { number, field, value }
+    }
+
+    pub(crate) fn bad_configuration(reason: impl Into<String>) -> Self {
+        Self::BadConfiguration { reason: reason.into() }
+    }
 }

@@ -1,6 +1,7 @@
 //! One reader for every codec.
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Codec, Framing, mpeg_video};
+use crate::{h264, h265};
 
 /// Reads access units in decode order.
 ///
@@ -31,18 +32,20 @@ pub struct AccessUnitReader {
 #[derive(Debug)]
 enum Parser {
     MpegVideo(mpeg_video::Reader),
+    H264(Box<h264::Reader>),
+    H265(Box<h265::Reader>),
 }
 
 impl Parser {
-    fn new(codec: Codec) -> Result<Self, AccessUnitError> {
+    fn new(codec: Codec, framing: Framing) -> Result<Self, AccessUnitError> {
         let not_read = |name: &str| {
-            let reason = format!("{name} is not read yet; MPEG-1 and MPEG-2 video are");
+            let reason = format!("{name} is not read yet; MPEG-1, MPEG-2, H.264 and H.265 are");
             Err(AccessUnitError::BadConfiguration { reason })
         };
         match codec {
             Codec::MpegVideo => Ok(Self::MpegVideo(mpeg_video::Reader::default())),
-            Codec::H264 => not_read("H.264"),
-            Codec::H265 => not_read("H.265"),
+            Codec::H264 => Ok(Self::H264(Box::new(h264::Reader::new(framing)))),
+            Codec::H265 => Ok(Self::H265(Box::new(h265::Reader::new(framing)))),
             Codec::Mpeg4Part2 => not_read("MPEG-4 part 2"),
             Codec::Av1 => not_read("AV1"),
         }
@@ -57,7 +60,7 @@ impl AccessUnitReader {
     /// 4 bytes, and only H.264 and H.265 have them.
     pub fn new(codec: Codec, framing: Framing) -> Result<Self, AccessUnitError> {
         check_framing(codec, framing)?;
-        Ok(Self { codec, framing, parser: Parser::new(codec)?, count: 0 })
+        Ok(Self { codec, framing, parser: Parser::new(codec, framing)?, count: 0 })
     }
 
     /// Takes headers that came out of band: an `AVCDecoderConfigurationRecord` or `HEVCDecoderConfigurationRecord`
@@ -69,6 +72,8 @@ impl AccessUnitReader {
     pub fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
         match &mut self.parser {
             Parser::MpegVideo(reader) => reader.configure(codec_data),
+            Parser::H264(reader) => reader.configure(codec_data),
+            Parser::H265(reader) => reader.configure(codec_data),
         }
     }
 
@@ -81,6 +86,8 @@ impl AccessUnitReader {
         self.count += 1;
         match &mut self.parser {
             Parser::MpegVideo(reader) => reader.read(number, unit),
+            Parser::H264(reader) => reader.read(number, unit),
+            Parser::H265(reader) => reader.read(number, unit),
         }
     }
 
@@ -88,6 +95,8 @@ impl AccessUnitReader {
     pub fn reset(&mut self) {
         match &mut self.parser {
             Parser::MpegVideo(reader) => *reader = mpeg_video::Reader::default(),
+            Parser::H264(reader) => reader.reset(),
+            Parser::H265(reader) => reader.reset(),
         }
     }
 

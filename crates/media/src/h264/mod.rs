@@ -1,0 +1,233 @@
+//! H.264 (ITU-T H.264): access units and what they refer to. Clauses are those of the 2021 edition.
+
+mod buffer;
+mod lists;
+mod parameter_sets;
+mod picture_order;
+mod slice_header;
+mod tracker;
+
+use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
+use crate::h264::parameter_sets::ParameterSets;
+use crate::h264::picture_order::order_of;
+use crate::h264::slice_header::{Marking, PictureHeader, SliceError, SliceHeader, nal_type};
+use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
+use crate::headers::BadField;
+use crate::index::PictureType;
+use crate::nal::{NalUnits, sei_messages};
+
+/// `payloadType` of a recovery point (D.1.1).
+const RECOVERY_POINT: u32 = 6;
+
+/// Reads one access unit after the other: a frame, one of its fields, or both.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    framing: Framing,
+    sets: ParameterSets,
+    tracker: PictureTracker,
+    /// Coded video sequences begun so far.
+    sequences: u64,
+    /// The last key, while what follows it may be shown before it: its picture order count.
+    open_key: Option<i64>,
+}
+
+/// A recovery point (D.1.8).
+#[derive(Clone, Copy, Debug)]
+struct RecoveryPoint {
+    frame_count: u32,
+    quality: RecoveryQuality,
+}
+
+/// What is gathered of one access unit.
+#[derive(Default)]
+struct Gathered {
+    recovery: Option<RecoveryPoint>,
+    temporal_layer: u8,
+    /// The picture whose slices are coming, its marking, and the kind that its slices make it.
+    open: Option<(OpenPicture, Marking, PictureType)>,
+    /// What the first picture makes of the unit; the second field adds to it.
+    unit: Option<AccessUnit>,
+    error: Option<AccessUnitError>,
+}
+
+impl Reader {
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            sets: ParameterSets::default(),
+            tracker: PictureTracker::default(),
+            sequences: 0,
+            open_key: None,
+        }
+    }
+
+    /// Takes an `AVCDecoderConfigurationRecord`, or parameter sets behind start codes.
+    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+        let bad = |reason: &str| AccessUnitError::bad_configuration(reason);
+        if codec_data.first() == Some(&0) {
+            let nals = NalUnits::of(codec_data, Framing::ByteStream);
+            return nals.into_iter().try_for_each(|nal| self.take_parameter_set(nal));
+        }
+        let &[1, _, _, _, length_size, sequences, ref rest @ ..] = codec_data else {
+            return Err(bad("neither an AVCDecoderConfigurationRecord of version 1 nor a byte stream"));
+        };
+        if let Framing::LengthPrefixed(_) = self.framing {
+            self.framing = Framing::LengthPrefixed((length_size & 3) + 1);
+        }
+        let rest = self.take_sets(rest, sequences & 0x1f).ok_or(bad("a sequence parameter set is cut off"))??;
+        let (&pictures, rest) = rest.split_first().ok_or(bad("the number of picture parameter sets is cut off"))?;
+        self.take_sets(rest, pictures).ok_or(bad("a picture parameter set is cut off"))??;
+        Ok(())
+    }
+
+    /// Takes `count` parameter sets, each behind its length in two bytes, and gives what follows.
+    fn take_sets<'a>(&mut self, mut rest: &'a [u8], count: u8) -> Option<Result<&'a [u8], AccessUnitError>> {
+        for _ in 0..count {
+            let (length, after) = rest.split_first_chunk()?;
+            let (nal, after) = after.split_at_checked(u16::from_be_bytes(*length).into())?;
+            if let Err(error) = self.take_parameter_set(nal) {
+                return Some(Err(error));
+            }
+            rest = after;
+        }
+        Some(Ok(rest))
+    }
+
+    fn take_parameter_set(&mut self, nal: &[u8]) -> Result<(), AccessUnitError> {
+        let result = match nal.split_first() {
+            Some((header, payload)) => match header & 0x1f {
+                nal_type::SEQUENCE_PARAMETER_SET => self.sets.take_sequence(payload).map(drop),
+                nal_type::PICTURE_PARAMETER_SET => self.sets.take_picture(payload),
+                _ => Ok(()),
+            },
+            None => Ok(()),
+        };
+        result.map_err(|BadField { name, value }| {
+            let value = value.map_or("cut off".to_owned(), |value| value.to_string());
+            AccessUnitError::bad_configuration(format!("{name} is {value}"))
+        })
+    }
+
+    /// Forgets all pictures.
+    pub(crate) fn reset(&mut self) {
+        self.tracker = PictureTracker::default();
+        self.open_key = None;
+    }
+
+    /// Reads the next unit.
+    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        let mut gathered = Gathered::default();
+        for nal in NalUnits::of(unit, self.framing) {
+            let Some((&header, payload)) = nal.split_first() else { continue };
+            match header & 0x1f {
+                // One that cannot be read leaves the one before in force.
+                nal_type::SEQUENCE_PARAMETER_SET | nal_type::PICTURE_PARAMETER_SET => _ = self.take_parameter_set(nal),
+                nal_type::SEI => gathered.recovery = recovery_point(payload).or(gathered.recovery),
+                nal_type::PREFIX => gathered.temporal_layer = temporal_layer(payload).unwrap_or(0),
+                nal_type::SLICE | nal_type::SLICE_PARTITION_A | nal_type::IDR_SLICE => {
+                    self.take_slice(number, nal, &mut gathered);
+                }
+                _ => {}
+            }
+        }
+        self.end_picture(&mut gathered);
+        match (gathered.error, gathered.unit) {
+            (Some(error), _) => Err(error),
+            (None, Some(unit)) => Ok(unit),
+            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
+        }
+    }
+
+    fn take_slice(&mut self, number: u64, nal: &[u8], gathered: &mut Gathered) {
+        let slice = match SliceHeader::parse(nal, &self.sets) {
+            Ok(slice) if slice.is_redundant => return,
+            Ok(slice) => slice,
+            Err(error) => {
+                gathered.error.get_or_insert(slice_error(number, error));
+                return;
+            }
+        };
+        let continues = |open: &(OpenPicture, Marking, PictureType)| open.0.header.is_same_picture(&slice.picture);
+        if !gathered.open.as_ref().is_some_and(continues) {
+            self.end_picture(gathered);
+            self.begin_picture(number, &slice, gathered);
+        }
+        if let Some((picture, _, kind)) = &mut gathered.open {
+            *kind = (*kind).max(slice.lists.kind);
+            self.tracker.refer(picture, &slice.lists);
+        }
+    }
+
+    fn begin_picture(&mut self, number: u64, slice: &SliceHeader, gathered: &mut Gathered) {
+        let sequence = self.sets.picture(slice.picture.picture_parameter_set);
+        let Some(sequence) = sequence.and_then(|picture| self.sets.sequence(picture.sequence)) else { return };
+        let picture = self.tracker.begin(number, &slice.picture, sequence);
+        gathered.open = Some((picture, slice.marking.clone(), PictureType::I));
+    }
+
+    fn end_picture(&mut self, gathered: &mut Gathered) {
+        let Some((picture, marking, kind)) = gathered.open.take() else { return };
+        let is_first = gathered.unit.is_none() && !picture.is_second_field;
+        let key = if is_first { key_kind(&picture.header, kind, gathered.recovery) } else { None };
+        let recovery = gathered.recovery.filter(|_| matches!(key, Some(KeyKind::Open | KeyKind::BrokenLink)));
+        let orders = self.tracker.end(&picture, &marking, recovery.map(|point| point.quality));
+        let order = order_of(picture.header.fields, orders);
+        let starts_sequence = key == Some(KeyKind::Closed) || marking.unmarks_all();
+        self.sequences += u64::from(starts_sequence);
+        let leading = self.open_key.is_some_and(|key| order < key) && !starts_sequence && key.is_none();
+        match key {
+            Some(KeyKind::Open | KeyKind::BrokenLink) => self.open_key = Some(order),
+            _ if starts_sequence => self.open_key = None,
+            _ => {}
+        }
+        let unit = gathered.unit.get_or_insert_with(|| AccessUnit {
+            number: picture.unit(),
+            kind,
+            key,
+            leading,
+            referenced: false,
+            temporal_layer: gathered.temporal_layer,
+            references: vec![],
+            missing_reference: false,
+            display_order: Some(order),
+            gop_header: None,
+        });
+        unit.referenced |= picture.header.is_reference;
+        unit.missing_reference |= picture.missing;
+        unit.references.extend(picture.references);
+        unit.references.sort_unstable();
+        unit.references.dedup();
+    }
+}
+
+/// Where decoding can begin: at an IDR picture, or at an I picture with a recovery point at itself.
+fn key_kind(header: &PictureHeader, kind: PictureType, recovery: Option<RecoveryPoint>) -> Option<KeyKind> {
+    let point = recovery.filter(|point| point.frame_count == 0 && kind == PictureType::I);
+    match (header.idr, point) {
+        (Some(_), _) => Some(KeyKind::Closed),
+        (None, Some(point)) if point.quality.broken_link => Some(KeyKind::BrokenLink),
+        (None, Some(_)) => Some(KeyKind::Open),
+        (None, None) => None,
+    }
+}
+
+fn recovery_point(payload: &[u8]) -> Option<RecoveryPoint> {
+    let mut message = sei_messages(payload).find(|message| message.payload_type == RECOVERY_POINT)?;
+    let reader = &mut message.payload;
+    let frame_count = reader.ue().ok()?;
+    let quality = RecoveryQuality { exact: reader.flag().ok()?, broken_link: reader.flag().ok()? };
+    Some(RecoveryPoint { frame_count, quality })
+}
+
+/// `temporal_id` of the SVC extension of a NAL unit header (G.7.3.1.1), behind its first byte.
+fn temporal_layer(payload: &[u8]) -> Option<u8> {
+    let [first, _, third, ..] = payload else { return None };
+    (first & 0x80 != 0).then_some(third >> 5)
+}
+
+fn slice_error(number: u64, error: SliceError) -> AccessUnitError {
+    match error {
+        SliceError::Bad(field) => AccessUnitError::bad_header(number, field),
+        SliceError::Missing { parameter_set, id } => AccessUnitError::MissingParameterSet { number, parameter_set, id },
+    }
+}

@@ -1,0 +1,267 @@
+//! Sequence and picture parameter sets (ITU-T H.264, 7.3.2.1 and 7.3.2.2), as far as slice headers need them.
+
+use std::collections::BTreeMap;
+
+use crate::headers::BadField;
+use crate::index::FrameRate;
+use crate::nal::RbspReader;
+
+/// Profiles whose sequence parameter sets tell the chroma format (7.3.2.1.1).
+const PROFILES_WITH_CHROMA_FORMAT: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
+
+/// `aspect_ratio_idc` that a width and a height follow (table E-1).
+const EXTENDED_SAR: u32 = 255;
+
+/// How picture order counts are derived (8.2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PictureOrder {
+    /// Type 0: the low bits are in the slice header.
+    LowBits { bits: u32 },
+    /// Type 1: expected differences from frame to frame.
+    Expected {
+        delta_always_zero: bool,
+        offset_for_non_ref_pic: i32,
+        offset_for_top_to_bottom_field: i32,
+        offset_for_ref_frame: Vec<i32>,
+    },
+    /// Type 2: the order of decoding.
+    Decoding,
+}
+
+/// A sequence parameter set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SequenceParameterSet {
+    pub(crate) id: u32,
+    /// 0 for monochrome, and for separate colour planes (`ChromaArrayType`).
+    pub(crate) chroma_array_type: u32,
+    pub(crate) separate_colour_planes: bool,
+    /// `log2_max_frame_num_minus4` + 4.
+    pub(crate) frame_num_bits: u32,
+    pub(crate) picture_order: PictureOrder,
+    pub(crate) max_reference_frames: usize,
+    /// `gaps_in_frame_num_value_allowed_flag`.
+    pub(crate) gaps_allowed: bool,
+    pub(crate) frames_only: bool,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// From the VUI: two ticks make a frame (E.2.1).
+    pub(crate) frame_rate: Option<FrameRate>,
+}
+
+impl SequenceParameterSet {
+    /// Reads what follows the header of the NAL unit.
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, BadField> {
+        let mut reader = RbspReader::new(payload);
+        let reader = &mut reader;
+        let profile = reader.bits(8)?;
+        let _constraints_and_level = reader.bits(16)?;
+        let id = reader.ue_at_most("seq_parameter_set_id", 31)?;
+        let (mut chroma_format, mut separate_colour_planes) = (1, false);
+        if PROFILES_WITH_CHROMA_FORMAT.contains(&profile) {
+            chroma_format = reader.ue_at_most("chroma_format_idc", 3)?;
+            separate_colour_planes = chroma_format == 3 && reader.flag()?;
+            reader.skip_codes(2)?;
+            let _qpprime_y_zero_transform_bypass = reader.flag()?;
+            if reader.flag()? {
+                skip_scaling_matrix(reader, if chroma_format == 3 { 12 } else { 8 })?;
+            }
+        }
+        let frame_num_bits = reader.ue_at_most("log2_max_frame_num_minus4", 12)? + 4;
+        let picture_order = picture_order(reader)?;
+        // MaxDpbFrames is at most 16 (A.3.1).
+        let max_reference_frames = reader.ue_at_most("max_num_ref_frames", 16)? as usize;
+        let gaps_allowed = reader.flag()?;
+        let width = (reader.ue_at_most("pic_width_in_mbs_minus1", MAX_SIDE_IN_MACROBLOCKS)? + 1) * 16;
+        let map_units = reader.ue_at_most("pic_height_in_map_units_minus1", MAX_SIDE_IN_MACROBLOCKS)? + 1;
+        let frames_only = reader.flag()?;
+        let _mb_adaptive_frame_field = !frames_only && reader.flag()?;
+        let _direct_8x8_inference = reader.flag()?;
+        let crop = if reader.flag()? { [reader.ue()?, reader.ue()?, reader.ue()?, reader.ue()?] } else { [0; 4] };
+        let chroma_array_type = if separate_colour_planes { 0 } else { chroma_format };
+        let rows_per_map_unit = if frames_only { 1 } else { 2 };
+        // CropUnitX and CropUnitY (7.4.2.1.1).
+        let unit_x = if matches!(chroma_array_type, 1 | 2) { 2 } else { 1 };
+        let unit_y = rows_per_map_unit * if chroma_array_type == 1 { 2 } else { 1 };
+        let cropped = |side: u32, unit: u32, before: u32, after: u32| {
+            let cut = before.saturating_add(after).saturating_mul(unit);
+            side.checked_sub(cut).filter(|side| *side > 0).ok_or(BadField { name: "frame_cropping", value: Some(cut) })
+        };
+        let frame_rate = if reader.flag()? { frame_rate(reader)? } else { None };
+        Ok(Self {
+            id,
+            chroma_array_type,
+            separate_colour_planes,
+            frame_num_bits,
+            picture_order,
+            max_reference_frames,
+            gaps_allowed,
+            frames_only,
+            width: cropped(width, unit_x, crop[0], crop[1])?,
+            height: cropped(map_units * rows_per_map_unit * 16, unit_y, crop[2], crop[3])?,
+            frame_rate,
+        })
+    }
+
+    /// `MaxFrameNum` (7-10).
+    pub(crate) fn max_frame_num(&self) -> u32 {
+        1 << self.frame_num_bits
+    }
+}
+
+/// The largest side of any level is Sqrt(MaxFS * 8) = 1055 macroblocks (A.3.1, level 6.2).
+const MAX_SIDE_IN_MACROBLOCKS: u32 = 1055;
+
+fn picture_order(reader: &mut RbspReader) -> Result<PictureOrder, BadField> {
+    Ok(match reader.ue_at_most("pic_order_cnt_type", 2)? {
+        0 => PictureOrder::LowBits { bits: reader.ue_at_most("log2_max_pic_order_cnt_lsb_minus4", 12)? + 4 },
+        1 => PictureOrder::Expected {
+            delta_always_zero: reader.flag()?,
+            offset_for_non_ref_pic: reader.se()?,
+            offset_for_top_to_bottom_field: reader.se()?,
+            offset_for_ref_frame: {
+                let count = reader.ue_at_most("num_ref_frames_in_pic_order_cnt_cycle", 255)?;
+                (0..count).map(|_| reader.se()).collect::<Result<_, _>>()?
+            },
+        },
+        _ => PictureOrder::Decoding,
+    })
+}
+
+/// Passes over `count` scaling lists, each behind a flag (7.3.2.1.1.1).
+fn skip_scaling_matrix(reader: &mut RbspReader, count: u32) -> Result<(), BadField> {
+    for list in 0..count {
+        if reader.flag()? {
+            let size = if list < 6 { 16 } else { 64 };
+            let (mut last, mut next) = (8i32, 8i32);
+            for _ in 0..size {
+                if next != 0 {
+                    next = last.wrapping_add(reader.se()?).rem_euclid(256);
+                }
+                last = if next == 0 { last } else { next };
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The timing information of `vui_parameters()` (E.1.1).
+fn frame_rate(reader: &mut RbspReader) -> Result<Option<FrameRate>, BadField> {
+    if reader.flag()? && reader.bits(8)? == EXTENDED_SAR {
+        reader.skip_bits(32)?;
+    }
+    if reader.flag()? {
+        let _overscan_appropriate = reader.flag()?;
+    }
+    if reader.flag()? {
+        let _video_format_and_range = reader.bits(4)?;
+        if reader.flag()? {
+            let _colour_description = reader.bits(24)?;
+        }
+    }
+    if reader.flag()? {
+        // chroma sample locations
+        reader.skip_codes(2)?;
+    }
+    if !reader.flag()? {
+        return Ok(None);
+    }
+    let (ticks_unit, time_scale) = (reader.bits(32)?, reader.bits(32)?);
+    Ok(FrameRate::reduced(u64::from(time_scale), 2 * u64::from(ticks_unit)))
+}
+
+/// A picture parameter set, up to what slice headers need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PictureParameterSet {
+    pub(crate) id: u32,
+    pub(crate) sequence: u32,
+    pub(crate) bottom_field_order_present: bool,
+    /// `num_ref_idx_l0_default_active_minus1` + 1, and the same of list 1.
+    pub(crate) default_active: [usize; 2],
+    pub(crate) weighted_prediction: bool,
+    /// `weighted_bipred_idc`: 1 has weights in the slice header.
+    pub(crate) weighted_biprediction: u32,
+    pub(crate) redundant_pictures: bool,
+}
+
+impl PictureParameterSet {
+    /// Reads what follows the header of the NAL unit.
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self, BadField> {
+        let mut reader = RbspReader::new(payload);
+        let reader = &mut reader;
+        let id = reader.ue_at_most("pic_parameter_set_id", 255)?;
+        let sequence = reader.ue_at_most("seq_parameter_set_id", 31)?;
+        let _entropy_coding_mode = reader.flag()?;
+        let bottom_field_order_present = reader.flag()?;
+        skip_slice_groups(reader)?;
+        let mut default_active = |name| reader.ue_at_most(name, 31).map(|minus1| minus1 as usize + 1);
+        let default_active = [
+            default_active("num_ref_idx_l0_default_active_minus1")?,
+            default_active("num_ref_idx_l1_default_active_minus1")?,
+        ];
+        let weighted_prediction = reader.flag()?;
+        let weighted_biprediction = reader.bits(2)?;
+        // pic_init_qp_minus26, pic_init_qs_minus26, chroma_qp_index_offset
+        reader.skip_codes(3)?;
+        let _deblocking_control_and_constrained_intra = reader.bits(2)?;
+        let redundant_pictures = reader.flag()?;
+        Ok(Self {
+            id,
+            sequence,
+            bottom_field_order_present,
+            default_active,
+            weighted_prediction,
+            weighted_biprediction,
+            redundant_pictures,
+        })
+    }
+}
+
+/// Passes over the slice groups of flexible macroblock ordering (7.3.2.2).
+fn skip_slice_groups(reader: &mut RbspReader) -> Result<(), BadField> {
+    let groups = reader.ue_at_most("num_slice_groups_minus1", 7)? + 1;
+    if groups == 1 {
+        return Ok(());
+    }
+    match reader.ue_at_most("slice_group_map_type", 6)? {
+        0 => reader.skip_codes(groups),
+        2 => reader.skip_codes(2 * (groups - 1)),
+        3..=5 => reader.flag().and_then(|_| reader.skip_codes(1)),
+        6 => {
+            let units = reader.ue_at_most("pic_size_in_map_units_minus1", MAX_SIDE_IN_MACROBLOCKS.pow(2))? + 1;
+            // Ceil(Log2(groups)) bits each.
+            let bits = u32::BITS - (groups - 1).leading_zeros();
+            (0..units).try_for_each(|_| reader.bits(bits).map(drop))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The parameter sets in force, by identifier: at most 32 and 256.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParameterSets {
+    sequences: BTreeMap<u32, SequenceParameterSet>,
+    pictures: BTreeMap<u32, PictureParameterSet>,
+}
+
+impl ParameterSets {
+    pub(crate) fn take_sequence(&mut self, payload: &[u8]) -> Result<&SequenceParameterSet, BadField> {
+        let set = SequenceParameterSet::parse(payload)?;
+        let id = set.id;
+        self.sequences.insert(id, set);
+        Ok(&self.sequences[&id])
+    }
+
+    pub(crate) fn take_picture(&mut self, payload: &[u8]) -> Result<(), BadField> {
+        let set = PictureParameterSet::parse(payload)?;
+        self.pictures.insert(set.id, set);
+        Ok(())
+    }
+
+    pub(crate) fn sequence(&self, id: u32) -> Option<&SequenceParameterSet> {
+        self.sequences.get(&id)
+    }
+
+    pub(crate) fn picture(&self, id: u32) -> Option<&PictureParameterSet> {
+        self.pictures.get(&id)
+    }
+}

@@ -1,0 +1,292 @@
+//! What the pictures of an H.264 stream refer to, followed from picture to picture.
+
+use std::collections::BTreeSet;
+
+use crate::h264::buffer::{DecodedPicture, Limits, Numbering, ReferenceBuffer, StoredFrame};
+use crate::h264::lists::{CurrentPicture, Displaced, Entry, reference_lists};
+use crate::h264::parameter_sets::SequenceParameterSet;
+use crate::h264::picture_order::{OrderCounter, Orders, order_of};
+use crate::h264::slice_header::{ListHeader, Marking, PictureHeader};
+use crate::index::PictureType;
+
+/// Slices of one picture with lists of their own that are looked into; beyond that it refers to all there is.
+const MAX_DIFFERENT_LISTS: usize = 64;
+
+/// Pictures whose loss would leave other frames marked, and that are followed at a time. An encoder that unmarks
+/// frames with every picture has as many as frames are marked, at most 16, until the next slides them out.
+const MAX_ALTERNATIVES: usize = 32;
+
+/// Where decoding can begin though what came before it is still there: an I picture with a recovery point.
+#[derive(Clone, Copy, Debug)]
+struct RecoveryPoint {
+    serial: u64,
+    order: i64,
+    quality: RecoveryQuality,
+}
+
+/// What a recovery point promises (D.2.8).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecoveryQuality {
+    /// `exact_match_flag`: what is shown after it does not need anything before it.
+    pub(crate) exact: bool,
+    /// `broken_link_flag`: what is shown before it needs what is gone.
+    pub(crate) broken_link: bool,
+}
+
+/// What a decoder holds that never got one unit with memory management commands, but all others.
+#[derive(Clone, Debug)]
+struct Alternative {
+    unit: u64,
+    serial: u64,
+    buffer: ReferenceBuffer,
+}
+
+/// Follows the decoding process, picture by picture: [`begin`](Self::begin), its slices with
+/// [`refer`](Self::refer), [`end`](Self::end).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PictureTracker {
+    orders: OrderCounter,
+    buffer: ReferenceBuffer,
+    alternatives: Vec<Alternative>,
+    serial: u64,
+    /// `PrevRefFrameNum`; `None` before the first picture.
+    previous_frame_num: Option<u32>,
+    /// The last field picture, when its frame wants another.
+    open_field: Option<(PictureHeader, u64)>,
+    /// Every picture since an IDR picture is known.
+    is_complete: bool,
+    recovery: Option<RecoveryPoint>,
+    /// The unit that ended the sequence before with memory management operation 5: without it all that follows is
+    /// numbered wrongly.
+    base: Option<u64>,
+}
+
+/// A picture whose slices are coming.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenPicture {
+    pub(crate) header: PictureHeader,
+    pub(crate) orders: Orders,
+    pub(crate) is_second_field: bool,
+    pub(crate) references: BTreeSet<u64>,
+    pub(crate) missing: bool,
+    unit: u64,
+    serial: u64,
+    limits: Limits,
+    gaps_allowed: bool,
+    /// Shown after a recovery point.
+    after_recovery: bool,
+    /// Lists that were looked into.
+    lists: Vec<ListHeader>,
+}
+
+impl OpenPicture {
+    pub(crate) fn order(&self) -> i64 {
+        order_of(self.header.fields, self.orders)
+    }
+
+    pub(crate) fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    fn current(&self) -> CurrentPicture {
+        let numbering = Numbering::new(self.header.frame_num, self.header.fields, self.limits);
+        CurrentPicture { fields: self.header.fields, numbering, order: self.order() }
+    }
+}
+
+impl PictureTracker {
+    /// The first slice header of a picture has come.
+    pub(crate) fn begin(&mut self, unit: u64, header: &PictureHeader, sequence: &SequenceParameterSet) -> OpenPicture {
+        let limits =
+            Limits { max_frames: sequence.max_reference_frames.max(1), max_frame_num: sequence.max_frame_num() };
+        let first_field = self.open_field.take().filter(|(first, _)| first.is_completed_by(header));
+        if first_field.is_none() {
+            self.fill_gap(header, limits);
+            self.serial += 1;
+        }
+        if header.idr.is_some() {
+            self.recovery = None;
+            self.base = None;
+        }
+        let orders = self.orders.next(header, sequence);
+        let order = order_of(header.fields, orders);
+        OpenPicture {
+            header: header.clone(),
+            orders,
+            is_second_field: first_field.is_some(),
+            references: BTreeSet::new(),
+            missing: false,
+            unit,
+            serial: first_field.map_or(self.serial, |(_, serial)| serial),
+            limits,
+            gaps_allowed: sequence.gaps_allowed,
+            after_recovery: self.recovery.is_some_and(|point| order > point.order),
+            lists: Vec::new(),
+        }
+    }
+
+    /// Infers the frames that a gap in `frame_num` tells of (8.2.5.2); only the newest can stay.
+    fn fill_gap(&mut self, header: &PictureHeader, limits: Limits) {
+        let Some(previous) = self.previous_frame_num.filter(|_| header.idr.is_none()) else { return };
+        let modulus = limits.max_frame_num;
+        let distance = (header.frame_num + modulus - previous % modulus) % modulus;
+        let inferred = distance.saturating_sub(1).min(limits.max_frames as u32);
+        for back in (1..=inferred).rev() {
+            let frame_num = (header.frame_num + modulus - back) % modulus;
+            self.serial += 1;
+            self.buffer.infer(self.serial, frame_num, limits);
+            for alternative in &mut self.alternatives {
+                alternative.buffer.infer(self.serial, frame_num, limits);
+            }
+            self.previous_frame_num = Some(frame_num);
+        }
+    }
+
+    /// A slice of the picture refers to what its lists hold.
+    pub(crate) fn refer(&self, picture: &mut OpenPicture, header: &ListHeader) {
+        if header.kind == PictureType::I || picture.lists.contains(header) {
+            return;
+        }
+        if picture.lists.len() == MAX_DIFFERENT_LISTS {
+            self.refer_to_all(picture);
+            return;
+        }
+        picture.lists.push(header.clone());
+        picture.references.extend(self.base);
+        let current = picture.current();
+        let by_standard = self.without_inferred(current, header, picture.gaps_allowed);
+        let used = reference_lists(&by_standard, current, header, None);
+        used.iter().for_each(|list| self.take_list(picture, list));
+        let differs = |buffer: &ReferenceBuffer, displaced: Option<Displaced>| {
+            reference_lists(buffer, current, header, displaced) != used
+        };
+        // A frame that is not used may still have its place before those that are: in the lists of a decoder that
+        // never got it, the others move up, or what stands in for it pushes them down.
+        let is_out_of_place = |buffer: &ReferenceBuffer, frame: &StoredFrame| {
+            let places = [None, Some(frame.stand_in_order)];
+            places.into_iter().any(|order| differs(buffer, Some(Displaced { serial: frame.serial, order })))
+        };
+        if header.kind == PictureType::B {
+            for frame in by_standard.frames().iter().filter(|frame| frame.short_term.any()) {
+                let is_used = frame.units_of(frame.fields).any(|unit| picture.references.contains(&unit));
+                if !is_used && frame.serial != picture.serial && is_out_of_place(&by_standard, frame) {
+                    picture.missing |= frame.is_inferred() && !picture.gaps_allowed;
+                    picture.references.extend(frame.units_of(frame.fields));
+                }
+            }
+        }
+        for alternative in &self.alternatives {
+            let frame = alternative.buffer.frames().iter().find(|frame| frame.serial == alternative.serial);
+            let is_b = header.kind == PictureType::B;
+            if differs(&alternative.buffer, None)
+                || frame.is_some_and(|frame| is_b && is_out_of_place(&alternative.buffer, frame))
+            {
+                picture.references.insert(alternative.unit);
+            }
+        }
+        picture.references.remove(&picture.unit);
+    }
+
+    /// The buffer as the initial lists of a slice see it: where gaps in `frame_num` are allowed, B slices leave
+    /// inferred frames out (8.2.4.2.3).
+    fn without_inferred(&self, current: CurrentPicture, header: &ListHeader, gaps_allowed: bool) -> ReferenceBuffer {
+        let mut buffer = self.buffer.clone();
+        if gaps_allowed && header.kind == PictureType::B && !current.fields.is_single() {
+            buffer.forget_inferred();
+        }
+        buffer
+    }
+
+    fn take_list(&self, picture: &mut OpenPicture, list: &[Entry]) {
+        for (at, entry) in list.iter().enumerate() {
+            let frame = match entry {
+                Entry::Picture { serial, .. } => self.buffer.frames().iter().find(|frame| frame.serial == *serial),
+                Entry::Absent | Entry::Empty => None,
+            };
+            let before_recovery = frame.is_some_and(|frame| self.is_before_recovery(frame));
+            match (entry, frame) {
+                (Entry::Picture { fields, .. }, Some(frame)) => {
+                    match self.recovery.filter(|_| before_recovery).map(|point| point.quality) {
+                        Some(quality) if picture.after_recovery && quality.exact => continue,
+                        Some(quality) if !picture.after_recovery && quality.broken_link => {
+                            picture.missing = true;
+                            continue;
+                        }
+                        _ => {}
+                    }
+                    picture.references.extend(frame.units_of(*fields));
+                    // Where gaps are allowed, no picture may refer to an inferred frame (8.2.5.2), so that one in a
+                    // list means nothing; but the first entry is what skipped macroblocks refer to.
+                    let is_missing = frame.is_inferred() && (at == 0 || !picture.gaps_allowed);
+                    picture.missing |= is_missing && !(picture.after_recovery && before_recovery);
+                }
+                (Entry::Empty, _) => picture.missing |= !self.is_complete && !picture.after_recovery,
+                _ => picture.missing |= self.is_complete || !picture.after_recovery,
+            }
+        }
+        picture.references.remove(&picture.unit);
+    }
+
+    fn is_before_recovery(&self, frame: &StoredFrame) -> bool {
+        self.recovery.is_some_and(|point| frame.serial < point.serial)
+    }
+
+    fn refer_to_all(&self, picture: &mut OpenPicture) {
+        let units = self.buffer.frames().iter().flat_map(|frame| frame.units_of(frame.fields));
+        picture.references.extend(units.chain(self.alternatives.iter().map(|alternative| alternative.unit)));
+        picture.missing |= self.buffer.frames().iter().any(StoredFrame::is_inferred);
+        picture.references.remove(&picture.unit);
+    }
+
+    /// All slices of a picture have come: marks reference pictures as it says, and gives its picture order counts.
+    /// `recovery` is there when decoding can begin at it though it is no IDR picture.
+    pub(crate) fn end(
+        &mut self,
+        picture: &OpenPicture,
+        marking: &Marking,
+        recovery: Option<RecoveryQuality>,
+    ) -> Orders {
+        let header = &picture.header;
+        let mut orders = picture.orders;
+        if header.idr.is_some() {
+            self.is_complete = true;
+            self.alternatives.clear();
+        }
+        if header.is_reference {
+            self.previous_frame_num = Some(header.frame_num);
+            if marking.unmarks_all() {
+                orders = self.orders.restart(header.fields, orders);
+                self.previous_frame_num = Some(0);
+                self.base = Some(picture.unit);
+                self.recovery = None;
+                self.alternatives.clear();
+            }
+            self.store(picture, orders, marking);
+        }
+        if let Some(quality) = recovery {
+            self.recovery = Some(RecoveryPoint { serial: picture.serial, order: picture.order(), quality });
+        }
+        let wants_another = header.fields.is_single() && !picture.is_second_field;
+        self.open_field = wants_another.then(|| (header.clone(), picture.serial));
+        orders
+    }
+
+    fn store(&mut self, picture: &OpenPicture, orders: Orders, marking: &Marking) {
+        let PictureHeader { fields, frame_num, .. } = picture.header;
+        let decoded = DecodedPicture { serial: picture.serial, fields, frame_num, orders, unit: picture.unit };
+        let before = matches!(marking, Marking::Operations(_)).then(|| self.buffer.clone());
+        self.buffer.store(&decoded, marking, picture.limits);
+        for alternative in &mut self.alternatives {
+            alternative.buffer.store(&decoded, marking, picture.limits);
+        }
+        if let Some(mut buffer) = before.filter(|_| !marking.unmarks_all()) {
+            buffer.store(&decoded, &Marking::SlidingWindow, picture.limits);
+            self.alternatives.push(Alternative { unit: picture.unit, serial: picture.serial, buffer });
+        }
+        let actual = &self.buffer;
+        self.alternatives.retain(|alternative| !alternative.buffer.is_marked_like(actual));
+        if self.alternatives.len() > MAX_ALTERNATIVES {
+            self.alternatives.remove(0);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! H.265 (ITU-T H.265): access units and what they refer to. Clauses are those of the 2021 edition. Only the base
+//! layer is read; pictures of other layers (SHVC, MV-HEVC) count for nothing, and of screen content coding, pictures
+//! that refer to themselves are not known.
+
+mod parameter_sets;
+mod reference_set;
+mod slice_header;
+mod tracker;
+
+use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
+use crate::h265::parameter_sets::ParameterSets;
+use crate::h265::slice_header::{NalHeader, SliceError, SliceHeader, nal_type};
+use crate::h265::tracker::{OpenPicture, PictureTracker};
+use crate::headers::BadField;
+use crate::index::PictureType;
+use crate::nal::NalUnits;
+
+/// Reads one access unit after the other.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    framing: Framing,
+    sets: ParameterSets,
+    tracker: PictureTracker,
+    /// Coded video sequences begun so far.
+    sequences: u64,
+}
+
+/// What is gathered of one access unit.
+#[derive(Default)]
+struct Gathered {
+    /// The picture and the kind that its slices make it.
+    open: Option<(OpenPicture, PictureType)>,
+    /// The highest `TemporalId` that the sequence parameter set announces.
+    highest_layer: u8,
+    ends_sequence: bool,
+    error: Option<AccessUnitError>,
+}
+
+impl Reader {
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self { framing, sets: ParameterSets::default(), tracker: PictureTracker::default(), sequences: 0 }
+    }
+
+    /// Takes an `HEVCDecoderConfigurationRecord`, or parameter sets behind start codes.
+    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+        const LENGTH_SIZE: usize = 21;
+        if codec_data.first() == Some(&0) && codec_data.get(1) == Some(&0) {
+            let mut nals = NalUnits::of(codec_data, Framing::ByteStream);
+            return nals.try_for_each(|nal| self.take_parameter_set(nal));
+        }
+        let Some((record, rest)) =
+            codec_data.split_first_chunk::<{ LENGTH_SIZE + 1 }>().filter(|(record, _)| record[0] <= 1)
+        else {
+            return Err(AccessUnitError::bad_configuration(
+                "neither an HEVCDecoderConfigurationRecord of version 1 nor a byte stream",
+            ));
+        };
+        if let Framing::LengthPrefixed(_) = self.framing {
+            self.framing = Framing::LengthPrefixed((record[LENGTH_SIZE] & 3) + 1);
+        }
+        self.take_arrays(rest).unwrap_or(Err(AccessUnitError::bad_configuration("an array of NAL units is cut off")))
+    }
+
+    /// Takes arrays of parameter sets: type, count, and each behind its length.
+    fn take_arrays(&mut self, rest: &[u8]) -> Option<Result<(), AccessUnitError>> {
+        let (&arrays, mut rest) = rest.split_first()?;
+        for _ in 0..arrays {
+            let (&[_, count_high, count_low], after) = rest.split_first_chunk()?;
+            rest = after;
+            for _ in 0..u16::from_be_bytes([count_high, count_low]) {
+                let (length, after) = rest.split_first_chunk()?;
+                let (nal, after) = after.split_at_checked(u16::from_be_bytes(*length).into())?;
+                if let Err(error) = self.take_parameter_set(nal) {
+                    return Some(Err(error));
+                }
+                rest = after;
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn take_parameter_set(&mut self, nal: &[u8]) -> Result<(), AccessUnitError> {
+        let Some((header, payload)) = NalHeader::split(nal).filter(|(header, _)| header.layer == 0) else {
+            return Ok(());
+        };
+        let result = match header.nal_type {
+            nal_type::SEQUENCE_PARAMETER_SET => self.sets.take_sequence(payload).map(drop),
+            nal_type::PICTURE_PARAMETER_SET => self.sets.take_picture(payload),
+            _ => Ok(()),
+        };
+        result.map_err(|BadField { name, value }| {
+            let value = value.map_or("cut off".to_owned(), |value| value.to_string());
+            AccessUnitError::bad_configuration(format!("{name} is {value}"))
+        })
+    }
+
+    /// Forgets all pictures.
+    pub(crate) fn reset(&mut self) {
+        self.tracker = PictureTracker::default();
+    }
+
+    /// Reads the next unit.
+    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        let mut gathered = Gathered::default();
+        for nal in NalUnits::of(unit, self.framing) {
+            let Some((header, payload)) = NalHeader::split(nal) else { continue };
+            match header.nal_type {
+                // One that cannot be read leaves the one before in force.
+                nal_type::SEQUENCE_PARAMETER_SET | nal_type::PICTURE_PARAMETER_SET => _ = self.take_parameter_set(nal),
+                nal_type::END_OF_SEQUENCE | nal_type::END_OF_BITSTREAM if header.layer == 0 => {
+                    gathered.ends_sequence = true;
+                }
+                _ if header.is_slice() => self.take_slice(number, header, payload, &mut gathered),
+                _ => {}
+            }
+        }
+        let read = self.end_picture(number, &mut gathered);
+        if gathered.ends_sequence {
+            self.tracker.end_sequence();
+        }
+        match (gathered.error, read) {
+            (Some(error), _) => Err(error),
+            (None, Some(unit)) => Ok(unit),
+            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
+        }
+    }
+
+    fn take_slice(&mut self, number: u64, header: NalHeader, payload: &[u8], gathered: &mut Gathered) {
+        let slice = match SliceHeader::parse(header, payload, &self.sets) {
+            Ok(Some(slice)) => slice,
+            Ok(None) => return,
+            Err(error) => {
+                gathered.error.get_or_insert(slice_error(number, error));
+                return;
+            }
+        };
+        if gathered.open.is_none() {
+            let Some(sequence) = self.sets.sequence(slice.sequence) else { return };
+            gathered.highest_layer = sequence.highest_temporal_layer;
+            let picture = self.tracker.begin(number, header, &slice.references, 1 << sequence.order_bits);
+            gathered.open = Some((picture, PictureType::I));
+        } else if slice.is_first {
+            // A second picture has no place in an access unit of one layer.
+            return;
+        }
+        if let Some((picture, kind)) = &mut gathered.open {
+            *kind = (*kind).max(slice.lists.kind);
+            self.tracker.refer(picture, &slice.lists);
+        }
+    }
+
+    fn end_picture(&mut self, number: u64, gathered: &mut Gathered) -> Option<AccessUnit> {
+        let (picture, kind) = gathered.open.take()?;
+        self.tracker.end(&picture);
+        self.sequences += u64::from(picture.starts_sequence);
+        let header = picture.header;
+        let key = match header {
+            _ if header.is_idr() => Some(KeyKind::Closed),
+            _ if header.is_bla() => Some(KeyKind::BrokenLink),
+            _ if header.is_intra_random_access() => Some(KeyKind::Open),
+            _ => None,
+        };
+        Some(AccessUnit {
+            number,
+            kind,
+            key,
+            leading: header.is_rasl(),
+            // Higher sub-layers may refer to what its own does not.
+            referenced: !(header.is_sub_layer_non_reference() && header.temporal_layer >= gathered.highest_layer),
+            temporal_layer: header.temporal_layer,
+            references: picture.references.into_iter().collect(),
+            missing_reference: picture.missing,
+            display_order: Some(picture.order),
+            gop_header: None,
+        })
+    }
+}
+
+fn slice_error(number: u64, error: SliceError) -> AccessUnitError {
+    match error {
+        SliceError::Bad(field) => AccessUnitError::bad_header(number, field),
+        SliceError::Missing { parameter_set, id } => AccessUnitError::MissingParameterSet { number, parameter_set, id },
+    }
+}
