@@ -5,12 +5,14 @@
 //! in the same notation. Nothing here reads a clock or an unseeded source of randomness.
 
 mod data;
+mod jitter;
 mod parse;
 mod probability;
 mod random;
 mod time;
 
 pub use data::{Bitrate, DataSize};
+pub use jitter::JitterEstimator;
 pub use parse::{UnitError, format_duration, parse_duration};
 pub use probability::Probability;
 pub use random::{RandomStream, Seed};

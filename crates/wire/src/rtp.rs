@@ -1,6 +1,8 @@
 //! RTP (RFC 3550, section 5.1) over the `rtp-types` crate: the fields that a video payload needs, and sequence
 //! numbers of 64 bits.
 
+use std::time::Duration;
+
 use rtp_types::{RtpPacket, RtpPacketBuilder, RtpParseError};
 
 /// Length of the fixed header without contributing sources (RFC 3550, section 5.1).
@@ -52,6 +54,18 @@ impl RtpHeader {
             .payload(payload[1])
             .write_into_unchecked(out);
     }
+}
+
+/// A media time as a time stamp in a clock of so many hertz, to the nearest tick, modulo 2^32.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(framewire_wire::rtp::timestamp(Duration::from_millis(40), 90_000), 3_600);
+/// ```
+pub fn timestamp(time: Duration, clock_rate: u32) -> u32 {
+    const NANOS_PER_SECOND: u128 = 1_000_000_000;
+    ((time.as_nanos() * u128::from(clock_rate) + NANOS_PER_SECOND / 2) / NANOS_PER_SECOND) as u32
 }
 
 /// The extended number nearest to `around` that ends in `sequence_number`; `None` below zero.
