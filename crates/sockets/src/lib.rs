@@ -38,6 +38,7 @@ mod receive;
 mod tcp;
 mod tcp_info;
 mod udp;
+mod waker;
 
 pub use congestion::available_congestion_controls;
 pub use error::OpenError;
@@ -45,3 +46,4 @@ pub use readiness::{Interest, wait};
 pub use tcp::{TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 pub use tcp_info::TcpInfo;
 pub use udp::{UdpOptions, UdpRead, UdpReceiver, UdpSender};
+pub use waker::{Ready, Waker, Watch};

@@ -8,8 +8,8 @@ use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::DataSize;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrStorage, accept4, bind, connect, listen, send, shutdown,
-    socket,
+    Backlog, MsgFlags, Shutdown, SockFlag, SockType, SockaddrStorage, accept4, bind, connect, listen, recv, send,
+    shutdown, socket,
 };
 
 use crate::congestion;
@@ -131,6 +131,34 @@ impl TcpSender {
     /// When the socket is broken.
     pub fn send_buffer(&self) -> Result<DataSize, SocketError> {
         Buffer::Send.size(&self.fd).map_err(broken("getsockopt(SO_SNDBUF)"))
+    }
+
+    /// Whether the kernel has found out meanwhile that the connection is broken (SO_ERROR, socket(7)). It says so once.
+    ///
+    /// # Errors
+    /// When it is broken.
+    pub fn check(&self) -> Result<(), SocketError> {
+        match get_int(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR).map_err(broken("getsockopt(SO_ERROR)"))? {
+            0 => Ok(()),
+            error => Err(broken_by("connection", self.peer)(Errno::from_raw(error))),
+        }
+    }
+
+    /// Reads what the peer has sent and throws it away; true when the peer has ended its side. A socket that is closed
+    /// with something unread resets the connection, and what it has not yet sent is lost (RFC 2525, 2.17).
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn discard_input(&mut self) -> Result<bool, SocketError> {
+        let mut unread = [0; 4_096];
+        loop {
+            match recv(self.fd.as_raw_fd(), &mut unread, MsgFlags::MSG_DONTWAIT) {
+                Ok(0) => return Ok(true),
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return Ok(false),
+                Err(errno) => return Err(broken_by("read", self.peer)(errno)),
+            }
+        }
     }
 
     /// The address that it sends from.

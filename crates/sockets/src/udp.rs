@@ -33,6 +33,7 @@ pub struct UdpSender {
     fd: OwnedFd,
     peer: SocketAddr,
     send_buffer: DataSize,
+    forgives_refusal: bool,
 }
 
 impl UdpSender {
@@ -44,7 +45,13 @@ impl UdpSender {
         let fd = open_bound(local, options)?;
         connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)).map_err(OpenError::connect(peer))?;
         let send_buffer = Buffer::Send.size(&fd).map_err(OpenError::system("getsockopt"))?;
-        Ok(Self { fd, peer, send_buffer })
+        Ok(Self { fd, peer, send_buffer, forgives_refusal: false })
+    }
+
+    /// From now on a peer that says that nobody listens on its port (ICMP port unreachable) is no error: as with a
+    /// socket that is not connected, what is sent to it is lost, and it may begin to listen at any time.
+    pub fn forgive_refusal(&mut self) {
+        self.forgives_refusal = true;
     }
 
     /// `SO_SNDBUF` as getsockopt reports it.
@@ -77,6 +84,10 @@ impl DatagramSocket for UdpSender {
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return Ok(DatagramSend::WouldBlock),
                 Err(Errno::ENOBUFS) => return Ok(DatagramSend::Dropped),
+                // Reported once, of an earlier datagram; this one was not sent (udp(7)).
+                Err(Errno::ECONNREFUSED) if self.forgives_refusal => {
+                    error_queue::drain(&self.fd);
+                }
                 Err(errno) => {
                     error_queue::drain(&self.fd);
                     return Err(broken_by("send", self.peer)(errno));

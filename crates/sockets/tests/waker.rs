@@ -1,0 +1,86 @@
+//! Waiting for a socket and for other threads at once, and what the elements ask of sockets beside writing.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests of the kernel's sockets use clocks and threads"
+)]
+
+use std::io::Write;
+use std::net::{TcpListener as StdListener, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use framewire_sockets::{Ready, TcpOptions, TcpSender, UdpOptions, UdpSender, Waker, Watch};
+use framewire_transport::socket::{DatagramSend, DatagramSocket};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const BOTH: Watch = Watch { write: true, read: true };
+
+#[test]
+fn a_wake_up_is_kept_and_counts_once() {
+    let waker = Waker::new().unwrap();
+    waker.wake();
+    waker.wake();
+    assert_eq!(waker.wait(None, Some(PATIENCE)).unwrap(), Ready { woken: true, ..Ready::default() });
+    let begun = Instant::now();
+    assert_eq!(waker.wait(None, Some(Duration::from_millis(30))).unwrap(), Ready::default());
+    assert!(begun.elapsed() >= Duration::from_millis(30));
+}
+
+#[test]
+fn another_thread_wakes_one_that_waits() {
+    let waker = Waker::new().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            waker.wake();
+        });
+        assert!(waker.wait(None, Some(PATIENCE)).unwrap().woken);
+    });
+}
+
+#[test]
+fn a_socket_says_when_it_connects_when_it_has_input_and_when_it_breaks() {
+    let listener = StdListener::bind("127.0.0.1:0").unwrap();
+    let mut sender = TcpSender::start(None, listener.local_addr().unwrap(), &TcpOptions::default()).unwrap();
+    let waker = Waker::new().unwrap();
+    let wait = |sender: &TcpSender, watch| waker.wait(Some((sender.as_fd(), watch)), Some(PATIENCE)).unwrap();
+    assert!(wait(&sender, Watch { write: true, read: false }).write);
+    let (mut peer, _) = listener.accept().unwrap();
+    assert_eq!(sender.discard_input(), Ok(false));
+
+    peer.write_all(&[7; 10_000]).unwrap();
+    assert!(wait(&sender, Watch { write: false, read: true }).read);
+    assert_eq!(sender.discard_input(), Ok(false));
+    peer.shutdown(std::net::Shutdown::Write).unwrap();
+    assert!(wait(&sender, BOTH).read);
+    assert_eq!(sender.discard_input(), Ok(true));
+
+    // With input that was never read, closing resets the connection.
+    framewire_transport::socket::StreamSocket::write(&mut sender, &[1, 2, 3]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    drop(peer);
+    let ready = wait(&sender, Watch::default());
+    assert!(ready.broken && !ready.woken, "{ready:?}");
+    assert!(sender.check().unwrap_err().to_string().contains("closed the connection"));
+}
+
+#[test]
+fn nobody_on_a_port_is_an_error_or_not_as_asked() {
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let sender = || UdpSender::open("127.0.0.1:0".parse().unwrap(), free, &UdpOptions::default()).unwrap();
+    let mut strict = sender();
+    let refused = (0..10).any(|_| strict.send(b"1").is_err());
+    assert!(refused, "ICMP port unreachable is reported");
+
+    let mut patient = sender();
+    patient.forgive_refusal();
+    for _ in 0..10 {
+        assert_eq!(patient.send(b"1"), Ok(DatagramSend::Sent));
+    }
+    let receiver = UdpSocket::bind(free).unwrap();
+    receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!(patient.send(b"late"), Ok(DatagramSend::Sent));
+    let mut buffer = [0; 16];
+    assert_eq!(receiver.recv(&mut buffer).unwrap(), 4, "one who listens later gets what is sent then");
+}
