@@ -1,13 +1,10 @@
 //! The properties that dropping elements share.
 
-use std::sync::LazyLock;
-
+use framewire_transport::frame::Payload;
 use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::FrameQueue;
 use gst::glib;
 use gst::prelude::*;
-
-use crate::frames::Held;
 
 /// By which rules frames are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -56,49 +53,46 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What the properties look like to GObject.
-    pub fn properties() -> &'static [glib::ParamSpec] {
-        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
-            let default = Settings::default();
-            vec![
-                glib::ParamSpecEnum::builder_with_default("mode", default.mode)
-                    .nick("Mode")
-                    .blurb("By which rules frames are dropped")
-                    .mutable_ready()
-                    .build(),
-                glib::ParamSpecUInt::builder("max-size-buffers")
-                    .nick("Max. size (buffers)")
-                    .blurb("Frames that may wait in mode dependency (0 = no limit)")
-                    .default_value(default.buffers)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecUInt::builder("max-size-bytes")
-                    .nick("Max. size (bytes)")
-                    .blurb("Bytes that may wait in mode dependency (0 = no limit)")
-                    .default_value(default.bytes)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecUInt64::builder("max-size-time")
-                    .nick("Max. size (ns)")
-                    .blurb("Time of the stream that may wait in mode dependency, in ns (0 = no limit)")
-                    .default_value(default.time)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecBoolean::builder("post-drop-messages")
-                    .nick("Post drop messages")
-                    .blurb("Post an element message framewire-frame-dropped for every frame that is dropped")
-                    .default_value(default.post_drop_messages)
-                    .mutable_playing()
-                    .build(),
-                glib::ParamSpecBoolean::builder("request-key-frames")
-                    .nick("Request key frames")
-                    .blurb("Ask the encoder for a key frame when a group of pictures was lost")
-                    .default_value(default.request_key_frames)
-                    .mutable_playing()
-                    .build(),
-            ]
-        });
-        &PROPERTIES
+    /// What the properties look like to GObject: new ones at each call, since each belongs to one class.
+    pub fn properties() -> Vec<glib::ParamSpec> {
+        let default = Settings::default();
+        vec![
+            glib::ParamSpecEnum::builder_with_default("mode", default.mode)
+                .nick("Mode")
+                .blurb("By which rules frames are dropped")
+                .mutable_ready()
+                .build(),
+            glib::ParamSpecUInt::builder("max-size-buffers")
+                .nick("Max. size (buffers)")
+                .blurb("Frames that may wait in mode dependency (0 = no limit)")
+                .default_value(default.buffers)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecUInt::builder("max-size-bytes")
+                .nick("Max. size (bytes)")
+                .blurb("Bytes that may wait in mode dependency (0 = no limit)")
+                .default_value(default.bytes)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecUInt64::builder("max-size-time")
+                .nick("Max. size (ns)")
+                .blurb("Time of the stream that may wait in mode dependency, in ns (0 = no limit)")
+                .default_value(default.time)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecBoolean::builder("post-drop-messages")
+                .nick("Post drop messages")
+                .blurb("Post an element message framewire-frame-dropped for every frame that is dropped")
+                .default_value(default.post_drop_messages)
+                .mutable_playing()
+                .build(),
+            glib::ParamSpecBoolean::builder("request-key-frames")
+                .nick("Request key frames")
+                .blurb("Ask the encoder for a key frame when a group of pictures was lost")
+                .default_value(default.request_key_frames)
+                .mutable_playing()
+                .build(),
+        ]
     }
 
     /// Sets the property of this name. False when it is none of these.
@@ -130,7 +124,7 @@ impl Settings {
     }
 
     /// An empty queue that drops by these rules.
-    pub fn queue(&self) -> FrameQueue<Held> {
+    pub fn queue<P: Payload>(&self) -> FrameQueue<P> {
         match self.mode {
             Mode::Ifd => FrameQueue::ifd(IfdPolicy::Basic),
             Mode::IfdOptimised => FrameQueue::ifd(IfdPolicy::Optimised),

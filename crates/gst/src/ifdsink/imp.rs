@@ -1,0 +1,316 @@
+//! The element as GStreamer sees it. Its thread and its connection stand in `writer`.
+
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use gst::glib;
+use gst::glib::subclass::Signal;
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_base::subclass::prelude::*;
+
+use super::intake::{Intake, Unreadable};
+use super::pacing::{Times, TransportClock};
+use super::settings::{PROPERTIES, SinkSettings};
+use super::times;
+use super::writer::{Notice, Snapshot, Waited, Writer};
+use crate::stats;
+
+static CAT: LazyLock<gst::DebugCategory> =
+    LazyLock::new(|| gst::DebugCategory::new("ifdsink", gst::DebugColorFlags::empty(), Some("Frame-dropping sink")));
+
+/// Signal, emitted by the thread that gave the frame up.
+const GROUP_LOST: &str = "group-lost";
+
+/// The element's private data.
+#[derive(Default)]
+pub struct IfdSink {
+    settings: Mutex<SinkSettings>,
+    /// Touched by the streaming thread only.
+    intake: Mutex<Intake>,
+    clock: Mutex<TransportClock>,
+    writer: Mutex<Option<Arc<Writer>>>,
+    /// What the last writer counted, for who asks after the end.
+    last: Mutex<Option<Snapshot>>,
+}
+
+/// The lock, also after a thread panicked with it: GStreamer turns the panic into an error message.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for IfdSink {
+    const NAME: &'static str = "GstFramewireIfdSink";
+    type Type = super::IfdSink;
+    type ParentType = gst_base::BaseSink;
+
+    fn class_init(class: &mut Self::Class) {
+        let get_times: times::GetTimes = times::get_times;
+        let base: &mut glib::Class<gst_base::BaseSink> = class;
+        base.as_mut().get_times = Some(get_times);
+    }
+}
+
+impl ObjectImpl for IfdSink {
+    fn properties() -> &'static [glib::ParamSpec] {
+        &PROPERTIES
+    }
+
+    fn signals() -> &'static [Signal] {
+        static SIGNALS: LazyLock<Vec<Signal>> = LazyLock::new(|| {
+            // The number of the frame (buffers since the start) and the rule that gave it up.
+            vec![Signal::builder(GROUP_LOST).param_types([u64::static_type(), String::static_type()]).build()]
+        });
+        &SIGNALS
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, spec: &glib::ParamSpec) {
+        let known = lock(&self.settings).set(spec.name(), value);
+        debug_assert!(known, "{} is read-only", spec.name());
+    }
+
+    fn property(&self, _id: usize, spec: &glib::ParamSpec) -> glib::Value {
+        match spec.name() {
+            "stats" => self.stats().to_value(),
+            name => lock(&self.settings).get(name).expect("invariant: GObject knows no other property"),
+        }
+    }
+}
+
+impl GstObjectImpl for IfdSink {}
+
+impl ElementImpl for IfdSink {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Frame-dropping network sink",
+                "Sink/Network",
+                "Sends video over TCP, or as RTP over UDP; where the network is too slow the stream stays live by \
+                 dropping the frames that matter least",
+                "The framewire authors",
+            )
+        });
+        Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            let caps = TAKEN.parse().expect("invariant: these are caps");
+            let template = gst::PadTemplate::new("sink", gst::PadDirection::Sink, gst::PadPresence::Always, &caps);
+            vec![template.expect("invariant: the template is valid")]
+        });
+        &TEMPLATES
+    }
+}
+
+/// Video that can be written as it is and found again in a byte stream: whole access units of the codecs that are
+/// understood, and what muxers make of video, which goes by the flags of its buffers.
+const TAKEN: &str = "video/mpeg, mpegversion=(int){1, 2, 4}, systemstream=(boolean)false, parsed=(boolean)true; \
+                     video/x-h264, stream-format=(string)byte-stream, alignment=(string)au; \
+                     video/x-h265, stream-format=(string)byte-stream, alignment=(string)au; \
+                     video/x-av1, stream-format=(string)obu-stream, alignment=(string){tu, frame}; \
+                     video/mpeg, systemstream=(boolean)true; video/mpegts; video/x-flv; video/x-matroska; video/webm; \
+                     image/jpeg";
+
+impl BaseSinkImpl for IfdSink {
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        let settings = lock(&self.settings).clone();
+        if settings.host.is_empty() {
+            return Err(gst::error_msg!(gst::ResourceError::NotFound, ["host is empty: a name or address is needed"]));
+        }
+        let sink = self.obj().downgrade();
+        let notify = Box::new(move |notice| {
+            if let Some(sink) = sink.upgrade() {
+                sink.imp().tell(notice);
+            }
+        });
+        let writer = Writer::start(settings.plan(), notify)
+            .map_err(|reason| gst::error_msg!(gst::ResourceError::OpenWrite, ["no thread for the socket: {reason}"]))?;
+        *lock(&self.intake) = Intake::default();
+        *lock(&self.clock) = TransportClock::default();
+        *lock(&self.last) = None;
+        *lock(&self.writer) = Some(Arc::new(writer));
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        let writer = lock(&self.writer).take();
+        *lock(&self.last) = writer.as_ref().map(|writer| writer.snapshot());
+        // Ends the thread, which never waits for anything but the waker.
+        drop(writer);
+        Ok(())
+    }
+
+    fn set_caps(&self, caps: &gst::Caps) -> Result<(), gst::LoggableError> {
+        let carrier = lock(&self.settings).protocol;
+        match lock(&self.intake).caps(caps, carrier) {
+            Ok(None) => Ok(()),
+            Ok(Some(problem)) => {
+                gst::warning!(CAT, imp = self, "{problem}");
+                Ok(())
+            }
+            Err(unusable) => {
+                gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{}", unusable.reason), ["caps {caps}"]);
+                Err(gst::loggable_error!(CAT, "{}", unusable.reason))
+            }
+        }
+    }
+
+    /// Before the first frame waits for its time, the connection is to stand: the stream begins with it.
+    fn prepare(&self, _buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let writer = self.writer()?;
+        loop {
+            match writer.wait_connected() {
+                Waited::Done => return Ok(gst::FlowSuccess::Ok),
+                Waited::Failed => return Err(gst::FlowError::Error),
+                Waited::Interrupted => self.obj().wait_preroll()?,
+            };
+        }
+    }
+
+    fn render(&self, buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let writer = self.writer()?;
+        let frame = lock(&self.intake).read(buffer).map_err(|why| self.refuse(&why))?;
+        let Some(frame) = frame else { return Ok(gst::FlowSuccess::Ok) };
+        if let Some(problem) = frame.problem {
+            gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
+        }
+        if writer.offer(frame.held, frame.outgoing) { Ok(gst::FlowSuccess::Ok) } else { Err(gst::FlowError::Error) }
+    }
+
+    fn event(&self, event: gst::Event) -> bool {
+        match event.view() {
+            gst::EventView::Eos(_) if !self.finish() => return false,
+            gst::EventView::FlushStop(_) => self.flush(),
+            gst::EventView::Segment(_) => *lock(&self.clock) = TransportClock::default(),
+            _ => {}
+        }
+        self.parent_event(event)
+    }
+
+    fn query(&self, query: &mut gst::QueryRef) -> bool {
+        if let gst::QueryViewMut::AcceptCaps(accept) = query.view_mut() {
+            // `set_caps` says what is wrong with caps, and which parser is missing; a refusal here could not.
+            accept.set_result(true);
+            return true;
+        }
+        BaseSinkImplExt::parent_query(self, query)
+    }
+
+    fn unlock(&self) -> Result<(), gst::ErrorMessage> {
+        if let Ok(writer) = self.writer() {
+            writer.interrupt();
+        }
+        Ok(())
+    }
+
+    fn unlock_stop(&self) -> Result<(), gst::ErrorMessage> {
+        if let Ok(writer) = self.writer() {
+            writer.resume();
+        }
+        Ok(())
+    }
+}
+
+impl IfdSink {
+    /// When a buffer is due, in time of its segment.
+    pub(super) fn due(&self, times: Times) -> Option<gst::ClockTime> {
+        lock(&self.clock).due(times)
+    }
+
+    fn writer(&self) -> Result<Arc<Writer>, gst::FlowError> {
+        lock(&self.writer).clone().ok_or(gst::FlowError::Flushing)
+    }
+
+    /// Says why a buffer cannot be sent.
+    fn refuse(&self, why: &Unreadable) -> gst::FlowError {
+        match why {
+            Unreadable::NoCaps => {
+                let reason = "no caps came before the first buffer: put a parser (mpegvideoparse, h264parse, h265parse, \
+                              ...) before this element";
+                gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{reason}"));
+                gst::FlowError::NotNegotiated
+            }
+            Unreadable::Memory => {
+                gst::element_imp_error!(self, gst::ResourceError::Read, ["the memory of a buffer cannot be read"]);
+                gst::FlowError::Error
+            }
+            Unreadable::NoPictures => {
+                gst::element_imp_error!(self, gst::StreamError::Format, ["headers without end, and no picture"]);
+                gst::FlowError::Error
+            }
+        }
+    }
+
+    /// At the end of the stream: everything that was accepted is written. False when it could not be.
+    fn finish(&self) -> bool {
+        let Ok(writer) = self.writer() else { return false };
+        let sink = self.obj();
+        writer.end(lock(&self.intake).tail());
+        loop {
+            let interruptions = writer.interruptions();
+            if sink.sink_pad().pad_flags().contains(gst::PadFlags::FLUSHING) {
+                return false;
+            }
+            match writer.wait_finished(interruptions) {
+                Waited::Done => return true,
+                Waited::Failed => return false,
+                // Paused, for instance: what the kernel takes is still written meanwhile.
+                Waited::Interrupted => {}
+            }
+        }
+    }
+
+    fn flush(&self) {
+        lock(&self.intake).flush();
+        *lock(&self.clock) = TransportClock::default();
+        if let Ok(writer) = self.writer() {
+            writer.flush();
+        }
+    }
+
+    /// Tells the application and upstream; without locks, as both may call back.
+    fn tell(&self, notice: Notice) {
+        let object = self.obj();
+        match notice {
+            Notice::Dropped(discard, lost) => {
+                let (frame, rule) = (&discard.frame, discard.rule);
+                gst::debug!(CAT, imp = self, "frame {} ({}) given up: {rule}", frame.bytes.number, frame.kind);
+                let settings = lock(&self.settings).dropping;
+                if settings.post_drop_messages {
+                    let segment = object.segment();
+                    let segment = segment.downcast_ref::<gst::ClockTime>();
+                    let message = gst::message::Element::builder(stats::drop_message(frame, rule, segment));
+                    let _ = object.post_message(message.src(&*object).build());
+                }
+                let Some(lost) = lost else { return };
+                object.emit_by_name::<()>(GROUP_LOST, &[&lost.frame, &rule]);
+                if lost.needs_key_frame && settings.request_key_frames {
+                    self.request_key_frame();
+                }
+            }
+            Notice::Reconnecting(text) => {
+                gst::element_imp_warning!(self, gst::ResourceError::Write, ("{text}"));
+            }
+            Notice::WantsKeyFrame if lock(&self.settings).dropping.request_key_frames => self.request_key_frame(),
+            Notice::WantsKeyFrame => {}
+            Notice::Failed(text) => {
+                gst::element_imp_error!(self, gst::ResourceError::OpenWrite, ("{text}"));
+            }
+        }
+    }
+
+    fn request_key_frame(&self) {
+        let event = gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build();
+        self.obj().sink_pad().push_event(event);
+    }
+
+    fn stats(&self) -> gst::Structure {
+        let snapshot = match lock(&self.writer).as_ref() {
+            Some(writer) => Some(writer.snapshot()),
+            None => lock(&self.last).clone(),
+        };
+        snapshot.map_or_else(|| gst::Structure::new_empty(Snapshot::NAME), |snapshot| snapshot.structure())
+    }
+}

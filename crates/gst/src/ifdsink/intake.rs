@@ -1,0 +1,154 @@
+//! From buffers to frames that a sending half takes, without a copy.
+
+use bytes::Bytes;
+use framewire_media::access_unit::{Codec, Framing};
+use framewire_transport::frame::OutgoingFrame;
+
+use crate::codec::{Stream, Unusable};
+use crate::frames::{FrameReader, Held, Reading};
+use crate::ifdsink::settings::Carrier;
+
+/// Headers without a picture are kept for the picture that they belong to; more than this is no stream of video.
+const MOST_HEADERS: usize = 1 << 20;
+
+/// Reads the buffers of one stream.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    reader: Option<FrameReader>,
+    /// Headers that came without a picture: they travel with the next one.
+    headers: Vec<u8>,
+}
+
+/// A frame for the sending half, and the same with its buffer.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// With its buffer, for what is told of it.
+    pub held: OutgoingFrame<Held>,
+    /// With its bytes, for the sending half.
+    pub outgoing: OutgoingFrame,
+    /// What of it could not be read.
+    pub problem: Option<String>,
+}
+
+/// A buffer that cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// No caps came before it.
+    NoCaps,
+    /// Its memory cannot be mapped.
+    Memory,
+    /// More headers came than any stream has.
+    NoPictures,
+}
+
+impl Intake {
+    /// New caps. The string, if any, says what of them could not be used.
+    ///
+    /// # Errors
+    /// When what they describe cannot be sent.
+    pub fn caps(&mut self, caps: &gst::CapsRef, carrier: Carrier) -> Result<Option<String>, Unusable> {
+        let stream = Stream::of(caps)?;
+        check(caps, &stream, carrier)?;
+        let before = self.reader.take();
+        let (reader, problem) = FrameReader::new(caps, &stream, before.as_ref());
+        self.reader = Some(reader);
+        Ok(problem.map(|problem| problem.to_string()))
+    }
+
+    /// Reads a buffer; `None` when it holds headers for the next.
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    pub fn read(&mut self, buffer: &gst::Buffer) -> Result<Option<Frame>, Unreadable> {
+        let reader = self.reader.as_mut().ok_or(Unreadable::NoCaps)?;
+        let bytes = bytes_of(buffer)?;
+        match reader.read(buffer.clone()) {
+            Reading::Kept(_) if self.headers.len() + bytes.len() > MOST_HEADERS => Err(Unreadable::NoPictures),
+            Reading::Kept(_) => {
+                self.headers.extend_from_slice(&bytes);
+                Ok(None)
+            }
+            Reading::Frame { frame, problem } => {
+                let outgoing = OutgoingFrame {
+                    id: frame.id,
+                    kind: frame.kind,
+                    dependencies: frame.dependencies.clone(),
+                    duration: frame.duration,
+                    rtp_timestamp: frame.rtp_timestamp,
+                    bytes: self.with_headers(bytes),
+                };
+                let problem = problem.map(|problem| problem.to_string());
+                Ok(Some(Frame { held: frame, outgoing, problem }))
+            }
+        }
+    }
+
+    /// Headers for which no picture came, at the end of the stream: the end code, for instance.
+    pub fn tail(&mut self) -> Option<OutgoingFrame> {
+        if self.headers.is_empty() {
+            return None;
+        }
+        Some(OutgoingFrame {
+            id: u32::MAX,
+            kind: framewire_media::PictureType::I,
+            dependencies: framewire_transport::frame::Dependencies::default(),
+            duration: framewire_units::Duration::ZERO,
+            rtp_timestamp: 0,
+            bytes: std::mem::take(&mut self.headers).into(),
+        })
+    }
+
+    /// What came before and what comes next do not belong together.
+    pub fn flush(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.reset();
+        }
+        self.headers.clear();
+    }
+
+    fn with_headers(&mut self, bytes: Bytes) -> Bytes {
+        if self.headers.is_empty() {
+            return bytes;
+        }
+        let mut whole = std::mem::take(&mut self.headers);
+        whole.extend_from_slice(&bytes);
+        whole.into()
+    }
+}
+
+/// The buffer's own memory, for as long as the bytes live.
+fn bytes_of(buffer: &gst::Buffer) -> Result<Bytes, Unreadable> {
+    let map = buffer.clone().into_mapped_buffer_readable().map_err(|_| Unreadable::Memory)?;
+    Ok(Bytes::from_owner(map))
+}
+
+/// A byte stream must say where frames begin, and the packets of RFC 2250 carry MPEG video only.
+fn check(caps: &gst::CapsRef, stream: &Stream, carrier: Carrier) -> Result<(), Unusable> {
+    let name = caps.structure(0).map_or("caps", |structure| structure.name().as_str());
+    let codec = match stream {
+        Stream::AccessUnits { codec, framing, .. } => {
+            if let Framing::LengthPrefixed(_) = framing {
+                let parser = if *codec == Codec::H264 { "h264parse" } else { "h265parse" };
+                let reason = format!(
+                    "{name} with lengths before its NAL units is no byte stream: put {parser} before this element, \
+                     which then chooses stream-format=byte-stream"
+                );
+                return Err(Unusable { reason });
+            }
+            Some(*codec)
+        }
+        Stream::Flags => None,
+        Stream::Whole => {
+            let reason = format!("{name} is not video: ifdsink sends one stream of video");
+            return Err(Unusable { reason });
+        }
+    };
+    if carrier == Carrier::Udp && codec != Some(Codec::MpegVideo) {
+        let reason = format!(
+            "protocol=udp sends MPEG-1 and MPEG-2 video (RFC 2250), not {name}: use protocol=tcp, or a payloader and \
+             udpsink behind ifdqueue"
+        );
+        return Err(Unusable { reason });
+    }
+    Ok(())
+}

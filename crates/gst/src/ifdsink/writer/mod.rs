@@ -1,0 +1,265 @@
+//! The writer: a thread that connects and waits for room, around the library's sending half.
+//!
+//! The thread never has the frames' work to itself: whoever offers a frame writes at once what the socket takes, so
+//! that on a link that is fast enough no thread has to be woken for a frame. Only when the socket is full does the
+//! writer's thread wait for it, and the frames wait in the decision queue meanwhile. Nothing here blocks while it holds
+//! the state.
+
+mod attempts;
+mod connect;
+mod connection;
+mod plan;
+mod state;
+mod tally;
+
+use std::os::fd::AsFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use framewire_sockets::{Ready, Waker, Watch};
+use framewire_transport::frame::OutgoingFrame;
+
+use attempts::Attempts;
+use connect::{NoConnection, connect};
+use state::{Phase, State};
+
+use crate::frames::Held;
+
+pub(super) use plan::{Plan, Protocol, Rtp};
+pub(super) use state::Notice;
+pub(super) use tally::Snapshot;
+
+/// What a thread does with notices; it may be called from the writer's thread and from those that offer frames.
+pub(super) type Notify = Box<dyn Fn(Notice) + Send + Sync>;
+
+/// The writer of one element, from start to stop. Dropping it stops it.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// The state has changed in a way that [`Writer::wait`] waits for.
+    changed: Condvar,
+    /// Wakes the writer's thread.
+    waker: Arc<Waker>,
+    notify: Notify,
+}
+
+/// How a wait for the writer ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// What was waited for has come.
+    Done,
+    /// The writer has failed, and said so.
+    Failed,
+    /// The element is to let go of its streaming thread.
+    Interrupted,
+}
+
+impl Writer {
+    /// Begins to connect.
+    ///
+    /// # Errors
+    /// When the process may have no more files or threads.
+    pub fn start(plan: Plan, notify: Notify) -> Result<Self, String> {
+        let waker = Arc::new(Waker::new().map_err(|error| error.to_string())?);
+        let state = Mutex::new(State::new());
+        let shared = Arc::new(Shared { state, changed: Condvar::new(), waker, notify });
+        let of_thread = shared.clone();
+        let thread = std::thread::Builder::new().name("ifdsink-writer".to_owned());
+        let thread = thread.spawn(move || of_thread.run(&plan)).map_err(|error| error.to_string())?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Offers a frame; it is written as far as the socket takes it. False when the writer has failed.
+    pub fn offer(&self, held: OutgoingFrame<Held>, frame: OutgoingFrame) -> bool {
+        self.shared.change(|state| {
+            state.offer(held, frame);
+            state.phase != Phase::Failed
+        })
+    }
+
+    /// No more frames come: what was accepted is written, after it `tail`, and the connection is ended.
+    pub fn end(&self, tail: Option<OutgoingFrame>) {
+        self.shared.change(|state| state.end(tail));
+    }
+
+    /// Gives up what waits, as a flush demands.
+    pub fn flush(&self) {
+        self.shared.change(State::flush);
+    }
+
+    /// Waits until the connection stands.
+    pub fn wait_connected(&self) -> Waited {
+        self.wait(None, |state| state.phase != Phase::Opening)
+    }
+
+    /// Waits until everything is written. `interruptions` is what [`interruptions`](Self::interruptions) said before
+    /// the caller last looked whether it is to wait at all.
+    pub fn wait_finished(&self, interruptions: u64) -> Waited {
+        self.wait(Some(interruptions), |state| state.phase == Phase::Finished)
+    }
+
+    /// Ends all waits until [`resume`](Self::resume).
+    pub fn interrupt(&self) {
+        let mut state = self.shared.state();
+        state.interrupted = true;
+        state.interruptions += 1;
+        self.shared.changed.notify_all();
+    }
+
+    /// Allows waits again.
+    pub fn resume(&self) {
+        self.shared.state().interrupted = false;
+    }
+
+    /// How often waits were ended.
+    pub fn interruptions(&self) -> u64 {
+        self.shared.state().interruptions
+    }
+
+    /// Counters, and the state of the connection.
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.state().snapshot()
+    }
+
+    /// Waits until `done`, or the writer has failed, or waits are ended: now, or since there were `seen` ends.
+    fn wait(&self, seen: Option<u64>, done: impl Fn(&State) -> bool) -> Waited {
+        let mut state = self.shared.state();
+        let entered = seen.unwrap_or(state.interruptions);
+        loop {
+            if state.phase == Phase::Failed {
+                return Waited::Failed;
+            }
+            if done(&state) {
+                return Waited::Done;
+            }
+            if state.interruptions != entered || (seen.is_none() && state.interrupted) {
+                return Waited::Interrupted;
+            }
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.shared.state().stopping = true;
+        self.shared.waker.wake();
+        if let Some(thread) = self.thread.take() {
+            // A writer that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+        // What the kernel has is still sent; what it has not is given up, and counted.
+        self.shared.change(State::abandon);
+    }
+}
+
+/// Why a connection is no longer served.
+enum Served {
+    /// Everything is written, or the element stops.
+    Over,
+    /// The connection is broken, for this reason.
+    Broken(String),
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, then tells who waits for the change and what came of it, without the state in hand.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state();
+        let result = change(&mut state);
+        let notices = std::mem::take(&mut state.notices);
+        let wake = std::mem::take(&mut state.wake_writer);
+        let changed = std::mem::take(&mut state.phase_changed);
+        drop(state);
+        if wake {
+            self.waker.wake();
+        }
+        if changed {
+            self.changed.notify_all();
+        }
+        for notice in notices {
+            (self.notify)(notice);
+        }
+        result
+    }
+
+    /// The writer's thread.
+    fn run(&self, plan: &Plan) {
+        let mut attempts = Attempts::new(plan.reconnect_attempts);
+        loop {
+            let broken = match connect(self, plan) {
+                Err(NoConnection::Stopped) => return,
+                Err(NoConnection::Impossible(reason)) => return self.change(|state| state.fail(reason)),
+                Err(NoConnection::Failed(reason)) => reason,
+                Ok(connection) => {
+                    self.change(|state| state.connected(connection));
+                    match self.serve() {
+                        Served::Over => return,
+                        Served::Broken(reason) => reason,
+                    }
+                }
+            };
+            let wrote_frames = self.change(State::take_down);
+            if wrote_frames {
+                attempts.reset();
+            }
+            if !attempts.another() || self.state().is_ending() {
+                let text = attempts.verdict(&broken);
+                self.change(|state| state.fail(text));
+                return;
+            }
+            self.change(|state| state.notices.push(Notice::Reconnecting(attempts.verdict(&broken))));
+            if !self.pause(plan.reconnect_delay) {
+                return;
+            }
+        }
+    }
+
+    /// Writes whenever the socket has room, until there is nothing more to write.
+    fn serve(&self) -> Served {
+        // Kept beside the state, so that it can be waited for without the state in hand. Only this thread takes the
+        // connection down, so it is open as long as it is waited for.
+        let socket = match self.state().socket() {
+            Ok(socket) => socket,
+            Err(reason) => return Served::Broken(reason),
+        };
+        let mut watch = Watch { write: false, read: true };
+        let mut ready = Ready { write: true, ..Ready::default() };
+        loop {
+            let next = match self.change(|state| state.progress(ready, &mut watch.read)) {
+                Ok(next) => next,
+                Err(served) => return served,
+            };
+            watch.write = next.room;
+            ready = match self.waker.wait(Some((socket.as_fd(), watch)), next.timeout) {
+                Ok(ready) => ready,
+                Err(error) => return Served::Broken(error.to_string()),
+            };
+        }
+    }
+
+    /// Waits before the next attempt; false when the element stops.
+    fn pause(&self, delay: Duration) -> bool {
+        let end = std::time::Instant::now() + delay;
+        loop {
+            let left = end.saturating_duration_since(std::time::Instant::now());
+            if self.state().stopping {
+                return false;
+            }
+            if left == Duration::ZERO {
+                return true;
+            }
+            if self.waker.wait(None, Some(left)).is_err() {
+                return false;
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What the writer's thread and those that offer frames share.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use framewire_sockets::Ready;
+use framewire_transport::WriteProgress;
+use framewire_transport::event::SenderEvent;
+use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::queue::Discard;
+use framewire_transport::socket::SocketError;
+use framewire_units::Timestamp;
+
+use super::super::resume::Resume;
+use super::Served;
+use super::connection::Connection;
+use super::tally::{Snapshot, Tally};
+use crate::frames::Held;
+use crate::groups::LostGroup;
+
+const NOT_CONNECTED: &str = "ifdsink: no connection";
+
+/// How far the writer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The first connection does not stand yet.
+    Opening,
+    /// It stands.
+    Connected,
+    /// It broke, and is tried again.
+    Reopening,
+    /// Everything was written and the connection ended.
+    Finished,
+    /// It cannot go on.
+    Failed,
+}
+
+/// Something that the application is told.
+#[derive(Debug)]
+pub(in super::super) enum Notice {
+    /// A frame was given up, and with it perhaps its group of pictures.
+    Dropped(Discard<Held>, Option<LostGroup>),
+    /// The connection broke and is tried again.
+    Reconnecting(String),
+    /// It stands again: a key frame is needed for the stream to go on.
+    WantsKeyFrame,
+    /// The writer has failed.
+    Failed(String),
+}
+
+/// What the thread waits for next, beside being woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Next {
+    /// Room in the socket.
+    pub room: bool,
+    /// So much time.
+    pub timeout: Option<Duration>,
+}
+
+/// All of it behind one lock, which nobody holds for longer than a write that does not wait.
+pub(super) struct State {
+    pub phase: Phase,
+    /// The element stops: the thread is to end.
+    pub stopping: bool,
+    /// Streaming threads are not to wait.
+    pub interrupted: bool,
+    pub interruptions: u64,
+    /// For the application, as soon as the state is let go of.
+    pub notices: Vec<Notice>,
+    /// The thread is to be woken as soon as the state is let go of.
+    pub wake_writer: bool,
+    pub phase_changed: bool,
+    connection: Option<Connection>,
+    /// The socket is full, and the thread waits for room.
+    blocked: bool,
+    /// The next packet is not due yet, and the thread waits for its time.
+    early: bool,
+    broken: Option<SocketError>,
+    end_told: bool,
+    /// What comes after the last frame: headers without a picture.
+    tail: Option<OutgoingFrame>,
+    resume: Resume,
+    tally: Tally,
+    connections: u64,
+    wrote_frames: bool,
+    origin: Instant,
+}
+
+impl State {
+    pub fn new() -> Self {
+        Self {
+            phase: Phase::Opening,
+            stopping: false,
+            interrupted: false,
+            interruptions: 0,
+            notices: vec![],
+            wake_writer: false,
+            phase_changed: false,
+            connection: None,
+            blocked: false,
+            early: false,
+            broken: None,
+            end_told: false,
+            tail: None,
+            resume: Resume::default(),
+            tally: Tally::default(),
+            connections: 0,
+            wrote_frames: false,
+            origin: Instant::now(),
+        }
+    }
+
+    /// Takes a frame and writes what the socket takes of it.
+    pub fn offer(&mut self, held: OutgoingFrame<Held>, frame: OutgoingFrame) {
+        self.tally.enter(held);
+        let refused = match self.connection {
+            None => Some(NOT_CONNECTED),
+            Some(_) => self.resume.refuses(&frame.dependencies),
+        };
+        if let Some(rule) = refused {
+            return self.give_up(frame.id, rule);
+        }
+        let now = self.now();
+        if let Some(connection) = &mut self.connection {
+            connection.handle_frame(now, frame);
+        }
+        self.write_unless_blocked();
+    }
+
+    /// No more frames come. The tail is written when all of them are, so that no rule can give it up.
+    pub fn end(&mut self, tail: Option<OutgoingFrame>) {
+        self.end_told = true;
+        self.tail = tail;
+        self.write_unless_blocked();
+        // The thread finds out that everything is written.
+        self.wake_writer = true;
+    }
+
+    /// Gives up what waits. The stream may be told to end again after it.
+    pub fn flush(&mut self) {
+        let now = self.now();
+        if let Some(connection) = &mut self.connection {
+            connection.handle_flush(now);
+        }
+        self.drain_events();
+    }
+
+    /// A connection stands.
+    pub fn connected(&mut self, connection: Connection) {
+        if self.connections > 0 {
+            self.resume = Resume::at_key_frame();
+            self.notices.push(Notice::WantsKeyFrame);
+        }
+        self.connections += 1;
+        self.connection = Some(connection);
+        self.wrote_frames = false;
+        self.set_phase(Phase::Connected);
+    }
+
+    /// A descriptor of the connection's socket to wait for.
+    pub fn socket(&self) -> Result<OwnedFd, String> {
+        let connection = self.connection.as_ref().ok_or("not connected")?;
+        connection.as_fd().try_clone_to_owned().map_err(|error| error.to_string())
+    }
+
+    /// Looks after the connection when the socket is `ready`: what to wait for next, or why it is over. Clears `reads`
+    /// when there is nothing more to read.
+    pub fn progress(&mut self, ready: Ready, reads: &mut bool) -> Result<Next, Served> {
+        if self.stopping {
+            return Err(Served::Over);
+        }
+        self.blocked &= !ready.write;
+        self.early = false;
+        self.write_unless_blocked();
+        // This is the thread that would be woken.
+        self.wake_writer = false;
+        if let Some(connection) = &mut self.connection {
+            if ready.read {
+                match connection.discard_input() {
+                    Ok(more) => *reads = more,
+                    Err(error) => self.broken = self.broken.take().or(Some(error)),
+                }
+            }
+            if connection.is_finished() {
+                self.set_phase(Phase::Finished);
+                return Err(Served::Over);
+            }
+        }
+        let broken = self.broken.take();
+        match (broken, ready.broken, &mut self.connection) {
+            (Some(error), ..) => Err(Served::Broken(error.to_string())),
+            (None, true, Some(connection)) => Err(Served::Broken(connection.why_broken().to_string())),
+            _ => Ok(Next { room: self.blocked, timeout: self.timeout() }),
+        }
+    }
+
+    /// Gives up a broken connection; true when it had carried a frame.
+    pub fn take_down(&mut self) -> bool {
+        let now = self.now();
+        if let Some(connection) = &mut self.connection {
+            connection.handle_abort(now);
+        }
+        self.drain_events();
+        self.connection = None;
+        (self.blocked, self.early, self.broken) = (false, false, None);
+        if self.connections > 0 {
+            self.set_phase(Phase::Reopening);
+        }
+        std::mem::take(&mut self.wrote_frames)
+    }
+
+    /// True when there is nothing left to connect for: the end was told, and what was to be written is given up.
+    pub fn is_ending(&self) -> bool {
+        self.end_told && self.connections > 0
+    }
+
+    /// The writer cannot go on.
+    pub fn fail(&mut self, reason: String) {
+        self.set_phase(Phase::Failed);
+        self.notices.push(Notice::Failed(reason));
+    }
+
+    /// The element stops: what is left is given up.
+    pub fn abandon(&mut self) {
+        let now = self.now();
+        if let Some(connection) = &mut self.connection {
+            connection.handle_abort(now);
+        }
+        self.drain_events();
+        self.connection = None;
+        // An element that stops has nobody to tell.
+        self.notices.clear();
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        let connection = self.connection.as_ref();
+        Snapshot {
+            counts: self.tally.counts.clone(),
+            level: connection.map(|connection| connection.queue().level()).unwrap_or_default(),
+            connections: self.connections,
+            connected: self.phase == Phase::Connected,
+            unsent: connection.and_then(Connection::kernel_queue),
+            tcp: connection.and_then(Connection::tcp_info),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// How long until the next packet is due; `None` when it is not its time that is waited for.
+    fn timeout(&self) -> Option<Duration> {
+        let due = self.connection.as_ref().filter(|_| self.early)?.next_timeout()?;
+        Some(due.saturating_since(self.now()))
+    }
+
+    fn set_phase(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.phase_changed = true;
+    }
+
+    /// Writes what the socket takes; the thread takes over when it takes no more.
+    fn write_unless_blocked(&mut self) {
+        let now = self.now();
+        let Some(connection) = &mut self.connection else { return };
+        while !self.blocked && !self.early && self.broken.is_none() {
+            match connection.poll_write(now) {
+                Ok(WriteProgress::Idle) if self.end_told && !connection.is_finished() => match self.tail.take() {
+                    Some(tail) => connection.handle_frame(now, tail),
+                    None => connection.handle_end(now),
+                },
+                Ok(WriteProgress::Idle) => break,
+                Ok(WriteProgress::Blocked) => self.blocked = true,
+                Ok(WriteProgress::Early) => self.early = true,
+                Err(error) => self.broken = Some(error),
+            }
+            // The thread waits for room, or finds out that the connection is broken or finished.
+            self.wake_writer = true;
+        }
+        self.drain_events();
+    }
+
+    fn drain_events(&mut self) {
+        while let Some(event) = self.connection.as_mut().and_then(Connection::poll_event) {
+            match event {
+                SenderEvent::LastByte { frame, .. } => {
+                    self.wrote_frames = true;
+                    self.tally.sent(frame);
+                }
+                SenderEvent::Discarded { frame, rule, .. } => self.give_up(frame, rule),
+                SenderEvent::Queued { .. } | SenderEvent::FirstByte { .. } | SenderEvent::Datagram { .. } => {}
+            }
+        }
+    }
+
+    fn give_up(&mut self, frame: u32, rule: &'static str) {
+        if let Some((discard, lost)) = self.tally.dropped(frame, rule) {
+            self.notices.push(Notice::Dropped(discard, lost));
+        }
+    }
+}
