@@ -72,6 +72,11 @@ impl DatagramSender {
         Self { schedule: Schedule::new(spread), ..self }
     }
 
+    /// The decision queue, for what waits in it.
+    pub fn queue(&self) -> &FrameQueue {
+        &self.queue
+    }
+
     /// True when the frame clock may give it a frame now.
     pub fn wants_frame(&self) -> bool {
         let writer_ready = self.sending.is_none() || self.queue.accepts_while_writing();
@@ -102,6 +107,14 @@ impl DatagramSender {
         }
         while let Some(frame) = self.queue.take() {
             let (place, rule) = (SenderPlace::Pipeline, rules::STOPPED);
+            self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
+        }
+    }
+
+    /// Gives up what waits, as after a seek: what comes next does not go on from it. What is being written is finished.
+    pub fn handle_flush(&mut self, now: Timestamp) {
+        while let Some(frame) = self.queue.take() {
+            let (place, rule) = (SenderPlace::Pipeline, rules::FLUSHED);
             self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
         }
     }
