@@ -8,6 +8,7 @@
     reason = "this program is a world: it reads the clock and owns threads"
 )]
 
+mod external;
 mod run;
 
 use std::path::Path;

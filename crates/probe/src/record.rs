@@ -121,6 +121,26 @@ pub struct StreamRead {
     pub at: Timestamp,
 }
 
+/// A frame of which something was found, by its content, in what the receiver's application gave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameFound {
+    /// Number of the frame in decode order.
+    pub frame: u32,
+    /// When its last byte came; `None` when it did not come whole.
+    pub whole_at: Option<Timestamp>,
+    /// Bytes that came, of a frame that did not come whole.
+    pub bytes: u64,
+}
+
+/// What the receiver's application gave out: the elementary stream, searched for the movie's frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundStream {
+    /// Frames, in decode order.
+    pub frames: Vec<FrameFound>,
+    /// When its first byte came.
+    pub first_byte: Option<Timestamp>,
+}
+
 /// One packet's life on one hop, as the link model gave its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
@@ -262,6 +282,8 @@ pub struct FlowLog {
     pub stream_reads: Vec<StreamRead>,
     /// Link verdicts.
     pub packets: Vec<PacketRecord>,
+    /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.
+    pub found: Option<FoundStream>,
     /// Samples of the flow's state.
     pub samples: Vec<FlowSample>,
     /// Releases of the emulated network.

@@ -2,6 +2,7 @@ use framewire_units::DataSize;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::application::{Receiver, Sender};
 use crate::error::ScenarioError;
 use crate::names::words;
 use crate::section::Section;
@@ -25,6 +26,8 @@ words! {
         TcpIfd = "tcp+ifd",
         /// I-Frame Delay with disturbed groups of pictures, over TCP.
         TcpIfdOptimised = "tcp+ifd-optimised",
+        /// Applications of the user's own at both ends.
+        External = "external",
     }
 }
 
@@ -90,12 +93,23 @@ pub struct Flow {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
     pub unsent_limit: Option<DataSize>,
+    /// The application that sends; present exactly for `external`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender: Option<Sender>,
+    /// The application that receives; present exactly for `external`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<Receiver>,
 }
 
 impl Transport {
     /// True when frames travel as datagrams, false for a byte stream.
     pub const fn is_datagram(self) -> bool {
         matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd)
+    }
+
+    /// True where the lab's own sender has a TCP connection.
+    const fn has_connection(self) -> bool {
+        !self.is_datagram() && !matches!(self, Self::External)
     }
 
     /// True where the frame clock can be left out: the transport waits for room and gives no frame up.
@@ -110,7 +124,7 @@ impl Transport {
             Self::UdpBlocking | Self::UdpWhole => (kib(208), 1_000, None),
             Self::Udp => (kib(416), 100, None),
             Self::UdpIfd => (kib(160), 1_000, None),
-            Self::Tcp => (None, 1_000, None),
+            Self::Tcp | Self::External => (None, 1_000, None),
             Self::TcpIfd | Self::TcpIfdOptimised => (None, 1_000, kib(32)),
         }
     }
@@ -129,23 +143,27 @@ impl Flow {
         "pacing",
         "congestion",
         "unsent_limit",
+        "sender",
+        "receiver",
     ];
 
     pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        let words: Vec<&str> = Transport::ALL.iter().map(|transport| transport.as_str()).collect();
-        let missing = ScenarioError::missing(&section.key("transport"), format!("one of {}", words.join(", ")));
-        let transport: Transport = section.text("transport")?.ok_or(missing)?;
+        let transport = read_transport(&mut section)?;
         refuse_foreign_keys(&section, transport)?;
+        let (sender, receiver) = read_applications(&mut section, transport)?;
         let (send_buffer, device_queue, unsent_limit) = transport.defaults();
         let datagram = transport.is_datagram();
+        let has_connection = transport.has_connection();
         let name_key = section.key("name");
         let name = section.string("name")?.unwrap_or_else(|| transport.to_string());
         check_name(&name_key, &name)?;
+        // Several senders exist in the simulated world only, and applications in the emulated one.
+        let stations = if transport == Transport::External { 0..=0 } else { 0..=63 };
         Ok(Self {
             name,
             transport,
             station: section
-                .integer("station", 0..=63)?
+                .integer("station", stations)?
                 .map_or(0, |station| u8::try_from(station).expect("invariant: the range was checked when it was read")),
             packets: section.text("packets")?.or(datagram.then_some(PacketRule::Full)),
             spread: spread(&mut section)?,
@@ -157,21 +175,51 @@ impl Flow {
                 u32::try_from(packets).expect("invariant: the range was checked when it was read")
             }),
             pacing: pacing(&mut section, transport)?.or(transport.has_pacing().then_some(Pacing::Sender)),
-            congestion: congestion(&mut section)?.or((!datagram).then(|| "cubic".to_owned())),
+            congestion: congestion(&mut section)?.or(has_connection.then(|| "cubic".to_owned())),
             unsent_limit: buffer(&mut section, "unsent_limit")?.or(unsent_limit),
+            sender,
+            receiver,
         })
+    }
+}
+
+/// The transport by its name; with applications of the user's own the name may be left out.
+fn read_transport(section: &mut Section) -> Result<Transport, ScenarioError> {
+    let external = (section.has("sender") || section.has("receiver")).then_some(Transport::External);
+    let words: Vec<&str> = Transport::ALL.iter().map(|transport| transport.as_str()).collect();
+    let allowed = format!("one of {}; or sender and receiver, for applications of your own", words.join(", "));
+    let missing = ScenarioError::missing(&section.key("transport"), allowed);
+    section.text("transport")?.or(external).ok_or(missing)
+}
+
+/// The applications of an external flow, which has both; any other flow has none.
+fn read_applications(
+    section: &mut Section,
+    transport: Transport,
+) -> Result<(Option<Sender>, Option<Receiver>), ScenarioError> {
+    let missing = |key: String| ScenarioError::missing(&key, "sender and receiver, each with a pipeline or a command");
+    let (sender_key, receiver_key) = (section.key("sender"), section.key("receiver"));
+    let (sender, receiver) = (Sender::read(section)?, Receiver::read(section)?);
+    match (transport, &sender, &receiver) {
+        (Transport::External, None, _) => Err(missing(sender_key)),
+        (Transport::External, _, None) => Err(missing(receiver_key)),
+        _ => Ok((sender, receiver)),
     }
 }
 
 /// Refuses keys that mean nothing for the transport: they would be ignored otherwise.
 fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), ScenarioError> {
-    let datagram = transport.is_datagram();
+    let connection = transport.has_connection();
+    let external = transport == Transport::External;
     let foreign = [
-        ("packets", !datagram, "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
-        ("spread", !datagram, "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
+        ("packets", !transport.is_datagram(), "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
+        ("spread", !transport.is_datagram(), "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
-        ("congestion", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
-        ("unsent_limit", datagram, "tcp, tcp+ifd and tcp+ifd-optimised"),
+        ("congestion", !connection, "tcp, tcp+ifd and tcp+ifd-optimised"),
+        ("unsent_limit", !connection, "tcp, tcp+ifd and tcp+ifd-optimised"),
+        ("send_buffer", external, "the lab's own transports; an application sets its own"),
+        ("sender", !external, "transport external"),
+        ("receiver", !external, "transport external"),
     ];
     match foreign.iter().find(|(key, is_foreign, _)| *is_foreign && section.has(key)) {
         Some((key, _, owners)) => Err(ScenarioError::new(

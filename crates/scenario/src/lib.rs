@@ -7,21 +7,26 @@
 //!
 //! `docs/scenario.md` describes every key.
 
+mod application;
 mod error;
 mod flow;
 mod names;
 mod network;
 mod overrides;
+mod placeholder;
 mod scenario;
 mod schema;
 mod section;
+mod shell;
 mod spread;
 mod text;
 mod wifi;
 
+pub use application::{Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use flow::{Flow, Pacing, PacketRule, Transport};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
+pub use placeholder::Placeholder;
 pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
 pub use spread::Spread;

@@ -4,7 +4,7 @@ use framewire_scenario as scenario;
 use framewire_transport::{
     DatagramReceiver, DatagramSender, Pacing as ReceiverPacing, Spread, StreamReceiver, StreamSender, TransportKind,
 };
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
 
 use crate::plan::SendingPlan;
@@ -19,7 +19,8 @@ const INITIAL_SEQUENCE: u16 = 0;
 #[derive(Clone, Debug)]
 pub struct FlowSetup {
     flow: scenario::Flow,
-    kind: TransportKind,
+    /// `None` where applications of the user's own carry it.
+    kind: Option<TransportKind>,
     plan: SendingPlan,
     /// Synchronisation source of the flow's RTP stream (RFC 3550, section 5.1).
     ssrc: u32,
@@ -36,7 +37,8 @@ pub struct BuildError {
 impl FlowSetup {
     /// A flow of a scenario that sends `plan`. `ssrc` tells its RTP stream from others.
     pub fn new(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Self {
-        let kind = flow.transport.as_str().parse().expect("invariant: every transport of a scenario exists");
+        let kind = (flow.transport != scenario::Transport::External)
+            .then(|| flow.transport.as_str().parse().expect("invariant: every transport of a scenario exists"));
         Self { flow: flow.clone(), kind, plan, ssrc }
     }
 
@@ -45,9 +47,27 @@ impl FlowSetup {
         &self.flow.name
     }
 
+    /// Name of its transport.
+    pub fn transport(&self) -> &'static str {
+        self.flow.transport.as_str()
+    }
+
     /// Its transport.
+    ///
+    /// # Panics
+    /// For a flow between applications of the user's own: see [`is_external`](Self::is_external).
     pub fn kind(&self) -> TransportKind {
-        self.kind
+        self.kind.expect("invariant: who has a sender or a receiver of the lab's own asks")
+    }
+
+    /// True for a flow between applications of the user's own, which has no sender and no receiver here.
+    pub fn is_external(&self) -> bool {
+        self.kind.is_none()
+    }
+
+    /// The same flow with its first frame due at `start`.
+    pub fn starting_at(&self, start: Timestamp) -> Self {
+        Self { plan: self.plan.starting_at(start), ..self.clone() }
     }
 
     /// Its settings.
@@ -64,9 +84,12 @@ impl FlowSetup {
     ///
     /// # Errors
     /// When the MTU leaves no room for packets.
+    ///
+    /// # Panics
+    /// As [`kind`](Self::kind).
     pub fn sender(&self) -> Result<SenderSession, BuildError> {
-        let queue = self.kind.frame_queue();
-        let half = match self.kind.overflow() {
+        let queue = self.kind().frame_queue();
+        let half = match self.kind().overflow() {
             Some(overflow) => {
                 let half = DatagramSender::new(queue, self.packetizer()?, overflow);
                 SendingHalf::Datagram(half.with_spread(self.spread()))
@@ -82,8 +105,11 @@ impl FlowSetup {
     }
 
     /// The receiver's side.
+    ///
+    /// # Panics
+    /// As [`kind`](Self::kind).
     pub fn receiver(&self) -> ReceiverSession {
-        let half = match self.kind.is_stream() {
+        let half = match self.kind().is_stream() {
             true => ReceivingHalf::Stream(StreamReceiver::new(self.receiver_pacing())),
             false => {
                 // The receiver knows the stream from its description (RFC 3550, 5.1: SSRC and first sequence number

@@ -3,12 +3,14 @@
 //! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
 //! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs.
 
+mod content;
 mod dependencies;
 mod flow;
 mod plan;
 mod receiver;
 mod sender;
 
+pub use content::{ContentLog, ContentMatcher};
 pub use flow::{BuildError, FlowSetup};
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};

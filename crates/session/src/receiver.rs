@@ -1,7 +1,7 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
 use bytes::Bytes;
-use framewire_probe::record::{DatagramReceived, StreamRead};
+use framewire_probe::record::{DatagramReceived, FoundStream, StreamRead};
 use framewire_transport::event::ReceiverEvent;
 use framewire_transport::{DatagramReceiver, StreamReceiver};
 use framewire_units::Timestamp;
@@ -25,6 +25,8 @@ pub struct ReceiverLog {
     pub datagrams: Vec<DatagramReceived>,
     /// Reads of the byte stream, in order.
     pub reads: Vec<StreamRead>,
+    /// What an application of the user's own gave out.
+    pub found: Option<FoundStream>,
     /// Frames that arrived whole.
     pub complete_frames: u32,
     /// Frames of which something arrived, and something was missing.

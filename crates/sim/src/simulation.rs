@@ -14,7 +14,7 @@ use framewire_world::{FlowOutcome, flow_log, flow_setups, groups, network_model}
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
-use crate::flow::{Flow, FlowWires, MovieSink};
+use crate::flow::{Flow, FlowWires, MovieSink, check_scenario};
 use crate::record::PacketRecorder;
 use crate::wires::{WireEvent, Wires};
 
@@ -91,6 +91,7 @@ impl Simulation {
     /// # Errors
     /// When the scenario asks for what cannot be simulated, or a received movie cannot be written to its file.
     pub fn run(scenario: &Scenario, movie: &Movie, options: &Options) -> Result<Simulated, SimError> {
+        check_scenario(scenario)?;
         let setups = flow_setups(scenario, movie);
         let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
         let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);

@@ -84,7 +84,7 @@ fn flow_json(setup: &FlowSetup, flow: &FlowOutcome) -> Value {
     };
     json!({
         "name": setup.name(),
-        "transport": setup.kind().to_string(),
+        "transport": setup.transport(),
         "settings": setup.settings(),
         "failure": failure,
         "received_frames": flow.received.complete_frames,

@@ -26,13 +26,14 @@ pub struct FlowOutcome {
 pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets) -> FlowLog {
     FlowLog {
         flow: setup.name().to_owned(),
-        transport: setup.kind().to_string(),
+        transport: setup.transport().to_owned(),
         status: flow.status.clone(),
         frames: setup.plan().facts(),
         frame_events: take(&mut flow.sent.frame_events),
         datagrams_sent: take(&mut flow.sent.datagrams),
         datagrams_received: take(&mut flow.received.datagrams),
         stream_reads: take(&mut flow.received.reads),
+        found: take(&mut flow.received.found),
         packets: packets.records,
         samples: take(&mut flow.samples),
         releases: packets.releases,

@@ -65,12 +65,10 @@ impl FlowPackets {
         }
     }
 
-    /// True when the packet belongs to this flow: the receiver's port is the flow's.
+    /// True when the packet belongs to this flow: at one of its ends is the flow's port, or the next one up, which is
+    /// that of RTCP (RFC 3550, section 11). Which end listens is up to the application.
     pub fn owns(&self, packet: &PacketDescription) -> bool {
-        match packet.from {
-            Port::Sender => packet.destination_port == self.port,
-            Port::Receiver => packet.source_port == self.port,
-        }
+        [packet.source_port, packet.destination_port].iter().any(|&port| port == self.port || port == self.port + 1)
     }
 
     /// Adds a packet with the verdict of every hop that it entered. Packets come in the order in which they entered
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_told_by_the_receivers_port_in_both_directions() {
+    fn packets_are_told_by_the_flows_port_at_either_end() {
         let flow = FlowPackets::new(5_004, false);
         let packet = |from, source_port, destination_port| PacketDescription {
             id: PacketId(0),
@@ -187,7 +185,10 @@ mod tests {
             sequence: Sequence::None,
             sniffed: 0,
         };
-        assert!(flow.owns(&packet(Port::Sender, 9, 5_004)) && flow.owns(&packet(Port::Receiver, 5_004, 9)));
-        assert!(!flow.owns(&packet(Port::Sender, 5_004, 9)) && !flow.owns(&packet(Port::Receiver, 9, 5_004)));
+        for from in [Port::Sender, Port::Receiver] {
+            assert!(flow.owns(&packet(from, 9, 5_004)) && flow.owns(&packet(from, 5_004, 9)));
+            assert!(flow.owns(&packet(from, 40_000, 5_005)), "RTCP");
+            assert!(!flow.owns(&packet(from, 5_006, 5_003)), "the next flow's and nobody's");
+        }
     }
 }

@@ -28,11 +28,15 @@ use framewire_world::{FlowOutcome, SETTLING_AT_MOST, flow_setups, group_name, gr
 pub use self::events::{Event, emit};
 pub use self::failure::Failure;
 use self::plan::Plan;
-use self::progress::{FlowProgress, ProgressMeter};
+use self::progress::ProgressMeter;
+pub use self::progress::{FlowProgress, FlowState};
 use self::receiving::{Receiving, ReceivingOutcome};
 use self::results::RunOutcome;
 use self::sending::{SendingOutcome, send};
-use self::stop::{StopFlag, install_signal_handlers, interruptions};
+pub use self::stop::StopFlag;
+use self::stop::{install_signal_handlers, interruptions};
+pub use self::waiting::sharpen_timers;
+use crate::external::{self, ExternalFlow, User};
 
 /// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
 const INTERRUPTED: u8 = 130;
@@ -58,6 +62,8 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     if let Some(reason) = plan.scenario.needs_simulation() {
         return Err(Failure::input("scenario", reason));
     }
+    external::check(&plan.scenario, &plan.directory)?;
+    let user = User::current();
     let movie = plan.load_movie()?;
     let captures = plan.directory.join("captures");
     let received = plan.directory.join("received");
@@ -67,10 +73,11 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let groups = groups(&plan.scenario);
     let configs = lane_configs(&plan.scenario, &groups, &captures)?;
     let setups = flow_setups(&plan.scenario, &movie);
-    let clock = Clock::starting_in(lead(groups.len()));
+    let applications = setups.iter().filter(|setup| setup.is_external()).count();
+    let clock = Clock::starting_in(lead(groups.len()) + external::lead(applications));
     let world = World::start(configs, clock)?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
-    let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock };
+    let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let (flows, limit_hit) = streaming.run(&received)?;
     let kernel = world.lane(0).in_sender(description::kernel_json)?;
     let lanes = world.stop()?;
@@ -116,6 +123,8 @@ struct Streaming<'a> {
     groups: &'a [Vec<usize>],
     world: &'a World,
     clock: Clock,
+    /// Who applications run as.
+    user: User,
 }
 
 impl Streaming<'_> {
@@ -135,7 +144,10 @@ impl Streaming<'_> {
             let mut threads = Vec::new();
             for (flow, receiving) in receivers.into_iter().enumerate() {
                 let (stop, progress) = (stop.clone(), Arc::clone(&progress[flow]));
-                threads.push(scope.spawn(move || self.stream(flow, receiving, &progress, &stop)));
+                threads.push(scope.spawn(move || match receiving {
+                    Some(receiving) => self.stream(flow, receiving, &progress, &stop),
+                    None => self.stream_external(flow, &progress, &stop),
+                }));
             }
             let limit_hit = self.watch(&progress, &stop);
             let outcomes = threads.into_iter().map(|thread| {
@@ -150,10 +162,14 @@ impl Streaming<'_> {
         self.world.lane(lane.expect("invariant: every flow is in a group"))
     }
 
-    fn open_receivers(&self, received: &Path) -> Result<Vec<Receiving>, Failure> {
+    /// The lab's own receivers, listening; `None` for applications of the user's own, which open what they need.
+    fn open_receivers(&self, received: &Path) -> Result<Vec<Option<Receiving>>, Failure> {
         let open = |(flow, setup): (usize, &FlowSetup)| {
+            if setup.is_external() {
+                return Ok(None);
+            }
             let movie = received.join(format!("{}.m2v", setup.name()));
-            self.lane_of(flow).in_receiver(|| Receiving::open(setup, port(flow), &movie))?
+            self.lane_of(flow).in_receiver(|| Receiving::open(setup, port(flow), &movie))?.map(Some)
         };
         self.setups.iter().enumerate().map(open).collect()
     }
@@ -183,6 +199,22 @@ impl Streaming<'_> {
                 receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
             Ok(join(sent?, received))
         })
+    }
+
+    /// Both applications of one flow, to the end.
+    fn stream_external(&self, flow: usize, progress: &FlowProgress, stop: &StopFlag) -> Result<FlowOutcome, Failure> {
+        let lane = self.lane_of(flow);
+        let external = ExternalFlow {
+            setup: &self.setups[flow],
+            port: port(flow),
+            movie: &self.plan.movie,
+            directory: &self.plan.directory,
+            user: self.user,
+            clock: self.clock,
+            progress,
+            stop,
+        };
+        external::stream(&external, lane, || self.wait_until_settled(lane))
     }
 
     /// Waits until nothing is under way any more.

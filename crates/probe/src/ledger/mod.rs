@@ -1,5 +1,6 @@
 //! The ledger: one row per frame, with every time stamp of its life and its fate with a cause.
 
+mod content;
 mod datagrams;
 mod decoding;
 mod jitter;
@@ -38,21 +39,22 @@ struct Transfer {
     bytes_received: u64,
     /// When the last missing byte arrived; `None` when one never did.
     arrival: Option<Timestamp>,
-    /// Why it did not arrive whole; `Some` exactly when `arrival` is `None`.
+    /// Why it did not arrive whole. Only of applications of the user's own it may not be known.
     loss: Option<RootCause>,
 }
 
 impl Ledger {
     /// Makes the ledger of a flow from what was recorded of it.
     ///
-    /// Frames on datagrams are joined by sequence number, frames on a byte stream by their position in it. Records
-    /// that name a frame which the movie does not have are ignored.
+    /// Frames on datagrams are joined by sequence number, frames on a byte stream by their position in it; what an
+    /// application of the user's own gave out is searched for their content. Records that name a frame which the movie
+    /// does not have are ignored.
     pub fn build(log: &FlowLog, playout: Playout) -> Self {
         let senders = sender::lives(log);
-        let (transfers, first_arrival) = if log.datagrams_sent.is_empty() {
-            stream::transfers(log, &senders)
-        } else {
-            datagrams::transfers(log, &senders)
+        let (transfers, first_arrival) = match &log.found {
+            Some(found) => content::transfers(log, found, &senders),
+            None if log.datagrams_sent.is_empty() => stream::transfers(log, &senders),
+            None => datagrams::transfers(log, &senders),
         };
         let complete: Vec<bool> = transfers.iter().map(|transfer| transfer.arrival.is_some()).collect();
         let decoding = Decoding::of(&log.frames, &complete);

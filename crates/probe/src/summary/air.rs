@@ -1,5 +1,7 @@
 //! What happened to packets: which datagrams arrived, and how often each packet was sent over the air.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
 use crate::record::{FlowLog, PacketRecord, TransmissionCounts};
@@ -16,12 +18,29 @@ pub(super) fn datagrams_arrived(log: &FlowLog) -> Vec<bool> {
 
 /// UDP or TCP payload that the receiver got, each datagram counted once.
 pub(super) fn payload_arrived(log: &FlowLog) -> u64 {
+    if log.found.is_some() {
+        return payload_delivered(&log.packets);
+    }
     let mut datagrams: Vec<(u64, u32)> =
         log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size)).collect();
     datagrams.sort_unstable();
     datagrams.dedup_by_key(|(sequence, _)| *sequence);
     let of_datagrams: u64 = datagrams.iter().map(|&(_, size)| u64::from(size)).sum();
     of_datagrams + log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0)
+}
+
+/// Payload of the packets that passed their last hop towards the receiver. Of those with the same sequence number one
+/// counts: a retransmission brings nothing new.
+fn payload_delivered(packets: &[PacketRecord]) -> u64 {
+    let mut last_hops: BTreeMap<u64, &PacketRecord> = BTreeMap::new();
+    for packet in packets.iter().filter(|packet| packet.forward) {
+        last_hops.insert(packet.packet, packet);
+    }
+    let mut seen = BTreeSet::new();
+    let delivered = last_hops.values().filter(|packet| packet.dropped.is_none() && packet.payload > 0);
+    let new =
+        delivered.filter(|packet| packet.sequence.is_none_or(|sequence| seen.insert((packet.protocol, sequence))));
+    new.map(|packet| u64::from(packet.payload)).sum()
 }
 
 /// Shares of the packets with 1, 2, 3, 4, and 5 or more transmissions (table 3.2 of the thesis); they sum to 1.

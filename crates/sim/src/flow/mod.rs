@@ -186,11 +186,15 @@ impl Flow {
     }
 }
 
-/// Refuses what only the emulated world has, before anything is simulated: a congestion control of the kernel's.
+/// Refuses what only the emulated world has, before anything is simulated: applications of the user's own, and
+/// congestion controls of the kernel's.
 ///
 /// # Errors
 /// [`SimError::Input`], with the key, the value and what is allowed.
 pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
+    if let Some(reason) = scenario.needs_emulation() {
+        return Err(SimError::Input(reason));
+    }
     scenario.flows.iter().enumerate().try_for_each(|(number, flow)| congestion(flow, &number.to_string()).map(|_| ()))
 }
 

@@ -1,0 +1,64 @@
+//! How the two applications of a flow find each other: the one that listens is first.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use super::ports::HostSockets;
+use super::process::Process;
+
+/// Time between two looks at whether somebody listens, or has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+const NOBODY: u8 = 0;
+const LISTENING: u8 = 1;
+const NEVER: u8 = 2;
+
+/// Whether the application that listens does.
+#[derive(Debug, Default)]
+pub struct Meeting(AtomicU8);
+
+impl Meeting {
+    /// Waits until `process` listens on `port` of this host, and tells the other side. False when it ended instead, did
+    /// not within `patience`, or `given_up` says that nobody wants to know any more.
+    pub fn wait_until_listening(
+        &self,
+        process: &mut Process,
+        port: u16,
+        patience: Duration,
+        given_up: impl Fn() -> bool,
+    ) -> bool {
+        let (sockets, deadline) = (HostSockets::here(), Instant::now() + patience);
+        loop {
+            if process.tend() || given_up() || Instant::now() >= deadline {
+                self.cancel();
+                return false;
+            }
+            if sockets.listens(port) {
+                self.0.store(LISTENING, Ordering::Release);
+                return true;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Says that nobody will listen.
+    pub fn cancel(&self) {
+        self.0.store(NEVER, Ordering::Release);
+    }
+
+    /// Says that nobody will listen, unless somebody does.
+    pub fn cancel_unless_listening(&self) {
+        let _ = self.0.compare_exchange(NOBODY, NEVER, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Waits until the other side listens; false when it never will, or `given_up`.
+    pub fn wait_for_listener(&self, given_up: impl Fn() -> bool) -> bool {
+        loop {
+            match self.0.load(Ordering::Acquire) {
+                LISTENING => return true,
+                NOBODY if !given_up() => std::thread::sleep(LOOK),
+                _ => return false,
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Flows between applications of the user's own: pipelines and commands at the two ends of a lane.
+//!
+//! The one that listens is started first; when it does, the other. A sender that reads frames gets each when it is due,
+//! any other paces itself. What the receiver gives out is searched for the movie's frames as it comes. When the sender
+//! has ended and nothing is under way any more, a receiver that does not end by itself is asked to.
+
+mod feeding;
+mod log;
+mod meeting;
+mod plan;
+mod polling;
+mod ports;
+mod process;
+mod receiving;
+mod sending;
+mod user;
+
+use std::time::Duration;
+
+use framewire_emu::{EmuError, Lane};
+use framewire_probe::record::{FlowStatus, FoundStream};
+use framewire_session::{ContentLog, ReceiverLog, SenderLog};
+use framewire_world::FlowOutcome;
+
+pub use self::plan::{ExternalFlow, check};
+pub use self::user::User;
+
+use self::meeting::Meeting;
+use self::receiving::{Received, receive};
+use self::sending::{Sent, send};
+use crate::run::{Failure, StopFlag};
+
+/// What a run with applications takes before its origin, beside the networks: they are started then, and load what they
+/// need.
+pub fn lead(flows: usize) -> Duration {
+    if flows == 0 { Duration::ZERO } else { Duration::from_secs(3) + Duration::from_millis(500) * flows as u32 }
+}
+
+/// Runs both applications of a flow to their end. `settle` waits until nothing is under way in the network.
+///
+/// # Errors
+/// When the kernel does not let a thread into a host.
+pub fn stream(flow: &ExternalFlow<'_>, lane: Lane<'_>, settle: impl FnOnce()) -> Result<FlowOutcome, Failure> {
+    let new_flag = || StopFlag::new().map_err(|error| Failure::run(format!("eventfd: {error}")));
+    let (end, receiver_gone) = (new_flag()?, new_flag()?);
+    let meeting = Meeting::default();
+    let (sent, received) = std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| lane.in_receiver(|| receive(flow, &meeting, &end, &receiver_gone)));
+        let sent = lane.in_sender(|| send(flow, &meeting, &receiver_gone));
+        settle();
+        end.raise();
+        (sent, receiver.join().unwrap_or(Err(EmuError::Thread("the thread of a receiving application"))))
+    });
+    Ok(outcome(flow, sent?, received?))
+}
+
+fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutcome {
+    let early = || "ended before the stream did".to_owned();
+    let failures: Vec<String> = [
+        received.failure.or_else(|| sent.left_behind.then(early)).map(|reason| format!("receiver: {reason}")),
+        sent.failure.map(|reason| format!("sender: {reason}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let nothing = || nothing_found(flow, &received.content);
+    let status = match failures.is_empty() {
+        false => FlowStatus::Failed(failures.join("; ")),
+        true if flow.stop.is_raised() => FlowStatus::Partial,
+        true => nothing().map_or(FlowStatus::Complete, FlowStatus::Failed),
+    };
+    let ContentLog { frames, first_byte, foreign_units, .. } = received.content;
+    let whole = frames.iter().filter(|found| found.whole_at.is_some()).count() as u32;
+    let rejections = match foreign_units {
+        0 => vec![],
+        _ => vec!["picture data that no single frame of the movie has".to_owned()],
+    };
+    FlowOutcome {
+        sent: SenderLog { frame_events: sent.fed.events, datagrams: vec![] },
+        samples: sent.samples,
+        received: ReceiverLog {
+            complete_frames: whole,
+            incomplete_frames: frames.len() as u32 - whole,
+            rejected: foreign_units,
+            rejections,
+            found: Some(FoundStream { frames, first_byte }),
+            ..ReceiverLog::default()
+        },
+        kept_bytes: received.kept_bytes,
+        status,
+    }
+}
+
+/// What is wrong where both ended well and yet no frame came through.
+fn nothing_found(flow: &ExternalFlow<'_>, content: &ContentLog) -> Option<String> {
+    let found = content.frames.iter().any(|frame| frame.whole_at.is_some());
+    match (found, content.bytes) {
+        (true, _) => None,
+        (false, 0) => Some(format!(
+            "receiver: gave out nothing on its standard output; see {} and {}",
+            flow.log_name("sender"),
+            flow.log_name("receiver")
+        )),
+        (false, bytes) => Some(format!(
+            "receiver: in the {bytes} bytes that it gave out no frame of the movie was found; its standard output must \
+             be the video's elementary stream as it was sent"
+        )),
+    }
+}

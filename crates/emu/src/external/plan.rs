@@ -1,0 +1,136 @@
+//! What an external flow is to run, and whether this machine can.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
+use framewire_scenario::{Placeholder, Program, Receiver, Scenario, Sender};
+use framewire_session::FlowSetup;
+
+use super::user::User;
+use crate::run::{Failure, FlowProgress, StopFlag};
+
+/// One external flow, with all that its two threads need.
+pub struct ExternalFlow<'a> {
+    /// The flow.
+    pub setup: &'a FlowSetup,
+    /// Its port.
+    pub port: u16,
+    /// The movie's file.
+    pub movie: &'a Path,
+    /// The run directory.
+    pub directory: &'a Path,
+    /// Who the applications run as.
+    pub user: User,
+    /// The run's clock.
+    pub clock: Clock,
+    /// Counters to be shown.
+    pub progress: &'a FlowProgress,
+    /// Ends the flow early.
+    pub stop: &'a StopFlag,
+}
+
+impl ExternalFlow<'_> {
+    /// The sending application.
+    pub fn sender(&self) -> &Sender {
+        self.setup.settings().sender.as_ref().expect("invariant: an external flow has both applications")
+    }
+
+    /// The receiving application.
+    pub fn receiver(&self) -> &Receiver {
+        self.setup.settings().receiver.as_ref().expect("invariant: an external flow has both applications")
+    }
+
+    /// What is started at the sender.
+    pub fn sender_arguments(&self) -> Vec<String> {
+        self.sender().program.arguments(|placeholder| self.value(placeholder, SENDER_ADDRESS))
+    }
+
+    /// What is started at the receiver.
+    pub fn receiver_arguments(&self) -> Vec<String> {
+        self.receiver().program.arguments(|placeholder| self.value(placeholder, RECEIVER_ADDRESS))
+    }
+
+    /// Name of the log of the application at `end`, in the run directory.
+    pub fn log_name(&self, end: &str) -> String {
+        format!("{LOGS}/{}.{end}.log", self.setup.name())
+    }
+
+    /// The log of the application at `end`.
+    pub fn log(&self, end: &str) -> PathBuf {
+        self.directory.join(self.log_name(end))
+    }
+
+    fn value(&self, placeholder: Placeholder, own_address: std::net::Ipv4Addr) -> String {
+        let plan = self.setup.plan();
+        let rate = plan.frame_rate();
+        match placeholder {
+            Placeholder::Movie => self.movie.to_string_lossy().into_owned(),
+            Placeholder::Receiver => RECEIVER_ADDRESS.to_string(),
+            Placeholder::Sender => SENDER_ADDRESS.to_string(),
+            Placeholder::Address => own_address.to_string(),
+            Placeholder::Port => self.port.to_string(),
+            Placeholder::Duration => rate.time_of(u64::from(plan.len())).as_secs_f64().to_string(),
+            Placeholder::FrameRate => format!("{}/{}", rate.numerator, rate.denominator),
+        }
+    }
+}
+
+/// Directory of the logs in the run directory.
+const LOGS: &str = "logs";
+
+/// Refuses a scenario whose programs this machine does not have, before anything is made, and makes the directory of the
+/// logs.
+///
+/// # Errors
+/// When a program is not there, when GStreamer does not start, or the directory cannot be made.
+pub fn check(scenario: &Scenario, directory: &Path) -> Result<(), Failure> {
+    let mut pipelines = false;
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let (Some(sender), Some(receiver)) = (&flow.sender, &flow.receiver) else { continue };
+        for (end, program) in [("sender", &sender.program), ("receiver", &receiver.program)] {
+            check_program(&format!("flow.{number}.{end}"), program)?;
+            pipelines |= matches!(program, Program::Pipeline(_));
+        }
+        let logs = directory.join(LOGS);
+        std::fs::create_dir_all(&logs).map_err(|error| Failure::input(logs.display(), error))?;
+    }
+    if pipelines { load_gstreamer() } else { Ok(()) }
+}
+
+fn check_program(key: &str, program: &Program) -> Result<(), Failure> {
+    let name = program.arguments(|_| String::new()).swap_remove(0);
+    if find(&name).is_some() {
+        return Ok(());
+    }
+    let hint = match program {
+        Program::Pipeline(_) => "it belongs to GStreamer's tools (Debian: gstreamer1.0-tools)",
+        Program::Command(_) => "allowed is a program in PATH, or the path of one",
+    };
+    Err(Failure::machine(format!("{key}: the program \"{name}\" is not installed; {hint}")))
+}
+
+/// The file that execvp(3) would run.
+fn find(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(is_program);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)
+}
+
+/// Lets GStreamer look at its plugins now if it must: that takes seconds, and the first run after an installation would
+/// find its pipelines late.
+fn load_gstreamer() -> Result<(), Failure> {
+    let mut command = Command::new("gst-launch-1.0");
+    let status = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Failure::machine(format!("gst-launch-1.0 --version: {status}"))),
+        Err(error) => Err(Failure::machine(format!("gst-launch-1.0: {error}"))),
+    }
+}

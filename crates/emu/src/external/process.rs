@@ -1,0 +1,264 @@
+//! One application: started in the host that the calling thread is in, and gone when we are.
+//!
+//! ```text
+//! framewire-emu (thread in the host's namespace)
+//!   └─ init: first process of a PID namespace; killed by the kernel when that thread ends
+//!        └─ the application, and whatever it starts; killed by the kernel when init ends
+//! ```
+//! So nothing of an application survives us, however we end, also where it started other processes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{Pid, pipe2};
+
+use super::log::Log;
+use super::user::User;
+
+/// What an application that was interrupted is given before it is terminated: a pipeline ends its stream and its file.
+const AFTER_INTERRUPT: Duration = Duration::from_secs(3);
+/// What it is given after that, before it is killed.
+const AFTER_TERMINATE: Duration = Duration::from_secs(2);
+
+/// What is connected to the application's standard input and output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pipes {
+    /// Its standard input is ours to write; otherwise it is empty.
+    pub input: bool,
+    /// Its standard output is ours to read; otherwise it goes to the log.
+    pub output: bool,
+}
+
+/// An application that was started.
+pub struct Process {
+    child: Child,
+    /// What it says; `None` once it has closed it.
+    words: Option<File>,
+    log: Log,
+    status: Option<ExitStatus>,
+    /// How it was asked to end last, and when it is asked more firmly.
+    asked: Option<(Signal, Instant)>,
+}
+
+/// How an application ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// In words.
+    pub how: String,
+    /// True when it ended by itself, and well.
+    pub well: bool,
+    /// True when we had asked it to end.
+    pub asked: bool,
+}
+
+impl Process {
+    /// Starts `arguments` as `user`, in the network namespace of the calling thread. The thread has to live as long as
+    /// the application is to run.
+    ///
+    /// # Errors
+    /// When the program cannot be started or its log not be made.
+    pub fn start(arguments: &[String], pipes: Pipes, user: User, log: &Path) -> io::Result<Self> {
+        let mut log = Log::create(log)?;
+        log.add(format!("[framewire: {}]\n", arguments.join(" ")).as_bytes());
+        // Its children end with it. Where the kernel has no PID namespaces for us, its own death is still certain.
+        let _ = unshare(CloneFlags::CLONE_NEWPID);
+        let (words, said) = pipe2(OFlag::O_CLOEXEC)?;
+        let mut command = Command::new(&arguments[0]);
+        command.args(&arguments[1..]).process_group(0).stderr(said.try_clone()?);
+        command.stdin(if pipes.input { Stdio::piped() } else { Stdio::null() });
+        command.stdout(if pipes.output { Stdio::piped() } else { Stdio::from(said) });
+        // SAFETY: between fork and exec only functions that are async-signal-safe are called, and nothing is allocated.
+        unsafe {
+            command.pre_exec(move || {
+                become_child_of_init()?;
+                user.become_again()
+            });
+        }
+        let child = command.spawn()?;
+        set_nonblocking(words.as_fd())?;
+        Ok(Self { child, words: Some(File::from(words)), log, status: None, asked: None })
+    }
+
+    /// Its standard input, without waiting on writes.
+    ///
+    /// # Errors
+    /// When the kernel refuses the setting.
+    pub fn take_input(&mut self) -> io::Result<Option<ChildStdin>> {
+        let input = self.child.stdin.take();
+        input.as_ref().map_or(Ok(()), |input| set_nonblocking(input.as_fd()))?;
+        Ok(input)
+    }
+
+    /// Its standard output, without waiting on reads.
+    ///
+    /// # Errors
+    /// As [`take_input`](Self::take_input).
+    pub fn take_output(&mut self) -> io::Result<Option<ChildStdout>> {
+        let output = self.child.stdout.take();
+        output.as_ref().map_or(Ok(()), |output| set_nonblocking(output.as_fd()))?;
+        Ok(output)
+    }
+
+    /// The pipe that it says its words to, while that is open.
+    pub fn words(&self) -> Option<BorrowedFd<'_>> {
+        self.words.as_ref().map(File::as_fd)
+    }
+
+    /// Keeps what it said, looks whether it has ended, and asks it more firmly where it was asked to end and did not.
+    /// True once it has ended.
+    pub fn tend(&mut self) -> bool {
+        self.listen();
+        if self.status.is_none() {
+            // Nobody else waits for this child, so the only error would be a defect; it then counts as running.
+            self.status = self.child.try_wait().unwrap_or(None);
+            if self.status.is_some() {
+                self.listen();
+            }
+        }
+        let firmer = match self.asked {
+            Some((Signal::SIGINT, at)) if Instant::now() >= at => Some((Signal::SIGTERM, AFTER_TERMINATE)),
+            Some((Signal::SIGTERM, at)) if Instant::now() >= at => Some((Signal::SIGKILL, Duration::MAX)),
+            _ => None,
+        };
+        if let Some((signal, grace)) = firmer.filter(|_| self.status.is_none()) {
+            self.signal(signal, grace);
+        }
+        self.status.is_some()
+    }
+
+    /// Asks it to end, if nobody has yet: by SIGINT, on which a pipeline ends its stream.
+    pub fn ask_to_end(&mut self) {
+        if self.asked.is_none() && self.status.is_none() {
+            self.signal(Signal::SIGINT, AFTER_INTERRUPT);
+        }
+    }
+
+    /// True when it was asked to end.
+    pub fn was_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Closes its log and says how it ended; it has ended.
+    pub fn into_ending(mut self) -> Ending {
+        let how = match (self.status, self.asked) {
+            (Some(status), Some((signal, _))) => format!("{} after {signal}", describe(status)),
+            (Some(status), None) => describe(status),
+            (None, _) => "still running".to_owned(),
+        };
+        self.log.close(&how);
+        let words = self.log.last_words();
+        let well = self.status.is_some_and(|status| status.success());
+        let asked = self.asked.is_some();
+        // What it said goes without saying where all went well.
+        let how = if well || words.is_empty() { how } else { format!("{how}; its last words: {words}") };
+        Ending { how, well, asked }
+    }
+
+    fn signal(&mut self, signal: Signal, grace: Duration) {
+        let group = Pid::from_raw(self.child.id() as i32);
+        // It may have ended meanwhile.
+        let _ =
+            if signal == Signal::SIGKILL { self.child.kill().map_err(|_| Errno::ESRCH) } else { killpg(group, signal) };
+        let now = Instant::now();
+        self.asked = Some((signal, now.checked_add(grace).unwrap_or(now)));
+    }
+
+    fn listen(&mut self) {
+        let mut buffer = [0; 4_096];
+        // A bound, so that an application that never stops talking does not hold us up.
+        for _ in 0..64 {
+            let Some(words) = &mut self.words else { return };
+            match words.read(&mut buffer) {
+                Ok(0) => self.words = None,
+                Ok(length) => self.log.add(&buffer[..length]),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Nothing is left behind, whatever went wrong.
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = OFlag::from_bits_retain(fcntl(descriptor, FcntlArg::F_GETFL)?);
+    fcntl(descriptor, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+/// Init tells the death of the application by a signal as shells do.
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code @ 129..=192), _) => match Signal::try_from(code - 128) {
+            Ok(signal) => format!("ended by {signal}"),
+            Err(_) => format!("ended with exit code {code}"),
+        },
+        (Some(code), _) => format!("ended with exit code {code}"),
+        (None, Some(signal)) => match Signal::try_from(signal) {
+            Ok(signal) => format!("ended by {signal}"),
+            Err(_) => format!("ended by signal {signal}"),
+        },
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Makes this process, which the kernel kills when our thread ends, the init of the application, and returns in a child
+/// of it that is to become the application. Init is in no one's way: it holds no descriptor and ends with its child.
+fn become_child_of_init() -> io::Result<()> {
+    let killed_with_parent = || nix::sys::prctl::set_pdeathsig(Some(Signal::SIGKILL));
+    killed_with_parent()?;
+    // SAFETY: the process has one thread, and what follows is async-signal-safe.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(killed_with_parent()?),
+        child => {
+            // SAFETY: plain numbers; nothing of this process uses a descriptor any more.
+            unsafe { libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32) };
+            ignore_requests_to_end();
+            wait_as_init(child)
+        }
+    }
+}
+
+/// The requests are for the application; a first process of a PID namespace ignores them anyway.
+fn ignore_requests_to_end() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: ignoring a signal runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// Waits for everything that comes to an end here, and ends as the application did.
+fn wait_as_init(application: libc::pid_t) -> ! {
+    loop {
+        let mut status = 0;
+        // SAFETY: `status` is a valid place to write to.
+        let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
+        let interrupted = ended == -1 && Errno::last() == Errno::EINTR;
+        if ended == application || (ended == -1 && !interrupted) {
+            let code = match () {
+                () if ended == -1 => 1,
+                () if libc::WIFEXITED(status) => libc::WEXITSTATUS(status),
+                () => 128 + libc::WTERMSIG(status),
+            };
+            // SAFETY: ends this process and runs nothing of ours.
+            unsafe { libc::_exit(code) }
+        }
+    }
+}

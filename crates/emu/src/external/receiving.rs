@@ -1,0 +1,186 @@
+//! The receiver's thread of an external flow.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::process::ChildStdout;
+use std::time::{Duration, Instant};
+
+use framewire_media::access_unit::Codec;
+use framewire_scenario::Input;
+use framewire_session::{ContentLog, ContentMatcher};
+use nix::fcntl::{FcntlArg, fcntl};
+
+use super::meeting::Meeting;
+use super::plan::ExternalFlow;
+use super::polling::wait_for_any;
+use super::process::{Pipes, Process};
+use crate::run::{FlowState, StopFlag, sharpen_timers};
+
+/// Size of the pipe: the most that an unprivileged process gets, so that no receiver waits for us.
+const PIPE_SIZE: i32 = 1 << 20;
+/// Bytes that one read takes.
+const READ_SIZE: usize = 64 * 1024;
+/// A receiver that nobody sends to any more, and that has given out nothing for so long, is asked to end: it may hold
+/// frames back for their time (SRT's latency, a jitter buffer).
+const QUIET: Duration = Duration::from_secs(1);
+/// What a receiver is given until it listens, where the sender paces itself; otherwise until the first frame is due.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two looks at whether the application has ended.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What the receiver's thread leaves behind.
+#[derive(Debug, Default)]
+pub struct Received {
+    /// What was found in the stream that it gave out.
+    pub content: ContentLog,
+    /// Bytes of the movie as received.
+    pub kept_bytes: u64,
+    /// What went wrong, if anything did.
+    pub failure: Option<String>,
+}
+
+/// Runs the receiving application, from inside the receiver's host, until it has ended; asks it to when `end` is raised.
+/// Raises `gone` when it has.
+pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Received {
+    sharpen_timers();
+    let received = run(flow, meeting, end, gone);
+    meeting.cancel_unless_listening();
+    gone.raise();
+    flow.progress.set_state(FlowState::Done);
+    received.unwrap_or_else(|failure| Received { failure: Some(failure), ..Received::default() })
+}
+
+fn run(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Result<Received, String> {
+    let movie = flow.setup.plan().movie();
+    let matcher = ContentMatcher::new(movie, Codec::MpegVideo).ok_or("the movie's codec has no start codes")?;
+    let given_up = || flow.stop.is_raised() || end.is_raised();
+    if flow.sender().listens && !meeting.wait_for_listener(given_up) {
+        return Ok(Received::default());
+    }
+    let pipes = Pipes { input: false, output: true };
+    let started = Process::start(&flow.receiver_arguments(), pipes, flow.user, &flow.log("receiver"));
+    let mut process =
+        started.map_err(|error| format!("{} cannot be started: {error}", flow.receiver().program.name()))?;
+    let output = process.take_output().map_err(|error| format!("its standard output: {error}"))?;
+    if let Some(output) = &output {
+        // A smaller pipe would do as well.
+        let _ = fcntl(output.as_fd(), FcntlArg::F_SETPIPE_SZ(PIPE_SIZE));
+    }
+    let mut receiving = Receiving { flow, process, output, matcher, buffer: vec![0; READ_SIZE] };
+    if !flow.sender().listens && !receiving.listens(meeting, given_up) {
+        return Err(receiving.never_listened(flow.stop.is_raised()));
+    }
+    receiving.stream(end);
+    gone.raise();
+    receiving.finish(end.is_raised())
+}
+
+struct Receiving<'a> {
+    flow: &'a ExternalFlow<'a>,
+    process: Process,
+    /// `None` once it has closed it.
+    output: Option<ChildStdout>,
+    matcher: ContentMatcher,
+    buffer: Vec<u8>,
+}
+
+impl Receiving<'_> {
+    /// Waits until it listens, in time for the first frame where the lab offers frames.
+    fn listens(&mut self, meeting: &Meeting, given_up: impl Fn() -> bool) -> bool {
+        let patience = match self.flow.sender().input {
+            Input::Frames => self.flow.clock.until_origin().unwrap_or_default(),
+            Input::Nothing => PATIENCE,
+        };
+        meeting.wait_until_listening(&mut self.process, self.flow.port, patience, given_up)
+    }
+
+    /// Ends an application that did not listen, and says so.
+    fn never_listened(mut self, stopped: bool) -> String {
+        let ended_by_itself = self.process.tend();
+        self.process.ask_to_end();
+        while !self.process.tend() {
+            std::thread::sleep(TICK);
+        }
+        let how = self.process.into_ending().how;
+        match (ended_by_itself, stopped) {
+            (true, _) => format!("{how} before it listened on port {}", self.flow.port),
+            (false, true) => format!("did not listen on port {} before the run was stopped", self.flow.port),
+            (false, false) => format!(
+                "did not listen on port {} of {} in time for the first frame; it {how}",
+                self.flow.port,
+                framewire_emu::RECEIVER_ADDRESS
+            ),
+        }
+    }
+
+    /// Takes what it gives out until it has ended.
+    fn stream(&mut self, end: &StopFlag) {
+        let mut last_output = Instant::now();
+        loop {
+            let ended = self.process.tend();
+            if self.take_all() {
+                last_output = Instant::now();
+            }
+            if ended {
+                return;
+            }
+            if end.is_raised() && last_output.elapsed() >= QUIET {
+                self.process.ask_to_end();
+            }
+            let output = self.output.as_ref().map(ChildStdout::as_fd);
+            if wait_for_any(output.into_iter().chain(self.process.words()), None, TICK).is_err() {
+                std::thread::sleep(TICK);
+            }
+        }
+    }
+
+    /// Takes everything that is in the pipe; true when that was something.
+    fn take_all(&mut self) -> bool {
+        let mut something = false;
+        while let Some(output) = &mut self.output {
+            match output.read(&mut self.buffer) {
+                Ok(0) => self.output = None,
+                Ok(length) => {
+                    something = true;
+                    self.matcher.handle_bytes(self.flow.clock.now(), &self.buffer[..length]);
+                    self.flow.progress.add_received(length as u64, self.matcher.whole_frames(), 0);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => self.output = None,
+            }
+        }
+        something
+    }
+
+    /// `expected` says whether nothing was to come any more when it ended.
+    fn finish(self, expected: bool) -> Result<Received, String> {
+        let content = self.matcher.finish();
+        let kept_bytes =
+            keep(self.flow, &content).map_err(|error| format!("the received movie cannot be written: {error}"))?;
+        self.flow.progress.add_received(
+            0,
+            content.frames.iter().filter(|found| found.whole_at.is_some()).count() as u32,
+            0,
+        );
+        let ending = self.process.into_ending();
+        let early = if expected { "" } else { " before the stream did" };
+        let failure = (!ending.asked && !ending.well).then(|| format!("{}{early}", ending.how));
+        Ok(Received { content, kept_bytes, failure })
+    }
+}
+
+/// Writes the frames that came whole, as the other receivers keep them.
+fn keep(flow: &ExternalFlow<'_>, content: &ContentLog) -> io::Result<u64> {
+    let path = flow.directory.join("received").join(format!("{}.m2v", flow.setup.name()));
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut bytes = 0;
+    for found in content.frames.iter().filter(|found| found.whole_at.is_some()) {
+        let frame = flow.setup.plan().movie().frame_bytes(found.frame as usize);
+        file.write_all(&frame)?;
+        bytes += frame.len() as u64;
+    }
+    file.flush()?;
+    Ok(bytes)
+}

@@ -1,0 +1,156 @@
+//! An elementary stream cut into the units between its start codes.
+
+use std::collections::VecDeque;
+
+use framewire_media::access_unit::Codec;
+use framewire_units::Timestamp;
+use memchr::memmem;
+use twox_hash::XxHash3_128;
+
+/// The prefix of every start code (ISO/IEC 13818-2, 5.2.3; ITU-T H.264 and H.265, annex B).
+const PREFIX: [u8; 3] = [0, 0, 1];
+
+/// Longest unit that is kept to be compared: larger than any coded picture that a level of the standards allows at
+/// 100 Mbit/s and 24 Hz. What is longer is damage, and must not fill the memory.
+const LONGEST_UNIT: usize = 16 << 20;
+
+/// The content of a unit: equal units, equal hashes; different ones practically never.
+pub(super) type UnitHash = u128;
+
+/// A unit that carries picture data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit<'a> {
+    pub(super) hash: UnitHash,
+    /// What follows the prefix of its start code, without zero bytes at the end.
+    bytes: &'a [u8],
+    /// Its place in the buffer of the cutter.
+    start: usize,
+    cutter: &'a UnitCutter,
+}
+
+impl Unit<'_> {
+    /// Bytes, with the prefix of its start code.
+    pub(super) fn size(&self) -> u64 {
+        (PREFIX.len() + self.bytes.len()) as u64
+    }
+
+    /// Bytes behind the prefix.
+    pub(super) fn length(&self) -> u32 {
+        self.bytes.len() as u32
+    }
+
+    /// When the last of its first `length` bytes came.
+    pub(super) fn arrival_of(&self, length: u32) -> Timestamp {
+        self.cutter.stamp_of(self.start + length as usize)
+    }
+
+    /// True when it begins with a unit of `length` bytes and that hash.
+    pub(super) fn begins_with(&self, length: u32, hash: UnitHash) -> bool {
+        self.bytes.get(..length as usize).is_some_and(|bytes| XxHash3_128::oneshot(bytes) == hash)
+    }
+}
+
+/// Cuts a stream that comes in chunks of any size into units. Zero bytes at the end of a unit belong to no unit: there
+/// may be any number of them before a start code.
+#[derive(Debug)]
+pub(super) struct UnitCutter {
+    codec: Codec,
+    finder: memmem::Finder<'static>,
+    /// The bytes since the last start code, or since the beginning where there was none.
+    buffer: Vec<u8>,
+    /// Whether the buffer begins behind a start code.
+    in_unit: bool,
+    /// The current unit was longer than is kept.
+    overlong: bool,
+    /// Place in the stream of the first byte of the buffer.
+    offset: u64,
+    /// Ends of chunks and the times at which they came; from the chunk on that the buffer begins in.
+    stamps: VecDeque<(u64, Timestamp)>,
+}
+
+impl UnitCutter {
+    pub(super) fn new(codec: Codec) -> Self {
+        Self {
+            codec,
+            finder: memmem::Finder::new(&PREFIX).into_owned(),
+            buffer: Vec::new(),
+            in_unit: false,
+            overlong: false,
+            offset: 0,
+            stamps: VecDeque::new(),
+        }
+    }
+
+    /// Takes the next bytes of the stream, which came at `now`; hands every unit with picture data that they end to
+    /// `sink`.
+    pub(super) fn feed(&mut self, now: Timestamp, chunk: &[u8], sink: &mut impl FnMut(&Unit<'_>)) {
+        let mut searched = self.buffer.len().saturating_sub(PREFIX.len() - 1);
+        self.buffer.extend_from_slice(chunk);
+        let end = self.offset + self.buffer.len() as u64;
+        self.stamps.push_back((end, now));
+        let mut start = 0;
+        while let Some(found) = self.finder.find(&self.buffer[searched..]) {
+            let prefix = searched + found;
+            self.emit(start, prefix, sink);
+            start = prefix + PREFIX.len();
+            searched = start;
+            (self.in_unit, self.overlong) = (true, false);
+        }
+        self.forget(start);
+        if self.buffer.len() > LONGEST_UNIT {
+            self.overlong = true;
+            self.forget(self.buffer.len() - (PREFIX.len() - 1));
+        }
+    }
+
+    /// Ends the stream, and with it the last unit.
+    pub(super) fn finish(&mut self, sink: &mut impl FnMut(&Unit<'_>)) {
+        self.emit(0, self.buffer.len(), sink);
+        self.forget(self.buffer.len());
+        self.in_unit = false;
+    }
+
+    /// Hands out the unit in `buffer[start..end]`, if it is one and carries picture data.
+    fn emit(&self, start: usize, end: usize, sink: &mut impl FnMut(&Unit<'_>)) {
+        let bytes = &self.buffer[start..end];
+        let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let unit = &bytes[..length];
+        if self.in_unit && !self.overlong && has_picture_data(self.codec, unit) {
+            sink(&Unit { hash: XxHash3_128::oneshot(unit), bytes: unit, start, cutter: self });
+        }
+    }
+
+    /// When the byte before `buffer[end]` came.
+    fn stamp_of(&self, end: usize) -> Timestamp {
+        let end = self.offset + end as u64;
+        let chunk = self.stamps.iter().find(|(chunk_end, _)| *chunk_end >= end);
+        chunk.or(self.stamps.back()).map_or(Timestamp::ZERO, |&(_, at)| at)
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.buffer.drain(..count);
+        self.offset += count as u64;
+        while self.stamps.len() > 1 && self.stamps[0].0 <= self.offset {
+            self.stamps.pop_front();
+        }
+    }
+}
+
+/// True for what a frame cannot be decoded intact without: picture headers and slices. Headers that may be repeated or
+/// left out on the way (sequence headers, parameter sets, delimiters, SEI) are not compared.
+fn has_picture_data(codec: Codec, unit: &[u8]) -> bool {
+    let Some(&first) = unit.first() else { return false };
+    match codec {
+        // Table 6-1 of ISO/IEC 13818-2: picture_start_code, slice_start_code; and the picture coding extension, whose
+        // identifier is 8 (table 6-2).
+        Codec::MpegVideo => first <= 0xaf || (first == 0xb5 && unit.get(1).is_some_and(|byte| byte >> 4 == 8)),
+        // vop_start_code (ISO/IEC 14496-2, table 6-3).
+        Codec::Mpeg4Part2 => first == 0xb6,
+        // nal_unit_type of coded slices and slice data partitions (ITU-T H.264, table 7-1).
+        Codec::H264 => (1..=5).contains(&(first & 0x1f)),
+        // VCL NAL units (ITU-T H.265, table 7-1).
+        Codec::H265 => (first >> 1) & 0x3f < 32,
+        // A low-overhead bitstream has no start codes.
+        Codec::Av1 => false,
+    }
+}
