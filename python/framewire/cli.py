@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 from __future__ import annotations
 
 import shutil
+import tomllib
 import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +15,10 @@ from typing import Annotated, Any
 import typer
 
 import framewire
+from framewire import alike, screen
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
-from framewire import screen
 from framewire.campaign import cli as campaign_cli
 from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
@@ -25,13 +26,22 @@ from framewire.papers import cli as papers_cli
 
 app = typer.Typer(
     name="framewire",
-    epilog="Exit codes: 0 done, 1 run failed, 2 wrong input, 3 the machine lacks something, 130 interrupted.",
+    epilog="Begin with: framewire run scenarios/quick.toml --world simulated. "
+    "Exit codes: 0 done, 1 run failed, 2 wrong input, 3 the machine lacks something, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-movie_app = typer.Typer(help="Make the lab's test movie, or look into one.", no_args_is_help=True)
-scenario_app = typer.Typer(help="Read, check and complete scenario files.", no_args_is_help=True)
+movie_app = typer.Typer(
+    help="Make the lab's test movie, or look into one.",
+    epilog='Example: framewire movie make --bitrate "4 Mbit/s" --out movie.m2v',
+    no_args_is_help=True,
+)
+scenario_app = typer.Typer(
+    help="Read, check and complete scenario files.",
+    epilog="Example: framewire scenario check scenarios/demo.toml",
+    no_args_is_help=True,
+)
 app.add_typer(movie_app, name="movie")
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(campaign_cli.app, name="campaign")
@@ -61,7 +71,10 @@ def options(
     """A laboratory for video transport: what the viewer got, frame by frame, and why."""
 
 
-@app.command()
+@app.command(
+    short_help="Stream a movie over a network, as a scenario says.",
+    epilog="Example: framewire run scenarios/demo.toml --set network.wifi.retry=2 --world simulated",
+)
 @clear_errors
 def run(
     scenario: ScenarioFile,
@@ -131,6 +144,8 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
         console.print(f"This result is partial: {why} before the movie was over.")
     if left_out:
         console.print("Shares and losses are of the frames that were offered to the transports.")
+    if (told := alike.note(tomllib.loads(result.results.scenario))) is not None:
+        console.print(f"Note: {told}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
@@ -152,7 +167,7 @@ def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:
     return by_flow if counts["frames"].sum() else {}
 
 
-@app.command()
+@app.command(epilog="Example: framewire report runs/demo-20261120-140000 --open")
 @clear_errors
 def report(
     run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
@@ -172,7 +187,11 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
-@movie_app.command("make")
+@movie_app.command(
+    "make",
+    short_help="Make a video elementary stream.",
+    epilog='Example: framewire movie make --source holiday.mp4 --bitrate "5 Mbit/s" --duration "30 s"',
+)
 @clear_errors
 def make_movie(
     bitrate: Annotated[str, typer.Option(help="Mean rate.")] = "6 Mbit/s",
@@ -182,10 +201,11 @@ def make_movie(
     duration: Annotated[
         str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
     ] = None,
+    codec: Annotated[str, typer.Option(help="mpeg2, h264, h264-pyramid or h265.")] = "mpeg2",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Copy it here.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make an MPEG-2 stream: the lab's movie, or your own.
+    """Make a video elementary stream: the lab's movie, or your own.
 
     It is made once and then found in the cache.
     """
@@ -197,6 +217,7 @@ def make_movie(
             None if duration is None and source is not None else movie.parse_duration(duration or "60 s"),
             source,
             progress=lambda text, share: display({"event": "step", "text": text, "share": share}),
+            codec=codec,
         )
     path = made.path if out is None else Path(shutil.copyfile(made.path, out))
     if as_json:
@@ -205,7 +226,7 @@ def make_movie(
         typer.echo(path)
 
 
-@movie_app.command("probe")
+@movie_app.command("probe", epilog="Example: framewire movie probe movie.m2v --frames")
 @clear_errors
 def probe_movie(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An MPEG-1 or MPEG-2 video elementary stream.")],
@@ -222,7 +243,7 @@ def probe_movie(
         stdout().print(found.tables(frames), markup=False, highlight=False)
 
 
-@scenario_app.command()
+@scenario_app.command(epilog="Example: framewire scenario resolve scenarios/quick.toml --set seed=7")
 @clear_errors
 def resolve(scenario: ScenarioFile, overrides: Overrides = None, as_json: AsJson = False) -> None:
     """Print a scenario with every default written out."""
@@ -233,7 +254,7 @@ def resolve(scenario: ScenarioFile, overrides: Overrides = None, as_json: AsJson
         typer.echo(resolved.toml, nl=False)
 
 
-@scenario_app.command()
+@scenario_app.command(epilog="Example: framewire scenario check my.toml --set network.wifi.retry=3")
 @clear_errors
 def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
     """Check a scenario without running it."""
@@ -241,14 +262,14 @@ def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
     typer.echo(f"{scenario}: a valid scenario, {resolved.name}, with flows {', '.join(resolved.flows)}")
 
 
-@scenario_app.command()
+@scenario_app.command(epilog="Example: framewire scenario schema > scenario.schema.json")
 @clear_errors
 def schema() -> None:
     """Print the JSON schema of the scenario file, for editors."""
     print_json(scenario_module.schema())
 
 
-@app.command()
+@app.command(epilog="Example: framewire doctor --json")
 @clear_errors
 def doctor(as_json: AsJson = False) -> None:
     """Tell what works on this machine, and what is missing."""

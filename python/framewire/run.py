@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from framewire import _native, emulator
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
-from framewire.scenario import Overrides, Scenario, check_simulated, load
+from framewire.scenario import Overrides, Scenario, check_simulated, load, naming
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,12 +100,13 @@ def run(
         raise InputError(f"world = {world!r} is not allowed; allowed are {' and '.join(WORLDS)}")
     resolved = load(scenario, set=set)
     _check_out(out)
-    if world == "emulated":
-        _check_emulated(resolved)
-    else:
-        check_simulated(resolved)
-    movie = _prepare_movie(resolved, notify)
-    resolved = load(resolved, movie_duration_s=movie.duration_s)
+    with naming(scenario):
+        if world == "emulated":
+            _check_emulated(resolved)
+        else:
+            check_simulated(resolved)
+        movie = _prepare_movie(resolved, notify)
+        resolved = load(resolved, movie_duration_s=movie.duration_s)
     with _partial_directory(resolved, out) as (partial, directory):
         if world == "emulated":
             outcome = _emulate(resolved, movie.path, partial, notify)
@@ -161,6 +162,7 @@ def _prepare_movie(scenario: Scenario, notify: Progress) -> MadeMovie:
         wanted["source"],
         wanted.get("bitrate"),
         wanted.get("duration"),
+        wanted.get("codec"),
         progress=lambda text, share: notify({"event": "step", "text": text, "share": share}),
     )
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 from framewire import _native
 from framewire.errors import InputError
 
-__all__ = ["Overrides", "Scenario", "check_simulated", "load", "pairs_of", "schema", "toml_literal"]
+__all__ = ["Overrides", "Scenario", "check_simulated", "load", "naming", "pairs_of", "schema", "toml_literal"]
 
 Overrides = Mapping[str, object] | Iterable[str]
 
@@ -74,9 +76,30 @@ def load(
             movie_duration_s=movie_duration_s,
         )
     except _native.ScenarioError as error:
-        place = f"{scenario}: " if home is not None else ""
-        raise InputError(f"{place}{error}") from None
+        if home is None:
+            raise InputError(str(error)) from None
+        raise InputError(f"{scenario}: {_what_else(text, scenario) or error}") from None
     return Scenario(toml, json.loads(document))
+
+
+@contextmanager
+def naming(source: object) -> Iterator[None]:
+    """Puts the path of a file before errors about what is in it; nothing for what is no file."""
+    try:
+        yield
+    except InputError as error:
+        is_file = isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source))
+        raise InputError(f"{os.fspath(source)}: {error}" if is_file else str(error)) from None  # type: ignore[call-overload]
+
+
+def _what_else(text: str, path: object) -> str | None:
+    """What a file is that is no scenario, where that can be told."""
+    from framewire.campaign.spec import KEYS_OF_ITS_OWN
+
+    with suppress(tomllib.TOMLDecodeError):
+        if any(key in tomllib.loads(text) for key in KEYS_OF_ITS_OWN):
+            return f"a campaign, not a scenario: `framewire campaign {path}` runs it"
+    return None
 
 
 def check_simulated(scenario: Scenario) -> None:
@@ -104,7 +127,7 @@ def _source_of(
         return json.dumps(scenario.data), True, None, None
     if isinstance(scenario, Mapping):
         return _dumps(scenario), True, None, None
-    if isinstance(scenario, str) and ("\n" in scenario or "=" in scenario):
+    if isinstance(scenario, str) and not _is_path(scenario):
         return scenario, False, None, None
     path = Path(scenario)
     try:
@@ -114,6 +137,11 @@ def _source_of(
     except OSError as error:
         raise InputError(f"{path}: cannot read the scenario: {error.strerror}") from None
     return text, False, path.stem, path.resolve().parent
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is the path of a file, and not what is in one."""
+    return bool(text) and "\n" not in text and "=" not in text
 
 
 def _dumps(document: Mapping[str, Any]) -> str:

@@ -1,8 +1,8 @@
-"""Tables for a terminal, readable at 100 columns."""
+"""Tables of runs and of the machine, for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rich import box
@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from framewire.doctor import Check
+from framewire.wrapped_table import Column, WrappedTable
 
 __all__ = ["WIDTH", "checks_table", "comparison"]
 
@@ -21,7 +22,7 @@ NOT_MEASURED = "-"
 
 def comparison(
     rows: Iterable[Mapping[str, Any]], never_offered: Mapping[str, Mapping[str, int]] | None = None
-) -> Table:
+) -> WrappedTable:
     """One row per flow of a run's summary.
 
     ``never_offered`` counts, by flow and picture type, the frames that a partial run ended before: the summary has them
@@ -29,43 +30,36 @@ def comparison(
     """
     left = never_offered or {}
     rows = [_without(row, left.get(str(row.get("flow")), {})) for row in rows]
-    table = _table()
-    table.add_column("\nflow", overflow="fold")
-    headings = (
-        "duration\ns",
-        "shown\n%",
-        "lost\nI",
-        "lost\nP",
-        "lost\nB",
-        "latency\np95 ms",
-        "rate\nMbit/s",
-        "stalls\n",
-    )
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    if left:
-        table.add_column("never\noffered", justify="right", no_wrap=True)
-    ended_early = [row for row in rows if row.get("status") != "complete"]
-    if ended_early:
-        table.add_column("\nstatus")
-    for row in rows:
-        cells = [
-            escape(str(row.get("flow"))),
-            _number(row.get("duration_s"), "{:.1f}"),
-            _share(row.get("shown"), row.get("frames")),
-            *(_of(row.get(f"lost_{kind}"), row.get(f"frames_{kind}")) for kind in "ipb"),
-            _number(row.get("latency_p95_ms"), "{:.0f}"),
-            _number(row.get("frame_throughput_bps"), "{:.2f}", 1e-6),
-            _stalls(row.get("stalls"), row.get("stalled_s")),
+
+    def column(heading: str, text: Callable[[Mapping[str, Any]], str]) -> Column:
+        return Column(heading, [text(row) for row in rows])
+
+    columns = [
+        column("duration\ns", lambda row: _number(row.get("duration_s"), "{:.1f}")),
+        column("shown\n%", lambda row: _share(row.get("shown"), row.get("frames"))),
+        column("lost\nI", lambda row: _of(row.get("lost_i"), row.get("frames_i"))),
+        column("lost\nP", lambda row: _of(row.get("lost_p"), row.get("frames_p"))),
+        column("lost\nB", lambda row: _of(row.get("lost_b"), row.get("frames_b"))),
+        column("latency\np95 ms", lambda row: _number(row.get("latency_p95_ms"), "{:.0f}")),
+        column("rate\nMbit/s", lambda row: _number(row.get("frame_throughput_bps"), "{:.2f}", 1e-6)),
+        column("stalls", lambda row: _stalls(row.get("stalls"), row.get("stalled_s"))),
+    ]
+    if any(row.get("retransmissions") is not None for row in rows):
+        columns += [
+            column("resent\npackets", lambda row: _number(row.get("retransmissions"), "{:.0f}")),
+            column("timeouts", lambda row: _number(row.get("timeouts"), "{:.0f}")),
+            column("mean\nSRTT ms", lambda row: _number(row.get("srtt_mean_ms"), "{:.1f}")),
         ]
-        cells += [str(sum(left.get(str(row.get("flow")), {}).values()))] if left else []
-        table.add_row(*cells, *([escape(str(row.get("status")))] if ended_early else []))
-    return table
+    if left:
+        columns.append(column("never\noffered", lambda row: str(sum(left.get(str(row.get("flow")), {}).values()))))
+    if any(row.get("status") != "complete" for row in rows):
+        columns.append(Column("status", [str(row.get("status")) for row in rows], "left"))
+    return WrappedTable([Column("flow", [str(row.get("flow")) for row in rows], "left")], columns)
 
 
 def checks_table(checks: Iterable[Check]) -> Table:
     """What works, and below it what each missing thing costs."""
-    table = _table()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     table.add_column("")
     table.add_column("what", no_wrap=True)
     table.add_column("found, and what it costs where it is missing", ratio=1)
@@ -81,10 +75,6 @@ def _without(row: Mapping[str, Any], left: Mapping[str, int]) -> dict[str, Any]:
     fewer = {f"{what}_{kind.lower()}": count for kind, count in left.items() for what in ("frames", "lost")}
     fewer |= dict.fromkeys(("frames", "lost"), sum(left.values()))
     return {name: value - fewer[name] if name in fewer and value is not None else value for name, value in row.items()}
-
-
-def _table() -> Table:
-    return Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
 
 
 def _number(value: float | None, form: str, scale: float = 1.0) -> str:

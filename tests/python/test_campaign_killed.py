@@ -109,6 +109,7 @@ def test_kill_dash_nine_at_any_moment_loses_and_repeats_nothing(
         "campaign.json",
         "cells",
         "frames",
+        "index.json",
         "lock",
         "summary.parquet",
     ]

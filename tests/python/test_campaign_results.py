@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import framewire
 from conftest import REPOSITORY
 from framewire import InputError
-from framewire.campaign import metrics
+from framewire.campaign import metrics, origin
 from framewire.campaign.results import Campaign
 from framewire.cli import app
 
@@ -216,10 +216,18 @@ def test_an_id_that_is_none_is_named(prefix: str, result: Campaign) -> None:
 
 def test_a_cell_is_run_again_alone(result: Campaign, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(framewire, "run", lambda scenario, **options: asked.append((scenario, options)))
+
+    def run(scenario: Path, **options: Any) -> framewire.Run:
+        asked.append((scenario, options))
+        options["out"].mkdir()
+        return framewire.Run(options["out"], "complete")
+
+    monkeypatch.setattr(framewire, "run", run)
     cell = result.summary.row(5, named=True)
     result.run_cell(cell["cell"][:12], out=tmp_path / "alone")
     ((scenario, options),) = asked
+    said = origin.read(tmp_path / "alone")
+    assert said == f"sweep: network.wifi.retry = 0, flow.udp.mtu = 1500, repeat {cell['repeat']}"
     assert framewire.load(scenario).data["seed"] == cell["seed"]
     assert options == {"world": "simulated", "out": tmp_path / "alone", "progress": None}
 

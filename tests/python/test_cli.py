@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.main as typer_main
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -258,3 +260,73 @@ def test_shells_can_complete(shell: str) -> None:
 def test_help_names_the_exit_codes() -> None:
     ended = runner.invoke(app, ["--help"])
     assert "130 interrupted" in " ".join(ended.stdout.split())
+
+
+def commands(group: typer_main.TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        yield (*path, name)
+        if isinstance(command, typer_main.TyperGroup):
+            yield from commands(command, (*path, name))
+
+
+@pytest.mark.parametrize("path", [(), *commands(typer_main.get_command(app))], ids=" ".join)  # type: ignore[arg-type]
+def test_every_command_has_an_example_and_fits_eighty_columns(path: tuple[str, ...]) -> None:
+    ended = runner.invoke(app, [*path, "--help"], terminal_width=80)
+    assert ended.exit_code == 0
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    assert "..." not in ended.stdout.partition("Commands:")[2], "a command's help is cut short"
+    said = " ".join(ended.stdout.split())
+    assert " ".join(("Example: framewire", *path) if path else ("Begin with: framewire run",)) in said
+
+
+def test_help_imports_nothing_that_is_slow() -> None:
+    program = (
+        "import sys\nfrom framewire.cli import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'polars', 'numpy', 'plotly', 'PIL', 'jinja2'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+STREAMS = [
+    {"flow": "udp-blocking", "status": "complete", "frames": 1500, "shown": 3, "stalls": 0, "stalled_s": 0.0,
+     "lost_i": 101, "frames_i": 101, "lost_p": 350, "frames_p": 400, "lost_b": 719, "frames_b": 999},
+    {"flow": "tcp+ifd-optimised", "status": "complete", "frames": 1500, "shown": 1500, "stalls": 12, "stalled_s": 113.2,
+     "lost_i": 0, "frames_i": 101, "lost_p": 0, "frames_p": 400, "lost_b": 0, "frames_b": 999, "duration_s": 173.1,
+     "latency_p95_ms": 28155.0, "frame_throughput_bps": 4.1e6, "retransmissions": 312, "timeouts": 3,
+     "srtt_mean_ms": 123.456},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [30, 80, 100, 120])
+def test_a_narrow_terminal_gets_the_table_in_pieces(width: int) -> None:
+    """Nothing is cropped, and each piece names the flows again."""
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(screen.comparison(STREAMS))
+    lines = captured.get().splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in captured.get()
+    if width >= 80:
+        words = [word for line in lines if line.startswith("tcp+ifd-optimised") for word in line.split()[1:]]
+        assert " ".join(words) == "173.1 100.0 0/101 0/400 0/999 28155 4.10 12 (113.2 s) 312 3 123.5"
+        words = [word for line in lines if line.startswith("udp-blocking") for word in line.split()[1:]]
+        assert words[-3:] == ["-", "-", "-"], "a datagram flow has no connection"
+        assert sum(line.split()[:1] == ["flow"] for line in lines) == {80: 2, 100: 2, 120: 1}[width]
+
+
+def test_flows_that_cannot_differ_are_told_once(stream: Path, tmp_path: Path) -> None:
+    path = tmp_path / "remote.toml"
+    flows = "".join(f'[[flow]]\ntransport = "{name}"\n' for name in ("udp", "udp+ifd", "tcp"))
+    path.write_text(f'movie.source = "{stream}"\nnetwork.bottleneck = "remote"\n{flows}')
+    command = ["run", str(path), "--world", "simulated", "--no-report"]
+    ended = runner.invoke(app, [*command, "--out", str(tmp_path / "remote")])
+    assert ended.exit_code == 0, ended.output
+    said = " ".join(ended.stdout.split())
+    assert said.count("Note: udp and udp+ifd do the same here: the bottleneck is remote") == 1
+    frames = framewire.Run(tmp_path / "remote", "complete").frames.drop("flow")
+    one, other = frames.slice(0, 25), frames.slice(25, 25)
+    assert one.select("frame", "arrival_ns", "fate").equals(other.select("frame", "arrival_ns", "fate")), "it is true"
+    local = runner.invoke(app, [*command, "--set", "network.bottleneck=local-device", "--out", str(tmp_path / "local")])
+    assert "do the same here" not in local.stdout

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from framewire import progress as progress_module
-from framewire.campaign import display
+from framewire.campaign import display, selection
 from framewire.campaign.plan import resolve
 from framewire.campaign.run import campaign
 from framewire.campaign.schema import schema as campaign_schema
@@ -39,6 +39,8 @@ class RunUnlessNamed(TyperGroup):
 app = typer.Typer(
     cls=RunUnlessNamed,
     help="Run a grid of scenarios with repeats in virtual time, on all cores: framewire campaign FILE.",
+    short_help="Run a grid of scenarios with repeats.",
+    epilog="Example: framewire campaign scenarios/campaign-quick.toml",
     no_args_is_help=True,
 )
 
@@ -50,7 +52,10 @@ Metrics = Annotated[
 ]
 
 
-@app.command()
+@app.command(
+    short_help="Run a campaign, or continue it.",
+    epilog="Example: framewire campaign run scenarios/campaign-quick.toml --repeats 5",
+)
 @clear_errors
 def run(
     file: File,
@@ -77,14 +82,17 @@ def run(
     if as_json:
         print_json(_as_json(result, None, None))
     else:
-        _print(result, None, None, limit=MOST_LINES)
+        _print(result, None, None, limit=MOST_LINES, computed_now=True)
     for failure in result.failures:
         complain(f"cell {failure.place}: {failure.reason}; its scenario: {failure.scenario}")
     if result.failures:
         raise typer.Exit(RunError.exit_code)
 
 
-@app.command()
+@app.command(
+    short_help="Show the means of a campaign.",
+    epilog="Example: framewire campaign show campaigns/quick --by flow --metric latency_p95_ms",
+)
 @clear_errors
 def show(
     directory: Directory,
@@ -94,7 +102,10 @@ def show(
     metrics: Metrics = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the means of a campaign, with 95 % confidence intervals."""
+    """Show the means of a campaign, with 95 % confidence intervals; n is the number of repeats.
+
+    A campaign that has not finished, or is being computed, is shown as far as it came.
+    """
     from framewire.campaign.results import Campaign  # polars is slow to import
 
     result = Campaign(directory)
@@ -104,27 +115,67 @@ def show(
         _print(result, metrics, by)
 
 
-@app.command()
+@app.command(
+    short_help="List the cells of a campaign.",
+    epilog="Example: framewire campaign cells campaigns/quick retry=4 repeat=1",
+)
+@clear_errors
+def cells(
+    directory: Directory,
+    where: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[AXIS=VALUE]...", help="Only those that stand there."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the cells of a campaign: id, where each stands, and what became of it."""
+    from framewire.campaign.results import Campaign  # polars is slow to import
+    from framewire.campaign.table import cells_table
+
+    result = Campaign(directory)
+    listed = result.cells_at(selection.coordinates(where or []))
+    if as_json:
+        print_json(listed.to_dicts())
+        return
+    console = stdout()
+    console.print(cells_table(listed))
+    console.print()
+    _print_facts(result)
+
+
+@app.command(
+    short_help="Run one cell again, alone and in full.",
+    epilog="Example: framewire campaign cell campaigns/quick retry=4 repeat=1",
+)
 @clear_errors
 def cell(
     directory: Directory,
-    cell_id: Annotated[str, typer.Argument(metavar="ID", help="What the column `cell` says, or its beginning.")],
+    which: Annotated[
+        list[str], typer.Argument(metavar="ID|AXIS=VALUE...", help="Its id or the beginning of it, or where it stands.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The run directory [default: runs/<name>-<date>].")
     ] = None,
 ) -> None:
-    """Run one cell again, alone and in full: a run directory with packets and a report."""
+    """Run one cell again, alone and in full: a run directory with packets and a report.
+
+    An axis may be named by what stands behind its last dot. `framewire campaign cells` lists ids and places.
+    """
     from framewire.campaign.results import Campaign  # polars is slow to import
 
+    wanted = which[0] if len(which) == 1 and "=" not in which[0] else selection.coordinates(which)
     with progress_module.for_console(stderr()) as shown:
-        result = Campaign(directory).run_cell(cell_id, out=out, progress=shown)
+        result = Campaign(directory).run_cell(wanted, out=out, progress=shown)
         report = result.report(progress=shown)
     console = stdout()
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
 
 
-@app.command()
+@app.command(
+    short_help="Check a campaign and every scenario in it.",
+    epilog="Example: framewire campaign check scenarios/campaign-quick.toml",
+)
 @clear_errors
 def check(file: File, overrides: Overrides = None) -> None:
     """Check a campaign and every scenario in it without running it."""
@@ -134,7 +185,10 @@ def check(file: File, overrides: Overrides = None) -> None:
     typer.echo(f"{file}: a valid campaign, {spec.name}: {axes}, {spec.repeats} repeats: {points * spec.repeats} cells")
 
 
-@app.command()
+@app.command(
+    short_help="Print the JSON schema of the campaign file.",
+    epilog="Example: framewire campaign schema > campaign.schema.json",
+)
 @clear_errors
 def schema() -> None:
     """Print the JSON schema of the campaign file, for editors."""
@@ -144,14 +198,20 @@ def schema() -> None:
 def _as_json(result: Campaign, metrics: list[str] | None, by: list[str] | None) -> dict[str, object]:
     return {
         "directory": str(result.directory),
-        **{key: result.meta[key] for key in ("cells", "simulated_s", "computing_s", "hashes", "failed")},
-        "means": [] if not result.hashes else result.means(metrics, by).to_dicts(),
+        **{key: result.meta[key] for key in ("finished", "cells", "simulated_s", "computing_s", "hashes", "failed")},
+        "means": result.means(metrics, by).to_dicts() if result.meta["cells"]["done"] else [],
     }
 
 
-def _print(result: Campaign, metrics: list[str] | None, by: list[str] | None, limit: int | None = None) -> None:
+def _print(
+    result: Campaign,
+    metrics: list[str] | None,
+    by: list[str] | None,
+    limit: int | None = None,
+    computed_now: bool = False,
+) -> None:
     console = stdout()
-    if result.hashes:
+    if result.meta["cells"]["done"]:
         from framewire.campaign.table import means_table
 
         means = result.means(metrics, by)
@@ -159,11 +219,21 @@ def _print(result: Campaign, metrics: list[str] | None, by: list[str] | None, li
         if limit is not None and means.height > limit:
             console.print(f"... and {means.height - limit} more rows: framewire campaign show {result.directory}")
         console.print()
+    _print_facts(result, computed_now)
+
+
+def _print_facts(result: Campaign, computed_now: bool = False) -> None:
+    console = stdout()
     cells = result.meta["cells"]
-    facts = f"{cells['done']} of {cells['planned']} cells, {cells['computed_now']} computed now"
+    facts = f"{cells['done']} of {cells['planned']} cells"
+    facts += f", {cells['computed_now']} computed now" if computed_now else ""
     facts += f", {cells['failed']} failed" if cells["failed"] else ""
     facts += (
         f"; {result.meta['simulated_s']:.0f} simulated s, computed in {result.meta['computing_s']:.1f} s one by one"
     )
     console.print(facts, markup=False, highlight=False, soft_wrap=True)
+    if not result.finished:
+        console.print(
+            "The campaign has not finished: this is what there is. The command that began it goes on with it."
+        )
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)

@@ -12,24 +12,21 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from framewire.campaign.axes import Axis, Label
-from framewire.campaign.plan import Cell
+from framewire.campaign.axes import Label
+from framewire.campaign.description import DESCRIPTION
+from framewire.campaign.index import Place
 from framewire.campaign.store import FinishedCell
-from framewire.errors import InputError, RunError
+from framewire.errors import RunError
 
-__all__ = ["DESCRIPTION", "FORMAT_VERSION", "Row", "canonical_hashes", "describe", "open_description", "write"]
+__all__ = ["Axes", "Row", "canonical_hashes", "places", "summary", "write"]
 
-FORMAT_VERSION = 1
-"""The newest version of the dataset that is read here."""
-
-DESCRIPTION = "campaign.json"
 PART_BYTES = 8_000_000
 """Compressed size of the tables that are put together at once: bounds the memory."""
 
@@ -41,11 +38,15 @@ SMALLEST_FREE = 1 << 20
 class Row:
     """A cell of the campaign and where its tables are."""
 
-    cell: Cell
+    place: Place
     finished: FinishedCell
 
 
-def write(directory: Path, axes: Sequence[Axis], rows: Sequence[Row], description: dict[str, Any]) -> None:
+Axes = Mapping[str, Sequence[Label]]
+"""The labels on each axis."""
+
+
+def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[str, Any]) -> None:
     """Writes the tables of these cells, then the description; nothing where the same is there already.
 
     Killed in between, it leaves a directory without a description.
@@ -59,13 +60,16 @@ def write(directory: Path, axes: Sequence[Axis], rows: Sequence[Row], descriptio
     target.unlink(missing_ok=True)
     _remove_tables(directory)
     if rows:
-        schema = _axis_schema(axes)
-        summary = _joined([(row, row.finished.table("summary")) for row in rows], schema)
-        _write_table(summary, directory / "summary.parquet")
+        _write_table(summary(axes, rows), directory / "summary.parquet")
         for name in ("frames", "packets"):
             if name in hashes:
-                _write_parts(directory / name, name, rows, schema)
+                _write_parts(directory / name, name, rows, axes)
     _replace(target, description)
+
+
+def summary(axes: Axes, rows: Sequence[Row]) -> pl.DataFrame:
+    """A row per cell and flow."""
+    return _joined([(row, row.finished.table("summary")) for row in rows], axes)
 
 
 def canonical_hashes(rows: Sequence[Row]) -> dict[str, str]:
@@ -79,53 +83,17 @@ def canonical_hashes(rows: Sequence[Row]) -> dict[str, str]:
     for name in names:
         digest = hashlib.sha256()
         for row in rows:
-            place = [dict(row.cell.labels), row.cell.repeat, row.cell.seed, row.finished.hashes.get(name)]
+            place = [dict(row.place.labels), row.place.repeat, row.place.seed, row.finished.hashes.get(name)]
             digest.update(json.dumps(place, sort_keys=True).encode() + b"\n")
         hashes[name] = digest.hexdigest()
     return hashes
-
-
-def open_description(directory: Path) -> dict[str, Any]:
-    """``campaign.json`` of a dataset; raises InputError where there is none or it is of a version not read here."""
-    if not directory.is_dir():
-        raise InputError(f"{directory}: {'not a directory' if directory.exists() else 'no such directory'}")
-    file = directory / DESCRIPTION
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        unfinished = (directory / "cells").is_dir()
-        why = "the campaign has not finished; the same `framewire campaign` command continues it"
-        raise InputError(f"{directory}: {why if unfinished else f'not a campaign: it has no {DESCRIPTION}'}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file}: cannot be read: {error}") from None
-    version = document.get("format") if isinstance(document, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InputError(f"{file}: does not say its format (a whole number from 1)")
-    if version > FORMAT_VERSION:
-        written = document.get("version", "a newer version")
-        raise InputError(
-            f"{directory}: has format {version}, written by framewire {written}; this is framewire "
-            f"{_own_version()}, which reads formats up to {FORMAT_VERSION}: open it with {written} or newer"
-        )
-    return dict(document)
-
-
-def describe(**facts: Any) -> dict[str, Any]:
-    """The beginning of every description."""
-    return {"format": FORMAT_VERSION, "program": "framewire", "version": _own_version(), **facts}
-
-
-def _own_version() -> str:
-    import framewire
-
-    return framewire.__version__
 
 
 def _content(rows: Iterable[Row]) -> str:
     """Tells whether a dataset is made of exactly these cells."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps([row.cell.id, dict(row.cell.labels), row.cell.repeat]).encode() + b"\n")
+        digest.update(json.dumps([row.place.id, dict(row.place.labels), row.place.repeat]).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -150,11 +118,11 @@ def _remove_tables(directory: Path) -> None:
         shutil.rmtree(directory / name, ignore_errors=True)
 
 
-def _write_parts(target: Path, name: str, rows: Sequence[Row], schema: dict[str, pl.DataType]) -> None:
+def _write_parts(target: Path, name: str, rows: Sequence[Row], axes: Axes) -> None:
     target.mkdir()
     having = [(row, row.finished.table(name)) for row in rows if name in row.finished.hashes]
     for number, part in enumerate(_parts(having)):
-        _write_table(_joined(part, schema), target / f"part-{number:05}.parquet")
+        _write_table(_joined(part, axes), target / f"part-{number:05}.parquet")
 
 
 def _write_table(table: pl.DataFrame, path: Path) -> None:
@@ -180,18 +148,17 @@ def _parts(tables: Sequence[tuple[Row, Path]]) -> Iterator[list[tuple[Row, Path]
         yield part
 
 
-def _joined(tables: Sequence[tuple[Row, Path]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+def _joined(tables: Sequence[tuple[Row, Path]], axes: Axes) -> pl.DataFrame:
     """The tables of several cells as one, each row with its cell, its place in the grid, its repeat and its seed."""
-    columns = {name: [_in_column(_place(row)[name], dtype) for row, _ in tables] for name, dtype in schema.items()}
     paths = [str(path) for _, path in tables]
-    places = pl.DataFrame({**columns, _PATH: paths}, schema={**schema, _PATH: pl.String()})
+    placed = places([row.place for row, _ in tables], axes).with_columns(pl.Series(_PATH, paths, pl.String))
     # All files at once: one by one takes three times as long. Points that share a cell name a file twice.
     distinct = list(dict.fromkeys(paths))
     try:
         contents = pl.read_parquet(distinct, glob=False, include_file_paths=_PATH)
     except pl.exceptions.PolarsError as error:
         raise RunError(_name_damaged(distinct, error)) from None
-    return places.join(contents, on=_PATH, how="inner", maintain_order="left_right").drop(_PATH)
+    return placed.join(contents, on=_PATH, how="inner", maintain_order="left_right").drop(_PATH)
 
 
 def _name_damaged(paths: Sequence[str], error: Exception) -> str:
@@ -208,26 +175,30 @@ def _name_damaged(paths: Sequence[str], error: Exception) -> str:
 _PATH = "path of the table"  # a column that no table has
 
 
-def _place(row: Row) -> dict[str, Label]:
-    return {"cell": row.cell.id, **row.cell.labels, "repeat": row.cell.repeat, "seed": row.cell.seed}
+def places(of: Sequence[Place], axes: Axes) -> pl.DataFrame:
+    """A row per cell: its id, its label on each axis, its repeat and its seed."""
+    schema = _axis_schema(axes)
+    rows = [{"cell": at.id, **at.labels, "repeat": at.repeat, "seed": at.seed} for at in of]
+    columns = {name: [_in_column(row[name], dtype) for row in rows] for name, dtype in schema.items()}
+    return pl.DataFrame(columns, schema=schema)
 
 
 def _in_column(value: Label, dtype: pl.DataType) -> Label:
     return str(value) if dtype == pl.String else value
 
 
-def _axis_schema(axes: Sequence[Axis]) -> dict[str, pl.DataType]:
+def _axis_schema(axes: Axes) -> dict[str, pl.DataType]:
     """Columns that say where a row belongs, and their types."""
     return {
         "cell": pl.String(),
-        **{axis.name: _type_of_labels(axis) for axis in axes},
+        **{name: _type_of(labels) for name, labels in axes.items()},
         "repeat": pl.Int32(),
         "seed": pl.Int64(),
     }
 
 
-def _type_of_labels(axis: Axis) -> pl.DataType:
-    kinds = {type(value.label) for value in axis.values}
+def _type_of(labels: Sequence[Label]) -> pl.DataType:
+    kinds = set(map(type, labels))
     if kinds == {bool}:
         return pl.Boolean()
     if kinds == {int}:

@@ -14,9 +14,10 @@ from typing import Any
 import framewire
 from framewire import _native
 from framewire.campaign.axes import Label, Point, grid
+from framewire.campaign.index import Place
 from framewire.campaign.spec import Spec
 from framewire.errors import InputError
-from framewire.scenario import Scenario, check_simulated, load, toml_literal
+from framewire.scenario import Scenario, check_simulated, load, naming, toml_literal
 
 __all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "resolve", "seed_of_repeat"]
 
@@ -54,9 +55,13 @@ class Cell:
         """Seed of every random draw."""
         return int(self.scenario.data["seed"])
 
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return Place(self.id, self.labels, self.repeat, self.seed)
+
     def __str__(self) -> str:
-        place = "".join(f"{name} = {label}, " for name, label in self.labels.items())
-        return f"{self.id} ({place}repeat {self.repeat})"
+        return str(self.place)
 
 
 def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list[Cell]:
@@ -64,8 +69,13 @@ def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list
 
     Raises InputError, which names axis, key, value and what is allowed, before any movie is made.
     """
-    points = resolve(spec)
-    movies = _prepare_movies([scenario for _, scenario in points], jobs, progress or (lambda _text, _share: None))
+    with naming(spec.source):
+        return _cells(spec, jobs, progress or (lambda _text, _share: None))
+
+
+def _cells(spec: Spec, jobs: int, progress: Progress) -> list[Cell]:
+    points = [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+    movies = _prepare_movies([scenario for _, scenario in points], jobs, progress)
     program = program_fingerprint()
     cells = []
     for point, scenario in points:
@@ -86,7 +96,8 @@ def resolve(spec: Spec) -> list[tuple[Point, Scenario]]:
 
     Raises InputError, which names axis, key, value and what is allowed.
     """
-    return [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+    with naming(spec.source):
+        return [(point, _resolve(spec, point)) for point in grid(spec.axes)]
 
 
 def seed_of_repeat(seed: int, repeat: int) -> int:
@@ -153,7 +164,7 @@ def _blame(spec: Spec, point: Point, message: str) -> str:
     if len(to_blame) == 1:
         return to_blame[0] + message
     if message.startswith("axis ") or not point.axes or _fails_alone(spec, message):
-        return message if message.startswith("axis ") else f"scenario: {message}"
+        return message if message.startswith("axis ") else f"{spec.scenario_source}: {message}"
     return f"the cell with {point}: {message}"
 
 
@@ -179,12 +190,12 @@ def _fails_alone(spec: Spec, message: str) -> bool:
     return False
 
 
-_Wanted = tuple[str, str | None, str | None]
+_Wanted = tuple[str, str | None, str | None, str | None]
 
 
 def _wanted(scenario: Scenario) -> _Wanted:
     movie = scenario.data["movie"]
-    return movie["source"], movie.get("bitrate"), movie.get("duration")
+    return movie["source"], movie.get("bitrate"), movie.get("duration"), movie.get("codec")
 
 
 def _prepare_movies(scenarios: list[Scenario], jobs: int, progress: Progress) -> dict[_Wanted, Movie]:
@@ -209,9 +220,9 @@ def _in_parallel(wanted: list[_Wanted], jobs: int) -> Iterator[Movie]:
 def _prepare_movie(wanted: _Wanted) -> Movie:
     from framewire import movie
 
-    source, bitrate, duration = wanted
+    source, bitrate, duration, codec = wanted
     try:
-        made = movie.prepare(source, bitrate, duration)
+        made = movie.prepare(source, bitrate, duration, codec)
         with made.path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256")
     except InputError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from framewire.campaign import dataset, metrics
+from framewire.campaign import dataset, index, metrics, origin, selection
+from framewire.campaign.description import DESCRIPTION, open_description, tally
+from framewire.campaign.index import Place, State
 from framewire.campaign.store import Store
 from framewire.confidence import mean_with_confidence
 from framewire.errors import InputError
@@ -39,7 +41,7 @@ class Failure:
 
 
 class Campaign:
-    """The dataset of a campaign.
+    """The results of a campaign; of one that has not finished, what there is.
 
     Raises InputError when ``directory`` holds none, or one that a newer framewire wrote.
     """
@@ -47,8 +49,20 @@ class Campaign:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
         """Where it is."""
-        self.meta: dict[str, Any] = dataset.open_description(self.directory)
-        """``campaign.json``: versions, the campaign itself, counts, canonical hashes, simulated seconds."""
+        self._store = Store(self.directory)
+        self._index = index.read(self.directory)
+        self.meta: dict[str, Any] = self._description()
+        """``campaign.json``: versions, the campaign itself, counts, canonical hashes, simulated seconds. Where the
+        campaign has not finished, the same as far as it came, without hashes."""
+
+    def _description(self) -> dict[str, Any]:
+        if self._index is None or (self.directory / DESCRIPTION).is_file():
+            description = open_description(self.directory)
+            # A dataset of before belongs to the plan that it names, or was written when there was no index.
+            if self._index is None or description.get("plan") == self._index.description["plan"]:
+                return description | {"finished": True}
+        description = self._index.description | tally(self._store, self._indexed)
+        return description | {"hashes": {}, "finished": False}
 
     def __repr__(self) -> str:
         return f"Campaign({str(self.directory)!r})"
@@ -74,6 +88,11 @@ class Campaign:
         return dict(self.meta["hashes"])
 
     @property
+    def finished(self) -> bool:
+        """Whether it came to its end: every cell was computed or failed, and the tables were put together."""
+        return bool(self.meta["finished"])
+
+    @property
     def failures(self) -> list[Failure]:
         """Cells that could not be computed, and cells in which a flow broke (the others in it are valid)."""
         failed = self.meta["failed"]
@@ -83,11 +102,34 @@ class Campaign:
         ]
 
     @cached_property
+    def _indexed(self) -> list[index.IndexedCell]:
+        return [] if self._index is None else index.states(self._store, self._index.places)
+
+    @cached_property
+    def cells(self) -> pl.DataFrame:
+        """One row per cell that was planned: id, axes, repeat, seed, and ``state``, what became of it."""
+        if self._index is None:
+            raise InputError(f"{self.directory}: has no {index.FILE}; the same `framewire campaign` command writes it")
+        places = dataset.places([cell.place for cell in self._indexed], self._index.labels)
+        return places.with_columns(state=pl.Series([str(cell.state) for cell in self._indexed], dtype=pl.String))
+
+    def cells_at(self, wanted: Mapping[str, object]) -> pl.DataFrame:
+        """The rows of :attr:`cells` that stand at a place, such as ``{"network.wifi.retry": 4}``."""
+        every = self.cells
+        places = [cell.place for cell in self._indexed]
+        chosen = set(map(id, selection.matching(places, wanted)))
+        return every.filter(pl.Series([id(place) in chosen for place in places], dtype=pl.Boolean))
+
+    @cached_property
     def summary(self) -> pl.DataFrame:
-        """One row per cell and flow: id, axes, repeat, seed, and the columns of a run's summary."""
+        """One row per finished cell and flow: id, axes, repeat, seed, and the columns of a run's summary."""
+        if not self.meta["cells"]["done"]:
+            why = "none of its cells could be computed" if self.finished else "none of its cells is computed yet"
+            raise InputError(f"{self.directory}: has no results: {why}")
+        if not self.finished and self._index is not None:
+            rows = [dataset.Row(cell.place, cell.finished) for cell in self._indexed if cell.finished is not None]
+            return dataset.summary(self._index.labels, rows)
         path = self.directory / "summary.parquet"
-        if not path.is_file():
-            raise InputError(f"{self.directory}: has no results: none of its cells could be computed")
         try:
             return pl.read_parquet(path, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
@@ -117,6 +159,7 @@ class Campaign:
         groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)
         self._check_columns(groups)
         expressions = [_expression(metric) for metric in wanted]
+        self._check_recorded(expressions)
         names = [expression.meta.output_name() for expression in expressions]
         # A sample is what one repeat says; it takes part in the grouping also where it is asked for.
         per_repeat = [*groups, *({"repeat"} - set(groups))]
@@ -135,27 +178,51 @@ class Campaign:
 
     def run_cell(
         self,
-        cell: str,
+        cell: str | Mapping[str, object],
         *,
         out: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Run:
         """Run one cell again, alone and in full, as a run directory with packets that a report can be made of.
 
-        ``cell`` is the id in the column ``cell``, or as much of it as tells it from the others; a cell that failed is
-        found by its id, too.
+        ``cell`` is the id in the column ``cell``, or as much of it as tells it from the others; or a place where only
+        one cell stands, such as ``{"network.wifi.retry": 4, "repeat": 1}``. A cell that failed is found, too.
         """
         import framewire
 
-        _, scenario = Store(self.directory).scenario(cell)
-        return framewire.run(scenario, world="simulated", out=out, progress=progress)
+        cell_id, scenario = self._store.scenario(cell if isinstance(cell, str) else self._at(cell).id)
+        run = framewire.run(scenario, world="simulated", out=out, progress=progress)
+        origin.write(run.directory, self.name, self.directory, self._place_of(cell_id))
+        return run
+
+    def _at(self, wanted: Mapping[str, object]) -> Place:
+        if self._index is None:
+            raise InputError(f"{self.directory}: has no {index.FILE}: a cell can only be named by its id here")
+        place = selection.the_one(self._index.places, wanted)
+        if next(cell.state for cell in self._indexed if cell.place.id == place.id) is State.OPEN:
+            raise InputError(f"{place}: is not computed yet; the same `framewire campaign` command goes on with it")
+        return place
+
+    def _place_of(self, cell_id: str) -> Place | None:
+        """Where a cell stands; None for one that is not in the plan any more."""
+        places = () if self._index is None else self._index.places
+        return next((place for place in places if place.id == cell_id), None)
 
     def _parts(self, name: str) -> pl.LazyFrame:
         parts = sorted((self.directory / name).glob("part-*.parquet"))
+        if not self.finished:
+            raise InputError(f"{self.directory}: has not finished: only its summary can be read, as far as it is")
         if not parts:
             why = "; `packets = true` in the campaign keeps them" if name == "packets" else ""
             raise InputError(f"{self.directory}: has no table {name}{why}")
         return pl.scan_parquet(parts, glob=False)
+
+    def _check_recorded(self, expressions: Sequence[pl.Expr]) -> None:
+        """Results that were computed before a column was there do not have it."""
+        for name in (name for expression in expressions for name in expression.meta.root_names()):
+            if name not in self.summary.columns and name in metrics.COLUMNS:
+                wrote = self.meta.get("version", "an earlier version")
+                raise InputError(f"{self.directory}: written by framewire {wrote}, which did not record {name}")
 
     def _check_columns(self, names: Sequence[str]) -> None:
         allowed = [*self.axes, "flow", "transport", "repeat"]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framewire.campaign import index
+from framewire.campaign.description import describe, tally
 from framewire.campaign.plan import Cell, plan, program_fingerprint
 from framewire.campaign.runner import LocalRunner, Outcome, Runner, Task
 from framewire.campaign.spec import Source, Spec, read
@@ -61,6 +63,7 @@ def campaign(
     work = _Work(Store(directory), cells, spec, notify)
     try:
         with work.store.locked():
+            work.write_index()
             work.compute(chosen)
             notify({"event": "step", "text": "putting the tables together"})
             work.write_dataset()
@@ -95,13 +98,17 @@ class _Work:
 
     def __init__(self, store: Store, cells: Sequence[Cell], spec: Spec, notify: Progress) -> None:
         self.store = store
-        self._cells = cells
         self._spec = spec
         self._notify = notify
         # Points that come to the same scenario are one cell.
         self._distinct = {cell.id: cell for cell in cells}
-        self._failures: dict[str, str] = {}
+        self._places = [cell.place for cell in cells]
+        self._digest = index.digest_of(self._places)
         self._counts = Counts(len(self._distinct))
+
+    def write_index(self) -> None:
+        """Says what is going to be computed, for whoever looks at the campaign before it has finished."""
+        index.write(self.store, describe(**self._head()), self._places)
 
     def compute(self, runner: Runner) -> None:
         missing = [cell for cell in self._distinct.values() if self.store.finished(cell.id) is None]
@@ -114,34 +121,15 @@ class _Work:
     def write_dataset(self) -> None:
         from framewire.campaign import dataset  # polars is slow to import
 
-        finished = {cell_id: self.store.finished(cell_id) for cell_id in self._distinct}
-        whole = [(cell, found) for cell in self._cells if (found := finished[cell.id]) is not None]
-        description = dataset.describe(
-            fingerprint=program_fingerprint(),
-            campaign=self._spec.document(),
-            cells={
-                "planned": len(self._cells),
-                "distinct": len(self._distinct),
-                "done": len(whole),
-                "failed": len(self._failures),
-                "computed_now": self._counts.computed,
-            },
-            simulated_s=sum(found.simulated_s for found in finished.values() if found is not None),
-            computing_s=sum(found.wall_s for found in finished.values() if found is not None),
-            failed=[
-                *(
-                    self._failure(cell_id, reason, self.store.failure(cell_id))
-                    for cell_id, reason in self._failures.items()
-                ),
-                *(
-                    self._failure(found.id, "; ".join(found.broken_flows), found.directory / "scenario.toml")
-                    for found in finished.values()
-                    if found is not None and found.broken_flows
-                ),
-            ],
-        )
-        rows = [dataset.Row(cell, found) for cell, found in whole]
-        dataset.write(self.store.directory, self._spec.axes, rows, description)
+        cells = index.states(self.store, self._places)
+        description = describe(**self._head(), **tally(self.store, cells, self._counts.computed))
+        axes = {axis.name: [value.label for value in axis.values] for axis in self._spec.axes}
+        rows = [dataset.Row(cell.place, cell.finished) for cell in cells if cell.finished is not None]
+        dataset.write(self.store.directory, axes, rows, description)
+
+    def _head(self) -> dict[str, Any]:
+        """What index and dataset say first."""
+        return {"fingerprint": program_fingerprint(), "campaign": self._spec.document(), "plan": self._digest}
 
     def disk_error(self, reason: str) -> RunError:
         """Results cannot be written: why, and what there is."""
@@ -171,11 +159,6 @@ class _Work:
             self._counts.computed += 1
             self._counts.simulated_s += outcome.simulated_s
         else:
-            self.store.fail(outcome.id, cell.scenario.toml, f"{cell}: {outcome.error}")
-            self._failures[outcome.id] = outcome.error
+            self.store.fail(outcome.id, str(cell), cell.scenario.toml, outcome.error)
             self._counts.failed += 1
         self._notify(self._counts.event())
-
-    def _failure(self, cell_id: str, reason: str, scenario: Path) -> dict[str, str]:
-        path = str(scenario.relative_to(self.store.directory))
-        return {"cell": cell_id, "place": str(self._distinct[cell_id]), "reason": reason, "scenario": path}

@@ -17,9 +17,9 @@ from typing import Any
 from framewire.campaign import metrics as metrics_module
 from framewire.campaign.axes import Axis, axes_of_table, axis_of_entry, grid_size, refuse_unknown_keys
 from framewire.errors import InputError
-from framewire.scenario import Overrides, pairs_of
+from framewire.scenario import Overrides, naming, pairs_of
 
-__all__ = ["MOST_CELLS", "VERSION", "Source", "Spec", "read"]
+__all__ = ["KEYS_OF_ITS_OWN", "MOST_CELLS", "VERSION", "Source", "Spec", "read"]
 
 VERSION = 1
 """Version of the campaign file."""
@@ -28,7 +28,10 @@ MOST_REPEATS = 10_000
 MOST_CELLS = 100_000
 """Bounds the memory of a campaign: a cell takes a few kilobytes while it is planned."""
 
-KEYS = ("version", "name", "scenario", "axes", "axis", "repeats", "metrics", "packets")
+KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets")
+"""Keys that no scenario has."""
+KEYS = ("version", "name", *KEYS_OF_ITS_OWN)
+KEYS_OF_SCENARIOS = ("flow", "network", "movie", "playout", "seed", "layout", "limit")
 NAME = re.compile(r"[A-Za-z0-9+_-]+")
 
 Source = str | os.PathLike[str] | Mapping[str, Any]
@@ -40,8 +43,12 @@ class Spec:
     """A campaign as its file states it."""
 
     name: str
+    source: str
+    """Path of its file, for messages; empty for a document."""
     scenario: Mapping[str, Any]
     """The scenario that the axes are laid over, as written: its defaults depend on what is laid over it."""
+    scenario_source: str
+    """What messages call it: ``scenario``, and its path where it has a file of its own."""
     directory: Path | None
     """What relative paths of the scenario are relative to."""
     overrides: tuple[tuple[str, str], ...]
@@ -73,24 +80,34 @@ def read(source: Source, *, set: Overrides | None = None, repeats: int | None = 
     Raises InputError, which names the key, the value and what is allowed.
     """
     if isinstance(source, Mapping):
-        return _with(_spec_of(source, None, "campaign"), set, repeats)
+        return _with(_spec_of(source, "", None, "campaign"), set, repeats)
     path = Path(source)
     document = _toml_of(path, "campaign")
-    try:
-        return _with(_spec_of(document, path.resolve().parent, _file_name(path.stem)), set, repeats)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    with naming(str(path)):
+        _refuse_scenario(document, path)
+        return _with(_spec_of(document, str(path), path.resolve().parent, _file_name(path.stem)), set, repeats)
 
 
-def _spec_of(document: Mapping[str, Any], directory: Path | None, default_name: str) -> Spec:
+def _refuse_scenario(document: Mapping[str, Any], path: Path) -> None:
+    """A file that was taken for a campaign by mistake."""
+    if not any(key in document for key in KEYS_OF_ITS_OWN) and any(key in document for key in KEYS_OF_SCENARIOS):
+        raise InputError(
+            f"a scenario, not a campaign: `framewire run {path}` runs it; "
+            f'a campaign names it (scenario = "{path.name}") and has axes'
+        )
+
+
+def _spec_of(document: Mapping[str, Any], source: str, directory: Path | None, default_name: str) -> Spec:
     refuse_unknown_keys(document, KEYS)
     if document.get("version", VERSION) != VERSION:
         raise InputError(f"version: {document['version']!r} is not allowed; allowed is {VERSION}")
-    scenario, scenario_directory = _scenario_of(document.get("scenario"), directory)
+    scenario, scenario_source, scenario_directory = _scenario_of(document.get("scenario"), directory)
     axes = _axes_of(document)
     return Spec(
         name=_name_of(document.get("name", default_name)),
+        source=source,
         scenario=scenario,
+        scenario_source=scenario_source,
         directory=scenario_directory,
         overrides=(),
         axes=axes,
@@ -113,13 +130,14 @@ def _with(spec: Spec, overrides: Overrides | None, repeats: int | None) -> Spec:
     return changed
 
 
-def _scenario_of(scenario: object, directory: Path | None) -> tuple[Mapping[str, Any], Path | None]:
-    """The scenario's document, and what its paths are relative to."""
+def _scenario_of(scenario: object, directory: Path | None) -> tuple[Mapping[str, Any], str, Path | None]:
+    """The scenario's document, what messages call it, and what its paths are relative to."""
     if isinstance(scenario, Mapping):
-        return scenario, directory
+        return scenario, "scenario", directory
     if isinstance(scenario, str | os.PathLike):
         path = (directory or Path()) / scenario
-        return {"name": _file_name(path.stem)} | _toml_of(path, "scenario"), path.resolve().parent
+        document = {"name": _file_name(path.stem)} | _toml_of(path, "scenario")
+        return document, f"scenario {os.fspath(scenario)}", path.resolve().parent
     said = "is missing" if scenario is None else f"{scenario!r} is not allowed"
     raise InputError(f"scenario: {said}; allowed is the path of a scenario file, or a table [scenario]")
 

@@ -7,6 +7,7 @@ removed. One process at a time works in a directory: the lock is the system's, s
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -121,14 +122,22 @@ class Store:
         unfinished.rename(final)
         self.failure(outcome.id).unlink(missing_ok=True)
 
-    def fail(self, cell_id: str, scenario: str, reason: str) -> Path:
+    def fail(self, cell_id: str, place: str, scenario: str, reason: str) -> Path:
         """Keeps the scenario of a cell that failed, with the reason."""
         shutil.rmtree(self.unfinished(cell_id), ignore_errors=True)
         self.failed.mkdir(exist_ok=True)
         path = self.failure(cell_id)
         comment = "\n".join(f"# {line}".rstrip() for line in reason.splitlines())
-        path.write_text(f"# This cell failed:\n{comment}\n\n{scenario}", encoding="utf-8")
+        path.write_text(f"# Cell {place} failed:\n{comment}\n\n{scenario}", encoding="utf-8")
         return path
+
+    def reason(self, cell_id: str) -> str:
+        """Why a cell failed, as it was kept with its scenario."""
+        try:
+            lines = self.failure(cell_id).read_text(encoding="utf-8").splitlines()[1:]
+        except (OSError, UnicodeDecodeError) as error:
+            return f"its reason cannot be read: {error}"
+        return "\n".join(line.removeprefix("#").strip() for line in itertools.takewhile(bool, lines))
 
     def failure(self, cell_id: str) -> Path:
         """Where the scenario of a cell that failed is kept."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import polars as pl
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
-__all__ = ["means_table"]
+from framewire.wrapped_table import Column, WrappedTable
+
+__all__ = ["cells_table", "means_table"]
 
 NOT_MEASURED = "-"
 
@@ -20,29 +20,41 @@ UNITS = {"_percent": ("%", 1.0), "_ms": ("ms", 1.0), "_s": ("s", 1.0), "_bps": (
 """How names of metrics end, the unit in which they are shown, and the factor."""
 
 
-def means_table(means: pl.DataFrame) -> Table:
-    """A row per group: what was varied, then each metric as mean ± half its confidence interval."""
-    metrics = [_Column.of(name.removesuffix("_ci95"), means) for name in means.columns if name.endswith("_ci95")]
+def means_table(means: pl.DataFrame) -> WrappedTable:
+    """A row per group: what was varied, the number of repeats, and each metric as mean ± half its confidence interval.
+
+    Where fewer repeats measured a metric than took part, their number stands behind its mean.
+    """
+    metrics = [_Metric.of(name.removesuffix("_ci95"), means) for name in means.columns if name.endswith("_ci95")]
     places = means.columns[: means.columns.index(metrics[0].name)]
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for name in places:
-        justify = "right" if means[name].dtype.is_numeric() else "left"
-        table.add_column(escape(_in_two_lines(name)), overflow="fold", justify=justify)  # type: ignore[arg-type]
-    for column in metrics:
-        table.add_column(escape(column.heading), justify="right", no_wrap=True)
-    before: list[str] = []
-    for row in means.iter_rows(named=True):
-        cells = [escape(str(row[name])) for name in places]
-        table.add_row(
-            *_without_ditto(cells, before),
-            *(column.text(row[column.name], row[f"{column.name}_ci95"]) for column in metrics),
+    rows = means.rows(named=True)
+    repeats = [max(row[f"{metric.name}_n"] for metric in metrics) for row in rows]
+    keys = [
+        Column(_in_two_lines(name), cells, "right" if means[name].dtype.is_numeric() else "left")
+        for name, cells in zip(
+            places, _without_dittos([[str(row[name]) for name in places] for row in rows]), strict=True
         )
-        before = cells
-    return table
+    ]
+    counts = Column("n", list(map(str, repeats)))
+    values = [
+        Column(metric.heading, [metric.cell(row, count) for row, count in zip(rows, repeats, strict=True)])
+        for metric in metrics
+    ]
+    return WrappedTable([*keys, counts], values)
+
+
+def cells_table(cells: pl.DataFrame) -> WrappedTable:
+    """A row per cell: its id, where it stands, and what became of it."""
+    columns = [
+        Column(_in_two_lines(name), list(map(str, cells[name])), "right" if cells[name].dtype.is_numeric() else "left")
+        for name in cells.columns
+        if name != "seed"  # which follows from the repeat
+    ]
+    return WrappedTable(columns[:1], columns[1:])
 
 
 @dataclass(frozen=True)
-class _Column:
+class _Metric:
     """How a metric is shown: all of its means with as many digits."""
 
     name: str
@@ -51,19 +63,24 @@ class _Column:
     digits: int
 
     @staticmethod
-    def of(name: str, means: pl.DataFrame) -> _Column:
+    def of(name: str, means: pl.DataFrame) -> _Metric:
         ending = next((ending for ending in UNITS if name.endswith(ending)), "")
         unit, factor = UNITS.get(ending, ("", 1.0))
         words = name.removesuffix(ending).split("_")
-        what = " ".join(word.upper() if word in ("i", "p", "b") else word for word in words)
+        what = " ".join(word.upper() if word in ("i", "p", "b", "srtt") else word for word in words)
         errors = [factor * error for error in means[f"{name}_ci95"].drop_nulls()]
-        return _Column(name, f"{what}\n{unit}", factor, _digits(errors))
+        return _Metric(name, f"{what}\n{unit}", factor, _digits(errors))
+
+    def cell(self, row: Mapping[str, Any], repeats: int) -> str:
+        """The mean of a row, and how many repeats measured it where some did not."""
+        text, count = self.text(row[self.name], row[f"{self.name}_ci95"]), row[f"{self.name}_n"]
+        return text if count in (0, repeats) else f"{text} (n {count})"
 
     def text(self, mean: float | None, error: float | None) -> str:
         """Mean and half width.
 
-        >>> column = _Column("duration_s", "", 1.0, 2)
-        >>> column.text(66.123, 0.2345), column.text(66.123, None), column.text(None, None)
+        >>> metric = _Metric("duration_s", "", 1.0, 2)
+        >>> metric.text(66.123, 0.2345), metric.text(66.123, None), metric.text(None, None)
         ('66.12 ± 0.23', '66.12', '-')
         """
         if mean is None:
@@ -82,21 +99,24 @@ def _digits(errors: Iterable[float]) -> int:
     return min(6, max(0, 1 - math.floor(math.log10(median(positive))))) if positive else 1
 
 
-def _without_ditto(cells: list[str], before: list[str]) -> list[str]:
-    """Leaves out what is the same as in the line above, as far as everything before it is, too.
+def _without_dittos(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The columns of these rows, without what is the same as in the row above as far as everything before it is, too.
 
-    >>> _without_ditto(["1", "on", "tcp"], ["1", "on", "udp"]), _without_ditto(["2", "on", "udp"], ["1", "on", "udp"])
-    (['', '', 'tcp'], ['2', 'on', 'udp'])
+    >>> _without_dittos([["1", "on", "udp"], ["1", "on", "tcp"], ["2", "on", "tcp"]])
+    [['1', '', '2'], ['on', '', 'on'], ['udp', 'tcp', 'tcp']]
     """
-    same = next((i for i, (now, then) in enumerate(zip(cells, before, strict=False)) if now != then), 0)
-    return ["" if position < same else cell for position, cell in enumerate(cells)]
+    shown = []
+    for row, before in zip(rows, [[], *rows], strict=False):
+        same = next((i for i, (now, then) in enumerate(zip(row, before, strict=False)) if now != then), 0)
+        shown.append(["" if position < same else cell for position, cell in enumerate(row)])
+    return [list(column) for column in zip(*shown, strict=True)]
 
 
 def _in_two_lines(name: str) -> str:
     """A key in at most two lines, broken at its last dot.
 
     >>> _in_two_lines("network.wifi.retry"), _in_two_lines("flow")
-    ('network.wifi.\\nretry', '\\nflow')
+    ('network.wifi.\\nretry', 'flow')
     """
     above, dot, last = name.rpartition(".")
-    return f"{above}{dot}\n{last}"
+    return f"{above}.\n{last}" if dot else last

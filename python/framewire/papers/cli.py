@@ -11,7 +11,12 @@ from framewire.campaign import display
 from framewire.commands import AsJson, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
 
-app = typer.Typer(help="Repeat a published study, and put its tables beside ours.", no_args_is_help=True)
+app = typer.Typer(
+    help="Repeat a published study, and put its tables beside ours.",
+    short_help="Repeat a published study beside ours.",
+    epilog="Example: framewire reproduce ouwens --quick",
+    no_args_is_help=True,
+)
 
 
 @app.callback()
@@ -19,7 +24,7 @@ def _reproduce() -> None:
     """Repeat a published study, and put its tables beside ours."""
 
 
-@app.command()
+@app.command(short_help="Repeat the 802.11b thesis.", epilog="Example: framewire reproduce ouwens --quick")
 @clear_errors
 def ouwens(
     out: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from framewire import alike
 from framewire.report.data import ReportRun
 
 
@@ -40,6 +41,8 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
             Markup("The transports shared one network: each took from the others. This says who wins a competition, "
                    "not which is best alone.")
         )  # fmt: skip
+    if alike_flows := alike.note(run.scenario):
+        said.append(Markup("{}.").format(alike_flows))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
     seed = run.scenario.get("seed")

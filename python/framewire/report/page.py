@@ -15,6 +15,7 @@ import jinja2
 import plotly.offline
 from markupsafe import Markup
 
+from framewire.campaign import origin
 from framewire.report import comparison, figures, filmstrip, psnr, quantities
 from framewire.report.caveats import caveats, provisional
 from framewire.report.data import ReportRun
@@ -40,7 +41,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
     drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
     return template().render(
         run=run,
-        name=str(run.scenario.get("name") or run.directory.name),
+        name=origin.read(run.directory) or str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
         provisional=provisional(run),
         verdict=judge(flows, caveats(run, scores.problems), run.policy, quantities.movie_bitrate(run)),

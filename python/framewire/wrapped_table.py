@@ -1,0 +1,80 @@
+"""A table for terminals of any width.
+
+Where its columns do not fit side by side, the table goes on below, and the columns that name the rows come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markup import escape
+from rich.table import Table
+
+__all__ = ["Column", "WrappedTable"]
+
+BETWEEN = 2
+"""Columns of the terminal between two columns of the table."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading of one line or several, and a text for every row."""
+
+    heading: str
+    cells: Sequence[str]
+    justify: Literal["left", "right"] = "right"
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that it takes."""
+        return max(cell_len(text) for text in (*self.heading.split("\n"), *self.cells))
+
+    @property
+    def lines(self) -> int:
+        """Lines of the heading."""
+        return self.heading.count("\n") + 1
+
+
+@dataclass(frozen=True)
+class WrappedTable:
+    """Columns that name the rows, and columns that are cut into as many tables as the terminal asks for."""
+
+    keys: Sequence[Column]
+    values: Sequence[Column]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draws it."""
+        for number, values in enumerate(self._parts(options.max_width)):
+            if number:
+                yield ""
+            yield _drawn([*self.keys, *values], len(self.keys))
+
+    def _parts(self, width: int) -> Iterator[Sequence[Column]]:
+        """The values in pieces of which each fits beside the keys, at least one in each."""
+        free = width - sum(key.width + BETWEEN for key in self.keys)
+        part: list[Column] = []
+        taken = -BETWEEN
+        for column in self.values:
+            if part and taken + BETWEEN + column.width > free:
+                yield part
+                part, taken = [], -BETWEEN
+            part.append(column)
+            taken += BETWEEN + column.width
+        yield part
+
+
+def _drawn(columns: Sequence[Column], keys: int) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    lines = max(column.lines for column in columns)
+    for number, column in enumerate(columns):
+        heading = "\n" * (lines - column.lines) + column.heading
+        folds = number < keys  # in a terminal too narrow for anything, names are folded and numbers stay whole
+        table.add_column(escape(heading), justify=column.justify, no_wrap=not folds, overflow="fold")
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(escape, row))
+    return table
