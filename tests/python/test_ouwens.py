@@ -5,11 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 import ouwens_synthetic as synthetic
+import polars as pl
 import pytest
 
-from framewire.papers.ouwens import criteria, effects, figures, movie_ratio, published, tables, verdicts
+from framewire.papers.ouwens import (
+    criteria,
+    effects,
+    figures,
+    link_layer,
+    movie_ratio,
+    notes,
+    published,
+    tables,
+    verdicts,
+)
+from framewire.papers.ouwens.baseline import Baseline, baseline
+from framewire.papers.ouwens.measure import Measured
 from framewire.papers.ouwens.model import Cell, Column, Row, Table
-from framewire.papers.ouwens.plan import FLOWS, Measurement, measurements
+from framewire.papers.ouwens.plan import FLOWS, HOST_TIME_MS, Measurement, measurements
 from framewire.scenario import load
 
 
@@ -64,13 +77,12 @@ def test_every_scenario_of_the_thesis_is_valid_and_as_its_pipelines() -> None:
             assert scenario.data["movie"]["duration"] == "59.96 s"
     flows = {flow["name"]: flow for flow in load(measurements()[0].document["scenario"]).data["flow"]}
     assert list(flows) == list(FLOWS)
-    assert (flows["tcp"]["pacing"], flows["udp"]["packets"], flows["udp-blocking"]["packets"]) == (
-        "receiver",
-        "thesis",
-        "thesis",
-    )
     link_layer = load(measurements()[1].document["scenario"]).data["flow"]
     assert [flow["pacing"] for flow in link_layer] == ["none", "none"]
+    for udp in (flows["udp"], flows["udp-blocking"], link_layer[0]):
+        assert (udp["packets"], udp["spread"]) == ("thesis", f"{HOST_TIME_MS * 1000:g} us"), "one laptop, one pipeline"
+    assert flows["tcp"]["pacing"] == "receiver"
+    assert all("spread" not in flow for flow in (flows["tcp"], flows["tcp+ifd"], link_layer[1]))
 
 
 def _last_values(one: Measurement) -> dict[str, object]:
@@ -155,6 +167,21 @@ def test_single_runs_agree_where_their_intervals_overlap() -> None:
     assert verdict(31.9, (10.0, 11.0, 12.0)) == verdict(60.1, (80.0, 81.0, 82.0)) == "missed"
 
 
+def test_what_table_3_6_takes_longer_is_told_for_each_packet() -> None:
+    measured = synthetic.measured()
+    rows = measured.summaries["link-layer"]
+    slow = {"udp": 60.0, "tcp": 52.0}
+    fast = {"udp": 43.0, "tcp": 34.0}
+    durations = [(slow if rate == "5.5" else fast)[flow] for rate, flow in rows.select("rate", "flow").iter_rows()]
+    measured.summaries = {**measured.summaries, "link-layer": rows.with_columns(duration_s=pl.Series(durations))}
+    told = " ".join(link_layer.conclusion(measured))
+    # By hand: the thesis' means are 60.275 and 53.225 s; of 3 Mbit/s times 59.96 s there are 15,528 segments.
+    assert f"{1000 * 17.275 / 29385:.2f} ms longer for each UDP packet" in told
+    assert f"and {1000 * 19.225 / 15528:.2f} ms for each TCP segment" in told
+    assert f"makes {1000 * 17 / 29385:.2f} and {1000 * 18 / 15528:.2f} ms" in told
+    assert "ms longer" not in " ".join(link_layer.conclusion(Measured()))
+
+
 def test_effects_are_same_opposite_or_within_our_spread(perfect: list[Table]) -> None:
     found = effects.effects(perfect)
     assert {one.direction for one in found} == {"same"}
@@ -195,13 +222,68 @@ def test_a_movie_is_scaled_without_more_bytes() -> None:
 
 
 def test_a_burst_is_lost_where_the_queue_has_no_room_for_it() -> None:
-    def losses(packets: int, drained: float) -> float:
-        return movie_ratio.drop_tail_losses([("B", packets * 740)] * 1000, drained, queue=100)["B"]
+    def losses(packets: int, drained: float, host_time_s: float = 0.0) -> float:
+        sizes = [("B", packets * 740)] * 1000
+        return movie_ratio.drop_tail_losses(sizes, drained, queue=100, host_time_s=host_time_s)["B"]
 
     assert losses(20, 20) == losses(20, 25) == 0
     assert losses(30, 29) == pytest.approx(93, abs=3), "the queue fills by one a frame, then every burst overflows"
     assert losses(102, 1000) == 100, "101 fit at best"
     assert losses(101, 1000) == 0
+    assert losses(120, 1000, host_time_s=0.0002) == 0, "600 of them leave while 120 are written"
+    assert losses(20, 20, host_time_s=0.0002) == 0
+    assert losses(30, 29, host_time_s=0.0002) == pytest.approx(93, abs=3), "over a whole period nothing is gained"
+
+
+def test_frames_that_are_alike_are_lost_all_or_not_at_all() -> None:
+    sizes = [("B", 740 * packets) for packets in (10, 40)] * 500
+    varied = movie_ratio.drop_tail_losses(sizes, 24)["B"]
+    assert 40 < varied < 60, "the large ones"
+    assert movie_ratio.drop_tail_losses(movie_ratio.alike(sizes), 24)["B"] > 90
+    assert movie_ratio.drop_tail_losses(movie_ratio.alike(sizes), 26)["B"] == 0
+    losses = movie_ratio.udp_sensitivity(synthetic.measured())
+    assert losses is not None
+    assert all(0 <= value <= 100 for value in losses)
+    assert movie_ratio.udp_sensitivity(Measured()) is None
+
+
+def test_the_packets_of_table_3_18_are_its_sequences_with_5_at_most() -> None:
+    keys = ("run1_pct", "run2_pct", "run3_pct", "run4_pct", "run5to10_pct")
+    rows = [row for row in published.rows("consecutive_losses").iter_rows(named=True) if row["loss_sequences"]]
+    assert len(rows) > 20
+    for row in rows:
+        shares = tuple(row[key] for key in keys)
+        # Shares are rounded to a tenth of a percent: each may be off by half of that, of up to 5 packets a sequence.
+        rounding = 0.5 + row["loss_sequences"] * 15 * 0.05 / 100
+        assert abs(notes.counted_packets(shares, row["loss_sequences"]) - row["lost_packets"]) < rounding, row
+    # Of six in a row, the same would miss: the sums can tell.
+    row = next(row for row in rows if (row["bitrate_mbps"], row["retry"], row["interference"]) == (6, 3, "no"))
+    six = row["loss_sequences"] * row["run5to10_pct"] / 100
+    shares = tuple(row[key] for key in keys)
+    assert notes.counted_packets(shares, row["loss_sequences"]) + six > row["lost_packets"] + 1000
+
+
+def test_what_is_met_without_a_model_is_counted_by_the_same_bounds() -> None:
+    def judged(bound: str, column: str, unit: str, published: float, verdict: criteria.Verdict) -> criteria.Judgement:
+        return criteria.Judgement(
+            bound, "3.x", ("3", "no"), column, unit, published, 0.0, None, 0.0, "", verdict, limit=1.0
+        )
+
+    found = baseline([
+        judged("duration", "3 Mbit/s", "s", 60.9, "met"),  # the movie's time is within 1 s
+        judged("duration", "3 Mbit/s", "s", 61.1, "met"),  # it is not; the median of both is
+        judged("transmissions", "1 x", "%", 99.5, "missed"),  # once is near, and is its own median
+        judged("transmissions", "2 x", "%", 0.5, "met"),
+        judged("loss", "B", "%", 5.0, "met"),  # neither of these two is near 0 or near the median of three
+        judged("loss", "B", "%", 9.0, "missed"),
+        judged("loss", "B", "%", 7.0, "excepted"),  # does not count
+    ])  # fmt: skip
+    assert found == Baseline(judged=6, nothing_lost=3, one_number=4, neither=2, neither_but_here=1)
+    assert found + Baseline() == found
+    thesis = verdicts.bounds(criteria.judge(tables.tables(synthetic.measured()), synthetic.measured()))
+    of_durations = next(one.baseline for one in thesis if one.bound.key == "duration")
+    # By hand: at 3 Mbit/s and 3 attempts or more every stream of the thesis takes 59.9 or 60.0 s, at 6 Mbit/s none.
+    assert (of_durations.judged, of_durations.nothing_lost) == (40, 20)
 
 
 def test_figures_are_those_of_the_thesis() -> None:

@@ -9,10 +9,11 @@ import re
 from pathlib import Path
 
 import ouwens_synthetic as synthetic
+import polars as pl
 import pytest
 from rich.console import Console
 
-from framewire.papers.ouwens import page, screen
+from framewire.papers.ouwens import claims, page, screen, short, verdicts
 from framewire.papers.ouwens.comparison import Comparison, compare
 from framewire.papers.ouwens.measure import Measured
 
@@ -85,7 +86,41 @@ def test_csv_and_json_hold_every_number(comparison: Comparison, tmp_path: Path) 
     assert document["cost"]["simulated_s"] == 40_000
 
 
-def test_the_text_fits_100_columns_and_ends_with_the_cost(comparison: Comparison) -> None:
+def test_the_short_text_is_a_screenful_with_a_line_for_each_table(comparison: Comparison) -> None:
+    console = Console(width=100, record=True, file=io.StringIO())
+    short.show(comparison, console)
+    text = console.export_text()
+    assert text.startswith(comparison.headline[:40])
+    assert len(text.splitlines()) < 40
+    assert max(map(len, text.splitlines())) <= 100
+    by_number = {line.table.number: line for line in short.lines(comparison)}
+    assert set(by_number) == {table.number for table in comparison.tables if table.published_cells}
+    for number, line in by_number.items():
+        assert re.search(rf"^{re.escape(number)} +{line.table.title.split()[0]}", text, re.MULTILINE)
+    bounded = [one for one in comparison.bounds if one.bound.key != "stream-5.5"]
+    assert sum(line.bounded for line in by_number.values()) == sum(one.met + one.missed for one in bounded)
+    assert sum(line.met for line in by_number.values()) == sum(one.met for one in bounded)
+    assert "predicted here, not published here: 3.4, 3.5, 3.9, 3.10, 3.15, 3.16, 3.20, 3.21" in text.replace("\n", " ")
+
+
+def test_the_short_text_names_the_number_that_is_farthest_off() -> None:
+    slow = compare(synthetic.measured(retries=(3, 4), duration_factor=1.1), with_figures=False)
+    line = next(line for line in short.lines(slow) if line.table.number == "3.7")
+    assert (line.met, line.bounded) == (0, 8)
+    assert re.fullmatch(r"retry [34](, oven)?, [36] Mbit/s: [0-9.]+, [0-9.]+ s", line.worst)
+    assert not list(short.lines(compare(Measured(), with_figures=False)))
+
+
+def test_the_report_says_what_is_met_without_a_model(comparison: Comparison, html: str) -> None:
+    assert verdicts.worth(comparison.bounds) in comparison.headline
+    overview = html[html.index('id="overview"') :].split("</table>")[0]
+    assert "nothing lost</th>" in overview
+    durations = next(one for one in comparison.bounds if one.bound.key == "duration")
+    assert f'<td class="number">{durations.baseline.nothing_lost}</td>' in overview
+    assert "one of 5 to 10 counts as 5" in html
+
+
+def test_the_whole_text_fits_100_columns_and_ends_with_the_cost(comparison: Comparison) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
     screen.show(comparison, console)
     screen.show_cost(comparison, console)
@@ -95,3 +130,17 @@ def test_the_text_fits_100_columns_and_ends_with_the_cost(comparison: Comparison
         assert f"3.{number}  " in text
     assert re.search(r"672 movie runs, +40,000 simulated s, +60.0 s now", text)
     assert re.search(r"peak memory +500 MB", text)
+
+
+def test_what_is_said_of_whole_frames_is_held_against_the_ledger() -> None:
+    def claim(of_five: float) -> claims.Claim:
+        measured = synthetic.measured(retries=(4,))
+        share = pl.col("bitrate").replace_strict({3: 1.0, 4: 1.0, 5: of_five, 6: 0.1})
+        frames = measured.ledgers["movies"]().with_columns(complete=pl.col("frame") * 7 % 100 < 100 * share)
+        measured.ledgers = {"movies": lambda: frames}
+        return next(one for one in claims.claims(measured) if "whole frames" in one.says)
+
+    assert claim(0.3).agrees is True
+    assert claim(1.0).agrees is False
+    assert claim(0.12).agrees is False
+    assert len(re.findall(r"[0-9.]+ of [3-6]", claim(0.3).finds)) == 4

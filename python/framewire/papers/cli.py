@@ -40,13 +40,16 @@ def ouwens(
         bool, typer.Option("--thesis-only", help="Leave out what the thesis did not measure.")
     ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML.")] = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Print every table, bound and effect, not only a line for each table.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Repeat the measurements of the 802.11b thesis (J. Ouwens, 2005) in virtual time.
 
     672 movie runs and its link-layer set, then what it left open. What was computed before in DIR is found again.
     """
-    from framewire.papers.ouwens import page, screen
+    from framewire.papers.ouwens import page, screen, short
     from framewire.papers.ouwens.comparison import compare
     from framewire.papers.ouwens.measure import carry_out
     from framewire.papers.ouwens.plan import REPEATS, measurements
@@ -66,8 +69,11 @@ def ouwens(
         print_json(screen.as_json(comparison) | {"report": None if report is None else str(report)})
     else:
         console = stdout()
-        screen.show(comparison, console)
+        (screen if tables else short).show(comparison, console)
+        console.print()
         screen.show_cost(comparison, console)
+        where = f"tables   {out / 'tables'} as CSV files" if tables else f"tables   {out / 'tables'}, or with --tables"
+        console.print(where, markup=False, highlight=False, soft_wrap=True)
         if report is not None:
             console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
     for failure in measured.failures:

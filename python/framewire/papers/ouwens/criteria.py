@@ -14,11 +14,12 @@ from typing import Literal
 
 from framewire.confidence import student_t
 from framewire.papers.ouwens import movie_ratio
+from framewire.papers.ouwens.link_layer import without_oven
 from framewire.papers.ouwens.measure import Measured
 from framewire.papers.ouwens.model import Cell, Column, Row, Table
-from framewire.papers.ouwens.published import attempts, lookup
+from framewire.papers.ouwens.published import attempts
 
-__all__ = ["BOUNDS", "Bound", "Judgement", "Verdict", "contradicted", "judge", "summary"]
+__all__ = ["BOUNDS", "Bound", "Judgement", "Verdict", "contradicted", "judge", "size_of", "summary"]
 
 Verdict = Literal["met", "missed", "excepted"]
 
@@ -26,6 +27,8 @@ LOSS_POINTS = 0.5
 SHARE_POINTS = 1.0
 IFD_POINTS = 3.0
 DURATION_SHARE = 0.05
+ROUNDED = 0.05
+"""The thesis rounds to a tenth: its number stands for all that round to it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ class Judgement:
     verdict: Verdict | None
     """None where nothing is asked."""
     why: str = ""
+    limit: float | None = None
+    """How far off a number without a spread of its own may be; None where nothing is asked."""
 
     @property
     def difference(self) -> float:
@@ -118,11 +123,12 @@ def summary(judgements: Sequence[Judgement]) -> list[tuple[Bound, Mapping[Verdic
             verdict: sum(one.verdict == verdict for one in mine) for verdict in ("met", "missed", "excepted")
         }
         counting = [one for one in mine if one.verdict != "excepted"]
-        told.append((bound, counts, max(counting, key=_size, default=None)))
+        told.append((bound, counts, max(counting, key=size_of, default=None)))
     return told
 
 
-def _size(one: Judgement) -> float:
+def size_of(one: Judgement) -> float:
+    """How far off a number is: durations as a share of the thesis', all else in its unit."""
     return abs(one.difference) / (one.published if one.bound in ("duration", "stream", "stream-5.5") else 1)
 
 
@@ -175,14 +181,13 @@ def _within(
     ours, published = cell.ours, cell.published
     assert ours is not None
     assert published is not None
-    verdict: Verdict | None = None
-    if allowed is not None:
-        # The thesis rounds to a tenth: its number stands for all that round to it.
-        met = abs(ours.mean + explained - published) <= allowed + 0.05
-        verdict = "met" if met else "excepted" if why else "missed"
-    return _judgement(
-        bound, (table, row, column, cell), explained, shown, verdict, why if verdict == "excepted" else ""
-    )
+    place = (table, row, column, cell)
+    if allowed is None:
+        return _judgement(bound, place, explained, shown, None)
+    limit = allowed + ROUNDED
+    met = abs(ours.mean + explained - published) <= limit
+    verdict: Verdict = "met" if met else "excepted" if why else "missed"
+    return _judgement(bound, place, explained, shown, verdict, why if verdict == "excepted" else "", limit)
 
 
 def _judgement(
@@ -192,6 +197,7 @@ def _judgement(
     shown: str,
     verdict: Verdict | None,
     why: str = "",
+    limit: float | None = None,
 ) -> Judgement:
     """What was found at a place where both sides have a number."""
     table, row, column, cell = place
@@ -210,6 +216,7 @@ def _judgement(
         shown,
         verdict,
         why,
+        limit,
     )
 
 
@@ -218,9 +225,10 @@ def _overlapping(bound: str, table: Table, row: Row, column: Column, cell: Cell)
     ours, published = cell.ours, cell.published
     assert ours is not None
     assert published is not None
-    reach = _reach(cell.samples) + _reach(_equal_runs(column.name.split(",")[0]))
+    theirs = _reach(without_oven(column.name.split(",")[0].lower()))
+    reach = _reach(cell.samples) + theirs
     verdict: Verdict = "met" if abs(ours.mean - published) <= reach else "missed"
-    return _judgement(bound, (table, row, column, cell), 0.0, f"±{reach:.1f} s", verdict)
+    return _judgement(bound, (table, row, column, cell), 0.0, f"±{reach:.1f} s", verdict, limit=theirs)
 
 
 def _reach(runs: Sequence[float]) -> float:
@@ -228,16 +236,6 @@ def _reach(runs: Sequence[float]) -> float:
     if len(runs) < 2:
         return 0.0
     return student_t(0.95, len(runs) - 1) * stdev(runs) * math.sqrt(1 + 1 / len(runs))
-
-
-def _equal_runs(protocol: str) -> list[float]:
-    """What the thesis measured of table 3.6 several times without meaning to: from retry value 2 on and without the
-    oven next to no packet is sent again, so the retry value changes nothing."""
-    values = [
-        lookup("stream_duration", "duration_s", protocol=protocol.lower(), retry=retry, interference="no")
-        for retry in (2, 3, 4, 5)
-    ]
-    return [value for value in values if value is not None]
 
 
 def _ifd_explained(table: Table, row: Row, column: Column, measured: Measured) -> float:

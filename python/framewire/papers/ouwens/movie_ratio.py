@@ -11,7 +11,9 @@ only what the two links differ in; the rows with the oven, from which nothing wa
 
 **Non-blocking UDP** loses a frame when the burst of its packets does not fit into what the device queue has drained
 since the burst before. A model of just that, with the frame sizes of our movie and with the same sizes scaled by the
-ratio of the two *b*, tells what the movie does.
+ratio of the two *b*, tells what the movie does. It cannot tell all of it: what counts is how many B frames are larger
+than what drains in a frame interval, and *b* says nothing of how much they vary. :func:`udp_sensitivity` shows how far
+that alone can go.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from statistics import fmean
 import polars as pl
 
 from framewire.papers.ouwens.measure import Measured
+from framewire.papers.ouwens.plan import HOST_TIME_MS
 from framewire.papers.ouwens.published import DURATION_S, FRAMES, OVENS, RETRIES, lookup
 
 __all__ = [
+    "alike",
     "bytes_in_b",
     "drop_tail_losses",
     "ifd_scale",
@@ -33,6 +37,7 @@ __all__ = [
     "ratio",
     "scaled",
     "udp_explained",
+    "udp_sensitivity",
 ]
 
 QUEUE = 100
@@ -42,6 +47,8 @@ MEAN_PAYLOAD = 740
 """Bytes of movie in a packet of the thesis: what the throughput of table 3.7 implies (rule ``thesis``)."""
 
 PERIOD_S = 0.04
+
+HOST_TIME_S = HOST_TIME_MS / 1000
 
 _ENOUGH = tuple(retry for retry in RETRIES if retry not in (1, 2))
 
@@ -106,23 +113,57 @@ def scaled(sizes: Sizes, b_share: float) -> list[tuple[str, int]]:
     return [(kind, round(size * factor.get(kind, (1 - b_share) / (1 - ours)))) for kind, size in sizes]
 
 
-def drop_tail_losses(sizes: Sizes, packets_per_period: float, queue: int = QUEUE) -> dict[str, float]:
-    """Percent of frames lost by type when every frame is a burst into a queue that drains steadily.
+def alike(sizes: Sizes) -> list[tuple[str, int]]:
+    """The same movie with every frame of a type as large as the mean of its type.
+
+    >>> alike([("I", 9), ("B", 2), ("B", 4)])
+    [('I', 9), ('B', 3), ('B', 3)]
+    """
+    means = {kind: fmean(size for one, size in sizes if one == kind) for kind in {one for one, _ in sizes}}
+    return [(kind, round(means[kind])) for kind, _ in sizes]
+
+
+def drop_tail_losses(
+    sizes: Sizes, packets_per_period: float, queue: int = QUEUE, host_time_s: float = HOST_TIME_S
+) -> dict[str, float]:
+    """Percent of frames lost by type when every frame is a burst into a queue that drains steadily, also meanwhile.
 
     >>> drop_tail_losses([("I", 40 * 740), ("B", 20 * 740)] * 50, packets_per_period=25, queue=30)
     {'I': 100.0, 'P': 0.0, 'B': 0.0, 'total': 50.0}
     """
-    waiting, lost = 0.0, dict.fromkeys((*FRAMES, "total"), 0)
+    waiting, since, lost = 0.0, 1.0, dict.fromkeys((*FRAMES, "total"), 0)
     for kind, size in sizes:
-        waiting = max(0.0, waiting - packets_per_period)
         packets = -(-size // MEAN_PAYLOAD)
-        room = int(queue - waiting) + 1  # one more is being sent
-        waiting += min(packets, room)
+        burst = min(1.0, packets * host_time_s / PERIOD_S)
+        waiting = max(0.0, waiting - packets_per_period * since)
+        room = int(queue - waiting + packets_per_period * burst) + 1  # one more is being sent
+        waiting = max(0.0, waiting + min(packets, room) - packets_per_period * burst)
+        since = 1.0 - burst
         if packets > room:
             lost[kind] += 1
             lost["total"] += 1
     counts = {kind: sum(one == kind for one, _ in sizes) for kind in FRAMES} | {"total": len(sizes)}
     return {kind: 100 * count / counts[kind] if counts[kind] else 0.0 for kind, count in lost.items()}
+
+
+def udp_sensitivity(measured: Measured) -> tuple[float, float, float, float] | None:
+    """Percent of B frames that the same model loses at 6 Mbit/s without the oven: of our movie; of ours, but with the
+    thesis' *b*; of ours with all frames of a type alike; and with both."""
+    sizes, drained = measured.movie_sizes.get(6), _drained(measured, "no")
+    if not sizes or drained is None:
+        return None
+    movies = (sizes, scaled(sizes, published_b_share()), alike(sizes), alike(scaled(sizes, published_b_share())))
+    of_ours, of_share, of_alike, of_both = (drop_tail_losses(movie, drained)["B"] for movie in movies)
+    return of_ours, of_share, of_alike, of_both
+
+
+def _drained(measured: Measured, oven: str) -> float | None:
+    """Packets that leave the queue in a frame interval: as fast as our blocking UDP sent the same movie."""
+    sizes = measured.movie_sizes.get(6)
+    durations = measured.samples("movies", "duration_s", bitrate=6, retry=4, oven=oven, flow="udp-blocking")
+    if not sizes or not durations:
+        return None
+    return sum(-(-size // MEAN_PAYLOAD) for _, size in sizes) / fmean(durations) * PERIOD_S
 
 
 def udp_explained(measured: Measured) -> dict[tuple[str, str], float]:
@@ -137,11 +178,9 @@ def udp_explained(measured: Measured) -> dict[tuple[str, str], float]:
     other = scaled(sizes, bytes_in_b(sizes) / ours_to_theirs)
     explained: dict[tuple[str, str], float] = {}
     for oven in OVENS:
-        durations = measured.samples("movies", "duration_s", bitrate=6, retry=4, oven=oven, flow="udp-blocking")
-        if not durations:
+        drained = _drained(measured, oven)
+        if drained is None:
             continue
-        packets = sum(-(-size // MEAN_PAYLOAD) for _, size in sizes)
-        drained = packets / fmean(durations) * PERIOD_S
         ours = drop_tail_losses(sizes, drained)
         theirs = drop_tail_losses(other, drained)
         explained |= {(oven, kind): theirs[kind] - ours[kind] for kind in ours}

@@ -1,8 +1,8 @@
 """The measurements of the thesis, and those that it left open, as campaigns.
 
 The room is that of the thesis' figure 3.1: the default link of the lab with :data:`CARD`, the same in all of them.
-The card's rule of fallback and the oven's strength are calibrated on a few numbers, which `docs/links.md` lists;
-nothing else here is fitted to a table.
+The card's rule of fallback, the oven's strength and the laptop's time for a packet are calibrated on a few numbers,
+which `docs/links.md` and `docs/reproduce.md` list; nothing else here is fitted to a table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from typing import Any
 
 from framewire.papers.ouwens.published import BITRATES, LINK_LAYER_RETRIES, OVENS, RETRIES
 
-__all__ = ["FLOWS", "PROTOCOLS", "REPEATS", "STREAMS", "STREAM_TRANSPORTS", "Measurement", "measurements"]
+__all__ = [
+    "FLOWS",
+    "HOST_TIME_MS",
+    "PROTOCOLS",
+    "REPEATS",
+    "STREAMS",
+    "STREAM_TRANSPORTS",
+    "Measurement",
+    "measurements",
+]
 
 REPEATS = 3
 """Morning, mid-day and afternoon; all graphs of the thesis show the afternoon."""
@@ -45,16 +54,23 @@ Json = Mapping[str, Any]
 CARD: Json = {"access_point_retry": ACCESS_POINT_RETRY, "fallback": "packets"}
 """What `docs/links.md` says of the card and its access point: the same in every cell."""
 
+HOST_TIME_MS = 0.2
+"""Between two packets of the thesis' ``udpsink``: calibrated on one count of its table 3.18, see `docs/reproduce.md`;
+the same in every cell."""
+
+UDP: Json = {"packets": "thesis", "spread": f"{HOST_TIME_MS} ms"}
+"""What ``filesrc ! rfc2250enc ! rtpmpegenc ! udpsink`` makes of a movie on the thesis' laptop."""
+
 FLOWS: dict[str, dict[str, Any]] = {
-    "udp-blocking": {"transport": "udp-blocking", "packets": "thesis"},
+    "udp-blocking": {"transport": "udp-blocking", **UDP},
     "tcp": {"transport": "tcp", "pacing": "receiver"},
-    "udp": {"transport": "udp", "packets": "thesis"},
+    "udp": {"transport": "udp", **UDP},
     "tcp+ifd": {"transport": "tcp+ifd"},
 }
 """The four pipelines of sections 3.6 to 3.9."""
 
 UNPACED: list[dict[str, Any]] = [
-    {"name": "udp", "transport": "udp-blocking", "packets": "thesis", "pacing": "none"},
+    {"name": "udp", "transport": "udp-blocking", "pacing": "none", **UDP},
     {"name": "tcp", "transport": "tcp", "pacing": "none"},
 ]
 """The two of section 3.5, whose sinks ignore time stamps."""

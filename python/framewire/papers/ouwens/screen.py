@@ -99,10 +99,13 @@ def _text(cell: Cell, column: Column, one: Judgement | None) -> str:
 
 def _bounds(comparison: Comparison) -> RichTable:
     made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for name in ("what", "met", "missed", "excepted", "farthest off"):
-        made.add_column(name, justify="right" if name in ("met", "missed", "excepted") else "left")
+    numbers = ("met", "missed", "excepted", "nothing lost", "one number")
+    for name in ("what", *numbers, "farthest off"):
+        made.add_column(name, justify="right" if name in numbers else "left")
     for one in comparison.bounds:
-        made.add_row(escape(one.bound.title), str(one.met), str(one.missed), str(one.excepted), escape(one.worst))
+        without = (str(one.baseline.nothing_lost), str(one.baseline.one_number)) if one.baseline.judged else ("", "")
+        counts = (str(one.met), str(one.missed), str(one.excepted))
+        made.add_row(escape(one.bound.title), *counts, *without, escape(one.worst))
     return made
 
 
@@ -148,6 +151,8 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
                 "met": one.met,
                 "missed": one.missed,
                 "excepted": one.excepted,
+                "met_with_nothing_lost": one.baseline.nothing_lost,
+                "met_by_one_number_per_column": one.baseline.one_number,
             }
             for one in comparison.bounds
         ],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
+from framewire.papers.ouwens import notes
 from framewire.papers.ouwens.measure import Measured
 from framewire.papers.ouwens.model import DASH, Cell, Column, Row, Table
 from framewire.papers.ouwens.published import BITRATES, LINK_LAYER_RETRIES, OVENS, RETRIES, lookup
@@ -36,6 +37,7 @@ _RUN_CLASSES = {"1": "1", "2": "2", "3": "3", "4": "4", "5-10": "5_10", "10+": "
 _RUN_KEYS = ("run1_pct", "run2_pct", "run3_pct", "run4_pct", "run5to10_pct", "run10plus_pct")
 _WHERE = ("retry value", "oven")
 _RATIO_NOTE = "Point at a difference for the part of it that the movies' I:P:B ratio explains; judged is what remains."
+_RUNS_NOTE = "Shares are of the number of sequences; packets and sequences are sums over three runs."
 _SNIFFER_NOTE = (
     "The first columns are what was sent here; then what a sniffer sees that misses 35 % of the transmissions, each by "
     "itself, beside the same published numbers. The thesis' sniffer missed whole packets rather: with the oven it saw "
@@ -112,6 +114,7 @@ def _movie_durations(measured: Measured, number: str, flow: str) -> Table:
 
 def _frame_losses(measured: Measured, number: str) -> Table:
     flow, rate = FRAME_LOSS_TABLES[number]
+    more = notes.of_frame_sizes(measured) if number == "3.17" else ""
     share = {
         kind: 100 * pl.col(f"lost_{kind.lower()}") / pl.col(f"frames_{kind.lower()}") for kind in ("I", "P", "B")
     } | {"total": 100 * pl.col("lost") / pl.col("frames")}
@@ -133,14 +136,22 @@ def _frame_losses(measured: Measured, number: str) -> Table:
         _WHERE,
         tuple(Column(kind, "%") for kind in LOSS_COLUMNS),
         tuple(row(*place) for place in _places(RETRIES)),
-        note=_RATIO_NOTE if number in ("3.17", "3.22") else "",
+        note=" ".join(filter(None, (_RATIO_NOTE if number in ("3.17", "3.22") else "", more))),
         facts={"flow": flow, "bitrate": str(rate)},
     )
 
 
 def _consecutive(measured: Measured, number: str, flow: str) -> Table:
     runs = pl.sum_horizontal(f"runs_{suffix}" for suffix in _RUN_CLASSES.values())
-    sums = {"lost packets": ("lost_packets", pl.col("packets_lost")), "sequences": ("loss_sequences", runs)}
+    as_counted = pl.sum_horizontal(
+        min(length, notes.LONGEST_COUNTED) * pl.col(f"runs_{suffix}")
+        for length, suffix in enumerate(_RUN_CLASSES.values(), 1)
+    )
+    sums = {
+        "lost packets": ("lost_packets", pl.col("packets_lost")),
+        "sequences": ("loss_sequences", runs),
+        f"packets, at most {notes.LONGEST_COUNTED} a sequence": ("lost_packets", as_counted),
+    }
 
     def row(rate: int, retry: int, oven: str) -> Row:
         place = {"bitrate": rate, "retry": retry, "oven": oven, "flow": flow}
@@ -172,7 +183,7 @@ def _consecutive(measured: Measured, number: str, flow: str) -> Table:
         ("bitrate", *_WHERE),
         tuple(columns),
         tuple(row(*place) for place in places),
-        note="Shares are of the number of sequences; packets and sequences are sums over three runs.",
+        note=_RUNS_NOTE + (f" {notes.of_counts()}" if number == "3.18" else ""),
         facts={"flow": flow},
     )
 

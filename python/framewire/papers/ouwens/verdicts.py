@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from framewire.papers.ouwens import criteria
+from framewire.papers.ouwens.baseline import Baseline, baseline
 from framewire.papers.ouwens.criteria import Bound, Judgement
 from framewire.papers.ouwens.effects import Effect
 from framewire.papers.ouwens.model import shown
 
-__all__ = ["BoundResult", "EffectResult", "bounds", "by_table", "headline", "told"]
+__all__ = ["BoundResult", "EffectResult", "bounds", "by_table", "headline", "place", "told", "told_at", "worth"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class BoundResult:
     worst: str
     misses: tuple[Judgement, ...]
     exceptions: tuple[Judgement, ...]
+    baseline: Baseline
+    """What is met without any model of a link."""
 
     @property
     def state(self) -> str:
@@ -62,6 +65,7 @@ def bounds(judgements: Sequence[Judgement]) -> list[BoundResult]:
                 told(worst) if worst else "nothing measured",
                 tuple(one for one in mine if one.verdict == "missed"),
                 tuple(one for one in mine if one.verdict == "excepted"),
+                baseline(mine),
             )
         )
     return results
@@ -85,18 +89,39 @@ def told(one: Judgement) -> str:
     explained = f", of which the movies' ratio explains {-one.explained:+.1f}" if abs(one.explained) >= 0.05 else ""
     unit = "points" if one.unit == "%" else one.unit
     relative = f" ({100 * one.difference / one.published:+.1f} %)" if one.unit == "s" and one.published else ""
-    place = f"retry {one.row[0]}{', oven' if one.row[1:] == ('yes',) else ''}, {one.column}"
     return (
-        f"table {one.table}, {place}: {shown(one.published, digits)} there, {shown(one.ours, digits)} here, "
-        f"{one.ours - one.published:+.{digits}f} {unit}{relative}{explained}"
+        f"table {one.table}, {place(one.row, one.column)}: {shown(one.published, digits)} there, "
+        f"{shown(one.ours, digits)} here, {one.ours - one.published:+.{digits}f} {unit}{relative}{explained}"
     )
+
+
+def told_at(one: Judgement) -> str:
+    """The same in short, without its table.
+
+    >>> told_at(Judgement("loss", "3.8", ("3", "yes"), "B", "%", 0.1, 0.4, None, 0.0, "", "met"))
+    'retry 3, oven, B: 0.1, 0.4 %'
+    """
+    digits = 1 if one.unit in ("s", "%") else 0
+    values = f"{shown(one.published, digits)}, {shown(one.ours, digits)} {one.unit}"
+    return f"{place(one.row, one.column)}: {values}"
+
+
+def place(labels: Sequence[str], column: str) -> str:
+    """Where a number stands in its table.
+
+    >>> place(("4", "no"), "B"), place(("6 Mbit/s", "1", "yes"), "5-10"), place(("2",), "TCP, oven")
+    ('retry 4, B', '6 Mbit/s, retry 1, oven, 5-10', 'retry 2, TCP, oven')
+    """
+    first = [label for label in labels if label not in ("no", "yes")]
+    named = [label if "Mbit" in label else f"retry {label}" for label in first]
+    return ", ".join([*named, *(["oven"] if "yes" in labels else []), column])
 
 
 def headline(
     results: Sequence[BoundResult], effects: Sequence[EffectResult], judgements: Sequence[Judgement] = ()
 ) -> str:
     """The whole in a few sentences: what was met, which way effects go, how far off is what has no bound."""
-    counting = [one for one in results if one.bound.key != "stream-5.5"]  # which judges the same numbers once more
+    counting = _counted(results)
     met, missed = sum(one.met for one in counting), sum(one.missed for one in counting)
     excepted = sum(one.excepted for one in counting)
     if not met + missed:
@@ -104,8 +129,23 @@ def headline(
     same, every = sum(one.same for one in effects), sum(one.all for one in effects)
     exceptions = f" ({excepted} more are contradicted by the thesis' own neighbouring rows)" if excepted else ""
     low = f" At retry values 1 and 2, {same} of {every} effects go the same way." if every else ""
-    counted = f"{met} of {met + missed} published numbers with a bound are met{exceptions}.{low}"
-    return f"{counted}{_without_bound(judgements)}"
+    counted = f"{met} of {met + missed} published numbers with a bound are met{exceptions}."
+    return f"{counted} {worth(results)}{low}{_without_bound(judgements)}"
+
+
+def worth(results: Sequence[BoundResult]) -> str:
+    """What the count of met bounds is to be held against."""
+    without = sum((one.baseline for one in _counted(results)), Baseline())
+    return (
+        f"A model that loses nothing and takes the movie's time meets {without.nothing_lost}, one number for each "
+        f"column (the thesis' own median) {without.one_number}; of the {without.neither} that both miss, "
+        f"{without.neither_but_here} are met here."
+    )
+
+
+def _counted(results: Sequence[BoundResult]) -> list[BoundResult]:
+    """All but the bound that judges the same numbers once more."""
+    return [one for one in results if one.bound.key != "stream-5.5"]
 
 
 def _without_bound(judgements: Sequence[Judgement]) -> str:
