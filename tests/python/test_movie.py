@@ -265,3 +265,20 @@ def test_every_layer_is_drawn_and_placed() -> None:
     for layer in scene.LAYERS:
         assert scene.layers_graph().count(f"[{layer.name}]") == 1
         assert f"[{layer.name}]" in scene.scene_graph()
+
+
+@pytest.mark.parametrize("codec", ["h264", "h264-pyramid", "h265"])
+def test_other_codecs_meet_the_rate_with_the_types_that_are_promised(codec: str, tmp_path: Path) -> None:
+    made = movie.make(1_000_000, 4.0, cache_dir=tmp_path, codec=codec)
+    shown = types_shown(made.path)
+    assert made.path.suffix == {"h265": ".h265"}.get(codec, ".h264")
+    assert sum(made.metadata["sizes"]) == made.path.stat().st_size
+    # Four seconds: within a quarter of the buffer of one second.
+    assert made.bitrate_bps == pytest.approx(1e6, rel=0.07)
+    assert len(shown) == 100 and shown.count("I") == 2 and shown[0] == shown[50] == "I"
+    assert shown[1:49] == "BBBP" * 12
+
+
+def test_a_codec_without_an_encoder_here_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='"vp9": mpeg2, h264'):
+        movie.make(1_000_000, 1.0, cache_dir=tmp_path, codec="vp9")

@@ -1,4 +1,4 @@
-"""MPEG-1/2 video elementary streams of the user's, sent as they are."""
+"""Video elementary streams of the user's, sent as they are."""
 
 from __future__ import annotations
 
@@ -13,21 +13,30 @@ from framewire.movie.cache import FORMAT, MadeMovie, cache_directory
 
 __all__ = ["as_it_is"]
 
+FORMATS = {
+    "mpegvideo": ("mpeg1video", "mpeg2video"),
+    "h264": ("h264",),
+    "hevc": ("hevc",),
+    "m4v": ("mpeg4",),
+}
+"""ffmpeg's names of elementary streams, and of what they hold."""
+
 
 def as_it_is(path: Path, seconds: float | None, cache_dir: Path | None) -> MadeMovie:
     """An elementary stream of the user's, or the beginning of it."""
-    probed = ffmpeg.probe(path, "-count_packets", "-f", "mpegvideo") if _is_mpeg_video(path) else ffmpeg.probe(path)
+    forced = ("-f", "mpegvideo") if _is_mpeg_video(path) else ()
+    probed = ffmpeg.probe(path, *forced)
     codec, container = probed["streams"][0]["codec_name"], probed["format"]["format_name"]
-    if container != "mpegvideo" or codec not in ("mpeg1video", "mpeg2video"):
+    if codec not in FORMATS.get(container, ()):
         raise InputError(
-            f"{path}: {codec} in {container}, not an MPEG-2 video elementary stream; "
+            f"{path}: {codec} in {container}, not an elementary stream of MPEG video, H.264 or H.265; "
             "state a bitrate to have it transcoded"
         )
-    stream = probed["streams"][0]
+    stream = ffmpeg.probe(path, "-count_packets", *forced)["streams"][0]
     frame_rate = Fraction(stream["r_frame_rate"])
     frames = int(stream["nb_read_packets"])
     if seconds is not None and (limit := round(seconds * frame_rate)) < frames:
-        path, frames = _beginning(path, limit, cache_dir), limit
+        path, frames = _beginning(path, container, limit, cache_dir), limit
     size = path.stat().st_size
     duration = float(frames / frame_rate)
     metadata = {
@@ -51,17 +60,17 @@ def _is_mpeg_video(path: Path) -> bool:
     return b"\x00\x00\x01\xb3" in head and ffmpeg.probe(path)["format"]["format_name"] == "mpegvideo"
 
 
-def _beginning(path: Path, frames: int, cache_dir: Path | None) -> Path:
+def _beginning(path: Path, container: str, frames: int, cache_dir: Path | None) -> Path:
     """The first frames of an elementary stream in decode order, bit for bit, kept in the cache."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
     cache = cache_dir or cache_directory()
-    beginning = cache / f"{path.stem}-{frames}-{digest}.m2v"
+    beginning = cache / f"{path.stem}-{frames}-{digest}{path.suffix or '.bin'}"
     cache.mkdir(parents=True, exist_ok=True)
     if not beginning.exists():
         with tempfile.TemporaryDirectory(prefix=f".{beginning.stem}-", dir=cache) as scratch:
-            part = Path(scratch) / "movie.m2v"
-            copy = ["-c", "copy", "-frames:v", str(frames), "-fflags", "+bitexact", "-f", "mpeg2video", str(part)]
-            ffmpeg.run(["-f", "mpegvideo", "-i", f"file:{path}", *copy], lambda _frame: None)
+            part, muxer = Path(scratch) / "movie", {"mpegvideo": "mpeg2video"}.get(container, container)
+            copy = ["-c", "copy", "-frames:v", str(frames), "-fflags", "+bitexact", "-f", muxer, str(part)]
+            ffmpeg.run(["-f", container, "-i", f"file:{path}", *copy], lambda _frame: None)
             part.replace(beginning)
     return beginning

@@ -10,29 +10,13 @@ from typing import Any
 
 from framewire.errors import InputError, MachineError
 from framewire.movie import ffmpeg, scene
+from framewire.movie.codecs import MPEG2, Codec
 from framewire.movie.picture import Picture, Progress
 
-__all__ = ["ENCODER_OPTIONS", "RATE_CONTROLS", "VBV_BITS", "Encoded", "encode_to_rate"]
+__all__ = ["VBV_BITS", "Encoded", "encode_to_rate", "vbv_bits"]
 
 TOLERANCE = 0.01  # of the mean rate, where the movie is long enough for it
-VBV_BITS = 1_835_000  # the buffer of Main Profile at Main Level
-
-# IBBPBBPBBPBBPBB whatever the picture holds, and the same bits from the same ffmpeg. One thread: slices cut by
-# threads would differ between machines. The finest quantiser (ffmpeg holds it back unless lmin allows it too) lets an
-# easy scene fill its rate with picture; a larger share of the buffer than the default third lets I pictures at high
-# rates grow as far beyond the others as they need.
-ENCODER_OPTIONS = (
-    *("-c:v", "mpeg2video", "-pix_fmt", "yuv420p", "-g", "15", "-bf", "2", "-b_strategy", "0"),
-    *("-sc_threshold", "1000000000", "-qmin", "1", "-lmin", "1", "-rc_max_vbv_use", "0.4"),
-    *("-threads", "1", "-fflags", "+bitexact", "-flags:v", "+bitexact+psnr", "-map_metadata", "-1"),
-    *("-f", "mpeg2video"),
-)
-
-# How the encoder may spend its bits, tried in this order until the mean rate fits without stuffing: (peak over mean,
-# even, passes). "Even" also bounds the rate from below, which makes the most regular stream; where the picture is too
-# simple for that, ffmpeg stuffs, and the bits go to where they are of use instead.
-_EVEN, _UNEVEN, _FREE = (1.0, True, 1), (1.5, False, 2), (2.5, False, 2)
-RATE_CONTROLS = (_EVEN, _EVEN, _UNEVEN, _FREE, _FREE, _FREE)
+VBV_BITS = 1_835_000  # the buffer of MPEG-2 Main Profile at Main Level
 
 STUFFING = re.compile(rb"\x00{8,}(?=\x00\x00\x01)")  # zero bytes before a start code; an encoder aligns with fewer
 STUFFING_ALLOWED = 0.001  # of the bytes
@@ -71,27 +55,33 @@ class Encoded:
         }
 
 
-def encode_to_rate(source: list[str], picture: Picture, rate: int, scratch: Path, report: Progress) -> Encoded:
+def vbv_bits(codec: Codec, rate: int) -> int:
+    """Size of the decoder's buffer that the encoder keeps to."""
+    return VBV_BITS if codec.vbv_seconds is None else round(rate * codec.vbv_seconds)
+
+
+def encode_to_rate(
+    codec: Codec, source: list[str], picture: Picture, rate: int, scratch: Path, report: Progress
+) -> Encoded:
     """Encodes until the mean rate is within the tolerance and every byte is picture."""
-    target, stuffed, before, out = float(rate), False, _EVEN, scratch / "movie.m2v"
-    for number, control in enumerate(RATE_CONTROLS):
-        peak, even, passes = control
-        if even and stuffed:
+    target, stuffed, before, buffer = float(rate), False, codec.rate_controls[0], vbv_bits(codec, rate)
+    out = scratch / f"movie{codec.suffix}"
+    for number, control in enumerate(codec.rate_controls):
+        if control.even and stuffed:
             continue
         if control != before:
             target, before = float(rate), control
-        least = ["-minrate", f"{target:.0f}"] if even else []
-        most = target if even else max(rate * peak, target)
-        bits = ["-b:v", f"{target:.0f}", *least, "-maxrate", f"{most:.0f}", "-bufsize", f"{VBV_BITS}"]
+        least = ["-minrate", f"{target:.0f}"] if control.even else []
+        most = target if control.even else max(rate * control.peak, target)
+        bits = ["-b:v", f"{target:.0f}", *least, "-maxrate", f"{most:.0f}", "-bufsize", f"{buffer}"]
         step = f"encoding at {rate / 1e6:g} Mbit/s" + (f", attempt {number + 1}" if number else "")
-        for turn in range(1, passes + 1):
-            show = _share_shown(report, step if passes == 1 else f"{step}, pass {turn} of 2", picture.expected)
-            two = ["-pass", str(turn), "-passlogfile", str(scratch / "pass")] if passes > 1 else []
-            encoded = _encode(source, picture, [*bits, *two], out, show)
-        stuffed = _stuffing(out) > STUFFING_ALLOWED * sum(encoded.sizes)
+        for turn in range(1, control.passes + 1):
+            show = _share_shown(report, step if control.passes == 1 else f"{step}, pass {turn} of 2", picture.expected)
+            encoded = _encode(codec, source, picture, [*bits, *_pass(codec, control.passes, turn, scratch)], out, show)
+        stuffed = codec is MPEG2 and _stuffing(out) > STUFFING_ALLOWED * sum(encoded.sizes)
         error = encoded.mean_rate / rate - 1
         # A movie of a few seconds ends with the encoder's buffer fuller or emptier than it began.
-        buffered = VBV_BITS / 4 / (rate * len(encoded.sizes) / scene.FPS)
+        buffered = buffer / 4 / (rate * len(encoded.sizes) / scene.FPS)
         if abs(error) < max(TOLERANCE * 0.9, buffered) and not stuffed:
             return encoded
         if not stuffed:
@@ -103,15 +93,28 @@ def encode_to_rate(source: list[str], picture: Picture, rate: int, scratch: Path
     )
 
 
+def _pass(codec: Codec, passes: int, turn: int, scratch: Path) -> list[str]:
+    """Options of one pass of several."""
+    if passes == 1:
+        return []
+    log = str(scratch / "pass")
+    if codec.encoder == "libx265":  # which does not listen to ffmpeg's own options
+        at = codec.options.index("-x265-params") + 1
+        return ["-x265-params", f"{codec.options[at]}:pass={turn}:stats={log}"]
+    return ["-pass", str(turn), "-passlogfile", log]
+
+
 def _stuffing(path: Path) -> int:
     """Bytes of a stream that hold nothing."""
     return sum(len(run.group()) for run in STUFFING.finditer(path.read_bytes()))
 
 
-def _encode(source: list[str], picture: Picture, bits: list[str], out: Path, show: Callable[[int], None]) -> Encoded:
+def _encode(
+    codec: Codec, source: list[str], picture: Picture, bits: list[str], out: Path, show: Callable[[int], None]
+) -> Encoded:
     statistics = out.with_suffix(".vstats")
     limit = [] if picture.frames is None else ["-frames:v", str(picture.frames)]
-    options = [*limit, *ENCODER_OPTIONS, *bits]
+    options = [*limit, *codec.options, *bits]
     ffmpeg.run([*source, *options, "-vstats_file", str(statistics), str(out)], show)
     rows = [_STATISTICS.search(line) for line in statistics.read_text(encoding="ascii").splitlines()]
     found = [row for row in rows if row is not None]
@@ -120,11 +123,11 @@ def _encode(source: list[str], picture: Picture, bits: list[str], out: Path, sho
         raise MachineError(f"ffmpeg's statistics say {sum(sizes)} bytes, its movie has {out.stat().st_size}")
     # Scratch names would make two metadata files of one movie differ.
     stated = [option for option in options if str(out.parent) not in option and option != "-passlogfile"]
-    psnr = [None if row["psnr"] == "inf" else float(row["psnr"]) for row in found]
+    psnr = [float(row["psnr"]) if row["psnr"] not in (None, "inf") else None for row in found]
     return Encoded(out, "".join(row["type"] for row in found), sizes, psnr, stated)
 
 
-_STATISTICS = re.compile(r"PSNR=\s*(?P<psnr>inf|[\d.]+) f_size=\s*(?P<size>\d+) .* type= (?P<type>[IPB])")
+_STATISTICS = re.compile(r"(?:PSNR=\s*(?P<psnr>inf|[\d.]+) )?f_size=\s*(?P<size>\d+) .* type= (?P<type>[IPB])")
 
 
 def _share_shown(report: Progress, step: str, expected: int) -> Callable[[int], None]:

@@ -12,8 +12,9 @@ from typing import Any
 from framewire.errors import MachineError
 from framewire.movie import cache, ffmpeg
 from framewire.movie.cache import MadeMovie
+from framewire.movie.codecs import MPEG2, Codec, named
 from framewire.movie.elementary_stream import as_it_is
-from framewire.movie.encoder import ENCODER_OPTIONS, RATE_CONTROLS, VBV_BITS, encode_to_rate
+from framewire.movie.encoder import encode_to_rate, vbv_bits
 from framewire.movie.picture import FilePicture, LabPicture, Picture, Progress
 from framewire.movie.quantities import parse_bitrate, parse_duration
 
@@ -24,21 +25,24 @@ def prepare(
     source: str | os.PathLike[str] = "lab",
     bitrate: str | float | None = None,
     duration: str | float | None = None,
+    codec: str | None = None,
     *,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> MadeMovie:
     """The movie that a scenario's ``[movie]`` table asks for.
 
-    ``source`` is ``lab`` or a path. A path without ``bitrate`` is an MPEG-2 video elementary stream and used as it is.
-    ``bitrate`` is bit/s, or a text such as ``6 Mbit/s``; ``duration`` is seconds, or a text such as ``60 s``.
+    ``source`` is ``lab`` or a path. A path without ``bitrate`` is a video elementary stream and used as it is.
+    ``bitrate`` is bit/s, or a text such as ``6 Mbit/s``; ``duration`` is seconds, or a text such as ``60 s``; ``codec``
+    is a name of ``codecs``, by default MPEG-2.
     """
     rate = None if bitrate is None else parse_bitrate(bitrate)
     seconds = None if duration is None else parse_duration(duration)
     path = None if source == "lab" else Path(source)
     if path is not None and rate is None:
         return as_it_is(path, seconds, cache_dir)
-    return make(rate or 6_000_000, 60.0 if path is None and seconds is None else seconds, path, cache_dir, progress)
+    length = 60.0 if path is None and seconds is None else seconds
+    return make(rate or 6_000_000, length, path, cache_dir, progress, codec=codec or MPEG2.name)
 
 
 def make(
@@ -47,18 +51,21 @@ def make(
     source: str | os.PathLike[str] | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    *,
+    codec: str = MPEG2.name,
 ) -> MadeMovie:
     """Make a movie of a mean rate of ``bitrate`` bit/s within 1 %, or find it in the cache.
 
-    720x576, 25 frames per second, IBBPBBPBBPBBPBB. ``source`` is any file that ffmpeg reads, by default the lab's own
-    picture. ``duration`` is in seconds; None is the whole of a file. A file that is shorter ends where it ends.
+    720x576, 25 frames per second; as MPEG-2 IBBPBBPBBPBBPBB, else as ``codecs`` says. ``source`` is any file that
+    ffmpeg reads, by default the lab's own picture. ``duration`` is in seconds; None is the whole of a file. A file that
+    is shorter ends where it ends.
 
     Movies shorter than about 15 seconds may miss the rate by a quarter of the encoder's buffer, 459 kbit.
 
     Raises InputError for a file that holds no video, a value out of range or a rate that the picture cannot fill, and
     MachineError when ffmpeg is missing or the cache cannot be written.
     """
-    rate = parse_bitrate(bitrate)
+    rate, coded = parse_bitrate(bitrate), named(codec)
     seconds = None if duration is None else parse_duration(duration)
     report = progress or (lambda _step, _share: None)
     ffmpeg_version = ffmpeg.version_of("ffmpeg")
@@ -69,26 +76,26 @@ def make(
         "source": picture.identity(report),
         "bitrate_bps": rate,
         "frames_at_most": picture.frames,
-        "encoder": list(ENCODER_OPTIONS),
-        "vbv_bits": VBV_BITS,
-        "rate_controls": [list(control) for control in RATE_CONTROLS],
+        "encoder": list(coded.options),
+        "vbv_bits": vbv_bits(coded, rate),
+        "rate_controls": [[control.peak, control.even, control.passes] for control in coded.rate_controls],
     }
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
     directory = Path(cache_dir) if cache_dir is not None else cache.cache_directory()
-    path = directory / f"{picture.name}-{rate / 1e6:g}M-{key}.m2v"
+    path = directory / f"{picture.name}-{rate / 1e6:g}M-{key}{coded.suffix}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with cache.alone(path):
-            return cache.find(path) or _make(path, picture, rate, recipe, report)
+            return cache.find(path) or _make(path, coded, picture, rate, recipe, report)
     except OSError as error:
         raise MachineError(f"{directory}: the movie cannot be kept here: {error.strerror or error}") from error
 
 
-def _make(path: Path, picture: Picture, rate: int, recipe: dict[str, Any], report: Progress) -> MadeMovie:
+def _make(path: Path, codec: Codec, picture: Picture, rate: int, recipe: dict[str, Any], report: Progress) -> MadeMovie:
     with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as directory:
         scratch = Path(directory)
         source = picture.input(path.parent, scratch, report)
-        encoded = encode_to_rate(source, picture, rate, scratch, report)
+        encoded = encode_to_rate(codec, source, picture, rate, scratch, report)
         metadata = recipe | encoded.described() | {"file": path.name}
         facts = scratch / "facts.json"
         facts.write_text(json.dumps(metadata, indent=1), encoding="utf-8")
