@@ -1,5 +1,7 @@
 //! Start codes of MPEG-1 and MPEG-2 video: the byte-aligned pattern `00 00 01` and one byte that says what follows.
 
+use memchr::memmem;
+
 /// Length of a start code with the byte that names it.
 pub(crate) const LENGTH: usize = 4;
 
@@ -30,18 +32,10 @@ pub(crate) fn start_codes(data: &[u8]) -> impl Iterator<Item = (usize, u8)> + '_
 }
 
 /// Offset of the first whole start code at or after `from`.
-///
-/// Looks at every third byte: a byte over 1 cannot be part of `00 00 01`, wherever the pattern lies around it.
 fn find(data: &[u8], from: usize) -> Option<usize> {
-    let mut third = from + 2;
-    while third + 1 < data.len() {
-        match data[third] {
-            0 => third += 1,
-            1 if data[third - 1] == 0 && data[third - 2] == 0 => return Some(third - 2),
-            _ => third += 3,
-        }
-    }
-    None
+    // The byte that names it must be there too.
+    let searched = data.get(from..data.len().saturating_sub(1))?;
+    memmem::find(searched, &[0, 0, 1]).map(|offset| from + offset)
 }
 
 #[cfg(test)]
