@@ -15,6 +15,6 @@ pub use data::{Bitrate, DataSize};
 pub use jitter::JitterEstimator;
 pub use parse::{UnitError, format_duration, parse_duration};
 pub use probability::Probability;
-pub use random::{RandomStream, Seed};
+pub use random::{Domain, RandomStream, Seed};
 pub use std::time::Duration;
 pub use time::Timestamp;

@@ -6,6 +6,8 @@
 //! 802.11b local area network in the presence of Bluetooth personal area network", 2001: the formulas that Pei and
 //! Henderson, "Validation of ns-3 802.11b PHY model", 2009, checked against measurements.
 
+use std::sync::LazyLock;
+
 use crate::wifi::ofdm_errors;
 use crate::wifi::phy::DataRate;
 
@@ -20,48 +22,43 @@ const TABLE_FROM_DB: f64 = -10.0;
 const TABLE_TO_DB: f64 = 20.0;
 const TABLE_STEP_DB: f64 = 0.25;
 
-/// Bit error hazards: minus the logarithm of the probability that a bit survives.
-#[derive(Clone, Debug)]
-pub(super) struct BitErrors {
-    /// Natural logarithm of the symbol error probability of 16-ary biorthogonal keying.
-    log_symbol_error: Vec<f64>,
+/// Natural logarithm of the symbol error probability of 16-ary biorthogonal keying, by decibels of the argument.
+/// Computed once: it is the same for every medium, and takes milliseconds.
+static LOG_SYMBOL_ERROR: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let entries = ((TABLE_TO_DB - TABLE_FROM_DB) / TABLE_STEP_DB) as usize + 1;
+    let entry = |n| {
+        let argument = from_db(TABLE_FROM_DB + n as f64 * TABLE_STEP_DB);
+        libm::log(biorthogonal_symbol_error(argument).max(f64::MIN_POSITIVE))
+    };
+    (0..entries).map(entry).collect()
+});
+
+/// Hazard of one bit, minus the logarithm of the probability that it survives, at this ratio of signal to noise and
+/// interference over 22 MHz.
+pub(super) fn hazard(rate: DataRate, sinr: f64) -> f64 {
+    match rate {
+        DataRate::Mbps1 => -libm::log1p(-dbpsk(sinr * BARKER_SYMBOL_GAIN)),
+        DataRate::Mbps2 => -libm::log1p(-dqpsk(sinr * BARKER_SYMBOL_GAIN / 2.0)),
+        // Four bits a symbol.
+        DataRate::Mbps5_5 => -libm::log1p(-symbol_error(sinr * CCK_SYMBOL_GAIN / 2.0)) / 4.0,
+        // Eight bits a symbol: two independent 16-ary decisions with half of the energy each.
+        DataRate::Mbps11 => -libm::log1p(-symbol_error(sinr * CCK_SYMBOL_GAIN / 4.0)) / 4.0,
+        ofdm => -libm::log1p(-ofdm_errors::bit_error(ofdm, sinr)),
+    }
 }
 
-impl BitErrors {
-    pub(super) fn new() -> Self {
-        let entries = ((TABLE_TO_DB - TABLE_FROM_DB) / TABLE_STEP_DB) as usize + 1;
-        let entry = |n| {
-            let argument = from_db(TABLE_FROM_DB + n as f64 * TABLE_STEP_DB);
-            libm::log(biorthogonal_symbol_error(argument).max(f64::MIN_POSITIVE))
-        };
-        Self { log_symbol_error: (0..entries).map(entry).collect() }
+fn symbol_error(argument: f64) -> f64 {
+    let table = &*LOG_SYMBOL_ERROR;
+    let position = (to_db(argument) - TABLE_FROM_DB) / TABLE_STEP_DB;
+    let last = table.len() - 1;
+    if position >= last as f64 {
+        return 0.0;
     }
-
-    /// Hazard of one bit at this ratio of signal to noise and interference over 22 MHz.
-    pub(super) fn hazard(&self, rate: DataRate, sinr: f64) -> f64 {
-        match rate {
-            DataRate::Mbps1 => -libm::log1p(-dbpsk(sinr * BARKER_SYMBOL_GAIN)),
-            DataRate::Mbps2 => -libm::log1p(-dqpsk(sinr * BARKER_SYMBOL_GAIN / 2.0)),
-            // Four bits a symbol.
-            DataRate::Mbps5_5 => -libm::log1p(-self.symbol_error(sinr * CCK_SYMBOL_GAIN / 2.0)) / 4.0,
-            // Eight bits a symbol: two independent 16-ary decisions with half of the energy each.
-            DataRate::Mbps11 => -libm::log1p(-self.symbol_error(sinr * CCK_SYMBOL_GAIN / 4.0)) / 4.0,
-            ofdm => -libm::log1p(-ofdm_errors::bit_error(ofdm, sinr)),
-        }
-    }
-
-    fn symbol_error(&self, argument: f64) -> f64 {
-        let position = (to_db(argument) - TABLE_FROM_DB) / TABLE_STEP_DB;
-        let last = self.log_symbol_error.len() - 1;
-        if position >= last as f64 {
-            return 0.0;
-        }
-        let position = position.max(0.0);
-        let index = position as usize;
-        let fraction = position - index as f64;
-        let (low, high) = (self.log_symbol_error[index], self.log_symbol_error[index + 1]);
-        libm::exp(low + (high - low) * fraction)
-    }
+    let position = position.max(0.0);
+    let index = position as usize;
+    let fraction = position - index as f64;
+    let (low, high) = (table[index], table[index + 1]);
+    libm::exp(low + (high - low) * fraction)
 }
 
 /// A ratio from decibels.
@@ -115,22 +112,20 @@ mod tests {
 
     #[test]
     fn a_faster_rate_needs_a_better_signal() {
-        let errors = BitErrors::new();
         for sinr_db in [-6.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0] {
-            let hazards: Vec<f64> = DataRate::DSSS.iter().map(|&rate| errors.hazard(rate, from_db(sinr_db))).collect();
+            let hazards: Vec<f64> = DataRate::DSSS.iter().map(|&rate| hazard(rate, from_db(sinr_db))).collect();
             assert!(hazards.windows(2).all(|pair| pair[0] < pair[1]), "{sinr_db} dB: {hazards:?}");
         }
     }
 
     #[test]
     fn hazards_fall_with_the_signal() {
-        let errors = BitErrors::new();
         for rate in DataRate::DSSS {
             let mut last = f64::INFINITY;
             for tenth_db in -150..250 {
-                let hazard = errors.hazard(rate, from_db(f64::from(tenth_db) / 10.0));
-                assert!(hazard <= last && hazard >= 0.0 && hazard.is_finite(), "{rate:?} {tenth_db}");
-                last = hazard;
+                let now = hazard(rate, from_db(f64::from(tenth_db) / 10.0));
+                assert!(now <= last && now >= 0.0 && now.is_finite(), "{rate:?} {tenth_db}");
+                last = now;
             }
             assert!(last < 1e-30, "{rate:?} {last}");
         }

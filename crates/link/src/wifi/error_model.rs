@@ -3,7 +3,7 @@
 use framewire_units::{DataSize, Duration, Probability, Seed, Timestamp};
 
 use crate::config::WifiConfig;
-use crate::wifi::bit_errors::{BitErrors, from_db};
+use crate::wifi::bit_errors::{self, from_db};
 use crate::wifi::bss::Standard;
 use crate::wifi::oven::{Crossing, Oven};
 use crate::wifi::phy::{DataRate, Preamble, data_frame, phy_header};
@@ -59,8 +59,9 @@ impl ErrorModel {
 /// Errors of bits, as hazards: minus the logarithm of the probability to survive, which add up over a frame.
 #[derive(Clone, Debug)]
 pub(super) struct PhysicalErrors {
-    bits: BitErrors,
     noise: f64,
+    /// Hazard per bit of the noise alone, by rate: it is asked for with each frame.
+    quiet: [f64; DataRate::COUNT],
     /// Background hazard per bit, at every rate.
     floor: f64,
     oven: Option<Oven>,
@@ -72,7 +73,12 @@ impl PhysicalErrors {
         // An oven radiates at 2.4 GHz; 802.11a is at 5 GHz.
         let oven = config.oven.clone().filter(|_| config.standard != Standard::Ieee80211a);
         let oven = oven.map(|oven| Oven::new(oven, seed));
-        Self { bits: BitErrors::new(), noise: from_db(-config.signal_to_noise_db), floor, oven }
+        let noise = from_db(-config.signal_to_noise_db);
+        let mut quiet = [0.0; DataRate::COUNT];
+        for rate in DataRate::DSSS.into_iter().chain(DataRate::OFDM) {
+            quiet[rate as usize] = bit_errors::hazard(rate, 1.0 / noise);
+        }
+        Self { noise, quiet, floor, oven }
     }
 
     /// The PLCP header or SIGNAL field at its own rate and the frame at `rate` must both survive. Errors in the
@@ -87,7 +93,7 @@ impl PhysicalErrors {
     }
 
     fn hazard(&self, start: Timestamp, duration: Duration, rate: DataRate) -> f64 {
-        let quiet = (self.floor + self.bits.hazard(rate, 1.0 / self.noise)) * bits_in(duration, rate);
+        let quiet = (self.floor + self.quiet[rate as usize]) * bits_in(duration, rate);
         let Some(oven) = &self.oven else { return quiet };
         let end = start + duration;
         let disturbed = oven.crossings(start, end).map(|crossing| self.disturbance(crossing, start, end, rate));
@@ -96,14 +102,14 @@ impl PhysicalErrors {
 
     /// What a crossing adds to the hazard of the time from `start` to `end`.
     fn disturbance(&self, crossing: Crossing, start: Timestamp, end: Timestamp, rate: DataRate) -> f64 {
-        let quiet = self.bits.hazard(rate, 1.0 / self.noise);
+        let quiet = self.quiet[rate as usize];
         let end = end.min(crossing.end);
         let mut from = start.max(crossing.start);
         let mut added = 0.0;
         while from < end {
             let step = STEP.min(end.saturating_since(from));
             let interference = crossing.interference(from + step / 2);
-            let hazard = self.bits.hazard(rate, 1.0 / (self.noise + interference));
+            let hazard = bit_errors::hazard(rate, 1.0 / (self.noise + interference));
             added += (hazard - quiet) * bits_in(step, rate);
             from += step;
         }
@@ -112,7 +118,7 @@ impl PhysicalErrors {
 }
 
 fn bits_in(duration: Duration, rate: DataRate) -> f64 {
-    duration.as_nanos() as f64 * rate.bitrate().as_bps() as f64 / 1e9
+    duration.as_nanos() as u64 as f64 * rate.bitrate().as_bps() as f64 / 1e9
 }
 
 #[cfg(test)]

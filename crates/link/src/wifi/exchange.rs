@@ -135,7 +135,7 @@ impl Medium {
     }
 
     fn draw(&self, number: usize) -> Draws {
-        let mut draws = self.seed.stream("channel", &[number as u64, self.stations[number].counters.transmissions]);
+        let mut draws = self.channel.stream(&[number as u64, self.stations[number].counters.transmissions]);
         Draws { data: draws.next_f64(), ack: draws.next_f64(), rts: draws.next_f64(), cts: draws.next_f64() }
     }
 
@@ -145,7 +145,7 @@ impl Medium {
         station.record_transmission(exchange.rate);
         let Some(sniffer) = self.config.sniffer.filter(|_| !station.is_saturated()) else { return };
         let place = [number as u64, station.counters.transmissions];
-        if self.seed.stream("sniffer", &place).chance(sniffer.capture) {
+        if self.sniffer.stream(&place).chance(sniffer.capture) {
             let Exchange { packet, attempt, rate, data_end: at, .. } = *exchange;
             let frame = SniffedFrame { packet: packet.id, at, attempt, rate: rate.bitrate() };
             self.events.push_back(MediumEvent::Sniffed(frame));

@@ -4,11 +4,12 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{Duration, Probability, Seed, Timestamp};
+use framewire_units::{Domain, Duration, Probability, Seed, Timestamp};
 
 use crate::config::{CarrierSense, ConfigError, WifiConfig};
 use crate::validate::validate_wifi;
 use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
+use crate::wifi::agenda::{Agenda, Due, EventKind};
 use crate::wifi::bss::Bss;
 use crate::wifi::error_model::ErrorModel;
 use crate::wifi::station::{Queued, Station, StationConfig, StationCounters, StationVerdict};
@@ -58,12 +59,17 @@ pub enum MediumEvent {
 /// left, then sleep until `next_timeout`. An event at a time t is settled by the first `handle_timeout` after t.
 #[derive(Debug)]
 pub struct Medium {
-    pub(super) seed: Seed,
+    seed: Seed,
+    /// Fates of frames on the air.
+    pub(super) channel: Domain,
+    /// What the sniffer captures.
+    pub(super) sniffer: Domain,
     pub(super) config: WifiConfig,
     pub(super) bss: Bss,
     carrier_sense: Duration,
     pub(super) errors: ErrorModel,
     pub(super) stations: Vec<Station>,
+    agenda: Agenda,
     pub(super) events: VecDeque<MediumEvent>,
     /// Time of the last event that was settled.
     settled: Timestamp,
@@ -71,14 +77,6 @@ pub struct Medium {
     pub(super) busy_until: Timestamp,
     /// Who begins to transmit; kept to save an allocation per exchange.
     starters: Vec<usize>,
-}
-
-/// In the order in which events at the same time are settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum EventKind {
-    Resolve,
-    Arrival,
-    Start,
 }
 
 impl Medium {
@@ -109,11 +107,14 @@ impl Medium {
         };
         Self {
             seed,
+            channel: seed.domain("channel"),
+            sniffer: seed.domain("sniffer"),
             config: config.clone(),
             bss,
             carrier_sense,
             errors,
             stations: Vec::new(),
+            agenda: Agenda::default(),
             events: VecDeque::new(),
             settled: Timestamp::ZERO,
             busy_until: Timestamp::ZERO,
@@ -130,6 +131,7 @@ impl Medium {
         let number = self.stations.len();
         let station = Station::new(config, &self.bss, self.config.rate, max_transmissions, number as u64, self.seed);
         self.stations.push(station);
+        self.look_at(number);
         StationId(number)
     }
 
@@ -147,22 +149,24 @@ impl Medium {
         } else {
             self.stations[station.0].schedule(Queued { at: self.settled, clamped: true, ..queued });
         }
+        self.look_at(station.0);
     }
 
     /// Settles all that happens before `now`.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        while let Some((at, kind, station)) = self.next_event() {
-            if at >= now {
-                break;
-            }
+        while let Some(Due { at, kind, station }) = self.agenda.first().filter(|due| due.at < now) {
             self.settled = self.settled.max(at);
             match kind {
                 EventKind::Resolve => self.resolve(station),
                 EventKind::Arrival => {
-                    let arrival = self.stations[station].take_arrival().expect("invariant: next_event saw it");
+                    let arrival = self.stations[station].take_arrival().expect("invariant: it is on the agenda");
                     self.arrive(station, arrival);
                 }
                 EventKind::Start => self.start(at),
+            }
+            match kind {
+                EventKind::Resolve | EventKind::Arrival => self.look_at(station),
+                EventKind::Start => self.agenda.set_all(self.stations.iter().enumerate().map(due)),
             }
         }
     }
@@ -174,7 +178,7 @@ impl Medium {
 
     /// When `handle_timeout` is due: just after the next event.
     pub fn next_timeout(&self) -> Option<Timeout> {
-        let (at, kind, _) = self.next_event()?;
+        let Due { at, kind, .. } = self.agenda.first()?;
         let reason = match kind {
             EventKind::Resolve => TimeoutReason::ExchangeEnd,
             EventKind::Arrival => TimeoutReason::Propagation,
@@ -183,14 +187,9 @@ impl Medium {
         Some(Timeout { at: at + std::time::Duration::from_nanos(1), reason })
     }
 
-    fn next_event(&self) -> Option<(Timestamp, EventKind, usize)> {
-        let of_station = |(number, station): (usize, &Station)| {
-            let resolve = station.in_flight.map(|in_flight| (in_flight.resolved, EventKind::Resolve, number));
-            let arrival = station.next_arrival().map(|at| (at, EventKind::Arrival, number));
-            let start = station.next_transmission().map(|at| (at, EventKind::Start, number));
-            [resolve, arrival, start].into_iter().flatten().min()
-        };
-        self.stations.iter().enumerate().filter_map(of_station).min()
+    /// What comes next at a station may have changed.
+    fn look_at(&mut self, station: usize) {
+        self.agenda.set(due((station, &self.stations[station])));
     }
 
     /// What a station achieved so far.
@@ -223,8 +222,8 @@ impl Medium {
         let mut starters = std::mem::take(&mut self.starters);
         starters.clear();
         let unnoticed = |start: Timestamp| start == at || start < at + self.carrier_sense;
-        let starts = |station: &Station| station.next_transmission().is_some_and(unnoticed);
-        starters.extend((0..self.stations.len()).filter(|&n| starts(&self.stations[n])));
+        let starts = |n: usize| self.stations[n].next_transmission().is_some_and(unnoticed);
+        starters.extend((0..self.stations.len()).filter(|&n| unnoticed(self.agenda.of(n).at) && starts(n)));
         let observers_from = match starters[..] {
             [alone] => self.transmit_alone(alone, at),
             _ => self.collide(&starters),
@@ -244,4 +243,10 @@ impl Medium {
         }
         self.starters = starters;
     }
+}
+
+/// The next event of a station, with its number.
+fn due((number, station): (usize, &Station)) -> Due {
+    let (at, kind) = station.next_event();
+    Due { at, kind, station: number }
 }

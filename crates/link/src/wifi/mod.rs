@@ -2,6 +2,7 @@
 //!
 //! Clauses are of IEEE Std 802.11-2016 unless another edition is named. The model and its limits: `docs/links.md`.
 
+mod agenda;
 mod bit_errors;
 mod bss;
 mod error_model;

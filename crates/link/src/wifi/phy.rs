@@ -57,6 +57,8 @@ pub enum DataRate {
 }
 
 impl DataRate {
+    /// How many there are.
+    pub(super) const COUNT: usize = Self::DSSS.len() + Self::OFDM.len();
     /// The rates of 802.11b, lowest first.
     pub const DSSS: [Self; 4] = [Self::Mbps1, Self::Mbps2, Self::Mbps5_5, Self::Mbps11];
     /// The rates of OFDM, lowest first.

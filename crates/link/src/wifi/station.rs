@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_units::{DataSize, Domain, Duration, Seed, Timestamp};
 
 use crate::config::QueueLimit;
 use crate::queue::{Arrival, DropTail, QueueDiscipline};
 use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port};
+use crate::wifi::agenda::EventKind;
 use crate::wifi::bss::Bss;
 use crate::wifi::phy::DataRate;
 use crate::wifi::rate_control::{RateControl, RatePolicy};
@@ -105,7 +106,8 @@ pub struct StationVerdict {
 /// The times that a station counts by.
 #[derive(Clone, Copy, Debug)]
 struct MacTiming {
-    slot: Duration,
+    /// Nanoseconds: backoffs are counted in slots by each station for each exchange.
+    slot: u64,
     difs: Duration,
     cw_min: u32,
 }
@@ -114,7 +116,8 @@ struct MacTiming {
 pub(super) struct Station {
     config: StationConfig,
     number: u64,
-    seed: Seed,
+    /// Draws of backoffs.
+    draws: Domain,
     timing: MacTiming,
     max_transmissions: u16,
     /// Arrivals that the medium's clock has not reached, in order.
@@ -143,11 +146,11 @@ impl Station {
         number: u64,
         seed: Seed,
     ) -> Self {
-        let timing = MacTiming { slot: bss.slot(), difs: bss.difs(), cw_min: bss.cw_min() };
+        let timing = MacTiming { slot: bss.slot().as_nanos() as u64, difs: bss.difs(), cw_min: bss.cw_min() };
         let mut station = Self {
             config,
             number,
-            seed,
+            draws: seed.domain("backoff"),
             timing,
             max_transmissions,
             arrivals: VecDeque::new(),
@@ -187,8 +190,15 @@ impl Station {
         self.arrivals.insert(position, arrival);
     }
 
-    pub(super) fn next_arrival(&self) -> Option<Timestamp> {
-        self.arrivals.front().map(|arrival| arrival.at)
+    /// What comes next here; at [`Timestamp::MAX`] where nothing does.
+    pub(super) fn next_event(&self) -> (Timestamp, EventKind) {
+        let never = Timestamp::MAX;
+        let own = match self.in_flight {
+            Some(in_flight) => (in_flight.resolved, EventKind::Resolve),
+            None => (self.next_transmission().unwrap_or(never), EventKind::Start),
+        };
+        let arrival = self.arrivals.front().map_or(never, |arrival| arrival.at);
+        own.min((arrival, EventKind::Arrival))
     }
 
     pub(super) fn take_arrival(&mut self) -> Option<Queued> {
@@ -222,13 +232,14 @@ impl Station {
     }
 
     fn draw_backoff(&mut self) {
-        let mut draws = self.seed.stream("backoff", &[self.number, self.backoffs]);
+        let mut draws = self.draws.stream(&[self.number, self.backoffs]);
         self.backoffs += 1;
         self.backoff = Some(draws.next_inclusive(self.contention_window));
     }
 
     fn count_end(&self) -> Timestamp {
-        self.count_from + self.timing.slot * self.backoff.unwrap_or(0)
+        let slots = u64::from(self.backoff.unwrap_or(0));
+        Timestamp::from_nanos(self.count_from.as_nanos().saturating_add(slots * self.timing.slot))
     }
 
     /// When it sends next, if nobody else does before.
@@ -258,8 +269,8 @@ impl Station {
     /// Others transmit from `at`: the backoff counter stops, and goes on at `count_from`.
     pub(super) fn defer(&mut self, at: Timestamp, count_from: Timestamp) {
         if let Some(slots) = self.backoff {
-            let counted = at.saturating_since(self.count_from).as_nanos() / self.timing.slot.as_nanos();
-            let left = slots - counted.min(u128::from(slots)) as u32;
+            let counted = at.as_nanos().saturating_sub(self.count_from.as_nanos()) / self.timing.slot;
+            let left = slots - counted.min(u64::from(slots)) as u32;
             self.backoff = (left > 0 || self.head.is_some()).then_some(left);
         } else if self.head.is_some() {
             // It waited for the end of its DIFS without a backoff, and the medium became busy.
