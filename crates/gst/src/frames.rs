@@ -1,12 +1,14 @@
 //! A buffer as a frame: what it refers to and how long it lasts, without a copy of its data.
 
 use framewire_media::PictureType;
-use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, KeyKind};
+use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, KeyKind};
 use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
 use framewire_units::Duration;
+use framewire_wire::{mpeg_video, rtp};
 use gst::prelude::*;
 
 use crate::codec::Stream;
+use crate::group_order::GroupOrder;
 
 /// A buffer on its way through a frame queue. The queue looks at its size only.
 #[derive(Clone, Debug)]
@@ -49,7 +51,8 @@ pub struct FrameReader {
     groups: u64,
     numbering: Numbering,
     frame_duration: Option<gst::ClockTime>,
-    last_time: Option<gst::ClockTime>,
+    order: GroupOrder,
+    furthest: Option<gst::ClockTime>,
 }
 
 #[derive(Debug)]
@@ -115,7 +118,8 @@ impl FrameReader {
             groups: before.map_or(0, |before| before.groups),
             numbering: Numbering { next_id, first_id: next_id, first_unit: 0 },
             frame_duration: frame_duration(caps),
-            last_time: None,
+            order: GroupOrder::default(),
+            furthest: None,
         };
         (reader, problem)
     }
@@ -130,7 +134,7 @@ impl FrameReader {
         if let Source::AccessUnits(reader) = &mut self.source {
             reader.reset();
         }
-        self.last_time = None;
+        self.furthest = None;
     }
 
     /// True when so many frames were read that ids should [begin again](Self::begin_again) as soon as nothing waits.
@@ -160,13 +164,16 @@ impl FrameReader {
                 Err(_) => None,
             },
         };
+        let shown = self.shown(&buffer, unit.as_ref().and_then(|unit| unit.as_ref().ok()));
         let (kind, dependencies, problem) = match unit {
             Some(Ok(unit)) => (unit.kind, self.dependencies(unit), None),
             Some(Err(AccessUnitError::NoPicture { .. })) => {
                 return Reading::Kept(Held { buffer, number, group: self.groups });
             }
-            Some(Err(problem)) => by_flags(&buffer, Some(problem)),
-            None => by_flags(&buffer, None),
+            other => {
+                let (kind, dependencies) = by_flags(&buffer);
+                (kind, dependencies, other.and_then(Result::err))
+            }
         };
         self.groups += u64::from(dependencies.key.is_some());
         let frame = OutgoingFrame {
@@ -174,10 +181,29 @@ impl FrameReader {
             kind,
             dependencies,
             duration,
-            rtp_timestamp: rtp_timestamp(&buffer),
+            rtp_timestamp: rtp::timestamp(shown, mpeg_video::CLOCK_RATE),
             bytes: Held { buffer, number, group: self.groups },
         };
         Reading::Frame { frame, problem }
+    }
+
+    /// When the frame is shown. A parser of MPEG video may know decode times only; then the frame's number in its group
+    /// tells.
+    fn shown(&mut self, buffer: &gst::BufferRef, unit: Option<&AccessUnit>) -> Duration {
+        let is_mpeg = matches!(&self.source, Source::AccessUnits(reader) if reader.codec() == Codec::MpegVideo);
+        let place = unit.filter(|_| is_mpeg).and_then(|unit| {
+            if unit.gop_header.is_some() {
+                self.order.begin_group();
+            }
+            let reference = u16::try_from(unit.display_order?).ok()?;
+            Some(self.order.place(unit.kind, reference))
+        });
+        let nanos = |time: gst::ClockTime| i64::try_from(time.nseconds()).unwrap_or(i64::MAX);
+        let later = place
+            .zip(self.frame_duration)
+            .map_or(0, |(place, duration)| (place.shown - place.sent).saturating_mul(nanos(duration)));
+        let shown = buffer.pts().map(nanos).or_else(|| Some(nanos(buffer.dts()?).saturating_add(later)));
+        Duration::from_nanos(u64::try_from(shown.unwrap_or(0)).unwrap_or(0))
     }
 
     fn dependencies(&self, unit: AccessUnit) -> Dependencies {
@@ -192,21 +218,19 @@ impl FrameReader {
         }
     }
 
-    /// What the buffer says, else the caps, else how far it is from the buffer before it.
+    /// What the buffer says, else the caps, else how much further in time the stream is with it.
     fn duration(&mut self, buffer: &gst::Buffer) -> Duration {
         let time = buffer.dts_or_pts();
-        let since = time.zip(self.last_time).and_then(|(time, last)| time.checked_sub(last));
-        self.last_time = time.or(self.last_time);
-        let duration = buffer.duration().or(self.frame_duration).or(since).unwrap_or(gst::ClockTime::ZERO);
+        // Presentation times go back and forth: the sum of all steps forward is what the stream lasts.
+        let step = time.zip(self.furthest).map(|(time, furthest)| time.saturating_sub(furthest));
+        self.furthest = self.furthest.max(time);
+        let duration = buffer.duration().or(self.frame_duration).or(step).unwrap_or(gst::ClockTime::ZERO);
         Duration::from_nanos(duration.nseconds())
     }
 }
 
 /// What the flags of a buffer say of its frame.
-fn by_flags(
-    buffer: &gst::Buffer,
-    problem: Option<AccessUnitError>,
-) -> (PictureType, Dependencies, Option<AccessUnitError>) {
+pub(crate) fn by_flags(buffer: &gst::BufferRef) -> (PictureType, Dependencies) {
     let flags = buffer.flags();
     let kind = if !flags.contains(gst::BufferFlags::DELTA_UNIT) {
         PictureType::I
@@ -218,7 +242,7 @@ fn by_flags(
     let key = (kind == PictureType::I).then_some(KeyKind::Closed);
     let references = key.map(|_| vec![]);
     let dependencies = Dependencies { key, referenced: kind != PictureType::B, references, ..Dependencies::default() };
-    (kind, dependencies, problem)
+    (kind, dependencies)
 }
 
 /// One frame at the rate that caps give.
@@ -226,10 +250,4 @@ fn frame_duration(caps: &gst::CapsRef) -> Option<gst::ClockTime> {
     let rate = caps.structure(0)?.get::<gst::Fraction>("framerate").ok()?;
     let (frames, seconds) = (u64::try_from(rate.numer()).ok()?, u64::try_from(rate.denom()).ok()?);
     gst::ClockTime::SECOND.mul_div_round(seconds, frames)
-}
-
-/// The presentation time in the 90 kHz clock of RTP, which wraps.
-fn rtp_timestamp(buffer: &gst::Buffer) -> u32 {
-    let ticks = buffer.pts().and_then(|pts| pts.nseconds().mul_div_floor(90_000, 1_000_000_000));
-    ticks.unwrap_or(0) as u32
 }

@@ -28,6 +28,7 @@
 
 pub mod codec;
 pub mod frames;
+mod group_order;
 pub mod groups;
 pub mod ifdqueue;
 pub mod ifdsink;
@@ -35,6 +36,7 @@ pub mod line;
 pub mod mpegstat;
 pub mod settings;
 pub mod stats;
+mod transport_clock;
 
 #[allow(missing_docs, reason = "a macro writes it")]
 mod plugin;

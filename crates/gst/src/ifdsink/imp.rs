@@ -10,11 +10,11 @@ use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 
 use super::intake::{Intake, Unreadable};
-use super::pacing::{Times, TransportClock};
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
 use super::writer::{Notice, Snapshot, Waited, Writer};
 use crate::stats;
+use crate::transport_clock::{Times, TransportClock};
 
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("ifdsink", gst::DebugColorFlags::empty(), Some("Frame-dropping sink")));

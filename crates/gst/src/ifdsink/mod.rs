@@ -7,7 +7,6 @@
 
 mod imp;
 mod intake;
-pub(crate) mod pacing;
 mod resume;
 mod settings;
 mod times;

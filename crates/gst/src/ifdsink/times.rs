@@ -5,7 +5,7 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 
 use super::imp::IfdSink;
-use super::pacing::Times;
+use crate::transport_clock::Times;
 
 /// `get_times` of the class (`GstBaseSinkClass`), which has no safe binding.
 pub(super) type GetTimes = unsafe extern "C" fn(

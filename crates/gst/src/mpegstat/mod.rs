@@ -1,9 +1,31 @@
-//! `mpegstat`: not there yet.
+//! `mpegstat`: passes video through unchanged, and tells when every frame and every group of pictures came.
+//!
+//! The receiver's element of the thesis (section 3.2). It gives a row for every frame: arrival, expectation, latency,
+//! jitter, type, temporal reference, RTP time stamp, size; and one for every group: time code, pictures, and the RTP time
+//! stamp of the frame that is shown first. See `docs/elements/mpegstat.md`.
+
+mod analysis;
+mod imp;
+mod input;
+mod output;
+mod row;
+mod summary;
+
+use gst::glib;
+use gst::prelude::*;
+
+pub use analysis::Timing;
+pub use output::Format;
+
+glib::wrapper! {
+    /// The element.
+    pub struct MpegStat(ObjectSubclass<imp::MpegStat>) @extends gst_base::BaseTransform, gst::Element, gst::Object;
+}
 
 /// Registers the element with the plugin.
 ///
 /// # Errors
 /// When GStreamer refuses it.
-pub fn register(_plugin: &gst::Plugin) -> Result<(), gst::glib::BoolError> {
-    Ok(())
+pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    gst::Element::register(Some(plugin), "mpegstat", gst::Rank::NONE, MpegStat::static_type())
 }
