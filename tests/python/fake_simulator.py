@@ -21,7 +21,7 @@ from conftest import REPOSITORY
 from framewire import _native
 from framewire.campaign import runner
 
-GOLDEN = REPOSITORY / "tests/golden/format-1"
+GOLDEN = REPOSITORY / "tests/golden/format-2"
 FRAMES = 25
 
 

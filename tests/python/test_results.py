@@ -41,8 +41,9 @@ def test_every_version_of_the_format_has_a_golden_run_that_is_read(version: int)
         assert run.table(name).height > 0
 
 
-def test_the_golden_run_tells_what_it_told_when_it_was_written() -> None:
-    run = RunDirectory(GOLDEN / "format-1")
+@pytest.mark.parametrize("version", range(1, FORMAT_VERSION + 1))
+def test_the_golden_run_tells_what_it_told_when_it_was_written(version: int) -> None:
+    run = RunDirectory(GOLDEN / f"format-{version}")
     assert (run.status, run.meta["movie"]["frames"]) == ("complete", 18)
     assert run.summary["flow"].to_list() == FLOWS
     fates = run.summary.select("flow", "shown", "late", "undecodable", "lost").rows()
@@ -69,7 +70,7 @@ def test_summary_and_ledger_agree() -> None:
 
 
 def test_tables_have_the_columns_and_types_that_the_documentation_lists() -> None:
-    run = RunDirectory(GOLDEN / "format-1")
+    run = RunDirectory(GOLDEN / f"format-{FORMAT_VERSION}")
     types = {"string": pl.String, "int32": pl.Int32, "int64": pl.Int64, "double": pl.Float64, "bool": pl.Boolean}
     for name in TABLES:
         section = DOCUMENTATION.read_text().split(f"\n## {name}.parquet\n")[1].split("\n## ")[0]
@@ -83,9 +84,22 @@ def test_tables_have_the_columns_and_types_that_the_documentation_lists() -> Non
 
 
 def test_tables_carry_the_version_of_the_format() -> None:
-    for name in TABLES:
-        metadata = pl.read_parquet_metadata(GOLDEN / "format-1" / f"{name}.parquet")
-        assert metadata["framewire.format"] == "1"
+    for version in range(1, FORMAT_VERSION + 1):
+        for name in TABLES:
+            metadata = pl.read_parquet_metadata(GOLDEN / f"format-{version}" / f"{name}.parquet")
+            assert metadata["framewire.format"] == str(version)
+
+
+def test_connections_are_summed_up_as_their_samples_say() -> None:
+    run = RunDirectory(GOLDEN / "format-2")
+    for row in run.summary.iter_rows(named=True):
+        samples = run.flows.filter(pl.col("flow") == row["flow"])
+        assert row["retransmissions"] == samples["retransmissions"].max()
+        assert row["timeouts"] == samples["timeouts"].max()
+        mean = samples["srtt_ns"].mean()
+        assert (row["srtt_mean_ms"] is None) == (mean is None) == row["flow"].startswith("udp")
+        if mean is not None:
+            assert row["srtt_mean_ms"] == pytest.approx(mean / 1e6)
 
 
 def test_a_table_is_read_once() -> None:
@@ -103,8 +117,8 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused_and_says_so(run: Path) -> None:
     meta = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(meta | {"format": 2}))
-    assert refusal(run) == f"{run}: written by a newer framewire: format 2, this one reads up to 1"
+    (run / "run.json").write_text(json.dumps(meta | {"format": 3}))
+    assert refusal(run) == f"{run}: written by a newer framewire: format 3, this one reads up to 2"
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "1"}', '{"format": 0}', '{"format": true}', "null"])

@@ -59,6 +59,24 @@ def test_a_run_directory_is_that_of_the_other_world(film: Path, tmp_path: Path) 
     assert 0.9 * film.stat().st_size < len(blocking) <= film.stat().st_size
 
 
+def test_a_connection_is_summed_up_and_datagrams_have_none(film: Path, tmp_path: Path) -> None:
+    """In an outage of a second the retransmission timer runs out; without loss nothing is sent again."""
+    lossy = '[network]\nkind = "wired"\n[network.wire]\nrate = "8 Mbit/s"\ndelay = "20 ms"\noutages = [["1 s", "2 s"]]'
+    run = simulate(text(film, lossy), tmp_path / "lossy")
+    for row in run.summary.iter_rows(named=True):
+        samples = run.results.flows.filter(pl.col("flow") == row["flow"])
+        if row["flow"].startswith("udp"):
+            assert (row["retransmissions"], row["timeouts"], row["srtt_mean_ms"]) == (None, None, None)
+            assert samples["timeouts"].null_count() == samples.height
+            continue
+        assert row["retransmissions"] >= row["timeouts"] >= 1
+        assert (row["retransmissions"], row["timeouts"]) == samples.select("retransmissions", "timeouts").row(-1)
+        assert 40 < row["srtt_mean_ms"] < 400
+    clean = simulate(text(film, lossy.partition("\noutages")[0]), tmp_path / "clean").summary
+    streams = clean.filter(pl.col("flow").str.starts_with("tcp")).select("retransmissions", "timeouts")
+    assert streams.rows() == [(0, 0)] * 3
+
+
 def test_two_runs_are_the_same_to_the_bit(film: Path, tmp_path: Path) -> None:
     one, other = (simulate(text(film), tmp_path / name) for name in ("one", "other"))
     for path in sorted(one.directory.rglob("*")):

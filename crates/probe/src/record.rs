@@ -197,6 +197,8 @@ pub struct FlowSample {
     pub delivery_rate: Option<Bitrate>,
     /// Retransmissions since the start.
     pub retransmissions: Option<u32>,
+    /// Retransmission timeouts that expired since the start.
+    pub timeouts: Option<u32>,
 }
 
 /// Packets by their number of transmissions.
@@ -280,10 +282,10 @@ pub struct FlowLog {
     pub datagrams_received: Vec<DatagramReceived>,
     /// Reads of the byte stream, in order; empty on datagrams.
     pub stream_reads: Vec<StreamRead>,
-    /// Link verdicts.
-    pub packets: Vec<PacketRecord>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.
     pub found: Option<FoundStream>,
+    /// Link verdicts.
+    pub packets: Vec<PacketRecord>,
     /// Samples of the flow's state.
     pub samples: Vec<FlowSample>,
     /// Releases of the emulated network.

@@ -20,6 +20,8 @@ pub struct TcpInfo {
     pub unacked_packets: u32,
     /// Packets retransmitted since the start.
     pub total_retransmissions: u32,
+    /// Retransmission timeouts since the start, also repeated ones and those of the handshake; `None` before Linux 6.7.
+    pub total_timeouts: Option<u32>,
     /// Maximum segment size in bytes.
     pub mss: u32,
     /// Bytes written and not yet sent.
@@ -29,7 +31,7 @@ pub struct TcpInfo {
 }
 
 /// As much of the structure as is read here, in bytes; it has only ever grown at its end.
-pub(crate) const LENGTH: usize = 192;
+pub(crate) const LENGTH: usize = 248;
 
 /// `TCP_INFINITE_SSTHRESH` (include/net/tcp.h).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -46,6 +48,8 @@ mod offset {
     pub const NOTSENT_BYTES: usize = 144;
     pub const MIN_RTT: usize = 148;
     pub const DELIVERY_RATE: usize = 160;
+    /// `tcpi_total_rto`, a `u16` behind `tcpi_rehash`: there from Linux 6.7 on.
+    pub const TOTAL_RTO: usize = 240;
 }
 
 impl TcpInfo {
@@ -61,6 +65,7 @@ impl TcpInfo {
             min_rtt: micros(offset::MIN_RTT).filter(|rtt| *rtt < Duration::from_micros(u64::from(u32::MAX))),
             unacked_packets: u32_at(bytes, offset::UNACKED)?,
             total_retransmissions: u32_at(bytes, offset::TOTAL_RETRANS)?,
+            total_timeouts: u16_at(bytes, offset::TOTAL_RTO).map(u32::from),
             mss: u32_at(bytes, offset::SND_MSS)?,
             unsent: u32_at(bytes, offset::NOTSENT_BYTES).map(|bytes| DataSize::from_bytes(u64::from(bytes))),
             delivery_rate: u64_at(bytes, offset::DELIVERY_RATE)
@@ -68,6 +73,10 @@ impl TcpInfo {
                 .map(|bytes_per_second| Bitrate::from_bps(bytes_per_second.saturating_mul(8))),
         })
     }
+}
+
+fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    bytes.get(offset..)?.first_chunk().map(|chunk| u16::from_ne_bytes(*chunk))
 }
 
 fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
@@ -103,8 +112,10 @@ mod tests {
         let info = TcpInfo::parse(&bytes).unwrap();
         assert_eq!((info.cwnd_packets, info.ssthresh_packets), (10, None));
         assert_eq!(info.delivery_rate, Some(Bitrate::from_mbps(1)));
+        assert_eq!(info.total_timeouts, Some(0));
         let older = TcpInfo::parse(&bytes[..104]).unwrap();
         assert_eq!((older.cwnd_packets, older.unsent, older.delivery_rate), (10, None, None));
+        assert_eq!(TcpInfo::parse(&bytes[..offset::TOTAL_RTO]).unwrap().total_timeouts, None);
         assert_eq!(TcpInfo::parse(&bytes[..100]), None);
     }
 }

@@ -145,6 +145,7 @@ fn the_kernel_tells_of_the_connection() {
     assert!(info.cwnd_packets >= 10, "the initial window is 10 (RFC 6928): {info:?}");
     assert!(info.srtt > Duration::ZERO && info.srtt < PATIENCE, "{info:?}");
     assert_eq!((info.ssthresh_packets, info.total_retransmissions), (None, 0));
+    assert!(info.total_timeouts.is_none_or(|timeouts| timeouts == 0), "{info:?}");
     assert!(info.min_rtt.is_some_and(|rtt| rtt <= info.srtt), "{info:?}");
     assert!(info.delivery_rate.is_some() && info.mss > 1_000, "{info:?}");
 }

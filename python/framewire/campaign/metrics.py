@@ -21,6 +21,7 @@ COLUMNS = (
     *(f"frame_{run}" for run in _RUNS),
     *("latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_max_ms", "jitter_mean_ms", "jitter_max_ms"),
     *("stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes"),
+    *("retransmissions", "timeouts", "srtt_mean_ms"),
     *("transmissions_mean", *_TRANSMISSIONS),
     *(f"sniffed_{share}" for share in _TRANSMISSIONS),
     *("sniffed_unique", "sniffed_total"),

@@ -89,13 +89,20 @@ COLUMNS: Sequence[Column] = (
 )  # fmt: skip
 
 
+CONNECTION: Sequence[Column] = (
+    Column("resent", "packets", lambda m: m.retransmissions, None, number(0), "packets that TCP sent again"),
+    Column("timeouts", "", lambda m: m.timeouts, None, number(0), "retransmission timeouts of TCP that expired"),
+    Column("SRTT", "ms", lambda m: m.srtt_mean_ms, None, number(1), "mean of TCP's smoothed round-trip time"),
+)
+
 NEVER_OFFERED = Column("never offered", "frames", lambda m: m.never_offered, None, number(0),
                        "frames of the movie that the run ended before; they are in no other column")  # fmt: skip
 
 
 def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
-    """The columns of a run; what only a partial run has is the last."""
-    return (*COLUMNS, NEVER_OFFERED) if any(one.never_offered for one in flows) else COLUMNS
+    """The columns of a run: those of TCP where there is a connection; what only a partial run has is the last."""
+    measured = [column for column in CONNECTION if any(column.value(one) is not None for one in flows)]
+    return (*COLUMNS, *measured, *([NEVER_OFFERED] if any(one.never_offered for one in flows) else ()))
 
 
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:

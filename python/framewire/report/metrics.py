@@ -45,6 +45,9 @@ class Metrics:
     shed_bytes: int | None = None
     wasted_bytes: int | None = None
     useless_bytes: int | None = None
+    retransmissions: int | None = None
+    timeouts: int | None = None
+    srtt_mean_ms: float | None = None
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
 
@@ -76,6 +79,7 @@ class Metrics:
 SUMMARY_FIELDS = (
     "duration_s", "frame_throughput_bps", "packet_throughput_bps", "latency_p50_ms", "latency_p95_ms",
     "jitter_mean_ms", "stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes",
+    "retransmissions", "timeouts", "srtt_mean_ms",
 )  # fmt: skip
 
 

@@ -126,6 +126,7 @@ impl Socket {
             queued_bytes,
             delivery_rate: info.delivery_rate,
             retransmissions: Some(info.total_retransmissions),
+            timeouts: info.total_timeouts,
         })
     }
 }
@@ -184,6 +185,8 @@ impl Sending<'_> {
             self.samples.extend(self.socket.sample(now));
             self.wait(Interest::Nothing, Some(now + SAMPLE_INTERVAL))?;
         }
+        // What was counted until the end.
+        self.samples.extend(self.socket.sample(self.clock.now()));
         Ok(())
     }
 

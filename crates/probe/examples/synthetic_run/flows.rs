@@ -177,6 +177,7 @@ impl Flow {
                 queued_bytes: Some(40_000 + 4_000 * u64::from(swing)),
                 delivery_rate: tcp.then(|| Bitrate::from_kbps(5_100)),
                 retransmissions: tcp.then_some((at.as_nanos() / 10_000_000_000) as u32),
+                timeouts: tcp.then_some((at.as_nanos() / 40_000_000_000) as u32),
             });
             at += SAMPLE_INTERVAL;
         }

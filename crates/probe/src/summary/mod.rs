@@ -1,6 +1,7 @@
 //! One row per flow: the quantities of the thesis, and what a player would have done.
 
 mod air;
+mod connection;
 mod player;
 mod statistics;
 #[cfg(test)]
@@ -10,6 +11,7 @@ use framewire_units::Duration;
 use serde::Serialize;
 
 pub use air::{AirShares, Sniffed, Transmissions};
+pub use connection::Connection;
 pub use player::Stalls;
 pub use statistics::LossRuns;
 
@@ -62,6 +64,8 @@ pub struct Summary {
     pub wasted_bytes: u64,
     /// Bytes of frames that came too late.
     pub useless_bytes: u64,
+    /// What its TCP connection went through.
+    pub connection: Connection,
     /// Transmissions of the packets that the sender's device sent; `None` when there were none.
     pub transmissions: Option<Transmissions>,
     /// The same as the sniffer saw it; `None` without a sniffer.
@@ -144,6 +148,7 @@ impl Summary {
             shed_bytes: rows.iter().map(|row| row.bytes_shed).sum(),
             wasted_bytes: received(rows, |fate| matches!(fate, Fate::Lost | Fate::Undecodable)),
             useless_bytes: received(rows, |fate| fate == Fate::Late),
+            connection: Connection::of(&log.samples),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),
         }

@@ -3,9 +3,9 @@
 use framewire_units::{Bitrate, Duration};
 
 use super::statistics::{mean, nearest_rank};
-use super::{LossRuns, Summary};
+use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
-use crate::record::{Place, Playout};
+use crate::record::{FlowSample, Place, Playout};
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 const LOST: Injected = Injected::Dropped(Place::Link, "retry limit");
@@ -166,4 +166,20 @@ fn a_movie_of_one_frame_or_none_is_summed_up() {
     assert_eq!(one.latency_ms, Some([3.0; 4]));
     let none = summary(&StreamFlow::new(vec![]).log, LIVE);
     assert_eq!((none.frames, none.duration_s), (0, None));
+}
+
+#[test]
+fn a_connection_is_summed_up_by_its_samples() {
+    let sample = |srtt: u64, retransmissions| FlowSample {
+        srtt: Some(Duration::from_millis(srtt)),
+        retransmissions: Some(retransmissions),
+        timeouts: Some(retransmissions / 3),
+        ..FlowSample::default()
+    };
+    // Zero is "not yet measured"; counters run from the start.
+    let connection = Connection::of(&[sample(0, 0), sample(20, 2), sample(40, 7)]);
+    assert_eq!(connection, Connection { retransmissions: Some(7), timeouts: Some(2), srtt_mean_ms: Some(30.0) });
+    let untold = FlowSample { timeouts: None, ..sample(20, 1) };
+    assert_eq!(Connection::of(&[untold]).timeouts, None);
+    assert_eq!(Connection::of(&[FlowSample::default()]), Connection::default());
 }

@@ -31,6 +31,7 @@ pub fn flows<'a>() -> Table<SampleRow<'a>> {
         .int64("queued_bytes", |r| r.sample.queued_bytes)
         .int64("delivery_rate_bps", |r| r.sample.delivery_rate.map(|rate| rate.as_bps()))
         .int32("retransmissions", |r| r.sample.retransmissions)
+        .int32("timeouts", |r| r.sample.timeouts)
 }
 
 /// A release of the emulated network with the flow that it belongs to.

@@ -30,7 +30,7 @@ pub fn summary() -> Table<Summary> {
         .text("status", |s| s.status.into())
         .int64("movie_bitrate_bps", |s| s.movie_bitrate_bps)
         .int32("frames", |s| s.frames);
-    air(delays(runs(throughput(losses(table)))))
+    air(connection(delays(runs(throughput(losses(table))))))
 }
 
 fn losses(table: Table<Summary>) -> Table<Summary> {
@@ -78,6 +78,13 @@ fn delays(table: Table<Summary>) -> Table<Summary> {
         .int64("shed_bytes", |s| s.shed_bytes)
         .int64("wasted_bytes", |s| s.wasted_bytes)
         .int64("useless_bytes", |s| s.useless_bytes)
+}
+
+fn connection(table: Table<Summary>) -> Table<Summary> {
+    table
+        .int32("retransmissions", |s| s.connection.retransmissions)
+        .int32("timeouts", |s| s.connection.timeouts)
+        .double("srtt_mean_ms", |s| s.connection.srtt_mean_ms)
 }
 
 fn air(table: Table<Summary>) -> Table<Summary> {

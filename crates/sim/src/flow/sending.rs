@@ -129,12 +129,10 @@ impl Sending {
             // errno(3): the words of ETIMEDOUT.
             return Err(SocketError { operation: "write", reason: "Connection timed out".to_owned() });
         }
-        if socket.queued() == DataSize::ZERO {
-            return Ok(true);
-        }
-        self.samples.push(socket.sample(now));
         *look = now + SAMPLE_INTERVAL;
-        Ok(false)
+        // Also when nothing is left: the last sample tells what was counted until the end.
+        self.samples.push(socket.sample(now));
+        Ok(socket.queued() == DataSize::ZERO)
     }
 }
 
@@ -191,6 +189,7 @@ fn stream_sample(connection: &Connection, at: Timestamp) -> FlowSample {
         unsent_bytes: Some(connection.client.unsent().as_bytes()),
         delivery_rate: info.delivery_rate,
         retransmissions: Some(u32::try_from(info.retransmissions).unwrap_or(u32::MAX)),
+        timeouts: Some(u32::try_from(info.timeouts).unwrap_or(u32::MAX)),
         ..FlowSample::default()
     }
 }
