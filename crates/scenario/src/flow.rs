@@ -1,10 +1,11 @@
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::application::{Receiver, Sender};
 use crate::error::ScenarioError;
 use crate::names::words;
+use crate::queue::QueueLimits;
 use crate::section::Section;
 use crate::spread::Spread;
 use crate::text::{self, Text};
@@ -20,12 +21,22 @@ words! {
         UdpWhole = "udp-whole",
         /// I-Frame Delay over blocking UDP sends.
         UdpIfd = "udp+ifd",
+        /// Dropping by dependency over blocking UDP sends.
+        UdpDependency = "udp+dependency",
         /// The elementary stream over TCP.
         Tcp = "tcp",
         /// I-Frame Delay over TCP.
         TcpIfd = "tcp+ifd",
         /// I-Frame Delay with disturbed groups of pictures, over TCP.
         TcpIfdOptimised = "tcp+ifd-optimised",
+        /// Dropping by dependency, over TCP.
+        TcpDependency = "tcp+dependency",
+        /// As GStreamer's `queue leaky=downstream` before `tcpclientsink`.
+        TcpLeaky = "tcp+leaky",
+        /// As GStreamer's `tcpserversink recover-policy=keyframe`.
+        TcpKeyframe = "tcp+keyframe",
+        /// As the RTMP output of OBS Studio.
+        TcpObs = "tcp+obs",
         /// Applications of the user's own at both ends.
         External = "external",
     }
@@ -93,6 +104,18 @@ pub struct Flow {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
     pub unsent_limit: Option<DataSize>,
+    /// How long the oldest frame may wait in the frame queue, in time of the stream; only where that has limits.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub queue_time: Option<Duration>,
+    /// How many frames may wait there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub queue_frames: Option<u32>,
+    /// How many bytes may wait there.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<DataSize>")]
+    pub queue_bytes: Option<DataSize>,
     /// The application that sends; present exactly for `external`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
@@ -104,7 +127,7 @@ pub struct Flow {
 impl Transport {
     /// True when frames travel as datagrams, false for a byte stream.
     pub const fn is_datagram(self) -> bool {
-        matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd)
+        matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd | Self::UdpDependency)
     }
 
     /// True where the lab's own sender has a TCP connection.
@@ -123,9 +146,9 @@ impl Transport {
         match self {
             Self::UdpBlocking | Self::UdpWhole => (kib(208), 1_000, None),
             Self::Udp => (kib(416), 100, None),
-            Self::UdpIfd => (kib(160), 1_000, None),
-            Self::Tcp | Self::External => (None, 1_000, None),
-            Self::TcpIfd | Self::TcpIfdOptimised => (None, 1_000, kib(32)),
+            Self::UdpIfd | Self::UdpDependency => (kib(160), 1_000, None),
+            Self::Tcp | Self::TcpLeaky | Self::TcpKeyframe | Self::TcpObs | Self::External => (None, 1_000, None),
+            Self::TcpIfd | Self::TcpIfdOptimised | Self::TcpDependency => (None, 1_000, kib(32)),
         }
     }
 }
@@ -143,6 +166,9 @@ impl Flow {
         "pacing",
         "congestion",
         "unsent_limit",
+        "queue_time",
+        "queue_frames",
+        "queue_bytes",
         "sender",
         "receiver",
     ];
@@ -152,6 +178,7 @@ impl Flow {
         refuse_foreign_keys(&section, transport)?;
         let (sender, receiver) = read_applications(&mut section, transport)?;
         let (send_buffer, device_queue, unsent_limit) = transport.defaults();
+        let queue = QueueLimits::read(&mut section, transport)?;
         let datagram = transport.is_datagram();
         let has_connection = transport.has_connection();
         let name_key = section.key("name");
@@ -177,6 +204,9 @@ impl Flow {
             pacing: pacing(&mut section, transport)?.or(transport.has_pacing().then_some(Pacing::Sender)),
             congestion: congestion(&mut section)?.or(has_connection.then(|| "cubic".to_owned())),
             unsent_limit: buffer(&mut section, "unsent_limit")?.or(unsent_limit),
+            queue_time: queue.time,
+            queue_frames: queue.frames,
+            queue_bytes: queue.bytes,
             sender,
             receiver,
         })
@@ -211,12 +241,16 @@ fn read_applications(
 fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), ScenarioError> {
     let connection = transport.has_connection();
     let external = transport == Transport::External;
+    let limits = QueueLimits::of(transport).is_some();
     let foreign = [
-        ("packets", !transport.is_datagram(), "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
-        ("spread", !transport.is_datagram(), "datagram transports (udp-blocking, udp, udp-whole, udp+ifd)"),
+        ("packets", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
+        ("spread", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
-        ("congestion", !connection, "tcp, tcp+ifd and tcp+ifd-optimised"),
-        ("unsent_limit", !connection, "tcp, tcp+ifd and tcp+ifd-optimised"),
+        ("congestion", !connection, "stream transports (their names begin with tcp)"),
+        ("unsent_limit", !connection, "stream transports (their names begin with tcp)"),
+        ("queue_time", !limits, QueueLimits::OWNERS),
+        ("queue_frames", !limits, QueueLimits::OWNERS),
+        ("queue_bytes", !limits, QueueLimits::OWNERS),
         ("send_buffer", external, "the lab's own transports; an application sets its own"),
         ("sender", !external, "transport external"),
         ("receiver", !external, "transport external"),
@@ -242,7 +276,7 @@ pub(crate) fn check_name(key: &str, name: &str) -> Result<(), ScenarioError> {
 }
 
 /// A buffer size that the kernel's interfaces can hold (`int`).
-fn buffer(section: &mut Section, key: &str) -> Result<Option<DataSize>, ScenarioError> {
+pub(crate) fn buffer(section: &mut Section, key: &str) -> Result<Option<DataSize>, ScenarioError> {
     const SMALLEST: DataSize = DataSize::from_bytes(1024);
     const LARGEST: DataSize = DataSize::from_bytes(1 << 30);
     let path = section.key(key);

@@ -14,6 +14,7 @@ mod names;
 mod network;
 mod overrides;
 mod placeholder;
+mod queue;
 mod scenario;
 mod schema;
 mod section;

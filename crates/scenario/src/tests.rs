@@ -46,9 +46,14 @@ fn every_transport_has_its_defaults() {
         (Transport::Udp, Some(PacketRule::Full), kib(416), 100, None, None, None),
         (Transport::UdpWhole, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
         (Transport::UdpIfd, Some(PacketRule::Full), kib(160), 1_000, None, None, None),
+        (Transport::UdpDependency, Some(PacketRule::Full), kib(160), 1_000, None, None, None),
         (Transport::Tcp, None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
         (Transport::TcpIfd, None, None, 1_000, None, Some("cubic"), kib(32)),
         (Transport::TcpIfdOptimised, None, None, 1_000, None, Some("cubic"), kib(32)),
+        (Transport::TcpDependency, None, None, 1_000, None, Some("cubic"), kib(32)),
+        (Transport::TcpLeaky, None, None, 1_000, None, Some("cubic"), None),
+        (Transport::TcpKeyframe, None, None, 1_000, None, Some("cubic"), None),
+        (Transport::TcpObs, None, None, 1_000, None, Some("cubic"), None),
     ];
     assert_eq!(expected.len(), Transport::ALL.len() - 1, "all but external, which has tests/application.rs");
     for (transport, packets, send_buffer, device_queue, pacing, congestion, unsent_limit) in expected {
@@ -68,11 +73,42 @@ fn every_transport_has_its_defaults() {
             pacing,
             congestion,
             unsent_limit,
+            queue_time: flow.queue_time,
+            queue_frames: flow.queue_frames,
+            queue_bytes: flow.queue_bytes,
             sender: None,
             receiver: None,
         };
         assert_eq!(flow, wanted);
     }
+}
+
+#[test]
+fn frame_queues_have_limits_where_they_can_be_full() {
+    let limits = |flow: &Flow| (flow.queue_time, flow.queue_frames, flow.queue_bytes.map(DataSize::as_bytes));
+    let second = Some(Duration::from_secs(1));
+    for transport in Transport::ALL.iter().filter(|transport| **transport != Transport::External) {
+        let expected = match transport {
+            Transport::UdpDependency | Transport::TcpDependency | Transport::TcpKeyframe => (second, None, None),
+            Transport::TcpLeaky => (second, Some(200), Some(10_485_760)),
+            _ => (None, None, None),
+        };
+        let text = format!("[[flow]]\ntransport = \"{transport}\"");
+        assert_eq!(limits(&parse(&text).unwrap().flows[0]), expected, "{transport}");
+        let set = parse(&format!("{text}\nqueue_time = \"700 ms\"\nqueue_frames = 30\nqueue_bytes = \"1 MB\""));
+        match expected.0 {
+            Some(_) => {
+                let set = set.unwrap();
+                assert_eq!(limits(&set.flows[0]), (Some(Duration::from_millis(700)), Some(30), Some(1_000_000)));
+                assert_eq!(Scenario::parse(&set.to_toml(), &[]).unwrap(), set);
+            }
+            None => assert_refused(set, "flow.0.queue_time", &["means nothing", "tcp+dependency"]),
+        }
+    }
+    let zero = parse("[[flow]]\ntransport = \"tcp+dependency\"\nqueue_frames = 0");
+    assert_refused(zero, "flow.0.queue_frames", &["0", "1 to 100000"]);
+    let zero = parse("[[flow]]\ntransport = \"tcp+dependency\"\nqueue_time = \"0 s\"");
+    assert_refused(zero, "flow.0.queue_time", &["0 s", "above zero"]);
 }
 
 #[test]
@@ -103,6 +139,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("movie.bitrate", "6000000", &["6000000", "in quotes", "Mbit/s"]),
         ("movie.duration", "0 s", &["0 s", "0.2 s"]),
         ("movie.source", "", &["lab"]),
+        ("movie.codec", "vp9", &["vp9", "mpeg2, h264, h264-pyramid, h265"]),
         ("network.kind", "wlan", &["wifi, wired"]),
         ("network.bottleneck", "local", &["local-device, remote"]),
         ("network.wifi.standard", "802.11n", &["802.11n", "802.11b, 802.11g, 802.11a"]),
@@ -160,9 +197,9 @@ fn flows_are_checked_one_by_one_and_together() {
         assert_eq!(flow.pacing, Some(Pacing::Nobody));
     }
     let mine = [
-        ("tcp", "packets = \"full\"", "udp-blocking, udp"),
-        ("tcp", "spread = \"none\"", "udp-blocking, udp"),
-        ("udp", "unsent_limit = \"16 KiB\"", "tcp+ifd"),
+        ("tcp", "packets = \"full\"", "begin with udp"),
+        ("tcp", "spread = \"none\"", "begin with udp"),
+        ("udp", "unsent_limit = \"16 KiB\"", "begin with tcp"),
         ("udp", "congestion = \"reno\"", "tcp"),
         ("tcp+ifd", "pacing = \"sender\"", "a key of tcp and udp-blocking"),
         ("udp", "pacing = \"none\"", "a key of tcp and udp-blocking"),
@@ -253,6 +290,15 @@ fn what_the_text_does_not_say_comes_from_its_origin() {
     assert!(parse(&late).is_ok(), "the length of a file is not known before it is opened");
     let lab = Scenario::parse_from(FLOW, &[], origin).unwrap();
     assert_eq!((lab.movie.source.as_str(), lab.limit), ("lab", Some(Duration::from_secs(300))));
+}
+
+#[test]
+fn only_byte_streams_carry_other_codecs_than_mpeg() {
+    let coded = |transport: &str| format!("movie.codec = \"h265\"\n[[flow]]\ntransport = \"{transport}\"");
+    assert_eq!(parse(&coded("tcp+ifd")).unwrap().movie.codec, Some(MovieCodec::H265));
+    assert_refused(parse(&coded("udp")), "flow.0.transport", &["udp", "over TCP", "h265"]);
+    let file = format!("movie = {{ source = \"film.h264\", codec = \"h264\" }}\n{FLOW}");
+    assert_refused(parse(&file), "movie.codec", &["only beside movie.bitrate"]);
 }
 
 #[test]

@@ -9,19 +9,20 @@ use framewire_transport::frame::Dependencies;
 /// Of every frame, in decode order.
 pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
     let referenced = referenced(index);
-    let mut key_shown_at = None;
+    let (mut last_key, mut key_shown_at) = (None, None);
     let of = |(frame, referenced): (&Frame, bool)| {
         let key = key(frame);
         if key.is_some() {
-            key_shown_at = Some(frame.display_index);
+            (last_key, key_shown_at) = (key, Some(frame.display_index));
         }
+        let leading = key_shown_at.is_some_and(|shown_at| frame.display_index < shown_at);
         Dependencies {
             key,
-            leading: key_shown_at.is_some_and(|shown_at| frame.display_index < shown_at),
+            leading,
             referenced,
             temporal_layer: 0,
             references: Some(frame.references.clone()),
-            missing_reference: false,
+            missing_reference: leading && last_key == Some(KeyKind::BrokenLink),
         }
     };
     index.frames.iter().zip(referenced).map(of).collect()
@@ -88,20 +89,21 @@ mod tests {
             (None, P, 1, &[0]),
             (Some((false, false)), I, 3, &[]),
             (None, B, 2, &[1, 2]),
-            (Some((false, true)), I, 4, &[]),
-            (Some((true, true)), I, 6, &[]),
-            (None, B, 5, &[5]),
-            (None, I, 7, &[]),
-            (None, B, 8, &[7]),
+            (Some((false, true)), I, 5, &[]),
+            (None, B, 4, &[2, 4]),
+            (Some((true, true)), I, 7, &[]),
+            (None, B, 6, &[6]),
+            (None, I, 8, &[]),
+            (None, B, 9, &[8]),
         ]);
         let all = dependencies(&movie);
         let keys: Vec<_> = all.iter().map(|frame| frame.key).collect();
         let (closed, open, broken) = (Some(KeyKind::Closed), Some(KeyKind::Open), Some(KeyKind::BrokenLink));
-        assert_eq!(keys, [closed, None, open, None, broken, closed, None, open, None]);
-        let leading: Vec<_> = (0..9).filter(|&n| all[n].leading).collect();
-        assert_eq!(leading, [3, 6]);
-        let unreferenced: Vec<_> = (0..9).filter(|&n| !all[n].referenced).collect();
-        assert_eq!(unreferenced, [3, 6, 8]);
+        assert_eq!(keys, [closed, None, open, None, broken, None, closed, None, open, None]);
+        let those = |holds: fn(&Dependencies) -> bool| (0..10).filter(|&n| holds(&all[n])).collect::<Vec<_>>();
+        assert_eq!(those(|frame| frame.leading), [3, 5, 7]);
+        assert_eq!(those(|frame| frame.missing_reference), [5]);
+        assert_eq!(those(|frame| !frame.referenced), [3, 5, 7, 9]);
         assert_eq!(all[3].references, Some(vec![1, 2]));
     }
 

@@ -1,8 +1,10 @@
 //! One flow of a scenario, made into a sender's and a receiver's session.
 
 use framewire_scenario as scenario;
+use framewire_transport::queue::FrameQueue;
 use framewire_transport::{
-    DatagramReceiver, DatagramSender, Pacing as ReceiverPacing, Spread, StreamReceiver, StreamSender, TransportKind,
+    DatagramReceiver, DatagramSender, Limits as QueueLimits, Pacing as ReceiverPacing, Spread, StreamReceiver,
+    StreamSender, TransportKind,
 };
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
@@ -88,7 +90,9 @@ impl FlowSetup {
     /// # Panics
     /// As [`kind`](Self::kind).
     pub fn sender(&self) -> Result<SenderSession, BuildError> {
-        let queue = self.kind().frame_queue();
+        let limits =
+            QueueLimits { frames: self.flow.queue_frames, bytes: self.flow.queue_bytes, time: self.flow.queue_time };
+        let queue = FrameQueue::new(self.kind().profile().queue.with_limits(limits));
         let half = match self.kind().overflow() {
             Some(overflow) => {
                 let half = DatagramSender::new(queue, self.packetizer()?, overflow);

@@ -1,7 +1,7 @@
 //! The scenario's defaults are those that the transports state with their reasons.
 
 use framewire_scenario::{Scenario, Transport};
-use framewire_transport::TransportKind;
+use framewire_transport::{Limits, TransportKind};
 
 #[test]
 fn scenario_and_transport_state_the_same_defaults() {
@@ -12,6 +12,8 @@ fn scenario_and_transport_state_the_same_defaults() {
         assert_eq!(flow.send_buffer, profile.send_buffer, "{kind}: send_buffer");
         assert_eq!(flow.device_queue, profile.device_queue, "{kind}: device_queue");
         assert_eq!(flow.unsent_limit, profile.unsent_limit, "{kind}: unsent_limit");
+        let limits = Limits { frames: flow.queue_frames, bytes: flow.queue_bytes, time: flow.queue_time };
+        assert_eq!(limits, profile.queue.limits().unwrap_or_default(), "{kind}: limits of the frame queue");
         assert_eq!(flow.transport.is_datagram(), !kind.is_stream(), "{kind}: kind of socket");
     }
 }

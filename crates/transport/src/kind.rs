@@ -1,14 +1,17 @@
-//! The seven transports by name, each with its parts, its defaults and the reasons for them.
+//! The transports by name, each with its parts, its defaults and the reasons for them.
 
 use std::fmt;
 use std::str::FromStr;
 
+use bytes::Bytes;
 use framewire_units::DataSize;
 
 use crate::datagram::Overflow;
+use crate::dependency::DependencyQueue;
 use crate::frame::Payload;
 use crate::ifd::IfdPolicy;
-use crate::queue::FrameQueue;
+use crate::queue::{FrameQueue, QueueKind};
+use crate::rivals::{KeyframeRecovery, LeakyDownstream, Thresholds};
 
 /// A transport: a frame queue, a writer, and the kernel settings that make it what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +30,16 @@ pub enum TransportKind {
     TcpIfd,
     /// I-Frame Delay over TCP that also gives up what refers to a frame given up.
     TcpIfdOptimised,
+    /// Dropping by dependency over blocking UDP sends.
+    UdpDependency,
+    /// Dropping by dependency over TCP.
+    TcpDependency,
+    /// As GStreamer's `queue leaky=downstream ! tcpclientsink`.
+    TcpLeaky,
+    /// As GStreamer's `tcpserversink recover-policy=keyframe`.
+    TcpKeyframe,
+    /// As the RTMP output of OBS Studio.
+    TcpObs,
 }
 
 /// The kind of socket that a transport writes to.
@@ -36,15 +49,6 @@ pub enum SocketKind {
     Datagram(Overflow),
     /// The elementary stream as bytes.
     Stream,
-}
-
-/// The frame queue that a transport uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueKind {
-    /// One frame at a time.
-    Direct,
-    /// I-Frame Delay.
-    Ifd(IfdPolicy),
 }
 
 /// What a transport is made of, and its default settings.
@@ -68,8 +72,20 @@ pub struct Profile {
 
 impl TransportKind {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 7] =
-        [Self::UdpBlocking, Self::Udp, Self::UdpWhole, Self::UdpIfd, Self::Tcp, Self::TcpIfd, Self::TcpIfdOptimised];
+    pub const ALL: [Self; 12] = [
+        Self::UdpBlocking,
+        Self::Udp,
+        Self::UdpWhole,
+        Self::UdpIfd,
+        Self::UdpDependency,
+        Self::Tcp,
+        Self::TcpIfd,
+        Self::TcpIfdOptimised,
+        Self::TcpDependency,
+        Self::TcpLeaky,
+        Self::TcpKeyframe,
+        Self::TcpObs,
+    ];
 
     /// Its parts and defaults.
     pub const fn profile(self) -> &'static Profile {
@@ -81,6 +97,11 @@ impl TransportKind {
             Self::Tcp => &TCP,
             Self::TcpIfd => &TCP_IFD,
             Self::TcpIfdOptimised => &TCP_IFD_OPTIMISED,
+            Self::UdpDependency => &UDP_DEPENDENCY,
+            Self::TcpDependency => &TCP_DEPENDENCY,
+            Self::TcpLeaky => &TCP_LEAKY,
+            Self::TcpKeyframe => &TCP_KEYFRAME,
+            Self::TcpObs => &TCP_OBS,
         }
     }
 
@@ -110,10 +131,7 @@ impl TransportKind {
 
     /// A new frame queue of its kind.
     pub fn frame_queue<P: Payload>(self) -> FrameQueue<P> {
-        match self.profile().queue {
-            QueueKind::Direct => FrameQueue::direct(),
-            QueueKind::Ifd(policy) => FrameQueue::ifd(policy),
-        }
+        FrameQueue::new(self.profile().queue)
     }
 }
 
@@ -125,9 +143,13 @@ impl fmt::Display for TransportKind {
 
 /// A name that is not one of a transport.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{name}\" is not a transport: udp-blocking, udp, udp-whole, udp+ifd, tcp, tcp+ifd and tcp+ifd-optimised are")]
+#[error("\"{name}\" is not a transport; {} are", names())]
 pub struct UnknownTransport {
     name: String,
+}
+
+fn names() -> String {
+    TransportKind::ALL.map(TransportKind::name).join(", ")
 }
 
 impl FromStr for TransportKind {
@@ -232,10 +254,37 @@ const TCP_IFD_OPTIMISED: Profile = Profile {
     reason: "as tcp+ifd",
 };
 
+const UDP_DEPENDENCY: Profile = Profile {
+    name: "udp+dependency",
+    socket: SocketKind::Datagram(Overflow::Wait),
+    queue: QueueKind::Dependency(DependencyQueue::<Bytes>::DEFAULT_LIMITS),
+    send_buffer: Some(DataSize::from_bytes(160 * 1024)),
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: None,
+    reason: "as udp+ifd",
+};
+
+const TCP_DEPENDENCY: Profile = Profile {
+    name: "tcp+dependency",
+    socket: SocketKind::Stream,
+    queue: QueueKind::Dependency(DependencyQueue::<Bytes>::DEFAULT_LIMITS),
+    send_buffer: None,
+    device_queue: TODAYS_DEVICE_QUEUE,
+    unsent_limit: Some(UNSENT_LIMIT),
+    reason: "as tcp+ifd",
+};
+
+/// What the programs have that are compared with: the socket as the kernel makes it.
+const TCP_LEAKY: Profile =
+    Profile { name: "tcp+leaky", queue: QueueKind::Leaky(LeakyDownstream::<Bytes>::DEFAULT_LIMITS), ..TCP };
+
+const TCP_KEYFRAME: Profile =
+    Profile { name: "tcp+keyframe", queue: QueueKind::Keyframe(KeyframeRecovery::<Bytes>::DEFAULT_SOFT_LIMITS), ..TCP };
+
+const TCP_OBS: Profile = Profile { name: "tcp+obs", queue: QueueKind::Obs(Thresholds::DEFAULT), ..TCP };
+
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
 
     /// Kernel memory of a datagram (skb truesize on x86-64, measured): from 700 B of payload, and up to 100 B.
@@ -265,7 +314,12 @@ mod tests {
         assert_eq!(admitted(TransportKind::Udp, FULL_PACKET_TRUESIZE), 185);
         assert_eq!(admitted(TransportKind::UdpIfd, FULL_PACKET_TRUESIZE), 72);
         for truesize in [SMALL_PACKET_TRUESIZE, FULL_PACKET_TRUESIZE] {
-            for kind in [TransportKind::UdpBlocking, TransportKind::UdpWhole, TransportKind::UdpIfd] {
+            for kind in [
+                TransportKind::UdpBlocking,
+                TransportKind::UdpWhole,
+                TransportKind::UdpIfd,
+                TransportKind::UdpDependency,
+            ] {
                 let queue = u64::from(kind.profile().device_queue);
                 assert!(admitted(kind, truesize) < queue, "{kind}: the socket fills first");
             }
@@ -280,9 +334,10 @@ mod tests {
         for kind in TransportKind::ALL {
             assert_eq!(kind.is_stream(), kind.name().starts_with("tcp"));
             assert_eq!(kind.overflow().is_none(), kind.is_stream());
-            assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.name().contains("ifd"));
+            assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.name().contains('+'));
             assert_eq!(kind.wants_error_reports(), kind == TransportKind::UdpWhole);
-            assert_eq!(kind.profile().unsent_limit.is_some(), kind.name().starts_with("tcp+ifd"));
+            let ours_over_tcp = ["tcp+ifd", "tcp+ifd-optimised", "tcp+dependency"].contains(&kind.name());
+            assert_eq!(kind.profile().unsent_limit.is_some(), ours_over_tcp);
         }
     }
 }

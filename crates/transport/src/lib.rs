@@ -76,13 +76,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod access_unit;
+mod backlog;
 pub mod datagram;
+pub mod decisions;
+pub mod dependency;
 pub mod event;
 pub mod frame;
 pub mod ifd;
 mod kind;
+mod limits;
 mod progress;
 pub mod queue;
+pub mod rivals;
 mod rules;
 pub mod socket;
 pub mod stream;
@@ -90,6 +96,8 @@ pub mod stream;
 mod testing;
 
 pub use datagram::{DatagramReceiver, DatagramSender, Overflow, Spread};
-pub use kind::{Profile, QueueKind, SocketKind, TransportKind, UnknownTransport};
+pub use kind::{Profile, SocketKind, TransportKind, UnknownTransport};
+pub use limits::Limits;
 pub use progress::WriteProgress;
+pub use queue::QueueKind;
 pub use stream::{Pacing, StreamReceiver, StreamSender};

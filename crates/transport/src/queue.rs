@@ -3,8 +3,11 @@
 use bytes::Bytes;
 use framewire_units::{DataSize, Duration};
 
+use crate::dependency::DependencyQueue;
 use crate::frame::{OutgoingFrame, Payload};
 use crate::ifd::{IfdPolicy, IfdQueue};
+use crate::limits::Limits;
+use crate::rivals::{KeyframeRecovery, LeakyDownstream, Obs, Thresholds};
 
 /// A frame that a queue gave up, and the rule that decided. The frame is handed back whole: what its payload carries
 /// beside the bytes may still be needed.
@@ -27,6 +30,43 @@ pub struct Level {
     pub time: Duration,
 }
 
+/// Which queue, and how much may wait in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueKind {
+    /// One frame at a time.
+    Direct,
+    /// I-Frame Delay.
+    Ifd(IfdPolicy),
+    /// By what depends on each frame.
+    Dependency(Limits),
+    /// As GStreamer's `queue leaky=downstream`.
+    Leaky(Limits),
+    /// As GStreamer's `tcpserversink recover-policy=keyframe`, with its soft limit.
+    Keyframe(Limits),
+    /// As the RTMP output of OBS Studio.
+    Obs(Thresholds),
+}
+
+impl QueueKind {
+    /// How much may wait in it; `None` for a queue that has no such limits.
+    pub const fn limits(self) -> Option<Limits> {
+        match self {
+            Self::Dependency(limits) | Self::Leaky(limits) | Self::Keyframe(limits) => Some(limits),
+            Self::Direct | Self::Ifd(_) | Self::Obs(_) => None,
+        }
+    }
+
+    /// The same queue with other limits, if it has any.
+    pub const fn with_limits(self, limits: Limits) -> Self {
+        match self {
+            Self::Dependency(_) => Self::Dependency(limits),
+            Self::Leaky(_) => Self::Leaky(limits),
+            Self::Keyframe(_) => Self::Keyframe(limits),
+            Self::Direct | Self::Ifd(_) | Self::Obs(_) => self,
+        }
+    }
+}
+
 /// The queue between the frame clock and the writer of a sending half.
 ///
 /// Contract: [`offer`](Self::offer) a frame when [`wants_frame`](Self::wants_frame) says so; [`take`](Self::take) the
@@ -37,9 +77,29 @@ pub enum FrameQueue<P = Bytes> {
     Direct(Option<OutgoingFrame<P>>),
     /// I-Frame Delay: never makes the pipeline wait, gives up frames instead.
     Ifd(IfdQueue<P>),
+    /// Gives up what the viewer misses least.
+    Dependency(DependencyQueue<P>),
+    /// Gives up the oldest.
+    Leaky(LeakyDownstream<P>),
+    /// Moves on to a key frame.
+    Keyframe(KeyframeRecovery<P>),
+    /// Gives up B frames, then all but key frames.
+    Obs(Obs<P>),
 }
 
 impl<P: Payload> FrameQueue<P> {
+    /// An empty queue.
+    pub fn new(kind: QueueKind) -> Self {
+        match kind {
+            QueueKind::Direct => Self::direct(),
+            QueueKind::Ifd(policy) => Self::ifd(policy),
+            QueueKind::Dependency(limits) => Self::Dependency(DependencyQueue::new(limits)),
+            QueueKind::Leaky(limits) => Self::Leaky(LeakyDownstream::new(limits)),
+            QueueKind::Keyframe(soft_limits) => Self::Keyframe(KeyframeRecovery::new(soft_limits)),
+            QueueKind::Obs(thresholds) => Self::Obs(Obs::new(thresholds)),
+        }
+    }
+
     /// An empty queue that passes one frame at a time.
     pub fn direct() -> Self {
         Self::Direct(None)
@@ -73,6 +133,10 @@ impl<P: Payload> FrameQueue<P> {
                 vec![]
             }
             Self::Ifd(queue) => queue.offer(frame).into_iter().collect(),
+            Self::Dependency(queue) => queue.offer(frame),
+            Self::Leaky(queue) => queue.offer(frame),
+            Self::Keyframe(queue) => queue.offer(frame),
+            Self::Obs(queue) => queue.offer(frame),
         }
     }
 
@@ -81,6 +145,10 @@ impl<P: Payload> FrameQueue<P> {
         match self {
             Self::Direct(slot) => slot.take(),
             Self::Ifd(queue) => queue.take(),
+            Self::Dependency(queue) => queue.take(),
+            Self::Leaky(queue) => queue.take(),
+            Self::Keyframe(queue) => queue.take(),
+            Self::Obs(queue) => queue.take(),
         }
     }
 
@@ -94,14 +162,20 @@ impl<P: Payload> FrameQueue<P> {
         match self {
             Self::Direct(slot) => Level::of_slot(slot.as_ref()),
             Self::Ifd(queue) => Level::of_slot(queue.waiting()),
+            Self::Dependency(queue) => queue.level(),
+            Self::Leaky(queue) => queue.level(),
+            Self::Keyframe(queue) => queue.level(),
+            Self::Obs(queue) => queue.level(),
         }
     }
 
     /// True while frames are given up until the next key frame: asking the encoder for one ends the loss.
     pub fn needs_key_frame(&self) -> bool {
         match self {
-            Self::Direct(_) => false,
+            Self::Direct(_) | Self::Leaky(_) | Self::Keyframe(_) => false,
             Self::Ifd(queue) => queue.state().disturbed,
+            Self::Dependency(queue) => queue.needs_key_frame(),
+            Self::Obs(queue) => queue.needs_key_frame(),
         }
     }
 }

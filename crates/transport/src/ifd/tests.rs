@@ -1,4 +1,5 @@
-//! Row by row, then against independent models over random operation sequences.
+//! Row by row, then against independent models over random operation sequences. What single sequences come to is in
+//! the table of `decisions`.
 
 use bytes::Bytes;
 use framewire_media::PictureType;
@@ -7,7 +8,9 @@ use framewire_units::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::decisions::{play, steps};
 use crate::frame::Dependencies;
+use crate::queue::QueueKind;
 
 fn frame(id: u32, kind: PictureType) -> OutgoingFrame {
     OutgoingFrame {
@@ -77,139 +80,13 @@ fn without_flags_the_optimised_policy_acts_as_the_basic_one() {
     }
 }
 
-/// One step of a written sequence: frames in the notation of `offer`, `/` takes W.
-fn play(policy: IfdPolicy, steps: &str) -> (Vec<u32>, Vec<(u32, &'static str)>) {
-    let mut queue = IfdQueue::new(policy);
-    let (mut taken, mut discards, mut id) = (vec![], vec![], 0);
-    for step in steps.chars().filter(|step| !step.is_whitespace()) {
-        let mut current = frame(id, PictureType::I);
-        match step {
-            '/' => {
-                taken.extend(queue.take().map(|frame| frame.id));
-                continue;
-            }
-            'I' => {}
-            'C' => current.dependencies.key = Some(KeyKind::Closed),
-            'K' => current.dependencies.key = Some(KeyKind::BrokenLink),
-            'P' => current.kind = PictureType::P,
-            'B' => current.kind = PictureType::B,
-            'D' => current.kind = PictureType::D,
-            other => panic!("unknown step {other}"),
-        }
-        discards.extend(queue.offer(current).map(|discard| (discard.frame.id, discard.rule)));
-        id += 1;
-    }
-    taken.extend(queue.take().map(|frame| frame.id));
-    (taken, discards)
-}
-
-/// Steps, frames taken, frames given up with the part of the rule after `ifd: `.
-type Case = (&'static str, &'static [u32], &'static [(u32, &'static str)]);
-
-fn check(policy: IfdPolicy, cases: &[Case]) {
-    for (steps, taken, discards) in cases {
-        let discards: Vec<_> = discards.iter().map(|(frame, rule)| (*frame, format!("ifd: {rule}"))).collect();
-        let (seen_taken, seen_discards) = play(policy, steps);
-        let seen: Vec<_> = seen_discards.iter().map(|(frame, rule)| (*frame, (*rule).to_owned())).collect();
-        assert_eq!((seen_taken, seen), (taken.to_vec(), discards), "{policy:?} {steps}");
-    }
-}
-
-#[test]
-fn the_basic_policy_is_figure_1_1() {
-    check(
-        IfdPolicy::Basic,
-        &[
-            ("I/ P/ B/", &[0, 1, 2], &[]),
-            ("II", &[1], &[(0, "waiting I overwritten by the next I")]),
-            ("PI", &[1], &[(0, "waiting P overwritten by the next I")]),
-            ("BI", &[1], &[(0, "waiting B overwritten by an I")]),
-            ("BP", &[1], &[(0, "waiting B overwritten by a P")]),
-            ("IP", &[0], &[(1, "P while an I waits")]),
-            ("PP", &[0], &[(1, "P while a P waits")]),
-            ("IB", &[0], &[(1, "B while a frame waits")]),
-            ("BB", &[0], &[(1, "B while a frame waits")]),
-            // Unlike the optimised policy, it sends what nobody can decode.
-            ("IP/ P/ B/", &[0, 2, 3], &[(1, "P while an I waits")]),
-            ("DD", &[0], &[(1, "B while a frame waits")]),
-        ],
-    );
-}
-
-#[test]
-fn the_optimised_policy_gives_up_the_rest_of_a_disturbed_group() {
-    check(
-        IfdPolicy::Optimised,
-        &[
-            ("I/ P/ B/ B/ P/", &[0, 1, 2, 3, 4], &[]),
-            (
-                "IP/ B/ P/",
-                &[0],
-                &[(1, "P while an I waits"), (2, "B of a disturbed group"), (3, "P of a disturbed group")],
-            ),
-            ("I/ PP/ B/ I/", &[0, 1, 4], &[(2, "P while a P waits"), (3, "B of a disturbed group")]),
-            // B pictures given up disturb nothing.
-            ("I/ P/ BB/ P/", &[0, 1, 2, 4], &[(3, "B while a frame waits")]),
-        ],
-    );
-}
-
-#[test]
-fn leading_b_pictures_follow_the_fate_of_the_group_before() {
-    const DISTURBED: &str = "leading B after a disturbed group";
-    check(
-        IfdPolicy::Optimised,
-        &[
-            // The P of the first group is lost: B pictures after the I are given up, those after the next P are not.
-            ("IP/ I/ B/ P/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, DISTURBED)]),
-            // A waiting P overwritten by an I disturbs its group as well (open in the figures).
-            ("I/ PI/ B/ P/ B/", &[0, 2, 4, 5], &[(1, "waiting P overwritten by the next I"), (3, DISTURBED)]),
-            // I over I: the whole group before is lost (open in the figures).
-            (
-                "I P B I/ B/ P/ B/",
-                &[3, 5, 6],
-                &[
-                    (1, "P while an I waits"),
-                    (2, "B of a disturbed group"),
-                    (0, "waiting I overwritten by the next I"),
-                    (4, DISTURBED),
-                ],
-            ),
-            // I over I without a P between: no flag was set in the figures, and the leading B would be sent.
-            ("I I/ B/", &[1], &[(0, "waiting I overwritten by the next I"), (2, DISTURBED)]),
-            // A waiting B overwritten by an I disturbs nothing.
-            ("I/ P/ BI/ B/", &[0, 1, 3, 4], &[(2, "waiting B overwritten by an I")]),
-            // A group without a P: in the figures the flag of the first group would outlive the second.
-            ("IP/ I/ B/ I/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, DISTURBED)]),
-        ],
-    );
-}
-
-#[test]
-fn closed_groups_keep_their_leading_b_pictures_and_broken_links_lose_them() {
-    check(
-        IfdPolicy::Optimised,
-        &[
-            ("IP/ C/ B/ P/", &[0, 2, 3, 4], &[(1, "P while an I waits")]),
-            ("I/ PC/ B/", &[0, 2, 3], &[(1, "waiting P overwritten by the next I")]),
-            ("II/ C/ B/", &[1, 2, 3], &[(0, "waiting I overwritten by the next I")]),
-            (
-                "I/ K/ B/ B/ P/ B/",
-                &[0, 1, 4, 5],
-                &[(2, "leading B of a broken link"), (3, "leading B of a broken link")],
-            ),
-            ("IP/ K/ B/ I/ B/", &[0, 2, 4, 5], &[(1, "P while an I waits"), (3, "leading B of a broken link")]),
-        ],
-    );
-}
-
 #[test]
 fn nothing_that_waits_at_the_end_is_lost() {
     for policy in [IfdPolicy::Basic, IfdPolicy::Optimised] {
         for last in ["I", "I/ P", "I/ P/ B"] {
-            let (taken, discards) = play(policy, last);
-            assert_eq!(taken.len(), last.split('/').count(), "{policy:?} {last}");
-            assert!(discards.is_empty(), "{policy:?} {last}");
+            let outcome = play(QueueKind::Ifd(policy), steps(last).unwrap());
+            assert_eq!(outcome.taken.len(), last.split('/').count(), "{policy:?} {last}");
+            assert!(outcome.given_up.is_empty(), "{policy:?} {last}");
         }
     }
 }
@@ -242,7 +119,7 @@ enum Step {
 }
 
 /// Streams that an encoder can make (every group starts with an I), with takes in between.
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn offers_and_takes() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         2 => Just(Step::Offer('I')),
         1 => Just(Step::Offer('C')),
@@ -320,7 +197,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn basic_equals_the_figure(steps in steps()) {
+    fn basic_equals_the_figure(steps in offers_and_takes()) {
         let outcome = run(IfdPolicy::Basic, &steps);
         let (mut waiting, mut taken, mut discarded, mut id) = (None, vec![], vec![], 0);
         for step in &steps {
@@ -339,7 +216,7 @@ proptest! {
     }
 
     #[test]
-    fn every_frame_has_one_fate_and_order_is_kept(steps in steps(), optimised: bool) {
+    fn every_frame_has_one_fate_and_order_is_kept(steps in offers_and_takes(), optimised: bool) {
         let policy = if optimised { IfdPolicy::Optimised } else { IfdPolicy::Basic };
         let outcome = run(policy, &steps);
         prop_assert!(outcome.taken.is_sorted());
@@ -351,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn an_i_is_given_up_only_for_an_i(steps in steps(), optimised: bool) {
+    fn an_i_is_given_up_only_for_an_i(steps in offers_and_takes(), optimised: bool) {
         let policy = if optimised { IfdPolicy::Optimised } else { IfdPolicy::Basic };
         let outcome = run(policy, &steps);
         for discard in &outcome.discards {
@@ -362,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn optimised_sends_nothing_whose_reference_was_given_up(steps in steps()) {
+    fn optimised_sends_nothing_whose_reference_was_given_up(steps in offers_and_takes()) {
         let outcome = run(IfdPolicy::Optimised, &steps);
         let references = references(&outcome.letters);
         let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame.id == frame);
@@ -375,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn optimised_gives_up_for_its_references_only_what_misses_one(steps in steps()) {
+    fn optimised_gives_up_for_its_references_only_what_misses_one(steps in offers_and_takes()) {
         let outcome = run(IfdPolicy::Optimised, &steps);
         let references = references(&outcome.letters);
         let given_up = |frame: u32| outcome.discards.iter().any(|discard| discard.frame.id == frame);

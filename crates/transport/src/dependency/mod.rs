@@ -1,0 +1,271 @@
+//! The general rule: give up what the viewer misses least, and never send what cannot be decoded.
+//!
+//! It knows what every frame refers to, of any codec, and has five rules. `docs/transports.md` has the measurements
+//! that the shares of the limits were chosen by.
+//!
+//! 1. *A disturbed group is given up to its end.* What refers to a frame that was given up goes at once, waiting or not.
+//! 2. *Jump to a key frame.* When more than half of a limit waits and a newer key frame is there, what is left of the
+//!    group before it goes: the end of a group costs the fewest frames for its bytes, as nothing follows from it.
+//! 3. *The stream goes on without it.* A frame behind which more than seven eighths of a limit wait goes, oldest first,
+//!    when nothing refers to it or only frames that the stream goes on without as well. It is almost too late anyway,
+//!    and those that others depend on keep the rest of the limit.
+//! 4. *A limit is a limit.* Beyond it, frames go that others depend on: over the limit in time the oldest, as it is too
+//!    late; over the others one without which the stream goes on, or else the newest, on which the fewest depend. By
+//!    the first rule that is the rest of the group: [`DependencyQueue::needs_key_frame`].
+//! 5. *Key frames are delayed, not given up*, but for a newer one, by the second rule. A key frame that waits first does
+//!    not count against the limits, and a frame that waits alone is always kept.
+
+mod gone;
+mod implied;
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use framewire_media::PictureType;
+use framewire_units::{DataSize, Duration};
+
+use crate::backlog::{Backlog, Waiting};
+use crate::frame::{OutgoingFrame, Payload};
+use crate::limits::{Limits, Share};
+use crate::queue::{Discard, Level};
+use gone::Gone;
+use implied::Implied;
+
+const REFERENCE_GIVEN_UP: &str = "dependency: what it refers to was given up";
+const LEADING_WITHOUT_REFERENCE: &str = "dependency: leading frame, what it refers to is not in the stream";
+const OLD_GROUP: &str = "dependency: end of an old group, a newer key frame waits";
+const SPARE: &str = "dependency: waited too long, and the stream goes on without it";
+const LIMIT_REACHED: &str = "dependency: limit reached, the group is given up to its end";
+
+/// Above this share of a limit, an old group is left for a newer key frame.
+const JUMP: Share = Share { numerator: 1, denominator: 2 };
+
+/// Above this share of a limit, frames go without which the stream goes on.
+const PATIENCE: Share = Share { numerator: 7, denominator: 8 };
+
+/// A queue that gives up frames by what depends on them.
+///
+/// Contract: [`offer`](Self::offer) every frame of the stream in decode order, also those that are not to be kept
+/// because of what came before them: that is decided here. What the writer has [taken](Self::take) is never touched.
+#[derive(Clone, Debug)]
+pub struct DependencyQueue<P = Bytes> {
+    limits: Limits,
+    backlog: Backlog<P>,
+    gone: Gone,
+    implied: Implied,
+    group_lost: bool,
+    groups_lost: u64,
+}
+
+impl<P> DependencyQueue<P> {
+    /// One second: what the receiver of a live stream usually holds back, and what GStreamer's `queue` holds.
+    pub const DEFAULT_LIMITS: Limits = Limits::of_time(Duration::from_secs(1));
+
+    /// An empty queue.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            backlog: Backlog::default(),
+            gone: Gone::default(),
+            implied: Implied::default(),
+            group_lost: false,
+            groups_lost: 0,
+        }
+    }
+
+    /// True from when a frame was given up that the rest of its group depends on, until the next key frame is offered.
+    pub fn needs_key_frame(&self) -> bool {
+        self.group_lost
+    }
+
+    /// How many groups were given up to their ends while they were still coming.
+    pub fn groups_lost(&self) -> u64 {
+        self.groups_lost
+    }
+}
+
+impl<P: Payload> DependencyQueue<P> {
+    /// Takes a frame in, and gives up what the rules say: frames that waited, or itself.
+    pub fn offer(&mut self, mut frame: OutgoingFrame<P>) -> Vec<Discard<P>> {
+        if frame.dependencies.key.is_some() {
+            self.gone.start_group(frame.id);
+            self.group_lost = false;
+        }
+        self.implied.complete(frame.id, &mut frame.dependencies);
+        let mut discards = vec![];
+        match self.undecodable(&frame) {
+            None => self.backlog.push(frame),
+            Some(rule) => {
+                self.refuse(&frame);
+                discards.push(Discard { frame, rule });
+            }
+        }
+        if self.limits.share_exceeded_by(self.backlog.level(), JUMP) {
+            self.jump_to_key_frame(&mut discards);
+            self.spare_what_is_not_needed(&mut discards);
+            self.keep_limits(&mut discards);
+        }
+        discards
+    }
+
+    /// The oldest frame.
+    pub fn take(&mut self) -> Option<OutgoingFrame<P>> {
+        self.backlog.pop()
+    }
+
+    /// What waits.
+    pub fn level(&self) -> Level {
+        self.backlog.level()
+    }
+
+    /// Rule 1 for a frame that comes. Decoding can begin at a key frame, whatever its headers allow it to refer to. What
+    /// refers to something that never came is given up only where the stream itself is made to be shown without it:
+    /// otherwise decoders conceal it, and the viewer gains by having it.
+    fn undecodable(&self, frame: &OutgoingFrame<P>) -> Option<&'static str> {
+        let dependencies = &frame.dependencies;
+        if dependencies.key.is_some() {
+            None
+        } else if references(frame).iter().any(|&reference| self.gone.contains(reference)) {
+            Some(REFERENCE_GIVEN_UP)
+        } else if dependencies.leading && dependencies.missing_reference {
+            Some(LEADING_WITHOUT_REFERENCE)
+        } else {
+            None
+        }
+    }
+
+    fn refuse(&mut self, frame: &OutgoingFrame<P>) {
+        self.backlog.pass_over(frame);
+        if frame.dependencies.referenced {
+            self.gone.insert(frame.id);
+            // The stream did not go on without the frame that was given up.
+            if frame.kind == PictureType::P && frame.dependencies.temporal_layer == 0 {
+                self.lose_group();
+            }
+        }
+    }
+
+    fn lose_group(&mut self) {
+        self.groups_lost += u64::from(!self.group_lost);
+        self.group_lost = true;
+    }
+
+    /// Rule 2.
+    fn jump_to_key_frame(&mut self, discards: &mut Vec<Discard<P>>) {
+        while self.limits.share_exceeded_by(self.backlog.level(), JUMP) {
+            let Some(key) = self.newer_key_frame() else { return };
+            let lost = self.lost_with(|frame| frame.id < key);
+            self.give_up(&lost, discards, |id| if id < key { OLD_GROUP } else { REFERENCE_GIVEN_UP });
+        }
+    }
+
+    /// The first key frame behind the oldest frame.
+    fn newer_key_frame(&self) -> Option<u32> {
+        let mut behind_oldest = self.backlog.iter().skip(1);
+        behind_oldest.find(|waiting| waiting.frame.dependencies.key.is_some()).map(|waiting| waiting.frame.id)
+    }
+
+    /// Rule 3.
+    fn spare_what_is_not_needed(&mut self, discards: &mut Vec<Discard<P>>) {
+        while let Some(lost) = self.find_spare(|rest| self.limits.share_exceeded_by(rest, PATIENCE)) {
+            self.give_up(&lost, discards, |id| if id == lost[0] { SPARE } else { REFERENCE_GIVEN_UP });
+        }
+    }
+
+    /// Rule 4.
+    fn keep_limits(&mut self, discards: &mut Vec<Discard<P>>) {
+        while self.backlog.len() > 1 && self.limits.exceeded_by(self.level_behind_key_frame()) {
+            if !self.limits.time_exceeded_by(self.level_behind_key_frame())
+                && let Some(lost) = self.find_spare(|_| true)
+            {
+                self.give_up(&lost, discards, |id| if id == lost[0] { SPARE } else { REFERENCE_GIVEN_UP });
+                continue;
+            }
+            let Some(victim) = self.victim() else { return };
+            let lost = self.lost_with(|frame| frame.id == victim);
+            self.give_up(&lost, discards, |_| LIMIT_REACHED);
+            self.lose_group();
+        }
+    }
+
+    /// The frame to begin with when the stream does not go on without any.
+    fn victim(&self) -> Option<u32> {
+        let mut candidates = self.backlog.iter().filter(|waiting| waiting.frame.dependencies.key.is_none());
+        let too_late = self.limits.time_exceeded_by(self.level_behind_key_frame());
+        let victim = if too_late { candidates.next() } else { candidates.next_back() };
+        victim.map(|waiting| waiting.frame.id)
+    }
+
+    /// The oldest frame without which the stream goes on, with what is lost with it, among those for which `late` is
+    /// true of what waits from them on.
+    fn find_spare(&self, late: impl Fn(Level) -> bool) -> Option<Vec<u32>> {
+        let behind_one = self.backlog.len().saturating_sub(1);
+        let candidates = self.rests().take(behind_one).take_while(|(_, rest)| late(*rest));
+        let mut candidates = candidates.filter(|(waiting, _)| waiting.frame.dependencies.key.is_none());
+        candidates.find_map(|(waiting, _)| self.lost_if_spared(&waiting.frame))
+    }
+
+    /// What is lost with a frame, if the stream goes on without it: nothing refers to it, or a referenced frame waits
+    /// behind it that does not.
+    fn lost_if_spared(&self, frame: &OutgoingFrame<P>) -> Option<Vec<u32>> {
+        if !frame.dependencies.referenced {
+            return Some(vec![frame.id]);
+        }
+        let lost = self.lost_with(|other| other.id == frame.id);
+        let goes_on = |other: &OutgoingFrame<P>| {
+            other.id > frame.id && other.dependencies.referenced && lost.binary_search(&other.id).is_err()
+        };
+        self.backlog.iter().any(|waiting| goes_on(&waiting.frame)).then_some(lost)
+    }
+
+    /// Ids of the waiting frames that are `given_up`, and of those that refer to one of them.
+    fn lost_with(&self, given_up: impl Fn(&OutgoingFrame<P>) -> bool) -> Vec<u32> {
+        let mut lost = vec![];
+        for Waiting { frame, .. } in self.backlog.iter() {
+            let begins_anew = frame.dependencies.key.is_some();
+            let refers_to_lost = || references(frame).iter().any(|reference| lost.binary_search(reference).is_ok());
+            if given_up(frame) || (!begins_anew && refers_to_lost()) {
+                lost.push(frame.id);
+            }
+        }
+        lost
+    }
+
+    fn give_up(&mut self, lost: &[u32], discards: &mut Vec<Discard<P>>, rule: impl Fn(u32) -> &'static str) {
+        let Self { backlog, gone, .. } = self;
+        backlog.give_up(discards, |Waiting { frame, .. }| {
+            lost.binary_search(&frame.id).is_ok().then(|| {
+                if frame.dependencies.referenced {
+                    gone.insert(frame.id);
+                }
+                rule(frame.id)
+            })
+        });
+    }
+
+    /// Every frame with what waits from it on, oldest first.
+    fn rests(&self) -> impl Iterator<Item = (&Waiting<P>, Level)> {
+        let mut next = self.backlog.level();
+        let end = self.backlog.end();
+        self.backlog.iter().map(move |waiting| {
+            let rest = Level { time: end.saturating_sub(waiting.begins), ..next };
+            next.frames -= 1;
+            next.bytes = next.bytes - DataSize::from_bytes(waiting.frame.bytes.size());
+            (waiting, rest)
+        })
+    }
+
+    /// What counts against the limits.
+    fn level_behind_key_frame(&self) -> Level {
+        let mut rests = self.rests();
+        match rests.next() {
+            Some((oldest, rest)) if oldest.frame.dependencies.key.is_none() => rest,
+            _ => rests.next().map_or(Level::default(), |(_, rest)| rest),
+        }
+    }
+}
+
+/// Known from when the frame was offered.
+fn references<P>(frame: &OutgoingFrame<P>) -> &[u32] {
+    frame.dependencies.references.as_deref().unwrap_or_default()
+}
