@@ -98,7 +98,7 @@ def make(run: ReportRun, progress: Callable[[str, float], None] | None = None) -
     def of_flow(index: int) -> Row:
         flow = run.flows[index]
         try:
-            one = cut_received(run, flow)
+            one = cut_received(run, flow, movie.coding)
             frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
             made = row(flow.name, flow.colour, one.stream, frames, one.screen, chosen, run.frame_rate)
         except StreamError as error:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from framewire.report.data import Flow, ReportRun
 from framewire.report.screen import Screen, screen
-from framewire.report.stream import CutStream, StreamError, cut, luma_checksums, luma_pictures
+from framewire.report.stream import Coding, CutStream, StreamError, coding_of, cut, luma_checksums, luma_pictures
 
 CAP_DB = 50.0
 """What an undamaged picture counts. A choice, and stated wherever a mean is shown."""
@@ -127,7 +127,7 @@ class Job:
         job = Job(movie, int(size["width"]), int(size["height"]), ledger["frame"].to_list(), [], {})
         for flow in run.flows:
             try:
-                job.received.append(received(run, flow))
+                job.received.append(received(run, flow, movie.coding))
             except StreamError as error:
                 job.problems[flow.name] = str(error)
         return job
@@ -220,10 +220,10 @@ def original(run: ReportRun) -> tuple[CutStream, pl.DataFrame]:
     ledger = next((rows for flow in run.flows if not (rows := run.ledger(flow)).is_empty()), None)
     if ledger is None:
         raise StreamError("the ledger is empty")
-    return cut(found, ledger, whole_file=False), ledger
+    return cut(found, ledger, coding_of(found), whole_file=False), ledger
 
 
-def received(run: ReportRun, flow: Flow) -> Received:
+def received(run: ReportRun, flow: Flow, coding: Coding) -> Received:
     """The received movie of one flow, cut by its ledger: the file holds the complete frames in decode order."""
     ledger = run.ledger(flow)
     if ledger.is_empty():
@@ -232,7 +232,7 @@ def received(run: ReportRun, flow: Flow) -> Received:
     if Path(flow.name).name != flow.name:
         raise StreamError("its name cannot be that of a file")
     path = run.directory / "received" / f"{flow.name}.m2v"
-    stream = CutStream(path, {}) if complete.is_empty() else cut(path, complete, whole_file=True)
+    stream = CutStream(path, {}, coding) if complete.is_empty() else cut(path, complete, coding, whole_file=True)
     decodable = complete.filter(pl.col("decodable"))
     played = screen(ledger, run.frame_rate, run.policy, run.startup_s)
     return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())

@@ -12,10 +12,45 @@ from typing import IO
 
 import polars as pl
 
-START_CODES = {0x00, 0xB3, 0xB8}
-"""What an access unit may begin with: picture, sequence or group header (ISO/IEC 13818-2, table 6-1)."""
 
-SEQUENCE_END = b"\x00\x00\x01\xb7"
+@dataclass(frozen=True)
+class Coding:
+    """How an elementary stream is told apart and fed to ffmpeg."""
+
+    demuxer: str
+    """ffmpeg's name of the format."""
+    end: bytes
+    """Tells a decoder that no picture follows."""
+
+    def may_begin(self, code: bytes) -> bool:
+        """Whether an access unit may begin with these bytes: a start code and two bytes behind it."""
+        start = code.find(b"\x00\x00\x01", 0, 4)
+        if start not in (0, 1) or len(code) < start + 5:
+            return False
+        value = code[start + 3]
+        if self is MPEG_VIDEO:  # picture, sequence or group header (ISO/IEC 13818-2, table 6-1)
+            return start == 0 and value in (0x00, 0xB3, 0xB8)
+        if self is H264:  # a slice, SEI, parameter sets, delimiter (ITU-T H.264, table 7-1)
+            return value & 0x1F in (1, 2, 5, 6, 7, 8, 9)
+        # A slice, parameter sets, delimiter, SEI (ITU-T H.265, table 7-1).
+        return value >> 1 & 0x3F in (*range(10), *range(16, 22), 32, 33, 34, 35, 39)
+
+
+MPEG_VIDEO = Coding("mpegvideo", b"\x00\x00\x01\xb7")
+H264 = Coding("h264", b"\x00\x00\x01\x0a\x00\x00\x01\x0b")
+H265 = Coding("hevc", b"\x00\x00\x01\x48\x01\x00\x00\x01\x4a\x01")
+
+
+def coding_of(path: Path) -> Coding:
+    """What an elementary stream is coded in, by its beginning."""
+    with path.open("rb") as source:
+        head = source.read(65536)
+    if b"\x00\x00\x01\xb3" in head:
+        return MPEG_VIDEO
+    start = head.find(b"\x00\x00\x01")
+    parameters = head[start + 3 : start + 5] if start >= 0 else b""
+    # Parameter sets, delimiter or SEI of layer 0 (ITU-T H.265, 7.3.1.2); H.264 has no such pair of bytes.
+    return H265 if parameters in (b"\x40\x01", b"\x42\x01", b"\x44\x01", b"\x46\x01", b"\x4e\x01") else H264
 
 
 class StreamError(Exception):
@@ -29,6 +64,7 @@ class CutStream:
     path: Path
     places: dict[int, tuple[int, int]]
     """Frame number in decode order -> (offset, size)."""
+    coding: Coding = MPEG_VIDEO
 
     def feed(self, frames: Sequence[int], sink: IO[bytes]) -> None:
         """Writes the named frames, in the order given, then the end of the sequence."""
@@ -37,10 +73,10 @@ class CutStream:
                 offset, size = self.places[frame]
                 source.seek(offset)
                 sink.write(source.read(size))
-        sink.write(SEQUENCE_END)
+        sink.write(self.coding.end)
 
 
-def cut(path: Path, frames: pl.DataFrame, *, whole_file: bool) -> CutStream:
+def cut(path: Path, frames: pl.DataFrame, coding: Coding, *, whole_file: bool) -> CutStream:
     """Finds the frames (decode order; columns `frame`, `size`) in the file and checks that each begins like one.
 
     With `whole_file` the frames must fill the file; without, it may go on behind them.
@@ -53,15 +89,14 @@ def cut(path: Path, frames: pl.DataFrame, *, whole_file: bool) -> CutStream:
     for frame, size in frames.select("frame", "size").iter_rows():
         places[frame] = (offset, size)
         offset += size
-    if offset > length or (whole_file and length - offset > len(SEQUENCE_END)):
+    if offset > length or (whole_file and length - offset > len(coding.end)):
         raise StreamError(f"{path.name} has {length:,} bytes where the ledger names frames of {offset:,} bytes")
     with path.open("rb") as source:
         for frame, (at, _) in places.items():
             source.seek(at)
-            start = source.read(4)
-            if start[:3] != b"\x00\x00\x01" or start[3] not in START_CODES:
+            if not coding.may_begin(source.read(6)):
                 raise StreamError(f"{path.name}: byte {at:,} is not the beginning of frame {frame} of the ledger")
-    return CutStream(path, places)
+    return CutStream(path, places, coding)
 
 
 def ffmpeg() -> str:
@@ -79,7 +114,8 @@ class Decoder:
     """
 
     def __init__(self, stream: CutStream, frames: Sequence[int], output: Sequence[str], filters: str) -> None:
-        command = [ffmpeg(), "-v", "error", "-nostdin", "-threads", "1", "-f", "mpegvideo", "-i", "pipe:0", "-an"]
+        command = [ffmpeg(), "-v", "error", "-nostdin", "-threads", "1", "-f", stream.coding.demuxer]
+        command += ["-i", "pipe:0", "-an"]
         command += ["-fps_mode", "passthrough", "-vf", f"{filters},setpts=N", *output, "pipe:1"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=1 << 20
