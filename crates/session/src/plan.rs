@@ -25,6 +25,8 @@ impl SendingPlan {
     /// frames are sent in decode order (thesis, section 2.1: one frame each 1/25 s).
     pub fn new(movie: Movie, start: Timestamp) -> Self {
         Self { dependencies: dependencies(&movie.index), movie, start }
+    }
+
     /// The same movie with its first frame due at `start`.
     pub fn starting_at(&self, start: Timestamp) -> Self {
         Self { start, ..self.clone() }
@@ -33,8 +35,6 @@ impl SendingPlan {
     /// The movie.
     pub fn movie(&self) -> &Movie {
         &self.movie
-    }
-
     }
 
     /// Number of frames.
