@@ -14,7 +14,10 @@ import polars as pl
 import pytest
 from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 
+from conftest import REPOSITORY
 from framewire import report
+from framewire.campaign import origin
+from framewire.campaign.index import Place
 from framewire.errors import InputError
 from framewire.report import palette
 from framewire.report.figures.base import rounded, thinned
@@ -318,3 +321,22 @@ def test_a_browser_draws_every_figure(full_run: Path, tmp_path: Path) -> None:
     drawn = re.findall(r'data-figure="([a-z-]+)"[^>]*data-drawn="yes"', seen)
     assert set(drawn) == FIGURES
     assert seen.count("plotly plot-container") + seen.count("plot-container plotly") == len(FIGURES)
+
+
+def test_the_report_of_a_cell_says_which_it_is(movie: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write_run(run, movie, {"udp": Delivery("udp", prompt(read_pictures(movie)))})
+    page = report.build(run).read_text()
+    assert "<h1>sweep: network.wifi.retry = 4, oven = on, repeat 2</h1>" not in page
+    place = Place("3f2a", {"network.wifi.retry": 4, "oven": "on"}, 2, 7)
+    origin.write(run, "sweep", tmp_path / "campaigns" / "sweep", place)
+    assert "<h1>sweep: network.wifi.retry = 4, oven = on, repeat 2</h1>" in report.build(run).read_text()
+    (run / origin.FILE).write_text("{")
+    assert "sweep:" not in report.build(run).read_text()
+
+
+@pytest.mark.parametrize(("version", "shown"), [(1, False), (2, True)])
+def test_what_tcp_went_through_is_shown_where_it_was_recorded(version: int, shown: bool, tmp_path: Path) -> None:
+    run = shutil.copytree(REPOSITORY / f"tests/golden/format-{version}", tmp_path / "run")
+    page = report.build(Path(run)).read_text()
+    assert ("smoothed round-trip time" in page.partition('class="plot"')[0]) == shown

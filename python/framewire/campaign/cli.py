@@ -124,7 +124,7 @@ def cells(
     directory: Directory,
     where: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[AXIS=VALUE]...", help="Only those that stand there."),
+        typer.Argument(metavar="AXIS=VALUE", help="Only those that stand there."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -151,7 +151,7 @@ def cells(
 def cell(
     directory: Directory,
     which: Annotated[
-        list[str], typer.Argument(metavar="ID|AXIS=VALUE...", help="Its id or the beginning of it, or where it stands.")
+        list[str], typer.Argument(metavar="ID|AXIS=VALUE", help="Its id or the beginning of it, or where it stands.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The run directory [default: runs/<name>-<date>].")
