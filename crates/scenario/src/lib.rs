@@ -28,7 +28,7 @@ pub use error::ScenarioError;
 pub use flow::{Flow, Pacing, PacketRule, Transport};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use placeholder::Placeholder;
-pub use scenario::{Layout, Movie, Origin, Playout, PlayoutPolicy, Scenario, Timing};
+pub use scenario::{Layout, Movie, MovieCodec, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
 pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};

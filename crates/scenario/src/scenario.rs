@@ -66,7 +66,10 @@ words! {
 pub struct Movie {
     /// `"lab"`, the lab's own test movie, or the path of a file.
     pub source: String,
-    /// Encode to this rate; absent: use an MPEG-2 stream as it is.
+    /// Encode in this; only beside a rate. Default: MPEG-2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codec: Option<MovieCodec>,
+    /// Encode to this rate; absent: use a video elementary stream as it is.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Bitrate>")]
     pub bitrate: Option<Bitrate>,
@@ -74,6 +77,20 @@ pub struct Movie {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub duration: Option<Duration>,
+}
+
+words! {
+    /// What a movie is encoded in.
+    MovieCodec {
+        /// MPEG-2: IBBP, a group every 15 frames.
+        Mpeg2 = "mpeg2",
+        /// H.264: three B frames to which nothing refers, a closed group every 50 frames.
+        H264 = "h264",
+        /// H.264: as before, and the middle one of three B frames is referred to.
+        H264Pyramid = "h264-pyramid",
+        /// H.265: a pyramid of B frames, a closed group every 50 frames.
+        H265 = "h265",
+    }
 }
 
 words! {
@@ -223,6 +240,7 @@ impl Scenario {
                 return Err(ScenarioError::value(&format!("flow.{index}.name"), format!("\"{}\"", flow.name), allowed));
             }
             self.check_station(index, flow)?;
+            self.check_payload(index, flow)?;
             if !admits_a_packet(&self.network.wire.queue, flow.mtu) {
                 let shown = format!("\"{}\"", self.network.wire.queue.show());
                 let allowed = format!("room for a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
@@ -230,6 +248,18 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// RFC 2250 carries MPEG video and nothing else.
+    fn check_payload(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
+        match self.movie.codec {
+            Some(codec) if codec != MovieCodec::Mpeg2 && flow.transport.is_datagram() => {
+                let allowed = format!("a transport over TCP, which carries movie.codec = \"{}\"", codec.show());
+                let shown = format!("\"{}\"", flow.transport.show());
+                Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Senders of their own share one channel only in one network, and only on the wireless side of the access point.
@@ -252,7 +282,7 @@ impl<'de> Deserialize<'de> for Scenario {
 }
 
 impl Movie {
-    pub(crate) const KEYS: &'static [&'static str] = &["source", "bitrate", "duration"];
+    pub(crate) const KEYS: &'static [&'static str] = &["source", "codec", "bitrate", "duration"];
 
     /// The source that means the lab's own test movie.
     pub const LAB: &'static str = "lab";
@@ -279,7 +309,13 @@ impl Movie {
             return Err(ScenarioError::value(&duration_key, shown, "\"0.2 s\" or more: a few frames"));
         }
         let bitrate: Option<Bitrate> = section.text("bitrate")?;
+        let (codec_key, codec) = (section.key("codec"), section.text::<MovieCodec>("codec")?);
+        if let Some(codec) = codec.filter(|_| bitrate.is_none() && !lab) {
+            let allowed = "only beside movie.bitrate: without it the file is used as it is";
+            return Err(ScenarioError::value(&codec_key, format!("\"{}\"", codec.show()), allowed));
+        }
         Ok(Self {
+            codec,
             source: if lab { source } else { from_directory(directory, source) },
             bitrate: bitrate.or(lab.then_some(Bitrate::from_mbps(6))),
             duration: duration.or(lab.then_some(Duration::from_secs(60))),
