@@ -20,5 +20,5 @@ pub use limits::{SAMPLE_INTERVAL, SETTLING_AT_MOST, UDP_RECEIVE_BUFFER};
 pub use movie::{MovieError, load_movie};
 pub use network::{NetworkError, network_model};
 pub use outcome::{FlowOutcome, contradiction, failures, flow_log, is_complete};
-pub use packets::{FlowPackets, PacketDescription, Sequence};
+pub use packets::{FlowPackets, PacketDescription, Sequence, place_and_cause};
 pub use settings::{flow_setups, playout};

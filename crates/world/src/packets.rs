@@ -108,8 +108,8 @@ fn record(packet: &PacketDescription, hop: &HopRecord, sequence: Option<u64>, sn
     }
 }
 
-/// Where, in the thesis' five places, a drop on a hop happened.
-fn place_and_cause(hop: Hop, cause: DropCause) -> (Place, &'static str) {
+/// Where, in the thesis' five places, a drop on a hop happened, and why.
+pub fn place_and_cause(hop: Hop, cause: DropCause) -> (Place, &'static str) {
     match (cause, hop) {
         (DropCause::QueueFull, Hop::SenderDevice) => (Place::SenderSocket, "queue full"),
         (DropCause::QueueFull, _) => (Place::IntermediateQueue, "queue full"),

@@ -4,6 +4,8 @@
 //! any other paces itself. What the receiver gives out is searched for the movie's frames as it comes. When the sender
 //! has ended and nothing is under way any more, a receiver that does not end by itself is asked to.
 
+mod captured;
+mod causes;
 mod feeding;
 mod log;
 mod meeting;
@@ -13,6 +15,7 @@ mod ports;
 mod process;
 mod receiving;
 mod sending;
+mod trail;
 mod user;
 
 use std::time::Duration;
@@ -22,13 +25,14 @@ use framewire_probe::record::{FlowStatus, FoundStream};
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_world::FlowOutcome;
 
+pub use self::causes::{explain, timed};
 pub use self::plan::{ExternalFlow, check};
 pub use self::user::User;
 
 use self::meeting::Meeting;
 use self::receiving::{Received, receive};
 use self::sending::{Sent, send};
-use crate::run::{Failure, StopFlag};
+use crate::run::{Failure, FlowState, StopFlag};
 
 /// What a run with applications takes before its origin, beside the networks: they are started then, and load what they
 /// need.
@@ -51,6 +55,7 @@ pub fn stream(flow: &ExternalFlow<'_>, lane: Lane<'_>, settle: impl FnOnce()) ->
         end.raise();
         (sent, receiver.join().unwrap_or(Err(EmuError::Thread("the thread of a receiving application"))))
     });
+    flow.progress.set_state(FlowState::Done);
     Ok(outcome(flow, sent?, received?))
 }
 

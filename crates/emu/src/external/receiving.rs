@@ -15,7 +15,7 @@ use super::meeting::Meeting;
 use super::plan::ExternalFlow;
 use super::polling::wait_for_any;
 use super::process::{Pipes, Process};
-use crate::run::{FlowState, StopFlag, sharpen_timers};
+use crate::run::{StopFlag, sharpen_timers};
 
 /// Size of the pipe: the most that an unprivileged process gets, so that no receiver waits for us.
 const PIPE_SIZE: i32 = 1 << 20;
@@ -47,7 +47,6 @@ pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone:
     let received = run(flow, meeting, end, gone);
     meeting.cancel_unless_listening();
     gone.raise();
-    flow.progress.set_state(FlowState::Done);
     received.unwrap_or_else(|failure| Received { failure: Some(failure), ..Received::default() })
 }
 

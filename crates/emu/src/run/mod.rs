@@ -13,11 +13,11 @@ mod utc;
 mod waiting;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, World};
+use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, LaneRecord, World};
 use framewire_probe::record::FlowStatus;
 use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
@@ -78,13 +78,40 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let world = World::start(configs, clock)?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
-    let (flows, limit_hit) = streaming.run(&received)?;
+    let (mut flows, limit_hit) = streaming.run(&received)?;
     let kernel = world.lane(0).in_sender(description::kernel_json)?;
     let lanes = world.stop()?;
+    let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
     let interrupted = interruptions() > 0;
     let outcome = RunOutcome { flows, lanes, clock, kernel, movie: &movie, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+/// Asks the packets what the applications do not say: when frames were due that the lab did not offer, and why some did
+/// not come. The lab's own flows stay as they are.
+fn settle_external_flows(
+    scenario: &Scenario,
+    groups: &[Vec<usize>],
+    setups: &[FlowSetup],
+    flows: &mut [FlowOutcome],
+    lanes: &[LaneRecord],
+    captures: &Path,
+) -> Vec<FlowSetup> {
+    let mut settled = setups.to_vec();
+    for (group, lane) in groups.iter().zip(lanes) {
+        let capture = capture_file(captures, &group_name(scenario, group));
+        for &flow in group.iter().filter(|&&flow| setups[flow].is_external()) {
+            settled[flow] = external::timed(&setups[flow], lane, port(flow));
+            external::explain(&settled[flow], &mut flows[flow], lane, &capture, port(flow));
+        }
+    }
+    settled
+}
+
+/// Where the packets of the network called `name` are captured.
+fn capture_file(captures: &Path, name: &str) -> PathBuf {
+    captures.join(format!("{name}.pcapng"))
 }
 
 /// Refuses a congestion control that this kernel does not have, before anything is sent. It is tried on a socket inside
@@ -111,7 +138,7 @@ fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> 
         let name = group_name(scenario, group);
         let mut config = LaneConfig::new(name.clone(), Box::new(model), bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
-        config.capture = Some(captures.join(format!("{name}.pcapng")));
+        config.capture = Some(capture_file(captures, &name));
         Ok(config)
     };
     groups.iter().map(lane).collect()

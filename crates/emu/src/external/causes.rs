@@ -1,0 +1,116 @@
+//! Why frames of an external flow did not come through, as far as it can be proven from outside, and when they were due
+//! where the application paced itself.
+
+use std::path::Path;
+
+use framewire_emu::{LaneRecord, PacketLog};
+use framewire_link::Port;
+use framewire_media::access_unit::Codec;
+use framewire_probe::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
+use framewire_scenario::Input;
+use framewire_session::FlowSetup;
+use framewire_units::Timestamp;
+use framewire_world::FlowOutcome;
+
+use super::trail::{Crossing, Trail, follow};
+
+/// Records why the frames that did not come whole did not, where that is known. `lane` has the flow's packets and
+/// `capture` their content; `port` is the flow's.
+pub fn explain(setup: &FlowSetup, flow: &mut FlowOutcome, lane: &LaneRecord, capture: &Path, port: u16) {
+    let Some(found) = &flow.received.found else { return };
+    let plan = setup.plan();
+    let came: Vec<u32> =
+        found.frames.iter().filter(|frame| frame.whole_at.is_some()).map(|frame| frame.frame).collect();
+    let trail = follow(lane, capture, port, plan.movie(), Codec::MpegVideo);
+    // What came was sent: a trail that does not know of it does not know of the others either.
+    let trail = trail.filter(|trail| came.iter().all(|frame| trail.contains_key(frame)));
+    let witness = Witness { taken: taken(setup, flow), trail, ended_well: flow.status == FlowStatus::Complete };
+    for frame in (0..plan.len()).filter(|frame| came.binary_search(frame).is_err()) {
+        if let Some((place, cause)) = witness.cause_of(frame) {
+            let what = FrameEventKind::Discarded { place, rule: cause.to_owned() };
+            flow.sent.frame_events.push(FrameEvent { frame, at: plan.due(frame), what });
+        }
+    }
+}
+
+/// How many frames the sender took from the lab: the first so many; `None` for a sender that reads the movie itself.
+fn taken(setup: &FlowSetup, flow: &FlowOutcome) -> Option<u32> {
+    let is_fed = setup.settings().sender.as_ref().is_some_and(|sender| sender.input == Input::Frames);
+    let begun = flow.sent.frame_events.iter().filter(|event| event.what == FrameEventKind::Queued).count();
+    is_fed.then_some(begun as u32)
+}
+
+/// What is known of a flow from outside.
+struct Witness {
+    /// Frames that the sender began to take.
+    taken: Option<u32>,
+    /// Frames that left the sender's device.
+    trail: Option<Trail>,
+    /// Everything that was sent had the time to arrive.
+    ended_well: bool,
+}
+
+impl Witness {
+    fn cause_of(&self, frame: u32) -> Option<(Place, &'static str)> {
+        const CUT_OFF: &str = "run ended";
+        if self.taken.is_some_and(|taken| frame >= taken) {
+            return Some((Place::SenderPipeline, "not taken by the sender's application"));
+        }
+        let trail = self.trail.as_ref()?;
+        match trail.get(&frame) {
+            // It may have been on its way when the run was cut off, unless a later one was sent.
+            None if !self.ended_well && trail.keys().all(|&sent| sent < frame) => {
+                Some((Place::SenderPipeline, CUT_OFF))
+            }
+            None => Some((Place::SenderPipeline, "not sent by the sender's application")),
+            Some(&Crossing::Lost(place, cause)) => Some((place, cause)),
+            Some(Crossing::UnderWay) => Some((Place::Link, CUT_OFF)),
+            Some(Crossing::Arrived) => Some((Place::ReceiverPipeline, "not given out by the receiver's application")),
+        }
+    }
+}
+
+/// The flow as the ledger is to see it: a sender that paces itself has its first frame due when the first packet with
+/// payload reached the receiver's host, as in the thesis (section 3.2).
+pub fn timed(setup: &FlowSetup, lane: &LaneRecord, port: u16) -> FlowSetup {
+    let paces_itself = setup.settings().sender.as_ref().is_some_and(|sender| sender.input == Input::Nothing);
+    let first = || lane.packets.iter().filter(|packet| carries_payload(packet, port)).filter_map(arrival).min();
+    match paces_itself.then(first).flatten() {
+        Some(at) => setup.starting_at(at),
+        None => setup.clone(),
+    }
+}
+
+fn carries_payload(packet: &PacketLog, port: u16) -> bool {
+    let headers = &packet.headers;
+    let ours = [headers.source_port, headers.destination_port].contains(&port);
+    packet.from == Port::Sender && ours && headers.payload > 0
+}
+
+fn arrival(packet: &PacketLog) -> Option<Timestamp> {
+    packet.delivered.map(|release| release.actual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_given_only_where_it_is_known() {
+        let trail: Trail =
+            [(0, Crossing::Arrived), (2, Crossing::Lost(Place::Link, "random loss")), (3, Crossing::UnderWay)].into();
+        let known = Witness { taken: Some(5), trail: Some(trail), ended_well: true };
+        let place = |witness: &Witness, frame| witness.cause_of(frame).map(|(place, _)| place);
+        assert_eq!(place(&known, 0), Some(Place::ReceiverPipeline));
+        assert_eq!(place(&known, 1), Some(Place::SenderPipeline), "a later one was sent");
+        assert_eq!(known.cause_of(2), Some((Place::Link, "random loss")));
+        assert_eq!(known.cause_of(3), Some((Place::Link, "run ended")));
+        assert_eq!(known.cause_of(4), Some((Place::SenderPipeline, "not sent by the sender's application")));
+        assert_eq!(known.cause_of(5), Some((Place::SenderPipeline, "not taken by the sender's application")));
+        let cut_off = Witness { ended_well: false, ..known };
+        assert_eq!(cut_off.cause_of(4), Some((Place::SenderPipeline, "run ended")));
+        assert_eq!(place(&cut_off, 1), Some(Place::SenderPipeline));
+        let blind = Witness { taken: None, trail: None, ended_well: true };
+        assert_eq!(blind.cause_of(0), None, "sender pipeline or network: not known");
+    }
+}
