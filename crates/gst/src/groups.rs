@@ -2,6 +2,7 @@
 
 use framewire_media::PictureType;
 use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::queue::Discard;
 
 use crate::frames::Held;
 
@@ -27,16 +28,44 @@ impl GroupWatch {
         self.newest = self.newest.max(frame.bytes.group);
     }
 
-    /// A frame was given up. Tells when its group was lost by that.
+    /// A frame was given up. Tells when its group was lost by that, as far as its type tells.
     pub fn given_up(&mut self, frame: &OutgoingFrame<Held>) -> Option<LostGroup> {
+        if is_essential(frame) { self.lose(frame) } else { None }
+    }
+
+    /// Frames were given up for one that was offered. `needs_key_frame` is what the queue says of it
+    /// ([`FrameQueue::needs_key_frame`](framewire_transport::queue::FrameQueue::needs_key_frame)); `None` of a queue
+    /// that does not know, so that the types have to tell. Gives the loss with its rule.
+    pub fn after_offer(
+        &mut self,
+        discards: &[Discard<Held>],
+        needs_key_frame: Option<bool>,
+    ) -> Option<(LostGroup, &'static str)> {
+        let mut told: Option<(LostGroup, &'static str)> = None;
+        for Discard { frame, rule } in discards {
+            let is_lost = match needs_key_frame {
+                Some(needs) if frame.bytes.group >= self.newest => needs,
+                _ => is_essential(frame),
+            };
+            let lost = if is_lost { self.lose(frame) } else { None };
+            told = lost.map(|lost| (lost, *rule)).or(told);
+        }
+        told
+    }
+
+    fn lose(&mut self, frame: &OutgoingFrame<Held>) -> Option<LostGroup> {
         let Held { number, group, .. } = frame.bytes;
-        let needed = frame.dependencies.referenced
-            && frame.dependencies.temporal_layer == 0
-            && matches!(frame.kind, PictureType::I | PictureType::P);
-        if !needed || self.last_lost.is_some_and(|lost| lost >= group) {
+        if self.last_lost.is_some_and(|lost| lost >= group) {
             return None;
         }
         self.last_lost = Some(group);
         Some(LostGroup { frame: number, needs_key_frame: group >= self.newest })
     }
+}
+
+/// Whether the frames after it need it, by what its headers say of it alone.
+fn is_essential(frame: &OutgoingFrame<Held>) -> bool {
+    frame.dependencies.referenced
+        && frame.dependencies.temporal_layer == 0
+        && matches!(frame.kind, PictureType::I | PictureType::P)
 }

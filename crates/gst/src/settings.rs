@@ -3,6 +3,8 @@
 use framewire_transport::frame::Payload;
 use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::FrameQueue;
+use framewire_transport::{Limits, QueueKind};
+use framewire_units::{DataSize, Duration};
 use gst::glib;
 use gst::prelude::*;
 
@@ -44,8 +46,10 @@ impl Default for Settings {
         Self {
             mode: Mode::default(),
             buffers: 0,
+            // More than any stream needs for the time below: a bound on memory when durations are not known.
             bytes: 100_000_000,
-            time: 500_000_000,
+            // As the transport `tcp+dependency`, and as `queue`.
+            time: 1_000_000_000,
             post_drop_messages: false,
             request_key_frames: true,
         }
@@ -123,12 +127,25 @@ impl Settings {
         })
     }
 
-    /// An empty queue that drops by these rules.
-    pub fn queue<P: Payload>(&self) -> FrameQueue<P> {
+    /// The queue that drops by these rules.
+    pub fn queue_kind(&self) -> QueueKind {
         match self.mode {
-            Mode::Ifd => FrameQueue::ifd(IfdPolicy::Basic),
-            Mode::IfdOptimised => FrameQueue::ifd(IfdPolicy::Optimised),
-            Mode::Dependency => FrameQueue::ifd(IfdPolicy::Optimised),
+            Mode::Ifd => QueueKind::Ifd(IfdPolicy::Basic),
+            Mode::IfdOptimised => QueueKind::Ifd(IfdPolicy::Optimised),
+            Mode::Dependency => QueueKind::Dependency(self.limits()),
+        }
+    }
+
+    /// One of these, empty.
+    pub fn queue<P: Payload>(&self) -> FrameQueue<P> {
+        FrameQueue::new(self.queue_kind())
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            frames: (self.buffers > 0).then_some(self.buffers),
+            bytes: (self.bytes > 0).then(|| DataSize::from_bytes(self.bytes.into())),
+            time: (self.time > 0).then(|| Duration::from_nanos(self.time)),
         }
     }
 }

@@ -7,6 +7,8 @@ use gst::glib::subclass::Signal;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use framewire_transport::queue::Discard;
+
 use super::intake::Intake;
 use super::state::{Outcome, State};
 use crate::codec;
@@ -88,7 +90,7 @@ impl ObjectSubclass for IfdQueue {
             src,
             settings: Mutex::new(settings),
             intake: Mutex::default(),
-            state: Mutex::new(State::new(settings.queue())),
+            state: Mutex::new(State::new(&settings)),
             arrived: Condvar::new(),
             left: Condvar::new(),
         }
@@ -98,7 +100,7 @@ impl ObjectSubclass for IfdQueue {
 impl ObjectImpl for IfdQueue {
     fn properties() -> &'static [glib::ParamSpec] {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
-            let mut properties = Settings::properties().to_vec();
+            let mut properties = Settings::properties();
             properties.extend([
                 glib::ParamSpecUInt::builder("current-level-buffers")
                     .nick("Current level (buffers)")
@@ -258,7 +260,7 @@ impl IfdQueue {
     fn tell(&self, outcome: &Outcome, segment: Option<&gst::FormattedSegment<gst::ClockTime>>) {
         let settings = *lock(&self.settings);
         let object = self.obj();
-        for (frame, rule) in &outcome.dropped {
+        for Discard { frame, rule } in &outcome.dropped {
             gst::debug!(CAT, imp = self, "frame {} ({}) given up: {rule}", frame.bytes.number, frame.kind);
             if settings.post_drop_messages {
                 let message = gst::message::Element::builder(stats::drop_message(frame, rule, segment));

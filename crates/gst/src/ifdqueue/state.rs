@@ -1,16 +1,13 @@
 //! What the two threads of the element share.
 
 use framewire_transport::frame::OutgoingFrame;
-use framewire_transport::queue::FrameQueue;
+use framewire_transport::queue::Discard;
 
 use crate::frames::Held;
 use crate::groups::{GroupWatch, LostGroup};
 use crate::line::{Item, Line};
-use crate::settings::Settings;
+use crate::settings::{Mode, Settings};
 use crate::stats::Tally;
-
-/// A frame that was given up, and the rule.
-pub(super) type Dropped = (OutgoingFrame<Held>, &'static str);
 
 /// Shared by the upstream's thread and the task; the condition variables beside it tell of changes.
 #[derive(Debug)]
@@ -28,19 +25,20 @@ pub(super) struct State {
     pub pushing: bool,
     pub tally: Tally,
     groups: GroupWatch,
+    mode: Mode,
 }
 
 /// What became of offering a frame.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<Discard<Held>>,
     pub lost: Option<(LostGroup, &'static str)>,
 }
 
 impl State {
-    pub fn new(frames: FrameQueue<Held>) -> Self {
+    pub fn new(settings: &Settings) -> Self {
         Self {
-            line: Line::new(frames),
+            line: Line::new(settings.queue()),
             flow: Err(gst::FlowError::Flushing),
             eos: false,
             refused: false,
@@ -48,12 +46,13 @@ impl State {
             pushing: false,
             tally: Tally::default(),
             groups: GroupWatch::default(),
+            mode: settings.mode,
         }
     }
 
     /// As new, and ready for data.
     pub fn start(&mut self, settings: &Settings) {
-        *self = Self { flow: Ok(gst::FlowSuccess::Ok), ..Self::new(settings.queue()) };
+        *self = Self { flow: Ok(gst::FlowSuccess::Ok), ..Self::new(settings) };
     }
 
     /// What a buffer from upstream is answered now, if it is not taken.
@@ -65,15 +64,15 @@ impl State {
     /// Takes a frame through the policy.
     pub fn offer(&mut self, frame: OutgoingFrame<Held>) -> Outcome {
         self.groups.offered(&frame);
-        let mut outcome = Outcome::default();
-        for discard in self.line.offer(frame) {
-            self.tally.dropped(&discard);
-            let lost = self.groups.given_up(&discard.frame);
-            outcome.lost = outcome.lost.or(lost.map(|lost| (lost, discard.rule)));
-            outcome.dropped.push((discard.frame, discard.rule));
+        let dropped = self.line.offer(frame);
+        for discard in &dropped {
+            self.tally.dropped(discard);
         }
+        // Figure 1.1 of I-Frame Delay looks at nothing but types.
+        let needs_key_frame = (self.mode != Mode::Ifd).then(|| self.line.needs_key_frame());
+        let lost = self.groups.after_offer(&dropped, needs_key_frame);
         self.tally.level(self.line.level());
-        outcome
+        Outcome { dropped, lost }
     }
 
     /// Whether a stream that is never dropped has to wait: as much of it waits as the limits allow.

@@ -1,0 +1,381 @@
+//! Everything that is not a frame: events keep their place, nothing accepted is lost at the end, errors are told.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
+
+mod common;
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use common::movie::{MPEG2, access_unit, access_units};
+use common::{Gate, Record, Stepper, buffer, wait_until};
+use gst::prelude::*;
+
+const NO_LIMITS: &str = "max-size-time=0 max-size-bytes=0 max-size-buffers=0";
+
+/// Pushes frames in the notation of written sequences.
+fn push(stepper: &mut Stepper, from: usize, letters: &str) {
+    for (number, unit) in (from..).zip(access_units(letters)) {
+        stepper.harness.push(buffer(number, unit)).expect("it takes every frame");
+    }
+}
+
+fn recorded(properties: &str) -> (Stepper, Record) {
+    let stepper = Stepper::new(properties, MPEG2);
+    let record = Record::on(&stepper.queue.static_pad("src").unwrap());
+    (stepper, record)
+}
+
+#[test]
+fn all_that_was_accepted_leaves_before_the_end() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CPBBPBB");
+    stepper.harness.push_event(gst::event::Eos::new());
+    assert_eq!(
+        stepper.harness.push(buffer(7, access_unit('P'))),
+        Err(gst::FlowError::Eos),
+        "nothing is accepted after the end"
+    );
+    stepper.gate.wait_for(1);
+    assert_eq!(stepper.stat("sent"), 0);
+    stepper.gate.open();
+    record.wait_for("eos");
+    assert!(record.take().ends_with("0 1 2 3 4 5 6 eos"));
+    wait_until("the count of the last frame", || stepper.stat("sent") == 7);
+    assert_eq!((stepper.stat("accepted"), stepper.stat("dropped")), (7, 0));
+}
+
+#[test]
+fn events_keep_their_place_among_frames() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CP");
+    let gap = gst::event::Gap::builder(gst::ClockTime::from_mseconds(80)).duration(gst::ClockTime::from_mseconds(40));
+    stepper.harness.push_event(gap.build());
+    push(&mut stepper, 3, "P");
+    stepper.harness.set_src_caps_str(&MPEG2.replace("25/1", "30/1"));
+    push(&mut stepper, 4, "CP");
+    stepper.harness.push_event(gst::event::Tag::new(gst::TagList::new()));
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.gate.open();
+    record.wait_for("eos");
+    let written = record.take();
+    assert!(written.ends_with("0 1 gap 3 caps segment 4 5 tag eos"), "{written}");
+}
+
+/// An event between frames that were given up stands before the next frame that was not.
+#[test]
+fn an_event_survives_the_frames_around_it() {
+    let (mut stepper, record) = recorded("mode=ifd");
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    push(&mut stepper, 1, "PB");
+    stepper.harness.push_event(gst::event::Tag::new(gst::TagList::new()));
+    push(&mut stepper, 3, "BI");
+    assert_eq!(stepper.stat("dropped"), 3);
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.gate.open();
+    record.wait_for("eos");
+    let written = record.take();
+    assert!(written.ends_with("0 tag 4 eos"), "{written}");
+}
+
+#[test]
+fn a_flush_empties_the_queue_and_lets_it_go_on() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CPPPP");
+    stepper.gate.wait_for(1);
+    stepper.harness.push_event(gst::event::FlushStart::new());
+    assert_eq!(stepper.harness.push(buffer(5, access_unit('P'))), Err(gst::FlowError::Flushing));
+    stepper.harness.push_event(gst::event::FlushStop::new(true));
+    assert_eq!(stepper.queue.property::<u32>("current-level-buffers"), 0);
+    let written = record.take();
+    assert!(written.ends_with("0 flush-start flush-stop"), "{written}");
+
+    let segment = gst::FormattedSegment::<gst::ClockTime>::new();
+    stepper.harness.push_event(gst::event::Segment::new(&segment));
+    push(&mut stepper, 10, "CP");
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.gate.open();
+    record.wait_for("eos");
+    assert_eq!(record.take(), "segment 10 11 eos");
+}
+
+#[test]
+fn a_new_stream_goes_on_after_the_end() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    stepper.gate.open();
+    push(&mut stepper, 0, "C");
+    stepper.harness.push_event(gst::event::Eos::new());
+    record.wait_for("eos");
+    stepper.harness.push_event(gst::event::StreamStart::new("another"));
+    stepper.harness.push_event(gst::event::Caps::new(&MPEG2.parse().unwrap()));
+    let segment = gst::FormattedSegment::<gst::ClockTime>::new();
+    stepper.harness.push_event(gst::event::Segment::new(&segment));
+    push(&mut stepper, 1, "C");
+    record.wait_for("1");
+    let written = record.take();
+    assert!(written.ends_with("0 eos stream-start caps segment 1"), "{written}");
+}
+
+#[test]
+fn caps_without_whole_frames_are_refused_with_the_parser_to_add() {
+    let cases = [
+        ("video/x-h264,stream-format=byte-stream,alignment=nal", "h264parse"),
+        ("video/x-h265,stream-format=byte-stream", "h265parse"),
+        ("video/mpeg,mpegversion=2,systemstream=false", "mpegvideoparse"),
+        ("video/mpeg,mpegversion=4,systemstream=false", "mpeg4videoparse"),
+        ("application/x-rtp,media=video,clock-rate=90000,encoding-name=H264", "payloader"),
+    ];
+    for (caps, parser) in cases {
+        let mut stepper = Stepper::new("", caps);
+        let error = stepper.bus.pop_filtered(&[gst::MessageType::Error]).expect("an error on the bus");
+        let gst::MessageView::Error(error) = error.view() else { unreachable!() };
+        assert!(error.error().matches(gst::CoreError::Negotiation), "{caps}: {error:?}");
+        assert!(error.error().message().contains(parser), "{caps}: {}", error.error());
+        assert_eq!(stepper.harness.push(buffer(0, vec![0; 100])), Err(gst::FlowError::NotNegotiated), "{caps}");
+    }
+}
+
+#[test]
+fn a_stream_without_caps_is_refused() {
+    common::init();
+    let mut queue = gst_check::Harness::new("ifdqueue");
+    let bus = gst::Bus::new();
+    queue.element().unwrap().set_bus(Some(&bus));
+    queue.push_event(gst::event::StreamStart::new("bytes"));
+    queue.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
+    assert_eq!(queue.push(buffer(0, vec![0; 100])), Err(gst::FlowError::NotNegotiated));
+    let error = bus.pop_filtered(&[gst::MessageType::Error]).expect("an error on the bus");
+    let gst::MessageView::Error(error) = error.view() else { unreachable!() };
+    assert!(error.error().message().contains("put a parser"), "{error:?}");
+}
+
+/// A downstream that answers every buffer so.
+fn queue_before(answer: Result<gst::FlowSuccess, gst::FlowError>) -> (gst_check::Harness, gst::Pad, gst::Bus) {
+    common::init();
+    let mut harness = gst_check::Harness::with_padnames("ifdqueue", Some("sink"), None);
+    let queue = harness.element().unwrap();
+    let bus = gst::Bus::new();
+    queue.set_bus(Some(&bus));
+    let sink = gst::Pad::builder(gst::PadDirection::Sink).chain_function(move |_, _, _| answer).build();
+    sink.set_active(true).unwrap();
+    queue.static_pad("src").unwrap().link(&sink).unwrap();
+    harness.set_src_caps_str(MPEG2);
+    harness.play();
+    (harness, sink, bus)
+}
+
+/// Pushes until the answer of downstream has come through.
+fn answer_to_upstream(harness: &mut gst_check::Harness) -> gst::FlowError {
+    let mut answer = Ok(gst::FlowSuccess::Ok);
+    let mut number = 0;
+    wait_until("downstream's answer", || {
+        answer = harness.push(buffer(number, access_unit('C')));
+        number += 1;
+        answer.is_err()
+    });
+    answer.unwrap_err()
+}
+
+#[test]
+fn what_downstream_answers_reaches_upstream() {
+    for error in [gst::FlowError::Error, gst::FlowError::NotLinked, gst::FlowError::Eos, gst::FlowError::NotNegotiated]
+    {
+        let (mut harness, _sink, bus) = queue_before(Err(error));
+        assert_eq!(answer_to_upstream(&mut harness), error);
+        assert!(bus.pop_filtered(&[gst::MessageType::Error]).is_none(), "{error}: upstream reports it");
+    }
+}
+
+#[test]
+fn an_error_after_the_end_was_accepted_is_posted() {
+    let (mut harness, _sink, bus) = queue_before(Err(gst::FlowError::NotLinked));
+    assert_eq!(answer_to_upstream(&mut harness), gst::FlowError::NotLinked);
+    harness.push_event(gst::event::Eos::new());
+    let error = bus.pop_filtered(&[gst::MessageType::Error]).expect("nobody else can report it");
+    assert!(format!("{error:?}").contains("not linked"), "{error:?}");
+}
+
+#[test]
+fn a_pad_that_is_linked_again_gets_data_again() {
+    let (mut harness, sink, _bus) = queue_before(Err(gst::FlowError::NotLinked));
+    assert_eq!(answer_to_upstream(&mut harness), gst::FlowError::NotLinked);
+    let queue = harness.element().unwrap();
+    let src = queue.static_pad("src").unwrap();
+    src.unlink(&sink).unwrap();
+    let other = gst::Pad::builder(gst::PadDirection::Sink).chain_function(|_, _, _| Ok(gst::FlowSuccess::Ok)).build();
+    other.set_active(true).unwrap();
+    let record = Record::on(&other);
+    src.link(&other).unwrap();
+    other.push_event(gst::event::Reconfigure::new());
+    harness.push(buffer(90, access_unit('C'))).expect("it is open again");
+    record.wait_for("90");
+}
+
+#[test]
+fn audio_is_never_dropped_and_waits_as_in_a_queue() {
+    let mut stepper = Stepper::new("mode=ifd max-size-buffers=4", "audio/mpeg,mpegversion=4,stream-format=raw");
+    let (pushed, counted) = mpsc::channel();
+    let gate = stepper.gate.clone();
+    std::thread::scope(|scope| {
+        // One is in the gate, four wait, and the sixth has to.
+        scope.spawn(move || {
+            assert_eq!(counted.iter().take(5).count(), 5);
+            assert!(counted.recv_timeout(Duration::from_millis(200)).is_err(), "the sixth buffer has to wait");
+            gate.open();
+            assert_eq!(counted.iter().count(), 15);
+        });
+        for number in 0..20 {
+            stepper.harness.push(buffer(number, vec![1; 50])).unwrap();
+            pushed.send(()).unwrap();
+        }
+        drop(pushed);
+    });
+    stepper.harness.push_event(gst::event::Eos::new());
+    wait_until("all buffers", || stepper.gate.came().len() == 20);
+    let numbers: Vec<_> = stepper.gate.came().into_iter().map(common::number_of).collect();
+    assert_eq!(numbers, (0..20).collect::<Vec<_>>());
+    assert_eq!(stepper.stat("dropped"), 0);
+}
+
+#[test]
+fn a_stream_of_another_codec_goes_by_flags() {
+    let mut stepper = Stepper::new("mode=ifd-optimised post-drop-messages=true", "video/x-vp8,framerate=25/1");
+    let mut push = |number, flags| {
+        let mut buffer = buffer(number, vec![1; 10]);
+        buffer.get_mut().unwrap().set_flags(flags);
+        stepper.harness.push(buffer).unwrap();
+    };
+    push(0, gst::BufferFlags::empty());
+    let gate = stepper.gate.clone();
+    gate.wait_for(1);
+    push(1, gst::BufferFlags::DELTA_UNIT | gst::BufferFlags::DROPPABLE);
+    push(2, gst::BufferFlags::DELTA_UNIT);
+    push(3, gst::BufferFlags::DELTA_UNIT | gst::BufferFlags::DROPPABLE);
+    push(4, gst::BufferFlags::HEADER);
+    push(5, gst::BufferFlags::empty());
+    let drops: Vec<_> = stepper.drops().into_iter().map(|(number, _)| number).collect();
+    assert_eq!(drops, [1, 3, 2]);
+    stepper.harness.push_event(gst::event::Eos::new());
+    gate.open();
+    wait_until("the last frame", || gate.came().len() == 3);
+    let numbers: Vec<_> = gate.came().into_iter().map(common::number_of).collect();
+    assert_eq!(numbers, [0, 4, 5], "headers are never dropped");
+}
+
+/// Presentation order differs from the order of the stream: frames have no time stamps here that would tell.
+#[test]
+fn damaged_frames_are_passed_on_by_their_flags() {
+    let mut stepper = Stepper::new(NO_LIMITS, MPEG2);
+    stepper.gate.open();
+    push(&mut stepper, 0, "C");
+    // A picture header that ends before its type, then one of a type that does not exist.
+    for (number, bytes) in [(1, vec![0, 0, 1, 0]), (2, vec![0, 0, 1, 0, 0, 0x3f, 0xff, 0xf8])] {
+        let mut buffer = buffer(number, bytes);
+        buffer.get_mut().unwrap().set_flags(gst::BufferFlags::DELTA_UNIT);
+        stepper.harness.push(buffer).unwrap();
+    }
+    wait_until("all frames", || stepper.stat("sent") == 3);
+    assert_eq!(stepper.stat("unreadable"), 2);
+}
+
+#[test]
+fn a_lost_group_is_told_once_and_a_key_frame_asked_for() {
+    for asks in [true, false] {
+        let mut stepper = Stepper::new(&format!("mode=ifd-optimised request-key-frames={asks}"), MPEG2);
+        let (lost, told) = mpsc::channel();
+        stepper.queue.connect("group-lost", false, move |values| {
+            lost.send((values[1].get::<u64>().unwrap(), values[2].get::<String>().unwrap())).unwrap();
+            None
+        });
+        push(&mut stepper, 0, "C");
+        stepper.gate.wait_for(1);
+        // B and the waiting P go, then all of the group; the next group is lost by its second P.
+        push(&mut stepper, 1, "PBPPBC");
+        push(&mut stepper, 7, "PP");
+        let told: Vec<_> = told.try_iter().collect();
+        assert_eq!(told, [(3, "ifd: P while a P waits".to_owned()), (7, "ifd: P while an I waits".to_owned())],);
+        let requests = std::iter::from_fn(|| stepper.harness.try_pull_upstream_event())
+            .filter(|event| event.structure().is_some_and(|structure| structure.name() == "GstForceKeyUnit"));
+        assert_eq!(requests.count(), if asks { 2 } else { 0 });
+        assert_eq!(stepper.stat("groups-lost"), 2);
+        assert_eq!(stepper.stat("key-frame-requests"), if asks { 2 } else { 0 });
+    }
+}
+
+#[test]
+fn a_drop_is_told_with_its_frame_and_rule() {
+    let mut stepper = Stepper::new("mode=ifd post-drop-messages=true", MPEG2);
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    push(&mut stepper, 1, "PB");
+    let message = stepper.bus.pop_filtered(&[gst::MessageType::Element]).expect("one message");
+    let told = message.structure().unwrap();
+    assert_eq!(told.name(), "framewire-frame-dropped");
+    assert_eq!(told.get::<u64>("frame"), Ok(2));
+    assert_eq!(told.get::<u64>("group"), Ok(1));
+    assert_eq!(told.get::<&str>("type"), Ok("B"));
+    assert_eq!(told.get::<&str>("rule"), Ok("ifd: B while a frame waits"));
+    assert_eq!(told.get::<gst::ClockTime>("pts"), Ok(gst::ClockTime::from_mseconds(80)));
+    assert_eq!(told.get::<gst::ClockTime>("running-time"), Ok(gst::ClockTime::from_mseconds(80)));
+    assert!(stepper.bus.pop_filtered(&[gst::MessageType::Element]).is_none());
+}
+
+#[test]
+fn latency_is_passed_on_and_grows_by_the_limit() {
+    common::init();
+    let ms = gst::ClockTime::from_mseconds;
+    let cases = [
+        (300, (true, ms(40), Some(ms(500))), (true, ms(40), Some(ms(800)))),
+        // The default handler of GStreamer says so of what is not live.
+        (300, (false, ms(0), Some(ms(500))), (false, ms(0), None)),
+        (300, (true, ms(40), None), (true, ms(40), None)),
+        (0, (true, ms(40), Some(ms(500))), (true, ms(40), None)),
+    ];
+    for (limit, (live, min, max), expected) in cases {
+        let upstream = gst::Pad::builder(gst::PadDirection::Src).query_function(move |_, _, query| {
+            let gst::QueryViewMut::Latency(latency) = query.view_mut() else { return false };
+            latency.set(live, min, max);
+            true
+        });
+        let upstream = upstream.build();
+        let time = ms(limit).nseconds();
+        let queue = gst::ElementFactory::make("ifdqueue").property("max-size-time", time).build().unwrap();
+        upstream.link(&queue.static_pad("sink").unwrap()).unwrap();
+        let mut query = gst::query::Latency::new();
+        assert!(queue.static_pad("src").unwrap().query(&mut query));
+        assert_eq!(query.result(), expected);
+    }
+}
+
+#[test]
+fn a_drain_query_comes_after_everything_that_waits() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CP");
+    let gate: Gate = stepper.gate.clone();
+    gate.wait_for(1);
+    let pad = stepper.queue.static_pad("sink").unwrap();
+    let drained = std::thread::spawn(move || pad.query(&mut gst::query::Drain::new()));
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!drained.is_finished(), "two frames have not left");
+    gate.open();
+    drained.join().unwrap();
+    assert!(record.take().ends_with("0 1"));
+}
+
+#[test]
+fn levels_and_counts_add_up() {
+    let mut stepper = Stepper::new("mode=ifd", MPEG2);
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    push(&mut stepper, 1, "PBB");
+    let size = access_unit('P').len() as u64;
+    assert_eq!(stepper.queue.property::<u32>("current-level-buffers"), 1);
+    assert_eq!(stepper.queue.property::<u64>("current-level-bytes"), size);
+    assert_eq!(stepper.queue.property::<u64>("current-level-time"), 40_000_000);
+    assert_eq!((stepper.stat("accepted"), stepper.stat("dropped"), stepper.stat("dropped-b")), (4, 2, 2));
+    let stats = stepper.queue.property::<gst::Structure>("stats");
+    let rules = stats.get::<gst::Array>("dropped-by-rule").unwrap();
+    let rule = rules.first().unwrap().get::<gst::Structure>().unwrap();
+    assert_eq!(rule.get::<&str>("rule"), Ok("ifd: B while a frame waits"));
+    assert_eq!(rule.get::<u64>("frames"), Ok(2));
+}
