@@ -179,11 +179,15 @@ impl SliceHeader {
         let mut reader = RbspReader::new(payload);
         let reader = &mut reader;
         let _first_mb_in_slice = reader.ue()?;
-        let kind = match reader.ue_at_most("slice_type", 9)? % 5 {
+        let slice_type = reader.ue_at_most("slice_type", 9)?;
+        let kind = match slice_type % 5 {
             0 | 3 => PictureType::P,
             1 => PictureType::B,
             _ => PictureType::I,
         };
+        if nal_header & 0x1f == nal_type::IDR_SLICE && kind != PictureType::I {
+            return Err(BadField { name: "slice_type of an IDR picture", value: Some(slice_type) }.into());
+        }
         let id = reader.ue_at_most("pic_parameter_set_id", 255)?;
         let picture_set = sets.picture(id).ok_or(SliceError::Missing { parameter_set: "picture parameter set", id })?;
         let id = picture_set.sequence;

@@ -53,7 +53,7 @@ pub(crate) struct PictureTracker {
     previous_frame_num: Option<u32>,
     /// The last field picture, when its frame wants another.
     open_field: Option<(PictureHeader, u64)>,
-    /// Every picture since an IDR picture is known.
+    /// Every picture that may still be referred to is known: since an IDR picture, or because there have been so many.
     is_complete: bool,
     recovery: Option<RecoveryPoint>,
     /// The unit that ended the sequence before with memory management operation 5: without it all that follows is
@@ -162,15 +162,21 @@ impl PictureTracker {
         };
         // A frame that is not used may still have its place before those that are: in the lists of a decoder that
         // never got it, the others move up, or what stands in for it pushes them down.
+        // Where one that was inferred stands is not known: it may be the nearest in either direction.
         let is_out_of_place = |buffer: &ReferenceBuffer, frame: &StoredFrame| {
-            let places = [None, Some(frame.stand_in_order)];
+            let places = match frame.is_inferred() {
+                true => [Some(current.order - 1), Some(current.order + 1)],
+                false => [None, Some(frame.stand_in_order)],
+            };
             places.into_iter().any(|order| differs(buffer, Some(Displaced { serial: frame.serial, order })))
         };
         if header.kind == PictureType::B {
+            picture.missing |= !self.is_complete && !picture.after_recovery;
             for frame in by_standard.frames().iter().filter(|frame| frame.short_term.any()) {
                 let is_used = frame.units_of(frame.fields).any(|unit| picture.references.contains(&unit));
                 if !is_used && frame.serial != picture.serial && is_out_of_place(&by_standard, frame) {
-                    picture.missing |= frame.is_inferred() && !picture.gaps_allowed;
+                    let is_needed = !(picture.after_recovery && self.is_before_recovery(frame));
+                    picture.missing |= frame.is_inferred() && is_needed;
                     picture.references.extend(frame.units_of(frame.fields));
                 }
             }
@@ -276,6 +282,7 @@ impl PictureTracker {
         let decoded = DecodedPicture { serial: picture.serial, fields, frame_num, orders, unit: picture.unit };
         let before = matches!(marking, Marking::Operations(_)).then(|| self.buffer.clone());
         self.buffer.store(&decoded, marking, picture.limits);
+        self.is_complete |= self.buffer.frames().len() == picture.limits.max_frames;
         for alternative in &mut self.alternatives {
             alternative.buffer.store(&decoded, marking, picture.limits);
         }

@@ -157,6 +157,9 @@ impl SliceHeader {
         }
         reader.skip_bits(picture_set.extra_slice_header_bits)?;
         let kind = match reader.ue_at_most("slice_type", 2)? {
+            value @ (0 | 1) if header.is_intra_random_access() => {
+                return Err(BadField { name: "slice_type of an IRAP picture", value: Some(value) }.into());
+            }
             0 => PictureType::B,
             1 => PictureType::P,
             _ => PictureType::I,

@@ -1,6 +1,8 @@
 //! Builds small MPEG-1 and MPEG-2 video streams that a decoder decodes, and finds test data.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod ffmpeg;
+
 use std::path::PathBuf;
 
 use framewire_media::PictureType;

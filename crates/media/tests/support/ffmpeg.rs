@@ -1,0 +1,81 @@
+//! FFmpeg as encoder, as an independent reader, and as the decoder that has the last word.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Whether ffmpeg and ffprobe are there; says so when they are not.
+pub fn is_there() -> bool {
+    let found = ["ffmpeg", "ffprobe"].iter().all(|program| Command::new(program).arg("-version").output().is_ok());
+    if !found {
+        eprintln!("skipped: no ffmpeg or ffprobe");
+    }
+    found
+}
+
+/// Whether ffmpeg has an encoder; says so when it has not.
+pub fn has_encoder(encoder: &str) -> bool {
+    let output = is_there().then(|| Command::new("ffmpeg").args(["-hide_banner", "-encoders"]).output().unwrap());
+    let found = output.is_some_and(|output| String::from_utf8_lossy(&output.stdout).contains(encoder));
+    if !found {
+        eprintln!("skipped: ffmpeg has no {encoder}");
+    }
+    found
+}
+
+pub fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Encodes a moving test picture with the options given, and returns the elementary stream's file.
+pub fn encode(name: &str, source: &str, options: &str) -> PathBuf {
+    let path = scratch(name);
+    let output = Command::new("ffmpeg")
+        .args("-nostdin -v error -y -threads 1 -f lavfi -i".split(' '))
+        .arg(source)
+        .args(options.split(' '))
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    path
+}
+
+/// Rows of `ffprobe -show_entries section=fields`, with what each field says; absent where it says nothing.
+pub fn probe_rows(path: &Path, format: &str, section: &str, fields: &[&str]) -> Vec<BTreeMap<String, String>> {
+    let entries = format!("{section}={}", fields.join(","));
+    let output = Command::new("ffprobe")
+        .args(["-v", "error", "-threads", "1", "-f", format, "-show_entries", &entries, "-of", "compact=p=0", "-i"])
+        .arg(path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = |line: &str| {
+        let pairs = line.split('|').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+    };
+    text.lines().filter(|line| !line.is_empty()).map(row).collect()
+}
+
+/// Access units by ffprobe: offset and size, in decode order.
+pub fn packets(path: &Path, format: &str) -> Vec<(usize, usize)> {
+    let rows = probe_rows(path, format, "packet", &["pos", "size"]);
+    let number = |row: &BTreeMap<String, String>, field| row[field].parse().unwrap();
+    rows.iter().map(|row| (number(row, "pos"), number(row, "size"))).collect()
+}
+
+/// Decodes a stream in one thread and gives a digest of every picture, in the order of output.
+pub fn decode(stream: &[u8], format: &str, name: &str) -> Vec<String> {
+    let path = scratch(name);
+    std::fs::write(&path, stream).unwrap();
+    let output = Command::new("ffmpeg")
+        .args(["-nostdin", "-v", "quiet", "-threads", "1", "-f", format, "-i"])
+        .arg(&path)
+        .args("-fps_mode passthrough -an -f framemd5 -".split(' '))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let digests = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit(',').next());
+    digests.map(|digest| digest.trim().to_owned()).collect()
+}
