@@ -21,7 +21,7 @@ use std::str::FromStr;
 use framewire_link::{LossConfig, QueueLimit};
 use framewire_sim::experiment::{TcpExperiment, bottleneck};
 use framewire_sim::{Options, Simulation};
-use framewire_units::{Bitrate, Duration, Probability, Seed};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -57,6 +57,9 @@ impl Given<'_> {
     }
 }
 
+/// The end of Linux' default `net.ipv4.tcp_wmem`.
+const LARGEST_SEND_BUFFER: DataSize = DataSize::from_bytes(4 << 20);
+
 /// A bulk transfer with seeds from 1 on.
 fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<Measured, Box<dyn Error>> {
     let loss = match given.value("--loss", 0.0)? {
@@ -69,6 +72,9 @@ fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<Measured, Box<dyn 
     let algorithm = given.value("--algorithm", "cubic".to_owned())?.parse()?;
     let mut experiment = TcpExperiment::new(algorithm, network);
     experiment.duration = Duration::from_secs(seconds);
+    // As ns-3's program; up to Linux' own largest, Linux' auto-tuning has it.
+    let buffer = DataSize::from_bytes(4 * (rate * round_trip).as_bytes());
+    experiment.sender.send_buffer = Some(buffer).filter(|&buffer| buffer > LARGEST_SEND_BUFFER);
     let (mut bits, began) = (0, cpu_seconds()?);
     for seed in 1..=times {
         experiment.seed = Seed(seed);
