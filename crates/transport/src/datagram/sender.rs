@@ -185,7 +185,7 @@ impl DatagramSender {
         sending: &mut Sending,
     ) -> Result<WriteProgress, SocketError> {
         while let Some(datagram) = sending.datagrams.front() {
-            if now < self.schedule.due() {
+            if !self.schedule.is_due(now) {
                 return Ok(WriteProgress::Early);
             }
             let outcome = socket.send(&datagram.bytes)?;

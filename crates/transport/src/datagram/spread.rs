@@ -10,7 +10,8 @@ pub enum Spread {
     AtOnce,
     /// Evenly over the time that the frame is shown. A packet that had to wait does not make later ones late.
     FrameInterval,
-    /// No two packets of the flow closer than this: the time that a host needs for each, or a pacer leaves.
+    /// No two packets of the flow closer than this: the time that a host needs for each, or a pacer leaves. After a
+    /// wait that lasted too long the next packet makes up for it, so that a kernel that wakes late keeps the pace.
     Gap(Duration),
 }
 
@@ -20,6 +21,8 @@ pub(super) struct Schedule {
     spread: Spread,
     /// When the next packet may leave.
     due: Timestamp,
+    /// It was asked before that time: who waited then may come late, and late counts from when it was due.
+    waited: bool,
     frame: Slots,
 }
 
@@ -36,12 +39,18 @@ impl Schedule {
     /// A schedule by which the first packet may leave at any time.
     pub(super) fn new(spread: Spread) -> Self {
         let frame = Slots { start: Timestamp::ZERO, duration: Duration::ZERO, packets: 1, used: 0 };
-        Self { spread, due: Timestamp::ZERO, frame }
+        Self { spread, due: Timestamp::ZERO, waited: false, frame }
     }
 
     /// When the next packet may leave.
     pub(super) fn due(&self) -> Timestamp {
         self.due
+    }
+
+    /// Whether the next packet may leave at `now`.
+    pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
+        self.waited |= now < self.due;
+        now >= self.due
     }
 
     /// A frame of so many packets, shown for `duration`, is begun at `now`.
@@ -61,8 +70,9 @@ impl Schedule {
                 self.frame.used = self.frame.used.saturating_add(1);
                 self.due = self.frame.begin_of_slot(self.frame.used);
             }
-            Spread::Gap(gap) => self.due = now + gap,
+            Spread::Gap(gap) => self.due = if self.waited { self.due } else { now } + gap,
         }
+        self.waited = false;
     }
 }
 

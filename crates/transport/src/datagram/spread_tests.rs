@@ -95,6 +95,28 @@ fn a_gap_lies_between_any_two_packets() {
 }
 
 #[test]
+fn who_wakes_late_keeps_the_pace_and_who_was_idle_does_not_hurry() {
+    let frames = movie("PP", 14_000);
+    let gap = Duration::from_micros(200);
+    let mut half = half(FrameQueue::direct(), Overflow::Drop, Spread::Gap(gap));
+    let mut socket = ToyDatagrams::default();
+    let mut now = Timestamp::ZERO;
+    half.handle_frame(now, frames[0].clone());
+    while half.poll_write(now, &mut socket).unwrap() == Early {
+        now = half.next_timeout().unwrap() + Duration::from_micros(60);
+    }
+    let log = times(&mut half);
+    let (count, last) = (log.len() as u32, log.last().unwrap().1);
+    assert_eq!(last, Timestamp::ZERO + gap * (count - 1) + Duration::from_micros(60), "late by one wake, not by all");
+    // 250 us later nothing waits any more: the next frame has the whole gap after each of its packets.
+    let start = last + Duration::from_micros(250);
+    half.handle_frame(start, frames[1].clone());
+    drive(&mut half, start, &mut socket);
+    let log = times(&mut half);
+    assert!(log[0].1 == start && log.windows(2).all(|pair| pair[1].1 == pair[0].1 + gap), "{log:?}");
+}
+
+#[test]
 fn what_is_kept_back_takes_no_time_and_a_stop_ends_the_waiting() {
     let frames = movie("IP", 9_000);
     let mut half = half(FrameQueue::direct(), Overflow::DropRestOfFrame, Spread::FrameInterval);
