@@ -8,6 +8,7 @@ import json
 import re
 from pathlib import Path
 
+import markupsafe
 import ouwens_synthetic as synthetic
 import polars as pl
 import pytest
@@ -114,6 +115,8 @@ def test_the_short_text_names_the_number_that_is_farthest_off() -> None:
 def test_the_report_says_what_is_met_without_a_model(comparison: Comparison, html: str) -> None:
     assert verdicts.worth(comparison.bounds) in comparison.headline
     overview = html[html.index('id="overview"') :].split("</table>")[0]
+    told = markupsafe.Markup(overview).striptags()
+    assert " ".join(comparison.headline.split()) in told, "its first sentence as a heading, and the rest"
     assert "nothing lost</th>" in overview
     durations = next(one for one in comparison.bounds if one.bound.key == "duration")
     assert f'<td class="number">{durations.baseline.nothing_lost}</td>' in overview

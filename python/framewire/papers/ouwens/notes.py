@@ -23,7 +23,8 @@ def of_frame_sizes(measured: Measured) -> str:
         "How many B frames are lost depends on how many are larger than what drains in a frame interval. A model of "
         f"the bursts alone loses {ours:.0f} % of ours at 6 Mbit/s without the oven; {share:.0f} % if they had the "
         f"thesis' effective share of bytes ({100 * movie_ratio.published_b_share():.0f} %), {alike:.0f} % if all "
-        f"frames of a type were as large, and {both:.0f} % with both. Of the thesis' frames only the number is known."
+        f"frames of a type were equally large, and {both:.0f} % with both. Of the thesis' frames only the number is "
+        "known."
     )
 
 
@@ -32,8 +33,9 @@ def of_counts() -> str:
     link = {retry: _least_lost(retry) for retry in (3, 1)}
     counted = {retry: _count(retry, "lost_packets") for retry in (3, 1)}
     return (
-        "The thesis' counts leave long losses out. By table 3.7 its link carries no more of the 6 Mbit/s movie in its "
-        f"time than leaves {link[3]:.0f} % unsent at retry value 3 and {link[1]:.0f} % at 1; it counts "
+        "The thesis' counts leave long losses out. By table 3.7 its link leaves at least "
+        f"{link[3]:.0f} % of the 6 Mbit/s movie unsent in the movie's time at retry value 3 and {link[1]:.0f} % at 1; "
+        "it counts "
         f"{shown(counted[3], 0)} and {shown(counted[1], 0)} packets lost. In every row its packets are what its "
         f"sequences add up to when one of 5 to 10 counts as {LONGEST_COUNTED}, and at 3 Mbit/s, retry value 1 and with "
         "the oven, where by its text nothing arrived for a while, no sequence is longer than 10."
