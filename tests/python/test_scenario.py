@@ -98,7 +98,9 @@ def test_the_schema_describes_the_file() -> None:
     assert set(described["properties"]) == set(load(FLOW).data)
 
 
-EXAMPLES = [path for path in sorted((REPOSITORY / "scenarios").glob("*.toml")) if not path.stem.startswith("campaign-")]
+EXAMPLES = [
+    path for path in sorted((REPOSITORY / "scenarios").glob("**/*.toml")) if not path.stem.startswith("campaign-")
+]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

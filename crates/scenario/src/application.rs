@@ -85,6 +85,15 @@ impl Program {
         }
     }
 
+    /// Names of the GStreamer elements that a pipeline is made of; none of a command.
+    pub fn elements(&self) -> Vec<String> {
+        let Self::Pipeline(_) = self else { return vec![] };
+        let words = self.words().unwrap_or_default();
+        // An element's name begins a link; so do caps (video/mpeg), properties and references to pads (mux.sink_0).
+        let is_name = |word: &&String| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        words.split(|word| word == "!").filter_map(|link| link.first()).filter(is_name).cloned().collect()
+    }
+
     fn templates(&self) -> impl Iterator<Item = Template> {
         let words = self.words().expect("invariant: quotes were checked when it was read");
         words.into_iter().map(|word| Template::parse(&word).expect("invariant: placeholders were checked as well"))
@@ -226,6 +235,14 @@ mod tests {
         assert!(command(&["ffmpeg", "-i", "pipe:0", "-f", "mpegts", "tcp://x"]));
         assert!(command(&["ffmpeg", "-i", "-", "out"]));
         assert!(!command(&["-", "movie"]));
+    }
+
+    #[test]
+    fn the_elements_of_a_pipeline_are_named() {
+        let text = "fdsrc ! tsdemux name=d d. ! video/mpeg ! queue ! mux.sink_0 mpegtsmux name=mux ! fakesink";
+        let elements = Program::Pipeline(text.to_owned()).elements();
+        assert_eq!(elements, ["fdsrc", "tsdemux", "queue", "fakesink"], "as far as they begin a link");
+        assert!(Program::Command(vec!["fdsrc".to_owned()]).elements().is_empty());
     }
 
     #[test]

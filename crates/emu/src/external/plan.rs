@@ -1,5 +1,6 @@
 //! What an external flow is to run, and whether this machine can.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -84,19 +85,21 @@ const LOGS: &str = "logs";
 /// logs.
 ///
 /// # Errors
-/// When a program is not there, when GStreamer does not start, or the directory cannot be made.
+/// When a program or a GStreamer element is not there, or the directory cannot be made.
 pub fn check(scenario: &Scenario, directory: &Path) -> Result<(), Failure> {
-    let mut pipelines = false;
+    let mut elements = BTreeMap::new();
     for (number, flow) in scenario.flows.iter().enumerate() {
         let (Some(sender), Some(receiver)) = (&flow.sender, &flow.receiver) else { continue };
         for (end, program) in [("sender", &sender.program), ("receiver", &receiver.program)] {
             check_program(&format!("flow.{number}.{end}"), program)?;
-            pipelines |= matches!(program, Program::Pipeline(_));
+            for element in program.elements() {
+                elements.entry(element).or_insert_with(|| format!("flow.{number}.{end}.pipeline"));
+            }
         }
         let logs = directory.join(LOGS);
         std::fs::create_dir_all(&logs).map_err(|error| Failure::input(logs.display(), error))?;
     }
-    if pipelines { load_gstreamer() } else { Ok(()) }
+    elements.iter().try_for_each(|(element, key)| check_element(key, element))
 }
 
 fn check_program(key: &str, program: &Program) -> Result<(), Failure> {
@@ -123,14 +126,20 @@ fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)
 }
 
-/// Lets GStreamer look at its plugins now if it must: that takes seconds, and the first run after an installation would
-/// find its pipelines late.
-fn load_gstreamer() -> Result<(), Failure> {
-    let mut command = Command::new("gst-launch-1.0");
-    let status = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::machine(format!("gst-launch-1.0 --version: {status}"))),
-        Err(error) => Err(Failure::machine(format!("gst-launch-1.0: {error}"))),
+/// Asks GStreamer for an element. The first question also lets it look at its plugins if it must: that takes seconds,
+/// and the first run after an installation would find its pipelines late.
+fn check_element(key: &str, element: &str) -> Result<(), Failure> {
+    const ASK: &str = "gst-inspect-1.0";
+    if find(ASK).is_none() {
+        // The pipeline itself will tell.
+        return Ok(());
     }
+    let mut command = Command::new(ASK);
+    command.args(["--exists", element]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().map_err(|error| Failure::machine(format!("{ASK}: {error}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    let hint = "GStreamer looks for plugins in its own directories and in GST_PLUGIN_PATH";
+    Err(Failure::machine(format!("{key}: there is no GStreamer element \"{element}\"; {hint}")))
 }
