@@ -135,7 +135,12 @@ fn check_element(key: &str, element: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let mut command = Command::new(ASK);
-    command.args(["--exists", element]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A plugin of another version than GStreamer's own exists as well.
+    command
+        .args(["--exists", "--atleast-version=0.0", element])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let status = command.status().map_err(|error| Failure::machine(format!("{ASK}: {error}")))?;
     if status.success() {
         return Ok(());
