@@ -1,4 +1,5 @@
-"""One colour per transport, the same in every report. Okabe and Ito's palette, safe for colour-blind readers."""
+"""One colour per transport, the same in every report. Okabe and Ito's palette, and beyond its eight Paul Tol's, both
+safe for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -7,11 +8,17 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "udp": "#D55E00",
     "udp-whole": "#CC79A7",
     "udp+ifd": "#7A4B00",
+    "udp+dependency": "#AA3377",
     "tcp": "#56B4E9",
     "tcp+ifd": "#0072B2",
     "tcp+ifd-optimised": "#009E73",
+    "tcp+dependency": "#EE3377",
+    "tcp+leaky": "#8F8F5A",
+    "tcp+keyframe": "#6F7FB5",
+    "tcp+obs": "#B58A6F",
 }
-"""The last colour of the palette, a light yellow, is kept for interference: it cannot carry a thin line."""
+"""What stands for the programs of others is muted. The last colour of Okabe and Ito's palette, a light yellow, is kept
+for interference: it cannot carry a thin line."""
 
 OTHER_COLOUR = "#555555"
 """For a transport that this version does not know."""
