@@ -29,6 +29,8 @@ pub struct IfdSink {
     /// Touched by the streaming thread only.
     intake: Mutex<Intake>,
     clock: Mutex<TransportClock>,
+    /// Kept here, as the base class's own is behind the lock of the streaming thread.
+    segment: Mutex<Option<gst::FormattedSegment<gst::ClockTime>>>,
     writer: Mutex<Option<Arc<Writer>>>,
     /// What the last writer counted, for who asks after the end.
     last: Mutex<Option<Snapshot>>,
@@ -160,13 +162,7 @@ impl BaseSinkImpl for IfdSink {
     /// Before the first frame waits for its time, the connection is to stand: the stream begins with it.
     fn prepare(&self, _buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
         let writer = self.writer()?;
-        loop {
-            match writer.wait_connected() {
-                Waited::Done => return Ok(gst::FlowSuccess::Ok),
-                Waited::Failed => return Err(gst::FlowError::Error),
-                Waited::Interrupted => self.obj().wait_preroll()?,
-            };
-        }
+        self.wait(|| writer.wait_connected())
     }
 
     fn render(&self, buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
@@ -183,7 +179,10 @@ impl BaseSinkImpl for IfdSink {
         match event.view() {
             gst::EventView::Eos(_) if !self.finish() => return false,
             gst::EventView::FlushStop(_) => self.flush(),
-            gst::EventView::Segment(_) => *lock(&self.clock) = TransportClock::default(),
+            gst::EventView::Segment(segment) => {
+                *lock(&self.clock) = TransportClock::default();
+                *lock(&self.segment) = segment.segment().downcast_ref::<gst::ClockTime>().cloned();
+            }
             _ => {}
         }
         self.parent_event(event)
@@ -246,19 +245,18 @@ impl IfdSink {
     /// At the end of the stream: everything that was accepted is written. False when it could not be.
     fn finish(&self) -> bool {
         let Ok(writer) = self.writer() else { return false };
-        let sink = self.obj();
         writer.end(lock(&self.intake).tail());
+        self.wait(|| writer.wait_finished()).is_ok()
+    }
+
+    /// Waits for the writer, and lets go of the base class's lock while the element is paused or stopped.
+    fn wait(&self, wait: impl Fn() -> Waited) -> Result<gst::FlowSuccess, gst::FlowError> {
         loop {
-            let interruptions = writer.interruptions();
-            if sink.sink_pad().pad_flags().contains(gst::PadFlags::FLUSHING) {
-                return false;
-            }
-            match writer.wait_finished(interruptions) {
-                Waited::Done => return true,
-                Waited::Failed => return false,
-                // Paused, for instance: what the kernel takes is still written meanwhile.
-                Waited::Interrupted => {}
-            }
+            match wait() {
+                Waited::Done => return Ok(gst::FlowSuccess::Ok),
+                Waited::Failed => return Err(gst::FlowError::Error),
+                Waited::Interrupted => self.obj().wait_preroll()?,
+            };
         }
     }
 
@@ -279,9 +277,8 @@ impl IfdSink {
                 gst::debug!(CAT, imp = self, "frame {} ({}) given up: {rule}", frame.bytes.number, frame.kind);
                 let settings = lock(&self.settings).dropping;
                 if settings.post_drop_messages {
-                    let segment = object.segment();
-                    let segment = segment.downcast_ref::<gst::ClockTime>();
-                    let message = gst::message::Element::builder(stats::drop_message(frame, rule, segment));
+                    let segment = lock(&self.segment).clone();
+                    let message = gst::message::Element::builder(stats::drop_message(frame, rule, segment.as_ref()));
                     let _ = object.post_message(message.src(&*object).build());
                 }
                 let Some(lost) = lost else { return };

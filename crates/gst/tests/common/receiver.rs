@@ -1,7 +1,7 @@
 //! Receivers of TCP streams, as good or bad as a test wants them.
 
 use std::io::Read;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -83,16 +83,6 @@ pub fn read_some(stream: &mut TcpStream, bytes: usize) -> Vec<u8> {
     let mut some = vec![0; bytes];
     stream.read_exact(&mut some).unwrap();
     some
-}
-
-/// Ends both directions.
-pub fn hang_up(stream: &TcpStream) {
-    let _ = stream.shutdown(Shutdown::Both);
-}
-
-/// Where a stream comes from.
-pub fn peer(stream: &TcpStream) -> SocketAddr {
-    stream.peer_addr().unwrap()
 }
 
 /// So long does a test wait for something that must come soon.

@@ -94,20 +94,17 @@ impl Writer {
 
     /// Waits until the connection stands.
     pub fn wait_connected(&self) -> Waited {
-        self.wait(None, |state| state.phase != Phase::Opening)
+        self.wait(|state| state.phase != Phase::Opening)
     }
 
-    /// Waits until everything is written. `interruptions` is what [`interruptions`](Self::interruptions) said before
-    /// the caller last looked whether it is to wait at all.
-    pub fn wait_finished(&self, interruptions: u64) -> Waited {
-        self.wait(Some(interruptions), |state| state.phase == Phase::Finished)
+    /// Waits until everything is written.
+    pub fn wait_finished(&self) -> Waited {
+        self.wait(|state| state.phase == Phase::Finished)
     }
 
     /// Ends all waits until [`resume`](Self::resume).
     pub fn interrupt(&self) {
-        let mut state = self.shared.state();
-        state.interrupted = true;
-        state.interruptions += 1;
+        self.shared.state().interrupted = true;
         self.shared.changed.notify_all();
     }
 
@@ -116,20 +113,14 @@ impl Writer {
         self.shared.state().interrupted = false;
     }
 
-    /// How often waits were ended.
-    pub fn interruptions(&self) -> u64 {
-        self.shared.state().interruptions
-    }
-
     /// Counters, and the state of the connection.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.state().snapshot()
     }
 
-    /// Waits until `done`, or the writer has failed, or waits are ended: now, or since there were `seen` ends.
-    fn wait(&self, seen: Option<u64>, done: impl Fn(&State) -> bool) -> Waited {
+    /// Waits until `done`, or the writer has failed, or no wait is allowed.
+    fn wait(&self, done: impl Fn(&State) -> bool) -> Waited {
         let mut state = self.shared.state();
-        let entered = seen.unwrap_or(state.interruptions);
         loop {
             if state.phase == Phase::Failed {
                 return Waited::Failed;
@@ -137,7 +128,7 @@ impl Writer {
             if done(&state) {
                 return Waited::Done;
             }
-            if state.interruptions != entered || (seen.is_none() && state.interrupted) {
+            if state.interrupted {
                 return Waited::Interrupted;
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +188,7 @@ impl Shared {
         loop {
             let broken = match connect(self, plan) {
                 Err(NoConnection::Stopped) => return,
-                Err(NoConnection::Impossible(reason)) => return self.change(|state| state.fail(reason)),
+                Err(NoConnection::Impossible(reason)) => return self.fail(reason),
                 Err(NoConnection::Failed(reason)) => reason,
                 Ok(connection) => {
                     self.change(|state| state.connected(connection));
@@ -212,15 +203,19 @@ impl Shared {
                 attempts.reset();
             }
             if !attempts.another() || self.state().is_ending() {
-                let text = attempts.verdict(&broken);
-                self.change(|state| state.fail(text));
-                return;
+                return self.fail(attempts.verdict(&broken));
             }
             self.change(|state| state.notices.push(Notice::Reconnecting(attempts.verdict(&broken))));
             if !self.pause(plan.reconnect_delay) {
                 return;
             }
         }
+    }
+
+    /// The application hears why before the streaming thread stops for it.
+    fn fail(&self, reason: String) {
+        (self.notify)(Notice::Failed(reason));
+        self.change(State::fail);
     }
 
     /// Writes whenever the socket has room, until there is nothing more to write.

@@ -64,7 +64,6 @@ pub(super) struct State {
     pub stopping: bool,
     /// Streaming threads are not to wait.
     pub interrupted: bool,
-    pub interruptions: u64,
     /// For the application, as soon as the state is let go of.
     pub notices: Vec<Notice>,
     /// The thread is to be woken as soon as the state is let go of.
@@ -92,7 +91,6 @@ impl State {
             phase: Phase::Opening,
             stopping: false,
             interrupted: false,
-            interruptions: 0,
             notices: vec![],
             wake_writer: false,
             phase_changed: false,
@@ -215,9 +213,8 @@ impl State {
     }
 
     /// The writer cannot go on.
-    pub fn fail(&mut self, reason: String) {
+    pub fn fail(&mut self) {
         self.set_phase(Phase::Failed);
-        self.notices.push(Notice::Failed(reason));
     }
 
     /// The element stops: what is left is given up.
