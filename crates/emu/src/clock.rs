@@ -23,6 +23,11 @@ impl Clock {
         Self { origin: read(libc::CLOCK_MONOTONIC).saturating_add(lead) }
     }
 
+    /// The same clock, counting from `by` later on.
+    pub fn later(self, by: Duration) -> Self {
+        Self { origin: self.origin.saturating_add(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX)) }
+    }
+
     /// How long the clock still reads zero; `None` once it counts.
     pub fn until_origin(&self) -> Option<Duration> {
         let left = self.origin - read(libc::CLOCK_MONOTONIC);

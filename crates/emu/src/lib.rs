@@ -17,6 +17,7 @@ mod lane;
 mod model;
 mod preflight;
 mod pump;
+mod warm_up;
 mod world;
 
 pub use capture::CaptureOutcome;
@@ -33,4 +34,5 @@ pub use lane::topology::{HOST_DEVICE, RECEIVER_ADDRESS, SENDER_ADDRESS};
 pub use lane::{Bottleneck, LaneConfig, WHOLE_FRAMES};
 pub use model::{FixedDelay, LinkModel, RateAndDelay};
 pub use preflight::{Capability, Preflight, preflight};
+pub use warm_up::WarmUp;
 pub use world::{Lane, World};

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use framewire_emu::{EmuError, Lane};
 use framewire_probe::record::{FlowStatus, FoundStream};
+use framewire_scenario::Network;
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_world::FlowOutcome;
 
@@ -34,10 +35,17 @@ use self::receiving::{Received, receive};
 use self::sending::{Sent, send};
 use crate::run::{Failure, FlowState, StopFlag};
 
-/// What a run with applications takes before its origin, beside the networks: they are started then, and load what they
-/// need.
+/// What a run with so many external flows takes before its origin, beside the networks: the applications are started
+/// then, load what they need, and connect.
 pub fn lead(flows: usize) -> Duration {
     if flows == 0 { Duration::ZERO } else { Duration::from_secs(3) + Duration::from_millis(500) * flows as u32 }
+}
+
+/// One-way delay of the network before the origin: what a small packet takes when nothing else is under way.
+pub fn idle_delay(network: &Network) -> Duration {
+    /// DIFS, half of the first contention window, long preambles, a small packet and its acknowledgement at 11 Mbit/s.
+    const WIRELESS: Duration = Duration::from_millis(1);
+    network.wire.delay + if network.wifi.is_some() { WIRELESS } else { Duration::ZERO }
 }
 
 /// Runs both applications of a flow to their end. `settle` waits until nothing is under way in the network.

@@ -15,10 +15,6 @@ use super::ports::HostSockets;
 use super::process::{Pipes, Process};
 use crate::run::{FlowState, StopFlag, sharpen_timers};
 
-/// A sender that is fed frames is started so long before the first: shorter than the second after which a connection
-/// request is repeated (RFC 6298, 2.1), because what is sent before the origin waits for it.
-const BEFORE_THE_FIRST_FRAME: Duration = Duration::from_millis(800);
-
 /// What a sender whose receiver is gone is given to end by itself: one that has ended its stream is about to.
 const AFTER_THE_RECEIVER: Duration = Duration::from_secs(2);
 
@@ -78,16 +74,14 @@ fn wait_for_start(flow: &ExternalFlow<'_>, meeting: &Meeting) -> bool {
     if !flow.sender().listens && !meeting.wait_for_listener(given_up) {
         return false;
     }
-    let before = match (flow.sender().input, flow.sender().listens) {
-        (Input::Frames, true) => return true,
-        (Input::Frames, false) => BEFORE_THE_FIRST_FRAME,
-        (Input::Nothing, _) => Duration::ZERO,
-    };
     loop {
         match flow.clock.until_origin() {
             _ if given_up() => return false,
-            Some(time) if time > before => std::thread::sleep((time - before).min(Duration::from_millis(100))),
-            _ => return true,
+            // It loads what it needs, connects, and waits for the first frame.
+            _ if flow.sender().input == Input::Frames => return true,
+            // It would begin to send.
+            Some(time) => std::thread::sleep(time.min(Duration::from_millis(100))),
+            None => return true,
         }
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, LaneRecord, World};
+use framewire_emu::{Bottleneck, Clock, Lane, LaneConfig, LaneRecord, LinkModel, WarmUp, World};
 use framewire_probe::record::FlowStatus;
 use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
@@ -71,16 +71,17 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
         std::fs::create_dir_all(directory).map_err(|error| Failure::input(directory.display(), error))?;
     }
     let groups = groups(&plan.scenario);
-    let configs = lane_configs(&plan.scenario, &groups, &captures)?;
     let setups = flow_setups(&plan.scenario, &movie);
-    let applications = setups.iter().filter(|setup| setup.is_external()).count();
-    let clock = Clock::starting_in(lead(groups.len()) + external::lead(applications));
-    let world = World::start(configs, clock)?;
+    let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
+    let configs = lane_configs(&plan.scenario, &groups, &captures, warm_up)?;
+    let networks_clock = Clock::starting_in(lead(groups.len()));
+    let clock = networks_clock.later(warm_up);
+    let world = World::start(configs, networks_clock)?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let (mut flows, limit_hit) = streaming.run(&received)?;
     let kernel = world.lane(0).in_sender(description::kernel_json)?;
-    let lanes = world.stop()?;
+    let lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
     let interrupted = interruptions() > 0;
     let outcome = RunOutcome { flows, lanes, clock, kernel, movie: &movie, interrupted, limit_hit };
@@ -127,7 +128,13 @@ fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> Result<Vec<LaneConfig>, Failure> {
+/// The networks of a run, which stand for `warm_up` before its origin.
+fn lane_configs(
+    scenario: &Scenario,
+    groups: &[Vec<usize>],
+    captures: &Path,
+    warm_up: Duration,
+) -> Result<Vec<LaneConfig>, Failure> {
     let bottleneck = match scenario.network.bottleneck {
         scenario::Bottleneck::LocalDevice => Bottleneck::Local,
         scenario::Bottleneck::Remote => Bottleneck::Remote,
@@ -136,7 +143,11 @@ fn lane_configs(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> 
         let flows: Vec<&scenario::Flow> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
         let model = network_model(scenario, &flows).map_err(|error| Failure::input("scenario", error))?;
         let name = group_name(scenario, group);
-        let mut config = LaneConfig::new(name.clone(), Box::new(model), bottleneck);
+        let model: Box<dyn LinkModel> = match warm_up {
+            Duration::ZERO => Box::new(model),
+            _ => Box::new(WarmUp::new(model, warm_up, external::idle_delay(&scenario.network))),
+        };
+        let mut config = LaneConfig::new(name.clone(), model, bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         config.capture = Some(capture_file(captures, &name));
         Ok(config)
