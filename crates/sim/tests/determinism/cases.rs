@@ -5,9 +5,12 @@ use framewire_tcp::congestion::Algorithm;
 
 use crate::common::scenario;
 
-/// Every transport.
+/// The transports whose frame queue holds one frame.
 pub const TRANSPORTS: [&str; 7] =
     ["udp-blocking", "udp", "udp-whole", "udp+ifd", "tcp", "tcp+ifd", "tcp+ifd-optimised"];
+
+/// The transports whose frame queue has limits.
+pub const QUEUES: [&str; 5] = ["udp+dependency", "tcp+dependency", "tcp+leaky", "tcp+keyframe", "tcp+obs"];
 
 /// The networks that every transport meets.
 pub const NETWORKS: [(&str, &str); 4] = [

@@ -11,7 +11,7 @@ mod cases;
 mod common;
 mod snapshot;
 
-use cases::{CONGESTED, NETWORKS, TRANSPORTS, WIRELESS, algorithms, stations, thesis, transports};
+use cases::{CONGESTED, NETWORKS, QUEUES, TRANSPORTS, WIRELESS, algorithms, stations, thesis, transports};
 use common::movie;
 use framewire_media::Movie;
 use framewire_scenario::Scenario;
@@ -33,6 +33,16 @@ fn every_transport_is_as_it_was() {
         }
     }
     hold("runs.txt", &text);
+}
+
+#[test]
+fn every_frame_queue_is_as_it_was() {
+    let movie = movie(6.0, 6);
+    let mut text = String::new();
+    for (name, network) in NETWORKS {
+        describe(&mut text, name, &cell(&transports(network, "side-by-side", &QUEUES), &movie));
+    }
+    hold("queues.txt", &text);
 }
 
 #[test]
