@@ -122,7 +122,8 @@ class Probe:
     def _headline(self) -> str:
         header, frames = self.sequence, len(self.frames["size"])
         numerator, denominator = header["frame_rate"]
-        coding = "MPEG-2" if header["mpeg2"] else "MPEG-1"
+        mpeg = "MPEG-2" if header["mpeg2"] else "MPEG-1"
+        coding = mpeg if header["codec"] == "MPEG video" else header["codec"]
         scan = "progressive" if header["progressive"] else "interlaced"
         stated = f", {header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
         return (

@@ -1,5 +1,6 @@
 use thiserror::Error;
 
+use crate::access_unit::Codec;
 use crate::identify::OtherFormat;
 
 /// Why bytes are not a movie.
@@ -42,6 +43,24 @@ pub enum ScanError {
         offset: u64,
         /// Bytes searched.
         length: u64,
+    },
+    /// It is of H.264 or H.265 by its parameter sets, but no slice uses them.
+    #[error("no picture in {length} bytes of {codec}: no slice with its parameter sets before it")]
+    NoAccessUnit {
+        /// The codec.
+        codec: Codec,
+        /// Bytes searched.
+        length: u64,
+    },
+    /// The stream does not tell its frame rate.
+    #[error(
+        "the {codec} stream does not tell its frame rate (no timing information in the VUI of its sequence parameter \
+         set); state it with ffmpeg: `-c copy -bsf:v {}`",
+        if *codec == Codec::H265 { "hevc_metadata=tick_rate=25" } else { "h264_metadata=tick_rate=50" }
+    )]
+    NoFrameRate {
+        /// The codec.
+        codec: Codec,
     },
     /// An access unit is larger than the frame index can say.
     #[error("the frame at byte {offset} is {size} bytes long; up to {} are allowed", u32::MAX)]

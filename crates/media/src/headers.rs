@@ -1,5 +1,6 @@
 //! The headers above the slices, as far as the frame index needs them.
 
+use crate::access_unit::Codec;
 use crate::bits::BitReader;
 use crate::index::{FrameRate, GopHeader, PictureType, SequenceHeader, TimeCode};
 use crate::start_code::{self, value};
@@ -43,6 +44,7 @@ pub(crate) fn sequence_header(payload: &[u8]) -> Result<SequenceHeader, BadField
         .and_then(|row| FRAME_RATES.get(row))
         .ok_or(BadField { name: "frame_rate_code", value: Some(rate_code) })?;
     Ok(SequenceHeader {
+        codec: Codec::MpegVideo,
         width: width as u16,
         height: height as u16,
         frame_rate: FrameRate { numerator, denominator },
@@ -108,6 +110,7 @@ impl SequenceExtension {
         let numerator = header.frame_rate.numerator * (self.frame_rate.0 + 1);
         let denominator = header.frame_rate.denominator * (self.frame_rate.1 + 1);
         SequenceHeader {
+            codec: header.codec,
             width: header.width | self.width << 12,
             height: header.height | self.height << 12,
             frame_rate: FrameRate::reduced(numerator.into(), denominator.into()).unwrap_or(header.frame_rate),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::access_unit::{Codec, KeyKind};
+
 /// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PictureType {
@@ -108,9 +110,11 @@ pub struct GopHeader {
     pub broken_link: bool,
 }
 
-/// What the (first) sequence header says.
+/// What the (first) sequence header, or sequence parameter set, says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceHeader {
+    /// The codec.
+    pub codec: Codec,
     /// Width in pixels.
     pub width: u16,
     /// Height in pixels.
@@ -119,7 +123,7 @@ pub struct SequenceHeader {
     pub frame_rate: FrameRate,
     /// Stated bit rate in bit/s, where one is stated.
     pub bit_rate: Option<u64>,
-    /// True for MPEG-2 (a sequence extension follows), false for MPEG-1.
+    /// True for MPEG-2 (a sequence extension follows), false for MPEG-1 and other codecs.
     pub mpeg2: bool,
     /// True when all frames are progressive.
     pub progressive: bool,
@@ -134,9 +138,17 @@ pub struct Frame {
     pub display_index: u32,
     /// Coding type; of two paired fields, the first one's.
     pub kind: PictureType,
-    /// Temporal reference, modulo 1024 (ISO/IEC 13818-2, 6.3.9).
+    /// Set where decoding can begin.
+    pub key: Option<KeyKind>,
+    /// True for a frame that is shown before the key frame it follows, and may refer to what came before that.
+    pub leading: bool,
+    /// False when the stream promises that no other frame refers to it.
+    pub referenced: bool,
+    /// Temporal layer; 0 where the stream has none.
+    pub temporal_layer: u8,
+    /// Temporal reference, modulo 1024 (ISO/IEC 13818-2, 6.3.9); 0 where the codec has none.
     pub temporal_reference: u16,
-    /// Number of the group of pictures, from 0.
+    /// Number of the group of pictures, from 0; of H.264 and H.265 every key frame begins one.
     pub gop: u32,
     /// The group's header, on the first picture after one.
     pub gop_header: Option<GopHeader>,
@@ -150,7 +162,7 @@ pub struct Frame {
     pub decode_time: Duration,
     /// When it is shown, from the first frame shown.
     pub display_time: Duration,
-    /// Decode indices of the frames it cannot be decoded without. B pictures at the start of an open group
+    /// Decode indices of the frames it cannot be decoded without, ascending. B pictures at the start of an open group
     /// refer to the last I or P picture of the group before as well.
     pub references: Vec<u32>,
 }

@@ -2,16 +2,18 @@
 
 use bytes::Bytes;
 
+use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::identify::identify;
 use crate::index::{FrameIndex, PictureStructure};
+use crate::nal_index::{self, codec_of};
 use crate::order;
 use crate::scanner::{ScanSummary, Scanner};
 
 /// How many frames a movie may have: 46 hours at 25 Hz. Bounds the memory for a hostile stream.
 const MAX_FRAMES: usize = 1 << 22;
 
-/// An MPEG-1 or MPEG-2 video elementary stream and its frame index.
+/// An elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265, and its frame index.
 #[derive(Clone, Debug)]
 pub struct Movie {
     /// The whole stream.
@@ -77,12 +79,13 @@ impl Movie {
 impl FrameIndex {
     /// Finds the frames of an elementary stream.
     ///
-    /// Bytes before the first valid sequence header belong to no frame: the first frame's offset tells how many.
+    /// H.264 and H.265 are told by their parameter sets, and MPEG video is what is left. Bytes before the first valid
+    /// sequence header belong to no frame: the first frame's offset tells how many.
     /// Damage is passed over; [`scan_with_summary`](Self::scan_with_summary) also tells what it was.
     ///
     /// # Errors
     /// When the stream is empty, is something else (which is named where it can be recognised), has no valid
-    /// sequence header, no picture, a frame of 4 GiB or more, or more than 4,194,304 frames.
+    /// sequence header, no frame rate, no picture, a frame of 4 GiB or more, or more than 4,194,304 frames.
     pub fn scan(stream: &[u8]) -> Result<Self, ScanError> {
         Self::scan_with_summary(stream).map(|(index, _)| index)
     }
@@ -92,6 +95,7 @@ impl FrameIndex {
     /// # Errors
     /// As [`scan`](Self::scan).
     pub fn scan_with_summary(stream: &[u8]) -> Result<(Self, ScanSummary), ScanError> {
+        let codec = codec_of(stream).unwrap_or(Codec::MpegVideo);
         let guess = identify(stream);
         if let Some((format, offset)) = guess.filter(|(format, _)| !format.is_only_a_guess()) {
             return Err(ScanError::OtherFormat { format, offset });
@@ -107,7 +111,7 @@ impl FrameIndex {
                 frames.push(frame);
             }
         };
-        let mut scanner = Scanner::new();
+        let mut scanner = Scanner::of(codec).expect("invariant: streams of a codec that is recognised are scanned");
         scanner.feed(stream, &mut sink);
         let summary = scanner.finish(&mut sink).map_err(|error| match (error, guess) {
             (ScanError::NotMpegVideo { .. }, Some((format, offset))) => ScanError::OtherFormat { format, offset },
@@ -115,7 +119,8 @@ impl FrameIndex {
         })?;
         match refused {
             Some(error) => Err(error),
-            None => Ok((order::index(summary.sequence, &frames), summary)),
+            None if codec == Codec::MpegVideo => Ok((order::index(summary.sequence, &frames), summary)),
+            None => Ok((nal_index::index(summary.sequence, &frames, stream), summary)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From access units in decode order to the frame index: display order, references, time stamps.
 
 use crate::index::{Frame, FrameIndex, FrameRate, PictureType, SequenceHeader};
-use crate::references::ReferenceTracker;
+use crate::references::{ReferenceTracker, key_kind};
 use crate::scanner::CodedFrame;
 
 /// Temporal references count modulo this (6.3.9).
@@ -18,19 +18,26 @@ pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame]) -> FrameInde
     let half_periods = FrameRate { numerator: sequence.frame_rate.numerator * 2, ..sequence.frame_rate };
     let mut groups = GroupCounter::default();
     let mut references = ReferenceTracker::default();
-    let frame = |(decode, coded): (usize, &CodedFrame)| Frame {
-        decode_index: decode as u32,
-        display_index: display_index[decode],
-        kind: coded.kind,
-        temporal_reference: coded.temporal_reference,
-        gop: groups.number_of(coded),
-        gop_header: coded.gop_header,
-        structure: coded.structure,
-        offset: coded.offset,
-        size: coded.size as u32,
-        decode_time: half_periods.time_of(slot_starts[decode]),
-        display_time: half_periods.time_of(slot_starts[display_index[decode] as usize]),
-        references: references.of(decode as u32, coded.kind, coded.gop_header).references,
+    let frame = |(decode, coded): (usize, &CodedFrame)| {
+        let referral = references.of(decode as u32, coded.kind, coded.gop_header);
+        Frame {
+            decode_index: decode as u32,
+            display_index: display_index[decode],
+            kind: coded.kind,
+            key: key_kind(coded.kind, coded.gop_header),
+            leading: referral.leading,
+            referenced: matches!(coded.kind, PictureType::I | PictureType::P),
+            temporal_layer: 0,
+            temporal_reference: coded.temporal_reference,
+            gop: groups.number_of(coded),
+            gop_header: coded.gop_header,
+            structure: coded.structure,
+            offset: coded.offset,
+            size: coded.size as u32,
+            decode_time: half_periods.time_of(slot_starts[decode]),
+            display_time: half_periods.time_of(slot_starts[display_index[decode] as usize]),
+            references: referral.references,
+        }
     };
     FrameIndex { sequence, frames: coded.iter().enumerate().map(frame).collect() }
 }

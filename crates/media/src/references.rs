@@ -1,5 +1,6 @@
 //! What P and B pictures of MPEG-1 and MPEG-2 video refer to (6.1.1.3, 6.1.1.6).
 
+use crate::access_unit::KeyKind;
 use crate::index::{GopHeader, PictureType};
 
 /// A reference frame, by what it arrived in: one unit, or one for each of its fields.
@@ -40,6 +41,18 @@ pub(crate) struct ReferenceTracker<N> {
 impl<N> Default for ReferenceTracker<N> {
     fn default() -> Self {
         Self { anchors: [None, None], anchors_in_group: 0, closed: false }
+    }
+}
+
+/// Where decoding can begin. An I picture without a group header begins nothing that is closed, but what is shown after
+/// it needs nothing older. A closed group needs nothing of what a broken link has lost, so that `closed_gop` is the
+/// stronger of the two flags (6.3.8).
+pub(crate) fn key_kind(kind: PictureType, gop: Option<GopHeader>) -> Option<KeyKind> {
+    match (kind, gop) {
+        (PictureType::P | PictureType::B, _) => None,
+        (PictureType::D, _) | (_, Some(GopHeader { closed: true, .. })) => Some(KeyKind::Closed),
+        (_, Some(GopHeader { broken_link: true, .. })) => Some(KeyKind::BrokenLink),
+        _ => Some(KeyKind::Open),
     }
 }
 

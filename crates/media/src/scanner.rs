@@ -1,8 +1,10 @@
-//! Access units of an MPEG-1 or MPEG-2 video elementary stream, found incrementally.
+//! Access units of an elementary stream, found incrementally; those of MPEG-1 and MPEG-2 video here.
 
+use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::{self, BadField, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{GopHeader, PictureStructure, PictureType, SequenceHeader};
+use crate::nal_scanner::NalScanner;
 use crate::start_code::{Unit, UnitCutter, value};
 
 /// One access unit as it stands in the stream: a frame picture, or the field pictures of one frame, with the
@@ -51,7 +53,8 @@ pub struct ScanSummary {
     pub damage: Damage,
 }
 
-/// An incremental scanner: bytes in, access units out.
+/// An incremental scanner: bytes in, access units out. [`new`](Self::new) makes one of MPEG-1 and MPEG-2 video,
+/// [`of`](Self::of) one of another codec.
 ///
 /// Call [`feed`](Self::feed) with the stream in chunks of any size, then [`finish`](Self::finish) once. Each calls
 /// `sink` for every access unit whose end has become known, in decode order; how the stream was cut into chunks
@@ -61,9 +64,20 @@ pub struct ScanSummary {
 /// A frame starts with the first header after the last slice of the frame before it, so frames tile the stream from
 /// the first valid sequence header to the end; a `sequence_end_code` and whatever no picture follows belong to the
 /// frame before. Two field pictures are one frame when they have the same temporal reference and opposite parity and
-/// no header but the picture header is between them (6.1.1.4.1).
+/// no header but the picture header is between them (6.1.1.4.1). Access units of H.264 and H.265 begin where their
+/// standards say (7.4.1.2.3 and 7.4.2.4.4); of H.264, the fields of a frame are one frame here, too.
 #[derive(Debug)]
-pub struct Scanner {
+pub struct Scanner(Inner);
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per stream")]
+enum Inner {
+    MpegVideo(MpegVideoScanner),
+    Nal(Box<NalScanner>),
+}
+
+#[derive(Debug)]
+struct MpegVideoScanner {
     cutter: UnitCutter,
     assembler: Assembler,
 }
@@ -75,26 +89,46 @@ impl Default for Scanner {
 }
 
 impl Scanner {
-    /// A scanner at the start of a stream.
+    /// A scanner at the start of a stream of MPEG-1 or MPEG-2 video.
     pub fn new() -> Self {
-        Self { cutter: UnitCutter::new(), assembler: Assembler::default() }
+        Self(Inner::MpegVideo(MpegVideoScanner { cutter: UnitCutter::new(), assembler: Assembler::default() }))
+    }
+
+    /// A scanner at the start of a stream of `codec`; `None` when streams of it are not scanned: of MPEG-4 part 2 and
+    /// AV1.
+    pub fn of(codec: Codec) -> Option<Self> {
+        match codec {
+            Codec::MpegVideo => Some(Self::new()),
+            Codec::H264 => Some(Self(Inner::Nal(Box::new(NalScanner::h264())))),
+            Codec::H265 => Some(Self(Inner::Nal(Box::new(NalScanner::h265())))),
+            Codec::Mpeg4Part2 | Codec::Av1 => None,
+        }
     }
 
     /// Takes the next bytes of the stream.
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(CodedFrame)) {
-        let assembler = &mut self.assembler;
-        self.cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
+        match &mut self.0 {
+            Inner::MpegVideo(MpegVideoScanner { cutter, assembler }) => {
+                cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
+            }
+            Inner::Nal(scanner) => scanner.feed(chunk, sink),
+        }
     }
 
     /// Ends the stream, and with it the last access unit.
     ///
     /// # Errors
     /// When there was no access unit: [`ScanError::Empty`], [`ScanError::NotMpegVideo`],
-    /// [`ScanError::InvalidSequence`] or [`ScanError::NoPicture`].
-    pub fn finish(mut self, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
-        let assembler = &mut self.assembler;
-        self.cutter.finish(&mut |unit| assembler.take(&unit, sink));
-        self.assembler.finish(self.cutter.length(), sink)
+    /// [`ScanError::InvalidSequence`], [`ScanError::NoPicture`] or [`ScanError::NoAccessUnit`]; or when the stream of
+    /// H.264 or H.265 does not tell its frame rate ([`ScanError::NoFrameRate`]).
+    pub fn finish(self, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
+        match self.0 {
+            Inner::MpegVideo(MpegVideoScanner { mut cutter, mut assembler }) => {
+                cutter.finish(&mut |unit| assembler.take(&unit, sink));
+                assembler.finish(cutter.length(), sink)
+            }
+            Inner::Nal(scanner) => scanner.finish(sink),
+        }
     }
 }
 

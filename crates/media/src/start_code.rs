@@ -59,21 +59,24 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// How many bytes after a start code are kept: the longest field that is read from any header ends in the eighth.
-pub(crate) const KEPT: usize = 8;
+/// How many bytes after a start code of MPEG video are kept: the longest field that is read from any header ends in
+/// the eighth.
+pub(crate) const KEPT_OF_HEADERS: usize = 8;
 
-/// A start code, the bytes that follow it up to [`KEPT`], and where it stands.
+/// A start code, the bytes that follow it up to `KEPT`, and where it stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unit {
+pub(crate) struct Unit<const KEPT: usize = KEPT_OF_HEADERS> {
     pub(crate) offset: u64,
+    /// A zero byte stands before it, as before the first NAL unit of an access unit (annex B of H.264 and H.265).
+    pub(crate) zero_before: bool,
     pub(crate) value: u8,
     kept: [u8; KEPT],
     kept_length: usize,
 }
 
-impl Unit {
-    fn new(offset: u64, value: u8) -> Self {
-        Self { offset, value, kept: [0; KEPT], kept_length: 0 }
+impl<const KEPT: usize> Unit<KEPT> {
+    fn new(offset: u64, zero_before: bool, value: u8) -> Self {
+        Self { offset, zero_before, value, kept: [0; KEPT], kept_length: 0 }
     }
 
     /// What followed the start code, cut at the next one.
@@ -100,32 +103,35 @@ impl Unit {
 
 /// Cuts a stream that arrives in chunks of any size into [`Unit`]s. A unit is given out when its end is known.
 #[derive(Debug)]
-pub(crate) struct UnitCutter {
+pub(crate) struct UnitCutter<const KEPT: usize = KEPT_OF_HEADERS> {
     /// Bytes fed so far.
     length: u64,
-    /// The last bytes fed, where a start code may have begun.
-    tail: [u8; CODE_LENGTH - 1],
+    /// The last bytes fed, where a start code may have begun, and the one before.
+    tail: [u8; CODE_LENGTH],
     tail_length: usize,
-    current: Option<Unit>,
+    current: Option<Unit<KEPT>>,
 }
 
-impl UnitCutter {
+impl<const KEPT: usize> UnitCutter<KEPT> {
     pub(crate) fn new() -> Self {
-        Self { length: 0, tail: [0; CODE_LENGTH - 1], tail_length: 0, current: None }
+        Self { length: 0, tail: [0; CODE_LENGTH], tail_length: 0, current: None }
     }
 
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    pub(crate) fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(Unit)) {
+    pub(crate) fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(Unit<KEPT>)) {
         if let Some(unit) = &mut self.current {
             unit.keep(chunk);
         }
+        let last_before = self.tail[..self.tail_length].last().copied();
         self.find_across_border(chunk, sink);
         for start in PREFIX_FINDER.find_iter(chunk) {
             if let Some(&value) = chunk.get(start + PREFIX.len()) {
-                self.begin(start as u64 + self.length, value, &chunk[start + CODE_LENGTH..], sink);
+                let before = start.checked_sub(1).map(|at| chunk[at]).or(last_before);
+                let unit = Unit::new(start as u64 + self.length, before == Some(0), value);
+                self.begin(unit, &chunk[start + CODE_LENGTH..], sink);
             }
         }
         self.remember_tail(chunk);
@@ -133,51 +139,52 @@ impl UnitCutter {
     }
 
     /// Gives out the last unit, which ends with the stream.
-    pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Unit)) {
+    pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Unit<KEPT>)) {
         if let Some(unit) = self.current.take() {
             sink(unit);
         }
     }
 
     /// Start codes that begin in the tail and end in the chunk.
-    fn find_across_border(&mut self, chunk: &[u8], sink: &mut impl FnMut(Unit)) {
-        let mut joined = [0; 2 * (CODE_LENGTH - 1)];
+    fn find_across_border(&mut self, chunk: &[u8], sink: &mut impl FnMut(Unit<KEPT>)) {
+        let mut joined = [0; 2 * CODE_LENGTH];
         let tail_length = self.tail_length;
-        let from_chunk = chunk.len().min(CODE_LENGTH - 1);
+        let from_chunk = chunk.len().min(CODE_LENGTH);
         joined[..tail_length].copy_from_slice(&self.tail[..tail_length]);
         joined[tail_length..][..from_chunk].copy_from_slice(&chunk[..from_chunk]);
         let joined = &joined[..tail_length + from_chunk];
-        for start in 0..tail_length {
+        // One whose value was in the tail was found there.
+        for start in tail_length.saturating_sub(PREFIX.len())..tail_length {
             if joined[start..].starts_with(&PREFIX) && start + PREFIX.len() < joined.len() {
                 let offset = self.length - (tail_length - start) as u64;
+                let zero_before = start.checked_sub(1).is_some_and(|at| joined[at] == 0);
                 let payload = &chunk[start + CODE_LENGTH - tail_length..];
-                self.begin(offset, joined[start + PREFIX.len()], payload, sink);
+                self.begin(Unit::new(offset, zero_before, joined[start + PREFIX.len()]), payload, sink);
             }
         }
     }
 
-    fn begin(&mut self, offset: u64, value: u8, payload: &[u8], sink: &mut impl FnMut(Unit)) {
+    fn begin(&mut self, mut next: Unit<KEPT>, payload: &[u8], sink: &mut impl FnMut(Unit<KEPT>)) {
         if let Some(mut unit) = self.current.take() {
-            if offset < unit.payload_offset() {
+            if next.offset < unit.payload_offset() {
                 // The value 00 of a picture start code and 00 01 after it are not a prefix.
                 self.current = Some(unit);
                 return;
             }
-            unit.cut_at(offset);
+            unit.cut_at(next.offset);
             sink(unit);
         }
-        let mut unit = Unit::new(offset, value);
-        unit.keep(payload);
-        self.current = Some(unit);
+        next.keep(payload);
+        self.current = Some(next);
     }
 
     fn remember_tail(&mut self, chunk: &[u8]) {
-        let mut joined = [0; 2 * (CODE_LENGTH - 1)];
-        let last = &chunk[chunk.len().saturating_sub(CODE_LENGTH - 1)..];
+        let mut joined = [0; 2 * CODE_LENGTH];
+        let last = &chunk[chunk.len().saturating_sub(CODE_LENGTH)..];
         joined[..self.tail_length].copy_from_slice(&self.tail[..self.tail_length]);
         joined[self.tail_length..][..last.len()].copy_from_slice(last);
         let end = self.tail_length + last.len();
-        let start = end.saturating_sub(CODE_LENGTH - 1);
+        let start = end.saturating_sub(CODE_LENGTH);
         self.tail_length = end - start;
         self.tail[..self.tail_length].copy_from_slice(&joined[start..end]);
     }
@@ -188,7 +195,7 @@ mod tests {
     use super::*;
 
     fn units_of(stream: &[u8], chunk: usize) -> Vec<(u64, u8, Vec<u8>)> {
-        let mut cutter = UnitCutter::new();
+        let mut cutter: UnitCutter = UnitCutter::new();
         let mut units = Vec::new();
         let mut sink = |unit: Unit| units.push((unit.offset, unit.value, unit.payload().to_vec()));
         stream.chunks(chunk).for_each(|chunk| cutter.feed(chunk, &mut sink));
@@ -202,6 +209,18 @@ mod tests {
         let expected = vec![(1, 0xb3, vec![1, 2]), (7, 0xb8, vec![1, 2, 3, 4, 5, 6, 7, 8]), (21, 0x01, vec![])];
         for chunk in 1..=stream.len() {
             assert_eq!(units_of(&stream, chunk), expected, "in chunks of {chunk}");
+        }
+    }
+
+    #[test]
+    fn a_zero_byte_before_a_start_code_is_seen() {
+        let stream = [0, 0, 0, 1, 0x67, 5, 0, 0, 1, 0x68, 0, 0, 0, 1, 0x65, 1, 1, 1, 1, 1, 0, 0, 1, 0x41];
+        for chunk in 1..=stream.len() {
+            let (mut cutter, mut zeros) = (UnitCutter::<8>::new(), Vec::new());
+            let mut sink = |unit: Unit| zeros.push((unit.offset, unit.zero_before));
+            stream.chunks(chunk).for_each(|chunk| cutter.feed(chunk, &mut sink));
+            cutter.finish(&mut sink);
+            assert_eq!(zeros, [(1, true), (6, false), (11, true), (20, false)], "in chunks of {chunk}");
         }
     }
 

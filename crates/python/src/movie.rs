@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use framewire_media::access_unit::KeyKind;
 use framewire_media::{Frame, Movie, PictureStructure};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-create_exception!(_native, MovieError, PyValueError, "A file is not an MPEG video elementary stream.");
+create_exception!(_native, MovieError, PyValueError, "A file is not a video elementary stream that can be streamed.");
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MovieError", module.py().get_type::<MovieError>())?;
@@ -33,6 +34,7 @@ fn probe_movie(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
 fn sequence<'py>(py: Python<'py>, movie: &Movie) -> PyResult<Bound<'py, PyDict>> {
     let header = &movie.index.sequence;
     let sequence = PyDict::new(py);
+    sequence.set_item("codec", header.codec.to_string())?;
     sequence.set_item("width", header.width)?;
     sequence.set_item("height", header.height)?;
     sequence.set_item("frame_rate", (header.frame_rate.numerator, header.frame_rate.denominator))?;
@@ -48,6 +50,7 @@ fn frames<'py>(py: Python<'py>, frames: &[Frame]) -> PyResult<Bound<'py, PyDict>
     columns.set_item("frame", column(frames, |frame| frame.decode_index))?;
     columns.set_item("display", column(frames, |frame| frame.display_index))?;
     columns.set_item("type", column(frames, |frame| frame.kind.to_string()))?;
+    columns.set_item("key", column(frames, |frame| frame.key.map(key)))?;
     columns.set_item("temporal_reference", column(frames, |frame| frame.temporal_reference))?;
     columns.set_item("gop", column(frames, |frame| frame.gop))?;
     columns.set_item("closed", headers().map(|gop| gop.map(|gop| gop.closed)).collect::<Vec<_>>())?;
@@ -64,6 +67,14 @@ fn frames<'py>(py: Python<'py>, frames: &[Frame]) -> PyResult<Bound<'py, PyDict>
 
 fn column<T>(frames: &[Frame], value: impl Fn(&Frame) -> T) -> Vec<T> {
     frames.iter().map(value).collect()
+}
+
+fn key(key: KeyKind) -> &'static str {
+    match key {
+        KeyKind::Closed => "closed",
+        KeyKind::Open => "open",
+        KeyKind::BrokenLink => "broken link",
+    }
 }
 
 fn structure(structure: PictureStructure) -> &'static str {

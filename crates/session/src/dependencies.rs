@@ -3,46 +3,30 @@
 use std::sync::Arc;
 
 use framewire_media::access_unit::KeyKind;
-use framewire_media::{Frame, FrameIndex, PictureType};
+use framewire_media::{Frame, FrameIndex};
 use framewire_transport::frame::Dependencies;
 
 /// Of every frame, in decode order.
 pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
     let referenced = referenced(index);
-    let (mut last_key, mut key_shown_at) = (None, None);
+    let mut last_key = None;
     let of = |(frame, referenced): (&Frame, bool)| {
-        let key = key(frame);
-        if key.is_some() {
-            (last_key, key_shown_at) = (key, Some(frame.display_index));
-        }
-        let leading = key_shown_at.is_some_and(|shown_at| frame.display_index < shown_at);
+        last_key = frame.key.or(last_key);
         Dependencies {
-            key,
-            leading,
+            key: frame.key,
+            leading: frame.leading,
             referenced,
-            temporal_layer: 0,
+            temporal_layer: frame.temporal_layer,
             references: Some(frame.references.clone()),
-            missing_reference: leading && last_key == Some(KeyKind::BrokenLink),
+            missing_reference: frame.leading && last_key == Some(KeyKind::BrokenLink),
         }
     };
     index.frames.iter().zip(referenced).map(of).collect()
 }
 
-/// A closed group needs nothing of what a broken link has lost, so that `closed_gop` is the stronger of the two flags
-/// (ISO/IEC 13818-2, 6.3.8). An I picture without the header of a group may have leading B pictures.
-fn key(frame: &Frame) -> Option<KeyKind> {
-    let kind = match frame.gop_header {
-        Some(header) if header.closed => KeyKind::Closed,
-        Some(header) if header.broken_link => KeyKind::BrokenLink,
-        _ => KeyKind::Open,
-    };
-    (frame.kind == PictureType::I).then_some(kind)
-}
-
-/// Whether another frame refers to it, or the type allows that one did.
+/// Whether another frame refers to it, or the stream allows that one did.
 fn referenced(index: &FrameIndex) -> Vec<bool> {
-    let by_type = |frame: &Frame| matches!(frame.kind, PictureType::I | PictureType::P);
-    let mut referenced: Vec<_> = index.frames.iter().map(by_type).collect();
+    let mut referenced: Vec<_> = index.frames.iter().map(|frame| frame.referenced).collect();
     for reference in index.frames.iter().flat_map(|frame| &frame.references) {
         referenced[*reference as usize] = true;
     }
@@ -51,23 +35,27 @@ fn referenced(index: &FrameIndex) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use framewire_media::{FrameRate, GopHeader, PictureStructure, SequenceHeader, TimeCode};
+    use framewire_media::access_unit::Codec;
+    use framewire_media::{FrameRate, PictureStructure, PictureType, SequenceHeader};
     use framewire_units::Duration;
 
     use super::*;
 
-    /// A group's first picture is `(closed, broken)`; the other columns are type, display index and references.
-    type Row = (Option<(bool, bool)>, PictureType, u32, &'static [u32]);
+    /// Key, whether it is leading, type and references of a frame.
+    type Row = (Option<KeyKind>, bool, PictureType, &'static [u32]);
 
     fn index(rows: &[Row]) -> FrameIndex {
-        let time_code = TimeCode { drop_frame: false, hours: 0, minutes: 0, seconds: 0, pictures: 0 };
-        let frame = |(number, (group, kind, display_index, references)): (usize, &Row)| Frame {
+        let frame = |(number, (key, leading, kind, references)): (usize, &Row)| Frame {
             decode_index: number as u32,
-            display_index: *display_index,
+            display_index: number as u32,
             kind: *kind,
+            key: *key,
+            leading: *leading,
+            referenced: *kind != PictureType::B,
+            temporal_layer: 0,
             temporal_reference: 0,
             gop: 0,
-            gop_header: group.map(|(closed, broken_link)| GopHeader { time_code, closed, broken_link }),
+            gop_header: None,
             structure: PictureStructure::Frame,
             offset: 0,
             size: 1,
@@ -75,42 +63,51 @@ mod tests {
             display_time: Duration::ZERO,
             references: references.to_vec(),
         };
-        let frame_rate = FrameRate { numerator: 25, denominator: 1 };
-        let sequence =
-            SequenceHeader { width: 720, height: 576, frame_rate, bit_rate: None, mpeg2: true, progressive: true };
+        let sequence = SequenceHeader {
+            codec: Codec::MpegVideo,
+            width: 720,
+            height: 576,
+            frame_rate: FrameRate { numerator: 25, denominator: 1 },
+            bit_rate: None,
+            mpeg2: true,
+            progressive: true,
+        };
         FrameIndex { sequence, frames: rows.iter().enumerate().map(frame).collect() }
     }
 
     #[test]
-    fn groups_say_what_their_first_picture_is() {
+    fn leading_frames_of_a_broken_link_lack_what_they_refer_to() {
+        use KeyKind::{BrokenLink, Closed, Open};
         use PictureType::{B, I, P};
         let movie = index(&[
-            (Some((true, false)), I, 0, &[]),
-            (None, P, 1, &[0]),
-            (Some((false, false)), I, 3, &[]),
-            (None, B, 2, &[1, 2]),
-            (Some((false, true)), I, 5, &[]),
-            (None, B, 4, &[2, 4]),
-            (Some((true, true)), I, 7, &[]),
-            (None, B, 6, &[6]),
-            (None, I, 8, &[]),
-            (None, B, 9, &[8]),
+            (Some(Closed), false, I, &[]),
+            (None, false, P, &[0]),
+            (Some(Open), false, I, &[]),
+            (None, true, B, &[1, 2]),
+            (Some(BrokenLink), false, I, &[]),
+            (None, true, B, &[2, 4]),
+            (None, false, B, &[4]),
+            (Some(Open), false, I, &[]),
+            (None, true, B, &[4, 7]),
         ]);
         let all = dependencies(&movie);
-        let keys: Vec<_> = all.iter().map(|frame| frame.key).collect();
-        let (closed, open, broken) = (Some(KeyKind::Closed), Some(KeyKind::Open), Some(KeyKind::BrokenLink));
-        assert_eq!(keys, [closed, None, open, None, broken, None, closed, None, open, None]);
-        let those = |holds: fn(&Dependencies) -> bool| (0..10).filter(|&n| holds(&all[n])).collect::<Vec<_>>();
-        assert_eq!(those(|frame| frame.leading), [3, 5, 7]);
+        let those = |holds: fn(&Dependencies) -> bool| (0..9).filter(|&n| holds(&all[n])).collect::<Vec<_>>();
+        assert_eq!(those(|frame| frame.key.is_some()), [0, 2, 4, 7]);
+        assert_eq!(those(|frame| frame.leading), [3, 5, 8]);
         assert_eq!(those(|frame| frame.missing_reference), [5]);
-        assert_eq!(those(|frame| !frame.referenced), [3, 5, 7, 9]);
+        assert_eq!(those(|frame| !frame.referenced), [3, 5, 6, 8]);
         assert_eq!(all[3].references, Some(vec![1, 2]));
     }
 
     #[test]
     fn a_b_picture_that_another_refers_to_is_referenced() {
         use PictureType::{B, I, P};
-        let pyramid = index(&[(None, I, 0, &[]), (None, P, 4, &[0]), (None, B, 2, &[0, 1]), (None, B, 1, &[0, 2])]);
+        let pyramid = index(&[
+            (Some(KeyKind::Closed), false, I, &[]),
+            (None, false, P, &[0]),
+            (None, false, B, &[0, 1]),
+            (None, false, B, &[0, 2]),
+        ]);
         let all = dependencies(&pyramid);
         assert_eq!(all.iter().map(|frame| frame.referenced).collect::<Vec<_>>(), [true, true, true, false]);
     }

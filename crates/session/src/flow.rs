@@ -1,5 +1,6 @@
 //! One flow of a scenario, made into a sender's and a receiver's session.
 
+use framewire_media::access_unit::Codec;
 use framewire_scenario as scenario;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{
@@ -85,7 +86,7 @@ impl FlowSetup {
     /// The sender's side.
     ///
     /// # Errors
-    /// When the MTU leaves no room for packets.
+    /// When the MTU leaves no room for packets, or the movie is of a codec that the datagram transports do not carry.
     ///
     /// # Panics
     /// As [`kind`](Self::kind).
@@ -114,7 +115,7 @@ impl FlowSetup {
     /// As [`kind`](Self::kind).
     pub fn receiver(&self) -> ReceiverSession {
         let half = match self.kind().is_stream() {
-            true => ReceivingHalf::Stream(StreamReceiver::new(self.receiver_pacing())),
+            true => ReceivingHalf::Stream(StreamReceiver::new(self.receiver_pacing()).of_codec(self.codec())),
             false => {
                 // The receiver knows the stream from its description (RFC 3550, 5.1: SSRC and first sequence number
                 // are agreed out of band here), so that the loss of the very first packets is seen.
@@ -141,7 +142,19 @@ impl FlowSetup {
         }
     }
 
+    fn codec(&self) -> Codec {
+        self.plan.movie().index.sequence.codec
+    }
+
     fn packetizer(&self) -> Result<Packetizer, BuildError> {
+        if self.codec() != Codec::MpegVideo {
+            let (transport, codec) = (self.transport(), self.codec());
+            let reason = format!(
+                "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
+                 a transport over TCP carries it"
+            );
+            return Err(BuildError { flow: self.flow.name.clone(), reason });
+        }
         let rule = match self.flow.packets {
             Some(scenario::PacketRule::Slices) => PacketRule::Slices,
             Some(scenario::PacketRule::Thesis) => PacketRule::Thesis,

@@ -6,6 +6,8 @@
 mod mpeg_video;
 mod reader;
 
+use std::fmt;
+
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 pub use reader::AccessUnitReader;
@@ -23,6 +25,18 @@ pub enum Codec {
     H265,
     /// AV1 (AOMedia AV1 bitstream and decoding process).
     Av1,
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MpegVideo => "MPEG video",
+            Self::Mpeg4Part2 => "MPEG-4 part 2",
+            Self::H264 => "H.264",
+            Self::H265 => "H.265",
+            Self::Av1 => "AV1",
+        })
+    }
 }
 
 /// How the parts of an access unit are told apart.

@@ -1,9 +1,9 @@
 //! Access units of MPEG-1 and MPEG-2 video. Clauses are those of ISO/IEC 13818-2.
 
-use crate::access_unit::{AccessUnit, AccessUnitError, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError};
 use crate::headers::{self, BadField, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{GopHeader, PictureType};
-use crate::references::{ReferenceTracker, Referral};
+use crate::references::{ReferenceTracker, Referral, key_kind};
 use crate::start_code::{self, value};
 
 /// Reads one frame, or one field picture, after the other.
@@ -52,10 +52,16 @@ impl Contents {
                 }
                 value::PICTURE => contents.take_picture(headers::picture_header(payload)),
                 value::EXTENSION => contents.take_extension(payload),
+                // Only behind a field can another picture follow; slices are most of a unit.
+                value::SLICE_FIRST..=value::SLICE_LAST if contents.is_frame() => break,
                 _ => {}
             }
         }
         contents
+    }
+
+    fn is_frame(&self) -> bool {
+        self.first.is_some_and(|picture| picture.parity == Parity::Frame)
     }
 
     fn take_picture(&mut self, header: Option<PictureHeader>) {
@@ -114,11 +120,10 @@ impl Reader {
         };
         let has_second = contents.second.is_some_and(|second| picture.is_completed_by(second));
         self.open_field = Some(picture).filter(|_| !is_second_field && !has_second && picture.parity != Parity::Frame);
-        let key = Some(kind).filter(|kind| matches!(kind, PictureType::I | PictureType::D) && !is_second_field);
         Ok(AccessUnit {
             number,
             kind,
-            key: key.map(|_| key_kind(kind, contents.gop)),
+            key: key_kind(kind, contents.gop).filter(|_| !is_second_field),
             leading: referral.leading,
             referenced: matches!(kind, PictureType::I | PictureType::P),
             temporal_layer: 0,
@@ -134,15 +139,5 @@ impl Reader {
             self.references.forget_anchors();
         }
         self.references.of(number, kind, gop)
-    }
-}
-
-/// An I picture without a group header begins nothing that is closed, but what is shown after it needs nothing older.
-fn key_kind(kind: PictureType, gop: Option<GopHeader>) -> KeyKind {
-    match gop {
-        _ if kind == PictureType::D => KeyKind::Closed,
-        Some(GopHeader { closed: true, .. }) => KeyKind::Closed,
-        Some(GopHeader { broken_link: true, .. }) => KeyKind::BrokenLink,
-        _ => KeyKind::Open,
     }
 }

@@ -1,5 +1,6 @@
 //! H.264 (ITU-T H.264): access units and what they refer to. Clauses are those of the 2021 edition.
 
+mod boundary;
 mod buffer;
 mod lists;
 mod parameter_sets;
@@ -7,8 +8,10 @@ mod picture_order;
 mod slice_header;
 mod tracker;
 
+pub(crate) use boundary::Finder;
+
 use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
-use crate::h264::parameter_sets::ParameterSets;
+use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h264::picture_order::order_of;
 use crate::h264::slice_header::{Marking, PictureHeader, SliceError, SliceHeader, nal_type};
 use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
@@ -114,8 +117,22 @@ impl Reader {
         self.open_key = None;
     }
 
+    /// Coded video sequences begun so far: picture order counts start anew with each.
+    pub(crate) fn sequences(&self) -> u64 {
+        self.sequences
+    }
+
     /// Reads the next unit.
     pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        match self.read_leniently(number, unit) {
+            (_, Some(error)) => Err(error),
+            (Some(unit), None) => Ok(unit),
+            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
+        }
+    }
+
+    /// Reads the next unit: what its good slices say, and what is wrong with the first bad one.
+    pub(crate) fn read_leniently(&mut self, number: u64, unit: &[u8]) -> (Option<AccessUnit>, Option<AccessUnitError>) {
         let mut gathered = Gathered::default();
         for nal in NalUnits::of(unit, self.framing) {
             let Some((&header, payload)) = nal.split_first() else { continue };
@@ -131,11 +148,7 @@ impl Reader {
             }
         }
         self.end_picture(&mut gathered);
-        match (gathered.error, gathered.unit) {
-            (Some(error), _) => Err(error),
-            (None, Some(unit)) => Ok(unit),
-            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
-        }
+        (gathered.unit, gathered.error)
     }
 
     fn take_slice(&mut self, number: u64, nal: &[u8], gathered: &mut Gathered) {
@@ -223,6 +236,13 @@ fn recovery_point(payload: &[u8]) -> Option<RecoveryPoint> {
 fn temporal_layer(payload: &[u8]) -> Option<u8> {
     let [first, _, third, ..] = payload else { return None };
     (first & 0x80 != 0).then_some(third >> 5)
+}
+
+/// Whether a NAL unit is a sequence parameter set, and well formed.
+pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
+    nal.split_first().is_some_and(|(header, payload)| {
+        header & 0x1f == nal_type::SEQUENCE_PARAMETER_SET && SequenceParameterSet::parse(payload).is_ok()
+    })
 }
 
 fn slice_error(number: u64, error: SliceError) -> AccessUnitError {

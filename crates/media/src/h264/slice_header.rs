@@ -13,7 +13,9 @@ pub(crate) mod nal_type {
     pub(crate) const SEI: u8 = 6;
     pub(crate) const SEQUENCE_PARAMETER_SET: u8 = 7;
     pub(crate) const PICTURE_PARAMETER_SET: u8 = 8;
+    pub(crate) const ACCESS_UNIT_DELIMITER: u8 = 9;
     pub(crate) const PREFIX: u8 = 14;
+    pub(crate) const LAST_RESERVED_BEFORE_PICTURE: u8 = 18;
 }
 
 /// Which fields of a frame a picture holds, or a marking is about.

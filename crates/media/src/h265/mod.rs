@@ -2,13 +2,16 @@
 //! layer is read; pictures of other layers (SHVC, MV-HEVC) count for nothing, and of screen content coding, pictures
 //! that refer to themselves are not known.
 
+mod boundary;
 mod parameter_sets;
 mod reference_set;
 mod slice_header;
 mod tracker;
 
+pub(crate) use boundary::Finder;
+
 use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
-use crate::h265::parameter_sets::ParameterSets;
+use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h265::slice_header::{NalHeader, SliceError, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::headers::BadField;
@@ -99,8 +102,22 @@ impl Reader {
         self.tracker = PictureTracker::default();
     }
 
+    /// Coded video sequences begun so far: picture order counts start anew with each.
+    pub(crate) fn sequences(&self) -> u64 {
+        self.sequences
+    }
+
     /// Reads the next unit.
     pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        match self.read_leniently(number, unit) {
+            (_, Some(error)) => Err(error),
+            (Some(unit), None) => Ok(unit),
+            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
+        }
+    }
+
+    /// Reads the next unit: what its good slices say, and what is wrong with the first bad one.
+    pub(crate) fn read_leniently(&mut self, number: u64, unit: &[u8]) -> (Option<AccessUnit>, Option<AccessUnitError>) {
         let mut gathered = Gathered::default();
         for nal in NalUnits::of(unit, self.framing) {
             let Some((header, payload)) = NalHeader::split(nal) else { continue };
@@ -118,11 +135,7 @@ impl Reader {
         if gathered.ends_sequence {
             self.tracker.end_sequence();
         }
-        match (gathered.error, read) {
-            (Some(error), _) => Err(error),
-            (None, Some(unit)) => Ok(unit),
-            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
-        }
+        (read, gathered.error)
     }
 
     fn take_slice(&mut self, number: u64, header: NalHeader, payload: &[u8], gathered: &mut Gathered) {
@@ -174,6 +187,14 @@ impl Reader {
             gop_header: None,
         })
     }
+}
+
+/// Whether a NAL unit is a sequence parameter set of the base layer, and well formed.
+pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
+    NalHeader::split(nal).is_some_and(|(header, payload)| {
+        let is_meant = header.nal_type == nal_type::SEQUENCE_PARAMETER_SET && header.layer == 0;
+        is_meant && SequenceParameterSet::parse(payload).is_ok()
+    })
 }
 
 fn slice_error(number: u64, error: SliceError) -> AccessUnitError {

@@ -42,6 +42,8 @@ pub(crate) struct SequenceParameterSet {
     pub(crate) has_temporal_mvp: bool,
     /// From the VUI: one tick is one picture, unless pictures are doubled (E.3.1).
     pub(crate) frame_rate: Option<FrameRate>,
+    /// False when the source is said to be interlaced, and not progressive.
+    pub(crate) progressive: bool,
 }
 
 impl SequenceParameterSet {
@@ -55,7 +57,7 @@ impl SequenceParameterSet {
             layer => layer,
         };
         let _temporal_id_nesting = reader.flag()?;
-        skip_profile_tier_level(reader, highest_temporal_layer)?;
+        let is_interlaced = profile_tier_level(reader, highest_temporal_layer)?;
         let id = reader.ue_at_most("sps_seq_parameter_set_id", 15)?;
         let chroma_format = reader.ue_at_most("chroma_format_idc", 3)?;
         let separate_colour_planes = chroma_format == 3 && reader.flag()?;
@@ -105,6 +107,7 @@ impl SequenceParameterSet {
             long_term_candidates,
             has_temporal_mvp,
             frame_rate,
+            progressive: !is_interlaced,
         })
     }
 }
@@ -114,11 +117,15 @@ pub(crate) fn ceil_log2(count: u32) -> u32 {
     u32::BITS - count.saturating_sub(1).leading_zeros()
 }
 
-/// Passes over `profile_tier_level( 1, highest_layer )` (7.3.3).
-fn skip_profile_tier_level(reader: &mut RbspReader, highest_layer: u32) -> Result<(), BadField> {
-    const PROFILE: u32 = 2 + 1 + 5 + 32 + 4 + 43 + 1;
+/// Reads `profile_tier_level( 1, highest_layer )` (7.3.3): whether the source is interlaced.
+fn profile_tier_level(reader: &mut RbspReader, highest_layer: u32) -> Result<bool, BadField> {
+    const BEFORE_SOURCE: u32 = 2 + 1 + 5 + 32;
+    const AFTER_SOURCE: u32 = 2 + 43 + 1;
+    const PROFILE: u32 = BEFORE_SOURCE + 2 + AFTER_SOURCE;
     const LEVEL: u32 = 8;
-    reader.skip_bits(PROFILE + LEVEL)?;
+    reader.skip_bits(BEFORE_SOURCE)?;
+    let (is_progressive, is_interlaced) = (reader.flag()?, reader.flag()?);
+    reader.skip_bits(AFTER_SOURCE + LEVEL)?;
     let present = (0..highest_layer).map(|_| Ok([reader.flag()?, reader.flag()?])).collect::<Result<Vec<_>, _>>()?;
     if highest_layer > 0 {
         reader.skip_bits(2 * (8 - highest_layer))?;
@@ -126,7 +133,7 @@ fn skip_profile_tier_level(reader: &mut RbspReader, highest_layer: u32) -> Resul
     for [profile, level] in present {
         reader.skip_bits(if profile { PROFILE } else { 0 } + if level { LEVEL } else { 0 })?;
     }
-    Ok(())
+    Ok(is_interlaced && !is_progressive)
 }
 
 /// The size that is shown: without the conformance window (7.4.3.2.1).

@@ -20,10 +20,17 @@ pub(crate) mod nal_type {
     pub(crate) const IDR_N_LP: u8 = 20;
     pub(crate) const CRA: u8 = 21;
     pub(crate) const LAST_INTRA_RANDOM_ACCESS: u8 = 23;
+    pub(crate) const VIDEO_PARAMETER_SET: u8 = 32;
     pub(crate) const SEQUENCE_PARAMETER_SET: u8 = 33;
     pub(crate) const PICTURE_PARAMETER_SET: u8 = 34;
+    pub(crate) const ACCESS_UNIT_DELIMITER: u8 = 35;
     pub(crate) const END_OF_SEQUENCE: u8 = 36;
     pub(crate) const END_OF_BITSTREAM: u8 = 37;
+    pub(crate) const PREFIX_SEI: u8 = 39;
+    pub(crate) const FIRST_RESERVED_BEFORE_PICTURE: u8 = 41;
+    pub(crate) const LAST_RESERVED_BEFORE_PICTURE: u8 = 44;
+    pub(crate) const FIRST_UNSPECIFIED_BEFORE_PICTURE: u8 = 48;
+    pub(crate) const LAST_UNSPECIFIED_BEFORE_PICTURE: u8 = 55;
 }
 
 /// `nal_unit_header()` (7.3.1.2).

@@ -79,3 +79,15 @@ pub fn decode(stream: &[u8], format: &str, name: &str) -> Vec<String> {
     let digests = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit(',').next());
     digests.map(|digest| digest.trim().to_owned()).collect()
 }
+
+/// Takes the H.264 stream out of another file as it is.
+pub fn copy_video(from: &Path, to: &Path) {
+    let output = Command::new("ffmpeg")
+        .args(["-nostdin", "-v", "quiet", "-y", "-i"])
+        .arg(from)
+        .args("-c:v copy -an -f h264".split(' '))
+        .arg(to)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", from.display());
+}

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
+use framewire_media::access_unit::Codec;
 use framewire_media::{CodedFrame, FrameRate, Scanner};
 use framewire_units::Timestamp;
 
@@ -88,6 +89,12 @@ impl StreamReceiver {
             waiting: VecDeque::new(),
             events: VecDeque::new(),
         }
+    }
+
+    /// The same at the start of a stream of `codec`; without, it is MPEG video that is expected. A stream of a codec
+    /// that is not scanned comes through, but no frame is found in it.
+    pub fn of_codec(self, codec: Codec) -> Self {
+        Self { scanner: Some(Scanner::of(codec).unwrap_or_default()), ..self }
     }
 
     /// True when it consumes frame by frame and so paces the sender.
