@@ -43,6 +43,10 @@ const JUMP: Share = Share { numerator: 1, denominator: 2 };
 /// Above this share of a limit, frames go without which the stream goes on.
 const PATIENCE: Share = Share { numerator: 7, denominator: 8 };
 
+/// For how many of the oldest referenced frames it is worked out who depends on them: in a queue of thousands of frames
+/// the rest count as needed, so that the work for each frame that comes is bounded.
+const MOST_CHECKS: u32 = 64;
+
 /// A queue that gives up frames by what depends on them.
 ///
 /// Contract: [`offer`](Self::offer) every frame of the stream in decode order, also those that are not to be kept
@@ -202,14 +206,18 @@ impl<P: Payload> DependencyQueue<P> {
         let behind_one = self.backlog.len().saturating_sub(1);
         let candidates = self.rests().take(behind_one).take_while(|(_, rest)| late(*rest));
         let mut candidates = candidates.filter(|(waiting, _)| waiting.frame.dependencies.key.is_none());
-        candidates.find_map(|(waiting, _)| self.lost_if_spared(&waiting.frame))
+        let mut checks = 0;
+        candidates.find_map(|(Waiting { frame, .. }, _)| {
+            checks += u32::from(frame.dependencies.referenced);
+            if checks <= MOST_CHECKS { self.lost_if_spared(frame) } else { unreferenced(frame) }
+        })
     }
 
     /// What is lost with a frame, if the stream goes on without it: nothing refers to it, or a referenced frame waits
     /// behind it that does not.
     fn lost_if_spared(&self, frame: &OutgoingFrame<P>) -> Option<Vec<u32>> {
         if !frame.dependencies.referenced {
-            return Some(vec![frame.id]);
+            return unreferenced(frame);
         }
         let lost = self.lost_with(|other| other.id == frame.id);
         let goes_on = |other: &OutgoingFrame<P>| {
@@ -263,6 +271,11 @@ impl<P: Payload> DependencyQueue<P> {
             _ => rests.next().map_or(Level::default(), |(_, rest)| rest),
         }
     }
+}
+
+/// What is lost with a frame that nothing refers to.
+fn unreferenced<P>(frame: &OutgoingFrame<P>) -> Option<Vec<u32>> {
+    (!frame.dependencies.referenced).then(|| vec![frame.id])
 }
 
 /// Known from when the frame was offered.

@@ -344,6 +344,29 @@ fn memory_is_bounded_and_the_stream_goes_on_without_a_key_frame_for_a_day() {
 }
 
 #[test]
+fn in_a_long_queue_b_frames_go_although_more_frames_are_needed_before_them_than_are_looked_at() {
+    // A hundred P frames, then a B frame after each: the room for 2,000 is used up to its seven eighths.
+    let mut queue = DependencyQueue::new(Limits { frames: Some(2_000), ..Limits::default() });
+    let (mut anchor, mut given_up) = (0, vec![]);
+    for id in 0..1_900_u32 {
+        let is_b = id > 100 && id % 2 == 0;
+        let dependencies = Dependencies {
+            key: (id == 0).then_some(KeyKind::Closed),
+            referenced: !is_b,
+            references: Some(if id == 0 { vec![] } else { vec![anchor] }),
+            ..Dependencies::default()
+        };
+        let kind = if is_b { PictureType::B } else { PictureType::P };
+        given_up.extend(queue.offer(frame(id, kind, dependencies, (0, 0))).iter().map(|discard| discard.frame.id));
+        anchor = if is_b { anchor } else { id };
+    }
+    // Of the frames with more than 1,750 from them on, those that nothing refers to.
+    assert!(!given_up.is_empty() && given_up.iter().all(|id| id % 2 == 0 && *id > 100), "{given_up:?}");
+    assert!(given_up.is_sorted(), "oldest first");
+    assert!(!queue.needs_key_frame());
+}
+
+#[test]
 fn a_group_that_is_cut_asks_for_a_key_frame_and_is_counted_once() {
     let mut queue = DependencyQueue::new(Limits { frames: Some(3), ..Limits::default() });
     let offer = |queue: &mut DependencyQueue, id: u32, key: bool| {
