@@ -1,5 +1,7 @@
 //! Reading header fields, most significant bit first.
 
+use crate::headers::BadField;
+
 /// A cursor over the bits of a header. Fields are read in the order of the syntax tables.
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -28,6 +30,16 @@ impl<'a> BitReader<'a> {
     /// The next bit as a flag; `None` when the header ends before.
     pub(crate) fn flag(&mut self) -> Option<bool> {
         self.bits(1).map(|bit| bit == 1)
+    }
+
+    /// The next `count` (at most 32) bits as the syntax element of that name.
+    pub(crate) fn field(&mut self, name: &'static str, count: usize) -> Result<u32, BadField> {
+        self.bits(count).ok_or(BadField { name, value: None })
+    }
+
+    /// The next bit as the syntax element of that name.
+    pub(crate) fn flag_of(&mut self, name: &'static str) -> Result<bool, BadField> {
+        self.field(name, 1).map(|bit| bit == 1)
     }
 }
 

@@ -8,6 +8,7 @@
 //! H.264 and H.265.
 
 pub mod access_unit;
+mod av1;
 mod bits;
 mod error;
 mod h264;
@@ -16,6 +17,7 @@ mod headers;
 mod identify;
 mod index;
 mod movie;
+mod mpeg4;
 mod nal;
 mod nal_index;
 mod nal_scanner;

@@ -65,7 +65,8 @@ pub struct AccessUnit {
     /// How many units the reader read before it.
     pub number: u64,
     /// Coding type. Of H.264, H.265 and AV1: I when all slices are intra, B when one has two reference lists or, for
-    /// AV1, when it is not shown in decode order, else P.
+    /// AV1, when it is shown before a frame that came earlier, else P. An AV1 unit of several frames is I when one of
+    /// them is a key frame, and P when they differ; a VOP of MPEG-4 part 2 predicted by global motion counts as P.
     pub kind: PictureType,
     /// Set where decoding can begin.
     pub key: Option<KeyKind>,
@@ -81,10 +82,11 @@ pub struct AccessUnit {
     pub references: Vec<u64>,
     /// True when it refers to a unit that the reader never saw.
     pub missing_reference: bool,
-    /// Where it stands in display order within its coded video sequence: temporal reference, picture order count, or
-    /// order hint. `None` where headers do not tell.
+    /// Where it stands in display order within its coded video sequence: temporal reference, picture order count,
+    /// order hint, or ticks of the time base (MPEG-4 part 2). `None` where headers do not tell.
     pub display_order: Option<i64>,
-    /// The group-of-pictures header before it (MPEG-1, MPEG-2).
+    /// The group-of-pictures header before it (MPEG-1, MPEG-2), or that of a group of VOPs (MPEG-4 part 2), whose time
+    /// code has whole seconds only.
     pub gop_header: Option<GopHeader>,
 }
 

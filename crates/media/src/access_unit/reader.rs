@@ -1,7 +1,7 @@
 //! One reader for every codec.
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Codec, Framing, mpeg_video};
-use crate::{h264, h265};
+use crate::{av1, h264, h265, mpeg4};
 
 /// Reads access units in decode order.
 ///
@@ -34,20 +34,18 @@ enum Parser {
     MpegVideo(mpeg_video::Reader),
     H264(Box<h264::Reader>),
     H265(Box<h265::Reader>),
+    Mpeg4(mpeg4::Reader),
+    Av1(Box<av1::Reader>),
 }
 
 impl Parser {
-    fn new(codec: Codec, framing: Framing) -> Result<Self, AccessUnitError> {
-        let not_read = |name: &str| {
-            let reason = format!("{name} is not read yet; MPEG-1, MPEG-2, H.264 and H.265 are");
-            Err(AccessUnitError::BadConfiguration { reason })
-        };
+    fn new(codec: Codec, framing: Framing) -> Self {
         match codec {
-            Codec::MpegVideo => Ok(Self::MpegVideo(mpeg_video::Reader::default())),
-            Codec::H264 => Ok(Self::H264(Box::new(h264::Reader::new(framing)))),
-            Codec::H265 => Ok(Self::H265(Box::new(h265::Reader::new(framing)))),
-            Codec::Mpeg4Part2 => not_read("MPEG-4 part 2"),
-            Codec::Av1 => not_read("AV1"),
+            Codec::MpegVideo => Self::MpegVideo(mpeg_video::Reader::default()),
+            Codec::Mpeg4Part2 => Self::Mpeg4(mpeg4::Reader::default()),
+            Codec::H264 => Self::H264(Box::new(h264::Reader::new(framing))),
+            Codec::H265 => Self::H265(Box::new(h265::Reader::new(framing))),
+            Codec::Av1 => Self::Av1(Box::default()),
         }
     }
 }
@@ -56,16 +54,17 @@ impl AccessUnitReader {
     /// A reader at the start of a stream.
     ///
     /// # Errors
-    /// [`AccessUnitError::BadConfiguration`] when the codec is not read, or never framed like this: lengths have 1 to
-    /// 4 bytes, and only H.264 and H.265 have them.
+    /// [`AccessUnitError::BadConfiguration`] when the codec is never framed like this: lengths have 1 to 4 bytes, and
+    /// only H.264 and H.265 have them.
     pub fn new(codec: Codec, framing: Framing) -> Result<Self, AccessUnitError> {
         check_framing(codec, framing)?;
-        Ok(Self { codec, framing, parser: Parser::new(codec, framing)?, count: 0 })
+        Ok(Self { codec, framing, parser: Parser::new(codec, framing), count: 0 })
     }
 
     /// Takes headers that came out of band: an `AVCDecoderConfigurationRecord` or `HEVCDecoderConfigurationRecord`
     /// (ISO/IEC 14496-15, 5.3.3.1 and 8.3.3.1), which also tells the size of the lengths; parameter sets behind start
-    /// codes; or the sequence header of MPEG video.
+    /// codes; the sequence header of MPEG video; the headers above the video object planes of MPEG-4 part 2; an
+    /// `AV1CodecConfigurationRecord` (AV1 in ISOBMFF, 2.3.3) or open bitstream units.
     ///
     /// # Errors
     /// [`AccessUnitError::BadConfiguration`] when it is none of these. What was well formed before the fault is kept.
@@ -74,6 +73,8 @@ impl AccessUnitReader {
             Parser::MpegVideo(reader) => reader.configure(codec_data),
             Parser::H264(reader) => reader.configure(codec_data),
             Parser::H265(reader) => reader.configure(codec_data),
+            Parser::Mpeg4(reader) => reader.configure(codec_data),
+            Parser::Av1(reader) => reader.configure(codec_data),
         }
     }
 
@@ -88,6 +89,8 @@ impl AccessUnitReader {
             Parser::MpegVideo(reader) => reader.read(number, unit),
             Parser::H264(reader) => reader.read(number, unit),
             Parser::H265(reader) => reader.read(number, unit),
+            Parser::Mpeg4(reader) => reader.read(number, unit),
+            Parser::Av1(reader) => reader.read(number, unit),
         }
     }
 
@@ -97,6 +100,8 @@ impl AccessUnitReader {
             Parser::MpegVideo(reader) => *reader = mpeg_video::Reader::default(),
             Parser::H264(reader) => reader.reset(),
             Parser::H265(reader) => reader.reset(),
+            Parser::Mpeg4(reader) => reader.reset(),
+            Parser::Av1(reader) => reader.reset(),
         }
     }
 

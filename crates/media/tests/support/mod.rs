@@ -47,22 +47,24 @@ impl Picture {
     }
 }
 
+/// Writes header fields, most significant bit first.
 #[derive(Default)]
-struct BitWriter {
-    bytes: Vec<u8>,
+pub struct BitWriter {
+    pub bytes: Vec<u8>,
     used: usize,
 }
 
 impl BitWriter {
     /// Appends bits written as text; anything but 0 and 1 is for the reader.
-    fn text(&mut self, bits: &str) -> &mut Self {
+    pub fn text(&mut self, bits: &str) -> &mut Self {
         for bit in bits.bytes().filter(|byte| matches!(byte, b'0' | b'1')) {
             self.number(u32::from(bit - b'0'), 1);
         }
         self
     }
 
-    fn number(&mut self, value: u32, count: usize) -> &mut Self {
+    /// Appends the low `count` bits of a number.
+    pub fn number(&mut self, value: u32, count: usize) -> &mut Self {
         for shift in (0..count).rev() {
             if self.used.is_multiple_of(8) {
                 self.bytes.push(0);
