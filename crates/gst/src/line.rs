@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use framewire_transport::Limits;
 use framewire_transport::frame::{OutgoingFrame, Payload};
 use framewire_transport::queue::{Discard, FrameQueue, Level};
 use framewire_units::{DataSize, Duration};
@@ -45,6 +46,11 @@ impl Line {
     pub fn offer(&mut self, frame: OutgoingFrame<Held>) -> Vec<Discard<Held>> {
         self.next_id = frame.id.saturating_add(1);
         self.frames.offer(frame)
+    }
+
+    /// Changes how many frames may wait.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.frames.set_limits(limits);
     }
 
     /// Takes in a buffer that is never dropped.

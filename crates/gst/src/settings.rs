@@ -141,7 +141,8 @@ impl Settings {
         FrameQueue::new(self.queue_kind())
     }
 
-    fn limits(&self) -> Limits {
+    /// How much may wait.
+    pub fn limits(&self) -> Limits {
         Limits {
             frames: (self.buffers > 0).then_some(self.buffers),
             bytes: (self.bytes > 0).then(|| DataSize::from_bytes(self.bytes.into())),

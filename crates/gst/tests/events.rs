@@ -379,3 +379,17 @@ fn levels_and_counts_add_up() {
     assert_eq!(rule.get::<&str>("rule"), Ok("ifd: B while a frame waits"));
     assert_eq!(rule.get::<u64>("frames"), Ok(2));
 }
+
+#[test]
+fn limits_change_while_it_plays() {
+    let mut stepper = Stepper::new(NO_LIMITS, MPEG2);
+    push(&mut stepper, 0, "CPPPPPPP");
+    stepper.gate.wait_for(1);
+    assert_eq!((stepper.stat("current-level-buffers"), stepper.stat("dropped")), (7, 0));
+    stepper.queue.set_property("max-size-buffers", 4_u32);
+    push(&mut stepper, 8, "P");
+    assert!(stepper.stat("current-level-buffers") <= 4, "{}", stepper.stat("current-level-buffers"));
+    stepper.queue.set_property("max-size-buffers", 0_u32);
+    push(&mut stepper, 9, "CPPPPPPP");
+    assert!(stepper.stat("current-level-buffers") >= 8, "{}", stepper.stat("current-level-buffers"));
+}

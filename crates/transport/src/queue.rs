@@ -110,6 +110,13 @@ impl<P: Payload> FrameQueue<P> {
         Self::Ifd(IfdQueue::new(policy))
     }
 
+    /// Changes how much may wait, from the next frame on. Acts where frames are dropped by dependency.
+    pub fn set_limits(&mut self, limits: Limits) {
+        if let Self::Dependency(queue) = self {
+            queue.set_limits(limits);
+        }
+    }
+
     /// True when a frame may be offered although the writer still has one.
     pub fn accepts_while_writing(&self) -> bool {
         !matches!(self, Self::Direct(_))

@@ -137,8 +137,15 @@ impl ObjectImpl for IfdQueue {
     }
 
     fn set_property(&self, _id: usize, value: &glib::Value, spec: &glib::ParamSpec) {
-        let known = lock(&self.settings).set(spec.name(), value);
+        let mut settings = lock(&self.settings);
+        let known = settings.set(spec.name(), value);
         debug_assert!(known, "{} is read-only", spec.name());
+        let limits = settings.limits();
+        drop(settings);
+        let mut state = lock(&self.state);
+        state.line.set_limits(limits);
+        // A higher limit may be what upstream waits for.
+        self.wake_upstream(&state);
     }
 
     fn property(&self, _id: usize, spec: &glib::ParamSpec) -> glib::Value {
@@ -218,13 +225,12 @@ impl IfdQueue {
             }
         };
         state.tally.accepted.add(size);
-        self.wake_task(&state);
         if intake.is_long() && state.is_idle() {
             intake.begin_again();
             let settings = *lock(&self.settings);
             state.line.clear(settings.queue());
         }
-        drop(state);
+        self.wake_task(state);
         if !outcome.dropped.is_empty() {
             let segment = intake.segment().cloned();
             drop(intake);
@@ -245,13 +251,31 @@ impl IfdQueue {
     /// For streams that are never dropped: upstream waits while as much waits as the limits allow.
     fn wait_for_room<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while state.accepts().is_ok() && state.is_full(&lock(&self.settings)) {
-            state = wait(&self.left, state);
+            state = self.wait_for_task(state);
         }
         state
     }
 
-    fn wake_task(&self, state: &State) {
-        if state.task_sleeps {
+    /// Waits until something has left.
+    fn wait_for_task<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.upstream_waits += 1;
+        let mut state = wait(&self.left, state);
+        state.upstream_waits -= 1;
+        state
+    }
+
+    /// Each notification is a system call, also when nobody waits.
+    fn wake_upstream(&self, state: &State) {
+        if state.upstream_waits > 0 {
+            self.left.notify_all();
+        }
+    }
+
+    /// Not before the lock is free, for which the task would only have to wait again.
+    fn wake_task(&self, state: MutexGuard<'_, State>) {
+        let sleeps = state.task_sleeps;
+        drop(state);
+        if sleeps {
             self.arrived.notify_one();
         }
     }
@@ -332,7 +356,7 @@ impl IfdQueue {
         }
         state.eos = event.type_() == gst::EventType::Eos;
         state.line.append(event);
-        self.wake_task(&state);
+        self.wake_task(state);
         Ok(gst::FlowSuccess::Ok)
     }
 
@@ -367,7 +391,7 @@ impl IfdQueue {
         }
         let mut state = state;
         while state.flow.is_ok() && !state.is_idle() {
-            state = wait(&self.left, state);
+            state = self.wait_for_task(state);
         }
         let alive = state.flow.is_ok();
         drop(state);
@@ -387,13 +411,13 @@ impl IfdQueue {
             if let Some(item) = state.take() {
                 break item;
             }
-            self.left.notify_all();
+            self.wake_upstream(&state);
             state.task_sleeps = true;
             state = wait(&self.arrived, state);
             state.task_sleeps = false;
         };
         state.pushing = true;
-        self.left.notify_all();
+        self.wake_upstream(&state);
         drop(state);
         let is_end = matches!(&item, Item::Event(event) if event.type_() == gst::EventType::Eos);
         let (size, result) = self.push(item);
@@ -452,9 +476,9 @@ impl IfdQueue {
     }
 
     /// With the state locked, so that nobody starts the task in between.
-    fn pause(&self, _state: &State) {
+    fn pause(&self, state: &State) {
         let _ = self.src.pause_task();
-        self.left.notify_all();
+        self.wake_upstream(state);
     }
 
     fn start_task(&self) {

@@ -21,6 +21,8 @@ pub(super) struct State {
     pub refused: bool,
     /// The task waits for something to come.
     pub task_sleeps: bool,
+    /// Threads of upstream that wait for something to leave.
+    pub upstream_waits: u32,
     /// The task is in a push.
     pub pushing: bool,
     pub tally: Tally,
@@ -43,6 +45,7 @@ impl State {
             eos: false,
             refused: false,
             task_sleeps: false,
+            upstream_waits: 0,
             pushing: false,
             tally: Tally::default(),
             groups: GroupWatch::default(),
@@ -52,7 +55,9 @@ impl State {
 
     /// As new, and ready for data.
     pub fn start(&mut self, settings: &Settings) {
-        *self = Self { flow: Ok(gst::FlowSuccess::Ok), ..Self::new(settings) };
+        // A thread that was told to stop waiting may not have woken up yet.
+        let upstream_waits = self.upstream_waits;
+        *self = Self { flow: Ok(gst::FlowSuccess::Ok), upstream_waits, ..Self::new(settings) };
     }
 
     /// What a buffer from upstream is answered now, if it is not taken.

@@ -77,6 +77,11 @@ impl<P> DependencyQueue<P> {
         }
     }
 
+    /// Changes how much may wait, from the next frame on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// True from when a frame was given up that the rest of its group depends on, until the next key frame is offered.
     pub fn needs_key_frame(&self) -> bool {
         self.group_lost
