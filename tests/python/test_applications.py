@@ -24,7 +24,7 @@ FRAMES = SECONDS * 25
 PLAIN = """
 [[flow]]
 name = "plain"
-sender.pipeline = "fdsrc ! mpegvideoparse ! tcpclientsink host={receiver} port={port}"
+sender.pipeline = "fdsrc ! mpegvideoparse ! tcpclientsink host={receiver} port={port} sync=false"
 receiver.pipeline = "tcpserversrc host={address} port={port} ! fdsink"
 """
 FFMPEG = """

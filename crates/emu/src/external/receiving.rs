@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
-use framewire_media::access_unit::Codec;
 use framewire_scenario::Input;
 use framewire_session::{ContentLog, ContentMatcher};
 use nix::fcntl::{FcntlArg, fcntl};
@@ -52,7 +51,7 @@ pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone:
 
 fn run(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Result<Received, String> {
     let movie = flow.setup.plan().movie();
-    let matcher = ContentMatcher::new(movie, Codec::MpegVideo).ok_or("the movie's codec has no start codes")?;
+    let matcher = ContentMatcher::new(movie).ok_or("the movie's codec has no start codes")?;
     let given_up = || flow.stop.is_raised() || end.is_raised();
     if flow.sender().listens && !meeting.wait_for_listener(given_up) {
         return Ok(Received::default());

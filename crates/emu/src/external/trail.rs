@@ -7,7 +7,6 @@ use std::path::Path;
 use framewire_emu::{LaneRecord, PacketLog, Protocol};
 use framewire_link::Outcome;
 use framewire_media::Movie;
-use framewire_media::access_unit::Codec;
 use framewire_probe::record::Place;
 use framewire_session::ContentMatcher;
 use framewire_units::Timestamp;
@@ -33,13 +32,13 @@ pub type Trail = BTreeMap<u32, Crossing>;
 
 /// Follows the frames through the packets of the flow on `port`; `None` where its packets do not carry the movie's
 /// elementary stream as it is (a container, encryption), or where not all of them are known.
-pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie, codec: Codec) -> Option<Trail> {
+pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie) -> Option<Trail> {
     let connection = busiest_connection(lane, port);
     let mut ways: Vec<Box<dyn Way>> = match connection {
-        Some((_, Protocol::Tcp)) => vec![Box::new(Segments::new(movie, codec)?)],
+        Some((_, Protocol::Tcp)) => vec![Box::new(Segments::new(movie)?)],
         Some((_, Protocol::Udp)) => vec![
-            Box::new(Datagrams::new(movie, codec, rtp_video_payload)?),
-            Box::new(Datagrams::new(movie, codec, |payload| Some(payload))?),
+            Box::new(Datagrams::new(movie, rtp_video_payload)?),
+            Box::new(Datagrams::new(movie, |payload| Some(payload))?),
         ],
         _ => return None,
     };
@@ -88,8 +87,8 @@ struct Segments {
 }
 
 impl Segments {
-    fn new(movie: &Movie, codec: Codec) -> Option<Self> {
-        let matcher = ContentMatcher::new(movie, codec)?;
+    fn new(movie: &Movie) -> Option<Self> {
+        let matcher = ContentMatcher::new(movie)?;
         Some(Self { matcher, first: None, sent: 0, arrived: BTreeMap::new(), torn: false })
     }
 
@@ -143,8 +142,8 @@ struct Datagrams {
 }
 
 impl Datagrams {
-    fn new(movie: &Movie, codec: Codec, piece: fn(&[u8]) -> Option<&[u8]>) -> Option<Self> {
-        Some(Self { matcher: ContentMatcher::new(movie, codec)?, piece, verdicts: Vec::new() })
+    fn new(movie: &Movie, piece: fn(&[u8]) -> Option<&[u8]>) -> Option<Self> {
+        Some(Self { matcher: ContentMatcher::new(movie)?, piece, verdicts: Vec::new() })
     }
 }
 

@@ -1,7 +1,6 @@
 //! The picture data of a movie, unit by unit, to be found again.
 
 use framewire_media::Movie;
-use framewire_media::access_unit::Codec;
 use framewire_units::Timestamp;
 
 use super::units::{Unit, UnitCutter, UnitHash};
@@ -20,7 +19,8 @@ pub(super) struct ContentIndex {
 }
 
 impl ContentIndex {
-    pub(super) fn of(movie: &Movie, codec: Codec) -> Self {
+    pub(super) fn of(movie: &Movie) -> Self {
+        let codec = movie.index.sequence.codec;
         let mut index = Self { units: Vec::new(), starts: vec![0], by_first: Vec::new(), by_unit: Vec::new() };
         for frame in 0..movie.index.frames.len() {
             let mut cutter = UnitCutter::new(codec);

@@ -33,7 +33,7 @@ pub struct ContentLog {
     pub foreign_units: u64,
 }
 
-/// Finds the frames of a movie in a stream of the same codec.
+/// Finds the frames of a movie in a stream.
 ///
 /// Contract: [`handle_bytes`](Self::handle_bytes) with the stream in chunks of any size, then
 /// [`finish`](Self::finish). Frames are taken in decode order: of several with the same content, the first that has not
@@ -70,10 +70,11 @@ struct Run {
 }
 
 impl ContentMatcher {
-    /// A matcher at the start of a stream; `None` for a codec whose streams have no start codes.
-    pub fn new(movie: &Movie, codec: Codec) -> Option<Self> {
+    /// A matcher at the start of a stream of the movie's codec; `None` for one whose streams have no start codes.
+    pub fn new(movie: &Movie) -> Option<Self> {
+        let codec = movie.index.sequence.codec;
         let matching = Matching {
-            index: ContentIndex::of(movie, codec),
+            index: ContentIndex::of(movie),
             next: 0,
             run: None,
             whole: BTreeMap::new(),

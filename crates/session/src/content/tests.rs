@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use framewire_media::Movie;
-use framewire_media::access_unit::Codec;
 use framewire_units::Timestamp;
 use proptest::prelude::*;
 
@@ -45,7 +44,7 @@ fn whole(log: &ContentLog) -> Vec<u32> {
 }
 
 fn search(movie: &Movie, stream: &[u8], chunk: usize) -> ContentLog {
-    let mut matcher = ContentMatcher::new(movie, Codec::MpegVideo).expect("a codec with start codes");
+    let mut matcher = ContentMatcher::new(movie).expect("a codec with start codes");
     for (number, bytes) in stream.chunks(chunk.max(1)).enumerate() {
         matcher.handle_bytes(Timestamp::from_millis(number as u64), bytes);
     }
@@ -124,7 +123,7 @@ fn equal_frames_are_told_by_their_order() {
 #[test]
 fn a_unit_without_an_end_does_not_fill_the_memory() {
     let movie = movie(false);
-    let mut matcher = ContentMatcher::new(&movie, Codec::MpegVideo).expect("a codec with start codes");
+    let mut matcher = ContentMatcher::new(&movie).expect("a codec with start codes");
     matcher.handle_bytes(Timestamp::ZERO, &[0, 0, 1, 1]);
     for _ in 0..40 {
         matcher.handle_bytes(Timestamp::ZERO, &vec![7; 1 << 20]);
