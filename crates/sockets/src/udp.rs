@@ -12,7 +12,7 @@ use nix::sys::socket::{
 
 use crate::error::{OpenError, broken, broken_by};
 use crate::error_queue;
-use crate::option::{Buffer, queued, set_int};
+use crate::option::{Buffer, get_int, queued, set_int};
 use crate::receive::{Ancillary, receive, socket_address};
 
 /// Settings of a UDP socket.
@@ -52,6 +52,20 @@ impl UdpSender {
     /// socket that is not connected, what is sent to it is lost, and it may begin to listen at any time.
     pub fn forgive_refusal(&mut self) {
         self.forgives_refusal = true;
+    }
+
+    /// Whether the kernel has learnt meanwhile that datagrams did not arrive (SO_ERROR, socket(7)). It says so once.
+    ///
+    /// # Errors
+    /// When the peer refuses, unless that is forgiven, or the network does.
+    pub fn check(&self) -> Result<(), SocketError> {
+        let error = get_int(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR).map_err(broken("getsockopt(SO_ERROR)"))?;
+        error_queue::drain(&self.fd);
+        match Errno::from_raw(error) {
+            _ if error == 0 => Ok(()),
+            Errno::ECONNREFUSED if self.forgives_refusal => Ok(()),
+            errno => Err(broken_by("send", self.peer)(errno)),
+        }
     }
 
     /// `SO_SNDBUF` as getsockopt reports it.

@@ -72,12 +72,19 @@ fn nobody_on_a_port_is_an_error_or_not_as_asked() {
     let mut strict = sender();
     let refused = (0..10).any(|_| strict.send(b"1").is_err());
     assert!(refused, "ICMP port unreachable is reported");
+    let _ = strict.send(b"1");
+    assert!(strict.check().is_err() && strict.check().is_ok(), "once");
 
     let mut patient = sender();
     patient.forgive_refusal();
     for _ in 0..10 {
         assert_eq!(patient.send(b"1"), Ok(DatagramSend::Sent));
     }
+    let waker = Waker::new().unwrap();
+    let told = waker.wait(Some((patient.as_fd(), Watch::default())), Some(PATIENCE)).unwrap();
+    assert!(told.broken && patient.check().is_ok());
+    let settled = waker.wait(Some((patient.as_fd(), Watch::default())), Some(Duration::from_millis(10))).unwrap();
+    assert_eq!(settled, Ready::default(), "what was told is not told again");
     let receiver = UdpSocket::bind(free).unwrap();
     receiver.set_read_timeout(Some(PATIENCE)).unwrap();
     assert_eq!(patient.send(b"late"), Ok(DatagramSend::Sent));
