@@ -1,5 +1,11 @@
 //! `ifdsink` in whole pipelines: what arrives, and what the application hears when it does not.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests of a world use clocks, threads and sockets"
+)]
+
 mod common;
 #[path = "common/receiver.rs"]
 mod receiver;
@@ -224,6 +230,15 @@ fn datagrams_are_for_mpeg_video() {
     let message = harness.1.pop_filtered(&[gst::MessageType::Error]).expect("an error");
     let text = text_of(&message);
     assert!(text.contains("RFC 2250") && text.contains("video/x-h264") && text.contains("udpsink"), "{text}");
+}
+
+#[test]
+fn datagrams_that_nobody_receives_are_no_error() {
+    let Some((path, _)) = movie() else { return };
+    let pipeline = pipeline(path, &format!("{} protocol=udp", to(receiver::free_port())));
+    play_to(&pipeline, gst::MessageType::Eos);
+    assert_eq!((count(&pipeline, "sent"), count(&pipeline, "dropped")), (125, 0));
+    stop(&pipeline);
 }
 
 /// A harness around the sink, and its bus.

@@ -40,7 +40,7 @@ impl RowFile {
         Ok(Self { file, format })
     }
 
-    /// Appends a row.
+    /// Appends a row. Whoever reads the file meanwhile sees it up to the last group.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -49,7 +49,8 @@ impl RowFile {
             Format::Csv => csv(&row.columns()),
             Format::JsonLines => json(&row.columns()),
         };
-        writeln!(self.file, "{line}")
+        writeln!(self.file, "{line}")?;
+        if let Row::Group(_) = row { self.flush() } else { Ok(()) }
     }
 
     /// Lets everything that was appended be read by others.

@@ -101,13 +101,18 @@ impl Connection {
         }
     }
 
-    /// Why the kernel says that the socket is broken.
-    pub fn why_broken(&mut self) -> SocketError {
+    /// Asks the kernel, which says that something is wrong with the socket, what it is.
+    ///
+    /// # Errors
+    /// When the connection is broken. That nobody has received a datagram breaks nothing.
+    pub fn check(&mut self) -> Result<(), SocketError> {
         match self {
-            Self::Stream(_, socket) => socket.check().err(),
-            Self::Datagrams(..) => None,
+            Self::Stream(_, socket) => {
+                let closed = SocketError { operation: "connection", reason: "closed by the receiver".to_owned() };
+                socket.check().and(Err(closed))
+            }
+            Self::Datagrams(_, socket) => socket.check(),
         }
-        .unwrap_or_else(|| SocketError { operation: "connection", reason: "closed by the receiver".to_owned() })
     }
 
     /// What the kernel knows of a TCP connection.

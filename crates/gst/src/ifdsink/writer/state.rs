@@ -179,16 +179,17 @@ impl State {
                     Err(error) => self.broken = self.broken.take().or(Some(error)),
                 }
             }
+            if ready.broken && self.broken.is_none() {
+                self.broken = connection.check().err();
+            }
             if connection.is_finished() {
                 self.set_phase(Phase::Finished);
                 return Err(Served::Over);
             }
         }
-        let broken = self.broken.take();
-        match (broken, ready.broken, &mut self.connection) {
-            (Some(error), ..) => Err(Served::Broken(error.to_string())),
-            (None, true, Some(connection)) => Err(Served::Broken(connection.why_broken().to_string())),
-            _ => Ok(Next { room: self.blocked, timeout: self.timeout() }),
+        match self.broken.take() {
+            Some(error) => Err(Served::Broken(error.to_string())),
+            None => Ok(Next { room: self.blocked, timeout: self.timeout() }),
         }
     }
 
