@@ -3,6 +3,7 @@
 # make lint   the quick part of it
 # make bench  the benchmarks
 # make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
+# make dropping  docs/dropping.md: frame dropping compared with what others do (TRACES=DIRECTORY of Mahimahi's recordings)
 # make plugin  the GStreamer elements: builds them and says how GStreamer finds them
 # make setup  builds and installs into .venv; scripts/setup says what it does
 
@@ -13,7 +14,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
 
-.PHONY: demo test lint bench validate plugin setup setup-dev rust-lint rust-test python-lint python-test
+.PHONY: demo test lint bench validate dropping plugin setup setup-dev rust-lint rust-test python-lint python-test
 
 demo: setup
 	framewire run scenarios/demo.toml
@@ -29,6 +30,9 @@ bench: setup-dev
 
 validate: setup-dev
 	$(PYTHON) benches/validation/page.py $(if $(NS3),--ns3 $(NS3)) $(if $(THESIS),--thesis $(THESIS))
+
+dropping: setup-dev
+	$(PYTHON) benches/dropping/page.py $(if $(TRACES),--traces $(TRACES))
 
 plugin:
 	@scripts/setup --plugin
