@@ -117,6 +117,23 @@ fn a_new_stream_goes_on_after_the_end() {
 }
 
 #[test]
+fn a_new_stream_may_wait_behind_the_end() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.harness.push_event(gst::event::StreamStart::new("another"));
+    stepper.harness.push_event(gst::event::Caps::new(&MPEG2.parse().unwrap()));
+    let segment = gst::FormattedSegment::<gst::ClockTime>::new();
+    stepper.harness.push_event(gst::event::Segment::new(&segment));
+    push(&mut stepper, 1, "C");
+    stepper.gate.open();
+    record.wait_for("1");
+    let written = record.take();
+    assert!(written.ends_with("0 eos stream-start caps segment 1"), "{written}");
+}
+
+#[test]
 fn caps_without_whole_frames_are_refused_with_the_parser_to_add() {
     let cases = [
         ("video/x-h264,stream-format=byte-stream,alignment=nal", "h264parse"),

@@ -335,8 +335,11 @@ impl IfdQueue {
             && (state.eos || state.flow == Err(gst::FlowError::Eos))
         {
             state.eos = false;
-            state.flow = Ok(gst::FlowSuccess::Ok);
-            self.start_task();
+            if state.flow.is_err() {
+                drop(state);
+                self.restart_task(|_| ());
+                state = lock(&self.state);
+            }
         }
         // As in `queue`: a sticky event is stored by the pad and nothing is wrong with it, but after the end of the
         // stream no buffer would tell upstream of the error.
@@ -424,7 +427,8 @@ impl IfdQueue {
         let mut state = lock(&self.state);
         state.pushing = false;
         match result {
-            Ok(()) if is_end => {
+            // Unless another stream began behind the end of this one.
+            Ok(()) if is_end && state.eos => {
                 state.flow = state.flow.and(Err(gst::FlowError::Eos));
                 self.pause(&state);
             }
@@ -481,6 +485,7 @@ impl IfdQueue {
         self.wake_upstream(state);
     }
 
+    /// With the state locked.
     fn start_task(&self) {
         let queue = self.obj().downgrade();
         let turn = move || {
@@ -493,12 +498,23 @@ impl IfdQueue {
         }
     }
 
+    /// Opens the queue again after its task has paused. A new task each time: GStreamer would keep the function of the
+    /// old one and never free the new one.
+    fn restart_task(&self, prepare: impl FnOnce(&mut State)) {
+        let _ = self.src.stop_task();
+        let mut state = lock(&self.state);
+        prepare(&mut state);
+        if self.src.mode() == gst::PadMode::Push {
+            state.flow = Ok(gst::FlowSuccess::Ok);
+            self.start_task();
+        }
+    }
+
     fn src_event(&self, pad: &gst::Pad, event: gst::Event) -> bool {
         if event.type_() == gst::EventType::Reconfigure {
-            let mut state = lock(&self.state);
-            if state.flow == Err(gst::FlowError::NotLinked) {
-                state.flow = Ok(gst::FlowSuccess::Ok);
-                self.start_task();
+            let was_not_linked = lock(&self.state).flow == Err(gst::FlowError::NotLinked);
+            if was_not_linked {
+                self.restart_task(|_| ());
             }
         }
         gst::Pad::event_default(pad, Some(&*self.obj()), event)
@@ -554,18 +570,15 @@ impl IfdQueue {
     /// After a flush. Sticky events that waited are kept, as `queue` does.
     fn restart(&self) {
         let settings = *lock(&self.settings);
-        let mut state = lock(&self.state);
-        for event in state.line.clear(settings.queue()) {
-            let ends = matches!(event.type_(), gst::EventType::Segment | gst::EventType::Eos);
-            if event.is_sticky() && !ends {
-                let _ = self.src.store_sticky_event(&event);
+        self.restart_task(|state| {
+            for event in state.line.clear(settings.queue()) {
+                let ends = matches!(event.type_(), gst::EventType::Segment | gst::EventType::Eos);
+                if event.is_sticky() && !ends {
+                    let _ = self.src.store_sticky_event(&event);
+                }
             }
-        }
-        (state.eos, state.refused) = (false, false);
-        if self.src.mode() == gst::PadMode::Push {
-            state.flow = Ok(gst::FlowSuccess::Ok);
-            self.start_task();
-        }
+            (state.eos, state.refused) = (false, false);
+        });
     }
 }
 
