@@ -403,6 +403,27 @@ fn a_flush_gives_up_what_waits_and_nothing_else() {
 }
 
 #[test]
+fn after_the_end_a_seek_begins_another_connection() {
+    let Some((path, _)) = movie() else { return };
+    let (listener, port) = receiver::listen();
+    let receivers = std::thread::spawn(move || {
+        [(); 2].map(|()| {
+            let mut all = vec![];
+            std::io::Read::read_to_end(&mut listener.accept().unwrap().0, &mut all).unwrap();
+            all
+        })
+    });
+    let pipeline = pipeline(path, &to(port));
+    play_to(&pipeline, gst::MessageType::Eos);
+    pipeline.seek_simple(gst::SeekFlags::FLUSH | gst::SeekFlags::KEY_UNIT, gst::ClockTime::ZERO).unwrap();
+    wait_for(&pipeline, gst::MessageType::Eos);
+    stop(&pipeline);
+    let file = std::fs::read(path).unwrap();
+    let [first, second] = receivers.join().unwrap();
+    assert!(first == file && second == file, "{} and {} bytes", first.len(), second.len());
+}
+
+#[test]
 fn teardown_is_quick_while_nobody_reads() {
     let Some((path, _)) = movie() else { return };
     let (silence, wait) = std::sync::mpsc::channel::<()>();
@@ -417,6 +438,7 @@ fn teardown_is_quick_while_nobody_reads() {
     std::thread::sleep(Duration::from_millis(300));
     assert!(pipeline.bus().unwrap().pop_filtered(&[gst::MessageType::Eos]).is_none(), "the end waits for the data");
     stop(&pipeline);
+    assert_eq!(count(&pipeline, "sent") + count(&pipeline, "dropped"), count(&pipeline, "accepted"));
     drop(silence);
     receiver.received();
 }

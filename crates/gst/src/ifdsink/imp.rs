@@ -117,30 +117,19 @@ const TAKEN: &str = "video/mpeg, mpegversion=(int){1, 2, 4}, systemstream=(boole
 
 impl BaseSinkImpl for IfdSink {
     fn start(&self) -> Result<(), gst::ErrorMessage> {
-        let settings = lock(&self.settings).clone();
-        if settings.host.is_empty() {
+        if lock(&self.settings).host.is_empty() {
             return Err(gst::error_msg!(gst::ResourceError::NotFound, ["host is empty: a name or address is needed"]));
         }
-        let sink = self.obj().downgrade();
-        let notify = Box::new(move |notice| {
-            if let Some(sink) = sink.upgrade() {
-                sink.imp().tell(notice);
-            }
-        });
-        let writer = Writer::start(settings.plan(), notify)
-            .map_err(|reason| gst::error_msg!(gst::ResourceError::OpenWrite, ["no thread for the socket: {reason}"]))?;
         *lock(&self.intake) = Intake::default();
         *lock(&self.clock) = TransportClock::default();
         *lock(&self.last) = None;
-        *lock(&self.writer) = Some(Arc::new(writer));
-        Ok(())
+        self.start_writer()
+            .map_err(|reason| gst::error_msg!(gst::ResourceError::OpenWrite, ["no thread for the socket: {reason}"]))
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         let writer = lock(&self.writer).take();
-        *lock(&self.last) = writer.as_ref().map(|writer| writer.snapshot());
-        // Ends the thread, which never waits for anything but the waker.
-        drop(writer);
+        *lock(&self.last) = writer.map(|writer| writer.stop());
         Ok(())
     }
 
@@ -218,6 +207,18 @@ impl IfdSink {
         lock(&self.clock).due(times)
     }
 
+    fn start_writer(&self) -> Result<(), String> {
+        let sink = self.obj().downgrade();
+        let notify = Box::new(move |notice| {
+            if let Some(sink) = sink.upgrade() {
+                sink.imp().tell(notice);
+            }
+        });
+        let writer = Writer::start(lock(&self.settings).plan(), notify)?;
+        *lock(&self.writer) = Some(Arc::new(writer));
+        Ok(())
+    }
+
     fn writer(&self) -> Result<Arc<Writer>, gst::FlowError> {
         lock(&self.writer).clone().ok_or(gst::FlowError::Flushing)
     }
@@ -263,8 +264,13 @@ impl IfdSink {
     fn flush(&self) {
         lock(&self.intake).flush();
         *lock(&self.clock) = TransportClock::default();
-        if let Ok(writer) = self.writer() {
-            writer.flush();
+        let Ok(writer) = self.writer() else { return };
+        if !writer.is_finished() {
+            return writer.flush();
+        }
+        // After its end, a stream goes on over another connection.
+        if let Err(reason) = self.start_writer() {
+            gst::element_imp_error!(self, gst::ResourceError::OpenWrite, ["no thread for the socket: {reason}"]);
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) type Notify = Box<dyn Fn(Notice) + Send + Sync>;
 /// The writer of one element, from start to stop. Dropping it stops it.
 pub(super) struct Writer {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
@@ -71,7 +71,7 @@ impl Writer {
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("ifdsink-writer".to_owned());
         let thread = thread.spawn(move || of_thread.run(&plan)).map_err(|error| error.to_string())?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
     /// Offers a frame; it is written as far as the socket takes it. False when the writer has failed.
@@ -113,6 +113,27 @@ impl Writer {
         self.shared.state().interrupted = false;
     }
 
+    /// True when everything was written and the connection ended: another stream needs another writer.
+    pub fn is_finished(&self) -> bool {
+        self.shared.state().phase == Phase::Finished
+    }
+
+    /// Ends the thread, and gives up what is left. What the kernel has is still sent. Returns the state of the
+    /// connection before, and what was counted after.
+    pub fn stop(&self) -> Snapshot {
+        let before = self.snapshot();
+        self.shared.state().stopping = true;
+        self.shared.waker.wake();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A writer that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+        self.shared.change(State::abandon);
+        let after = self.snapshot();
+        Snapshot { counts: after.counts, level: after.level, connected: false, ..before }
+    }
+
     /// Counters, and the state of the connection.
     pub fn snapshot(&self) -> Snapshot {
         self.shared.state().snapshot()
@@ -138,14 +159,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.shared.state().stopping = true;
-        self.shared.waker.wake();
-        if let Some(thread) = self.thread.take() {
-            // A writer that panicked has nothing more to say.
-            let _ = thread.join();
-        }
-        // What the kernel has is still sent; what it has not is given up, and counted.
-        self.shared.change(State::abandon);
+        self.stop();
     }
 }
 
