@@ -10,7 +10,8 @@ const MOST_REFERENCES: usize = 2 * 16 + 33;
 
 fuzz_target!(|input: (u8, u8, Vec<u8>, Vec<Vec<u8>>)| {
     let (codec, framing, configuration, units) = input;
-    let codec = [Codec::MpegVideo, Codec::H264, Codec::H265][usize::from(codec) % 3];
+    const CODECS: [Codec; 5] = [Codec::MpegVideo, Codec::H264, Codec::H265, Codec::Mpeg4Part2, Codec::Av1];
+    let codec = CODECS[usize::from(codec) % CODECS.len()];
     let framing = match framing % 5 {
         0 => Framing::ByteStream,
         bytes => Framing::LengthPrefixed(bytes),

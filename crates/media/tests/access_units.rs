@@ -6,6 +6,7 @@ use framewire_media::PictureType;
 use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
 use proptest::prelude::*;
 use support::ffmpeg;
+use support::hostile::check_any;
 
 /// A real stream cut into access units.
 #[derive(Clone)]
@@ -192,21 +193,6 @@ fn losses_upstream_are_told() {
         for lost in referenced.chunks(7).map(|chunk| chunk[chunk.len() / 2] as usize).filter(|&lost| lost > 0) {
             assert_losses_are_told(&recorded, lost);
         }
-    }
-}
-
-/// What holds of everything that a reader makes of whatever it is given.
-fn check_any(codec: Codec, framing: Framing, units: &[Vec<u8>], configuration: &[u8]) {
-    let mut reader = AccessUnitReader::new(codec, framing).unwrap();
-    let _ = reader.configure(configuration);
-    for (number, unit) in units.iter().enumerate() {
-        let Ok(read) = reader.read(unit) else { continue };
-        assert_eq!(read.number, number as u64);
-        assert!(read.references.is_sorted_by(|one, other| one < other), "{read:?}");
-        assert!(read.references.iter().all(|&other| other < read.number), "{read:?}");
-        // 16 frames of two fields, the frames left by commands that were lost, and one more.
-        assert!(read.references.len() <= 2 * 16 + 33, "{} references", read.references.len());
-        assert!(read.key != Some(KeyKind::Closed) || read.references.is_empty(), "{read:?}");
     }
 }
 

@@ -1,7 +1,9 @@
 //! Builds small MPEG-1 and MPEG-2 video streams that a decoder decodes, and finds test data.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod av1;
 pub mod ffmpeg;
+pub mod hostile;
 
 use std::path::PathBuf;
 
