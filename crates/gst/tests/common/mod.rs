@@ -171,9 +171,10 @@ impl Stepper {
 }
 
 impl Drop for Stepper {
-    /// A task that is held at the gate could not be stopped.
+    /// A task that is held at the gate could not be stopped, and messages that nobody takes would keep the element.
     fn drop(&mut self) {
         self.gate.open();
+        self.bus.set_flushing(true);
     }
 }
 
