@@ -19,6 +19,10 @@ words! {
         Duration = "duration",
         /// The movie's frame rate as a fraction, for instance `25/1`.
         FrameRate = "frame_rate",
+        /// GStreamer's parser for the movie's codec, for instance `h264parse`.
+        Parser = "parser",
+        /// GStreamer's caps of the movie's elementary stream as it is in the file.
+        Caps = "caps",
     }
 }
 

@@ -20,6 +20,8 @@ pub struct FlowOutcome {
     pub kept_bytes: u64,
     /// How it ended.
     pub status: FlowStatus,
+    /// What makes its results doubtful, if anything does.
+    pub doubt: Option<String>,
 }
 
 /// Moves a flow's records into its log; what describes the run stays.
@@ -56,11 +58,12 @@ pub fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
 }
 
 /// The ledger is made of packets and sizes; the receiver put frames together on its own. Where a stream ended well,
-/// both must have found the same frames: says how they differ, or nothing.
+/// both must have found the same frames: says how they differ, or else what makes the flow doubtful, or nothing.
 pub fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
     let whole = summary.frames - summary.fates.lost;
     let ended_well = flow.status == FlowStatus::Complete;
-    ended_well.then(|| difference(whole, flow.received.complete_frames)).flatten()
+    let difference = ended_well.then(|| difference(whole, flow.received.complete_frames)).flatten();
+    difference.or_else(|| flow.doubt.clone())
 }
 
 fn difference(whole: u32, kept: u32) -> Option<String> {

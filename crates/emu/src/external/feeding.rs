@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::ChildStdin;
 
 use bytes::Bytes;
@@ -27,12 +27,17 @@ pub struct Feeding<'a> {
     first_is_begun: bool,
     offered: u32,
     taken: u32,
+    /// Bytes that the pipe took.
+    written: u64,
+    began: Option<Timestamp>,
     events: Vec<FrameEvent>,
 }
 
 /// What became of the frames.
 #[derive(Clone, Debug, Default)]
 pub struct Fed {
+    /// When the application had read something of the first.
+    pub began: Option<Timestamp>,
     /// Offers and first bytes, in order.
     pub events: Vec<FrameEvent>,
     /// How many frames the application's pipe took whole: the first so many.
@@ -51,6 +56,8 @@ impl<'a> Feeding<'a> {
             first_is_begun: false,
             offered: 0,
             taken: 0,
+            written: 0,
+            began: None,
             events: Vec::new(),
         }
     }
@@ -62,6 +69,9 @@ impl<'a> Feeding<'a> {
             self.events.push(FrameEvent { frame, at: self.plan.due(frame), what: FrameEventKind::Offered });
             self.waiting.push_back((frame, self.plan.movie().frame_bytes(frame as usize)));
             self.offered += 1;
+        }
+        if self.began.is_none() && self.written > 0 && self.unread().is_some_and(|unread| unread < self.written) {
+            self.began = Some(now);
         }
         while self.write_some(now) {}
         if self.taken == self.plan.len() {
@@ -91,7 +101,16 @@ impl<'a> Feeding<'a> {
 
     /// What became of the frames.
     pub fn into_fed(self) -> Fed {
-        Fed { events: self.events, taken: self.taken }
+        Fed { began: self.began, events: self.events, taken: self.taken }
+    }
+
+    /// Bytes in the pipe.
+    fn unread(&self) -> Option<u64> {
+        let mut bytes: libc::c_int = 0;
+        let input = self.input.as_ref()?.as_raw_fd();
+        // SAFETY: FIONREAD writes one int.
+        let asked = unsafe { libc::ioctl(input, libc::FIONREAD, &mut bytes) };
+        u64::try_from(bytes).ok().filter(|_| asked == 0)
     }
 
     /// Writes once; false when there is nothing to write or no room.
@@ -103,6 +122,7 @@ impl<'a> Feeding<'a> {
                     self.events.push(FrameEvent { frame: *frame, at: now, what: FrameEventKind::Queued });
                 }
                 let _ = bytes.split_to(length);
+                self.written += length as u64;
                 if bytes.is_empty() {
                     self.waiting.pop_front();
                     self.first_is_begun = false;

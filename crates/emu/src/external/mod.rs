@@ -24,12 +24,14 @@ use framewire_emu::{EmuError, Lane};
 use framewire_probe::record::{FlowStatus, FoundStream};
 use framewire_scenario::Network;
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
+use framewire_units::Timestamp;
 use framewire_world::FlowOutcome;
 
 pub use self::causes::{explain, timed};
 pub use self::plan::{ExternalFlow, check};
 pub use self::user::User;
 
+use self::feeding::Fed;
 use self::meeting::Meeting;
 use self::receiving::{Received, receive};
 use self::sending::{Sent, send};
@@ -38,7 +40,7 @@ use crate::run::{Failure, FlowState, StopFlag};
 /// What a run with so many external flows takes before its origin, beside the networks: the applications are started
 /// then, load what they need, and connect.
 pub fn lead(flows: usize) -> Duration {
-    if flows == 0 { Duration::ZERO } else { Duration::from_secs(3) + Duration::from_millis(500) * flows as u32 }
+    if flows == 0 { Duration::ZERO } else { Duration::from_secs(2) + Duration::from_secs(1) * flows as u32 }
 }
 
 /// One-way delay of the network before the origin: what a small packet takes when nothing else is under way.
@@ -76,6 +78,7 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
     .into_iter()
     .flatten()
     .collect();
+    let doubt = late_start(&sent.fed);
     let nothing = || nothing_found(flow, &received.content);
     let status = match failures.is_empty() {
         false => FlowStatus::Failed(failures.join("; ")),
@@ -90,7 +93,7 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
     };
     FlowOutcome {
         sent: SenderLog { frame_events: sent.fed.events, datagrams: vec![] },
-        samples: sent.samples,
+        samples: vec![],
         received: ReceiverLog {
             complete_frames: whole,
             incomplete_frames: frames.len() as u32 - whole,
@@ -101,7 +104,20 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
         },
         kept_bytes: received.kept_bytes,
         status,
+        doubt,
     }
+}
+
+/// Says that a sender was not ready for its first frame, which then waited for it, and all others behind it.
+fn late_start(fed: &Fed) -> Option<String> {
+    /// Two and a half frames at 25 Hz.
+    const TOLERATED: Duration = Duration::from_millis(100);
+    let began = fed.began.filter(|began| began.saturating_since(Timestamp::ZERO) > TOLERATED)?;
+    Some(format!(
+        "the sender's application began to read {:.2} s after its first frame was due: its machine was busy, or it takes \
+         that long to start",
+        began.as_secs_f64()
+    ))
 }
 
 /// What is wrong where both ended well and yet no frame came through.

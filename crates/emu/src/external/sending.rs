@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use framewire_probe::record::FlowSample;
 use framewire_scenario::Input;
 use framewire_units::Timestamp;
-use framewire_world::SAMPLE_INTERVAL;
 
 use super::feeding::{Fed, Feeding};
 use super::meeting::Meeting;
@@ -29,8 +27,6 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Sent {
     /// What became of the frames; empty for an application that reads the movie itself.
     pub fed: Fed,
-    /// Samples of what waits in its sockets.
-    pub samples: Vec<FlowSample>,
     /// What went wrong, if anything did.
     pub failure: Option<String>,
     /// True when it was ended because its receiver was gone.
@@ -65,7 +61,7 @@ pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag
         }
     }
     let feeding = input.map(|input| Feeding::new(flow.setup.plan(), input));
-    Sending { flow, process, feeding, receiver_gone, samples: Vec::new() }.run()
+    Sending { flow, process, feeding, receiver_gone }.run()
 }
 
 /// Waits for the moment to start; false when there will be none.
@@ -91,7 +87,6 @@ struct Sending<'a> {
     process: Process,
     feeding: Option<Feeding<'a>>,
     receiver_gone: &'a StopFlag,
-    samples: Vec<FlowSample>,
 }
 
 impl Sending<'_> {
@@ -110,21 +105,16 @@ impl Sending<'_> {
             }
             () => None,
         };
-        Sent { fed, samples: self.samples, failure, left_behind }
+        Sent { fed, failure, left_behind }
     }
 
     /// Feeds the application until it has ended. True when it was asked to end because its receiver was gone.
     fn stream(&mut self) -> bool {
-        let mut next_sample = Timestamp::ZERO;
         let mut gone_since: Option<Instant> = None;
         while !self.process.tend() {
             let now = self.flow.clock.now();
             if self.flow.clock.until_origin().is_none() {
                 self.drive(now);
-                if now >= next_sample {
-                    self.sample(now);
-                    next_sample = now + SAMPLE_INTERVAL;
-                }
             }
             if self.receiver_gone.is_raised() {
                 gone_since.get_or_insert_with(Instant::now);
@@ -134,7 +124,7 @@ impl Sending<'_> {
                 self.feeding.iter_mut().for_each(Feeding::close);
                 self.process.ask_to_end();
             }
-            self.wait(next_sample);
+            self.wait();
         }
         gone_since.is_some() && self.process.was_asked() && !self.flow.stop.is_raised()
     }
@@ -148,10 +138,10 @@ impl Sending<'_> {
         }
     }
 
-    fn wait(&self, next_sample: Timestamp) {
+    fn wait(&self) {
         let now = self.flow.clock.now();
         let feeding = self.feeding.as_ref();
-        let due = feeding.and_then(Feeding::next_due).into_iter().chain([next_sample]).min();
+        let due = feeding.and_then(Feeding::next_due);
         let to_origin = self.flow.clock.until_origin().unwrap_or_default();
         let timeout = due.map_or(TICK, |due| due.saturating_since(now) + to_origin).min(TICK);
         let room = feeding.and_then(Feeding::wants_room).filter(|_| to_origin.is_zero());
@@ -160,17 +150,12 @@ impl Sending<'_> {
         }
     }
 
-    fn sample(&mut self, at: Timestamp) {
-        let queued_bytes = Some(HostSockets::here().queued(self.flow.port));
-        self.samples.push(FlowSample { at, queued_bytes, ..FlowSample::default() });
-    }
-
     /// Waits until the kernel has sent what the application left it, and it was acknowledged.
     fn drain(&mut self) {
         self.flow.progress.set_state(FlowState::Draining);
-        while !self.flow.stop.is_raised() && HostSockets::here().is_sending(self.flow.port) {
-            self.sample(self.flow.clock.now());
-            std::thread::sleep(TICK);
+        let sockets = HostSockets::here();
+        while !self.flow.stop.is_raised() && sockets.is_sending(self.flow.port) {
+            std::thread::sleep(5 * TICK);
         }
     }
 }

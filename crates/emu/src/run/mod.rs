@@ -319,5 +319,6 @@ fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
         received: received.log,
         kept_bytes: received.kept_bytes,
         status,
+        doubt: None,
     }
 }

@@ -181,7 +181,8 @@ impl Flow {
             (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
             (status, None) => status,
         };
-        let outcome = FlowOutcome { sent, samples, received: received.log, kept_bytes: received.kept_bytes, status };
+        let outcome =
+            FlowOutcome { sent, samples, received: received.log, kept_bytes: received.kept_bytes, status, doubt: None };
         (outcome, received.movie)
     }
 }
