@@ -168,7 +168,7 @@ class Probe:
 
 
 def probe(path: str | os.PathLike[str]) -> Probe:
-    """Read the frame index of an MPEG-1 or MPEG-2 video elementary stream."""
+    """Read the frame index of a video elementary stream (MPEG-1, MPEG-2, H.264, H.265)."""
     try:
         found = _native.probe_movie(path)
     except _native.MovieError as error:

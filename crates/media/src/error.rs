@@ -7,11 +7,11 @@ use crate::identify::OtherFormat;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScanError {
     /// There is not one byte.
-    #[error("the stream is empty: an MPEG-1 or MPEG-2 video elementary stream is needed")]
+    #[error("the stream is empty: an elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265 is needed")]
     Empty,
     /// The first bytes are those of something else.
     #[error(
-        "not an MPEG-1 or MPEG-2 video elementary stream: byte {offset} looks like {format} \
+        "not an elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265 that can be read: byte {offset} looks like {format} \
          (`framewire movie make` transcodes what ffmpeg can read)"
     )]
     OtherFormat {
