@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use framewire_media::{FrameIndex, Scanner};
+use framewire_media::access_unit::{AccessUnitReader, Framing};
+use framewire_media::{FrameIndex, Movie, Scanner};
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -22,10 +23,19 @@ fn main() {
     let mut group = criterion.benchmark_group("scan");
     group.throughput(Throughput::Bytes(movie.len() as u64));
     group.bench_function("index", |bencher| bencher.iter(|| FrameIndex::scan(black_box(&movie))));
+    let indexed = Movie::parse(movie.clone().into()).expect("it is a movie");
+    let codec = indexed.index.sequence.codec;
+    let units: Vec<_> = (0..indexed.index.frames.len()).map(|number| indexed.frame_bytes(number)).collect();
+    group.bench_function("access units", |bencher| {
+        bencher.iter(|| {
+            let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).expect("movies are byte streams");
+            units.iter().filter(|unit| reader.read(black_box(unit)).is_ok()).count()
+        });
+    });
     for chunk in [1_500, 65_536] {
         group.bench_function(format!("chunks of {chunk}"), |bencher| {
             bencher.iter(|| {
-                let mut scanner = Scanner::new();
+                let mut scanner = Scanner::of(codec).expect("movies are scanned");
                 let mut bytes = 0;
                 movie.chunks(chunk).for_each(|chunk| scanner.feed(chunk, &mut |frame| bytes += frame.size));
                 scanner.finish(&mut |frame| bytes += frame.size).map(|_| bytes)
