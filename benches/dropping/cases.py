@@ -84,6 +84,63 @@ TRANSPORTS = {
 OURS = ("tcp+ifd", "tcp+ifd-optimised", "tcp+dependency")
 
 
+@dataclass(frozen=True)
+class Application:
+    """A pair of GStreamer pipelines; the sender's has the parser before it."""
+
+    label: str
+    sender: str
+    receiver: str = "tcpserversrc host={address} port={port} ! fdsink"
+    listens: bool = False
+
+
+TO_RECEIVER = "tcpclientsink host={receiver} port={port} sync=false"
+SECOND = 1_000_000_000  # ns
+APPLICATIONS = {
+    "tcpclientsink": Application("`tcpclientsink`", TO_RECEIVER),
+    "leaky": Application("`queue leaky=downstream`", f"queue leaky=downstream ! {TO_RECEIVER}"),
+    "recover-policy": Application(
+        "`tcpserversink`, `recover-policy=keyframe`",
+        "tcpserversink host={address} port={port} sync=false recover-policy=keyframe unit-format=time "
+        f"units-soft-max={SECOND} units-max={2 * SECOND} sync-method=latest-keyframe",
+        "tcpclientsrc host={sender} port={port} ! fdsink",
+        listens=True,
+    ),
+    "srt": Application(
+        "SRT, a second of latency",
+        "mpegtsmux alignment=7 ! srtsink uri=srt://{receiver}:{port} latency=1000 sync=false",
+        "srtsrc uri=srt://:{port}?mode=listener latency=1000 ! tsdemux ! {parser} ! {caps} ! fdsink sync=false",
+    ),
+    **{
+        f"ifdqueue-{mode}": Application(
+            f"`ifdqueue mode={mode} ! tcpclientsink`", f"ifdqueue mode={mode} ! {TO_RECEIVER}"
+        )
+        for mode in ("ifd", "dependency")
+    },
+    **{
+        f"ifdsink-{mode}": Application(
+            f"`ifdsink mode={mode}`",
+            f"ifdsink mode={mode} host={{receiver}} port={{port}} sync=false",
+        )
+        for mode in ("ifd", "ifd-optimised", "dependency")
+    },
+}
+"""What runs in real time, and what the page calls it."""
+
+
+def application_scenario(codec: str, link: Link) -> dict[str, Any]:
+    """All applications, each over its own copy of the link."""
+
+    def flow(name: str, application: Application) -> dict[str, Any]:
+        sender: dict[str, Any] = {"pipeline": f"fdsrc ! {{parser}} ! {{caps}} ! {application.sender}"}
+        if application.listens:
+            sender["listens"] = True
+        return {"name": name, "sender": sender, "receiver": {"pipeline": application.receiver}}
+
+    flows = [flow(name, application) for name, application in APPLICATIONS.items()]
+    return scenario(codec, link, 1) | {"name": f"{codec}-{link.name}-applications", "flow": flows}
+
+
 def scenario(codec: str, link: Link, seed: int) -> dict[str, Any]:
     """All transports, each over its own copy of the link."""
     return {
