@@ -472,3 +472,38 @@ fn pipelines_are_torn_down_at_any_moment() {
         wait_until(&format!("the end of the sink of round {round}"), || weak.upgrade().is_none());
     }
 }
+
+#[test]
+fn nothing_leaks() {
+    let Some((path, _)) = movie() else { return };
+    let start = format!("filesrc location={} ! mpegvideoparse ! mpegstat post-messages=true ! ifdsink", path.display());
+    let closes = Receiver::with(|mut stream| {
+        let some = receiver::read_some(&mut stream, 50_000);
+        receiver::reset(stream);
+        some
+    });
+    let slow = Receiver::at(Bitrate::from_kbps(900));
+    let ends = [
+        format!("{} post-drop-messages=true max-size-time=100000000", to(slow.port)),
+        format!("{} sync=false", to(closes.port)),
+        to(receiver::free_port()),
+        format!("{} protocol=udp sync=false", to(receiver::free_port())),
+    ];
+    for end in ends {
+        let output = common::program("timeout")
+            .args(["60", "gst-launch-1.0", "-q"])
+            .args(start.split_whitespace().chain(end.split_whitespace()))
+            .env("GST_TRACERS", "leaks")
+            .env("GST_DEBUG", "GST_TRACER:7")
+            .env("GST_DEBUG_NO_COLOR", "1")
+            .output()
+            .expect("gst-launch-1.0 runs");
+        assert_ne!(output.status.code(), Some(124), "{end}: it did not come to an end");
+        let log = String::from_utf8_lossy(&output.stderr);
+        // The tracer looked: it says how it will write. The rest of what it writes is what is left.
+        assert!(log.contains("new format string: object-alive"), "{end}:\n{log}");
+        let left: Vec<_> = log.lines().filter(|line| line.contains(" object-alive, type-name=(string)Gst")).collect();
+        assert!(left.is_empty(), "{end}:\n{}", left.join("\n"));
+        assert!(!log.contains("no element"), "{end}:\n{log}");
+    }
+}

@@ -167,6 +167,8 @@ impl BaseSinkImpl for IfdSink {
     fn event(&self, event: gst::Event) -> bool {
         match event.view() {
             gst::EventView::Eos(_) if !self.finish() => return false,
+            // The application may have been told, and be stopping the pipeline: the base class would keep the caps.
+            gst::EventView::Caps(_) if !self.writer().is_ok_and(|writer| writer.is_alive()) => return false,
             gst::EventView::FlushStop(_) => self.flush(),
             gst::EventView::Segment(segment) => {
                 *lock(&self.clock) = TransportClock::default();

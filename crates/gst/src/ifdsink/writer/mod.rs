@@ -118,6 +118,11 @@ impl Writer {
         self.shared.state().phase == Phase::Finished
     }
 
+    /// False as soon as the application may know that the writer has failed.
+    pub fn is_alive(&self) -> bool {
+        !self.shared.state().failing
+    }
+
     /// Ends the thread, and gives up what is left. What the kernel has is still sent. Returns the state of the
     /// connection before, and what was counted after.
     pub fn stop(&self) -> Snapshot {
@@ -228,6 +233,7 @@ impl Shared {
 
     /// The application hears why before the streaming thread stops for it.
     fn fail(&self, reason: String) {
+        self.state().failing = true;
         (self.notify)(Notice::Failed(reason));
         self.change(State::fail);
     }

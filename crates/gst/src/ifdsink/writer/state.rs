@@ -60,6 +60,8 @@ pub(super) struct Next {
 /// All of it behind one lock, which nobody holds for longer than a write that does not wait.
 pub(super) struct State {
     pub phase: Phase,
+    /// The application is being told of a failure; then comes [`Phase::Failed`].
+    pub failing: bool,
     /// The element stops: the thread is to end.
     pub stopping: bool,
     /// Streaming threads are not to wait.
@@ -89,6 +91,7 @@ impl State {
     pub fn new() -> Self {
         Self {
             phase: Phase::Opening,
+            failing: false,
             stopping: false,
             interrupted: false,
             notices: vec![],
