@@ -6,11 +6,9 @@ use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_probe::record::FrameFacts;
 use framewire_transport::frame::{Dependencies, OutgoingFrame};
 use framewire_units::{Duration, Timestamp};
+use framewire_wire::{mpeg_video, rtp};
 
 use crate::dependencies::dependencies;
-
-/// Ticks of the RTP clock for video (RFC 2250, section 2; RFC 3551, section 5).
-const RTP_CLOCK_HZ: u128 = 90_000;
 
 /// A movie as one flow sends it.
 #[derive(Clone, Debug)]
@@ -78,7 +76,7 @@ impl SendingPlan {
             dependencies: self.dependencies[frame as usize].clone(),
             duration: next
                 .map_or_else(|| self.frame_interval(), |next| next.decode_time.saturating_sub(entry.decode_time)),
-            rtp_timestamp: rtp_timestamp(entry.display_time),
+            rtp_timestamp: rtp::timestamp(entry.display_time, mpeg_video::CLOCK_RATE),
             bytes: self.movie.frame_bytes(frame as usize),
         }
     }
@@ -86,8 +84,8 @@ impl SendingPlan {
     /// A group's time code, counted from the stream's first one: a stream may begin at any.
     fn group_time(&self, code: TimeCode) -> Duration {
         let first = self.movie.index.frames.iter().find_map(|frame| frame.gop_header);
-        let origin = first.map_or(Duration::ZERO, |header| time_of(header.time_code, self.frame_rate()));
-        time_of(code, self.frame_rate()).saturating_sub(origin)
+        let origin = first.map_or(Duration::ZERO, |header| header.time_code.time_at(self.frame_rate()));
+        code.time_at(self.frame_rate()).saturating_sub(origin)
     }
 
     /// What the ledger must know of every frame.
@@ -106,23 +104,6 @@ impl SendingPlan {
             })
             .collect()
     }
-}
-
-/// The time that a time code stands for, at the frame rate that it counts with.
-///
-/// A time code counts whole frames, so 29.97 Hz are counted as 30; with `drop_frame`, the first two numbers of every
-/// minute but each tenth are left out (IEC 60461; ISO/IEC 13818-2, 6.3.8).
-fn time_of(code: TimeCode, rate: FrameRate) -> Duration {
-    let counted = u64::from(rate.numerator.div_ceil(rate.denominator));
-    let minutes = u64::from(code.hours) * 60 + u64::from(code.minutes);
-    let numbers = (minutes * 60 + u64::from(code.seconds)) * counted + u64::from(code.pictures);
-    let left_out = if code.drop_frame { 2 * (minutes - minutes / 10) } else { 0 };
-    rate.time_of(numbers.saturating_sub(left_out))
-}
-
-/// Presentation time in ticks of the RTP clock, to the nearest tick, modulo 2^32.
-fn rtp_timestamp(display_time: Duration) -> u32 {
-    ((display_time.as_nanos() * RTP_CLOCK_HZ + 500_000_000) / 1_000_000_000) as u32
 }
 
 fn letter(kind: PictureType) -> char {
