@@ -2,7 +2,8 @@
 //!
 //! A trace is a text with one number per line: a millisecond at which up to 1,500 bytes of IP packets can leave, in
 //! ascending order; the same number n times is n such opportunities. It is repeated for ever, and its last number is
-//! its length. (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015, section 3;
+//! its length. A packet that comes at the very moment of an opportunity is too late for it, as in mm-link, which uses up
+//! what is due before it takes a packet in. (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015, section 3;
 //! mm-link(1).) Small packets share an opportunity, a large one takes several, and one that finds no packet is lost
 //! for ever. Mahimahi itself counts 1,504 bytes, because its packets carry four bytes of its TUN device.
 
@@ -111,9 +112,9 @@ impl DeliveryTrace {
         Timestamp::ZERO + Duration::from_nanos(millis.saturating_mul(NANOS_PER_MILLI))
     }
 
-    /// The first opportunity at or after `at`.
-    fn first_from(&self, at: Timestamp) -> u64 {
-        let millis = at.as_nanos().div_ceil(NANOS_PER_MILLI);
+    /// The first opportunity after `at`.
+    fn first_after(&self, at: Timestamp) -> u64 {
+        let millis = at.as_nanos() / NANOS_PER_MILLI + 1;
         let length = u64::from(self.last());
         let count = self.opportunities.len() as u64;
         // The last opportunity of a repetition is at the same moment as the next one's time 0.
@@ -146,8 +147,8 @@ impl TraceServer {
 
     /// Serves a packet that is there from `at` on, after all earlier ones: when its first and its last byte leave.
     pub(crate) fn serve(&mut self, at: Timestamp, size: DataSize) -> (Timestamp, Timestamp) {
-        if self.trace.time_of(self.next) < at {
-            self.next = self.trace.first_from(at);
+        if self.trace.time_of(self.next) <= at {
+            self.next = self.trace.first_after(at);
             self.left = OPPORTUNITY;
         }
         if self.left == 0 {
@@ -165,8 +166,8 @@ impl TraceServer {
 
     /// When a packet that comes at `at` would begin to be served.
     pub(crate) fn start_for(&self, at: Timestamp) -> Timestamp {
-        let number = if self.trace.time_of(self.next) < at {
-            self.trace.first_from(at)
+        let number = if self.trace.time_of(self.next) <= at {
+            self.trace.first_after(at)
         } else {
             self.next + u64::from(self.left == 0)
         };
@@ -203,7 +204,9 @@ mod tests {
         assert_eq!(serve(4, 1500), (millis(5), millis(5)));
         // What is left of an opportunity is lost when it has passed; the trace begins again after its last number.
         assert_eq!(serve(11, 1500), (millis(12), millis(12)));
+        // At the very moment of an opportunity it is too late for it.
         assert_eq!(serve(12, 4500), (millis(15), millis(20)));
+        assert_eq!(serve(20, 1500), (millis(22), millis(22)));
     }
 
     #[test]
@@ -225,7 +228,8 @@ mod tests {
         assert_eq!((trace.mean_rate(), trace.length()), (Bitrate::from_mbps(12), Duration::from_secs(1)));
     }
 
-    /// The rule as it stands in mm-link: walks over all opportunities, one by one.
+    /// As mm-link does it (`LinkQueue::rationalize`, called before a packet is enqueued): every opportunity that is due
+    /// is used up, one by one, and only then is the packet taken in.
     fn walk(times: &[u32], packets: &[(u64, u64)]) -> Vec<u64> {
         let last = u64::from(*times.last().unwrap());
         let mut opportunities = (0..).flat_map(|n| times.iter().map(move |&time| n * last + u64::from(time)));
@@ -234,7 +238,7 @@ mod tests {
         for &(arrival, size) in packets {
             let mut bytes = size;
             loop {
-                if at < arrival || left == 0 {
+                if at <= arrival || left == 0 {
                     (at, left) = (opportunities.next().unwrap(), OPPORTUNITY);
                     continue;
                 }
@@ -264,7 +268,7 @@ mod tests {
                 let expected = server.start_for(millis(arrival));
                 let (start, end) = server.serve(millis(arrival), DataSize::from_bytes(size));
                 prop_assert_eq!(start, expected);
-                prop_assert!(millis(arrival) <= start && start <= end);
+                prop_assert!(millis(arrival) < start && start <= end);
                 prop_assert_eq!(end, millis(departure));
             }
         }
