@@ -1,14 +1,14 @@
 //! The frame dropping of OBS Studio's RTMP output ("What are dropped frames and why do they happen?", by its author;
 //! settings `drop_threshold_ms` and `pframe_drop_threshold_ms`).
 //!
-//! A packet has a priority: disposable (nothing refers to it), low (a B frame that others refer to), high (P), highest
-//! (key frames). What waits is measured from the first packet in the queue to the last one that entered it. When it is
+//! A packet has a priority: disposable (nothing refers to it), high, highest (key frames). For H.264 the program takes it
+//! from `nal_ref_idc`, which encoders set to 2 or 3 for all that is referred to, a B frame of a pyramid included; its
+//! fourth value, low, is a `nal_ref_idc` of 1, which no movie here has. What waits is measured from the first packet in the queue to the last one that entered it. When it is
 //! longer than a threshold, everything below a priority is thrown out of the queue, and so is all that comes until the
 //! first packet of that priority: P frames and above at 700 ms, key frames alone at 900 ms. The adaptive bit rate that
 //! it also has is off by default, and not a matter of a queue.
 
 use bytes::Bytes;
-use framewire_media::PictureType;
 use framewire_units::Duration;
 
 use crate::backlog::{Backlog, Waiting};
@@ -25,7 +25,6 @@ const FEWEST_PACKETS: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Priority {
     Disposable,
-    Low,
     High,
     Highest,
 }
@@ -108,11 +107,12 @@ impl<P: Payload> Obs<P> {
 impl Priority {
     fn of<P>(frame: &OutgoingFrame<P>) -> Self {
         let dependencies = &frame.dependencies;
-        match frame.kind {
-            _ if dependencies.key.is_some() => Self::Highest,
-            _ if !dependencies.referenced => Self::Disposable,
-            PictureType::B => Self::Low,
-            _ => Self::High,
+        if dependencies.key.is_some() {
+            Self::Highest
+        } else if dependencies.referenced {
+            Self::High
+        } else {
+            Self::Disposable
         }
     }
 }
