@@ -121,6 +121,10 @@ def _check_emulated(scenario: Scenario) -> None:
     reason = _native.needs_simulation(json.dumps(scenario.data))
     if reason is not None:
         raise InputError(reason)
+    try:
+        _native.check_network(json.dumps(scenario.data))
+    except _native.ScenarioError as error:
+        raise InputError(str(error)) from None
     emulator.find()
 
 

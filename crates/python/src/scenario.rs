@@ -20,6 +20,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
+    module.add_function(wrap_pyfunction!(check_network, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)
 }
 
@@ -50,6 +51,14 @@ fn needs_simulation(scenario: &str) -> PyResult<Option<String>> {
     let scenario: Scenario =
         serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok(scenario.needs_simulation())
+}
+
+/// Refuses a resolved scenario (JSON) whose network cannot be in any world: a missing recording, for instance.
+#[pyfunction]
+fn check_network(scenario: &str) -> PyResult<()> {
+    let scenario: Scenario =
+        serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    framewire_sim::check_network(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// Refuses a resolved scenario (JSON) that the simulated world cannot run.

@@ -21,7 +21,7 @@ mod wires;
 
 pub use cancel::Cancel;
 pub use error::SimError;
-pub use flow::check_scenario;
+pub use flow::{check_network, check_scenario};
 pub use framewire_world::{MovieError, load_movie};
 pub use run::{Cell, CellOptions, RunOptions, RunReport, TableHashes, simulate_cell, simulate_run};
 pub use simulation::{EarlyEnd, Options, Received, Simulated, Simulation};

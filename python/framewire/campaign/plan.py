@@ -24,7 +24,7 @@ __all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "resolve"
 Progress = Callable[[str, float], None]
 """Called with what is being prepared and how much of it is done, 0 to 1."""
 
-IDENTITY_FORMAT = 1
+IDENTITY_FORMAT = 2
 """Changes whenever cells that were computed before must not be used any more."""
 
 
@@ -121,8 +121,11 @@ def program_fingerprint() -> str:
 
 
 def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bool) -> str:
-    """What the result of a cell depends on; not its name, and of the movie not where it is but what is in it."""
+    """What the result of a cell depends on; not its name, and of files not where they are but what is in them."""
     decisive = {key: value for key, value in scenario.items() if key not in ("name", "movie")}
+    if trace := scenario["network"]["wire"].get("trace"):
+        wire = scenario["network"]["wire"] | {"trace": _content(Path(trace))}
+        decisive["network"] = scenario["network"] | {"wire": wire}
     document = {
         "format": IDENTITY_FORMAT,
         "program": program,
@@ -132,6 +135,11 @@ def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bo
     }
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _content(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _resolve(spec: Spec, point: Point) -> Scenario:

@@ -11,7 +11,7 @@ use framewire_session::FlowSetup;
 use framewire_tcp::congestion::Algorithm;
 use framewire_tcp::{IP_AND_TCP_HEADERS, TcpConfig};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
-use framewire_world::{FlowOutcome, SETTLING_AT_MOST};
+use framewire_world::{FlowOutcome, SETTLING_AT_MOST, network_model};
 
 pub(crate) use self::cargo::{Body, Cargo, FlowWires};
 pub(crate) use self::receiving::MovieSink;
@@ -188,7 +188,7 @@ impl Flow {
 }
 
 /// Refuses what only the emulated world has, before anything is simulated: applications of the user's own, and
-/// congestion controls of the kernel's.
+/// congestion controls of the kernel's. Also a network that cannot be, such as one that follows a missing recording.
 ///
 /// # Errors
 /// [`SimError::Input`], with the key, the value and what is allowed.
@@ -196,7 +196,16 @@ pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
     if let Some(reason) = scenario.needs_emulation() {
         return Err(SimError::Input(reason));
     }
+    check_network(scenario)?;
     scenario.flows.iter().enumerate().try_for_each(|(number, flow)| congestion(flow, &number.to_string()).map(|_| ()))
+}
+
+/// Refuses a network that cannot be, in any world.
+///
+/// # Errors
+/// [`SimError::Input`], with the key, the value and what is wrong with it.
+pub fn check_network(scenario: &Scenario) -> Result<(), SimError> {
+    network_model(scenario, &[]).map(|_| ()).map_err(|error| SimError::Input(error.to_string()))
 }
 
 /// The congestion control of a flow, which a message calls `place`.
