@@ -14,10 +14,12 @@
 //! The library is a plugin (`make plugin`, then `GST_PLUGIN_PATH`); a Rust application can link it instead:
 //!
 //! ```
+//! use gst::prelude::*;
+//!
 //! gst::init()?;
 //! gstframewire::plugin_register_static()?;
 //! let queue = gst::ElementFactory::make("ifdqueue").property_from_str("mode", "ifd-optimised").build()?;
-//! # assert_eq!(queue.factory().unwrap().name(), "ifdqueue");
+//! assert!(queue.has_property("max-size-time"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![allow(
