@@ -11,9 +11,9 @@ TEXT = """\
 Simulated seconds per CPU second, single thread, {repeats} runs of each in turn on one machine: medians, and the ratios
 of neighbouring runs. ns-3 was built optimised, without asserts and logs; its programs are in `benches/validation/ns3`.
 The bound is {bound}, the aim {aim}. The stations' rows are whole sessions: movies, packetisers, sockets and ledgers.
-Where the two carry different amounts, the ratio per bit is the fairer one. The flow at 1 Gbit/s has the buffer that ns-3's
-has: Linux' default of 4 MiB would be its limit, and CUBIC would not be (this kernel then carries 371 to 378 Mbit/s in the
-same two seconds, the simulation 334).
+Where the two carry different amounts, the ratio per bit is the fairer one. The flow at 1 Gbit/s has the buffer that
+ns-3's has: Linux' default of 4 MiB would be its limit, and CUBIC would not be (this kernel then carries 371 to 378
+Mbit/s in the same two seconds, the simulation 334).
 """
 
 
