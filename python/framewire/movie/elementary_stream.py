@@ -30,7 +30,7 @@ def as_it_is(path: Path, seconds: float | None, cache_dir: Path | None) -> MadeM
     if codec not in FORMATS.get(container, ()):
         raise InputError(
             f"{path}: {codec} in {container}, not an elementary stream of MPEG video, H.264 or H.265; "
-            "state a bitrate to have it transcoded"
+            "state a bitrate to have it transcoded, or take the stream out with ffmpeg -i FILE -c copy"
         )
     stream = ffmpeg.probe(path, "-count_packets", *forced)["streams"][0]
     frame_rate = Fraction(stream["r_frame_rate"])
