@@ -19,11 +19,12 @@ They were collected by `crates/emu/examples/kernel_tcp` in the emulated world wi
 settings lie beside them. Every run counts from the moment of connect, slow start included. The bottleneck is remote and
 drops from its tail; loss is independent per packet in the data direction, with the same draws in both worlds: repeat r
 has the seed r. `stream` offers 37,500 bytes every 40 ms (7.5 Mbit/s), over 5 Mbit/s more than the network carries."""
-EXCLUDED = """A run is disturbed when a packet was released over 20 ms late, or one in a hundred by over a 200th of the round trip. Such
-runs stay in the file, marked, and were repeated: {disturbed} of {rows}. The rule looks at the emulator and never at the
-result, but it is not neutral for BBR, which takes noise in the spacing of packets for bandwidth: its disturbed runs
-retransmit more. Cells were repeated until their interval was narrow enough, so that intervals next to the bound are
-somewhat too narrow."""
+EXCLUDED = """\
+A run is disturbed when a packet was released over 20 ms late, or one in a hundred by over a 200th of the round
+trip. Such runs stay in the file, marked, and were repeated: {disturbed} of {rows}. The rule looks at the
+emulator and never at the result, but it is not neutral for BBR, which takes noise in the spacing of packets for
+bandwidth: its disturbed runs retransmit more. Cells were repeated until their interval was narrow enough, so
+that intervals next to the bound are somewhat too narrow."""
 
 
 @dataclass(frozen=True)
