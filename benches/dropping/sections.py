@@ -38,15 +38,15 @@ read it beside what was shown.
 
 - **The socket.** Ours bound what waits in the kernel (`unsent_limit`, 32 KiB); the others are as their programs have
   it, with a send buffer that grows. Much of the difference is this and not the rule. With 32 KiB for OBS Studio's rule
-  too, H.264 over the Verizon recording goes from 63.6 % to 68.8 % shown, against 69.6 % of `dependency`; with 32 KiB
+  too, H.264 over the Verizon recording goes from 60.8 % to 69.5 % shown, against 70.2 % of `dependency`; with 32 KiB
   and a limit of 500 ms for `recover-policy=keyframe`, MPEG-2 over the narrow wire goes from 33.0 % to 68.5 %, against
   73.5 %.
 - **`ifdqueue` before a sink of others** (`tcpclientsink`, `rtmp2sink`) cannot bound the kernel. Without the limit
-  `dependency` shows 71.9 % instead of 75.3 % (MPEG-2 over Verizon) and 64.1 % instead of 69.6 % (H.264). Over TCP use
+  `dependency` shows 71.7 % instead of 75.5 % (MPEG-2 over Verizon) and 62.7 % instead of 70.2 % (H.264). Over TCP use
   `ifdsink` where you can, else a smaller `max-size-time`.
 - **The player's start-up**, here a second, which is also the limit of the queue. With 0.3 s of start-up and the same
   limit, MPEG-2 over the narrow wire: `dependency` 15.2 % (51.6 % with a limit of 250 ms), `ifd-optimised` 65.8 %. With
-  3 s: over Verizon `recover-policy=keyframe` shows 78.6 % against 76.6 %, and over the Wi-Fi plain TCP shows all.
+  3 s: over Verizon `recover-policy=keyframe` shows 77.9 % against 76.8 %, and over the Wi-Fi plain TCP shows all.
 - **The application.** These are the lab's own writers in virtual time, not the programs themselves. Pipelines of
   GStreamer can be run in real time beside them: [applications](applications.md), `scenarios/pipelines/rivals.toml`.
 
