@@ -20,6 +20,7 @@ mod movie;
 mod mpeg4;
 mod nal;
 mod nal_index;
+mod nal_parameters;
 mod nal_scanner;
 mod order;
 mod references;

@@ -2,6 +2,7 @@
 
 use crate::access_unit::Codec;
 use crate::error::ScanError;
+use crate::headers::BadField;
 use crate::index::{FrameRate, PictureStructure, PictureType, SequenceHeader};
 use crate::scanner::{CodedFrame, Damage, ScanSummary};
 use crate::start_code::{Unit, UnitCutter};
@@ -24,6 +25,13 @@ pub(crate) enum Role {
     Slice(Slice),
     /// A slice whose header cannot be read.
     BadSlice,
+}
+
+impl Role {
+    /// Of a parameter set that could be read, or not.
+    pub(crate) fn of_parameter_set(taken: Result<(), BadField>) -> Self {
+        if taken.is_ok() { Self::Before } else { Self::BadBefore }
+    }
 }
 
 /// A slice.

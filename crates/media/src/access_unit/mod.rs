@@ -135,6 +135,11 @@ impl AccessUnitError {
         Self::BadHeader { number, field, value }
     }
 
+    pub(crate) fn bad_configuration_field(BadField { name, value }: BadField) -> Self {
+        let value = value.map_or("cut off".to_owned(), |value| value.to_string());
+        Self::bad_configuration(format!("{name} is {value}"))
+    }
+
     pub(crate) fn bad_configuration(reason: impl Into<String>) -> Self {
         Self::BadConfiguration { reason: reason.into() }
     }

@@ -86,10 +86,7 @@ impl Reader {
             unit if unit.obu_type == obu_type::SEQUENCE_HEADER => self.take_sequence(unit.payload),
             _ => Ok(()),
         };
-        obu::units(units).try_for_each(take).map_err(|BadField { name, value }| {
-            let value = value.map_or("cut off".to_owned(), |value| value.to_string());
-            AccessUnitError::bad_configuration(format!("{name} is {value}"))
-        })
+        obu::units(units).try_for_each(take).map_err(AccessUnitError::bad_configuration_field)
     }
 
     fn take_sequence(&mut self, payload: &[u8]) -> Result<(), BadField> {

@@ -19,14 +19,8 @@ impl Finder {
     pub(crate) fn role_of(&mut self, nal: &[u8]) -> Role {
         let Some((&header, payload)) = nal.split_first() else { return Role::Within };
         match header & 0x1f {
-            nal_type::SEQUENCE_PARAMETER_SET => match self.sets.take_sequence(payload) {
-                Ok(_) => Role::Before,
-                Err(_) => Role::BadBefore,
-            },
-            nal_type::PICTURE_PARAMETER_SET => match self.sets.take_picture(payload) {
-                Ok(()) => Role::Before,
-                Err(_) => Role::BadBefore,
-            },
+            nal_type::SEQUENCE_PARAMETER_SET => Role::of_parameter_set(self.sets.take_sequence(payload)),
+            nal_type::PICTURE_PARAMETER_SET => Role::of_parameter_set(self.sets.take_picture(payload)),
             nal_type::SEI
             | nal_type::ACCESS_UNIT_DELIMITER
             | nal_type::PREFIX..=nal_type::LAST_RESERVED_BEFORE_PICTURE => Role::Before,
@@ -62,8 +56,8 @@ impl Finder {
     /// The first sequence parameter set that a slice uses is what the stream states.
     fn note_sequence(&mut self, picture: &PictureHeader) {
         if self.stated.is_none()
-            && let Some(set) = self.sets.picture(picture.picture_parameter_set)
-            && let Some(sequence) = self.sets.sequence(set.sequence)
+            && let Ok(set) = self.sets.picture(picture.picture_parameter_set)
+            && let Ok(sequence) = self.sets.sequence(set.sequence)
         {
             self.stated = Some(Stated {
                 codec: Codec::H264,

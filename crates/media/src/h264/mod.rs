@@ -13,11 +13,11 @@ pub(crate) use boundary::Finder;
 use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h264::picture_order::order_of;
-use crate::h264::slice_header::{Marking, PictureHeader, SliceError, SliceHeader, nal_type};
+use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
 use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
-use crate::headers::BadField;
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
+use crate::nal_parameters::ParameterSet;
 
 /// `payloadType` of a recovery point (D.1.1).
 const RECOVERY_POINT: u32 = 6;
@@ -99,16 +99,13 @@ impl Reader {
     fn take_parameter_set(&mut self, nal: &[u8]) -> Result<(), AccessUnitError> {
         let result = match nal.split_first() {
             Some((header, payload)) => match header & 0x1f {
-                nal_type::SEQUENCE_PARAMETER_SET => self.sets.take_sequence(payload).map(drop),
+                nal_type::SEQUENCE_PARAMETER_SET => self.sets.take_sequence(payload),
                 nal_type::PICTURE_PARAMETER_SET => self.sets.take_picture(payload),
                 _ => Ok(()),
             },
             None => Ok(()),
         };
-        result.map_err(|BadField { name, value }| {
-            let value = value.map_or("cut off".to_owned(), |value| value.to_string());
-            AccessUnitError::bad_configuration(format!("{name} is {value}"))
-        })
+        result.map_err(AccessUnitError::bad_configuration_field)
     }
 
     /// Forgets all pictures.
@@ -156,7 +153,7 @@ impl Reader {
             Ok(slice) if slice.is_redundant => return,
             Ok(slice) => slice,
             Err(error) => {
-                gathered.error.get_or_insert(slice_error(number, error));
+                gathered.error.get_or_insert(error.of_unit(number));
                 return;
             }
         };
@@ -173,7 +170,7 @@ impl Reader {
 
     fn begin_picture(&mut self, number: u64, slice: &SliceHeader, gathered: &mut Gathered) {
         let sequence = self.sets.picture(slice.picture.picture_parameter_set);
-        let Some(sequence) = sequence.and_then(|picture| self.sets.sequence(picture.sequence)) else { return };
+        let Ok(sequence) = sequence.and_then(|picture| self.sets.sequence(picture.sequence)) else { return };
         let picture = self.tracker.begin(number, &slice.picture, sequence);
         gathered.open = Some((picture, slice.marking.clone(), PictureType::I));
     }
@@ -243,11 +240,4 @@ pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
     nal.split_first().is_some_and(|(header, payload)| {
         header & 0x1f == nal_type::SEQUENCE_PARAMETER_SET && SequenceParameterSet::parse(payload).is_ok()
     })
-}
-
-fn slice_error(number: u64, error: SliceError) -> AccessUnitError {
-    match error {
-        SliceError::Bad(field) => AccessUnitError::bad_header(number, field),
-        SliceError::Missing { parameter_set, id } => AccessUnitError::MissingParameterSet { number, parameter_set, id },
-    }
 }

@@ -1,10 +1,9 @@
 //! Sequence and picture parameter sets (ITU-T H.264, 7.3.2.1 and 7.3.2.2), as far as slice headers need them.
 
-use std::collections::BTreeMap;
-
 use crate::headers::BadField;
 use crate::index::FrameRate;
 use crate::nal::RbspReader;
+use crate::nal_parameters::{self, ParameterSet};
 
 /// Profiles whose sequence parameter sets tell the chroma format (7.3.2.1.1).
 const PROFILES_WITH_CHROMA_FORMAT: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
@@ -48,9 +47,15 @@ pub(crate) struct SequenceParameterSet {
     pub(crate) frame_rate: Option<FrameRate>,
 }
 
-impl SequenceParameterSet {
+impl ParameterSet for SequenceParameterSet {
+    const NAME: &str = "sequence parameter set";
+
+    fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Reads what follows the header of the NAL unit.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, BadField> {
+    fn parse(payload: &[u8]) -> Result<Self, BadField> {
         let mut reader = RbspReader::new(payload);
         let reader = &mut reader;
         let profile = reader.bits(8)?;
@@ -101,7 +106,9 @@ impl SequenceParameterSet {
             frame_rate,
         })
     }
+}
 
+impl SequenceParameterSet {
     /// `MaxFrameNum` (7-10).
     pub(crate) fn max_frame_num(&self) -> u32 {
         1 << self.frame_num_bits
@@ -183,9 +190,15 @@ pub(crate) struct PictureParameterSet {
     pub(crate) redundant_pictures: bool,
 }
 
-impl PictureParameterSet {
+impl ParameterSet for PictureParameterSet {
+    const NAME: &str = "picture parameter set";
+
+    fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Reads what follows the header of the NAL unit.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, BadField> {
+    fn parse(payload: &[u8]) -> Result<Self, BadField> {
         let mut reader = RbspReader::new(payload);
         let reader = &mut reader;
         let id = reader.ue_at_most("pic_parameter_set_id", 255)?;
@@ -237,31 +250,4 @@ fn skip_slice_groups(reader: &mut RbspReader) -> Result<(), BadField> {
 }
 
 /// The parameter sets in force, by identifier: at most 32 and 256.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ParameterSets {
-    sequences: BTreeMap<u32, SequenceParameterSet>,
-    pictures: BTreeMap<u32, PictureParameterSet>,
-}
-
-impl ParameterSets {
-    pub(crate) fn take_sequence(&mut self, payload: &[u8]) -> Result<&SequenceParameterSet, BadField> {
-        let set = SequenceParameterSet::parse(payload)?;
-        let id = set.id;
-        self.sequences.insert(id, set);
-        Ok(&self.sequences[&id])
-    }
-
-    pub(crate) fn take_picture(&mut self, payload: &[u8]) -> Result<(), BadField> {
-        let set = PictureParameterSet::parse(payload)?;
-        self.pictures.insert(set.id, set);
-        Ok(())
-    }
-
-    pub(crate) fn sequence(&self, id: u32) -> Option<&SequenceParameterSet> {
-        self.sequences.get(&id)
-    }
-
-    pub(crate) fn picture(&self, id: u32) -> Option<&PictureParameterSet> {
-        self.pictures.get(&id)
-    }
-}
+pub(crate) type ParameterSets = nal_parameters::ParameterSets<SequenceParameterSet, PictureParameterSet>;

@@ -4,6 +4,7 @@ use crate::h264::parameter_sets::{ParameterSets, PictureOrder, PictureParameterS
 use crate::headers::BadField;
 use crate::index::PictureType;
 use crate::nal::RbspReader;
+use crate::nal_parameters::SliceError;
 
 /// `nal_unit_type` (table 7-1).
 pub(crate) mod nal_type {
@@ -158,19 +159,6 @@ impl ListHeader {
     }
 }
 
-/// Why a slice header was not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SliceError {
-    Bad(BadField),
-    Missing { parameter_set: &'static str, id: u32 },
-}
-
-impl From<BadField> for SliceError {
-    fn from(field: BadField) -> Self {
-        Self::Bad(field)
-    }
-}
-
 /// Commands of a modification or marking that are read: a list has at most 32 entries, and there are as many fields.
 const MAX_COMMANDS: usize = 66;
 
@@ -191,9 +179,8 @@ impl SliceHeader {
             return Err(BadField { name: "slice_type of an IDR picture", value: Some(slice_type) }.into());
         }
         let id = reader.ue_at_most("pic_parameter_set_id", 255)?;
-        let picture_set = sets.picture(id).ok_or(SliceError::Missing { parameter_set: "picture parameter set", id })?;
-        let id = picture_set.sequence;
-        let sequence = sets.sequence(id).ok_or(SliceError::Missing { parameter_set: "sequence parameter set", id })?;
+        let picture_set = sets.picture(id)?;
+        let sequence = sets.sequence(picture_set.sequence)?;
         let picture = picture_header(reader, nal_header, sequence, picture_set)?;
         let is_redundant = picture_set.redundant_pictures && reader.ue_at_most("redundant_pic_cnt", 127)? > 0;
         let lists = list_header(reader, kind, picture_set)?;

@@ -19,14 +19,8 @@ impl Finder {
             return Role::Within;
         };
         match header.nal_type {
-            nal_type::SEQUENCE_PARAMETER_SET => match self.sets.take_sequence(payload) {
-                Ok(_) => Role::Before,
-                Err(_) => Role::BadBefore,
-            },
-            nal_type::PICTURE_PARAMETER_SET => match self.sets.take_picture(payload) {
-                Ok(()) => Role::Before,
-                Err(_) => Role::BadBefore,
-            },
+            nal_type::SEQUENCE_PARAMETER_SET => Role::of_parameter_set(self.sets.take_sequence(payload)),
+            nal_type::PICTURE_PARAMETER_SET => Role::of_parameter_set(self.sets.take_picture(payload)),
             nal_type::VIDEO_PARAMETER_SET | nal_type::ACCESS_UNIT_DELIMITER | nal_type::PREFIX_SEI => Role::Before,
             nal_type::FIRST_RESERVED_BEFORE_PICTURE..=nal_type::LAST_RESERVED_BEFORE_PICTURE => Role::Before,
             nal_type::FIRST_UNSPECIFIED_BEFORE_PICTURE..=nal_type::LAST_UNSPECIFIED_BEFORE_PICTURE => Role::Before,
@@ -60,7 +54,7 @@ impl Finder {
     /// The first sequence parameter set that a slice uses is what the stream states.
     fn note_sequence(&mut self, id: u32) {
         if self.stated.is_none()
-            && let Some(sequence) = self.sets.sequence(id)
+            && let Ok(sequence) = self.sets.sequence(id)
         {
             self.stated = Some(Stated {
                 codec: Codec::H265,

@@ -12,11 +12,11 @@ pub(crate) use boundary::Finder;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
 use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
-use crate::h265::slice_header::{NalHeader, SliceError, SliceHeader, nal_type};
+use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
-use crate::headers::BadField;
 use crate::index::PictureType;
 use crate::nal::NalUnits;
+use crate::nal_parameters::ParameterSet;
 
 /// Reads one access unit after the other.
 #[derive(Debug)]
@@ -87,14 +87,11 @@ impl Reader {
             return Ok(());
         };
         let result = match header.nal_type {
-            nal_type::SEQUENCE_PARAMETER_SET => self.sets.take_sequence(payload).map(drop),
+            nal_type::SEQUENCE_PARAMETER_SET => self.sets.take_sequence(payload),
             nal_type::PICTURE_PARAMETER_SET => self.sets.take_picture(payload),
             _ => Ok(()),
         };
-        result.map_err(|BadField { name, value }| {
-            let value = value.map_or("cut off".to_owned(), |value| value.to_string());
-            AccessUnitError::bad_configuration(format!("{name} is {value}"))
-        })
+        result.map_err(AccessUnitError::bad_configuration_field)
     }
 
     /// Forgets all pictures.
@@ -143,12 +140,12 @@ impl Reader {
             Ok(Some(slice)) => slice,
             Ok(None) => return,
             Err(error) => {
-                gathered.error.get_or_insert(slice_error(number, error));
+                gathered.error.get_or_insert(error.of_unit(number));
                 return;
             }
         };
         if gathered.open.is_none() {
-            let Some(sequence) = self.sets.sequence(slice.sequence) else { return };
+            let Ok(sequence) = self.sets.sequence(slice.sequence) else { return };
             gathered.highest_layer = sequence.highest_temporal_layer;
             let picture = self.tracker.begin(number, header, &slice.references, 1 << sequence.order_bits);
             gathered.open = Some((picture, PictureType::I));
@@ -195,11 +192,4 @@ pub(crate) fn is_sequence_parameter_set(nal: &[u8]) -> bool {
         let is_meant = header.nal_type == nal_type::SEQUENCE_PARAMETER_SET && header.layer == 0;
         is_meant && SequenceParameterSet::parse(payload).is_ok()
     })
-}
-
-fn slice_error(number: u64, error: SliceError) -> AccessUnitError {
-    match error {
-        SliceError::Bad(field) => AccessUnitError::bad_header(number, field),
-        SliceError::Missing { parameter_set, id } => AccessUnitError::MissingParameterSet { number, parameter_set, id },
-    }
 }

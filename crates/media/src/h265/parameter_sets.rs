@@ -1,11 +1,10 @@
 //! Sequence and picture parameter sets (ITU-T H.265, 7.3.2.2 and 7.3.2.3), as far as slice headers need them.
 
-use std::collections::BTreeMap;
-
 use crate::h265::reference_set::ShortTermSet;
 use crate::headers::BadField;
 use crate::index::FrameRate;
 use crate::nal::RbspReader;
+use crate::nal_parameters::{self, ParameterSet};
 
 /// The largest side of any level is Sqrt(MaxLumaPs * 8) = 16,888 samples (A.4.1, level 6.2; 7.2 has 33,776).
 const MAX_SIDE: u32 = 33_776;
@@ -46,9 +45,15 @@ pub(crate) struct SequenceParameterSet {
     pub(crate) progressive: bool,
 }
 
-impl SequenceParameterSet {
+impl ParameterSet for SequenceParameterSet {
+    const NAME: &str = "sequence parameter set";
+
+    fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Reads what follows the header of the NAL unit.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, BadField> {
+    fn parse(payload: &[u8]) -> Result<Self, BadField> {
         let mut reader = RbspReader::new(payload);
         let reader = &mut reader;
         let _video_parameter_set = reader.bits(4)?;
@@ -217,9 +222,15 @@ pub(crate) struct PictureParameterSet {
     pub(crate) has_list_modification: bool,
 }
 
-impl PictureParameterSet {
+impl ParameterSet for PictureParameterSet {
+    const NAME: &str = "picture parameter set";
+
+    fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Reads what follows the header of the NAL unit.
-    pub(crate) fn parse(payload: &[u8]) -> Result<Self, BadField> {
+    fn parse(payload: &[u8]) -> Result<Self, BadField> {
         let mut reader = RbspReader::new(payload);
         let reader = &mut reader;
         let id = reader.ue_at_most("pps_pic_parameter_set_id", 63)?;
@@ -285,31 +296,4 @@ fn skip_tiles(reader: &mut RbspReader) -> Result<(), BadField> {
 }
 
 /// The parameter sets in force, by identifier: at most 16 and 64.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ParameterSets {
-    sequences: BTreeMap<u32, SequenceParameterSet>,
-    pictures: BTreeMap<u32, PictureParameterSet>,
-}
-
-impl ParameterSets {
-    pub(crate) fn take_sequence(&mut self, payload: &[u8]) -> Result<&SequenceParameterSet, BadField> {
-        let set = SequenceParameterSet::parse(payload)?;
-        let id = set.id;
-        self.sequences.insert(id, set);
-        Ok(&self.sequences[&id])
-    }
-
-    pub(crate) fn take_picture(&mut self, payload: &[u8]) -> Result<(), BadField> {
-        let set = PictureParameterSet::parse(payload)?;
-        self.pictures.insert(set.id, set);
-        Ok(())
-    }
-
-    pub(crate) fn sequence(&self, id: u32) -> Option<&SequenceParameterSet> {
-        self.sequences.get(&id)
-    }
-
-    pub(crate) fn picture(&self, id: u32) -> Option<&PictureParameterSet> {
-        self.pictures.get(&id)
-    }
-}
+pub(crate) type ParameterSets = nal_parameters::ParameterSets<SequenceParameterSet, PictureParameterSet>;

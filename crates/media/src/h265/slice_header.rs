@@ -5,6 +5,7 @@ use crate::h265::reference_set::ShortTermSet;
 use crate::headers::BadField;
 use crate::index::PictureType;
 use crate::nal::RbspReader;
+use crate::nal_parameters::SliceError;
 
 /// `nal_unit_type` (table 7-1).
 pub(crate) mod nal_type {
@@ -129,19 +130,6 @@ pub(crate) struct SliceHeader {
     pub(crate) lists: ListHeader,
 }
 
-/// Why a slice segment header was not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SliceError {
-    Bad(BadField),
-    Missing { parameter_set: &'static str, id: u32 },
-}
-
-impl From<BadField> for SliceError {
-    fn from(field: BadField) -> Self {
-        Self::Bad(field)
-    }
-}
-
 impl SliceHeader {
     /// Reads a slice segment. `None` for a dependent one, which has the header of the one before.
     pub(crate) fn parse(header: NalHeader, payload: &[u8], sets: &ParameterSets) -> Result<Option<Self>, SliceError> {
@@ -152,9 +140,8 @@ impl SliceHeader {
             let _no_output_of_prior_pics = reader.flag()?;
         }
         let id = reader.ue_at_most("slice_pic_parameter_set_id", 63)?;
-        let picture_set = sets.picture(id).ok_or(SliceError::Missing { parameter_set: "picture parameter set", id })?;
-        let id = picture_set.sequence;
-        let sequence = sets.sequence(id).ok_or(SliceError::Missing { parameter_set: "sequence parameter set", id })?;
+        let picture_set = sets.picture(id)?;
+        let sequence = sets.sequence(picture_set.sequence)?;
         if !is_first {
             let is_dependent = picture_set.has_dependent_slice_segments && reader.flag()?;
             let _slice_segment_address = reader.bits(sequence.address_bits)?;
