@@ -4,7 +4,25 @@ use framewire_media::PictureType;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::queue::Discard;
 
+use gst::glib;
+use gst::glib::prelude::*;
+use gst::glib::subclass::Signal;
+
 use crate::frames::Held;
+
+/// The signal that tells of a [`LostGroup`]: the number of the frame (buffers since the start) and the rule that gave it
+/// up.
+const GROUP_LOST: &str = "group-lost";
+
+/// The signal for one element: GLib lets no two types share it.
+pub fn signal() -> Signal {
+    Signal::builder(GROUP_LOST).param_types([u64::static_type(), String::static_type()]).build()
+}
+
+/// Emits `group-lost`.
+pub fn tell(element: &impl IsA<glib::Object>, frame: u64, rule: &str) {
+    element.emit_by_name::<()>(GROUP_LOST, &[&frame, &rule]);
+}
 
 /// A group of pictures of which a frame was given up that the frames after it need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

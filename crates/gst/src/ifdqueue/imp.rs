@@ -20,9 +20,6 @@ use crate::stats;
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("ifdqueue", gst::DebugColorFlags::empty(), Some("Frame-dropping queue")));
 
-/// Signal, emitted by the upstream's thread.
-const GROUP_LOST: &str = "group-lost";
-
 /// The element's private data.
 pub struct IfdQueue {
     sink: gst::Pad,
@@ -129,10 +126,7 @@ impl ObjectImpl for IfdQueue {
     }
 
     fn signals() -> &'static [Signal] {
-        static SIGNALS: LazyLock<Vec<Signal>> = LazyLock::new(|| {
-            // The number of the frame (buffers since the start) and the rule that gave it up.
-            vec![Signal::builder(GROUP_LOST).param_types([u64::static_type(), String::static_type()]).build()]
-        });
+        static SIGNALS: LazyLock<Vec<Signal>> = LazyLock::new(|| vec![crate::groups::signal()]);
         &SIGNALS
     }
 
@@ -298,7 +292,7 @@ impl IfdQueue {
             state.tally.groups_lost += 1;
             state.tally.key_frame_requests += u64::from(asks);
         }
-        object.emit_by_name::<()>(GROUP_LOST, &[&lost.frame, &rule]);
+        crate::groups::tell(&*object, lost.frame, rule);
         if asks {
             self.sink.push_event(gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build());
         }

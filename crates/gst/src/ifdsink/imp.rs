@@ -19,9 +19,6 @@ use crate::transport_clock::{Times, TransportClock};
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("ifdsink", gst::DebugColorFlags::empty(), Some("Frame-dropping sink")));
 
-/// Signal, emitted by the thread that gave the frame up.
-const GROUP_LOST: &str = "group-lost";
-
 /// The element's private data.
 #[derive(Default)]
 pub struct IfdSink {
@@ -60,10 +57,7 @@ impl ObjectImpl for IfdSink {
     }
 
     fn signals() -> &'static [Signal] {
-        static SIGNALS: LazyLock<Vec<Signal>> = LazyLock::new(|| {
-            // The number of the frame (buffers since the start) and the rule that gave it up.
-            vec![Signal::builder(GROUP_LOST).param_types([u64::static_type(), String::static_type()]).build()]
-        });
+        static SIGNALS: LazyLock<Vec<Signal>> = LazyLock::new(|| vec![crate::groups::signal()]);
         &SIGNALS
     }
 
@@ -290,7 +284,7 @@ impl IfdSink {
                     let _ = object.post_message(message.src(&*object).build());
                 }
                 let Some(lost) = lost else { return };
-                object.emit_by_name::<()>(GROUP_LOST, &[&lost.frame, &rule]);
+                crate::groups::tell(&*object, lost.frame, rule);
                 if lost.needs_key_frame && settings.request_key_frames {
                     self.request_key_frame();
                 }
