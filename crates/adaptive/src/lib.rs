@@ -1,0 +1,5 @@
+//! Adaptive streaming over pre-encoded levels, sans-IO: schedules, rate controllers, and the two halves of a session.
+//!
+//! A ladder holds the same movie at several levels. A schedule says how fast each level has to be sent, a controller
+//! how fast the network lets it be sent and so which level, and the server and the client carry it. Time is an
+//! argument everywhere; nothing here opens a socket, reads a clock or waits.
