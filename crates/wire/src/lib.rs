@@ -1,4 +1,4 @@
-//! Packet formats as pure parse and emit: RTP and RFC 2250.
+//! Packet formats as pure parse and emit: RTP, RFC 2250, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`mpeg_video::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
@@ -6,3 +6,4 @@
 pub mod mpeg_video;
 pub mod rtp;
 mod start_code;
+pub mod vtp;
