@@ -223,7 +223,7 @@ impl Driver {
     }
 }
 
-fn is_local(network: &NetworkConfig) -> bool {
+pub(super) fn is_local(network: &NetworkConfig) -> bool {
     let place = match network {
         NetworkConfig::Wired(wired) => wired.bottleneck,
         NetworkConfig::Wifi(wifi) => wifi.bottleneck,

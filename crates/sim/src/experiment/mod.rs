@@ -1,4 +1,5 @@
-//! A TCP connection without a movie, for validation and benchmarks: the simulated side of `docs/validation.md`.
+//! A TCP connection without a movie, for validation and benchmarks: the simulated side of `docs/validation.md`. What
+//! several connections and adaptive streams make of one network: [`streaming`].
 //!
 //! ```
 //! use framewire_sim::experiment::{TcpExperiment, Traffic, bottleneck};
@@ -14,6 +15,7 @@
 //! ```
 
 mod driver;
+pub mod streaming;
 
 use framewire_link::{BottleneckPlace, LossConfig, Network, NetworkConfig, QueueLimit, WireConfig, WiredNetworkConfig};
 use framewire_tcp::congestion::Algorithm;

@@ -1,0 +1,148 @@
+//! Adaptive streams and TCP connections that share one network, in virtual time: how they divide it, and what the
+//! viewer gets.
+//!
+//! Every flow sends from [`Port::Sender`](framewire_link::Port::Sender) and has its way back. A [bulk
+//! flow](FlowKind::Bulk) is a TCP connection whose application always has data, as iperf3 is.
+//!
+//! ```
+//! use framewire_link::{LossConfig, QueueLimit};
+//! use framewire_sim::experiment::bottleneck;
+//! use framewire_sim::experiment::streaming::{BulkFlow, FlowConfig, StreamingExperiment, jain_index};
+//! use framewire_units::{Bitrate, Duration, Seed, Timestamp};
+//!
+//! let rate = Bitrate::from_mbps(3);
+//! let network = bottleneck(rate, Duration::from_millis(10), LossConfig::None, QueueLimit::Packets(50));
+//! let mut experiment = StreamingExperiment::new(network, Seed(1));
+//! experiment.flows = (0..4).map(|_| FlowConfig::at_once(BulkFlow::new("reno".parse().unwrap()))).collect();
+//! experiment.stagger(Duration::from_secs(1));
+//! let outcome = experiment.run()?;
+//! let (from, to) = (Timestamp::from_secs(10), Timestamp::from_secs(60));
+//! let rates: Vec<f64> = outcome.flows.iter().map(|flow| flow.received.throughput(from, to).as_mbps_f64()).collect();
+//! assert!(rates.iter().sum::<f64>() > 2.99);
+//! assert!(jain_index(&rates) > 0.8);
+//! # Ok::<(), framewire_sim::SimError>(())
+//! ```
+
+mod bulk;
+mod driver;
+mod meter;
+mod outcome;
+#[cfg(test)]
+mod tests;
+mod wires;
+
+use framewire_link::{Network, NetworkConfig};
+use framewire_tcp::TcpConfig;
+use framewire_tcp::congestion::Algorithm;
+use framewire_units::{Duration, Seed, Timestamp};
+
+use self::driver::Driver;
+pub use self::meter::Meter;
+pub use self::outcome::{BulkOutcome, FlowOutcome, KindOutcome, PacketCounts, StreamingOutcome, jain_index};
+use crate::error::SimError;
+
+/// Flows that share one network.
+#[derive(Debug)]
+pub struct StreamingExperiment {
+    /// The network.
+    pub network: NetworkConfig,
+    /// Who sends over it.
+    pub flows: Vec<FlowConfig>,
+    /// How long, from the origin.
+    pub duration: Duration,
+    /// Of all draws.
+    pub seed: Seed,
+    /// Length of the intervals in which is counted what came, and time between two samples of a flow's state.
+    pub interval: Duration,
+}
+
+/// One flow of an experiment.
+#[derive(Debug)]
+pub struct FlowConfig {
+    /// When it begins.
+    pub start: Timestamp,
+    /// What it is.
+    pub kind: FlowKind,
+}
+
+/// What a flow is.
+#[derive(Debug)]
+pub enum FlowKind {
+    /// A TCP connection whose application always has data.
+    Bulk(BulkFlow),
+}
+
+/// A TCP connection whose application always has data.
+#[derive(Clone, Debug)]
+pub struct BulkFlow {
+    /// The sender's endpoint. Its seed is set by the run.
+    pub sender: TcpConfig,
+    /// The receiver's endpoint.
+    pub receiver: TcpConfig,
+    /// When the application ends its stream; `None` for never.
+    pub stop: Option<Timestamp>,
+}
+
+impl BulkFlow {
+    /// A connection between two Linux hosts that lasts as long as the experiment.
+    pub fn new(congestion: Algorithm) -> Self {
+        let sender = TcpConfig { congestion, no_delay: true, ..TcpConfig::default() };
+        Self { sender, receiver: TcpConfig::default(), stop: None }
+    }
+}
+
+impl From<BulkFlow> for FlowKind {
+    fn from(flow: BulkFlow) -> Self {
+        Self::Bulk(flow)
+    }
+}
+
+impl FlowConfig {
+    /// A flow that begins at the origin.
+    pub fn at_once(kind: impl Into<FlowKind>) -> Self {
+        Self::at(Timestamp::ZERO, kind)
+    }
+
+    /// A flow that begins at `start`.
+    pub fn at(start: Timestamp, kind: impl Into<FlowKind>) -> Self {
+        Self { start, kind: kind.into() }
+    }
+}
+
+impl StreamingExperiment {
+    /// An experiment of 60 s without flows, looked at ten times a second.
+    pub fn new(network: NetworkConfig, seed: Seed) -> Self {
+        let (duration, interval) = (Duration::from_secs(60), Duration::from_millis(100));
+        Self { network, flows: Vec::new(), duration, seed, interval }
+    }
+
+    /// Lets the bulk flows begin at random within `within` after the origin, each at a time of its own that the seed
+    /// and the flow's number decide.
+    pub fn stagger(&mut self, within: Duration) {
+        let starts = self.seed.domain("start of a flow");
+        for (number, flow) in (0..).zip(&mut self.flows) {
+            match flow.kind {
+                FlowKind::Bulk(_) => {
+                    flow.start = Timestamp::ZERO + within.mul_f64(starts.stream(&[number]).next_f64());
+                }
+            }
+        }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When the network cannot be, there are more flows than packets can name (65,535), or the interval has no length.
+    pub fn run(self) -> Result<StreamingOutcome, SimError> {
+        if self.interval.is_zero() {
+            return Err(SimError::Input("interval = 0 s: more than zero is needed".to_owned()));
+        }
+        if self.flows.len() > usize::from(u16::MAX) {
+            return Err(SimError::Input(format!("{} flows: at most {} are allowed", self.flows.len(), u16::MAX)));
+        }
+        let mut network =
+            Network::new(&self.network, self.seed).map_err(|error| SimError::Input(format!("network: {error}")))?;
+        network.record_deliveries(false);
+        Ok(Driver::new(self, network).run())
+    }
+}

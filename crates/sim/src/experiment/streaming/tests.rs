@@ -1,0 +1,144 @@
+//! Connections that share one network.
+
+use framewire_link::{LossConfig, QueueLimit};
+use framewire_units::{Bitrate, Duration, Probability, Seed, Timestamp};
+
+use super::{BulkFlow, FlowConfig, FlowKind, KindOutcome, StreamingExperiment, StreamingOutcome, jain_index};
+use crate::experiment::{TcpExperiment, bottleneck};
+
+const RATE: Bitrate = Bitrate::from_mbps(3);
+const QUEUE: QueueLimit = QueueLimit::Packets(50);
+
+fn reno() -> BulkFlow {
+    BulkFlow::new("reno".parse().expect("invariant: it is in the registry"))
+}
+
+fn shared(flows: usize, loss: LossConfig, seed: u64) -> StreamingExperiment {
+    let network = bottleneck(RATE, Duration::from_millis(10), loss, QUEUE);
+    let mut experiment = StreamingExperiment::new(network, Seed(seed));
+    experiment.flows = (0..flows).map(|_| FlowConfig::at_once(reno())).collect();
+    experiment.duration = Duration::from_secs(100);
+    experiment.stagger(Duration::from_secs(2));
+    experiment
+}
+
+fn rates(outcome: &StreamingOutcome, from: u64, to: u64) -> Vec<f64> {
+    let rate = |from, to| move |flow: &super::FlowOutcome| flow.received.throughput(from, to).as_mbps_f64();
+    outcome.flows.iter().map(rate(Timestamp::from_secs(from), Timestamp::from_secs(to))).collect()
+}
+
+#[test]
+fn reno_flows_fill_the_link_and_share_it() {
+    for flows in [1, 2, 4, 8, 16, 32] {
+        let outcome = shared(flows, LossConfig::None, 1).run().unwrap();
+        let rates = rates(&outcome, 20, 100);
+        let sum: f64 = rates.iter().sum();
+        assert!((2.99..=3.001).contains(&sum), "{flows} flows take {sum} of 3 Mbit/s");
+        let fairness = jain_index(&rates);
+        // Flows of one round-trip time converge to equal shares; what is left is the length of their saw teeth.
+        assert!((0.9..=1.0).contains(&fairness), "{flows} flows: {rates:?}");
+    }
+}
+
+#[test]
+fn every_packet_is_delivered_dropped_or_under_way() {
+    let loss = LossConfig::Bernoulli(Probability::clamped(0.01));
+    let outcome = shared(12, loss, 3).run().unwrap();
+    let mut sum = super::PacketCounts::default();
+    for flow in &outcome.flows {
+        let packets = flow.packets;
+        // Half a second of the link at most, queue and propagation.
+        assert!(packets.under_way() <= 60, "{packets:?}");
+        assert!(packets.random_losses > 0 && packets.queue_drops > 0, "{packets:?}");
+        assert_eq!((packets.other_losses, packets.dropped_backward), (0, 0));
+        sum.sent += packets.sent;
+        sum.queue_drops += packets.queue_drops;
+        sum.random_losses += packets.random_losses;
+    }
+    // The process takes what leaves the queue.
+    let share = sum.random_losses as f64 / (sum.sent - sum.queue_drops) as f64;
+    assert!((0.008..0.012).contains(&share), "{share}");
+}
+
+#[test]
+fn goodput_is_what_was_received_without_headers_and_repeats() {
+    let outcome = shared(8, LossConfig::None, 2).run().unwrap();
+    for flow in &outcome.flows {
+        let share = flow.goodput.total().as_bytes() as f64 / flow.received.total().as_bytes() as f64;
+        // 1,448 of 1,500 bytes, less what came twice.
+        assert!((0.93..=1448.0 / 1500.0).contains(&share), "{share}");
+        let KindOutcome::Bulk(bulk) = &flow.kind;
+        let acknowledged = bulk.last.acknowledged.as_bytes();
+        let read = flow.goodput.total().as_bytes();
+        assert!(acknowledged <= read && read - acknowledged < 200_000, "{acknowledged} of {read}");
+    }
+}
+
+#[test]
+fn one_flow_is_the_connection_of_a_tcp_experiment() {
+    let network = bottleneck(RATE, Duration::from_millis(10), LossConfig::None, QUEUE);
+    let alone = TcpExperiment::new("reno".parse().unwrap(), network).run().unwrap();
+    let mut experiment = shared(1, LossConfig::None, 1);
+    experiment.duration = Duration::from_secs(60);
+    experiment.stagger(Duration::ZERO);
+    let shared = experiment.run().unwrap();
+    let (there, here) = (alone.received.as_bytes() as f64, shared.flows[0].goodput.total().as_bytes() as f64);
+    assert!((here / there - 1.0).abs() < 0.001, "{here} {there}");
+    assert!(
+        shared.flows[0].packets.sent.abs_diff(alone.segments) < 60,
+        "{:?} {}",
+        shared.flows[0].packets,
+        alone.segments
+    );
+}
+
+#[test]
+fn the_seed_decides_when_flows_begin_and_all_that_follows() {
+    let starts = |seed| shared(8, LossConfig::None, seed).flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+    assert_eq!(starts(1), starts(1));
+    assert_ne!(starts(1), starts(2));
+    assert!(starts(1).iter().all(|&start| start < Timestamp::from_secs(2)));
+    let received = |seed| {
+        let outcome = shared(8, LossConfig::None, seed).run().unwrap();
+        outcome.flows.into_iter().map(|flow| flow.received).collect::<Vec<_>>()
+    };
+    assert_eq!(received(1), received(1));
+    assert_ne!(received(1), received(2));
+}
+
+#[test]
+fn a_flow_comes_and_goes() {
+    let mut experiment = shared(1, LossConfig::None, 1);
+    let guest = BulkFlow { stop: Some(Timestamp::from_secs(60)), ..reno() };
+    experiment.flows.push(FlowConfig::at(Timestamp::from_secs(30), guest));
+    let outcome = experiment.run().unwrap();
+    let (before, during, after) = (rates(&outcome, 10, 30), rates(&outcome, 40, 60), rates(&outcome, 70, 100));
+    assert!(before[0] > 2.95 && before[1] == 0.0, "{before:?}");
+    assert!(during.iter().all(|&rate| (1.0..2.0).contains(&rate)), "{during:?}");
+    // What stood in the send buffer is sent after the end, and then no more.
+    assert!(after[0] > 2.7, "{after:?}");
+    assert_eq!(rates(&outcome, 90, 100)[1], 0.0);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut experiment = shared(1, LossConfig::None, 1);
+    experiment.interval = Duration::ZERO;
+    assert!(experiment.run().unwrap_err().to_string().contains("interval = 0 s"));
+    let mut experiment = shared(0, LossConfig::None, 1);
+    experiment.flows = (0..70_000).map(|_| FlowConfig::at_once(FlowKind::Bulk(reno()))).collect();
+    assert!(experiment.run().unwrap_err().to_string().contains("70000 flows"));
+}
+
+#[test]
+fn throughput_is_that_of_whole_intervals() {
+    let mut meter = super::Meter::new(Duration::from_millis(100));
+    meter.add(Timestamp::from_millis(50), framewire_units::DataSize::from_bytes(1_000));
+    meter.add(Timestamp::from_millis(100), framewire_units::DataSize::from_bytes(500));
+    let between = |from, to| meter.throughput(Timestamp::from_millis(from), Timestamp::from_millis(to)).as_bps();
+    assert_eq!(between(0, 200), 60_000);
+    assert_eq!(between(0, 100), 80_000);
+    assert_eq!(between(1, 200), 40_000);
+    assert_eq!(between(0, 99), 0);
+    assert_eq!(between(0, 1_000), 12_000);
+}
