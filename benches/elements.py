@@ -5,7 +5,7 @@ of a round is of user and system time of the whole process, less what the same p
 is dropped: the limits are off, and a first run compares what comes out with what went in.
 
     make plugin
-    .venv/bin/python benches/elements.py [--minutes 10] [--rounds 5] [--plugin target/release]
+    .venv/bin/python benches/elements.py [--minutes 10] [--rounds 5] [--plugin DIRECTORY]
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from framewire.gstreamer import plugin_directory
 
 BOUND = 1.1
 NOISE = "testsrc2=size={size}:rate=25,noise=alls={strength}:allf=t:all_seed=1"
@@ -155,10 +157,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0, help="media of each run")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--plugin", type=Path, default=Path(__file__).resolve().parent.parent / "target/release")
+    parser.add_argument("--plugin", type=Path, help="where the plugin is [default: where `make plugin` puts it]")
     parser.add_argument("--case", help="only cases with this in their name")
     options = parser.parse_args()
-    environment = {**os.environ, "GST_PLUGIN_PATH": str(options.plugin)}
+    environment = {**os.environ, "GST_PLUGIN_PATH": str(options.plugin or plugin_directory())}
     cases = [case for case in CASES if not options.case or options.case in case.name]
     with tempfile.TemporaryDirectory(prefix="framewire-elements-") as name:
         within = [compare(case, options.minutes, options.rounds, environment, Path(name)) for case in cases]

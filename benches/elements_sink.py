@@ -6,7 +6,7 @@ ratio is of user and system time of the whole process, less what the same pipeli
 receivers compare what came: nothing is dropped.
 
     make plugin
-    .venv/bin/python benches/elements_sink.py [--minutes 10] [--plugin target/release]
+    .venv/bin/python benches/elements_sink.py [--minutes 10] [--plugin DIRECTORY]
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from elements import BOUND, MPEG2_6, MPEG2_100, Case, encode, launch, repeated
+
+from framewire.gstreamer import plugin_directory
 
 SINKS = ("tcpclientsink", "ifdsink")
 CASES = [
@@ -87,9 +89,9 @@ def compare(case: Case, minutes: float, environment: dict[str, str], directory: 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0, help="media of each run, which takes as long")
-    parser.add_argument("--plugin", type=Path, default=Path(__file__).resolve().parent.parent / "target/release")
+    parser.add_argument("--plugin", type=Path, help="where the plugin is [default: where `make plugin` puts it]")
     options = parser.parse_args()
-    environment = {**os.environ, "GST_PLUGIN_PATH": str(options.plugin)}
+    environment = {**os.environ, "GST_PLUGIN_PATH": str(options.plugin or plugin_directory())}
     lock = threading.Lock()
     with tempfile.TemporaryDirectory(prefix="framewire-elements-") as name, ThreadPoolExecutor(len(CASES)) as pool:
         runs = pool.map(lambda case: compare(case, options.minutes, environment, Path(name), lock), CASES)
