@@ -9,6 +9,7 @@
 
 pub mod access_unit;
 mod av1;
+pub mod avi;
 mod bits;
 mod error;
 mod h264;
@@ -16,6 +17,7 @@ mod h265;
 mod headers;
 mod identify;
 mod index;
+pub mod ladder;
 mod movie;
 mod mpeg4;
 mod nal;

@@ -11,7 +11,7 @@ use crate::order;
 use crate::scanner::{ScanSummary, Scanner};
 
 /// How many frames a movie may have: 46 hours at 25 Hz. Bounds the memory for a hostile stream.
-const MAX_FRAMES: usize = 1 << 22;
+pub(crate) const MAX_FRAMES: usize = 1 << 22;
 
 /// An elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265, and its frame index.
 #[derive(Clone, Debug)]

@@ -20,6 +20,7 @@ const EXTENDED_PAR: u32 = 15;
 const SIMPLE_OBJECT_TYPE: u32 = 1;
 
 /// `video_object_layer_shape` (table 6-14).
+const SHAPE_RECTANGULAR: u32 = 0;
 const SHAPE_GRAYSCALE: u32 = 3;
 
 /// Bits of `vbv_parameters`, from `first_half_bit_rate` to its last marker (6.2.3).
@@ -48,6 +49,8 @@ pub(crate) struct VideoObjectLayer {
     pub(crate) resolution: u32,
     /// It promises that no B-VOP comes, by `low_delay` or by its object type.
     pub(crate) low_delay: bool,
+    /// Width and height in pixels; zeros where it is cut off before them, or of another shape than a rectangle.
+    pub(crate) size: (u16, u16),
 }
 
 impl VideoObjectLayer {
@@ -76,7 +79,22 @@ impl VideoObjectLayer {
         if resolution == 0 {
             return Err(BadField { name: "vop_time_increment_resolution", value: Some(0) });
         }
-        Ok(Self { resolution, low_delay: stated_low_delay.unwrap_or(object_type == SIMPLE_OBJECT_TYPE) })
+        let low_delay = stated_low_delay.unwrap_or(object_type == SIMPLE_OBJECT_TYPE);
+        let layer = Self { resolution, low_delay, size: (0, 0) };
+        let size = if shape == SHAPE_RECTANGULAR { layer.picture_size(&mut reader) } else { None };
+        Ok(Self { size: size.unwrap_or_default(), ..layer })
+    }
+
+    /// Reads from the marker after the resolution to the height.
+    fn picture_size(self, reader: &mut BitReader) -> Option<(u16, u16)> {
+        let mut field = |bits| reader.field("video_object_layer_width", bits).ok();
+        let _marker = field(1)?;
+        if field(1)? == 1 {
+            let _fixed_vop_time_increment = field(self.increment_bits())?;
+        }
+        let (_marker, width) = (field(1)?, field(13)?);
+        let (_marker, height) = (field(1)?, field(13)?);
+        Some((width as u16, height as u16))
     }
 
     /// Bits of `vop_time_increment`: as many as its largest value, one tick less than a second, needs, and one at
@@ -155,13 +173,13 @@ mod tests {
 
     #[test]
     fn increments_have_the_bits_that_they_need() {
-        let bits = |resolution| VideoObjectLayer { resolution, low_delay: false }.increment_bits();
+        let bits = |resolution| VideoObjectLayer { resolution, low_delay: false, size: (0, 0) }.increment_bits();
         assert_eq!([1, 2, 3, 16, 17, 25, 30_000, 65_535].map(bits), [1, 1, 2, 4, 5, 5, 15, 16]);
     }
 
     #[test]
     fn an_endless_time_base_is_told() {
-        let layer = VideoObjectLayer { resolution: 25, low_delay: false };
+        let layer = VideoObjectLayer { resolution: 25, low_delay: false, size: (0, 0) };
         let endless = VopHeader::parse(&[0xff; 600], layer);
         assert_eq!(endless, Err(BadField { name: "modulo_time_base", value: Some(MOST_SECONDS + 1) }));
         let cut = VopHeader::parse(&[0xff; 6], layer);

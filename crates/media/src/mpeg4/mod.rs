@@ -3,7 +3,7 @@
 //! referred to, are not known.
 
 mod clock;
-mod headers;
+pub(crate) mod headers;
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,242 @@
+//! One level: the frames of one stream.
+
+use bytes::{Bytes, BytesMut};
+use framewire_units::{Bitrate, DataSize};
+
+use crate::access_unit::{Codec, KeyKind};
+use crate::avi::{Avi, FourCc};
+use crate::index::{FrameRate, PictureType};
+use crate::ladder::{LevelError, mpeg4};
+use crate::movie::Movie;
+use crate::start_code;
+
+/// A frame of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelFrame {
+    /// Size in bytes, at least 1.
+    pub size: u32,
+    /// Coding type.
+    pub kind: PictureType,
+    /// Set where decoding can begin. An open group that no frame is shown before counts as closed.
+    pub key: Option<KeyKind>,
+    /// Number in display order, from 0.
+    pub display_index: u32,
+    /// Where its bytes begin in those of the level.
+    pub(super) offset: u64,
+}
+
+impl LevelFrame {
+    /// Whether decoding can begin here.
+    pub fn is_key(&self) -> bool {
+        self.key.is_some()
+    }
+}
+
+/// A movie at one level of quality.
+#[derive(Clone, Debug)]
+pub struct Level {
+    codec: Option<Codec>,
+    frame_rate: FrameRate,
+    picture_size: (u16, u16),
+    frames: Vec<LevelFrame>,
+    bytes: Bytes,
+}
+
+/// What a reader of one codec found.
+pub(super) struct Parts {
+    pub(super) codec: Codec,
+    pub(super) frame_rate: FrameRate,
+    pub(super) picture_size: (u16, u16),
+    /// Frames in decode order, with whether each is shown before the key frame that it follows.
+    pub(super) frames: Vec<(LevelFrame, bool)>,
+    pub(super) bytes: Bytes,
+}
+
+impl Level {
+    /// Reads a level from a file: an elementary stream of MPEG-1 or MPEG-2 video, MPEG-4 part 2, H.264 or H.265, or an
+    /// AVI file with one of these, told by the bytes.
+    ///
+    /// # Errors
+    /// When it is none of these, frames were skipped or share a chunk, time stamps are uneven, or a key frame comes
+    /// without its headers.
+    pub fn parse(bytes: Bytes) -> Result<Self, LevelError> {
+        let parts = if Avi::is_one(&bytes) {
+            from_avi(&Avi::parse(bytes)?)?
+        } else if mpeg4::is_one(&bytes) {
+            mpeg4::from_stream(bytes)?
+        } else {
+            from_movie(&Movie::parse(bytes)?)
+        };
+        Self::checked(parts)
+    }
+
+    /// A level of nothing but sizes, for experiments: every `key_interval`th frame is an I frame, the others are P
+    /// frames, and all bytes are zeros.
+    ///
+    /// # Errors
+    /// When there is no size, one is zero, the interval is zero, or the frame rate has a zero.
+    pub fn of_sizes(frame_rate: FrameRate, key_interval: usize, sizes: &[u32]) -> Result<Self, LevelError> {
+        if key_interval == 0 || frame_rate.numerator == 0 || frame_rate.denominator == 0 {
+            return Err(LevelError::Sizes("a key interval and a frame rate above zero are needed"));
+        }
+        let Some(&largest) = sizes.iter().max() else {
+            return Err(LevelError::Sizes("there is no frame; one at least is needed"));
+        };
+        if sizes.contains(&0) || sizes.len() > crate::movie::MAX_FRAMES {
+            return Err(LevelError::Sizes("frames of one byte at least are needed, and at most 4,194,304 of them"));
+        }
+        let frames = sizes.iter().enumerate().map(|(index, &size)| LevelFrame {
+            size,
+            kind: if index % key_interval == 0 { PictureType::I } else { PictureType::P },
+            key: (index % key_interval == 0).then_some(KeyKind::Closed),
+            display_index: index as u32,
+            // All frames show the same zeros.
+            offset: 0,
+        });
+        let frames = frames.collect();
+        let bytes = BytesMut::zeroed(largest as usize).freeze();
+        Ok(Self { codec: None, frame_rate, picture_size: (0, 0), frames, bytes })
+    }
+
+    fn checked(parts: Parts) -> Result<Self, LevelError> {
+        let Parts { codec, frame_rate, picture_size, frames, bytes } = parts;
+        let leading: Vec<bool> = frames.iter().map(|(_, leading)| *leading).collect();
+        let frames = frames.into_iter().map(|(frame, _)| frame).collect();
+        let mut level = Self { codec: Some(codec), frame_rate, picture_size, frames, bytes };
+        level.close_groups(&leading);
+        level.check_keys(codec)?;
+        Ok(level)
+    }
+
+    /// What no leading frame follows is closed, whatever its header promises.
+    fn close_groups(&mut self, leading: &[bool]) {
+        let mut open = false;
+        for (frame, &leading) in self.frames.iter_mut().zip(leading).rev() {
+            open |= leading;
+            if frame.is_key() {
+                if !open {
+                    frame.key = Some(KeyKind::Closed);
+                }
+                open = false;
+            }
+        }
+    }
+
+    fn check_keys(&self, codec: Codec) -> Result<(), LevelError> {
+        if !self.frames[0].is_key() {
+            return Err(LevelError::NoKeyFirst);
+        }
+        let mut keys = (0..self.frames.len()).filter(|&frame| self.frames[frame].key == Some(KeyKind::Closed));
+        match keys.find(|&frame| !has_headers(codec, &self.frame_bytes(frame))) {
+            Some(frame) => Err(LevelError::NoHeaders { frame }),
+            None => Ok(()),
+        }
+    }
+
+    /// The codec; `None` for a level of sizes.
+    pub fn codec(&self) -> Option<Codec> {
+        self.codec
+    }
+
+    /// Frames per second.
+    pub fn frame_rate(&self) -> FrameRate {
+        self.frame_rate
+    }
+
+    /// Width and height in pixels; zeros for a level of sizes.
+    pub fn picture_size(&self) -> (u16, u16) {
+        self.picture_size
+    }
+
+    /// Frames in decode order; at least one.
+    pub fn frames(&self) -> &[LevelFrame] {
+        &self.frames
+    }
+
+    /// The bytes of a frame; a reference, not a copy.
+    ///
+    /// # Panics
+    /// When there is no such frame.
+    pub fn frame_bytes(&self, frame: usize) -> Bytes {
+        let LevelFrame { offset, size, .. } = self.frames[frame];
+        self.bytes.slice(offset as usize..offset as usize + size as usize)
+    }
+
+    /// Bytes of all frames.
+    pub fn size(&self) -> DataSize {
+        self.frames.iter().map(|frame| DataSize::from_bytes(frame.size.into())).sum()
+    }
+
+    /// Mean rate over the duration of the movie, to the nearest bit/s.
+    pub fn mean_rate(&self) -> Bitrate {
+        let bits = u128::from(self.size().as_bits()) * u128::from(self.frame_rate.numerator);
+        let per_second = u128::from(self.frame_rate.denominator) * self.frames.len() as u128;
+        Bitrate::from_bps(u64::try_from((bits + per_second / 2) / per_second).unwrap_or(u64::MAX))
+    }
+}
+
+fn from_movie(movie: &Movie) -> Parts {
+    let sequence = movie.index.sequence;
+    let frames = movie.index.frames.iter().map(|frame| {
+        let level_frame = LevelFrame {
+            size: frame.size,
+            kind: frame.kind,
+            key: frame.key,
+            display_index: frame.display_index,
+            offset: frame.offset,
+        };
+        (level_frame, frame.leading)
+    });
+    Parts {
+        codec: sequence.codec,
+        frame_rate: sequence.frame_rate,
+        picture_size: (sequence.width, sequence.height),
+        frames: frames.collect(),
+        bytes: movie.bytes.clone(),
+    }
+}
+
+fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
+    let codec = codec_of(avi.codec);
+    // Before the codec: that a frame was left out is worth knowing of any.
+    if let Some(frame) = (0..avi.frame_count()).find(|&frame| avi.range(frame).is_empty()) {
+        return Err(LevelError::SkippedFrame { frame, how: "its chunk in the AVI file is empty" });
+    }
+    let codec = codec.ok_or(LevelError::UnknownCodec(avi.codec))?;
+    if codec == Codec::Mpeg4Part2 {
+        return mpeg4::from_avi(avi);
+    }
+    let mut stream = BytesMut::new();
+    (0..avi.frame_count()).for_each(|frame| stream.extend_from_slice(&avi.frame_bytes(frame)));
+    let parts = from_movie(&Movie::parse(stream.freeze())?);
+    if parts.frames.len() != avi.frame_count() {
+        let (chunks, frames) = (avi.frame_count(), parts.frames.len());
+        return Err(LevelError::ChunksAreNoFrames { codec: parts.codec, chunks, frames });
+    }
+    Ok(Parts { frame_rate: avi.frame_rate, ..parts })
+}
+
+/// What a four-character code stands for, in either case.
+fn codec_of(code: FourCc) -> Option<Codec> {
+    match &code.0.map(|character| character.to_ascii_uppercase()) {
+        b"DIVX" | b"DX50" | b"FMP4" | b"MP4V" | b"XVID" => Some(Codec::Mpeg4Part2),
+        b"MPG2" | b"MPG1" | b"MPEG" => Some(Codec::MpegVideo),
+        b"H264" | b"X264" | b"AVC1" => Some(Codec::H264),
+        b"HEVC" | b"H265" | b"HEV1" | b"HVC1" => Some(Codec::H265),
+        _ => None,
+    }
+}
+
+/// Whether a frame brings the headers that a decoder begins with: a sequence header, a video object layer, a sequence
+/// parameter set.
+fn has_headers(codec: Codec, frame: &[u8]) -> bool {
+    let is_header = |first: u8| match codec {
+        Codec::MpegVideo => first == start_code::value::SEQUENCE_HEADER,
+        Codec::Mpeg4Part2 => mpeg4::is_layer(first),
+        // nal_unit_type 7 (ITU-T H.264, table 7-1) and 33 (ITU-T H.265, table 7-1).
+        Codec::H264 => first & 0x1f == 7,
+        Codec::H265 => (first >> 1) & 0x3f == 33,
+        Codec::Av1 => true,
+    };
+    start_code::parts(frame).any(|part| part.first().is_some_and(|&first| is_header(first)))
+}
