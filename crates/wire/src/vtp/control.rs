@@ -1,6 +1,6 @@
 use framewire_units::{DataSize, Timestamp};
 
-use super::error::PacketError;
+use super::error::{PacketError, check_length};
 use super::header::{HEADER_LENGTH, Header, PacketType, emit_time, time_at, u32_at};
 
 /// Bytes of a control packet without authentication.
@@ -37,32 +37,18 @@ pub struct ControlPacket {
 }
 
 impl ControlPacket {
-    /// Reads a control packet.
-    ///
-    /// # Errors
-    /// When the datagram is no control packet, whole and valid.
-    pub fn parse(datagram: &[u8]) -> Result<Self, PacketError> {
-        let (header, rest) = Header::parse(datagram)?;
-        if header.packet_type != PacketType::Control {
-            return Err(PacketError::Type(header.packet_type.code()));
-        }
-        let (packet, length) = ("control packet", datagram.len());
-        if length < CONTROL_LENGTH {
-            return Err(PacketError::Short { packet, length, least: CONTROL_LENGTH });
-        }
-        if length > CONTROL_LENGTH {
-            return Err(PacketError::Long { packet, length, expected: CONTROL_LENGTH });
-        }
-        let free = u32_at(rest, 16);
+    pub(super) fn parse(header: &Header, body: &[u8]) -> Result<Self, PacketError> {
+        check_length("control packet", HEADER_LENGTH + body.len(), CONTROL_LENGTH)?;
+        let free = u32_at(body, 16);
         Ok(Self {
             session: header.session,
             sequence: header.sequence,
             sender_time: header.sender_time,
             receiver_time: header.receiver_time,
             size: header.size,
-            report: u32_at(rest, 0),
-            first_arrival: time_at(rest, 4)?,
-            packets: u32_at(rest, 12),
+            report: u32_at(body, 0),
+            first_arrival: time_at(body, 4)?,
+            packets: u32_at(body, 12),
             buffer_free: (free != BUFFER_UNKNOWN).then(|| DataSize::from_bytes(u64::from(free))),
         })
     }

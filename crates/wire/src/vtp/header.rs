@@ -1,6 +1,6 @@
 use framewire_units::{DataSize, Duration, Timestamp};
 
-use super::error::PacketError;
+use super::error::{PacketError, check_reserved};
 
 /// The version that every packet begins with.
 pub const VERSION: u8 = 1;
@@ -80,16 +80,13 @@ impl Header {
     /// When the datagram is shorter, has another version or an unknown type, or its fields have impossible values.
     pub fn parse(datagram: &[u8]) -> Result<(Self, &[u8]), PacketError> {
         let Some((header, rest)) = datagram.split_first_chunk::<HEADER_LENGTH>() else {
-            return Err(PacketError::Short { packet: "packet", length: datagram.len(), least: HEADER_LENGTH });
+            return Err(PacketError::Length { packet: "packet", length: datagram.len(), expected: HEADER_LENGTH });
         };
         if header[0] != VERSION {
             return Err(PacketError::Version(header[0]));
         }
         let packet_type = PacketType::from_code(header[1])?;
-        let reserved = u16_at(header, 2);
-        if reserved != 0 {
-            return Err(PacketError::Field { field: "reserved", value: u64::from(reserved), allowed: "0" });
-        }
+        check_reserved(u64::from(u16_at(header, 2)))?;
         let parsed = Self {
             packet_type,
             session: u64_at(header, 4),
@@ -98,7 +95,29 @@ impl Header {
             receiver_time: time_at(header, 24)?,
             size: DataSize::from_bytes(u64::from(u32_at(header, 32))),
         };
+        parsed.check_unused()?;
         Ok((parsed, rest))
+    }
+
+    /// Fields that mean nothing in a packet of this type are zero.
+    fn check_unused(&self) -> Result<(), PacketError> {
+        use PacketType::{Control, Report, Video, VideoAckRequest};
+        let unused = match self.packet_type {
+            Control => 0,
+            Video | VideoAckRequest => self.receiver_time.as_nanos(),
+            Report => self.sender_time.as_nanos() | self.receiver_time.as_nanos() | self.size.as_bytes(),
+            _ => {
+                let numbers = u64::from(self.sequence) | self.size.as_bytes();
+                self.sender_time.as_nanos() | self.receiver_time.as_nanos() | numbers
+            }
+        };
+        check_reserved(unused)
+    }
+
+    /// A header that says nothing but what the packet is and whose.
+    pub(super) fn plain(packet_type: PacketType, session: u64, sequence: u32) -> Self {
+        let (sender_time, receiver_time) = (Timestamp::ZERO, Timestamp::ZERO);
+        Self { packet_type, session, sequence, sender_time, receiver_time, size: DataSize::ZERO }
     }
 
     /// Appends the header to `out`. A size beyond 32 bits is written as the largest.

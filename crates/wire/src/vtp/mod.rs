@@ -5,10 +5,26 @@
 //! set-up and teardown are decided here. All numbers are big-endian. A packet is parsed whole or refused with a
 //! [`PacketError`]; nothing is allocated for a packet that is refused.
 
+mod authentication;
 mod control;
+mod description;
 mod error;
 mod header;
+mod opening;
+mod packet;
+mod report;
+mod teardown;
+#[cfg(test)]
+mod tests;
+mod video;
 
+pub use authentication::{Cookie, Key, Origin, Secret, TAG_LENGTH};
 pub use control::{CONTROL_LENGTH, ControlPacket};
+pub use description::{Description, MAX_LEVELS};
 pub use error::PacketError;
 pub use header::{HEADER_LENGTH, Header, PacketType, VERSION};
+pub use opening::{COOKIE_LENGTH, OPENING_LENGTH, Request, Start, Title};
+pub use packet::Packet;
+pub use report::{MAX_REPORT_BODY, Report};
+pub use teardown::{Reason, Teardown};
+pub use video::{MAX_PAYLOAD, VIDEO_HEADER_LENGTH, VideoHeader};

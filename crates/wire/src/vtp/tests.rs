@@ -1,0 +1,234 @@
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use proptest::prelude::*;
+
+use super::*;
+
+fn time() -> impl Strategy<Value = Timestamp> {
+    (0..u64::from(u32::MAX) * 1_000_000_000).prop_map(Timestamp::from_nanos)
+}
+
+fn size() -> impl Strategy<Value = DataSize> {
+    any::<u32>().prop_map(|bytes| DataSize::from_bytes(u64::from(bytes)))
+}
+
+fn title() -> impl Strategy<Value = Title> {
+    "[a-zé /.]{0,60}".prop_map(|text| Title::new(text).unwrap())
+}
+
+prop_compose! {
+    fn control()(
+        session: u64, sequence: u32, sender_time in time(), receiver_time in time(), size in size(), report: u32,
+        first_arrival in time(), packets: u32, free in proptest::option::of(0u64..u64::from(u32::MAX)),
+    ) -> Packet<'static> {
+        let buffer_free = free.map(DataSize::from_bytes);
+        Packet::Control(ControlPacket {
+            session, sequence, sender_time, receiver_time, size, report, first_arrival, packets, buffer_free,
+        })
+    }
+}
+
+prop_compose! {
+    fn description()(
+        session: u64, cookie: [u8; 16], frames in 1u32.., duration: u64, buffer: u64, payload in 1u16..65_000,
+        ack_every in 1u16.., rates in proptest::collection::vec(any::<u32>(), 1..255),
+    ) -> Packet<'static> {
+        Packet::Description(Description {
+            session, cookie: Cookie(cookie), frames, duration: Duration::from_nanos(duration),
+            buffer: DataSize::from_bytes(buffer), payload, ack_every,
+            rates: rates.into_iter().map(|rate| Bitrate::from_bps(u64::from(rate))).collect(),
+        })
+    }
+}
+
+prop_compose! {
+    fn video_header()(
+        ack_request: bool, session: u64, sequence: u32, sender_time in time(), frame: u32, index: u16, level: u8,
+        last: bool, key: bool, media_time: u64, micros: u32,
+    ) -> VideoHeader {
+        VideoHeader {
+            ack_request, session, sequence, sender_time, size: DataSize::ZERO, frame, index, level, last, key,
+            media_time: Duration::from_nanos(media_time), round_trip: Duration::from_micros(u64::from(micros)),
+        }
+    }
+}
+
+fn packet() -> impl Strategy<Value = Packet<'static>> {
+    let reasons = vec![Reason::EndOfMovie, Reason::Stopped, Reason::Vanished, Reason::Acknowledged];
+    prop_oneof![
+        control(),
+        description(),
+        (any::<u64>(), title()).prop_map(|(session, title)| Packet::Request(Request { session, title })),
+        (any::<u64>(), title(), any::<[u8; 16]>()).prop_map(|(session, title, cookie)| Packet::Start(Start {
+            session,
+            title,
+            cookie: Cookie(cookie)
+        })),
+        (any::<u64>(), proptest::sample::select(reasons))
+            .prop_map(|(session, reason)| Packet::Teardown(Teardown { session, reason })),
+        (any::<u64>(), any::<u32>()).prop_map(|(session, report)| Packet::Report(Report {
+            session,
+            report,
+            body: b"feedback"
+        })),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn packets_round_trip(packet in packet()) {
+        let mut bytes = vec![];
+        packet.emit(&mut bytes);
+        prop_assert_eq!(Packet::parse(&bytes), Ok(packet));
+    }
+
+    #[test]
+    fn video_round_trips(mut header in video_header(), video in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+        let mut bytes = vec![];
+        header.emit(&video, &mut bytes);
+        header.size = DataSize::from_bytes(video.len() as u64);
+        prop_assert_eq!(Packet::parse(&bytes), Ok(Packet::Video(header, &video)));
+    }
+
+    #[test]
+    fn no_shorter_and_no_longer_packet_passes(packet in packet(), cut in 1usize..40) {
+        prop_assume!(!matches!(packet, Packet::Report(_)));
+        let mut bytes = vec![];
+        packet.emit(&mut bytes);
+        prop_assert!(Packet::parse(&bytes[..bytes.len().saturating_sub(cut)]).is_err());
+        bytes.extend(vec![0; cut]);
+        prop_assert!(Packet::parse(&bytes).is_err());
+    }
+
+    /// What parses is written back to the same bytes: no two readings, no ignored bits.
+    #[test]
+    fn what_parses_is_canonical(packet in packet(), at: usize, flip in 1u8..) {
+        let mut bytes = vec![];
+        packet.emit(&mut bytes);
+        let at = at % bytes.len();
+        bytes[at] ^= flip;
+        if let Ok(read) = Packet::parse(&bytes) {
+            let mut again = vec![];
+            read.emit(&mut again);
+            prop_assert_eq!(again, bytes);
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..1_300), kind in 0u8..8) {
+        let _ = Packet::parse(&bytes);
+        if bytes.len() > 3 {
+            bytes[..4].copy_from_slice(&[VERSION, kind, 0, 0]);
+            let _ = Packet::parse(&bytes);
+        }
+    }
+
+    #[test]
+    fn a_tag_fails_with_any_changed_bit(packet in packet(), bit: usize) {
+        let key = Key::new(&[7; 32]).unwrap();
+        let mut bytes = vec![];
+        packet.emit(&mut bytes);
+        let plain = bytes.clone();
+        key.seal(Origin::Client, &mut bytes);
+        prop_assert_eq!(key.open(Origin::Client, &bytes), Ok(&plain[..]));
+        prop_assert_eq!(key.open(Origin::Server, &bytes), Err(PacketError::Authentication));
+        let bit = bit % (8 * bytes.len());
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        prop_assert_eq!(key.open(Origin::Client, &bytes), Err(PacketError::Authentication));
+    }
+}
+
+#[test]
+fn the_layout_is_that_of_the_document() {
+    let header = VideoHeader {
+        ack_request: true,
+        session: 0x0102_0304_0506_0708,
+        sequence: 9,
+        sender_time: Timestamp::from_millis(1_500),
+        size: DataSize::from_bytes(2),
+        frame: 3,
+        index: 4,
+        level: 2,
+        last: true,
+        key: true,
+        media_time: Duration::from_nanos(5),
+        round_trip: Duration::from_micros(6),
+    };
+    let mut bytes = vec![];
+    header.emit(&[0xAA, 0xBB], &mut bytes);
+    #[rustfmt::skip]
+    let expected = [
+        1, 1, 0, 0,                     // version, TYPE, reserved
+        1, 2, 3, 4, 5, 6, 7, 8,         // session
+        0, 0, 0, 9,                     // sequence number
+        0, 0, 0, 1, 0x1D, 0xCD, 0x65, 0, // sender time stamp: 1 s, 500,000,000 ns
+        0, 0, 0, 0, 0, 0, 0, 0,         // receiver time stamp
+        0, 0, 0, 2,                     // SIZE
+        0, 0, 0, 3,                     // frame
+        0, 4, 2, 3,                     // packet of the frame, level, flags
+        0, 0, 0, 0, 0, 0, 0, 5,         // play-out time
+        0, 0, 0, 6,                     // round-trip time
+        0, 0, 0, 0,                     // reserved
+        0xAA, 0xBB,
+    ];
+    assert_eq!(bytes, expected);
+}
+
+#[test]
+fn errors_name_the_field_the_value_and_what_is_allowed() {
+    let mut bytes = vec![];
+    Teardown { session: 1, reason: Reason::Stopped }.emit(&mut bytes);
+    bytes[HEADER_LENGTH] = 200;
+    assert_eq!(Packet::parse(&bytes).unwrap_err().to_string(), "reason of a teardown is 200, allowed: 0 to 6");
+    bytes[0] = 9;
+    assert_eq!(Packet::parse(&bytes).unwrap_err().to_string(), "version 9, and only 1 is spoken");
+    let message = Packet::parse(&bytes[..10]).unwrap_err().to_string();
+    assert_eq!(message, "10 bytes, and this packet has 36");
+}
+
+#[test]
+fn no_answer_to_an_opening_is_longer_than_the_opening() {
+    let mut bytes = vec![];
+    let description = Description {
+        session: 0,
+        cookie: Cookie([0; 16]),
+        frames: 1,
+        duration: Duration::ZERO,
+        buffer: DataSize::ZERO,
+        payload: 1_000,
+        ack_every: 5,
+        rates: vec![Bitrate::default(); MAX_LEVELS],
+    };
+    description.emit(&mut bytes);
+    assert!(bytes.len() <= OPENING_LENGTH, "{}", bytes.len());
+}
+
+/// RFC 4231, section 4.3 (test case 2) gives the hash; here its first half is the tag.
+#[test]
+fn the_tag_is_the_first_half_of_hmac_sha_256() {
+    use hmac::{Hmac, KeyInit, Mac};
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(b"Jefe").unwrap();
+    mac.update(b"what do ya want for nothing?");
+    assert_eq!(mac.finalize().into_bytes()[..4], [0x5B, 0xDC, 0xC1, 0x46]);
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(&[7; 16]).unwrap();
+    mac.update(b"vtp clientabc");
+    let mut packet = b"abc".to_vec();
+    Key::new(&[7; 16]).unwrap().seal(Origin::Client, &mut packet);
+    assert_eq!(packet[3..], mac.finalize().into_bytes()[..16]);
+    assert!(Key::new(&[7; 15]).is_none());
+}
+
+#[test]
+fn a_cookie_is_good_for_one_address_channel_session_title_and_slot() {
+    let secret = Secret::new([1; 32]);
+    let here = "192.0.2.1:5000".parse().unwrap();
+    let [a, b] = ["a", "b"].map(|text| Title::new(text).unwrap());
+    let cookie = secret.cookie(here, 0, 7, &a, 3);
+    assert!(secret.accepts(cookie, here, 0, 7, &a, 3));
+    assert!(!secret.accepts(cookie, "192.0.2.1:5001".parse().unwrap(), 0, 7, &a, 3));
+    assert!(!secret.accepts(cookie, "192.0.2.2:5000".parse().unwrap(), 0, 7, &a, 3));
+    assert!(!secret.accepts(cookie, here, 1, 7, &a, 3));
+    assert!(!secret.accepts(cookie, here, 0, 8, &a, 3));
+    assert!(!secret.accepts(cookie, here, 0, 7, &b, 3));
+    assert!(!secret.accepts(cookie, here, 0, 7, &a, 4));
+    assert!(!Secret::new([2; 32]).accepts(cookie, here, 0, 7, &a, 3));
+}
