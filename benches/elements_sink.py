@@ -1,12 +1,15 @@
 """Processor time of `ifdsink` beside `tcpclientsink`, whole processes with the same parser, live.
 
-A live sink does nothing while it waits for the next frame, so that what counts is what a frame costs. Both pipelines
-run at the same time, in real time, over the same media, each to a receiver of its own that reads as fast as it can; the
-ratio is of user and system time of the whole process, less what the same pipeline takes for its first frames. The
-receivers compare what came: nothing is dropped.
+A live sink does nothing while it waits for the next frame, so that what counts is what a frame costs. Several pairs of
+pipelines run at the same time, in real time, over the same media, each to a receiver of its own that reads as fast as
+it can; the ratio is of user and system time of the whole processes, less what the same pipelines take for their first
+frames. The receivers compare what came: nothing is dropped.
+
+Whichever of two pipelines wakes first for a frame wakes the processor and fills its caches for the other, and on an
+idle machine that costs as much as the frame: so the members of the pairs start in turn, a part of a frame apart.
 
     make plugin
-    .venv/bin/python benches/elements_sink.py [--minutes 10] [--plugin DIRECTORY]
+    .venv/bin/python benches/elements_sink.py [--minutes 10] [--pairs 4] [--plugin DIRECTORY]
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import os
 import socket
 import sys
 import tempfile
-import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -26,6 +29,9 @@ from pathlib import Path
 from elements import BOUND, MPEG2_6, MPEG2_100, Case, encode, launch, repeated
 
 from framewire.gstreamer import plugin_directory
+
+APART = 0.013
+"""Seconds between the starts of two pipelines: no whole part of the 0.04 s of a frame, so that few wake together."""
 
 SINKS = ("tcpclientsink", "ifdsink")
 CASES = [
@@ -58,27 +64,43 @@ def send(sink: str, parser: str, feed: list[str], environment: dict[str, str]) -
     return seconds, came
 
 
-def both(case: Case, feed: list[str], environment: dict[str, str]) -> list[tuple[float, tuple[int, str]]]:
-    """Runs the two pipelines at the same time."""
-    with ThreadPoolExecutor(2) as pool:
-        sinks = (case.reference, case.element)
-        return list(pool.map(lambda sink: send(sink, case.parser, feed, environment), sinks))
+def in_turn(pairs: int) -> list[int]:
+    """Which sink starts next: 0, 1, 1, 0, 0, 1, ..., so that neither leads the other."""
+    return [(number + 1) // 2 % 2 for number in range(2 * pairs)]
 
 
-def compare(case: Case, minutes: float, environment: dict[str, str], directory: Path, lock: threading.Lock) -> bool:
-    """Prints the ratio of a case; true when it is within the bound."""
-    with lock:
-        path = encode(case, directory)
-    start = both(case, ["head", "-c", "100000", str(path)], environment)
-    times = max(1, round(minutes * 60 / case.seconds))
-    ran = both(case, repeated(path, times), environment)
-    (reference, element) = (long - short for (long, _), (short, _) in zip(ran, start, strict=True))
-    if ran[0][1] != ran[1][1]:
+def together(case: Case, pairs: int, feed: list[str], environment: dict[str, str]) -> tuple[list[float], list[float]]:
+    """Runs all pipelines at the same time, and gives the processor time of either kind in seconds."""
+    sinks = (case.reference, case.element)
+
+    def start(place: tuple[int, int]) -> tuple[float, tuple[int, str]]:
+        number, kind = place
+        time.sleep(number * APART)
+        return send(sinks[kind], case.parser, feed, environment)
+
+    order = in_turn(pairs)
+    with ThreadPoolExecutor(len(order)) as pool:
+        ran = list(pool.map(start, enumerate(order)))
+    if len({came for _, came in ran}) != 1:
         raise RuntimeError(f"{case.name}: the receivers got different streams: {ran}")
+    times: tuple[list[float], list[float]] = ([], [])
+    for kind, (seconds, _) in zip(order, ran, strict=True):
+        times[kind].append(seconds)
+    return times
+
+
+def compare(case: Case, minutes: float, pairs: int, environment: dict[str, str], directory: Path) -> bool:
+    """Prints the ratio of a case; true when it is within the bound."""
+    path = encode(case, directory)
+    first = together(case, pairs, ["head", "-c", "100000", str(path)], environment)
+    times = max(1, round(minutes * 60 / case.seconds))
+    whole = together(case, pairs, repeated(path, times), environment)
+    reference, element = (sum(long) - sum(short) for long, short in zip(whole, first, strict=True))
     ratio = element / reference
+    spent = [", ".join(f"{seconds:.2f}" for seconds in kind) for kind in whole]
     print(
-        f"{case.name}: {times * case.seconds / 60:.1f} min, {ran[0][1][0] / 1e6:.0f} MB, ratio {ratio:.3f},"
-        f" {reference:.2f} s and {element:.2f} s of processor time\n"
+        f"{case.name}: {times * case.seconds / 60:.1f} min, {pairs} pairs, ratio {ratio:.3f};"
+        f" {case.reference} {spent[0]} s, {case.element} {spent[1]} s of processor time, start-up included\n"
         f"    gst-launch-1.0 fdsrc ! {case.parser} ! {case.reference} sync=true host=127.0.0.1 port=...\n"
         f"    gst-launch-1.0 fdsrc ! {case.parser} ! {case.element} sync=true host=127.0.0.1 port=...",
         flush=True,
@@ -89,13 +111,12 @@ def compare(case: Case, minutes: float, environment: dict[str, str], directory: 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0, help="media of each run, which takes as long")
+    parser.add_argument("--pairs", type=int, default=4, help="pipelines of either kind at the same time")
     parser.add_argument("--plugin", type=Path, help="where the plugin is [default: where `make plugin` puts it]")
     options = parser.parse_args()
     environment = {**os.environ, "GST_PLUGIN_PATH": str(options.plugin or plugin_directory())}
-    lock = threading.Lock()
-    with tempfile.TemporaryDirectory(prefix="framewire-elements-") as name, ThreadPoolExecutor(len(CASES)) as pool:
-        runs = pool.map(lambda case: compare(case, options.minutes, environment, Path(name), lock), CASES)
-        within = list(runs)
+    with tempfile.TemporaryDirectory(prefix="framewire-elements-") as name:
+        within = [compare(case, options.minutes, options.pairs, environment, Path(name)) for case in CASES]
     return 0 if all(within) else 1
 
 
