@@ -5,4 +5,5 @@
 //! argument everywhere; nothing here opens a socket, reads a clock or waits.
 
 pub mod controller;
+pub mod schedule;
 pub mod source;
