@@ -261,7 +261,10 @@ def test_another_engine_may_compute_the_cells(document: dict[str, Any], tmp_path
     assert there.hashes == here.hashes
 
 
-def test_the_runner_begins_nothing_more_once_it_is_told_to_stop(tmp_path: Path, simulator: Path, stream: Path) -> None:
+def test_the_runner_begins_nothing_more_once_it_is_told_to_stop(
+    tmp_path: Path, simulator: Path, stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_SIMULATOR_S", "0.05")  # five seconds in all, if it went on
     scenario = json.dumps(framewire.load({"flow": [{"transport": "udp"}]}).data)
     tasks = [Task(f"{n}", scenario, str(stream), "its digest", str(tmp_path / f"{n}.part"), False) for n in range(200)]
     seen: list[Outcome] = []

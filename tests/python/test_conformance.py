@@ -1,101 +1,161 @@
-"""One scenario in both worlds: exact in virtual time, within stated tolerances through this kernel.
+"""One scenario in both worlds: exact in virtual time, and through this kernel one more draw of the same chances.
 
-The emulated runs take half a minute. A flow that a busy machine disturbed is left out, and the test says so.
+The emulated runs take half a minute. What a flow misses that a busy machine disturbed is no failure, and the test says
+so.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
+import calm
 import polars as pl
 import pytest
+from draws import SEEDS, Draws, Row, draw
 from test_emulated import capable
 
 import framewire
 from framewire import movie
-from framewire.errors import RunError
 
-pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+NEEDS_THIS_KERNEL = pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
 
 SECONDS = 8
 DATAGRAMS = ("udp-blocking", "udp", "udp-whole", "udp+ifd")
 STREAMS = ("tcp", "tcp+ifd", "tcp+ifd-optimised")
 NETWORK = '[network.wifi]\nretry = 3\n[network.wifi.oven]\non = [["2 s", "5 s"]]\n'
 
-FRAMES_APART = 0.06
-"""Share of all frames by which the number of frames of one fate may differ.
+LOST = ("lost", "lost_i", "lost_p", "lost_b", "lost_sender_pipeline", "lost_sender_socket", "lost_link")
+OF_DATAGRAMS = (*LOST, "duration_s", "packets_sent", "packets_lost", "transmissions_mean", "latency_p50_ms")
+OF_STREAMS = (*LOST, "duration_s", "transmissions_mean", "latency_p50_ms")
 
-Sending a frame takes time on this kernel and none in virtual time: of a burst into a full queue one or two packets more
-find room, which the next frame then lacks.
-"""
 
-DURATIONS_APART = 0.02
-"""Microseconds decide which transmissions the oven hits: emulated runs of one scenario differ by 1.1 %."""
+@dataclass(frozen=True)
+class Late:
+    """What a busy machine's late wakings add, in milliseconds: they are known, so nothing else has room for them."""
 
-Row = dict[str, Any]
+    usual: float
+    worst: float
+
+
+NEVER_LATE = Late(0.0, 0.0)
+
+
+def allowance(column: str, mean: Row, late: Late) -> float:
+    """What the worlds differ by beside chance.
+
+    Sending a frame takes time on this kernel and none in virtual time: of a burst into a full queue one or two packets
+    more find room, which the next frame then lacks. A kernel wakes a sender some milliseconds late.
+    """
+    match column:
+        case "duration_s":
+            return (40 + late.worst) / 1e3
+        case "latency_p50_ms":
+            return 5 + late.usual
+        case "transmissions_mean":
+            return 0.002
+        case "packets_sent" | "packets_lost":
+            return 0.01 * float(mean["packets_sent"])
+        case _:
+            return 0.02 * float(mean["frames"])
+
+
+def misses(row: Row, draws: Draws, columns: tuple[str, ...], late: Late = NEVER_LATE) -> list[str]:
+    """What of a flow lies where no draw of it does, to either side."""
+    found = []
+    for column in columns:
+        band = draws.band(row["flow"], column)
+        reach = band.reach + allowance(column, draws.rows[0][row["flow"]], late)
+        if not abs(row[column] - band.mean) <= reach:
+            found.append(f"{column} is {row[column]}: {band.mean:.6g} +- {reach:.3g} is expected")
+    return found
+
+
+def columns_of(flow: str) -> tuple[str, ...]:
+    return OF_DATAGRAMS if flow in DATAGRAMS else OF_STREAMS
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """The same scenario in both."""
+
+    emulated: framewire.Run
+    simulated: framewire.Run
+    draws: Draws
+
+
+def text_of(film: Path, network: str = NETWORK) -> str:
+    flows = "\n".join(f'[[flow]]\ntransport = "{name}"' for name in DATAGRAMS + STREAMS)
+    return f'name = "test"\n[movie]\nsource = "{film}"\n{network}{flows}'
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """The lab movie by its rate in Mbit/s: over what the link carries, and under."""
+    directory = tmp_path_factory.mktemp("films")
+    return {rate: movie.make(rate * 1_000_000, SECONDS, cache_dir=directory).path for rate in (3, 6)}
 
 
 @pytest.fixture(scope="module", params=[3, 6], ids=["3 Mbit/s", "6 Mbit/s"])
-def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[framewire.Run, ...]:
-    """The same scenario in both worlds."""
-    directory = tmp_path_factory.mktemp("worlds")
-    film = movie.make(request.param * 1_000_000, SECONDS, cache_dir=directory).path
-    flows = "\n".join(f'[[flow]]\ntransport = "{name}"' for name in DATAGRAMS + STREAMS)
-    text = f'name = "test"\n[movie]\nsource = "{film}"\n{NETWORK}{flows}'
-    try:
-        return tuple(framewire.run(text, out=directory / world, world=world) for world in ("emulated", "simulated"))
-    except RunError as error:
-        if "overloaded" in str(error):
-            pytest.skip(str(error))
-        raise
+def worlds(request: pytest.FixtureRequest, films: dict[int, Path], tmp_path_factory: pytest.TempPathFactory) -> Worlds:
+    film, directory = films[request.param], tmp_path_factory.mktemp("worlds")
+    text = text_of(film)
+    emulated = calm.run(text, directory / "emulated", world="emulated")
+    simulated = calm.run(text, directory / "simulated", world="simulated")
+    return Worlds(emulated, simulated, draw(text, film, float(SECONDS)))
 
 
-def rows(worlds: tuple[framewire.Run, ...], flow: str) -> tuple[Row, Row]:
-    """The summary of a flow in the emulated and in the simulated world."""
-    doubt = worlds[0].results.meta["accuracy"][flow]["disturbed"]
-    if doubt is not None:
-        pytest.skip(f"this busy machine disturbed {flow}: {doubt}")
-    emulated, simulated = (next(row for row in run.summary.to_dicts() if row["flow"] == flow) for run in worlds)
-    assert emulated["status"] == simulated["status"] == "complete"
-    return emulated, simulated
+@NEEDS_THIS_KERNEL
+@pytest.mark.parametrize("flow", DATAGRAMS + STREAMS)
+def test_a_transport_fares_alike(worlds: Worlds, flow: str) -> None:
+    (row,) = (row for row in worlds.emulated.summary.to_dicts() if row["flow"] == flow)
+    assert {row["status"], worlds.draws.rows[0][flow]["status"]} == {"complete"}
+    late = Late(*(calm.lateness_ms(worlds.emulated, flow, quantile) for quantile in (0.9, 1.0)))
+    with calm.excused(worlds.emulated, flow):
+        assert misses(row, worlds.draws, columns_of(flow), late) == []
+    if flow in ("udp-blocking", "udp", "udp-whole"):
+        sent = worlds.draws.rows[0][flow]["packets_sent"]
+        assert row["packets_sent"] == sent, "every frame is cut and offered, whatever the link does"
 
 
-def assert_frames_alike(emulated: Row, simulated: Row) -> None:
-    tolerance = FRAMES_APART * simulated["frames"]
-    for column in ("lost", "lost_i", "lost_p", "lost_b", "lost_sender_pipeline", "lost_sender_socket", "lost_link"):
-        assert emulated[column] == pytest.approx(simulated[column], abs=tolerance), column
-
-
-@pytest.mark.parametrize("flow", DATAGRAMS)
-def test_datagrams_fare_alike(worlds: tuple[framewire.Run, ...], flow: str) -> None:
-    emulated, simulated = rows(worlds, flow)
-    assert_frames_alike(emulated, simulated)
-    assert emulated["duration_s"] == pytest.approx(simulated["duration_s"], rel=DURATIONS_APART)
-    sent = simulated["packets_sent"]
-    if flow != "udp+ifd":  # which frames it sheds, and so what it sends, depends on microseconds
-        assert emulated["packets_sent"] == sent, "every frame is cut and offered, whatever the link does"
-    assert emulated["packets_lost"] == pytest.approx(simulated["packets_lost"], abs=0.02 * sent)
-    assert emulated["transmissions_mean"] == pytest.approx(simulated["transmissions_mean"], abs=0.02)
-    assert emulated["latency_p50_ms"] == pytest.approx(simulated["latency_p50_ms"], rel=0.1, abs=5)
-
-
-@pytest.mark.parametrize("flow", STREAMS)
-def test_streams_fare_alike(worlds: tuple[framewire.Run, ...], flow: str) -> None:
-    emulated, simulated = rows(worlds, flow)
-    assert_frames_alike(emulated, simulated)
-    assert emulated["duration_s"] == pytest.approx(simulated["duration_s"], rel=0.03)
-    assert emulated["latency_p50_ms"] == pytest.approx(simulated["latency_p50_ms"], rel=0.2, abs=20)
-
-
-def test_the_tables_have_the_same_columns(worlds: tuple[framewire.Run, ...]) -> None:
-    emulated, simulated = worlds
+@NEEDS_THIS_KERNEL
+def test_the_tables_have_the_same_columns(worlds: Worlds) -> None:
     for table in ("frames", "packets", "flows", "summary", "accuracy"):
-        assert emulated.results.table(table).schema == simulated.results.table(table).schema, table
+        assert worlds.emulated.results.table(table).schema == worlds.simulated.results.table(table).schema, table
 
 
-def test_what_was_sent_is_what_was_sent(worlds: tuple[framewire.Run, ...]) -> None:
+@NEEDS_THIS_KERNEL
+def test_what_was_sent_is_what_was_sent(worlds: Worlds) -> None:
     """The first datagrams of the movie are the same packets: size, sequence number, frame."""
     columns = ["size", "sequence", "payload", "frame", "hop", "direction"]
     there = (pl.col("flow") == "udp-blocking") & (pl.col("hop") == "sender-device")
-    first = [run.results.packets.filter(there).sort("sequence").head(200).select(columns) for run in worlds]
+    both = (worlds.emulated, worlds.simulated)
+    first = [run.results.packets.filter(there).sort("sequence").head(200).select(columns) for run in both]
     assert first[0].equals(first[1])
+
+
+OTHERS = range(SEEDS.stop, SEEDS.stop + 12)
+WRONG = {
+    "a rate 8 % off": "retry = 3\npreamble = 'short'",  # 96 us of the 1.2 ms that a data packet is on the air
+    "a frame error rate of 3 % for 0.5 %": "retry = 3\nerror_floor = '3 %'",
+}
+
+
+@pytest.fixture(scope="module")
+def draws(films: dict[int, Path]) -> Draws:
+    return draw(text_of(films[6]), films[6], float(SECONDS))
+
+
+def test_other_draws_of_the_scenario_lie_within_the_bounds(films: dict[int, Path], draws: Draws) -> None:
+    for rows in draw(text_of(films[6]), films[6], float(SECONDS), OTHERS).rows:
+        for flow, row in rows.items():
+            assert misses(row, draws, columns_of(flow)) == [], flow
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_link_that_is_a_little_wrong_lies_outside(films: dict[int, Path], draws: Draws, wrong: str) -> None:
+    text = text_of(films[6], NETWORK.replace("retry = 3", WRONG[wrong]))
+    late = Late(5.0, 20.0)  # as on a machine that is rather busy
+    for rows in draw(text, films[6], float(SECONDS), OTHERS).rows:
+        told = {flow for flow, row in rows.items() if misses(row, draws, columns_of(flow), late)}
+        assert len(told) >= len(DATAGRAMS + STREAMS) - 2, f"only {told} tell of {wrong}"

@@ -316,7 +316,7 @@ def test_a_browser_draws_every_figure(full_run: Path, tmp_path: Path) -> None:
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
     command += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", "--dump-dom", path.as_uri()]
-    seen = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    seen = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     assert '<html lang="en" data-ready="yes">' in seen
     drawn = re.findall(r'data-figure="([a-z-]+)"[^>]*data-drawn="yes"', seen)
     assert set(drawn) == FIGURES
