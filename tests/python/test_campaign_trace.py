@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -40,4 +41,7 @@ def test_a_recording_that_changed_is_computed_anew(tmp_path: Path) -> None:
 def test_a_recording_that_is_missing_is_named_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"network\.wire\.trace = .*nowhere.*No such file"):
         framewire.campaign(campaign(tmp_path / "nowhere"), out=tmp_path / "campaign")
+    (tmp_path / "link.down.gz").write_bytes(gzip.compress(b"1\n2\n"))
+    with pytest.raises(InputError, match=r"network\.wire\.trace = .*compressed by gzip; unpack it"):
+        framewire.campaign(campaign(tmp_path / "link.down.gz"), out=tmp_path / "campaign")
     assert not (tmp_path / "campaign").exists()

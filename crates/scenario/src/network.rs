@@ -8,7 +8,7 @@ use toml::Value;
 use crate::error::ScenarioError;
 use crate::names::words;
 use crate::section::{Section, Shown, text_value};
-use crate::text::{self, Interval, QueueLimit, from_directory};
+use crate::text::{self, Interval, QueueLimit, Text, from_directory};
 use crate::wifi::Wifi;
 
 words! {
@@ -50,10 +50,10 @@ pub struct Network {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Wire {
-    /// Rate of IP bytes, in each direction.
-    #[serde(serialize_with = "text::serialize")]
+    /// Rate of IP bytes, in each direction; present exactly when there is no `trace`.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Bitrate>")]
-    pub rate: Bitrate,
+    pub rate: Option<Bitrate>,
     /// A recorded link instead of the rate: the path of a file in Mahimahi's format. Towards the receiver, and behind an
     /// access point in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,8 +152,13 @@ impl Wire {
         if trace.as_ref().is_some_and(|path| path.is_empty() || path.contains('\0')) {
             return Err(ScenarioError::value(&trace_key, "\"\"", "the path of a file in Mahimahi's format"));
         }
+        let (rate_key, rate) = (section.key("rate"), section.text::<Bitrate>("rate")?);
+        if let (Some(rate), Some(trace)) = (&rate, &trace) {
+            let allowed = format!("no rate beside {trace_key} = \"{trace}\", which says when the link can send");
+            return Err(ScenarioError::value(&rate_key, format!("\"{}\"", rate.show()), allowed));
+        }
         Ok(Self {
-            rate: section.text("rate")?.unwrap_or(Bitrate::from_mbps(100)),
+            rate: rate.or_else(|| trace.is_none().then_some(Bitrate::from_mbps(100))),
             trace: trace.map(|path| from_directory(directory, path)),
             delay: section.text("delay")?.unwrap_or(Duration::from_micros(100)),
             jitter: section.text("jitter")?.unwrap_or(Duration::ZERO),

@@ -293,6 +293,17 @@ fn what_the_text_does_not_say_comes_from_its_origin() {
 }
 
 #[test]
+fn a_recorded_link_has_no_rate_beside_it() {
+    let both = [("network.wire.trace", "lte.down"), ("network.wire.rate", "6 Mbit/s")];
+    assert_refused(with(&both), "network.wire.rate", &["6 Mbit/s", "network.wire.trace = \"lte.down\""]);
+    let recorded = with(&both[..1]).unwrap();
+    assert_eq!(recorded.network.wire.rate, None);
+    assert!(!recorded.to_toml().contains("100 Mbit/s"), "{}", recorded.to_toml());
+    assert_eq!(with(&both[1..]).unwrap().network.wire.rate, Some(Bitrate::from_mbps(6)));
+    assert_eq!(parse(FLOW).unwrap().network.wire.rate, Some(Bitrate::from_mbps(100)));
+}
+
+#[test]
 fn only_byte_streams_carry_other_codecs_than_mpeg() {
     let coded = |transport: &str| format!("movie.codec = \"h265\"\n[[flow]]\ntransport = \"{transport}\"");
     assert_eq!(parse(&coded("tcp+ifd")).unwrap().movie.codec, Some(MovieCodec::H265));
@@ -371,6 +382,7 @@ fn wire() -> impl Strategy<Value = Wire> {
     (rate(), duration(), duration(), queue(), loss()).prop_map(|(rate, delay, jitter, queue, loss)| {
         let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
         let trace = (jitter.as_millis() % 2 == 0).then(|| "/traces/lte.down".to_owned());
+        let rate = trace.is_none().then_some(rate);
         Wire { rate, trace, delay, jitter, queue, outages: vec![], loss }
     })
 }

@@ -114,7 +114,7 @@ fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
 fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> {
     let trace = wire.trace.as_deref().map(read_trace).transpose()?;
     Ok(link::WireConfig {
-        rate: trace.is_none().then_some(wire.rate),
+        rate: wire.rate,
         trace,
         queue: queue_limit(wire.queue),
         delay: wire.delay,
@@ -133,9 +133,17 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
     })
 }
 
+/// How a file of gzip begins (RFC 1952, section 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
     let failed = |reason: String| NetworkError::Trace { path: path.to_owned(), reason };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    if bytes.starts_with(&GZIP_MAGIC) {
+        return Err(failed(format!("is compressed by gzip; unpack it: gunzip --keep {path}")));
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|_| failed("is not text: one whole number of milliseconds per line is needed".to_owned()))?;
     link::DeliveryTrace::parse(&text).map_err(|error| failed(error.to_string()))
 }
 
@@ -150,4 +158,25 @@ fn queue_limit(limit: scenario::QueueLimit) -> link::QueueLimit {
 fn intervals(intervals: &[scenario::Interval]) -> Vec<link::Interval> {
     let stamp = |time| Timestamp::ZERO + time;
     intervals.iter().map(|interval| link::Interval { start: stamp(interval.from), end: stamp(interval.to) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_that_is_not_text_is_named_with_what_to_do() {
+        let path = std::env::temp_dir().join(format!("framewire-trace-{}.gz", std::process::id()));
+        let path = path.to_str().unwrap();
+        let refused = |bytes: &[u8]| {
+            std::fs::write(path, bytes).unwrap();
+            read_trace(path).unwrap_err().to_string()
+        };
+        assert!(refused(b"\x1f\x8b\x08\x00").contains(&format!("compressed by gzip; unpack it: gunzip --keep {path}")));
+        assert!(refused(b"1\n\xff\n").contains("is not text"));
+        assert!(refused(b"\x1f\n").contains("line 1"));
+        std::fs::write(path, "1\n2\n").unwrap();
+        assert_eq!(read_trace(path).unwrap().length(), framewire_units::Duration::from_millis(2));
+        std::fs::remove_file(path).unwrap();
+    }
 }
