@@ -49,16 +49,25 @@ impl Log {
         let _ = writeln!(self.file, "[framewire: {how}]");
     }
 
-    /// The last lines that say something, joined by ` / `; empty when there are none.
+    /// What went wrong, joined by ` / `: the first error of a pipeline with what it adds, because what follows it only
+    /// tells how the pipeline was ended; else the last lines that say something. Empty when there are none.
     pub fn last_words(&self) -> String {
         const LINES: usize = 4;
         const LONGEST: usize = 300;
+        // As gst-launch-1.0 begins them; "Additional debug info:", where and what follow on lines of their own.
+        const ERROR: &str = "ERROR: from element";
         let bytes: Vec<u8> = self.tail.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
         // Programs that show progress end their lines with a carriage return.
         let lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect();
-        let last = lines[lines.len().saturating_sub(LINES)..].iter();
-        last.map(|line| line.chars().take(LONGEST).collect::<String>()).collect::<Vec<_>>().join(" / ")
+        let error = lines.iter().position(|line| line.starts_with(ERROR));
+        let from = error.unwrap_or(lines.len().saturating_sub(LINES));
+        lines[from..]
+            .iter()
+            .take(LINES)
+            .map(|line| line.chars().take(LONGEST).collect::<String>())
+            .collect::<Vec<_>>()
+            .join(" / ")
     }
 }
 
@@ -81,6 +90,19 @@ mod tests {
         assert_eq!(log.last_words(), "two / three / four / five");
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("one\n") && text.ends_with("[framewire: exit code 1]\n"), "{text}");
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_pipeline_is_quoted_with_its_first_error() {
+        let path = scratch("error");
+        let mut log = Log::create(&path).unwrap();
+        log.add(b"Setting pipeline to PLAYING ...\nERROR: from element /GstPipeline:p/GstTCPClientSink:s: Could not ");
+        log.add(b"open resource.\nAdditional debug info:\n../gsttcpclientsink.c(327): start ():\nConnection refused\n");
+        log.add(b"ERROR: pipeline doesn't want to preroll.\nSetting pipeline to NULL ...\nFreeing pipeline ...\n");
+        let expected = "ERROR: from element /GstPipeline:p/GstTCPClientSink:s: Could not open resource. / \
+                        Additional debug info: / ../gsttcpclientsink.c(327): start (): / Connection refused";
+        assert_eq!(log.last_words(), expected);
         std::fs::remove_file(path).unwrap();
     }
 
