@@ -91,7 +91,7 @@ class Bars(Silence):
         self._progress.update(
             task,
             total=event.get("frames"),
-            completed=event.get("offered", 0),  # also when it is done: a flow that was stopped or broke has no full bar
+            completed=_sent(event)[0],  # also when it is done: a flow that was stopped or broke has no full bar
             facts=facts_of(event),
         )
 
@@ -138,7 +138,8 @@ class Lines(Silence):
             due = time.monotonic() >= self._next.get(flow, 0.0)
         if due:
             self._next[flow] = time.monotonic() + self._every_s
-            self._print(f"{flow}: {facts_of(event)}, {event.get('offered', 0)} of {event.get('frames', '?')} frames")
+            sent, what = _sent(event)
+            self._print(f"{flow}: {facts_of(event)}, {sent} of {event.get('frames', '?')} frames{what}")
 
     def _show_step(self, text: str) -> None:
         if text != self._step:
@@ -150,13 +151,29 @@ class Lines(Silence):
 
 
 def facts_of(event: Event) -> str:
-    """Elapsed time, throughput and drops of a progress event.
+    """Elapsed time, throughput and drops of a progress event; what an application drops is not known.
 
     >>> facts_of({"elapsed_s": 12.34, "throughput_bps": 4_100_000, "dropped": 10, "state": "draining"})
     '  12.3 s   4.10 Mbit/s    10 dropped  draining'
+    >>> facts_of({"elapsed_s": 12.34, "throughput_bps": 4_100_000, "dropped": None, "state": "streaming"})
+    '  12.3 s   4.10 Mbit/s'
     """
     elapsed = float(event.get("elapsed_s") or 0.0)
     rate = float(event.get("throughput_bps") or 0.0) / 1e6
     state = str(event.get("state", ""))
     shown = "" if state == "streaming" else f"  {state}"
-    return f"{elapsed:6.1f} s {rate:6.2f} Mbit/s {event.get('dropped') or 0:5d} dropped{shown}"
+    dropped = event.get("dropped")
+    drops = "" if dropped is None else f" {dropped:5d} dropped"
+    return f"{elapsed:6.1f} s {rate:6.2f} Mbit/s{drops}{shown}"
+
+
+def _sent(event: Event) -> tuple[int, str]:
+    """How far a flow has come: frames given to the transport, or of an application that reads the movie itself those
+    that arrived, and what to call them.
+
+    >>> _sent({"offered": 12, "arrived": 10}), _sent({"offered": None, "arrived": 10}), _sent({})
+    ((12, ''), (10, ' arrived'), (0, ''))
+    """
+    if event.get("offered", 0) is None:
+        return int(event.get("arrived") or 0), " arrived"
+    return int(event.get("offered", 0)), ""

@@ -129,7 +129,7 @@ def test_ctrl_c_keeps_a_partial_result_and_says_so(
             if line.startswith("udp:"):
                 break
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr
     assert "This result is partial" in stdout
     assert "of the frames that were offered" in stdout
@@ -192,6 +192,20 @@ def test_displays_bear_whatever_the_emulator_says() -> None:
                 {"event": "something new"},
             ):
                 display(event)
+
+
+def test_what_an_application_dropped_is_not_told_as_nothing() -> None:
+    console = Console(width=100)
+    theirs = {"event": "progress", "flow": "srt", "frames": 25, "dropped": None, "arrived": 7, "state": "done"}
+    with console.capture() as captured, Lines(console) as display:
+        display(theirs | {"flow": "fed", "offered": 9})
+        display(theirs | {"offered": None})
+        display(theirs | {"flow": "own", "offered": 9, "dropped": 0})
+    fed, srt, own = captured.get().splitlines()
+    assert "dropped" not in fed + srt
+    assert "    0 dropped" in own
+    assert fed.endswith(", 9 of 25 frames")
+    assert srt.endswith(", 7 of 25 frames arrived")
 
 
 @pytest.mark.parametrize(("offered", "full"), [(25, True), (10, False)])

@@ -42,14 +42,14 @@ pub struct FlowReport<'a> {
     pub flow: &'a str,
     /// Seconds since the first frame was due.
     pub elapsed_s: f64,
-    /// Frames given to the transport.
-    pub offered: u32,
+    /// Frames given to the transport; null for an application that reads the movie itself.
+    pub offered: Option<u32>,
     /// Frames of the movie.
     pub frames: u32,
     /// Frames that arrived whole.
     pub arrived: u32,
-    /// Frames that the sender gave up or that came with something missing.
-    pub dropped: u32,
+    /// Frames that the sender gave up or that came with something missing; null for applications.
+    pub dropped: Option<u32>,
     /// Payload received over the last interval, in bit/s.
     pub throughput_bps: u64,
     /// `streaming`, `draining` or `done`.

@@ -176,7 +176,8 @@ impl Streaming<'_> {
                 "setting up the networks took longer than it is given; the machine is overloaded",
             ));
         }
-        let progress: Vec<Arc<FlowProgress>> = self.setups.iter().map(|_| Arc::default()).collect();
+        let progress = |setup: &FlowSetup| Arc::new(FlowProgress::new(setup.is_external()));
+        let progress: Vec<Arc<FlowProgress>> = self.setups.iter().map(progress).collect();
         self.announce();
         std::thread::scope(|scope| {
             let mut threads = Vec::new();

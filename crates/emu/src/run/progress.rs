@@ -22,6 +22,7 @@ pub enum FlowState {
 /// Live counters of one flow.
 #[derive(Debug, Default)]
 pub struct FlowProgress {
+    application: bool,
     offered: AtomicU32,
     dropped: AtomicU32,
     arrived: AtomicU32,
@@ -31,6 +32,12 @@ pub struct FlowProgress {
 }
 
 impl FlowProgress {
+    /// Of a flow that may be an application: what such a one drops is not known before the end, nor, where it reads the
+    /// movie itself, what it has sent.
+    pub fn new(application: bool) -> Self {
+        Self { application, ..Self::default() }
+    }
+
     /// Says what the sender has done so far.
     pub fn set_sender(&self, offered: u32, dropped: u32) {
         self.offered.store(offered, Ordering::Relaxed);
@@ -44,10 +51,17 @@ impl FlowProgress {
         self.incomplete.store(incomplete, Ordering::Relaxed);
     }
 
+    /// Frames given to the transport, where that is known.
+    fn offered(&self) -> Option<u32> {
+        let offered = self.offered.load(Ordering::Relaxed);
+        (!self.application || offered > 0).then_some(offered)
+    }
+
     /// Frames that are known to be lost: given up by the sender, or come with something missing. A frame may be both,
     /// so the larger count is shown, which is never too large.
-    fn lost(&self) -> u32 {
-        self.dropped.load(Ordering::Relaxed).max(self.incomplete.load(Ordering::Relaxed))
+    fn lost(&self) -> Option<u32> {
+        let lost = self.dropped.load(Ordering::Relaxed).max(self.incomplete.load(Ordering::Relaxed));
+        (!self.application).then_some(lost)
     }
 
     /// Moves on to `state`.
@@ -83,12 +97,28 @@ impl ProgressMeter {
         emit(&Event::Progress(FlowReport {
             flow,
             elapsed_s: now.as_secs_f64(),
-            offered: progress.offered.load(Ordering::Relaxed),
+            offered: progress.offered(),
             frames,
             arrived: progress.arrived.load(Ordering::Relaxed),
             dropped: progress.lost(),
             throughput_bps: rate as u64,
             state,
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_of_an_application_is_not_told() {
+        let (own, theirs) = (FlowProgress::new(false), FlowProgress::new(true));
+        assert_eq!((own.offered(), own.lost()), (Some(0), Some(0)));
+        assert_eq!((theirs.offered(), theirs.lost()), (None, None));
+        own.set_sender(3, 1);
+        theirs.set_sender(3, 0);
+        assert_eq!((own.offered(), own.lost()), (Some(3), Some(1)));
+        assert_eq!((theirs.offered(), theirs.lost()), (Some(3), None));
     }
 }
