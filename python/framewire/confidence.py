@@ -31,6 +31,11 @@ def mean_with_confidence(values: Sequence[float], confidence: float = 0.95) -> E
 
     >>> print(mean_with_confidence([66.0, 67.0, 68.0]))
     67 ± 2.5
+
+    Of equal values the interval is 0 and not what rounding leaves:
+
+    >>> mean_with_confidence([0.1] * 6).half_width
+    0.0
     """
     count = len(values)
     if count == 0:
@@ -38,6 +43,8 @@ def mean_with_confidence(values: Sequence[float], confidence: float = 0.95) -> E
     mean = math.fsum(values) / count
     if count == 1:
         return Estimate(mean, None, 1)
+    if min(values) == max(values):
+        return Estimate(values[0], 0.0, count)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     return Estimate(mean, student_t(confidence, count - 1) * math.sqrt(variance / count), count)
 

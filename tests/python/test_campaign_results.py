@@ -169,6 +169,10 @@ def test_the_command_line_runs_shows_and_continues(
     document = json.loads(again.stdout)
     assert document["cells"]["computed_now"] == 0
     assert len(document["means"]) == 8
+    assert "every repeat measured the same" not in ran.stdout
+    same = runner.invoke(app, ["campaign", "show", "campaigns/sweep", "--by", "flow", "--metric", "frames"])
+    assert same.stdout.count("25.0 ± -") == 2, same.stdout
+    assert "every repeat measured the same" in same.stdout
     shown = runner.invoke(app, ["campaign", "show", "campaigns/sweep", "--by", "flow", "--metric", "stalls"])
     assert shown.exit_code == 0, shown.output
     assert [line.split()[0] for line in shown.stdout.splitlines()[3:5]] == ["udp", "tcp"], shown.stdout

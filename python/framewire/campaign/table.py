@@ -12,9 +12,12 @@ import polars as pl
 
 from framewire.wrapped_table import Column, WrappedTable
 
-__all__ = ["cells_table", "means_table"]
+__all__ = ["NO_SPREAD", "cells_table", "lacks_spread", "means_table"]
 
 NOT_MEASURED = "-"
+
+NO_SPREAD = "± -: every repeat measured the same; where nothing is drawn at random, every other one will, too."
+"""What is to be said below a table with such means."""
 
 UNITS = {"_percent": ("%", 1.0), "_ms": ("ms", 1.0), "_s": ("s", 1.0), "_bps": ("Mbit/s", 1e-6), "_bytes": ("MB", 1e-6)}
 """How names of metrics end, the unit in which they are shown, and the factor."""
@@ -23,7 +26,8 @@ UNITS = {"_percent": ("%", 1.0), "_ms": ("ms", 1.0), "_s": ("s", 1.0), "_bps": (
 def means_table(means: pl.DataFrame) -> WrappedTable:
     """A row per group: what was varied, the number of repeats, and each metric as mean ± half its confidence interval.
 
-    Where fewer repeats measured a metric than took part, their number stands behind its mean.
+    Where fewer repeats measured a metric than took part, their number stands behind its mean. Repeats that measured the
+    same have no interval: one of width 0 would promise that the next does, too.
     """
     metrics = [_Metric.of(name.removesuffix("_ci95"), means) for name in means.columns if name.endswith("_ci95")]
     places = means.columns[: means.columns.index(metrics[0].name)]
@@ -41,6 +45,11 @@ def means_table(means: pl.DataFrame) -> WrappedTable:
         for metric in metrics
     ]
     return WrappedTable([*keys, counts], values)
+
+
+def lacks_spread(means: pl.DataFrame) -> bool:
+    """Whether one of these means is of repeats that all measured the same."""
+    return any((means[name] == 0).any() for name in means.columns if name.endswith("_ci95"))
 
 
 def cells_table(cells: pl.DataFrame) -> WrappedTable:
@@ -80,13 +89,15 @@ class _Metric:
         """Mean and half width.
 
         >>> metric = _Metric("duration_s", "", 1.0, 2)
-        >>> metric.text(66.123, 0.2345), metric.text(66.123, None), metric.text(None, None)
-        ('66.12 ± 0.23', '66.12', '-')
+        >>> metric.text(66.123, 0.2345), metric.text(66.123, 0.0), metric.text(66.123, None), metric.text(None, None)
+        ('66.12 ± 0.23', '66.12 ± -', '66.12', '-')
         """
         if mean is None:
             return NOT_MEASURED
         text = f"{mean * self.factor:.{self.digits}f}"
-        return text if error is None else f"{text} ± {error * self.factor:.{self.digits}f}"
+        if error is None:
+            return text
+        return f"{text} ± {error * self.factor:.{self.digits}f}" if error > 0 else f"{text} ± {NOT_MEASURED}"
 
 
 def _digits(errors: Iterable[float]) -> int:
