@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use framewire_units::{Bitrate, DataSize};
+
 use crate::access_unit::{Codec, KeyKind};
 
 /// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
@@ -67,6 +69,13 @@ impl FrameRate {
         let nanos = u128::from(count) * u128::from(self.denominator) * 1_000_000_000;
         let rate = u128::from(self.numerator);
         Duration::from_nanos(u64::try_from((nanos + rate / 2) / rate).unwrap_or(u64::MAX))
+    }
+
+    /// Mean rate of so many bytes in `frames` frames, at least one, to the nearest bit/s.
+    pub(crate) fn mean_of(self, size: DataSize, frames: usize) -> Bitrate {
+        let bits = u128::from(size.as_bits()) * u128::from(self.numerator);
+        let per_second = u128::from(self.denominator) * frames as u128;
+        Bitrate::from_bps(u64::try_from((bits + per_second / 2) / per_second).unwrap_or(u64::MAX))
     }
 }
 

@@ -28,6 +28,7 @@ mod order;
 mod references;
 mod scanner;
 mod start_code;
+pub mod streaming_file;
 
 pub use error::ScanError;
 pub use headers::sequence_of;

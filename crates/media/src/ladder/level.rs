@@ -169,9 +169,7 @@ impl Level {
 
     /// Mean rate over the duration of the movie, to the nearest bit/s.
     pub fn mean_rate(&self) -> Bitrate {
-        let bits = u128::from(self.size().as_bits()) * u128::from(self.frame_rate.numerator);
-        let per_second = u128::from(self.frame_rate.denominator) * self.frames.len() as u128;
-        Bitrate::from_bps(u64::try_from((bits + per_second / 2) / per_second).unwrap_or(u64::MAX))
+        self.frame_rate.mean_of(self.size(), self.frames.len())
     }
 }
 
