@@ -7,3 +7,4 @@
 pub mod controller;
 pub mod schedule;
 pub mod source;
+pub mod stored;

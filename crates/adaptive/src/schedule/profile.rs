@@ -15,6 +15,13 @@ pub struct Step {
     pub rate: f64,
 }
 
+impl Step {
+    /// The rate, rounded up to the next bit/s.
+    pub fn bit_rate(&self) -> Bitrate {
+        whole(self.rate)
+    }
+}
+
 /// A plan: rates that are constant in between changes. C(t) is the sum of what was sent.
 ///
 /// It ends with the last byte of the file; its rate is zero from there on.
