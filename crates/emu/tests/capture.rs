@@ -31,7 +31,7 @@ fn captured(path: &Path) -> Option<LaneRecord> {
     let lane = world.lane(0);
     let receiver = lane.in_receiver(|| UdpSocket::bind((RECEIVER_ADDRESS, 5_004)).unwrap()).unwrap();
     let sender = lane.in_sender(|| UdpSocket::bind((SENDER_ADDRESS, 5_004)).unwrap()).unwrap();
-    receiver.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     for number in 0..DATAGRAMS {
         sender.send_to(&[number as u8; 700], (RECEIVER_ADDRESS, 5_004)).unwrap();
         receiver.recv(&mut [0; 1_000]).unwrap();

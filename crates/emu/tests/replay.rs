@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use framewire_emu::{
     Bottleneck, Clock, EmuError, Lane, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World,
@@ -35,7 +35,7 @@ fn live(traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneRecord> {
     match World::start(vec![lane], Clock::start()) {
         Ok(world) => {
             traffic(&world.lane(0));
-            thread::sleep(Duration::from_millis(300));
+            wait_until_settled(&world.lane(0));
             Some(world.stop().unwrap().remove(0))
         }
         Err(error @ (EmuError::Namespace { .. } | EmuError::NoGate { .. })) => {
@@ -43,6 +43,22 @@ fn live(traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneRecord> {
             None
         }
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// Waits until nothing is under way any more: what is stopped earlier is not decided yet.
+fn wait_until_settled(lane: &Lane<'_>) {
+    let begun = Instant::now();
+    // The acknowledgement of a segment may be held back for 40 ms, and a segment repeated after 200 ms.
+    let mut last = (lane.counters(), Instant::now());
+    while last.1.elapsed() < Duration::from_millis(300) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the network does not come to rest: {:?}", last.0);
+        thread::sleep(Duration::from_millis(10));
+        let now = lane.counters();
+        let is_under_way = [now.forward, now.backward].iter().any(|side| side.packets > side.delivered + side.dropped);
+        if is_under_way || now != last.0 {
+            last = (now, Instant::now());
+        }
     }
 }
 

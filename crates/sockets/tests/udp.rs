@@ -12,7 +12,7 @@ use framewire_sockets::{Interest, OpenError, UdpOptions, UdpRead, UdpReceiver, U
 use framewire_transport::socket::{DatagramSend, DatagramSocket};
 use framewire_units::DataSize;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 fn any(ip: &str) -> SocketAddr {
     SocketAddr::new(ip.parse().unwrap(), 0)
@@ -79,6 +79,7 @@ fn a_peer_that_is_not_there_is_named() {
     let port = receiver.local_address().unwrap().port();
     drop(receiver);
     assert_eq!(sender.send(b"one"), Ok(DatagramSend::Sent));
+    assert!(wait(&sender, Interest::Read, PATIENCE).unwrap(), "a socket with an error is ready");
     let error = sender.send(b"two").unwrap_err();
     assert_eq!(error.operation, "send");
     assert!(error.reason.contains(&port.to_string()), "{error}");
