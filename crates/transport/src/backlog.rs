@@ -15,6 +15,8 @@ use crate::queue::{Discard, Level};
 pub(crate) struct Backlog<P> {
     frames: VecDeque<Waiting<P>>,
     bytes: u64,
+    /// For how long they are shown, together.
+    shown: Duration,
     /// Time of the stream at the end of the newest frame offered.
     end: Duration,
 }
@@ -29,7 +31,7 @@ pub(crate) struct Waiting<P> {
 
 impl<P> Default for Backlog<P> {
     fn default() -> Self {
-        Self { frames: VecDeque::new(), bytes: 0, end: Duration::ZERO }
+        Self { frames: VecDeque::new(), bytes: 0, shown: Duration::ZERO, end: Duration::ZERO }
     }
 }
 
@@ -39,6 +41,7 @@ impl<P: Payload> Backlog<P> {
         let begins = self.end;
         self.pass_over(&frame);
         self.bytes += frame.bytes.size();
+        self.shown = self.shown.saturating_add(frame.duration);
         self.frames.push_back(Waiting { frame, begins });
     }
 
@@ -50,7 +53,7 @@ impl<P: Payload> Backlog<P> {
     /// Removes the oldest frame.
     pub(crate) fn pop(&mut self) -> Option<OutgoingFrame<P>> {
         let waiting = self.frames.pop_front()?;
-        self.bytes -= waiting.frame.bytes.size();
+        self.leave(&waiting.frame);
         Some(waiting.frame)
     }
 
@@ -65,11 +68,16 @@ impl<P: Payload> Backlog<P> {
             match doomed(&waiting) {
                 None => self.frames.push_back(waiting),
                 Some(rule) => {
-                    self.bytes -= waiting.frame.bytes.size();
+                    self.leave(&waiting.frame);
                     discards.push(Discard { frame: waiting.frame, rule });
                 }
             }
         }
+    }
+
+    fn leave(&mut self, frame: &OutgoingFrame<P>) {
+        self.bytes -= frame.bytes.size();
+        self.shown = self.shown.saturating_sub(frame.duration);
     }
 
     /// The frames, oldest first.
@@ -94,5 +102,10 @@ impl<P: Payload> Backlog<P> {
             bytes: DataSize::from_bytes(self.bytes),
             time: self.frames.front().map_or(Duration::ZERO, |oldest| self.end.saturating_sub(oldest.begins)),
         }
+    }
+
+    /// The same, with the time for which what waits is shown: less than it waits where frames were given up between.
+    pub(crate) fn kept(&self) -> Level {
+        Level { time: self.shown, ..self.level() }
     }
 }

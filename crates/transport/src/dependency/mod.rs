@@ -1,14 +1,15 @@
 //! The general rule: give up what the viewer misses least, and never send what cannot be decoded.
 //!
-//! It knows what every frame refers to, of any codec, and has five rules. `docs/transports.md` has the measurements
-//! that the shares of the limits were chosen by.
+//! It knows what every frame refers to, of any codec, and has five rules. `docs/transports.md` and `docs/dropping.md`
+//! have the measurements that [the thresholds](threshold) were chosen by.
 //!
 //! 1. *A disturbed group is given up to its end.* What refers to a frame that was given up goes at once, waiting or not.
-//! 2. *Jump to a key frame.* When more than half of a limit waits and a newer key frame is there, what is left of the
-//!    group before it goes: the end of a group costs the fewest frames for its bytes, as nothing follows from it.
-//! 3. *The stream goes on without it.* A frame behind which more than seven eighths of a limit wait goes, oldest first,
-//!    when nothing refers to it or only frames that the stream goes on without as well. It is almost too late anyway,
-//!    and those that others depend on keep the rest of the limit.
+//! 2. *Old groups end early.* When a newer key frame waits, frames go from the end of the group before it, a few at a
+//!    time: they cost the fewest frames for their bytes, as nothing follows from them, and the freeze is short. When
+//!    more waits, all that is left of that group goes.
+//! 3. *The stream goes on without it.* A frame that has waited long goes, oldest first, when nothing refers to it or
+//!    only frames that the stream goes on without as well. It is almost too late anyway, and those that others depend on
+//!    keep the rest of the limit.
 //! 4. *A limit is a limit.* Beyond it, frames go that others depend on: over the limit in time the oldest, as it is too
 //!    late; over the others one without which the stream goes on, or else the newest, on which the fewest depend. By
 //!    the first rule that is the rest of the group: [`DependencyQueue::needs_key_frame`].
@@ -19,6 +20,7 @@ mod gone;
 mod implied;
 #[cfg(test)]
 mod tests;
+mod threshold;
 
 use bytes::Bytes;
 use framewire_media::PictureType;
@@ -26,7 +28,7 @@ use framewire_units::{DataSize, Duration};
 
 use crate::backlog::{Backlog, Waiting};
 use crate::frame::{OutgoingFrame, Payload};
-use crate::limits::{Limits, Share};
+use crate::limits::Limits;
 use crate::queue::{Discard, Level};
 use gone::Gone;
 use implied::Implied;
@@ -36,12 +38,6 @@ const LEADING_WITHOUT_REFERENCE: &str = "dependency: leading frame, what it refe
 const OLD_GROUP: &str = "dependency: end of an old group, a newer key frame waits";
 const SPARE: &str = "dependency: waited too long, and the stream goes on without it";
 const LIMIT_REACHED: &str = "dependency: limit reached, the group is given up to its end";
-
-/// Above this share of a limit, an old group is left for a newer key frame.
-const JUMP: Share = Share { numerator: 1, denominator: 2 };
-
-/// Above this share of a limit, frames go without which the stream goes on.
-const PATIENCE: Share = Share { numerator: 7, denominator: 8 };
 
 /// For how many of the oldest referenced frames it is worked out who depends on them: in a queue of thousands of frames
 /// the rest count as needed, so that the work for each frame that comes is bounded.
@@ -109,8 +105,10 @@ impl<P: Payload> DependencyQueue<P> {
                 discards.push(Discard { frame, rule });
             }
         }
-        if self.limits.share_exceeded_by(self.backlog.level(), JUMP) {
-            self.jump_to_key_frame(&mut discards);
+        let level = self.backlog.level();
+        if threshold::END_OF_GROUP.exceeded_by(self.limits, level) || threshold::SPARE.exceeded_by(self.limits, level) {
+            self.end_old_group(&mut discards);
+            self.leave_old_groups(&mut discards);
             self.spare_what_is_not_needed(&mut discards);
             self.keep_limits(&mut discards);
         }
@@ -159,9 +157,48 @@ impl<P: Payload> DependencyQueue<P> {
         self.group_lost = true;
     }
 
-    /// Rule 2.
-    fn jump_to_key_frame(&mut self, discards: &mut Vec<Discard<P>>) {
-        while self.limits.share_exceeded_by(self.backlog.level(), JUMP) {
+    /// Rule 2, while it is enough.
+    fn end_old_group(&mut self, discards: &mut Vec<Discard<P>>) {
+        if threshold::END_OF_GROUP.exceeded_by(self.limits, self.backlog.level())
+            && let Some((end, key)) = self.end_of_old_group()
+        {
+            let lost = self.lost_with(|frame| (end..key).contains(&frame.id));
+            self.give_up(&lost, discards, |id| if id < key { OLD_GROUP } else { REFERENCE_GIVEN_UP });
+        }
+    }
+
+    /// Where the oldest group that can be shortened is to end, so that no more is left than is to be, and the key frame
+    /// behind it.
+    fn end_of_old_group(&self) -> Option<(u32, u32)> {
+        let frames = || self.backlog.iter().map(|waiting| &waiting.frame);
+        let mut shortens = false;
+        let key = frames().find(|frame| match (frame.dependencies.key, shortens) {
+            (Some(_), true) => true,
+            (Some(_), false) => false,
+            (None, _) => {
+                shortens |= frame.dependencies.referenced;
+                false
+            }
+        })?;
+        let mut left = self.backlog.kept();
+        let mut end = None;
+        for frame in frames().rev().skip_while(|frame| frame.id >= key.id) {
+            if frame.dependencies.key.is_some() || !threshold::LEFT.exceeded_by(self.limits, left) {
+                break;
+            }
+            left.frames -= 1;
+            left.bytes = left.bytes - DataSize::from_bytes(frame.bytes.size());
+            left.time = left.time.saturating_sub(frame.duration);
+            end = if frame.dependencies.referenced { Some(frame.id) } else { end };
+        }
+        end.map(|end| (end, key.id))
+    }
+
+    /// Rule 2, when it is not.
+    fn leave_old_groups(&mut self, discards: &mut Vec<Discard<P>>) {
+        while threshold::OLD_GROUP.exceeded_by(self.limits, self.backlog.level())
+            || threshold::END_OF_GROUP.exceeded_by(self.limits, self.backlog.kept())
+        {
             let Some(key) = self.newer_key_frame() else { return };
             let lost = self.lost_with(|frame| frame.id < key);
             self.give_up(&lost, discards, |id| if id < key { OLD_GROUP } else { REFERENCE_GIVEN_UP });
@@ -176,7 +213,7 @@ impl<P: Payload> DependencyQueue<P> {
 
     /// Rule 3.
     fn spare_what_is_not_needed(&mut self, discards: &mut Vec<Discard<P>>) {
-        while let Some(lost) = self.find_spare(|rest| self.limits.share_exceeded_by(rest, PATIENCE)) {
+        while let Some(lost) = self.find_spare(|rest| threshold::SPARE.exceeded_by(self.limits, rest)) {
             self.give_up(&lost, discards, |id| if id == lost[0] { SPARE } else { REFERENCE_GIVEN_UP });
         }
     }
