@@ -61,7 +61,9 @@ def write_tables(directory, flows, status):
     ]).write_parquet(directory / "frames.parquet")
 
 if sys.argv[1:] == ["doctor", "--json"]:
-    say(can_emulate=True, capabilities=[
+    from framewire import _native
+    sources = os.environ.get("FAKE_SOURCES") or getattr(_native, "__sources__", None)
+    say(version=_native.__version__, sources=sources, can_emulate=True, capabilities=[
         dict(name="network namespaces", ok=True, detail="work", cost="no emulated runs"),
         dict(name="real-time priority", ok=False, detail="refused", cost="later releases")])
     sys.exit(0)

@@ -8,6 +8,7 @@ __all__ = [
     "LoadedMovie",
     "MovieError",
     "ScenarioError",
+    "__sources__",
     "__version__",
     "check_network",
     "check_simulated",
@@ -20,6 +21,7 @@ __all__ = [
     "simulate_cell",
 ]
 
+__sources__: str
 __version__: str
 
 class ScenarioError(ValueError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-from framewire import emulator
+from framewire import _native, emulator, gstreamer
 from framewire.errors import MachineError
 
 __all__ = ["Check", "can_simulate", "examine", "is_fit"]
@@ -37,7 +39,7 @@ class Check:
 
 def examine() -> list[Check]:
     """Look at everything: the kernel (the emulator does that), then the programs."""
-    return [*_kernel(), *_ffmpeg(), _gstreamer(), _tshark()]
+    return [*_kernel(), *_ffmpeg(), _gstreamer(), _elements(), _tshark()]
 
 
 def is_fit(checks: list[Check]) -> bool:
@@ -62,7 +64,28 @@ def _kernel() -> list[Check]:
         capabilities = [_capability(entry) for entry in answer["capabilities"]]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
         return [Check(EMULATOR, False, True, f"{program} doctor gave no answer: {error!r}", cost)]
-    return [Check(EMULATOR, works, True, str(program), "" if works else cost), *capabilities]
+    found = Check(EMULATOR, works, True, str(program), "" if works else cost)
+    return [found, _same_sources(answer), *capabilities]
+
+
+def _same_sources(answer: dict[str, Any]) -> Check:
+    """Whether the emulator and the native module, which are built one by one, were built from the same sources."""
+    # This file may be newer than the module, too.
+    sources: str | None = getattr(_native, "__sources__", None)
+    ours, theirs = _build(_native.__version__, sources), _build(answer.get("version"), answer.get("sources"))
+    same = ours == theirs and sources is not None
+    detail = f"emulator and native module are of {ours}" if same else f"emulator: {theirs}; native module: {ours}"
+    cost = "one of the two is stale, and runs show what older code does; `make setup` builds both"
+    return Check("matching builds", same, False, detail, "" if same else cost)
+
+
+def _build(version: object, sources: object) -> str:
+    """How a build is told from others.
+
+    >>> _build("0.1.0", "5e0f3a1b00000000"), _build(None, None)
+    ('0.1.0 (5e0f3a1b00000000)', 'an earlier version')
+    """
+    return "an earlier version" if sources is None else f"{version} ({sources})"
 
 
 def _capability(entry: dict[str, Any]) -> Check:
@@ -97,6 +120,25 @@ def _gstreamer() -> Check:
         version, detail = None, f"{detail}, without the good plugins (rtpmpvpay, rtpmpvdepay)"
     cost = "tests that exchange packets with GStreamer are skipped; runs do not use it"
     return Check("GStreamer", version is not None, False, detail, "" if version else cost)
+
+
+def _elements() -> Check:
+    """Whether GStreamer finds the elements, and else whether they are there for it to be found."""
+    name = "GStreamer elements"
+    cost = "pipelines with ifdqueue, ifdsink or mpegstat do not start; runs without them do"
+    if shutil.which("gst-inspect-1.0") is None:
+        return Check(name, False, False, "not looked for: gst-inspect-1.0 is not in PATH", cost)
+    if (shown := _answer(["gst-inspect-1.0", "framewire"])) is not None:
+        where = re.search(r"^\s*Filename\s+(.+)$", shown, re.MULTILINE)
+        return Check(name, True, False, where[1] if where else "GStreamer finds them", "")
+    try:
+        directory = gstreamer.plugin_directory()
+    except FileNotFoundError:
+        return Check(name, False, False, "not built; `make plugin` builds them", cost)
+    if _answer(["gst-inspect-1.0", str(directory / gstreamer.LIBRARY)]) is None:
+        return Check(name, False, False, f"{directory}: this GStreamer cannot load them; `make plugin` anew", cost)
+    detail = f'built, but GStreamer does not look there: eval "$({shlex.quote(sys.executable)} -m framewire.gstreamer)"'
+    return Check(name, False, False, detail, cost)
 
 
 def _tshark() -> Check:

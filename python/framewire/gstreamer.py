@@ -9,7 +9,10 @@ import shlex
 import sys
 from pathlib import Path
 
-_PLUGIN = Path(__file__).parent / "_gst" / "libgstframewire.so"
+LIBRARY = "libgstframewire.so"
+"""The plugin's file."""
+
+_PLUGIN = Path(__file__).parent / "_gst" / LIBRARY
 
 
 def plugin_directory() -> Path:

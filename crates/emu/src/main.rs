@@ -47,8 +47,19 @@ fn report(outcome: Result<u8, run::Failure>) -> ExitCode {
     }
 }
 
+/// What `doctor --json` says.
+#[derive(serde::Serialize)]
+struct Findings {
+    version: &'static str,
+    /// The version of the sources that this program was built from, to be compared with the native module's.
+    sources: &'static str,
+    #[serde(flatten)]
+    found: framewire_emu::Preflight,
+}
+
 fn doctor() -> ExitCode {
-    let found = framewire_emu::preflight();
-    println!("{}", serde_json::to_string(&found).expect("invariant: findings are texts and booleans"));
+    let (version, sources) = (env!("CARGO_PKG_VERSION"), env!("FRAMEWIRE_SOURCES"));
+    let findings = Findings { version, sources, found: framewire_emu::preflight() };
+    println!("{}", serde_json::to_string(&findings).expect("invariant: findings are texts and booleans"));
     ExitCode::SUCCESS
 }

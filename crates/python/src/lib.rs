@@ -20,6 +20,7 @@ mod simulation;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__sources__", env!("FRAMEWIRE_SOURCES"))?;
     scenario::register(module)?;
     movie::register(module)?;
     simulation::register(module)
