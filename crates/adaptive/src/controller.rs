@@ -1,6 +1,7 @@
 //! What decides how fast to send and from which level: one trait, one implementation per algorithm.
 
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+pub use framewire_wire::tfrc::Feedback as TfrcFeedback;
 use framewire_wire::vtp::ControlPacket;
 
 /// What the sending plan asks of the sender at one place of the stream: the reference rate of every level.
@@ -58,19 +59,6 @@ pub enum Feedback {
     Control(ControlPacket),
     /// A feedback packet of TFRC (RFC 5348, section 3.2.2).
     Tfrc(TfrcFeedback),
-}
-
-/// The fields of RFC 5348, section 3.2.2.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TfrcFeedback {
-    /// t_recvdata: sender's time stamp of the last data packet received.
-    pub echoed: Timestamp,
-    /// t_delay: from the arrival of that packet to this feedback.
-    pub delay: Duration,
-    /// X_recv: rate at which data arrived since the last feedback.
-    pub receive_rate: Bitrate,
-    /// p: the receiver's loss event rate, 0 to 1.
-    pub loss_event_rate: f64,
 }
 
 /// What a controller knows, for tables and plots; what it does not know is `None`.

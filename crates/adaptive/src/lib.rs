@@ -4,7 +4,12 @@
 //! how fast the network lets it be sent and so which level, and the server and the client carry it. Time is an
 //! argument everywhere; nothing here opens a socket, reads a clock or waits.
 
+pub mod binomial;
 pub mod controller;
+pub mod fixed;
+mod path_reports;
+pub mod rap;
 pub mod schedule;
 pub mod source;
+pub mod tfrc;
 pub mod stored;

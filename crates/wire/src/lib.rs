@@ -1,4 +1,4 @@
-//! Packet formats as pure parse and emit: RTP, RFC 2250, VTP.
+//! Packet formats as pure parse and emit: RTP, RFC 2250, TFRC, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`mpeg_video::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
@@ -6,4 +6,5 @@
 pub mod mpeg_video;
 pub mod rtp;
 mod start_code;
+pub mod tfrc;
 pub mod vtp;

@@ -1,0 +1,248 @@
+//! What control packets tell of the path to a controller that backs off at losses: round-trip times, losses that are
+//! news, and silence. RAP and the binomial controllers share it.
+
+use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_wire::vtp::ControlPacket;
+
+/// Before the first sample (RFC 6298, section 2).
+const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The least timeout, Linux's: RFC 6298's 1 s is for acknowledgements that may be delayed by half of it.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The longest (RFC 6298, section 2.4).
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a packet adds to the mean payload.
+const PAYLOAD_GAIN: f64 = 1.0 / 16.0;
+
+/// What a control packet said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Report {
+    /// From the packet that asked to this report.
+    pub(crate) round_trip: Duration,
+    /// Packets were lost, and the last of what the report covers was sent after the last back-off: losses that were on
+    /// the way already belong to the congestion that was answered.
+    pub(crate) congestion: bool,
+}
+
+/// The state of a path, as far as control packets tell.
+#[derive(Clone, Debug)]
+pub(crate) struct PathReports {
+    /// Number of the newest report, and of the packet that asked for it.
+    last: Option<(u32, u32)>,
+    highest_sent: u32,
+    /// The last packet that had been sent when the sender backed off.
+    answered_until: Option<u32>,
+    /// SRTT and RTTVAR in seconds (RFC 6298).
+    round_trip: Option<(f64, f64)>,
+    sample: Option<Duration>,
+    timer: Option<Timestamp>,
+    /// Timeouts in a row.
+    silences: u32,
+    payload: f64,
+    accepted: u64,
+    discarded: u64,
+}
+
+impl PathReports {
+    /// Nothing is known; packets will carry about so much.
+    pub(crate) fn new(payload: DataSize) -> Self {
+        Self {
+            last: None,
+            highest_sent: 0,
+            answered_until: None,
+            round_trip: None,
+            sample: None,
+            timer: None,
+            silences: 0,
+            payload: payload.as_bytes().max(1) as f64,
+            accepted: 0,
+            discarded: 0,
+        }
+    }
+
+    /// A packet left.
+    pub(crate) fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
+        self.highest_sent = sequence;
+        self.payload = (self.payload + PAYLOAD_GAIN * (payload.as_bytes() as f64 - self.payload)).max(1.0);
+        if ack_requested && self.timer.is_none() {
+            self.timer = Some(now + self.timeout());
+        }
+    }
+
+    /// A control packet came; `None` when it is old, or cannot be.
+    pub(crate) fn handle(&mut self, now: Timestamp, packet: &ControlPacket) -> Option<Report> {
+        let sent = packet.sender_time <= now && is_at_most(packet.sequence, self.highest_sent);
+        let newer = self.last.is_none_or(|(report, sequence)| {
+            !is_at_most(packet.report, report) && !is_at_most(packet.sequence, sequence)
+        });
+        if !(sent && newer) {
+            self.discarded += 1;
+            return None;
+        }
+        let lost = self.lost(packet);
+        self.last = Some((packet.report, packet.sequence));
+        self.accepted += 1;
+        (self.timer, self.silences) = (None, 0);
+        let round_trip = now.saturating_since(packet.sender_time).max(Duration::from_micros(1));
+        self.update_round_trip(round_trip);
+        let news = self.answered_until.is_none_or(|answered| !is_at_most(packet.sequence, answered));
+        Some(Report { round_trip, congestion: lost > 0 && news })
+    }
+
+    /// The sender backs off: until a later packet is reported, losses are no news.
+    pub(crate) fn back_off(&mut self) {
+        self.answered_until = Some(self.highest_sent);
+    }
+
+    /// Whether it was silent for too long after a packet that asked for a report. Each time in a row, twice as long
+    /// is waited.
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp) -> bool {
+        let silent = self.timer.is_some_and(|at| at <= now);
+        if silent {
+            self.silences = (self.silences + 1).min(10);
+            self.timer = None;
+        }
+        silent
+    }
+
+    /// When the silence is too long.
+    pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
+        self.timer
+    }
+
+    /// SRTT.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        self.round_trip.map(|(mean, _)| Duration::from_secs_f64(mean))
+    }
+
+    /// The last sample.
+    pub(crate) fn sample(&self) -> Option<Duration> {
+        self.sample
+    }
+
+    /// Mean payload of a packet in bits.
+    pub(crate) fn packet_bits(&self) -> f64 {
+        8.0 * self.payload
+    }
+
+    /// Control packets that were believed, and that were not.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.accepted, self.discarded)
+    }
+
+    /// Packets between the last report and this one that did not arrive. What a lost control packet counted is
+    /// unknown, and nothing is lost then as far as can be told.
+    fn lost(&self, packet: &ControlPacket) -> u32 {
+        let expected = match self.last {
+            None if packet.report == 0 => packet.sequence.wrapping_add(1),
+            Some((report, sequence)) if packet.report == report.wrapping_add(1) => {
+                packet.sequence.wrapping_sub(sequence)
+            }
+            _ => return 0,
+        };
+        expected.saturating_sub(packet.packets)
+    }
+
+    /// RFC 6298, section 2.
+    fn update_round_trip(&mut self, sample: Duration) {
+        let new = sample.min(LONGEST_TIMEOUT).as_secs_f64();
+        let (mean, deviation) = match self.round_trip {
+            None => (new, new / 2.0),
+            Some((mean, deviation)) => (mean + (new - mean) / 8.0, deviation + ((new - mean).abs() - deviation) / 4.0),
+        };
+        (self.round_trip, self.sample) = (Some((mean, deviation)), Some(sample));
+    }
+
+    fn timeout(&self) -> Duration {
+        let timeout = self.round_trip.map_or(INITIAL_TIMEOUT, |(mean, deviation)| {
+            Duration::from_secs_f64(mean + 4.0 * deviation).max(LEAST_TIMEOUT)
+        });
+        timeout.saturating_mul(1 << self.silences).min(LONGEST_TIMEOUT)
+    }
+}
+
+/// Whether `a` is `b` or before it, modulo 2^32.
+fn is_at_most(a: u32, b: u32) -> bool {
+    b.wrapping_sub(a) as i32 >= 0
+}
+
+/// Control packets for the tests of controllers.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// Report `report` about `packets` packets up to `sequence`, sent at `sent`.
+    pub(crate) fn control(report: u32, sequence: u32, packets: u32, sent: Timestamp) -> ControlPacket {
+        ControlPacket {
+            session: 1,
+            sequence,
+            sender_time: sent,
+            receiver_time: sent,
+            size: DataSize::from_bytes(1_000 * u64::from(packets)),
+            report,
+            first_arrival: sent,
+            packets,
+            buffer_free: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::control;
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn path(sent: u32) -> PathReports {
+        let mut path = PathReports::new(DataSize::from_bytes(1_000));
+        for sequence in 0..=sent {
+            path.handle_sent(at(u64::from(sequence)), sequence, DataSize::from_bytes(1_000), false);
+        }
+        path
+    }
+
+    #[test]
+    fn losses_are_what_is_missing_between_two_reports() {
+        let mut path = path(30);
+        let mut congestion = |report| path.handle(at(100), &report).map(|report| report.congestion);
+        assert_eq!(congestion(control(0, 4, 5, at(4))), Some(false));
+        assert_eq!(congestion(control(1, 9, 4, at(9))), Some(true));
+        assert_eq!(congestion(control(3, 19, 5, at(19))), Some(false), "what report 2 counted is unknown");
+        assert_eq!(congestion(control(3, 24, 1, at(24))), None, "a replay");
+        assert_eq!(congestion(control(4, 31, 1, at(24))), None, "31 was never sent");
+        assert_eq!(congestion(control(4, 24, 5, at(101))), None, "from the future");
+        assert_eq!(path.counts(), (3, 3));
+    }
+
+    #[test]
+    fn losses_that_were_on_the_way_at_a_back_off_are_no_news() {
+        let mut path = path(12);
+        assert!(path.handle(at(100), &control(0, 4, 3, at(4))).unwrap().congestion);
+        path.back_off();
+        assert!(!path.handle(at(101), &control(1, 9, 1, at(9))).unwrap().congestion);
+        path.handle_sent(at(102), 13, DataSize::from_bytes(1_000), false);
+        path.handle_sent(at(102), 14, DataSize::from_bytes(1_000), true);
+        assert!(path.handle(at(150), &control(2, 14, 1, at(102))).unwrap().congestion);
+    }
+
+    #[test]
+    fn silence_is_noticed_after_a_request_and_twice_as_late_each_time() {
+        let mut path = path(3);
+        assert_eq!(path.next_timeout(), None, "nobody was asked");
+        for (asked, expected) in [(0, 1_000), (1_000, 3_000), (3_000, 7_000)] {
+            path.handle_sent(at(asked), 4, DataSize::from_bytes(1_000), true);
+            assert_eq!(path.next_timeout(), Some(at(expected)));
+            assert!(!path.handle_timeout(at(expected - 1)) && path.handle_timeout(at(expected)));
+        }
+        path.handle_sent(at(7_000), 5, DataSize::from_bytes(1_000), true);
+        path.handle(at(7_040), &control(0, 5, 6, at(7_000))).unwrap();
+        assert_eq!((path.next_timeout(), path.round_trip()), (None, Some(Duration::from_millis(40))));
+        path.handle_sent(at(8_000), 6, DataSize::from_bytes(1_000), true);
+        assert_eq!(path.next_timeout(), Some(at(8_200)));
+    }
+}
