@@ -5,7 +5,8 @@
     reason = "tests of the kernel's sockets use clocks and processes"
 )]
 
-use std::time::Duration;
+use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use framewire_media::PictureType;
 use framewire_sockets::{
@@ -21,7 +22,31 @@ use framewire_units::{DataSize, Timestamp};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The kernel begins to stamp soon after the first socket has asked for it, not at once (net_enable_timestamp in
+/// net/core/dev.c). Waits for that once, and keeps a socket that asks.
+fn wait_for_stamps() {
+    static BEGUN: Once = Once::new();
+    BEGUN.call_once(|| {
+        let (mut sender, mut receiver) = connected(&TcpOptions::default());
+        let began = Instant::now();
+        loop {
+            sender.write(b"stamped?").unwrap();
+            assert!(wait(&receiver, Interest::Read, PATIENCE).unwrap() && began.elapsed() < PATIENCE, "no stamps");
+            let read = receiver.read(&mut [0; 64]).unwrap();
+            if matches!(read, TcpRead::Bytes { realtime_nanos: Some(_), .. }) {
+                break;
+            }
+        }
+        std::mem::forget((sender, receiver));
+    });
+}
+
 fn pair(options: &TcpOptions) -> (TcpSender, TcpReceiver) {
+    wait_for_stamps();
+    connected(options)
+}
+
+fn connected(options: &TcpOptions) -> (TcpSender, TcpReceiver) {
     let small_window = TcpOptions { receive_buffer: Some(DataSize::from_bytes(32 * 1024)), ..TcpOptions::default() };
     let mut listener = TcpListener::bind("127.0.0.1:0".parse().unwrap(), &small_window).unwrap();
     let sender = TcpSender::connect(None, listener.local_address().unwrap(), options, PATIENCE).unwrap();
