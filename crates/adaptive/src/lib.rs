@@ -5,11 +5,18 @@
 //! argument everywhere; nothing here opens a socket, reads a clock or waits.
 
 pub mod binomial;
+pub mod client;
 pub mod controller;
+pub mod datagram;
 pub mod fixed;
+mod liveness;
 mod path_reports;
 pub mod rap;
 pub mod schedule;
+pub mod server;
 pub mod source;
-pub mod tfrc;
 pub mod stored;
+#[cfg(test)]
+mod testing;
+pub mod tfrc;
+pub mod vtp;

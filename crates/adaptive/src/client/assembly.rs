@@ -1,0 +1,205 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_wire::vtp::VideoHeader;
+
+use crate::datagram::DropReason;
+
+/// What a packet costs beside its bytes: its place in the maps, so that empty packets fill the memory too.
+const PACKET_COST: u64 = 64;
+
+/// A frame that arrived whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The frame, from 0.
+    pub frame: u32,
+    /// The level that it came from.
+    pub level: usize,
+    /// Whether it is an I frame.
+    pub key: bool,
+    /// Its play-out time.
+    pub media_time: Duration,
+    /// When its last missing packet arrived.
+    pub arrived: Timestamp,
+    /// Its packets.
+    pub packets: u32,
+    /// Its bytes.
+    pub bytes: Bytes,
+}
+
+/// What comes out, in the order of frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    Whole(Frame),
+    Lost { first: u32, count: u32 },
+}
+
+/// Puts packets together to frames, within bounded memory.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    frames: u32,
+    reorder_frames: u32,
+    buffer: u64,
+    /// Frames that have begun, none of them before `next`.
+    begun: BTreeMap<u32, Partial>,
+    /// The first frame that has neither come out nor been given up.
+    next: u32,
+    output: VecDeque<Output>,
+    /// Cost of what is begun and of what was not fetched.
+    used: u64,
+}
+
+#[derive(Debug)]
+struct Partial {
+    level: u8,
+    key: bool,
+    media_time: Duration,
+    parts: BTreeMap<u16, Bytes>,
+    last: Option<u16>,
+    cost: u64,
+    arrived: Timestamp,
+}
+
+impl Partial {
+    fn is_whole(&self) -> bool {
+        self.last.is_some_and(|last| self.parts.len() == usize::from(last) + 1)
+    }
+
+    /// Whether a packet can belong to the frame with what is there already.
+    fn admits(&self, header: &VideoHeader) -> bool {
+        let highest = self.parts.last_key_value().map(|(&index, _)| index);
+        let same = (self.level, self.key, self.media_time) == (header.level, header.key, header.media_time);
+        let within = self.last.is_none_or(|last| header.index < last && !header.last);
+        same && within && (!header.last || highest.is_none_or(|highest| highest < header.index))
+    }
+}
+
+impl Assembly {
+    pub(super) fn new(frames: u32, reorder_frames: u32, buffer: DataSize) -> Self {
+        let (begun, output) = (BTreeMap::new(), VecDeque::new());
+        Self { frames, reorder_frames, buffer: buffer.as_bytes(), begun, next: 0, output, used: 0 }
+    }
+
+    /// Takes a packet of a frame below `frames`.
+    pub(super) fn insert(&mut self, now: Timestamp, header: &VideoHeader, video: &[u8]) -> Result<(), DropReason> {
+        if header.frame < self.next {
+            return Err(DropReason::Stale);
+        }
+        if let Some(partial) = self.begun.get(&header.frame) {
+            if partial.parts.contains_key(&header.index) {
+                return Err(DropReason::Stale);
+            }
+            if !partial.admits(header) {
+                return Err(DropReason::Inconsistent);
+            }
+        }
+        // A frame that began so much later ends the wait for those before it.
+        self.give_up_before(header.frame.saturating_sub(self.reorder_frames));
+        let cost = PACKET_COST + video.len() as u64;
+        while self.used + cost > self.buffer {
+            match self.begun.first_key_value() {
+                Some((&oldest, _)) if oldest < header.frame => self.give_up_before(oldest + 1),
+                _ => return Err(DropReason::NoRoom),
+            }
+        }
+        self.used += cost;
+        let partial = self.begun.entry(header.frame).or_insert_with(|| Partial {
+            level: header.level,
+            key: header.key,
+            media_time: header.media_time,
+            parts: BTreeMap::new(),
+            last: None,
+            cost: 0,
+            arrived: now,
+        });
+        partial.cost += cost;
+        partial.arrived = now;
+        if header.last {
+            partial.last = Some(header.index);
+        }
+        partial.parts.insert(header.index, Bytes::copy_from_slice(video));
+        self.emit_whole();
+        Ok(())
+    }
+
+    pub(super) fn poll(&mut self) -> Option<Output> {
+        let output = self.output.pop_front()?;
+        if let Output::Whole(frame) = &output {
+            self.used -= frame_cost(frame);
+        }
+        Some(output)
+    }
+
+    /// No packet comes any more.
+    pub(super) fn flush(&mut self) {
+        self.give_up_before(self.frames);
+    }
+
+    /// Whether every frame has come out or been given up.
+    pub(super) fn is_done(&self) -> bool {
+        self.next >= self.frames
+    }
+
+    /// Memory in use, packets counted with what they cost beside their bytes.
+    pub(super) fn used(&self) -> DataSize {
+        DataSize::from_bytes(self.used)
+    }
+
+    fn emit_whole(&mut self) {
+        while let Some(entry) = self.begun.first_entry() {
+            if *entry.key() != self.next || !entry.get().is_whole() {
+                break;
+            }
+            let (frame, partial) = entry.remove_entry();
+            self.emit(frame, partial);
+        }
+    }
+
+    fn emit(&mut self, frame: u32, mut partial: Partial) {
+        let packets = partial.parts.len() as u32;
+        let bytes = match partial.parts.pop_first() {
+            Some((_, only)) if partial.parts.is_empty() => only,
+            first => first.into_iter().chain(partial.parts).flat_map(|(_, bytes)| bytes).collect(),
+        };
+        let (level, key, media_time) = (usize::from(partial.level), partial.key, partial.media_time);
+        let whole = Frame { frame, level, key, media_time, arrived: partial.arrived, packets, bytes };
+        debug_assert_eq!(frame_cost(&whole), partial.cost);
+        self.output.push_back(Output::Whole(whole));
+        self.next = frame + 1;
+    }
+
+    /// Everything below `end` comes out whole or lost, and then what is whole from there on.
+    fn give_up_before(&mut self, end: u32) {
+        while self.next < end {
+            self.emit_whole();
+            if self.next >= end {
+                break;
+            }
+            let first = self.next;
+            if let Some(partial) = self.begun.remove(&first) {
+                self.used -= partial.cost;
+            }
+            let until = self.begun.first_key_value().map_or(end, |(&begun, _)| begun.min(end)).max(first + 1);
+            self.next = until;
+            self.lose(first, until - first);
+        }
+        self.emit_whole();
+    }
+
+    /// Joins losses that touch, so that what waits is bounded by the frames that arrived.
+    fn lose(&mut self, first: u32, count: u32) {
+        match self.output.back_mut() {
+            Some(Output::Lost { count: before, .. }) => *before += count,
+            _ => self.output.push_back(Output::Lost { first, count }),
+        }
+    }
+}
+
+fn frame_cost(frame: &Frame) -> u64 {
+    u64::from(frame.packets) * PACKET_COST + frame.bytes.len() as u64
+}
+
+#[cfg(test)]
+#[path = "assembly_tests.rs"]
+mod tests;

@@ -1,0 +1,51 @@
+use framewire_units::{DataSize, Duration};
+use framewire_wire::vtp::{Key, Title};
+
+use crate::tfrc::ReceiverSettings;
+
+/// What the client tells the server of what arrives.
+#[derive(Clone, Debug)]
+pub enum ReportKind {
+    /// A control packet for each that is asked for: VTP, and every controller that lives on control packets.
+    Control,
+    /// Feedback packets of TFRC; requests for control packets stay unanswered.
+    Tfrc(ReceiverSettings),
+}
+
+/// Settings of the client's half of a session.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    /// The session's name: drawn at random by the world, because who knows it can speak for the session where no key
+    /// is shared.
+    pub session: u64,
+    /// The movie.
+    pub title: Title,
+    /// The shared key of control packets; `None` for none, as in the paper.
+    pub key: Option<Key>,
+    /// What is reported.
+    pub reports: ReportKind,
+    /// Memory for frames that are incomplete or were not fetched yet.
+    pub buffer: DataSize,
+    /// So many frames may begin before an incomplete one is given up.
+    pub reorder_frames: u32,
+    /// The server has vanished when nothing valid came from it for so long.
+    pub peer_timeout: Duration,
+    /// Whether every arriving packet is an event too.
+    pub packet_events: bool,
+}
+
+impl ClientSettings {
+    /// Control packets, no key, 16 MB of memory, frames that may overlap by two, and a server that vanishes after 10 s.
+    pub fn paper(title: Title, session: u64) -> Self {
+        Self {
+            session,
+            title,
+            key: None,
+            reports: ReportKind::Control,
+            buffer: DataSize::from_bytes(16_000_000),
+            reorder_frames: 2,
+            peer_timeout: Duration::from_secs(10),
+            packet_events: false,
+        }
+    }
+}

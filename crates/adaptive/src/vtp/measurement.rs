@@ -1,0 +1,204 @@
+use std::collections::VecDeque;
+
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_wire::vtp::ControlPacket;
+
+use super::estimator::BandwidthEstimator;
+use super::settings::{SampleRule, VtpSettings};
+
+/// Requests that are remembered; older ones count as lost. At k = 1 and 1,000 packets per second: one second.
+const MAX_REQUESTS: usize = 1_024;
+
+/// What a control packet told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// From the request's departure to its answer.
+    pub round_trip: Duration,
+    /// b_i of equation 1 in bits per second; the first control packet of a session has none.
+    pub bandwidth: Option<f64>,
+}
+
+/// Why a control packet gave no sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discard {
+    /// No request with this sequence number is open.
+    Unrequested,
+    /// The echoed time stamp is not the one that was sent.
+    Forged,
+    /// More bytes than were ever sent.
+    Implausible,
+    /// A request or an answer before this one was lost (section 4.1): the next one counts again.
+    Gap,
+    /// The sender's clock went backwards over the round trip.
+    ClockJump,
+    /// No time between the arrivals, or less than none.
+    NoInterval,
+}
+
+/// Samples of round-trip time and bandwidth from control packets (section 4.1), and what follows from them: the
+/// minimum round-trip time (section 5.1) and the estimate of equation 2.
+///
+/// Samples come only from two consecutively arriving control packets that answer consecutive requests.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    rule: SampleRule,
+    estimator: BandwidthEstimator,
+    /// Open requests, oldest first; the front one follows the last that was answered.
+    requests: VecDeque<Request>,
+    last: Option<Answered>,
+    sent: DataSize,
+    claimed: DataSize,
+    round_trip: Option<Duration>,
+    least_round_trip: Option<Duration>,
+    samples: u64,
+    discarded: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    sequence: u32,
+    departure: Timestamp,
+    /// Bytes sent in the session, this packet included.
+    sent: DataSize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Answered {
+    sequence: u32,
+    arrival: Timestamp,
+    size: DataSize,
+    packets: u32,
+}
+
+impl Measurement {
+    /// Nothing measured yet.
+    pub fn new(settings: &VtpSettings) -> Self {
+        Self {
+            rule: settings.sample_rule,
+            estimator: BandwidthEstimator::new(settings.alpha),
+            requests: VecDeque::new(),
+            last: None,
+            sent: DataSize::ZERO,
+            claimed: DataSize::ZERO,
+            round_trip: None,
+            least_round_trip: None,
+            samples: 0,
+            discarded: 0,
+        }
+    }
+
+    /// A video packet left.
+    pub fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
+        self.sent += payload;
+        if ack_requested {
+            if self.requests.len() == MAX_REQUESTS {
+                self.requests.pop_front();
+            }
+            self.requests.push_back(Request { sequence, departure: now, sent: self.sent });
+        }
+    }
+
+    /// A control packet arrived. The packet's fields are anything at all.
+    ///
+    /// # Errors
+    /// Why it gives no sample; then nothing of it is used but its place in the order, and of forged packets not
+    /// even that.
+    pub fn handle_control(&mut self, now: Timestamp, control: &ControlPacket) -> Result<Sample, Discard> {
+        let sample = self.sample(now, control);
+        match sample {
+            Ok(_) => self.samples += 1,
+            Err(_) => self.discarded += 1,
+        }
+        sample
+    }
+
+    fn sample(&mut self, now: Timestamp, control: &ControlPacket) -> Result<Sample, Discard> {
+        let place = self.requests.iter().position(|request| request.sequence == control.sequence);
+        let place = place.ok_or(Discard::Unrequested)?;
+        let request = self.requests[place];
+        if control.sender_time != request.departure {
+            return Err(Discard::Forged);
+        }
+        if self.claimed + control.size > request.sent {
+            return Err(Discard::Implausible);
+        }
+        self.claimed += control.size;
+        self.requests.drain(..=place);
+        let (sequence, arrival) = (control.sequence, control.receiver_time);
+        let answered = Answered { sequence, arrival, size: control.size, packets: control.packets };
+        let last = self.last.replace(answered);
+        if place > 0 {
+            return Err(Discard::Gap);
+        }
+        if now < request.departure {
+            return Err(Discard::ClockJump);
+        }
+        let bandwidth = match last {
+            Some(last) => {
+                let sample = equation_1(self.rule, &last, control).ok_or(Discard::NoInterval)?;
+                self.estimator.update(sample);
+                Some(sample)
+            }
+            None => None,
+        };
+        let round_trip = now.saturating_since(request.departure);
+        self.round_trip = Some(round_trip);
+        self.least_round_trip = Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
+        Ok(Sample { round_trip, bandwidth })
+    }
+
+    /// The minimum round-trip time of the session, which the rate control uses (section 5.1).
+    pub fn least_round_trip(&self) -> Option<Duration> {
+        self.least_round_trip
+    }
+
+    /// The last round-trip sample.
+    pub fn last_round_trip(&self) -> Option<Duration> {
+        self.round_trip
+    }
+
+    /// B_i in bits per second.
+    pub fn estimate(&self) -> Option<f64> {
+        self.estimator.estimate()
+    }
+
+    /// b_i in bits per second.
+    pub fn last_sample(&self) -> Option<f64> {
+        self.estimator.sample()
+    }
+
+    /// Requests that were sent after the last one answered.
+    pub fn open_requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Control packets that gave a sample, and that gave none.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.samples, self.discarded)
+    }
+}
+
+/// b_i in bits per second, by one of the two readings of the interval; `None` where it has no length.
+fn equation_1(rule: SampleRule, last: &Answered, control: &ControlPacket) -> Option<f64> {
+    let (start, size) = match rule {
+        SampleRule::Unbiased => (last.arrival, control.size),
+        SampleRule::Paper if control.packets > 1 => (control.first_arrival, control.size),
+        SampleRule::Paper if control.sequence.wrapping_sub(last.sequence) == 1 && last.packets == 1 => {
+            (last.arrival, last.size + control.size)
+        }
+        SampleRule::Paper => (last.arrival, control.size),
+    };
+    if start < last.arrival || start >= control.receiver_time {
+        return None;
+    }
+    Some(size.as_bits() as f64 / control.receiver_time.saturating_since(start).as_secs_f64())
+}
+
+/// A rate in bits per second as a unit, to the nearest bit.
+pub(super) fn bitrate(bits_per_second: f64) -> Bitrate {
+    Bitrate::from_bps(libm::round(bits_per_second) as u64)
+}
+
+#[cfg(test)]
+#[path = "measurement_tests.rs"]
+mod tests;
