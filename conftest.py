@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -18,6 +19,12 @@ REQUIRE_ALL = "FRAMEWIRE_REQUIRE_ALL"
 
 LACKING = re.compile(r"not installed|not found|no such file|could not import|test data", re.IGNORECASE)
 """Reasons of skips that say so. A skip for what a machine cannot do (no user namespaces) stays one."""
+
+
+def pytest_configure() -> None:
+    """Lets programs that tests start take Ctrl-C, also where a shell runs all of this in its background."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

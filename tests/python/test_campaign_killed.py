@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import fake_simulator
@@ -63,6 +64,16 @@ def test_a_disk_that_is_really_full(size: str, campaign_file: Path, tmp_path: Pa
     assert "No space left on device" in error
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A program that does not outlive the test, whatever comes of it."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def attempts(command: list[str], dice: random.Random) -> Iterator[None]:
@@ -123,7 +134,7 @@ def test_ctrl_c_stops_soon_and_the_same_command_continues(
     monkeypatch.setenv("FAKE_SIMULATOR_S", "0.5")  # seven seconds in all: the signal comes in time, also if it is late
     out = tmp_path / "interrupted"
     command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(out), "--jobs", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command) as process:
         while not list((out / "cells").glob("*/cell.json")) and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -145,7 +156,7 @@ def test_ctrl_c_twice_does_not_wait_for_the_cells_under_way(
 ) -> None:
     monkeypatch.setenv("FAKE_SIMULATOR_S", "60")
     command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with started(command) as process:
         while not simulator.read_text() and process.poll() is None:
             time.sleep(0.02)
         start = time.monotonic()
