@@ -5,7 +5,7 @@ use crate::datagram::{Channel, DropReason};
 
 /// Time to the first repetition, doubled by each up to the longest.
 const FIRST_INTERVAL: Duration = Duration::from_millis(250);
-const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Starts without video after which cookies count as too old.
 const STARTS: u32 = 3;
@@ -51,10 +51,10 @@ impl Opening {
         }
         self.next = now + self.interval;
         self.interval = (self.interval * 2).min(LONGEST_INTERVAL);
-        let ready = self.cookies.iter().all(Option::is_some);
-        if ready && self.starts == STARTS {
-            self.cookies = [None; 2];
+        if self.starts == STARTS {
+            (self.cookies, self.starts) = ([None; 2], 0);
         }
+        let ready = self.cookies.iter().all(Option::is_some);
         self.starts += u32::from(ready);
         let say = |channel: Channel| {
             let mut bytes = vec![];

@@ -1,1 +1,251 @@
+use framewire_units::{Bitrate, Duration};
+use framewire_wire::vtp::{Cookie, Request, Start};
+use proptest::prelude::*;
 
+use super::*;
+use crate::testing::title;
+
+const SESSION: u64 = 99;
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn bytes(packet: &Packet<'_>) -> Vec<u8> {
+    let mut bytes = vec![];
+    packet.emit(&mut bytes);
+    bytes
+}
+
+fn description() -> Description {
+    Description {
+        session: SESSION,
+        cookie: Cookie([1; 16]),
+        frames: 100,
+        duration: Duration::from_secs(4),
+        buffer: DataSize::ZERO,
+        payload: 1_000,
+        ack_every: 5,
+        rates: vec![Bitrate::from_kbps(100), Bitrate::from_kbps(200)],
+    }
+}
+
+fn describe(channel: Channel) -> Vec<u8> {
+    bytes(&Packet::Description(Description { cookie: Cookie([channel.index() as u8 + 1; 16]), ..description() }))
+}
+
+fn video(sequence: u32, frame: u32) -> VideoHeader {
+    VideoHeader {
+        ack_request: sequence % 5 == 4,
+        session: SESSION,
+        sequence,
+        sender_time: at(u64::from(sequence) * 40),
+        size: DataSize::from_bytes(10),
+        frame,
+        index: 0,
+        level: 0,
+        last: true,
+        key: false,
+        media_time: Duration::from_millis(40) * frame,
+        round_trip: Duration::ZERO,
+    }
+}
+
+fn send(client: &mut Client, now: Timestamp, header: VideoHeader) {
+    client.handle_datagram(now, Channel::Data, &bytes(&Packet::Video(header, &[7; 10])));
+}
+
+/// What a client says, as packets on channels.
+fn said(client: &mut Client, now: Timestamp) -> Vec<(Channel, Vec<u8>)> {
+    std::iter::from_fn(|| client.poll_transmit(now)).map(|transmit| (transmit.channel, transmit.bytes)).collect()
+}
+
+fn described() -> Client {
+    let mut client = Client::new(ClientSettings::paper(title(), SESSION));
+    said(&mut client, at(0));
+    Channel::BOTH.into_iter().for_each(|channel| client.handle_datagram(at(10), channel, &describe(channel)));
+    said(&mut client, at(10));
+    assert!(matches!(client.poll_event(), Some(ClientEvent::Described(_))));
+    client
+}
+
+fn drops(client: &Client, reason: DropReason) -> u64 {
+    client.state().drops.of(reason)
+}
+
+#[test]
+fn requests_then_starts_with_the_cookies_of_their_channels() {
+    let mut client = Client::new(ClientSettings::paper(title(), SESSION));
+    assert_eq!(client.next_timeout(), Some(Timestamp::ZERO));
+    let request = bytes(&Packet::Request(Request { session: SESSION, title: title() }));
+    assert_eq!(said(&mut client, at(5)), Channel::BOTH.map(|channel| (channel, request.clone())));
+    assert_eq!((said(&mut client, at(254)), client.next_timeout()), (vec![], Some(at(255))));
+    client.handle_datagram(at(254), Channel::Data, &describe(Channel::Data));
+    assert_eq!(said(&mut client, at(255)), [(Channel::Control, request.clone())], "only what has no cookie");
+    client.handle_datagram(at(300), Channel::Control, &describe(Channel::Control));
+    let start = |channel: Channel| {
+        let cookie = Cookie([channel.index() as u8 + 1; 16]);
+        (channel, bytes(&Packet::Start(Start { session: SESSION, title: title(), cookie })))
+    };
+    assert_eq!(said(&mut client, at(300)), Channel::BOTH.map(start));
+    // No video: after three starts the cookies count as too old.
+    for _ in 0..2 {
+        let now = client.next_timeout().unwrap();
+        assert_eq!(said(&mut client, now), Channel::BOTH.map(start));
+    }
+    let now = client.next_timeout().unwrap();
+    assert_eq!(said(&mut client, now), Channel::BOTH.map(|channel| (channel, request.clone())));
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let mut client = Client::new(ClientSettings::paper(title(), SESSION));
+    let mut now = at(0);
+    while let Some(next) = client.next_timeout() {
+        now = next.max(now);
+        said(&mut client, now);
+    }
+    assert_eq!((client.poll_event(), now), (Some(ClientEvent::Ended(Reason::Vanished)), at(10_000)));
+    assert!(client.is_finished());
+}
+
+#[test]
+fn the_control_packet_is_the_header_with_two_fields_filled_in() {
+    let mut client = described();
+    (0..4).for_each(|number| send(&mut client, at(100 + number), video(number as u32, number as u32)));
+    assert_eq!(said(&mut client, at(103)), []);
+    client.set_player_buffer(DataSize::from_bytes(5_000));
+    send(&mut client, at(120), video(4, 4));
+    let [(Channel::Control, answer)] = &said(&mut client, at(120))[..] else { panic!("one answer") };
+    let Ok(Packet::Control(control)) = Packet::parse(answer) else { panic!("a control packet") };
+    assert_eq!((control.sequence, control.sender_time), (4, at(160)));
+    assert_eq!((control.receiver_time, control.size, control.packets), (at(120), DataSize::from_bytes(50), 5));
+    assert_eq!((control.first_arrival, control.report), (at(100), 0));
+    assert_eq!(control.buffer_free, Some(DataSize::from_bytes(5_000)));
+    send(&mut client, at(130), video(9, 5));
+    let Ok(Packet::Control(control)) = Packet::parse(&said(&mut client, at(130))[0].1) else { panic!() };
+    assert_eq!((control.size, control.packets, control.report), (DataSize::from_bytes(10), 1, 1));
+}
+
+#[test]
+fn hostile_video_is_dropped_for_its_reason_and_not_reported() {
+    let mut client = described();
+    send(&mut client, at(20), video(0, 0));
+    let cases = [
+        (VideoHeader { session: 1, ..video(1, 1) }, DropReason::Foreign),
+        (VideoHeader { frame: 100, ..video(1, 1) }, DropReason::Inconsistent),
+        (VideoHeader { level: 2, ..video(1, 1) }, DropReason::Inconsistent),
+        (video(0, 0), DropReason::Stale),
+    ];
+    for (header, reason) in cases {
+        let before = drops(&client, reason);
+        send(&mut client, at(21), header);
+        assert_eq!(drops(&client, reason), before + 1, "{header:?}");
+    }
+    client.handle_datagram(at(22), Channel::Data, &bytes(&Packet::Video(video(1, 1), &[7; 1_001])));
+    assert_eq!(drops(&client, DropReason::Inconsistent), 3, "more than the payload described");
+    client.handle_datagram(at(22), Channel::Control, &bytes(&Packet::Video(video(1, 1), &[7; 10])));
+    assert_eq!(drops(&client, DropReason::Unexpected), 1, "video on the control channel");
+    client.handle_datagram(at(22), Channel::Data, &[0; 5]);
+    assert_eq!(drops(&client, DropReason::Malformed), 1);
+    let other = Description { frames: 5, ..description() };
+    client.handle_datagram(at(22), Channel::Data, &bytes(&Packet::Description(other)));
+    assert_eq!(drops(&client, DropReason::Stale), 2, "a description after the start");
+    assert_eq!((client.state().packets, said(&mut client, at(22))), (1, vec![]));
+}
+
+#[test]
+fn two_descriptions_that_differ_are_one_too_many() {
+    let mut client = Client::new(ClientSettings::paper(title(), SESSION));
+    client.handle_datagram(at(1), Channel::Data, &describe(Channel::Data));
+    let other = Description { frames: 5, ..description() };
+    client.handle_datagram(at(2), Channel::Control, &bytes(&Packet::Description(other)));
+    assert_eq!(drops(&client, DropReason::Inconsistent), 1);
+}
+
+#[test]
+fn frames_that_nobody_fetches_do_not_fill_more_than_the_buffer() {
+    let settings = ClientSettings { buffer: DataSize::from_bytes(1_000), ..ClientSettings::paper(title(), SESSION) };
+    let mut client = Client::new(settings);
+    Channel::BOTH.into_iter().for_each(|channel| client.handle_datagram(at(10), channel, &describe(channel)));
+    (0..100).for_each(|number| send(&mut client, at(20), video(number, number)));
+    assert!(client.state().buffered <= DataSize::from_bytes(1_000));
+    assert!(drops(&client, DropReason::NoRoom) > 50);
+    assert!(client.outgoing.len() <= MAX_OUTGOING);
+}
+
+#[test]
+fn the_end_waits_for_the_last_packets() {
+    let mut client = described();
+    send(&mut client, at(20), video(0, 98));
+    let end = bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::EndOfMovie }));
+    client.handle_datagram(at(21), Channel::Control, &end);
+    let acknowledged = bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::Acknowledged }));
+    assert_eq!(said(&mut client, at(21)), [(Channel::Control, acknowledged.clone())]);
+    send(&mut client, at(300), video(1, 99));
+    client.handle_datagram(at(301), Channel::Control, &end);
+    assert_eq!(said(&mut client, at(301)), [(Channel::Control, acknowledged)], "the first one may be lost");
+    assert_eq!((client.next_timeout(), client.is_finished()), (Some(at(521)), false), "frame 97 may still come");
+    assert_eq!((said(&mut client, at(521)), client.is_finished()), (vec![], true));
+    let events: Vec<_> = std::iter::from_fn(|| client.poll_event()).collect();
+    assert!(matches!(
+        &events[..],
+        [
+            ClientEvent::FramesLost { first: 0, count: 98 },
+            ClientEvent::FrameComplete(_),
+            ClientEvent::FrameComplete(_),
+            ClientEvent::Ended(Reason::EndOfMovie)
+        ]
+    ));
+}
+
+#[test]
+fn a_change_of_level_comes_before_its_first_frame() {
+    let mut client = described();
+    send(&mut client, at(20), video(0, 0));
+    send(&mut client, at(60), VideoHeader { level: 1, ..video(1, 1) });
+    let events: Vec<_> = std::iter::from_fn(|| client.poll_event()).collect();
+    assert!(matches!(events[1], ClientEvent::LevelChanged { frame: 1, from: 0, to: 1 }), "{events:?}");
+    assert!(matches!(&events[2], ClientEvent::FrameComplete(Frame { frame: 1, level: 1, .. })));
+}
+
+proptest! {
+    /// Any datagrams at any times: no panic, bounded memory, one fate for every frame.
+    #[test]
+    fn anything_at_any_time(
+        steps in proptest::collection::vec((any::<u32>(), 0u8..8, 0u32..300, 0u32..110, any::<[u8; 4]>()), 0..200),
+    ) {
+        let settings = ClientSettings { buffer: DataSize::from_bytes(700), ..ClientSettings::paper(title(), SESSION) };
+        let mut client = Client::new(settings);
+        let mut fates = 0;
+        for (millis, kind, sequence, frame, [index, level, flags, place]) in steps {
+            let now = at(u64::from(millis % 20_000));
+            let header = VideoHeader {
+                index: u16::from(index % 4), level: level % 3, last: flags & 1 == 1, ..video(sequence, frame)
+            };
+            let mut datagram = match kind {
+                0 => describe(Channel::BOTH[usize::from(flags & 1)]),
+                1 if flags > 250 => bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::EndOfMovie })),
+                _ => bytes(&Packet::Video(header, &[7; 10])),
+            };
+            if kind == 2 {
+                let place = usize::from(place) % datagram.len();
+                datagram[place] ^= flags;
+            }
+            client.handle_datagram(now, Channel::BOTH[usize::from(flags & 1)], &datagram);
+            if kind > 3 {
+                while client.poll_transmit(now).is_some() {}
+                while let Some(event) = client.poll_event() {
+                    fates += match event {
+                        ClientEvent::FrameComplete(_) => 1,
+                        ClientEvent::FramesLost { count, .. } => count,
+                        _ => 0,
+                    };
+                }
+            }
+            prop_assert!(client.state().buffered <= DataSize::from_bytes(700));
+            prop_assert!(client.outgoing.len() <= MAX_OUTGOING && client.events.len() <= MAX_EVENTS);
+            prop_assert!(fates <= 100);
+        }
+    }
+}
