@@ -34,6 +34,7 @@ mod group_order;
 pub mod groups;
 pub mod ifdqueue;
 pub mod ifdsink;
+pub mod key_frame_requests;
 pub mod line;
 pub mod mpegstat;
 pub mod settings;

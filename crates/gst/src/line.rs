@@ -20,6 +20,10 @@ pub enum Item {
     Event(gst::Event),
 }
 
+/// So many events may wait. An application that sends more while downstream is blocked loses the oldest of those that
+/// downstream can do without.
+pub const MOST_EVENTS: usize = 1_000;
+
 /// Frames in a [`FrameQueue`], and between them everything that is never dropped.
 ///
 /// An event keeps its place: it leaves after every frame that was accepted before it (or after that frame was given
@@ -31,21 +35,40 @@ pub struct Line {
     between: VecDeque<(u32, Item)>,
     /// Taken out of the queue because something stands before it; it counts as being written.
     next: Option<OutgoingFrame<Held>>,
+    /// Ids of the frames that wait, `next` among them: ascending.
+    waiting: VecDeque<u32>,
     /// One above the last id offered.
     next_id: u32,
     kept: Level,
+    /// Events among what is between frames.
+    events: usize,
 }
 
 impl Line {
     /// An empty line with a policy.
     pub fn new(frames: FrameQueue<Held>) -> Self {
-        Self { frames, between: VecDeque::new(), next: None, next_id: 0, kept: Level::default() }
+        Self {
+            frames,
+            between: VecDeque::new(),
+            next: None,
+            waiting: VecDeque::new(),
+            next_id: 0,
+            kept: Level::default(),
+            events: 0,
+        }
     }
 
     /// Takes a frame in. Returns the frames given up for it, itself perhaps among them.
     pub fn offer(&mut self, frame: OutgoingFrame<Held>) -> Vec<Discard<Held>> {
         self.next_id = frame.id.saturating_add(1);
-        self.frames.offer(frame)
+        self.waiting.push_back(frame.id);
+        let given_up = self.frames.offer(frame);
+        for discard in &given_up {
+            if let Ok(at) = self.waiting.binary_search(&discard.frame.id) {
+                self.waiting.remove(at);
+            }
+        }
+        given_up
     }
 
     /// Changes how many frames may wait.
@@ -61,45 +84,87 @@ impl Line {
         self.between.push_back((self.next_id, Item::Kept(held)));
     }
 
-    /// Takes in a serialised event. One that replaces the last event of its type, with no frame between them, takes its
-    /// place, so that a downstream that has stopped does not let them pile up.
+    /// Takes in a serialised event. One that replaces the last event of its type, with no frame between them that waits,
+    /// takes its place, so that a downstream that has stopped does not let them pile up.
     pub fn append(&mut self, event: gst::Event) {
-        let (place, kind) = (self.next_id, event.type_());
-        if kind.is_sticky() && !kind.is_sticky_multi() {
-            let here = self
-                .between
-                .iter_mut()
-                .rev()
-                .take_while(|(before, item)| *before == place && matches!(item, Item::Event(_)));
-            for (_, item) in here {
-                if matches!(item, Item::Event(earlier) if earlier.type_() == kind) {
-                    *item = Item::Event(event);
-                    return;
+        let kind = event.type_();
+        if kind.is_sticky()
+            && !kind.is_sticky_multi()
+            && let Some(at) = self.replaced_by(kind)
+        {
+            self.between[at].1 = Item::Event(event);
+            return;
+        }
+        self.events += 1;
+        self.between.push_back((self.next_id, Item::Event(event)));
+    }
+
+    /// The last event of a type, when nothing stands behind it but other events of the same stream.
+    fn replaced_by(&self, kind: gst::EventType) -> Option<usize> {
+        for (at, (before, item)) in self.between.iter().enumerate().rev() {
+            match item {
+                Item::Event(earlier) if self.has_frame_from(*before) || earlier.type_() == gst::EventType::Eos => {
+                    return None;
                 }
+                Item::Event(earlier) if earlier.type_() == kind => return Some(at),
+                Item::Event(_) => {}
+                Item::Frame(_) | Item::Kept(_) => return None,
             }
         }
-        self.between.push_back((place, Item::Event(event)));
+        None
+    }
+
+    /// Whether a frame waits that came behind this place.
+    fn has_frame_from(&self, place: u32) -> bool {
+        self.waiting.back().is_some_and(|&newest| newest >= place)
+    }
+
+    /// Makes room for another event, where too many wait, by giving up the oldest one that downstream can do without.
+    /// Returns that event, or an error when there is none.
+    ///
+    /// # Errors
+    /// When all that wait are needed.
+    pub fn make_room_for_event(&mut self) -> Result<Option<gst::Event>, TooManyEvents> {
+        if self.events < MOST_EVENTS {
+            return Ok(None);
+        }
+        let spare = |(_, item): &(u32, Item)| matches!(item, Item::Event(event) if !is_essential(event.type_()));
+        let at = self.between.iter().position(spare).ok_or(TooManyEvents)?;
+        self.events -= 1;
+        match self.between.remove(at) {
+            Some((_, Item::Event(event))) => Ok(Some(event)),
+            _ => unreachable!("invariant: an event stands at the position where one was found"),
+        }
     }
 
     /// The next thing in order.
     pub fn take(&mut self) -> Option<Item> {
         let Some((place, _)) = self.between.front() else {
-            return self.next.take().or_else(|| self.frames.take()).map(Item::Frame);
+            return self.next.take().or_else(|| self.frames.take()).map(|frame| self.leaves(frame));
         };
         let next = self.next.take().or_else(|| self.frames.take());
         match next {
-            Some(frame) if frame.id < *place => Some(Item::Frame(frame)),
+            Some(frame) if frame.id < *place => Some(self.leaves(frame)),
             waits => {
                 self.next = waits;
                 let (_, item) = self.between.pop_front()?;
-                if let Item::Kept(held) = &item {
-                    self.kept.frames -= 1;
-                    self.kept.bytes = DataSize::from_bytes(self.kept.bytes.as_bytes() - held.size());
-                    self.kept.time = self.kept.time.saturating_sub(duration_of(held));
+                match &item {
+                    Item::Kept(held) => {
+                        self.kept.frames -= 1;
+                        self.kept.bytes = DataSize::from_bytes(self.kept.bytes.as_bytes() - held.size());
+                        self.kept.time = self.kept.time.saturating_sub(duration_of(held));
+                    }
+                    Item::Event(_) => self.events -= 1,
+                    Item::Frame(_) => {}
                 }
                 Some(item)
             }
         }
+    }
+
+    fn leaves(&mut self, frame: OutgoingFrame<Held>) -> Item {
+        self.waiting.pop_front();
+        Item::Frame(frame)
     }
 
     /// True when nothing waits.
@@ -140,6 +205,24 @@ impl Line {
         });
         events.collect()
     }
+}
+
+/// More events wait than may, and downstream needs each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyEvents;
+
+/// Events without which downstream cannot make sense of the frames behind them.
+fn is_essential(kind: gst::EventType) -> bool {
+    matches!(
+        kind,
+        gst::EventType::StreamStart
+            | gst::EventType::Caps
+            | gst::EventType::Segment
+            | gst::EventType::StreamCollection
+            | gst::EventType::StreamGroupDone
+            | gst::EventType::Protection
+            | gst::EventType::Eos
+    )
 }
 
 fn duration_of(held: &Held) -> Duration {

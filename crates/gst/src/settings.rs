@@ -39,6 +39,8 @@ pub struct Settings {
     pub post_drop_messages: bool,
     /// `request-key-frames`.
     pub request_key_frames: bool,
+    /// `min-force-key-unit-interval` in nanoseconds.
+    pub request_interval: u64,
 }
 
 impl Default for Settings {
@@ -52,6 +54,7 @@ impl Default for Settings {
             time: 1_000_000_000,
             post_drop_messages: false,
             request_key_frames: true,
+            request_interval: 1_000_000_000,
         }
     }
 }
@@ -96,6 +99,12 @@ impl Settings {
                 .default_value(default.request_key_frames)
                 .mutable_playing()
                 .build(),
+            glib::ParamSpecUInt64::builder("min-force-key-unit-interval")
+                .nick("Minimum Force Keyunit Interval")
+                .blurb("Minimum interval between requests for key frames, in ns (0 = no minimum)")
+                .default_value(default.request_interval)
+                .mutable_playing()
+                .build(),
         ]
     }
 
@@ -109,6 +118,7 @@ impl Settings {
             "max-size-time" => self.time = value.get().expect(CHECKED),
             "post-drop-messages" => self.post_drop_messages = value.get().expect(CHECKED),
             "request-key-frames" => self.request_key_frames = value.get().expect(CHECKED),
+            "min-force-key-unit-interval" => self.request_interval = value.get().expect(CHECKED),
             _ => return false,
         }
         true
@@ -123,6 +133,7 @@ impl Settings {
             "max-size-time" => self.time.to_value(),
             "post-drop-messages" => self.post_drop_messages.to_value(),
             "request-key-frames" => self.request_key_frames.to_value(),
+            "min-force-key-unit-interval" => self.request_interval.to_value(),
             _ => return None,
         })
     }
@@ -139,6 +150,11 @@ impl Settings {
     /// One of these, empty.
     pub fn queue<P: Payload>(&self) -> FrameQueue<P> {
         FrameQueue::new(self.queue_kind())
+    }
+
+    /// The least time between requests for key frames.
+    pub fn request_interval(&self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.request_interval)
     }
 
     /// How much may wait.

@@ -43,6 +43,8 @@ pub struct Tally {
     pub key_frame_requests: u64,
     /// Frames with headers that could not be read.
     pub unreadable: u64,
+    /// Events given up, as too many waited.
+    pub events_dropped: u64,
     /// The highest level so far.
     pub highest: Level,
 }
@@ -82,6 +84,7 @@ impl Tally {
             .field("groups-lost", self.groups_lost)
             .field("key-frame-requests", self.key_frame_requests)
             .field("unreadable", self.unreadable)
+            .field("events-dropped", self.events_dropped)
             .field("current-level-buffers", u64::from(level.frames))
             .field("current-level-bytes", level.bytes.as_bytes())
             .field("current-level-time", nanos(level))

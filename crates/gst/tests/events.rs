@@ -4,7 +4,7 @@
 mod common;
 
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::movie::{MPEG2, access_unit, access_units};
 use common::{Gate, Record, Stepper, buffer, wait_until};
@@ -59,6 +59,151 @@ fn events_keep_their_place_among_frames() {
     record.wait_for("eos");
     let written = record.take();
     assert!(written.ends_with("0 1 gap 3 caps segment 4 5 tag eos"), "{written}");
+}
+
+fn custom(number: usize) -> gst::Event {
+    gst::event::CustomDownstream::new(gst::Structure::builder("test").field("number", number as u64).build())
+}
+
+#[test]
+fn events_without_end_are_bounded_while_downstream_is_blocked() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CP");
+    stepper.gate.wait_for(1);
+    for number in 0..5_000 {
+        stepper.harness.push_event(custom(number));
+    }
+    push(&mut stepper, 2, "P");
+    stepper.harness.push_event(gst::event::Eos::new());
+    assert!(stepper.stat("events-dropped") >= 4_000, "{}", stepper.stat("events-dropped"));
+    stepper.gate.open();
+    record.wait_for("eos");
+    let written = record.take();
+    let events = written.split(' ').filter(|word| *word == "custom-downstream").count() as u64;
+    assert!((900..=1_000).contains(&events), "{events}");
+    assert_eq!(events + stepper.stat("events-dropped"), 5_000);
+    let others: Vec<_> = written.split(' ').filter(|word| *word != "custom-downstream").collect();
+    assert!(others.join(" ").ends_with("0 1 2 eos"), "{others:?}");
+}
+
+/// Caps between frames that are all given up: only the last are of any use.
+#[test]
+fn caps_that_change_without_end_are_bounded_while_downstream_is_blocked() {
+    let (mut stepper, record) = recorded("mode=ifd");
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    push(&mut stepper, 1, "P");
+    for number in 2..3_000 {
+        stepper.harness.set_src_caps_str(&MPEG2.replace("25/1", &format!("{number}/1")));
+        push(&mut stepper, number, "B");
+    }
+    assert_eq!(stepper.stat("dropped"), 2_998);
+    stepper.harness.set_src_caps_str(&MPEG2.replace("25/1", "30/1"));
+    push(&mut stepper, 3_000, "C");
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.gate.open();
+    record.wait_for("eos");
+    let written = record.take();
+    assert!(written.matches("caps").count() <= 2, "the first and the last: {written}");
+    assert!(written.ends_with("caps segment 3000 eos"), "{written}");
+    assert_eq!(stepper.harness.sinkpad().unwrap().current_caps().unwrap().to_string().matches("30/1").count(), 1);
+}
+
+#[test]
+fn a_stream_that_begins_behind_the_end_of_an_empty_one_stays_behind_it() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    for name in ["second", "third"] {
+        stepper.harness.push_event(gst::event::Eos::new());
+        stepper.harness.push_event(gst::event::StreamStart::new(name));
+    }
+    stepper.harness.push_event(gst::event::Caps::new(&MPEG2.parse().unwrap()));
+    let segment = gst::FormattedSegment::<gst::ClockTime>::new();
+    stepper.harness.push_event(gst::event::Segment::new(&segment));
+    push(&mut stepper, 1, "C");
+    stepper.gate.open();
+    record.wait_for("1");
+    let written = record.take();
+    assert!(written.ends_with("0 eos stream-start eos stream-start caps segment 1"), "{written}");
+}
+
+/// Ten minutes without a key frame, most of it with a downstream that takes nothing.
+#[test]
+fn a_stream_without_key_frames_is_bounded_and_goes_on_with_the_next() {
+    let (mut stepper, record) = recorded("max-size-time=1000000000");
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    for number in 1..15_000 {
+        stepper.harness.push(buffer(number, access_unit(if number % 3 == 0 { 'P' } else { 'B' }))).unwrap();
+        if number == 100 {
+            assert!(stepper.stat("groups-lost") == 1);
+        }
+    }
+    assert!(stepper.stat("highest-level-buffers") <= 26, "{}", stepper.stat("highest-level-buffers"));
+    assert!(stepper.stat("key-frame-requests") >= 1);
+    push(&mut stepper, 15_000, "CPB");
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.gate.open();
+    record.wait_for("eos");
+    let written = record.take();
+    assert!(written.ends_with("15000 15001 15002 eos"), "{written}");
+}
+
+/// A stream that is joined in the middle: B and P frames whose references never came are passed on, as decoders conceal
+/// them, and decide nothing about those behind the key frame.
+#[test]
+fn frames_before_the_first_key_frame_do_no_harm() {
+    for mode in ["ifd", "ifd-optimised", "dependency"] {
+        let (mut stepper, record) = recorded(&format!("mode={mode} {NO_LIMITS}"));
+        stepper.gate.open();
+        for (number, unit) in access_units("BBPBBCBBPBB").into_iter().enumerate() {
+            stepper.harness.push(buffer(number, unit)).unwrap();
+            // One at a time: nothing is dropped for want of room.
+            wait_until("the frame", || stepper.stat("sent") + stepper.stat("dropped") == number as u64 + 1);
+        }
+        stepper.harness.push_event(gst::event::Eos::new());
+        record.wait_for("eos");
+        let written = record.take();
+        assert!(written.contains(" 5 ") && written.ends_with(" 8 9 10 eos"), "{mode}: {written}");
+    }
+}
+
+/// Any byte of any frame may be wrong, and any frame cut.
+#[test]
+fn damaged_streams_pass_without_a_panic() {
+    let streams = [
+        (MPEG2, access_units("CPBBPBBIBBPBB")),
+        ("video/x-h264,stream-format=byte-stream,alignment=au", vec![]),
+        ("video/x-h265,stream-format=byte-stream,alignment=au", vec![]),
+        ("video/mpeg,mpegversion=4,systemstream=false,parsed=true", vec![]),
+        ("video/x-av1,stream-format=obu-stream,alignment=tu", vec![]),
+    ];
+    let mut random = framewire_units::Seed(5).stream("damage", &[]);
+    for (caps, units) in streams {
+        for mode in ["ifd", "ifd-optimised", "dependency"] {
+            let mut stepper = Stepper::new(&format!("mode={mode} max-size-buffers=20"), caps);
+            stepper.gate.open();
+            for number in 0..2_000 {
+                let mut unit = match units.len() {
+                    0 => (0..random.next_inclusive(40)).map(|_| random.next_u64() as u8).collect(),
+                    length => units[number % length].clone(),
+                };
+                // Start codes in front, so that there is something to read.
+                if units.is_empty() {
+                    unit.splice(0..0, [0, 0, 1]);
+                }
+                for _ in 0..random.next_inclusive(2) {
+                    let at = random.next_inclusive(unit.len() as u32 - 1) as usize;
+                    unit[at] = random.next_u64() as u8;
+                }
+                unit.truncate(1 + random.next_inclusive(unit.len() as u32) as usize);
+                stepper.harness.push(buffer(number, unit)).unwrap();
+            }
+            wait_until("every frame", || stepper.stat("sent") + stepper.stat("dropped") == 2_000);
+            assert!(stepper.bus.pop_filtered(&[gst::MessageType::Error]).is_none(), "{caps}");
+        }
+    }
 }
 
 /// An event between frames that were given up stands before the next frame that was not.
@@ -303,7 +448,8 @@ fn damaged_frames_are_passed_on_by_their_flags() {
 #[test]
 fn a_lost_group_is_told_once_and_a_key_frame_asked_for() {
     for asks in [true, false] {
-        let mut stepper = Stepper::new(&format!("mode=ifd-optimised request-key-frames={asks}"), MPEG2);
+        let mut stepper =
+            Stepper::new(&format!("mode=ifd-optimised request-key-frames={asks} min-force-key-unit-interval=0"), MPEG2);
         let (lost, told) = mpsc::channel();
         stepper.queue.connect("group-lost", false, move |values| {
             lost.send((values[1].get::<u64>().unwrap(), values[2].get::<String>().unwrap())).unwrap();
@@ -316,12 +462,33 @@ fn a_lost_group_is_told_once_and_a_key_frame_asked_for() {
         push(&mut stepper, 7, "PP");
         let told: Vec<_> = told.try_iter().collect();
         assert_eq!(told, [(3, "ifd: P while a P waits".to_owned()), (7, "ifd: P while an I waits".to_owned())],);
-        let requests = std::iter::from_fn(|| stepper.harness.try_pull_upstream_event())
-            .filter(|event| event.structure().is_some_and(|structure| structure.name() == "GstForceKeyUnit"));
-        assert_eq!(requests.count(), if asks { 2 } else { 0 });
+        assert_eq!(requests(&mut stepper), if asks { 2 } else { 0 });
         assert_eq!(stepper.stat("groups-lost"), 2);
         assert_eq!(stepper.stat("key-frame-requests"), if asks { 2 } else { 0 });
     }
+}
+
+/// Requests for key frames that have come upstream since the last call.
+fn requests(stepper: &mut Stepper) -> usize {
+    std::iter::from_fn(|| stepper.harness.try_pull_upstream_event())
+        .filter(|event| event.structure().is_some_and(|structure| structure.name() == "GstForceKeyUnit"))
+        .count()
+}
+
+#[test]
+fn key_frames_are_asked_for_no_more_often_than_told() {
+    let mut stepper = Stepper::new("mode=ifd-optimised min-force-key-unit-interval=2000000000", MPEG2);
+    push(&mut stepper, 0, "C");
+    stepper.gate.wait_for(1);
+    let begun = Instant::now();
+    push(&mut stepper, 1, "PPPPCPCPCPPPP");
+    assert_eq!((stepper.stat("groups-lost"), requests(&mut stepper)), (4, 1), "one for many groups");
+    while begun.elapsed() < Duration::from_millis(2_100) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    push(&mut stepper, 14, "PPP");
+    assert_eq!(requests(&mut stepper), 1, "the last group still waits for its key frame");
+    assert_eq!(stepper.stat("key-frame-requests"), 2);
 }
 
 #[test]

@@ -4,9 +4,11 @@
 //! of its own pushes downstream; the frame in that push is the one that is being written, and is never touched.
 //! Everything else that is serialised keeps its place between the frames. See `docs/elements/ifdqueue.md`.
 
+mod downstream;
 mod imp;
 mod intake;
 mod state;
+mod upstream;
 
 use gst::glib;
 use gst::prelude::*;

@@ -1,10 +1,13 @@
 //! What the two threads of the element share.
 
+use std::time::Instant;
+
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::queue::Discard;
 
 use crate::frames::Held;
 use crate::groups::{GroupWatch, LostGroup};
+use crate::key_frame_requests::KeyFrameRequests;
 use crate::line::{Item, Line};
 use crate::settings::{Mode, Settings};
 use crate::stats::Tally;
@@ -27,6 +30,7 @@ pub(super) struct State {
     pub pushing: bool,
     pub tally: Tally,
     groups: GroupWatch,
+    requests: KeyFrameRequests,
     mode: Mode,
 }
 
@@ -35,6 +39,8 @@ pub(super) struct State {
 pub(super) struct Outcome {
     pub dropped: Vec<Discard<Held>>,
     pub lost: Option<(LostGroup, &'static str)>,
+    /// Upstream is to be asked for a key frame.
+    pub asks_for_key_frame: bool,
 }
 
 impl State {
@@ -49,6 +55,7 @@ impl State {
             pushing: false,
             tally: Tally::default(),
             groups: GroupWatch::default(),
+            requests: KeyFrameRequests::default(),
             mode: settings.mode,
         }
     }
@@ -67,8 +74,10 @@ impl State {
     }
 
     /// Takes a frame through the policy.
-    pub fn offer(&mut self, frame: OutgoingFrame<Held>) -> Outcome {
+    pub fn offer(&mut self, frame: OutgoingFrame<Held>, settings: &Settings) -> Outcome {
         self.groups.offered(&frame);
+        let (now, interval) = (Instant::now(), settings.request_interval());
+        let asked_before = self.requests.frame_came(frame.dependencies.key.is_some(), now, interval);
         let dropped = self.line.offer(frame);
         for discard in &dropped {
             self.tally.dropped(discard);
@@ -77,7 +86,11 @@ impl State {
         let needs_key_frame = (self.mode != Mode::Ifd).then(|| self.line.needs_key_frame());
         let lost = self.groups.after_offer(&dropped, needs_key_frame);
         self.tally.level(self.line.level());
-        Outcome { dropped, lost }
+        self.tally.groups_lost += u64::from(lost.is_some());
+        let needs = settings.request_key_frames && lost.is_some_and(|(lost, _)| lost.needs_key_frame);
+        let asks_for_key_frame = (needs && self.requests.need(now, interval)) || asked_before;
+        self.tally.key_frame_requests = self.requests.sent();
+        Outcome { dropped, lost, asks_for_key_frame }
     }
 
     /// Whether a stream that is never dropped has to wait: as much of it waits as the limits allow.

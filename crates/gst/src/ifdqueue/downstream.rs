@@ -1,0 +1,146 @@
+//! The side of downstream: the task that pushes what leaves, and what downstream asks and tells.
+
+use std::sync::MutexGuard;
+
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+
+use super::imp::{CAT, IfdQueue, lock, wait};
+use super::state::State;
+use crate::line::Item;
+
+impl IfdQueue {
+    /// One turn of the task.
+    fn turn(&self) {
+        let mut state = lock(&self.state);
+        let item = loop {
+            if state.flow.is_err() {
+                return self.pause(&state);
+            }
+            if let Some(item) = state.take() {
+                break item;
+            }
+            self.wake_upstream(&state);
+            state.task_sleeps = true;
+            state = wait(&self.arrived, state);
+            state.task_sleeps = false;
+        };
+        state.pushing = true;
+        self.wake_upstream(&state);
+        drop(state);
+        let is_end = matches!(&item, Item::Event(event) if event.type_() == gst::EventType::Eos);
+        let (size, result) = self.push(item);
+        let mut state = lock(&self.state);
+        state.pushing = false;
+        match result {
+            // Unless another stream began behind the end of this one.
+            Ok(()) if is_end && state.eos => {
+                state.flow = state.flow.and(Err(gst::FlowError::Eos));
+                self.pause(&state);
+            }
+            Ok(()) => {
+                if let Some(size) = size {
+                    state.tally.sent.add(size);
+                }
+            }
+            // Something else may come for which downstream opens again.
+            Err(gst::FlowError::Eos) => state.refused = true,
+            Err(error) => self.fail(state, error),
+        }
+    }
+
+    /// The bytes, of a buffer.
+    fn push(&self, item: Item) -> (Option<u64>, Result<(), gst::FlowError>) {
+        let held = match item {
+            Item::Frame(frame) => frame.bytes,
+            Item::Kept(held) => held,
+            Item::Event(event) => {
+                // As in `queue`: what downstream thinks of an event shows when it gets the next buffer.
+                self.src.push_event(event);
+                return (None, Ok(()));
+            }
+        };
+        let size = held.buffer.size() as u64;
+        (Some(size), self.src.push(held.buffer).map(|_| ()))
+    }
+
+    fn fail(&self, mut state: MutexGuard<'_, State>, error: gst::FlowError) {
+        gst::debug!(CAT, imp = self, "downstream said {error}");
+        state.flow = state.flow.and(Err(error));
+        let nobody_hears = state.eos && is_fatal(error);
+        self.pause(&state);
+        drop(state);
+        if nobody_hears {
+            self.post_flow_error(error);
+            self.src.push_event(gst::event::Eos::new());
+        }
+    }
+
+    pub(super) fn post_flow_error(&self, error: gst::FlowError) {
+        gst::element_imp_error!(
+            self,
+            gst::StreamError::Failed,
+            ("Internal data stream error."),
+            ["streaming stopped, reason {error}"]
+        );
+    }
+
+    /// With the state locked, so that nobody starts the task in between.
+    fn pause(&self, state: &State) {
+        let _ = self.src.pause_task();
+        self.wake_upstream(state);
+    }
+
+    /// With the state locked.
+    pub(super) fn start_task(&self) {
+        let queue = self.obj().downgrade();
+        let turn = move || {
+            if let Some(queue) = queue.upgrade() {
+                queue.imp().turn();
+            }
+        };
+        if self.src.start_task(turn).is_err() {
+            gst::element_imp_error!(self, gst::CoreError::Thread, ["no task"]);
+        }
+    }
+
+    /// Opens the queue again after its task has paused. A new task each time: GStreamer would keep the function of the
+    /// old one and never free the new one.
+    pub(super) fn restart_task(&self, prepare: impl FnOnce(&mut State)) {
+        let _ = self.src.stop_task();
+        let mut state = lock(&self.state);
+        prepare(&mut state);
+        if self.src.mode() == gst::PadMode::Push {
+            state.flow = Ok(gst::FlowSuccess::Ok);
+            self.start_task();
+        }
+    }
+
+    pub(super) fn src_event(&self, pad: &gst::Pad, event: gst::Event) -> bool {
+        if event.type_() == gst::EventType::Reconfigure {
+            let was_not_linked = lock(&self.state).flow == Err(gst::FlowError::NotLinked);
+            if was_not_linked {
+                self.restart_task(|_| ());
+            }
+        }
+        gst::Pad::event_default(pad, Some(&*self.obj()), event)
+    }
+
+    pub(super) fn src_query(&self, pad: &gst::Pad, query: &mut gst::QueryRef) -> bool {
+        if !gst::Pad::query_default(pad, Some(&*self.obj()), query) {
+            return false;
+        }
+        if let gst::QueryViewMut::Latency(latency) = query.view_mut() {
+            let (live, min, max) = latency.result();
+            let limit = lock(&self.settings).time;
+            let limit = (limit > 0).then(|| gst::ClockTime::from_nseconds(limit));
+            latency.set(live, min, max.zip(limit).map(|(max, limit)| max.saturating_add(limit)));
+        }
+        true
+    }
+}
+
+/// Whether upstream is expected to stop for good.
+pub(super) fn is_fatal(error: gst::FlowError) -> bool {
+    !matches!(error, gst::FlowError::Flushing | gst::FlowError::Eos)
+}

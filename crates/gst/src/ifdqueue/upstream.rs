@@ -1,0 +1,229 @@
+//! The side of upstream: its thread brings buffers, events and queries, and is never made to wait for frames.
+
+use std::sync::MutexGuard;
+
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+
+use framewire_transport::queue::Discard;
+
+use super::imp::{CAT, IfdQueue, lock, wait};
+use super::intake::Intake;
+use super::state::{Outcome, State};
+use crate::codec;
+use crate::frames::Reading;
+use crate::line::{Line, TooManyEvents};
+use crate::settings::Settings;
+use crate::stats;
+
+impl IfdQueue {
+    pub(super) fn chain(&self, buffer: gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let size = buffer.size() as u64;
+        let settings = *lock(&self.settings);
+        let mut intake = lock(&self.intake);
+        let Some(reading) = intake.read(buffer) else { return Err(self.no_caps(intake)) };
+        let mut state = lock(&self.state);
+        let outcome = match reading {
+            Reading::Kept(held) => {
+                state = self.wait_for_room(state);
+                state.accepts()?;
+                state.line.keep(held);
+                let level = state.line.level();
+                state.tally.level(level);
+                Outcome::default()
+            }
+            Reading::Frame { frame, problem } => {
+                state.accepts()?;
+                if let Some(problem) = problem {
+                    gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
+                    state.tally.unreadable += 1;
+                }
+                state.offer(frame, &settings)
+            }
+        };
+        state.tally.accepted.add(size);
+        if intake.is_long() && state.is_idle() {
+            intake.begin_again();
+            // Nothing waits, and no place in the line is to be told by the ids before.
+            state.line = Line::new(settings.queue());
+        }
+        self.wake_task(state);
+        if !outcome.dropped.is_empty() || outcome.asks_for_key_frame {
+            let segment = intake.segment().cloned();
+            drop(intake);
+            self.tell(&outcome, &settings, segment.as_ref());
+        }
+        Ok(gst::FlowSuccess::Ok)
+    }
+
+    /// After unusable caps the error has been posted.
+    fn no_caps(&self, intake: MutexGuard<'_, Intake>) -> gst::FlowError {
+        if !intake.is_refused() {
+            let reason = "a stream without caps: put a parser for its codec before this element";
+            gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{reason}"));
+        }
+        gst::FlowError::NotNegotiated
+    }
+
+    /// For streams that are never dropped: upstream waits while as much waits as the limits allow.
+    fn wait_for_room<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        while state.accepts().is_ok() && state.is_full(&lock(&self.settings)) {
+            state = self.wait_for_task(state);
+        }
+        state
+    }
+
+    /// Gives up an old event where too many wait, or waits where each is needed.
+    fn wait_for_event_room<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        while state.flow.is_ok() {
+            match state.line.make_room_for_event() {
+                Ok(None) => break,
+                Ok(Some(event)) => {
+                    state.tally.events_dropped += 1;
+                    gst::warning!(CAT, imp = self, "too many events wait for downstream: gives up {event:?}");
+                }
+                Err(TooManyEvents) => state = self.wait_for_task(state),
+            }
+        }
+        state
+    }
+
+    /// Waits until something has left.
+    fn wait_for_task<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.upstream_waits += 1;
+        let mut state = wait(&self.left, state);
+        state.upstream_waits -= 1;
+        state
+    }
+
+    /// Each notification is a system call, also when nobody waits.
+    pub(super) fn wake_upstream(&self, state: &State) {
+        if state.upstream_waits > 0 {
+            self.left.notify_all();
+        }
+    }
+
+    /// Not before the lock is free, for which the task would only have to wait again.
+    fn wake_task(&self, state: MutexGuard<'_, State>) {
+        let sleeps = state.task_sleeps;
+        drop(state);
+        if sleeps {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Tells the application and upstream of frames that were given up; without locks, as both may call back.
+    fn tell(&self, outcome: &Outcome, settings: &Settings, segment: Option<&gst::FormattedSegment<gst::ClockTime>>) {
+        let object = self.obj();
+        for Discard { frame, rule } in &outcome.dropped {
+            gst::debug!(CAT, imp = self, "frame {} ({}) given up: {rule}", frame.bytes.number, frame.kind);
+            if settings.post_drop_messages {
+                let message = gst::message::Element::builder(stats::drop_message(frame, rule, segment));
+                let _ = object.post_message(message.src(&*object).build());
+            }
+        }
+        if let Some((lost, rule)) = outcome.lost {
+            crate::groups::tell(&*object, lost.frame, rule);
+        }
+        if outcome.asks_for_key_frame {
+            self.sink.push_event(gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build());
+        }
+    }
+
+    pub(super) fn sink_event(&self, _pad: &gst::Pad, event: gst::Event) -> Result<gst::FlowSuccess, gst::FlowError> {
+        match event.type_() {
+            gst::EventType::FlushStart => {
+                self.src.push_event(event);
+                self.stop_waiting();
+                let _ = self.src.pause_task();
+                Ok(gst::FlowSuccess::Ok)
+            }
+            gst::EventType::FlushStop => {
+                self.src.push_event(event);
+                lock(&self.intake).flush();
+                self.restart();
+                Ok(gst::FlowSuccess::Ok)
+            }
+            kind if kind.is_serialized() => self.enqueue(event),
+            _ if self.src.push_event(event) => Ok(gst::FlowSuccess::Ok),
+            _ => Err(gst::FlowError::Error),
+        }
+    }
+
+    fn enqueue(&self, event: gst::Event) -> Result<gst::FlowSuccess, gst::FlowError> {
+        match event.view() {
+            gst::EventView::Caps(caps) => self.new_caps(caps.caps())?,
+            gst::EventView::Segment(segment) => lock(&self.intake).new_segment(segment.segment()),
+            _ => {}
+        }
+        let mut state = self.wait_for_event_room(lock(&self.state));
+        if matches!(event.type_(), gst::EventType::StreamStart | gst::EventType::Segment)
+            && (state.eos || state.flow == Err(gst::FlowError::Eos))
+        {
+            state.eos = false;
+            if state.flow.is_err() {
+                drop(state);
+                self.restart_task(|_| ());
+                state = lock(&self.state);
+            }
+        }
+        // As in `queue`: a sticky event is stored by the pad and nothing is wrong with it, but after the end of the
+        // stream no buffer would tell upstream of the error.
+        if let Err(error) = state.flow {
+            drop(state);
+            if event.type_() == gst::EventType::Eos && super::downstream::is_fatal(error) {
+                self.post_flow_error(error);
+            }
+            return if event.is_sticky() && event.type_() != gst::EventType::Eos {
+                Ok(gst::FlowSuccess::Ok)
+            } else {
+                Err(error)
+            };
+        }
+        if state.eos {
+            return Err(gst::FlowError::Eos);
+        }
+        state.eos = event.type_() == gst::EventType::Eos;
+        state.line.append(event);
+        self.wake_task(state);
+        Ok(gst::FlowSuccess::Ok)
+    }
+
+    fn new_caps(&self, caps: &gst::CapsRef) -> Result<(), gst::FlowError> {
+        match lock(&self.intake).caps(caps) {
+            Ok(None) => Ok(()),
+            Ok(Some(problem)) => {
+                gst::warning!(CAT, imp = self, "{problem}");
+                Ok(())
+            }
+            Err(unusable) => {
+                gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{}", unusable.reason), ["caps {caps}"]);
+                Err(gst::FlowError::NotNegotiated)
+            }
+        }
+    }
+
+    pub(super) fn sink_query(&self, pad: &gst::Pad, query: &mut gst::QueryRef) -> bool {
+        if !query.is_serialized() {
+            let done = gst::Pad::query_default(pad, Some(&*self.obj()), query);
+            if let gst::QueryViewMut::Caps(caps) = query.view_mut()
+                && let Some(result) = caps.result_owned()
+            {
+                caps.set_result(&codec::narrow(result));
+            }
+            return done;
+        }
+        let state = lock(&self.state);
+        // Only who asks for it waits until everything has left. Frames that wait may wait for long.
+        if query.type_() == gst::QueryType::Allocation && state.line.level().frames > 0 {
+            return false;
+        }
+        let mut state = state;
+        while state.flow.is_ok() && !state.is_idle() {
+            state = self.wait_for_task(state);
+        }
+        let alive = state.flow.is_ok();
+        drop(state);
+        alive && self.src.peer_query(query)
+    }
+}
