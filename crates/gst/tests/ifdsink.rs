@@ -9,127 +9,17 @@
 mod common;
 #[path = "common/receiver.rs"]
 mod receiver;
+#[path = "common/sending.rs"]
+mod sending;
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, stat, wait_until};
-use framewire_media::{Movie, PictureType};
-use framewire_units::{Bitrate, Seed};
+use common::wait_until;
+use framewire_media::PictureType;
+use framewire_units::Bitrate;
 use gst::prelude::*;
-use receiver::{NOWHERE, Receiver, SOON};
-
-/// 5 seconds of MPEG-2 video at about 1.5 Mbit/s; `None`, after saying so, without FFmpeg.
-fn movie() -> Option<&'static (PathBuf, Movie)> {
-    static MOVIE: OnceLock<Option<(PathBuf, Movie)>> = OnceLock::new();
-    let movie = MOVIE.get_or_init(|| {
-        common::init();
-        let path = common::movie::directory().join("sent.m2v");
-        let status = Command::new("ffmpeg")
-            .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi"])
-            .args(["-i", "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7", "-frames:v", "125"])
-            .args(["-c:v", "mpeg2video", "-g", "12", "-bf", "2", "-b_strategy", "0", "-b:v", "1500k", "-bitexact"])
-            .arg(&path)
-            .stdin(Stdio::null())
-            .status();
-        if !status.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: ffmpeg makes no MPEG-2 video");
-            return None;
-        }
-        let movie = Movie::parse(std::fs::read(&path).unwrap().into()).unwrap();
-        Some((path, movie))
-    });
-    movie.as_ref()
-}
-
-/// A pipeline from a file to `ifdsink` with these properties.
-fn pipeline(path: &std::path::Path, properties: &str) -> gst::Pipeline {
-    common::init();
-    let line = format!("filesrc location={} ! mpegvideoparse ! ifdsink name=sink {properties}", path.display());
-    gst::parse::launch(&line).expect("the elements exist").downcast().unwrap()
-}
-
-fn to(port: u16) -> String {
-    format!("host=127.0.0.1 port={port}")
-}
-
-/// Plays up to the first message of this type; panics at an error, and when it does not come.
-fn play_to(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message {
-    let _ = pipeline.set_state(gst::State::Playing);
-    wait_for(pipeline, kind)
-}
-
-fn wait_for(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message {
-    let patience = gst::ClockTime::try_from(PATIENCE).unwrap();
-    let message = pipeline.bus().unwrap().timed_pop_filtered(patience, &[kind, gst::MessageType::Error]);
-    let message = message.unwrap_or_else(|| panic!("no {kind:?} came"));
-    assert_eq!(message.type_(), kind, "{message:?}");
-    message
-}
-
-/// The text of the error with which a pipeline ends.
-fn error_of(pipeline: &gst::Pipeline) -> String {
-    let message = play_to(pipeline, gst::MessageType::Error);
-    stop(pipeline);
-    text_of(&message)
-}
-
-/// What an error or a warning says.
-fn text_of(message: &gst::Message) -> String {
-    match message.view() {
-        gst::MessageView::Error(error) => format!("{} {}", error.error(), error.debug().unwrap_or_default()),
-        gst::MessageView::Warning(warning) => warning.error().to_string(),
-        _ => panic!("{message:?}"),
-    }
-}
-
-/// Tears down, within a second whatever happens.
-fn stop(pipeline: &gst::Pipeline) {
-    let begun = Instant::now();
-    pipeline.set_state(gst::State::Null).unwrap();
-    assert!(begun.elapsed() < SOON, "teardown took {:?}", begun.elapsed());
-}
-
-/// What the sink counted.
-fn count(pipeline: &gst::Pipeline, field: &str) -> u64 {
-    stat(&pipeline.by_name("sink").unwrap(), field)
-}
-
-/// The frames of the movie that a stream consists of, in order.
-fn frames_in(movie: &Movie, stream: &[u8]) -> Vec<usize> {
-    let (mut frames, mut at) = (vec![], 0);
-    for frame in 0..movie.index.frames.len() {
-        let bytes = movie.frame_bytes(frame);
-        if stream[at..].starts_with(&bytes) {
-            frames.push(frame);
-            at += bytes.len();
-        }
-    }
-    assert_eq!(at, stream.len(), "the stream is frames of the movie, whole and in order");
-    frames
-}
-
-/// Whether everything that the frames refer to is there as well.
-fn is_closed(movie: &Movie, frames: &[usize]) -> bool {
-    let refers_to = |&frame: &usize| movie.index.frames[frame].references.iter();
-    frames.iter().flat_map(refers_to).all(|&reference| frames.contains(&(reference as usize)))
-}
-
-/// What FFmpeg complains about when it decodes a stream.
-fn complaints(name: &str, stream: &[u8]) -> String {
-    let path = common::movie::directory().join(name);
-    std::fs::write(&path, stream).unwrap();
-    let output = Command::new("ffmpeg")
-        .args(["-v", "warning", "-f", "mpegvideo", "-i"])
-        .arg(&path)
-        .args(["-f", "null", "-"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use receiver::{NOWHERE, Receiver};
+use sending::*;
 
 #[test]
 fn a_fast_receiver_gets_every_byte_and_the_end_before_the_pipeline_does() {
@@ -168,7 +58,8 @@ fn a_slow_receiver_gets_a_stream_without_holes_in_time() {
         let pipeline = pipeline(path, &properties);
         let begun = Instant::now();
         let end = play_to(&pipeline, gst::MessageType::Eos);
-        assert!(begun.elapsed() < Duration::from_millis(6_500), "live: 5 s of video took {:?}", begun.elapsed());
+        // All of it would take 8.3 s.
+        assert!(begun.elapsed() < Duration::from_millis(7_500), "live: 5 s of video took {:?}", begun.elapsed());
         drop(end);
         let stream = receiver.received();
         let frames = frames_in(movie, &stream);
@@ -204,7 +95,9 @@ fn the_kernel_is_asked_for_the_state_of_the_connection() {
 fn what_cannot_be_is_an_error_that_says_why() {
     let Some((path, _)) = movie() else { return };
     let port = receiver::free_port();
-    let refused = error_of(&pipeline(path, &to(port)));
+    let refusing = pipeline(path, &to(port));
+    assert!(refusing.set_state(gst::State::Paused).is_err(), "the change of state fails, as that of tcpclientsink");
+    let refused = error_of(&refusing);
     assert!(refused.contains(&format!("127.0.0.1:{port} refuses")), "{refused}");
 
     let receiver = Receiver::fast();
@@ -257,12 +150,24 @@ fn rtp_packets_carry_every_frame() {
 
     let Some((path, movie)) = movie() else { return };
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(SOON)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let pipeline = pipeline(path, &format!("{} protocol=udp mtu=1200", to(socket.local_addr().unwrap().port())));
     pipeline.set_state(gst::State::Playing).unwrap();
     let (mut depacketizer, mut buffer) = (Depacketizer::new(PAYLOAD_TYPE, None, Limits::default()), [0; 2_000]);
     let mut received = vec![];
-    while let Ok(length) = socket.recv(&mut buffer) {
+    let mut is_over = false;
+    loop {
+        // After the end nothing is sent any more: what has not come by the next look does not come.
+        let Ok(length) = socket.recv(&mut buffer) else {
+            if is_over {
+                break;
+            }
+            let ends = [gst::MessageType::Eos, gst::MessageType::Error];
+            let end = pipeline.bus().unwrap().pop_filtered(&ends);
+            assert!(!end.as_ref().is_some_and(|end| end.type_() == gst::MessageType::Error), "{end:?}");
+            is_over = end.is_some();
+            continue;
+        };
         assert!(length <= 1_200 - 28, "IP and UDP headers of 28 bytes fit with it");
         depacketizer.handle_datagram(framewire_units::Timestamp::from_nanos(0), &buffer[..length]).unwrap();
         while let Some(frame) = depacketizer.poll_frame() {
@@ -270,7 +175,6 @@ fn rtp_packets_carry_every_frame() {
             received.push((frame.rtp_timestamp, frame.bytes));
         }
     }
-    wait_for(&pipeline, gst::MessageType::Eos);
     stop(&pipeline);
     assert_eq!(received.len(), movie.index.frames.len());
     let first = received[0].0;
@@ -421,56 +325,6 @@ fn after_the_end_a_seek_begins_another_connection() {
     let file = std::fs::read(path).unwrap();
     let [first, second] = receivers.join().unwrap();
     assert!(first == file && second == file, "{} and {} bytes", first.len(), second.len());
-}
-
-#[test]
-fn teardown_is_quick_while_nobody_reads() {
-    let Some((path, _)) = movie() else { return };
-    let (silence, wait) = std::sync::mpsc::channel::<()>();
-    let receiver = Receiver::with(move |mut stream| {
-        let some = receiver::read_some(&mut stream, 50_000);
-        let _ = wait.recv();
-        some
-    });
-    let pipeline = pipeline(path, &format!("{} sync=false", to(receiver.port)));
-    pipeline.set_state(gst::State::Playing).unwrap();
-    wait_until("frames that wait", || count(&pipeline, "current-level-buffers") > 0);
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(pipeline.bus().unwrap().pop_filtered(&[gst::MessageType::Eos]).is_none(), "the end waits for the data");
-    stop(&pipeline);
-    assert_eq!(count(&pipeline, "sent") + count(&pipeline, "dropped"), count(&pipeline, "accepted"));
-    drop(silence);
-    receiver.received();
-}
-
-#[test]
-fn pipelines_are_torn_down_at_any_moment() {
-    let Some((path, _)) = movie() else { return };
-    let mut random = Seed(3).stream("teardown", &[]);
-    for round in 0..50 {
-        let (listener, port) = receiver::listen();
-        let place = match random.next_inclusive(4) {
-            0 => to(receiver::free_port()),
-            1 => format!("host={NOWHERE}"),
-            2 => "host=localhost port=9 protocol=udp".to_owned(),
-            _ => to(port),
-        };
-        let more = ["sync=false", "reconnect-attempts=5 reconnect-delay=5000000", "mode=ifd", "async=false"];
-        let more = more[random.next_inclusive(3) as usize];
-        let pipeline = pipeline(path, &format!("{place} {more}"));
-        let _ = pipeline.set_state(gst::State::Playing);
-        std::thread::sleep(Duration::from_micros(u64::from(random.next_inclusive(30_000))));
-        match random.next_inclusive(3) {
-            0 => drop(pipeline.set_state(gst::State::Paused)),
-            1 => drop(pipeline.set_state(gst::State::Ready)),
-            2 => drop(listener),
-            _ => {}
-        }
-        let weak = pipeline.by_name("sink").unwrap().downgrade();
-        stop(&pipeline);
-        drop(pipeline);
-        wait_until(&format!("the end of the sink of round {round}"), || weak.upgrade().is_none());
-    }
 }
 
 #[test]

@@ -88,6 +88,7 @@ pub(crate) fn broken_by(operation: &'static str, peer: SocketAddr) -> impl Fn(Er
         let reason = match errno {
             Errno::ECONNREFUSED => format!("{peer} refused: nothing listens on port {}", peer.port()),
             Errno::ECONNRESET | Errno::EPIPE => format!("{peer} closed the connection"),
+            Errno::ETIMEDOUT => format!("{peer} has taken nothing for too long, or answers no more"),
             Errno::EMSGSIZE => format!("the message is larger than a datagram to {peer} can be"),
             errno => format!("{peer}: {}", errno.desc()),
         };

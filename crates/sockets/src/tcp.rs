@@ -161,6 +161,19 @@ impl TcpSender {
         }
     }
 
+    /// How long what was written may stay unacknowledged, or the receiver's window closed, before the connection counts
+    /// as broken (`TCP_USER_TIMEOUT`, tcp(7)). Without it the kernel tries for a quarter of an hour to reach a receiver
+    /// that is gone (`tcp_retries2`), and for ever to fill one that reads no more.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn set_user_timeout(&self, timeout: Duration) -> Result<(), SocketError> {
+        // 0 is no limit.
+        let millis = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX).max(1);
+        set_int(&self.fd, libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, millis)
+            .map_err(broken("setsockopt(TCP_USER_TIMEOUT)"))
+    }
+
     /// The address that it sends from.
     ///
     /// # Errors

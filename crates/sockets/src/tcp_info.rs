@@ -24,6 +24,8 @@ pub struct TcpInfo {
     pub total_timeouts: Option<u32>,
     /// Maximum segment size in bytes.
     pub mss: u32,
+    /// Bytes that the receiver has acknowledged since the start; `None` before Linux 4.1.
+    pub acknowledged: Option<DataSize>,
     /// Bytes written and not yet sent.
     pub unsent: Option<DataSize>,
     /// The kernel's estimate of the delivery rate; `None` before the first.
@@ -45,6 +47,7 @@ mod offset {
     pub const SND_SSTHRESH: usize = 76;
     pub const SND_CWND: usize = 80;
     pub const TOTAL_RETRANS: usize = 100;
+    pub const BYTES_ACKED: usize = 120;
     pub const NOTSENT_BYTES: usize = 144;
     pub const MIN_RTT: usize = 148;
     pub const DELIVERY_RATE: usize = 160;
@@ -67,6 +70,7 @@ impl TcpInfo {
             total_retransmissions: u32_at(bytes, offset::TOTAL_RETRANS)?,
             total_timeouts: u16_at(bytes, offset::TOTAL_RTO).map(u32::from),
             mss: u32_at(bytes, offset::SND_MSS)?,
+            acknowledged: u64_at(bytes, offset::BYTES_ACKED).map(DataSize::from_bytes),
             unsent: u32_at(bytes, offset::NOTSENT_BYTES).map(|bytes| DataSize::from_bytes(u64::from(bytes))),
             delivery_rate: u64_at(bytes, offset::DELIVERY_RATE)
                 .filter(|rate| *rate > 0)

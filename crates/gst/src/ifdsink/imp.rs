@@ -1,6 +1,7 @@
 //! The element as GStreamer sees it. Its thread and its connection stand in `writer`.
 
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use gst::glib;
 use gst::glib::subclass::Signal;
@@ -13,6 +14,7 @@ use super::intake::{Intake, Unreadable};
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
 use super::writer::{Notice, Snapshot, Waited, Writer};
+use crate::key_frame_requests::KeyFrameRequests;
 use crate::stats;
 use crate::transport_clock::{Times, TransportClock};
 
@@ -29,9 +31,28 @@ pub struct IfdSink {
     /// Kept here, as the base class's own is behind the lock of the streaming thread.
     segment: Mutex<Option<gst::FormattedSegment<gst::ClockTime>>>,
     writer: Mutex<Option<Arc<Writer>>>,
+    starting: Mutex<Starting>,
+    requests: Mutex<KeyFrameRequests>,
     /// What the last writer counted, for who asks after the end.
     last: Mutex<Option<Snapshot>>,
 }
+
+/// Who tells the application that there is no connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Starting {
+    /// The change of state that starts the element, which still waits a little.
+    Waits,
+    /// The same: it has failed, for this reason.
+    Failed(String),
+    /// The writer, on the bus.
+    #[default]
+    Over,
+}
+
+/// How long a start waits for the connection. A receiver that refuses does so at once, and the application then learns it
+/// from the change of state, as with `tcpclientsink`: gst-launch-1.0 loses errors that come before its main loop runs, and
+/// never ends.
+const START_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The lock, also after a thread panicked with it: GStreamer turns the panic into an error message.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -103,6 +124,7 @@ impl ElementImpl for IfdSink {
 /// Video that can be written as it is and found again in a byte stream: whole access units of the codecs that are
 /// understood, and what muxers make of video, which goes by the flags of its buffers.
 const TAKEN: &str = "video/mpeg, mpegversion=(int){1, 2, 4}, systemstream=(boolean)false, parsed=(boolean)true; \
+                     video/x-divx, divxversion=(int){4, 5}; video/x-xvid; \
                      video/x-h264, stream-format=(string)byte-stream, alignment=(string)au; \
                      video/x-h265, stream-format=(string)byte-stream, alignment=(string)au; \
                      video/x-av1, stream-format=(string)obu-stream, alignment=(string){tu, frame}; \
@@ -117,8 +139,11 @@ impl BaseSinkImpl for IfdSink {
         *lock(&self.intake) = Intake::default();
         *lock(&self.clock) = TransportClock::default();
         *lock(&self.last) = None;
-        self.start_writer()
-            .map_err(|reason| gst::error_msg!(gst::ResourceError::OpenWrite, ["no thread for the socket: {reason}"]))
+        *lock(&self.requests) = KeyFrameRequests::default();
+        *lock(&self.starting) = Starting::Waits;
+        let started = self.start_writer().map_err(|reason| format!("no thread for the socket: {reason}"));
+        let connected = started.and_then(|()| self.wait_a_little());
+        connected.map_err(|reason| gst::error_msg!(gst::ResourceError::OpenWrite, ("{reason}")))
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
@@ -155,6 +180,9 @@ impl BaseSinkImpl for IfdSink {
         if let Some(problem) = frame.problem {
             gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
         }
+        self.request_key_frame(|requests, now, interval| {
+            requests.frame_came(frame.held.dependencies.key.is_some(), now, interval)
+        });
         if writer.offer(frame.held, frame.outgoing) { Ok(gst::FlowSuccess::Ok) } else { Err(gst::FlowError::Error) }
     }
 
@@ -215,6 +243,24 @@ impl IfdSink {
         Ok(())
     }
 
+    /// Waits a little for the connection.
+    ///
+    /// # Errors
+    /// When it has failed by then.
+    fn wait_a_little(&self) -> Result<(), String> {
+        if let Ok(writer) = self.writer() {
+            writer.wait_opened_for(START_PATIENCE);
+        }
+        match std::mem::take(&mut *lock(&self.starting)) {
+            Starting::Failed(reason) => {
+                let writer = lock(&self.writer).take();
+                *lock(&self.last) = writer.map(|writer| writer.stop());
+                Err(reason)
+            }
+            Starting::Waits | Starting::Over => Ok(()),
+        }
+    }
+
     fn writer(&self) -> Result<Arc<Writer>, gst::FlowError> {
         lock(&self.writer).clone().ok_or(gst::FlowError::Flushing)
     }
@@ -261,8 +307,8 @@ impl IfdSink {
         lock(&self.intake).flush();
         *lock(&self.clock) = TransportClock::default();
         let Ok(writer) = self.writer() else { return };
-        if !writer.is_finished() {
-            return writer.flush();
+        if writer.flush() {
+            return;
         }
         // After its end, a stream goes on over another connection.
         if let Err(reason) = self.start_writer() {
@@ -285,24 +331,37 @@ impl IfdSink {
                 }
                 let Some(lost) = lost else { return };
                 crate::groups::tell(&*object, lost.frame, rule);
-                if lost.needs_key_frame && settings.request_key_frames {
-                    self.request_key_frame();
+                if lost.needs_key_frame {
+                    self.request_key_frame(KeyFrameRequests::need);
                 }
             }
             Notice::Reconnecting(text) => {
                 gst::element_imp_warning!(self, gst::ResourceError::Write, ("{text}"));
             }
-            Notice::WantsKeyFrame if lock(&self.settings).dropping.request_key_frames => self.request_key_frame(),
-            Notice::WantsKeyFrame => {}
+            Notice::Undelivered(text) => {
+                gst::element_imp_warning!(self, gst::ResourceError::Write, ("{text}"));
+            }
+            Notice::WantsKeyFrame => self.request_key_frame(KeyFrameRequests::need),
             Notice::Failed(text) => {
+                let mut starting = lock(&self.starting);
+                if *starting != Starting::Over {
+                    *starting = Starting::Failed(text);
+                    return;
+                }
+                drop(starting);
                 gst::element_imp_error!(self, gst::ResourceError::OpenWrite, ("{text}"));
             }
         }
     }
 
-    fn request_key_frame(&self) {
-        let event = gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build();
-        self.obj().sink_pad().push_event(event);
+    /// Asks upstream for a key frame when it is time.
+    fn request_key_frame(&self, is_time: impl FnOnce(&mut KeyFrameRequests, Instant, Duration) -> bool) {
+        let settings = lock(&self.settings).dropping;
+        let interval = settings.request_interval();
+        if settings.request_key_frames && is_time(&mut lock(&self.requests), Instant::now(), interval) {
+            let event = gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build();
+            self.obj().sink_pad().push_event(event);
+        }
     }
 
     fn stats(&self) -> gst::Structure {
@@ -310,6 +369,8 @@ impl IfdSink {
             Some(writer) => Some(writer.snapshot()),
             None => lock(&self.last).clone(),
         };
-        snapshot.map_or_else(|| gst::Structure::new_empty(Snapshot::NAME), |snapshot| snapshot.structure())
+        let Some(mut snapshot) = snapshot else { return gst::Structure::new_empty(Snapshot::NAME) };
+        snapshot.counts.key_frame_requests = lock(&self.requests).sent();
+        snapshot.structure()
     }
 }

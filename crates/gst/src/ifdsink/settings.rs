@@ -42,6 +42,10 @@ pub(super) struct SinkSettings {
     pub congestion: String,
     /// `connect-timeout` in nanoseconds.
     pub connect_timeout: u64,
+    /// `receiver-timeout` in nanoseconds; 0: as long as the kernel tries.
+    pub receiver_timeout: u64,
+    /// `drain-timeout` in nanoseconds; 0: for ever.
+    pub drain_timeout: u64,
     /// `reconnect-attempts`.
     pub reconnect_attempts: u32,
     /// `reconnect-delay` in nanoseconds.
@@ -76,6 +80,8 @@ impl Default for SinkSettings {
             unsent_limit: default_unsent_limit(),
             congestion: String::new(),
             connect_timeout: 10_000_000_000,
+            receiver_timeout: 30_000_000_000,
+            drain_timeout: 5_000_000_000,
             reconnect_attempts: 0,
             reconnect_delay: 1_000_000_000,
             mtu: DEFAULT_MTU,
@@ -125,13 +131,31 @@ impl SinkSettings {
         properties
     }
 
-    fn connection_properties(default: &Self) -> [glib::ParamSpec; 4] {
+    fn connection_properties(default: &Self) -> [glib::ParamSpec; 6] {
         [
             glib::ParamSpecUInt64::builder("connect-timeout")
                 .nick("Connect timeout")
                 .blurb("How long an attempt to connect may take, in ns")
                 .minimum(1)
                 .default_value(default.connect_timeout)
+                .mutable_ready()
+                .build(),
+            glib::ParamSpecUInt64::builder("receiver-timeout")
+                .nick("Receiver timeout")
+                .blurb(
+                    "How long a receiver may answer or take nothing over TCP before the connection counts as broken, in \
+                     ns (0 = as long as the kernel tries)",
+                )
+                .default_value(default.receiver_timeout)
+                .mutable_ready()
+                .build(),
+            glib::ParamSpecUInt64::builder("drain-timeout")
+                .nick("Drain timeout")
+                .blurb(
+                    "How long the receiver may take nothing at the end of the stream before what is left is given up, in \
+                     ns (0 = for ever)",
+                )
+                .default_value(default.drain_timeout)
                 .mutable_ready()
                 .build(),
             glib::ParamSpecUInt::builder("reconnect-attempts")
@@ -168,6 +192,8 @@ impl SinkSettings {
             "unsent-limit" => self.unsent_limit = value.get().expect(CHECKED),
             "congestion" => self.congestion = text(),
             "connect-timeout" => self.connect_timeout = value.get().expect(CHECKED),
+            "receiver-timeout" => self.receiver_timeout = value.get().expect(CHECKED),
+            "drain-timeout" => self.drain_timeout = value.get().expect(CHECKED),
             "reconnect-attempts" => self.reconnect_attempts = value.get().expect(CHECKED),
             "reconnect-delay" => self.reconnect_delay = value.get().expect(CHECKED),
             "mtu" => self.mtu = value.get().expect(CHECKED),
@@ -185,6 +211,8 @@ impl SinkSettings {
             "unsent-limit" => self.unsent_limit.to_value(),
             "congestion" => self.congestion.to_value(),
             "connect-timeout" => self.connect_timeout.to_value(),
+            "receiver-timeout" => self.receiver_timeout.to_value(),
+            "drain-timeout" => self.drain_timeout.to_value(),
             "reconnect-attempts" => self.reconnect_attempts.to_value(),
             "reconnect-delay" => self.reconnect_delay.to_value(),
             "mtu" => self.mtu.to_value(),
@@ -205,6 +233,8 @@ impl SinkSettings {
             unsent_limit: (self.unsent_limit > 0).then(|| DataSize::from_bytes(self.unsent_limit.into())),
             congestion: (!self.congestion.is_empty()).then(|| self.congestion.clone()),
             connect_timeout: Duration::from_nanos(self.connect_timeout),
+            receiver_timeout: limit(self.receiver_timeout),
+            drain_timeout: limit(self.drain_timeout),
             reconnect_attempts: self.reconnect_attempts,
             reconnect_delay: Duration::from_nanos(self.reconnect_delay),
             rtp: Rtp {
@@ -216,6 +246,11 @@ impl SinkSettings {
             },
         }
     }
+}
+
+/// A time limit, where 0 is none.
+fn limit(nanos: u64) -> Option<Duration> {
+    (nanos > 0).then(|| Duration::from_nanos(nanos))
 }
 
 /// For the class: built once.

@@ -26,6 +26,13 @@ pub fn access_unit(letter: char) -> Vec<u8> {
     access_units(&letter.to_string()).remove(0)
 }
 
+/// A file with a group of the smallest access units.
+pub fn small_file() -> PathBuf {
+    let path = directory().join("small.m2v");
+    std::fs::write(&path, access_units("CPBBPBBPBBPBB").concat()).expect("the target directory can be written");
+    path
+}
+
 /// Access units as a parser makes them, with their caps.
 #[derive(Clone)]
 pub struct Parsed {

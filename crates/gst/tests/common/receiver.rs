@@ -1,7 +1,9 @@
 //! Receivers of TCP streams, as good or bad as a test wants them.
+#![allow(dead_code, reason = "every test program uses its part")]
 
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::IntoRawFd;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,13 +25,16 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Reads as fast as it can.
+    /// Takes as much as comes: the kernel does, for a second or so, also when this thread is not scheduled.
     pub fn fast() -> Self {
-        Self::with(|mut stream| {
+        let (listener, port) = listen();
+        nix::sys::socket::setsockopt(&listener, nix::sys::socket::sockopt::RcvBuf, &1_000_000).unwrap();
+        let thread = std::thread::spawn(move || {
             let mut all = vec![];
-            stream.read_to_end(&mut all).unwrap();
+            listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
             all
-        })
+        });
+        Self { port, thread }
     }
 
     /// Reads at a rate, as the far end of a slow link.
@@ -70,9 +75,12 @@ pub fn reset(stream: TcpStream) {
     drop(stream);
 }
 
-/// A port on which nobody listens.
+/// A port on which nobody listens, and which nobody else gets while this program runs: it is bound, but refuses.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, socket};
+    let held = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap().into_raw_fd();
+    bind(held, &SockaddrIn::new(127, 0, 0, 1, 0)).unwrap();
+    getsockname::<SockaddrIn>(held).unwrap().port()
 }
 
 /// An address from which nothing ever comes back (RFC 5737: TEST-NET-1).
@@ -85,5 +93,6 @@ pub fn read_some(stream: &mut TcpStream, bytes: usize) -> Vec<u8> {
     some
 }
 
-/// So long does a test wait for something that must come soon.
-pub const SOON: Duration = Duration::from_secs(1);
+/// What must come soon comes within this, on a busy machine too; everything that it might wait for instead takes longer
+/// (`drain-timeout` is 5 s, `connect-timeout` 10 s, unless a test says otherwise).
+pub const SOON: Duration = Duration::from_secs(3);

@@ -106,6 +106,9 @@ fn open_stream(
         }
     }
     socket.connected()?;
+    if let Some(timeout) = plan.receiver_timeout {
+        socket.set_user_timeout(timeout).map_err(NoConnection::because)?;
+    }
     let queue = plan.queue.queue();
     Ok(Connection::Stream(StreamSender::new(queue, plan.unsent_limit), socket))
 }
@@ -134,8 +137,10 @@ fn wait(
     deadline: Instant,
     late: impl Fn() -> String,
 ) -> Result<bool, NoConnection> {
-    if shared.state().stopping {
-        return Err(NoConnection::Stopped);
+    match &*shared.state() {
+        state if state.stopping => return Err(NoConnection::Stopped),
+        state if state.is_ending() => return Err(NoConnection::because("no connection before the stream ended")),
+        _ => {}
     }
     let left = deadline.saturating_duration_since(Instant::now());
     if left == Duration::ZERO {

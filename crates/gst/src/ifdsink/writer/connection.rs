@@ -123,6 +123,23 @@ impl Connection {
         }
     }
 
+    /// Bytes that the receiver has acknowledged; `None` where nobody does.
+    pub fn acknowledged(&self) -> Option<DataSize> {
+        match self {
+            Self::Stream(_, socket) => socket.info().ok()?.acknowledged,
+            Self::Datagrams(..) => None,
+        }
+    }
+
+    /// Bytes written that the receiver has not acknowledged, or, of datagrams, that the kernel still has.
+    pub fn undelivered(&self) -> DataSize {
+        let queued = match self {
+            Self::Stream(_, socket) => socket.queued(),
+            Self::Datagrams(_, socket) => socket.queued(),
+        };
+        queued.unwrap_or(DataSize::ZERO)
+    }
+
     /// Bytes that the kernel has and the network has not.
     pub fn kernel_queue(&self) -> Option<DataSize> {
         match self {

@@ -8,6 +8,7 @@
 mod attempts;
 mod connect;
 mod connection;
+mod drain;
 mod plan;
 mod state;
 mod tally;
@@ -66,7 +67,7 @@ impl Writer {
     /// When the process may have no more files or threads.
     pub fn start(plan: Plan, notify: Notify) -> Result<Self, String> {
         let waker = Arc::new(Waker::new().map_err(|error| error.to_string())?);
-        let state = Mutex::new(State::new());
+        let state = Mutex::new(State::new(plan.drain_timeout));
         let shared = Arc::new(Shared { state, changed: Condvar::new(), waker, notify });
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("ifdsink-writer".to_owned());
@@ -87,14 +88,22 @@ impl Writer {
         self.shared.change(|state| state.end(tail));
     }
 
-    /// Gives up what waits, as a flush demands.
-    pub fn flush(&self) {
-        self.shared.change(State::flush);
+    /// Gives up what waits, as a flush demands. False when everything was written and the connection is ended: another
+    /// stream needs another writer.
+    pub fn flush(&self) -> bool {
+        self.shared.change(State::flush)
     }
 
     /// Waits until the connection stands.
     pub fn wait_connected(&self) -> Waited {
         self.wait(|state| state.phase != Phase::Opening)
+    }
+
+    /// Waits until the first attempts to connect have ended, for at most so long.
+    pub fn wait_opened_for(&self, patience: Duration) {
+        let is_opening = |state: &mut State| state.phase == Phase::Opening;
+        let opened = self.shared.changed.wait_timeout_while(self.shared.state(), patience, is_opening);
+        drop(opened.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Waits until everything is written.
@@ -111,11 +120,6 @@ impl Writer {
     /// Allows waits again.
     pub fn resume(&self) {
         self.shared.state().interrupted = false;
-    }
-
-    /// True when everything was written and the connection ended: another stream needs another writer.
-    pub fn is_finished(&self) -> bool {
-        self.shared.state().phase == Phase::Finished
     }
 
     /// False as soon as the application may know that the writer has failed.
@@ -172,6 +176,8 @@ impl Drop for Writer {
 enum Served {
     /// Everything is written, or the element stops.
     Over,
+    /// The receiver took nothing at the end: what was left is given up, as this text tells.
+    Undelivered(String),
     /// The connection is broken, for this reason.
     Broken(String),
 }
@@ -213,6 +219,7 @@ impl Shared {
                     self.change(|state| state.connected(connection));
                     match self.serve() {
                         Served::Over => return,
+                        Served::Undelivered(text) => return self.end_undelivered(text),
                         Served::Broken(reason) => reason,
                     }
                 }
@@ -228,7 +235,16 @@ impl Shared {
             if !self.pause(plan.reconnect_delay) {
                 return;
             }
+            if self.state().is_ending() {
+                return self.fail(attempts.verdict(&broken));
+            }
         }
+    }
+
+    /// The application hears what is lost before it hears of the end.
+    fn end_undelivered(&self, text: String) {
+        (self.notify)(Notice::Undelivered(text));
+        self.change(State::finish);
     }
 
     /// The application hears why before the streaming thread stops for it.
@@ -261,15 +277,19 @@ impl Shared {
         }
     }
 
-    /// Waits before the next attempt; false when the element stops.
+    /// Waits before the next attempt, and not beyond the end of the stream; false when the element stops.
     fn pause(&self, delay: Duration) -> bool {
         let end = std::time::Instant::now() + delay;
         loop {
             let left = end.saturating_duration_since(std::time::Instant::now());
-            if self.state().stopping {
+            let (stopping, ending) = {
+                let state = self.state();
+                (state.stopping, state.is_ending())
+            };
+            if stopping {
                 return false;
             }
-            if left == Duration::ZERO {
+            if ending || left == Duration::ZERO {
                 return true;
             }
             if self.waker.wait(None, Some(left)).is_err() {

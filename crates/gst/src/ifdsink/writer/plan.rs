@@ -23,6 +23,10 @@ pub(in super::super) struct Plan {
     pub congestion: Option<String>,
     /// How long one attempt to connect may take, looking up the name included.
     pub connect_timeout: Duration,
+    /// How long a receiver may answer or take nothing; `None`: as long as the kernel tries.
+    pub receiver_timeout: Option<Duration>,
+    /// How long it may take nothing at the end of the stream; `None`: for ever.
+    pub drain_timeout: Option<Duration>,
     /// Attempts after one that failed or a connection that broke.
     pub reconnect_attempts: u32,
     /// Before each of them.

@@ -14,6 +14,7 @@ use framewire_units::Timestamp;
 use super::super::resume::Resume;
 use super::Served;
 use super::connection::Connection;
+use super::drain::{Drain, Progress};
 use super::tally::{Snapshot, Tally};
 use crate::frames::Held;
 use crate::groups::LostGroup;
@@ -44,6 +45,8 @@ pub(in super::super) enum Notice {
     Reconnecting(String),
     /// It stands again: a key frame is needed for the stream to go on.
     WantsKeyFrame,
+    /// The receiver took nothing at the end, and what was left was given up.
+    Undelivered(String),
     /// The writer has failed.
     Failed(String),
 }
@@ -78,6 +81,9 @@ pub(super) struct State {
     early: bool,
     broken: Option<SocketError>,
     end_told: bool,
+    /// From when the end was told, with a connection.
+    drain: Option<Drain>,
+    drain_timeout: Option<Duration>,
     /// What comes after the last frame: headers without a picture.
     tail: Option<OutgoingFrame>,
     resume: Resume,
@@ -88,7 +94,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub fn new() -> Self {
+    pub fn new(drain_timeout: Option<Duration>) -> Self {
         Self {
             phase: Phase::Opening,
             failing: false,
@@ -102,6 +108,8 @@ impl State {
             early: false,
             broken: None,
             end_told: false,
+            drain: None,
+            drain_timeout,
             tail: None,
             resume: Resume::default(),
             tally: Tally::default(),
@@ -137,13 +145,18 @@ impl State {
         self.wake_writer = true;
     }
 
-    /// Gives up what waits. The stream may be told to end again after it.
-    pub fn flush(&mut self) {
+    /// Gives up what waits, and forgets that the end was told. False when the stream has ended already.
+    pub fn flush(&mut self) -> bool {
+        if self.phase == Phase::Finished || self.connection.as_ref().is_some_and(Connection::is_finished) {
+            return false;
+        }
+        (self.end_told, self.tail, self.drain) = (false, None, None);
         let now = self.now();
         if let Some(connection) = &mut self.connection {
             connection.handle_flush(now);
         }
         self.drain_events();
+        true
     }
 
     /// A connection stands.
@@ -186,34 +199,65 @@ impl State {
                 self.broken = connection.check().err();
             }
             if connection.is_finished() {
-                self.set_phase(Phase::Finished);
+                self.finish();
                 return Err(Served::Over);
             }
         }
-        match self.broken.take() {
-            Some(error) => Err(Served::Broken(error.to_string())),
-            None => Ok(Next { room: self.blocked, timeout: self.timeout() }),
+        if let Some(error) = self.broken.take() {
+            return Err(Served::Broken(error.to_string()));
         }
+        let drains_for = self.patience()?;
+        let timeout = self.timeout().into_iter().chain(drains_for).min();
+        Ok(Next { room: self.blocked, timeout })
+    }
+
+    /// At the end of the stream: how long to wait for a receiver that takes nothing. When that is over, what is left is
+    /// given up, and the stream ends.
+    fn patience(&mut self) -> Result<Option<Duration>, Served> {
+        let (Some(limit), Some(connection), true) = (self.drain_timeout, &self.connection, self.end_told) else {
+            return Ok(None);
+        };
+        let progress = Progress { sent: self.tally.counts.sent.frames, acknowledged: connection.acknowledged() };
+        let drain = self.drain.get_or_insert_with(|| Drain::begin(limit, Instant::now(), progress));
+        let left = drain.look(Instant::now(), progress);
+        if left.is_some() {
+            return Ok(left);
+        }
+        let (frames, in_kernel) = (self.tally.inside(), connection.undelivered());
+        let text = format!(
+            "the receiver has taken nothing for {limit:?} at the end of the stream: {} frames ({} bytes) are given up, \
+             and {} bytes in the kernel may never arrive",
+            frames.frames,
+            frames.bytes,
+            in_kernel.as_bytes()
+        );
+        self.take_down();
+        Err(Served::Undelivered(text))
     }
 
     /// Gives up a broken connection; true when it had carried a frame.
     pub fn take_down(&mut self) -> bool {
         let now = self.now();
+        if self.connections > 0 {
+            self.set_phase(Phase::Reopening);
+        }
         if let Some(connection) = &mut self.connection {
             connection.handle_abort(now);
         }
         self.drain_events();
         self.connection = None;
         (self.blocked, self.early, self.broken) = (false, false, None);
-        if self.connections > 0 {
-            self.set_phase(Phase::Reopening);
-        }
         std::mem::take(&mut self.wrote_frames)
     }
 
     /// True when there is nothing left to connect for: the end was told, and what was to be written is given up.
     pub fn is_ending(&self) -> bool {
         self.end_told && self.connections > 0
+    }
+
+    /// There is nothing more to write.
+    pub fn finish(&mut self) {
+        self.set_phase(Phase::Finished);
     }
 
     /// The writer cannot go on.
@@ -295,7 +339,11 @@ impl State {
     }
 
     fn give_up(&mut self, frame: u32, rule: &'static str) {
-        if let Some((discard, lost)) = self.tally.dropped(frame, rule) {
+        if let Some((discard, mut lost)) = self.tally.dropped(frame, rule) {
+            // Where nobody could have it, no key frame is asked for: with the next connection one will be.
+            if let Some(lost) = lost.as_mut().filter(|_| self.phase != Phase::Connected) {
+                lost.needs_key_frame = false;
+            }
             self.notices.push(Notice::Dropped(discard, lost));
         }
     }

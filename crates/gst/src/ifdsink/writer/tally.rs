@@ -43,6 +43,13 @@ impl Tally {
         Some((discard, lost))
     }
 
+    /// Those that are neither written nor given up.
+    pub fn inside(&self) -> stats::Count {
+        let mut count = stats::Count::default();
+        self.inside.iter().for_each(|frame| count.add(frame.bytes.size()));
+        count
+    }
+
     fn leave(&mut self, id: u32) -> Option<OutgoingFrame<Held>> {
         let at = self.inside.iter().position(|frame| frame.id == id)?;
         self.inside.remove(at)

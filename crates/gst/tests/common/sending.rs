@@ -1,0 +1,124 @@
+//! Pipelines from a file to `ifdsink`, and what can be told of the stream that arrives.
+#![allow(dead_code, reason = "every test program uses its part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use framewire_media::Movie;
+use gst::prelude::*;
+
+use crate::common::{self, PATIENCE, stat};
+use crate::receiver::SOON;
+
+/// 5 seconds of MPEG-2 video at about 1.5 Mbit/s; `None`, after saying so, without FFmpeg.
+pub fn movie() -> Option<&'static (PathBuf, Movie)> {
+    static MOVIE: OnceLock<Option<(PathBuf, Movie)>> = OnceLock::new();
+    let movie = MOVIE.get_or_init(|| {
+        common::init();
+        let path = common::movie::directory().join("sent.m2v");
+        let status = Command::new("ffmpeg")
+            .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi"])
+            .args(["-i", "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7", "-frames:v", "125"])
+            .args(["-c:v", "mpeg2video", "-g", "12", "-bf", "2", "-b_strategy", "0", "-b:v", "1500k", "-bitexact"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: ffmpeg makes no MPEG-2 video");
+            return None;
+        }
+        let movie = Movie::parse(std::fs::read(&path).unwrap().into()).unwrap();
+        Some((path, movie))
+    });
+    movie.as_ref()
+}
+
+/// A pipeline from a file to `ifdsink` with these properties.
+pub fn pipeline(path: &Path, properties: &str) -> gst::Pipeline {
+    common::init();
+    let line =
+        format!("filesrc location={} ! mpegvideoparse name=parser ! ifdsink name=sink {properties}", path.display());
+    gst::parse::launch(&line).expect("the elements exist").downcast().unwrap()
+}
+
+pub fn to(port: u16) -> String {
+    format!("host=127.0.0.1 port={port}")
+}
+
+/// Plays up to the first message of this type; panics at an error, and when it does not come.
+pub fn play_to(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message {
+    let _ = pipeline.set_state(gst::State::Playing);
+    wait_for(pipeline, kind)
+}
+
+pub fn wait_for(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message {
+    let patience = gst::ClockTime::try_from(PATIENCE).unwrap();
+    let message = pipeline.bus().unwrap().timed_pop_filtered(patience, &[kind, gst::MessageType::Error]);
+    let message = message.unwrap_or_else(|| panic!("no {kind:?} came"));
+    assert_eq!(message.type_(), kind, "{message:?}");
+    message
+}
+
+/// The text of the error with which a pipeline ends.
+pub fn error_of(pipeline: &gst::Pipeline) -> String {
+    let message = play_to(pipeline, gst::MessageType::Error);
+    stop(pipeline);
+    text_of(&message)
+}
+
+/// What an error or a warning says.
+pub fn text_of(message: &gst::Message) -> String {
+    match message.view() {
+        gst::MessageView::Error(error) => format!("{} {}", error.error(), error.debug().unwrap_or_default()),
+        gst::MessageView::Warning(warning) => warning.error().to_string(),
+        _ => panic!("{message:?}"),
+    }
+}
+
+/// Tears down soon, whatever happens.
+pub fn stop(pipeline: &gst::Pipeline) {
+    let begun = Instant::now();
+    pipeline.set_state(gst::State::Null).unwrap();
+    assert!(begun.elapsed() < SOON, "teardown took {:?}", begun.elapsed());
+}
+
+/// What the sink counted.
+pub fn count(pipeline: &gst::Pipeline, field: &str) -> u64 {
+    stat(&pipeline.by_name("sink").unwrap(), field)
+}
+
+/// The frames of the movie that a stream consists of, in order.
+pub fn frames_in(movie: &Movie, stream: &[u8]) -> Vec<usize> {
+    let (mut frames, mut at) = (vec![], 0);
+    for frame in 0..movie.index.frames.len() {
+        let bytes = movie.frame_bytes(frame);
+        if stream[at..].starts_with(&bytes) {
+            frames.push(frame);
+            at += bytes.len();
+        }
+    }
+    assert_eq!(at, stream.len(), "the stream is frames of the movie, whole and in order");
+    frames
+}
+
+/// Whether everything that the frames refer to is there as well.
+pub fn is_closed(movie: &Movie, frames: &[usize]) -> bool {
+    let refers_to = |&frame: &usize| movie.index.frames[frame].references.iter();
+    frames.iter().flat_map(refers_to).all(|&reference| frames.contains(&(reference as usize)))
+}
+
+/// What FFmpeg complains about when it decodes a stream.
+pub fn complaints(name: &str, stream: &[u8]) -> String {
+    let path = common::movie::directory().join(name);
+    std::fs::write(&path, stream).unwrap();
+    let output = Command::new("ffmpeg")
+        .args(["-v", "warning", "-f", "mpegvideo", "-i"])
+        .arg(&path)
+        .args(["-f", "null", "-"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
