@@ -40,6 +40,11 @@ impl Stream {
         let configuration = structure.get::<gst::Buffer>("codec_data").ok();
         match structure.name().as_str() {
             "video/mpeg" => mpeg(structure),
+            // DivX 3 is another codec. The others are MPEG-4 part 2, one frame to a buffer, as AVI has it.
+            "video/x-divx" if structure.get("divxversion") == Ok(3) => Ok(Self::Flags),
+            "video/x-divx" | "video/x-xvid" => {
+                Ok(Self::AccessUnits { codec: Codec::Mpeg4Part2, framing: Framing::ByteStream, configuration })
+            }
             "video/x-h264" => nal(structure, Codec::H264, "h264parse", configuration),
             "video/x-h265" => nal(structure, Codec::H265, "h265parse", configuration),
             "video/x-av1" => av1(structure, configuration),
@@ -169,6 +174,8 @@ mod tests {
             ("video/mpeg,mpegversion=1,systemstream=false,parsed=true", Codec::MpegVideo, Framing::ByteStream),
             ("video/mpeg,mpegversion=2,systemstream=false,parsed=true", Codec::MpegVideo, Framing::ByteStream),
             ("video/mpeg,mpegversion=4,systemstream=false,parsed=true", Codec::Mpeg4Part2, Framing::ByteStream),
+            ("video/x-divx,divxversion=5", Codec::Mpeg4Part2, Framing::ByteStream),
+            ("video/x-xvid", Codec::Mpeg4Part2, Framing::ByteStream),
             ("video/x-h264,stream-format=byte-stream,alignment=au", Codec::H264, Framing::ByteStream),
             (
                 "video/x-h264,stream-format=avc,alignment=au,codec_data=(buffer)0164001fff",
@@ -217,7 +224,14 @@ mod tests {
 
     #[test]
     fn other_video_goes_by_flags_and_what_is_not_video_is_never_dropped() {
-        let flags = ["video/x-vp9", "video/mpegts,systemstream=true", "video/x-flv", "image/jpeg", "video/x-raw"];
+        let flags = [
+            "video/x-vp9",
+            "video/mpegts,systemstream=true",
+            "video/x-flv",
+            "image/jpeg",
+            "video/x-raw",
+            "video/x-divx,divxversion=3",
+        ];
         for caps in flags {
             assert_eq!(of(caps), Ok(Stream::Flags), "{caps}");
         }

@@ -1,14 +1,16 @@
 //! A buffer as a frame: what it refers to and how long it lasts, without a copy of its data.
 
 use framewire_media::PictureType;
-use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, KeyKind};
+use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
 use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
 use framewire_units::Duration;
 use framewire_wire::{mpeg_video, rtp};
+use gst::glib;
 use gst::prelude::*;
 
 use crate::codec::Stream;
 use crate::group_order::GroupOrder;
+use crate::headers::{Headers, Insertion};
 
 /// A buffer on its way through a frame queue. The queue looks at its size only.
 #[derive(Clone, Debug)]
@@ -57,7 +59,7 @@ pub struct FrameReader {
 
 #[derive(Debug)]
 enum Source {
-    AccessUnits(Box<AccessUnitReader>),
+    AccessUnits(Box<AccessUnitReader>, Option<Headers>),
     Flags,
     Whole,
 }
@@ -103,8 +105,13 @@ impl FrameReader {
             Stream::AccessUnits { codec, framing, configuration } => match AccessUnitReader::new(*codec, *framing) {
                 Ok(mut reader) => {
                     let map = configuration.as_ref().and_then(|configuration| configuration.map_readable().ok());
+                    // Where lengths stand before NAL units, the headers stand in the caps.
+                    let mut headers = Headers::of(*codec).filter(|_| *framing == Framing::ByteStream);
+                    if let (Some(headers), Some(map)) = (&mut headers, &map) {
+                        headers.know(map);
+                    }
                     let problem = map.and_then(|map| reader.configure(&map).err());
-                    (Source::AccessUnits(Box::new(reader)), problem)
+                    (Source::AccessUnits(Box::new(reader), headers), problem)
                 }
                 Err(problem) => (Source::Flags, Some(problem)),
             },
@@ -131,7 +138,7 @@ impl FrameReader {
 
     /// Forgets what came before, as after a flush. Ids go on.
     pub fn reset(&mut self) {
-        if let Source::AccessUnits(reader) = &mut self.source {
+        if let Source::AccessUnits(reader, _) = &mut self.source {
             reader.reset();
         }
         self.furthest = None;
@@ -147,20 +154,25 @@ impl FrameReader {
         self.numbering.begin_again();
     }
 
-    /// Reads the next buffer.
+    /// Reads the next buffer. A key frame of a byte stream that lacks headers which came before gets them.
     pub fn read(&mut self, buffer: gst::Buffer) -> Reading {
         let number = self.buffers;
         self.buffers += 1;
         let duration = self.duration(&buffer);
         let id = self.numbering.take();
+        let mut insertion = None;
         let unit = match &mut self.source {
             Source::Whole => return Reading::Kept(Held { buffer, number, group: self.groups }),
             Source::Flags if buffer.flags().contains(gst::BufferFlags::HEADER) => {
                 return Reading::Kept(Held { buffer, number, group: self.groups });
             }
             Source::Flags => None,
-            Source::AccessUnits(reader) => match buffer.map_readable() {
-                Ok(map) => Some(reader.read(&map)),
+            Source::AccessUnits(reader, headers) => match buffer.map_readable() {
+                Ok(map) => {
+                    let unit = reader.read(&map);
+                    insertion = headers.as_mut().and_then(|headers| headers.read(&map, &unit));
+                    Some(unit)
+                }
                 Err(_) => None,
             },
         };
@@ -176,6 +188,11 @@ impl FrameReader {
             }
         };
         self.groups += u64::from(dependencies.key.is_some());
+        let buffer = match insertion.map(|insertion| inserted(&buffer, insertion)) {
+            Some(Ok(complete)) => complete,
+            // A buffer that cannot be shared goes as it came.
+            Some(Err(_)) | None => buffer,
+        };
         let frame = OutgoingFrame {
             id,
             kind,
@@ -190,7 +207,7 @@ impl FrameReader {
     /// When the frame is shown. A parser of MPEG video may know decode times only; then the frame's number in its group
     /// tells.
     fn shown(&mut self, buffer: &gst::BufferRef, unit: Option<&AccessUnit>) -> Duration {
-        let is_mpeg = matches!(&self.source, Source::AccessUnits(reader) if reader.codec() == Codec::MpegVideo);
+        let is_mpeg = matches!(&self.source, Source::AccessUnits(reader, _) if reader.codec() == Codec::MpegVideo);
         let place = unit.filter(|_| is_mpeg).and_then(|unit| {
             if unit.gop_header.is_some() {
                 self.order.begin_group();
@@ -229,6 +246,22 @@ impl FrameReader {
     }
 }
 
+/// A buffer with bytes in its middle. Its data is shared, not copied.
+fn inserted(buffer: &gst::BufferRef, Insertion { at, bytes }: Insertion) -> Result<gst::Buffer, glib::BoolError> {
+    let mut whole = gst::Buffer::new();
+    let into = whole.make_mut();
+    let all_but_memory = gst::BufferCopyFlags::all() - gst::BufferCopyFlags::MEMORY - gst::BufferCopyFlags::DEEP;
+    buffer.copy_into(into, all_but_memory, ..)?;
+    if at > 0 {
+        buffer.copy_into(into, gst::BufferCopyFlags::MEMORY, ..at)?;
+    }
+    into.append_memory(gst::Memory::from_slice(bytes));
+    if at < buffer.size() {
+        buffer.copy_into(into, gst::BufferCopyFlags::MEMORY, at..)?;
+    }
+    Ok(whole)
+}
+
 /// What the flags of a buffer say of its frame.
 pub(crate) fn by_flags(buffer: &gst::BufferRef) -> (PictureType, Dependencies) {
     let flags = buffer.flags();
@@ -250,4 +283,25 @@ fn frame_duration(caps: &gst::CapsRef) -> Option<gst::ClockTime> {
     let rate = caps.structure(0)?.get::<gst::Fraction>("framerate").ok()?;
     let (frames, seconds) = (u64::try_from(rate.numer()).ok()?, u64::try_from(rate.denom()).ok()?);
     gst::ClockTime::SECOND.mul_div_round(seconds, frames)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_inserted_anywhere_and_nothing_else_changes() {
+        gst::init().expect("GStreamer starts");
+        let mut buffer = gst::Buffer::from_slice([1_u8, 2, 3, 4]);
+        let fields = buffer.make_mut();
+        fields.set_pts(gst::ClockTime::from_mseconds(7));
+        fields.set_duration(gst::ClockTime::from_mseconds(40));
+        fields.set_flags(gst::BufferFlags::DELTA_UNIT);
+        for (at, expected) in [(0, [9, 8, 1, 2, 3, 4]), (2, [1, 2, 9, 8, 3, 4]), (4, [1, 2, 3, 4, 9, 8])] {
+            let whole = inserted(&buffer, Insertion { at, bytes: vec![9, 8] }).unwrap();
+            assert_eq!(whole.map_readable().unwrap().as_slice(), expected);
+            assert_eq!((whole.pts(), whole.duration()), (buffer.pts(), buffer.duration()));
+            assert!(whole.flags().contains(gst::BufferFlags::DELTA_UNIT));
+        }
+    }
 }

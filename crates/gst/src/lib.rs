@@ -32,6 +32,7 @@ pub mod codec;
 pub mod frames;
 mod group_order;
 pub mod groups;
+mod headers;
 pub mod ifdqueue;
 pub mod ifdsink;
 pub mod key_frame_requests;

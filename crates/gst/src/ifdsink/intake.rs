@@ -61,14 +61,17 @@ impl Intake {
     /// When it cannot be sent.
     pub fn read(&mut self, buffer: &gst::Buffer) -> Result<Option<Frame>, Unreadable> {
         let reader = self.reader.as_mut().ok_or(Unreadable::NoCaps)?;
-        let bytes = bytes_of(buffer)?;
         match reader.read(buffer.clone()) {
-            Reading::Kept(_) if self.headers.len() + bytes.len() > MOST_HEADERS => Err(Unreadable::NoPictures),
-            Reading::Kept(_) => {
+            Reading::Kept(held) => {
+                let bytes = bytes_of(&held.buffer)?;
+                if self.headers.len() + bytes.len() > MOST_HEADERS {
+                    return Err(Unreadable::NoPictures);
+                }
                 self.headers.extend_from_slice(&bytes);
                 Ok(None)
             }
             Reading::Frame { frame, problem } => {
+                let bytes = bytes_of(&frame.bytes.buffer)?;
                 let outgoing = OutgoingFrame {
                     id: frame.id,
                     kind: frame.kind,

@@ -1,0 +1,234 @@
+//! Decoding begins again: after a long loss, and after a connection broke, for every codec that `ifdsink` sends. FFmpeg
+//! shows what arrived, bit by bit as in the full stream, and has nothing to complain about.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "tests of a world use clocks, threads and sockets"
+)]
+
+mod common;
+#[path = "common/receiver.rs"]
+mod receiver;
+#[path = "common/sending.rs"]
+mod sending;
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use gst::prelude::*;
+use receiver::Receiver;
+use sending::{count, play_to, stop, to, wait_for};
+
+struct Codec {
+    name: &'static str,
+    encoder: &'static [&'static str],
+    /// From the file to access units.
+    reading: &'static str,
+    /// FFmpeg's name of the elementary stream.
+    format: &'static str,
+    /// What FFmpeg complains about though every picture is right.
+    tolerated: &'static [&'static str],
+}
+
+/// Behind a recovery point, pictures may still say which of those before it are no longer needed, and list them where
+/// direct prediction could use them (ITU-T H.264, D.2.8); to a decoder that began there they are unknown.
+const UNKNOWN_TO_THE_DECODER: &[&str] =
+    &["mmco: unref short failure", "co located POCs unavailable", "Last message repeated"];
+
+const CODECS: [Codec; 4] = [
+    Codec {
+        name: "restart.h264.mp4",
+        encoder: &[
+            "-c:v",
+            "libx264",
+            "-x264-params",
+            "keyint=16:min-keyint=16:bframes=3:b-pyramid=normal:open-gop=1:scenecut=0",
+        ],
+        reading: "qtdemux ! h264parse name=parser",
+        format: "h264",
+        tolerated: UNKNOWN_TO_THE_DECODER,
+    },
+    Codec {
+        name: "restart-simple.h264.mp4",
+        encoder: &["-c:v", "libx264", "-x264-params", "keyint=16:bframes=2:b-pyramid=none:open-gop=1:ref=2:scenecut=0"],
+        reading: "qtdemux ! h264parse name=parser",
+        format: "h264",
+        tolerated: &[],
+    },
+    Codec {
+        name: "restart.h265.mp4",
+        encoder: &[
+            "-c:v",
+            "libx265",
+            "-preset",
+            "fast",
+            "-x265-params",
+            "keyint=16:min-keyint=16:bframes=3:b-pyramid=1:open-gop=1:scenecut=0:log-level=error",
+        ],
+        reading: "qtdemux ! h265parse name=parser",
+        format: "hevc",
+        tolerated: &[],
+    },
+    Codec {
+        name: "restart.ts",
+        encoder: &["-c:v", "mpeg2video", "-g", "12", "-bf", "2", "-b_strategy", "0"],
+        reading: "tsdemux ! mpegvideoparse name=parser",
+        format: "mpegvideo",
+        tolerated: &[],
+    },
+];
+
+const FRAMES: u64 = 150;
+
+impl Codec {
+    /// 6 seconds at 1.5 Mbit/s; `None`, after saying so, when FFmpeg has no such encoder.
+    fn encode(&self) -> Option<PathBuf> {
+        let path = common::movie::directory().join(self.name);
+        let status = Command::new("ffmpeg")
+            .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi"])
+            .args(["-i", "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7,format=yuv420p"])
+            .args(["-frames:v", &FRAMES.to_string(), "-b:v", "1500k"])
+            .args(self.encoder)
+            .args(["-bitexact"])
+            .arg(&path)
+            .stdin(Stdio::null())
+            .status();
+        if status.is_ok_and(|status| status.success()) {
+            return Some(path);
+        }
+        eprintln!("skipped: ffmpeg does not make {}", self.name);
+        None
+    }
+
+    fn pipeline(&self, path: &Path, properties: &str) -> gst::Pipeline {
+        common::init();
+        let line = format!("filesrc location={} ! {} ! ifdsink name=sink {properties}", path.display(), self.reading);
+        gst::parse::launch(&line).expect("the elements exist").downcast().unwrap()
+    }
+
+    /// The pictures that FFmpeg shows of a stream, by their content, and what it complains about.
+    fn show(&self, stream: &[u8]) -> (Vec<String>, String) {
+        let path = common::movie::directory().join(format!("{}.received", self.name));
+        std::fs::write(&path, stream).unwrap();
+        let output = Command::new("ffmpeg")
+            .args(["-v", "warning", "-threads", "1", "-f", self.format, "-i"])
+            .arg(&path)
+            .args(["-fps_mode", "passthrough", "-f", "framemd5", "-"])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let pictures =
+            text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(',').next_back());
+        (pictures.map(|sum| sum.trim().to_owned()).collect(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// Every picture of what arrived is one of the full stream, and there are at least so many.
+    fn check(&self, case: &str, stream: &[u8], full: &[String], least: usize) {
+        let (pictures, complaints) = self.show(stream);
+        let known: HashSet<_> = full.iter().collect();
+        let broken = pictures.iter().filter(|picture| !known.contains(picture)).count();
+        println!("{} {case}: {} pictures, {broken} broken; {complaints}", self.name, pictures.len());
+        assert_eq!(broken, 0, "{} {case}", self.name);
+        let tolerated = |line: &&str| self.tolerated.iter().any(|text| line.contains(text));
+        let complaints: Vec<&str> = complaints.lines().filter(|line| !tolerated(line)).collect();
+        assert!(complaints.is_empty(), "{} {case}: {complaints:?}", self.name);
+        assert!(pictures.len() >= least, "{} {case}: {} pictures", self.name, pictures.len());
+    }
+}
+
+fn read_all(stream: &mut TcpStream) -> Vec<u8> {
+    let mut all = vec![];
+    stream.read_to_end(&mut all).unwrap();
+    all
+}
+
+#[test]
+fn after_a_long_loss_the_next_open_group_is_shown() {
+    for codec in &CODECS {
+        let Some(path) = codec.encode() else { continue };
+        let receiver = Receiver::fast();
+        let pipeline =
+            codec.pipeline(&path, &format!("{} sync=false max-size-time=0 max-size-bytes=0", to(receiver.port)));
+        play_to(&pipeline, gst::MessageType::Eos);
+        stop(&pipeline);
+        let (full, complaints) = codec.show(&receiver.received());
+        assert_eq!((full.len() as u64, &*complaints), (FRAMES, ""), "{}", codec.name);
+
+        // Nobody reads for two seconds, in which whole groups are given up.
+        let receiver = Receiver::with(|mut stream| {
+            let mut all = receiver::read_some(&mut stream, 150_000);
+            std::thread::sleep(Duration::from_secs(2));
+            all.extend(read_all(&mut stream));
+            all
+        });
+        let properties = format!("{} unsent-limit=4096 max-size-time=500000000", to(receiver.port));
+        let pipeline = codec.pipeline(&path, &properties);
+        play_to(&pipeline, gst::MessageType::Eos);
+        let (sent, dropped) = (count(&pipeline, "sent"), count(&pipeline, "dropped"));
+        stop(&pipeline);
+        assert!((16..100).contains(&dropped), "{}: {dropped} dropped", codec.name);
+        codec.check("after a loss", &receiver.received(), &full, sent as usize - 4);
+    }
+}
+
+#[test]
+fn a_receiver_that_connects_again_can_decode_what_it_gets() {
+    for codec in &CODECS {
+        let Some(path) = codec.encode() else { continue };
+        let receiver = Receiver::fast();
+        let pipeline =
+            codec.pipeline(&path, &format!("{} sync=false max-size-time=0 max-size-bytes=0", to(receiver.port)));
+        play_to(&pipeline, gst::MessageType::Eos);
+        stop(&pipeline);
+        let (full, _) = codec.show(&receiver.received());
+
+        let (listener, port) = receiver::listen();
+        let peers = std::thread::spawn(move || {
+            let (mut first, _) = listener.accept().unwrap();
+            receiver::read_some(&mut first, 300_000);
+            receiver::reset(first);
+            read_all(&mut listener.accept().unwrap().0)
+        });
+        let pipeline = codec.pipeline(&path, &format!("{} reconnect-attempts=3 reconnect-delay=10000000", to(port)));
+        play_to(&pipeline, gst::MessageType::Warning);
+        wait_for(&pipeline, gst::MessageType::Eos);
+        stop(&pipeline);
+        codec.check("connected again", &peers.join().unwrap(), &full, 50);
+    }
+}
+
+/// A stream that has its sequence header once, as MPEG-2 allows.
+#[test]
+fn a_sequence_header_that_came_once_is_sent_again() {
+    let Some((path, _)) = sending::movie() else { return };
+    let whole = std::fs::read(path).unwrap();
+    let headers: Vec<usize> = memchr::memmem::find_iter(&whole, &[0, 0, 1, 0xb3]).collect();
+    let mut once = whole[..headers[1]].to_vec();
+    for (at, &start) in headers.iter().enumerate().skip(1) {
+        let end = headers.get(at + 1).copied().unwrap_or(whole.len());
+        let group = start + memchr::memmem::find(&whole[start..], &[0, 0, 1, 0xb8]).unwrap();
+        once.extend(&whole[group..end]);
+    }
+    let path = common::movie::directory().join("once.m2v");
+    std::fs::write(&path, &once).unwrap();
+
+    let (listener, port) = receiver::listen();
+    let peers = std::thread::spawn(move || {
+        let (mut first, _) = listener.accept().unwrap();
+        receiver::read_some(&mut first, 100_000);
+        receiver::reset(first);
+        read_all(&mut listener.accept().unwrap().0)
+    });
+    let pipeline = sending::pipeline(&path, &format!("{} reconnect-attempts=3 reconnect-delay=10000000", to(port)));
+    play_to(&pipeline, gst::MessageType::Warning);
+    wait_for(&pipeline, gst::MessageType::Eos);
+    stop(&pipeline);
+    let stream = peers.join().unwrap();
+    assert!(stream.starts_with(&[0, 0, 1, 0xb3]), "{:x?}", &stream[..16]);
+    assert_eq!(sending::complaints("once-received.m2v", &stream), "");
+}
