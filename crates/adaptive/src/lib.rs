@@ -9,6 +9,8 @@ pub mod client;
 pub mod controller;
 pub mod datagram;
 pub mod fixed;
+pub mod frame_plan;
+pub mod host;
 mod liveness;
 mod path_reports;
 pub mod rap;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
 use framewire_adaptive::controller::{Controller, ControllerState};
 use framewire_adaptive::datagram::Channel;
+use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_adaptive::server::{Server, ServerEvent, ServerSettings};
 use framewire_adaptive::source::Plan;
@@ -115,7 +116,8 @@ pub fn mild() -> Ladder {
 }
 
 pub fn plan(ladder: &Ladder) -> Arc<dyn Plan> {
-    Arc::new(Schedule::new(ladder, ScheduleSettings::PAPER).unwrap())
+    let schedule = Schedule::new(ladder, ScheduleSettings::PAPER).unwrap();
+    Arc::new(FramePlan::new(&schedule, ladder.duration()))
 }
 
 impl Session {

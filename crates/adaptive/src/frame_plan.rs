@@ -1,0 +1,110 @@
+//! The plan at a place of the stream: "nominal sending rate for this packet" (figure 7).
+
+use framewire_units::{Bitrate, Duration};
+
+use crate::schedule::{LevelPlan, Schedule};
+use crate::source::Plan;
+
+/// The rate at which a schedule sends each frame of each level.
+///
+/// A schedule is a function of time since its beginning; a session that climbed, fell back or ran ahead is not where
+/// the schedule is at that time. Looked up by the frame that is next, the plan stays with the bytes it was made for:
+/// what is sent ahead is sent ahead whole (section 5.3), and a segment's rate goes with the segment's frames.
+#[derive(Clone, Debug)]
+pub struct FramePlan {
+    duration: Duration,
+    /// One rate per frame for each level.
+    rates: Vec<Vec<Bitrate>>,
+}
+
+impl FramePlan {
+    /// The rates of a schedule for a movie of this duration.
+    pub fn new(schedule: &Schedule, duration: Duration) -> Self {
+        Self { duration, rates: schedule.levels().iter().map(frame_rates).collect() }
+    }
+}
+
+impl Plan for FramePlan {
+    fn levels(&self) -> usize {
+        self.rates.len()
+    }
+
+    /// The rate for the frame that begins at this share of the duration, in decode order; the last one's from the end
+    /// on.
+    fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
+        let rates = &self.rates[level];
+        // The place of frame i is i / n of the duration, rounded down to the nanosecond.
+        let place = (at.as_nanos() + 1) * rates.len() as u128 / self.duration.as_nanos().max(1);
+        let frame = usize::try_from(place).unwrap_or(usize::MAX).min(rates.len().saturating_sub(1));
+        rates.get(frame).copied().unwrap_or_default()
+    }
+}
+
+/// Of each frame, the rate of the step of C(t) in which its first byte is sent.
+fn frame_rates(plan: &LevelPlan) -> Vec<Bitrate> {
+    let steps = plan.profile.steps();
+    let consumed = |frame: usize| plan.consumption.at(plan.consumption.time_of(frame)).as_bytes() as f64;
+    let mut step = 0;
+    let rate = |frame: usize| {
+        let first_byte = frame.checked_sub(1).map_or(0.0, consumed);
+        // Half a byte is far below what rounding can move a border by, and far above what it does.
+        while steps.get(step + 1).is_some_and(|next| next.sent <= first_byte + 0.5) {
+            step += 1;
+        }
+        steps[step].bit_rate()
+    };
+    (0..plan.consumption.frames()).map(rate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use framewire_media::FrameRate;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::schedule::{Method, PreSend, ScheduleSettings};
+
+    const RATE: FrameRate = FrameRate { numerator: 25, denominator: 1 };
+
+    fn schedule(sizes: &[u32], pre_send: PreSend) -> Schedule {
+        let settings =
+            ScheduleSettings { method: Method::Segments { count: 2, pre_send }, startup: Duration::from_millis(40) };
+        Schedule::of_sizes(RATE, &[sizes.to_vec()], settings).unwrap()
+    }
+
+    /// Two segments of 25 frames of 1,000 and 2,000 bytes: 200 and 400 kbit/s, and the border where the bytes are.
+    #[test]
+    fn each_frame_has_the_rate_of_its_segment() {
+        let sizes = [[1_000; 25], [2_000; 25]].concat();
+        let schedule = schedule(&sizes, PreSend::Never);
+        let plan = FramePlan::new(&schedule, Duration::from_secs(2));
+        let rates: Vec<_> = (0..50).map(|frame| plan.rate_at(0, Duration::from_millis(40) * frame)).collect();
+        assert_eq!(rates[..25], [Bitrate::from_kbps(200); 25]);
+        assert_eq!(rates[25..], [Bitrate::from_kbps(400); 25]);
+        assert_eq!(plan.rate_at(0, Duration::from_secs(99)), Bitrate::from_kbps(400));
+    }
+
+    proptest! {
+        /// A sender that follows the plan frame by frame sends what the schedule sends when the schedule sends it: at
+        /// each border between rates it differs by a frame at most, the one that is sent over the border.
+        #[test]
+        fn a_sender_that_follows_it_is_where_the_schedule_is(
+            sizes in proptest::collection::vec(500u32..20_000, 20..200), until in 40u64..4_000,
+        ) {
+            let schedule = schedule(&sizes, PreSend::AtMost(Duration::from_millis(until)));
+            let duration = Duration::from_millis(40 * sizes.len() as u64);
+            let plan = FramePlan::new(&schedule, duration);
+            let profile = &schedule.levels()[0].profile;
+            let (mut time, mut sent) = (0.0, 0.0);
+            let borders = profile.steps().len() as f64;
+            for (frame, &size) in (0u32..).zip(&sizes) {
+                let place = Duration::from_nanos(duration.as_nanos() as u64 * u64::from(frame) / sizes.len() as u64);
+                let rate = plan.rate_at(0, place);
+                time += f64::from(size) * 8.0 / rate.as_bps() as f64;
+                sent += f64::from(size);
+                let ahead = sent - profile.at(time);
+                prop_assert!(ahead.abs() <= 20_000.0 * borders, "frame {frame}: {ahead} bytes");
+            }
+        }
+    }
+}
