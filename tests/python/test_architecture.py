@@ -16,14 +16,15 @@ ALLOWED: dict[str, set[str]] = {
     "link": {"units"},
     "probe": {"units"},
     "transport": {"units", "media", "wire"},
+    "adaptive": {"units", "media", "wire"},
     "session": {"units", "scenario", "media", "wire", "transport", "probe"},
     "tcp": {"units"},
     "world": {"units", "scenario", "media", "transport", "link", "probe", "session"},
-    "sim": {"units", "scenario", "media", "transport", "link", "tcp", "probe", "session", "world"},
+    "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "probe", "session", "world"},
     "sockets": {"units", "transport"},
     "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets", "world"},
     "gst": {"units", "media", "wire", "transport", "sockets"},
-    "python": {"units", "scenario", "media", "probe", "sim"},
+    "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim"},
 }
 
 # Crates that may read clocks and open sockets; everything else is bound by clippy.toml.

@@ -3,11 +3,13 @@
 use framewire_link::{Network, Port};
 use framewire_units::{Duration, Timestamp};
 
+use super::adaptive::Adaptive;
 use super::bulk::Bulk;
 use super::meter::Meter;
 use super::outcome::{FlowOutcome, KindOutcome, StreamingOutcome};
 use super::wires::{Body, Cargo, SharedWires, Tally};
 use super::{FlowConfig, FlowKind, StreamingExperiment};
+use crate::error::SimError;
 use crate::experiment::driver::is_local;
 use crate::wires::{WireEvent, Wires};
 
@@ -35,26 +37,24 @@ struct Flow {
 /// Both halves of a flow.
 enum Role {
     Bulk(Box<Bulk>),
+    Adaptive(Box<Adaptive>),
 }
 
 impl Driver {
-    pub(super) fn new(experiment: StreamingExperiment, network: Network) -> Self {
+    pub(super) fn new(experiment: StreamingExperiment, network: Network) -> Result<Self, SimError> {
         let StreamingExperiment { network: config, flows, duration, seed, interval } = experiment;
         let wires = Wires::new(network, is_local(&config), Tally::new(flows.len()));
-        let flows: Vec<Flow> = (0..)
-            .zip(flows)
-            .map(|(number, FlowConfig { start, kind })| Flow {
-                start,
-                role: match kind {
-                    FlowKind::Bulk(bulk) => Role::Bulk(Box::new(Bulk::new(number, &bulk, start, seed))),
-                },
-                received: Meter::new(interval),
-                goodput: Meter::new(interval),
-                delay: Duration::ZERO,
-            })
-            .collect();
+        let flow = |(number, FlowConfig { start, kind })| {
+            let role = match kind {
+                FlowKind::Bulk(bulk) => Role::Bulk(Box::new(Bulk::new(number, &bulk, start, seed))),
+                FlowKind::Adaptive(flow) => Role::Adaptive(Box::new(Adaptive::new(number, *flow, start, interval)?)),
+            };
+            let (received, goodput) = (Meter::new(interval), Meter::new(interval));
+            Ok(Flow { start, role, received, goodput, delay: Duration::ZERO })
+        };
+        let flows = (0..).zip(flows).map(flow).collect::<Result<Vec<Flow>, SimError>>()?;
         let deadlines = flows.iter().map(Flow::next_timeout).collect();
-        Self { wires, flows, deadlines, end: Timestamp::ZERO + duration }
+        Ok(Self { wires, flows, deadlines, end: Timestamp::ZERO + duration })
     }
 
     pub(super) fn run(mut self) -> StreamingOutcome {
@@ -114,18 +114,22 @@ impl Flow {
     fn next_timeout(&self) -> Timestamp {
         match &self.role {
             Role::Bulk(bulk) => bulk.next_timeout(),
+            Role::Adaptive(adaptive) => adaptive.next_timeout(),
         }
     }
 
     fn handle_timeout(&mut self, now: Timestamp, wires: &mut SharedWires) {
         match &mut self.role {
             Role::Bulk(bulk) => bulk.handle_timeout(now, wires),
+            Role::Adaptive(adaptive) => adaptive.handle_timeout(now, wires),
         }
     }
 
     fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut SharedWires) {
         match &mut self.role {
             Role::Bulk(bulk) => bulk.handle_released(now, payload, wires),
+            // Its sockets never block.
+            Role::Adaptive(_) => {}
         }
     }
 
@@ -135,7 +139,12 @@ impl Flow {
                 let read = bulk.handle_segment(now, to, &segment, wires);
                 self.goodput.add(now, read);
             }
-            (Role::Bulk(_), Body::Taken) => {}
+            (Role::Adaptive(adaptive), Body::Datagram(channel, bytes)) => {
+                let video = adaptive.handle_datagram(now, to, channel, &bytes, wires);
+                self.goodput.add(now, video);
+            }
+            // No flow sends what is not its kind, and what came out comes out once.
+            (Role::Bulk(_) | Role::Adaptive(_), _) => {}
         }
     }
 
@@ -155,7 +164,8 @@ impl Flow {
             packets,
             forward_delay: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
             kind: match self.role {
-                Role::Bulk(bulk) => KindOutcome::Bulk(bulk.into_outcome()),
+                Role::Bulk(bulk) => KindOutcome::Bulk(Box::new(bulk.into_outcome())),
+                Role::Adaptive(adaptive) => KindOutcome::Adaptive(Box::new(adaptive.into_outcome())),
             },
         }
     }

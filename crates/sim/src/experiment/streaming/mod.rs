@@ -2,7 +2,8 @@
 //! viewer gets.
 //!
 //! Every flow sends from [`Port::Sender`](framewire_link::Port::Sender) and has its way back. A [bulk
-//! flow](FlowKind::Bulk) is a TCP connection whose application always has data, as iperf3 is.
+//! flow](FlowKind::Bulk) is a TCP connection whose application always has data, as iperf3 is. An [adaptive
+//! flow](FlowKind::Adaptive) is a session of `framewire-adaptive`, both of its halves, with any controller.
 //!
 //! ```
 //! use framewire_link::{LossConfig, QueueLimit};
@@ -23,22 +24,28 @@
 //! # Ok::<(), framewire_sim::SimError>(())
 //! ```
 
+mod adaptive;
 mod bulk;
 mod driver;
 mod meter;
 mod outcome;
 #[cfg(test)]
 mod tests;
+mod viewer;
 mod wires;
+
+use std::fmt;
 
 use framewire_link::{Network, NetworkConfig};
 use framewire_tcp::TcpConfig;
 use framewire_tcp::congestion::Algorithm;
 use framewire_units::{Duration, Seed, Timestamp};
 
+pub use self::adaptive::{AdaptiveFlow, AdaptiveOutcome, StreamSample};
 use self::driver::Driver;
 pub use self::meter::Meter;
 pub use self::outcome::{BulkOutcome, FlowOutcome, KindOutcome, PacketCounts, StreamingOutcome, jain_index};
+pub use self::viewer::{Fate, ViewedFrame, Viewing};
 use crate::error::SimError;
 
 /// Flows that share one network.
@@ -66,10 +73,20 @@ pub struct FlowConfig {
 }
 
 /// What a flow is.
-#[derive(Debug)]
 pub enum FlowKind {
     /// A TCP connection whose application always has data.
-    Bulk(BulkFlow),
+    Bulk(Box<BulkFlow>),
+    /// Video at the rate and from the level that a controller decides.
+    Adaptive(Box<AdaptiveFlow>),
+}
+
+impl fmt::Debug for FlowKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bulk(flow) => f.debug_tuple("Bulk").field(flow).finish(),
+            Self::Adaptive(_) => f.debug_tuple("Adaptive").finish_non_exhaustive(),
+        }
+    }
 }
 
 /// A TCP connection whose application always has data.
@@ -93,7 +110,13 @@ impl BulkFlow {
 
 impl From<BulkFlow> for FlowKind {
     fn from(flow: BulkFlow) -> Self {
-        Self::Bulk(flow)
+        Self::Bulk(Box::new(flow))
+    }
+}
+
+impl From<AdaptiveFlow> for FlowKind {
+    fn from(flow: AdaptiveFlow) -> Self {
+        Self::Adaptive(Box::new(flow))
     }
 }
 
@@ -121,10 +144,8 @@ impl StreamingExperiment {
     pub fn stagger(&mut self, within: Duration) {
         let starts = self.seed.domain("start of a flow");
         for (number, flow) in (0..).zip(&mut self.flows) {
-            match flow.kind {
-                FlowKind::Bulk(_) => {
-                    flow.start = Timestamp::ZERO + within.mul_f64(starts.stream(&[number]).next_f64());
-                }
+            if let FlowKind::Bulk(_) = flow.kind {
+                flow.start = Timestamp::ZERO + within.mul_f64(starts.stream(&[number]).next_f64());
             }
         }
     }
@@ -132,7 +153,7 @@ impl StreamingExperiment {
     /// Runs it.
     ///
     /// # Errors
-    /// When the network cannot be, there are more flows than packets can name (65,535), or the interval has no length.
+    /// When the network or a session cannot be, there are more flows than packets can name (65,535), or the interval has no length.
     pub fn run(self) -> Result<StreamingOutcome, SimError> {
         if self.interval.is_zero() {
             return Err(SimError::Input("interval = 0 s: more than zero is needed".to_owned()));
@@ -143,6 +164,6 @@ impl StreamingExperiment {
         let mut network =
             Network::new(&self.network, self.seed).map_err(|error| SimError::Input(format!("network: {error}")))?;
         network.record_deliveries(false);
-        Ok(Driver::new(self, network).run())
+        Ok(Driver::new(self, network)?.run())
     }
 }

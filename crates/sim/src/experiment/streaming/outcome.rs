@@ -3,6 +3,7 @@
 use framewire_tcp::TcpInfo;
 use framewire_units::{Duration, Timestamp};
 
+use super::adaptive::AdaptiveOutcome;
 use super::meter::Meter;
 
 /// What came of an experiment.
@@ -35,7 +36,9 @@ pub struct FlowOutcome {
 #[derive(Debug)]
 pub enum KindOutcome {
     /// A bulk flow.
-    Bulk(BulkOutcome),
+    Bulk(Box<BulkOutcome>),
+    /// An adaptive stream.
+    Adaptive(Box<AdaptiveOutcome>),
 }
 
 /// What came of a bulk flow.

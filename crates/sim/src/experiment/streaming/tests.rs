@@ -3,7 +3,7 @@
 use framewire_link::{LossConfig, QueueLimit};
 use framewire_units::{Bitrate, Duration, Probability, Seed, Timestamp};
 
-use super::{BulkFlow, FlowConfig, FlowKind, KindOutcome, StreamingExperiment, StreamingOutcome, jain_index};
+use super::{BulkFlow, FlowConfig, KindOutcome, StreamingExperiment, StreamingOutcome, jain_index};
 use crate::experiment::{TcpExperiment, bottleneck};
 
 const RATE: Bitrate = Bitrate::from_mbps(3);
@@ -67,7 +67,7 @@ fn goodput_is_what_was_received_without_headers_and_repeats() {
         let share = flow.goodput.total().as_bytes() as f64 / flow.received.total().as_bytes() as f64;
         // 1,448 of 1,500 bytes, less what came twice.
         assert!((0.93..=1448.0 / 1500.0).contains(&share), "{share}");
-        let KindOutcome::Bulk(bulk) = &flow.kind;
+        let KindOutcome::Bulk(bulk) = &flow.kind else { panic!("only bulk flows were asked for") };
         let acknowledged = bulk.last.acknowledged.as_bytes();
         let read = flow.goodput.total().as_bytes();
         assert!(acknowledged <= read && read - acknowledged < 200_000, "{acknowledged} of {read}");
@@ -126,7 +126,7 @@ fn what_cannot_be_is_refused() {
     experiment.interval = Duration::ZERO;
     assert!(experiment.run().unwrap_err().to_string().contains("interval = 0 s"));
     let mut experiment = shared(0, LossConfig::None, 1);
-    experiment.flows = (0..70_000).map(|_| FlowConfig::at_once(FlowKind::Bulk(reno()))).collect();
+    experiment.flows = (0..70_000).map(|_| FlowConfig::at_once(reno())).collect();
     assert!(experiment.run().unwrap_err().to_string().contains("70000 flows"));
 }
 
@@ -141,4 +141,127 @@ fn throughput_is_that_of_whole_intervals() {
     assert_eq!(between(1, 200), 40_000);
     assert_eq!(between(0, 99), 0);
     assert_eq!(between(0, 1_000), 12_000);
+}
+
+mod adaptive {
+    use std::sync::Arc;
+
+    use framewire_adaptive::client::ClientSettings;
+    use framewire_adaptive::controller::Controller;
+    use framewire_adaptive::fixed::FixedRate;
+    use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
+    use framewire_adaptive::server::ServerSettings;
+    use framewire_adaptive::source::PacketSource;
+    use framewire_adaptive::stored::LadderSource;
+    use framewire_adaptive::vtp::{VtpController, VtpSettings};
+    use framewire_media::FrameRate;
+    use framewire_media::ladder::{Ladder, Level};
+
+    use super::super::{AdaptiveFlow, AdaptiveOutcome, Fate};
+    use super::*;
+
+    const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
+
+    /// A minute of film at about 120, 250 and 460 kbit/s, each group of twelve frames with a large first one.
+    fn ladder() -> Ladder {
+        let level = |scale: u32| {
+            let sizes: Vec<u32> = (0..1_440).map(|frame| scale * if frame % 12 == 0 { 3 } else { 1 }).collect();
+            Level::of_sizes(FILM, 12, &sizes).unwrap()
+        };
+        Ladder::new(vec![level(540), level(1_120), level(2_060)]).unwrap()
+    }
+
+    fn stream(controller: Box<dyn Controller>) -> AdaptiveFlow {
+        let source = Arc::new(LadderSource::new(ladder(), 1_000));
+        let plan = Schedule::new(source.ladder(), ScheduleSettings::PAPER).unwrap();
+        let title = || framewire_wire::vtp::Title::new("film").unwrap();
+        AdaptiveFlow {
+            source,
+            plan: Arc::new(plan),
+            controller,
+            server: ServerSettings::paper(title(), framewire_wire::vtp::Secret::new([7; 32])),
+            client: ClientSettings::paper(title(), 1),
+            playout_delay: Duration::from_secs(1),
+        }
+    }
+
+    fn vtp() -> Box<dyn Controller> {
+        Box::new(VtpController::new(VtpSettings::paper()).unwrap())
+    }
+
+    /// The stream among `connections` connections on 3 Mbit/s; it is the last flow.
+    fn among(connections: usize, rate: Bitrate, loss: LossConfig, controller: Box<dyn Controller>) -> StreamingOutcome {
+        let network = bottleneck(rate, Duration::from_millis(10), loss, QUEUE);
+        let mut experiment = StreamingExperiment::new(network, Seed(1));
+        experiment.flows = (0..connections).map(|_| FlowConfig::at_once(reno())).collect();
+        experiment.stagger(Duration::from_secs(5));
+        experiment.flows.push(FlowConfig::at(Timestamp::from_secs(5), stream(controller)));
+        experiment.duration = Duration::from_secs(75);
+        experiment.run().unwrap()
+    }
+
+    fn adaptive(outcome: &StreamingOutcome) -> &AdaptiveOutcome {
+        match &outcome.flows.last().unwrap().kind {
+            KindOutcome::Adaptive(adaptive) => adaptive,
+            KindOutcome::Bulk(_) => panic!("the stream is the last flow"),
+        }
+    }
+
+    #[test]
+    fn alone_every_frame_arrives_and_the_top_level_is_reached() {
+        let outcome = among(0, Bitrate::from_mbps(10), LossConfig::None, vtp());
+        let stream = adaptive(&outcome);
+        assert!(stream.finished);
+        let fates: Vec<Fate> = (0..1_440).map(|frame| stream.viewing.fate(frame)).collect();
+        assert!(
+            fates.iter().all(|&fate| fate == Fate::Intact),
+            "{:?}",
+            fates.iter().position(|&fate| fate != Fate::Intact)
+        );
+        let levels: Vec<u8> = stream.viewing.frames().iter().map(|frame| frame.level.unwrap()).collect();
+        assert_eq!((levels[0], levels[1_439]), (0, 2));
+        assert_eq!(stream.level_changes, 2, "up, and up again");
+        assert!(levels.chunks(12).all(|group| group.iter().all(|&level| level == group[0])), "in whole groups");
+        let sent: u32 = levels.iter().zip(0..).map(|(&level, frame)| ladder().frame(level.into(), frame).size).sum();
+        assert_eq!(outcome.flows[0].goodput.total().as_bytes(), u64::from(sent));
+    }
+
+    #[test]
+    fn a_fixed_rate_follows_the_plan_to_the_end() {
+        let outcome = among(0, Bitrate::from_mbps(10), LossConfig::None, Box::new(FixedRate::new()));
+        let stream = adaptive(&outcome);
+        let source = LadderSource::new(ladder(), 1_000);
+        let length = stream.end.unwrap().saturating_since(stream.begin.unwrap()).as_secs_f64();
+        assert!((length / source.duration().as_secs_f64() - 1.0).abs() < 0.02, "{length} s");
+        assert_eq!(stream.level_changes, 0, "the first packet is of the top level");
+        assert!(stream.samples.iter().all(|sample| sample.level == 2));
+    }
+
+    #[test]
+    fn among_connections_it_takes_part_of_the_link_and_never_less_than_its_lowest_level() {
+        let outcome = among(7, RATE, LossConfig::None, vtp());
+        let stream = adaptive(&outcome);
+        let (from, to) = (stream.begin.unwrap(), stream.end.unwrap());
+        let rates: Vec<f64> =
+            outcome.flows.iter().map(|flow| flow.received.throughput(from, to).as_mbps_f64()).collect();
+        let sum: f64 = rates.iter().sum();
+        assert!((2.98..=3.001).contains(&sum), "{rates:?}");
+        let share = rates[7] / (3.0 / 8.0);
+        assert!((0.5..1.5).contains(&share), "{rates:?}");
+        assert!(stream.samples.iter().all(|sample| sample.controller.rate >= sample.plan[0]), "the floor");
+    }
+
+    #[test]
+    fn loss_takes_frames_and_the_counts_agree() {
+        let loss = LossConfig::Bernoulli(Probability::clamped(0.02));
+        let outcome = among(0, Bitrate::from_mbps(10), loss, Box::new(FixedRate::new()));
+        let stream = adaptive(&outcome);
+        let lost = (0..1_440).filter(|&frame| stream.viewing.fate(frame) == Fate::Lost).count();
+        // Nine packets in ten come two or three to a frame.
+        assert!((30..130).contains(&lost), "{lost}");
+        let packets = outcome.flows[0].packets;
+        assert!(packets.random_losses > 0 && packets.queue_drops == 0 && packets.under_way() == 0, "{packets:?}");
+        let complete = stream.viewing.frames().iter().filter(|frame| frame.complete.is_some()).count();
+        assert_eq!(complete + lost, 1_440);
+    }
 }

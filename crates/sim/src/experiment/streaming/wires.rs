@@ -1,5 +1,6 @@
 //! What the packets of an experiment carry, and what is counted of them.
 
+use framewire_adaptive::datagram::Channel;
 use framewire_link::{DropCause, HopRecord, Outcome, Port};
 use framewire_tcp::Segment;
 use framewire_units::{DataSize, Timestamp};
@@ -26,6 +27,7 @@ pub(super) struct Cargo {
 #[derive(Debug)]
 pub(super) enum Body {
     Segment(Segment),
+    Datagram(Channel, Vec<u8>),
     /// What is left of a packet that has come out: its sender's device may still hold it.
     Taken,
 }
@@ -34,6 +36,11 @@ impl Cargo {
     pub(super) fn segment(flow: u16, sent: Timestamp, segment: Segment) -> Self {
         let (size, payload) = (segment.packet_size(), segment.payload);
         Self { flow, sent, size, payload, body: Body::Segment(segment) }
+    }
+
+    pub(super) fn datagram(flow: u16, sent: Timestamp, size: DataSize, channel: Channel, bytes: Vec<u8>) -> Self {
+        let payload = bytes.len() as u32;
+        Self { flow, sent, size, payload, body: Body::Datagram(channel, bytes) }
     }
 
     /// The packet, with what it carries moved out.
