@@ -76,8 +76,12 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def attempts(command: list[str], dice: random.Random) -> Iterator[None]:
-    """Begins the command and kills it at a random moment after its first cell, until it ends by itself."""
+def attempts(command: list[str], out: Path, dice: random.Random) -> Iterator[None]:
+    """Begins the command and kills it at a random moment after it began with its cells, until it ends by itself.
+
+    On a machine that is so busy that nothing comes of an attempt, the next one gets more time.
+    """
+    longest_s, before = 0.4, 0
     while True:
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
@@ -85,11 +89,13 @@ def attempts(command: list[str], dice: random.Random) -> Iterator[None]:
                 if " of 30 cells" in line:
                     break
             try:
-                process.wait(timeout=dice.uniform(0.0, 0.4))
+                process.wait(timeout=dice.uniform(0.0, longest_s))
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
         yield
+        cells = len(list(out.glob("cells/*/cell.json")))
+        longest_s, before = (longest_s if cells > before else 2 * longest_s), cells
         if process.returncode != -signal.SIGKILL:
             assert process.returncode == 0
             return
@@ -106,7 +112,7 @@ def test_kill_dash_nine_at_any_moment_loses_and_repeats_nothing(
     command = [sys.executable, "-c", PROGRAM, "campaign", str(campaign_file), "--out", str(out), "--jobs", "2"]
     finished: set[str] = set()
     kills = 0
-    for kills, _ in enumerate(attempts(command, random.Random(5))):  # noqa: B007
+    for kills, _ in enumerate(attempts(command, out, random.Random(5))):  # noqa: B007
         repeated = finished & set(begun(simulator))
         assert not repeated, f"computed before, and again: {repeated}"
         now = {path.name for path in (out / "cells").iterdir() if not path.name.endswith(".part")}
