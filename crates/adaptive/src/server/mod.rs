@@ -215,6 +215,11 @@ impl Server {
         matches!(self.phase, Phase::Closed) && self.answers.is_empty()
     }
 
+    /// The movie as it is described to clients, but for session and cookie.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
     /// What it knows.
     pub fn state(&self) -> ServerState {
         self.stream.state(self.drops.clone())
