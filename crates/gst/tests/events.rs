@@ -169,6 +169,44 @@ fn frames_before_the_first_key_frame_do_no_harm() {
     }
 }
 
+#[test]
+fn another_codec_midway_is_read_by_its_own_caps() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CPB");
+    stepper.gate.wait_for(1);
+    stepper.harness.set_src_caps_str("video/x-vp8,framerate=25/1");
+    for (number, flags) in [(3, gst::BufferFlags::empty()), (4, gst::BufferFlags::DELTA_UNIT)] {
+        let mut buffer = buffer(number, vec![1; 10]);
+        buffer.get_mut().unwrap().set_flags(flags);
+        stepper.harness.push(buffer).unwrap();
+    }
+    stepper.harness.set_src_caps_str("audio/mpeg,mpegversion=4,stream-format=raw");
+    stepper.harness.push(buffer(5, vec![1; 10])).unwrap();
+    stepper.harness.set_src_caps_str(MPEG2);
+    push(&mut stepper, 6, "CP");
+    stepper.harness.push_event(gst::event::Eos::new());
+    stepper.gate.open();
+    record.wait_for("eos");
+    let written = record.take();
+    assert!(written.ends_with("0 1 2 caps segment 3 4 caps segment 5 caps segment 6 7 eos"), "{written}");
+    assert_eq!((stepper.stat("unreadable"), stepper.stat("dropped")), (0, 0));
+}
+
+#[test]
+fn caps_that_cannot_be_used_midway_end_the_stream_with_an_error() {
+    let (mut stepper, record) = recorded(NO_LIMITS);
+    push(&mut stepper, 0, "CPB");
+    stepper.gate.wait_for(1);
+    stepper.harness.set_src_caps_str("video/x-h264,stream-format=byte-stream,alignment=nal");
+    let error = stepper.bus.pop_filtered(&[gst::MessageType::Error]).expect("an error on the bus");
+    let gst::MessageView::Error(error) = error.view() else { unreachable!() };
+    assert!(error.error().message().contains("h264parse"), "{error:?}");
+    assert_eq!(stepper.harness.push(buffer(3, vec![0; 100])), Err(gst::FlowError::NotNegotiated));
+    stepper.gate.open();
+    record.wait_for("2");
+    assert!(record.take().ends_with("0 1 2"), "what was accepted leaves");
+}
+
 /// Any byte of any frame may be wrong, and any frame cut.
 #[test]
 fn damaged_streams_pass_without_a_panic() {

@@ -198,6 +198,22 @@ fn a_sink_stops_at_any_moment_whatever_its_receiver_does() {
 }
 
 #[test]
+fn changes_of_state_do_not_wait_for_the_network() {
+    let Some((path, _)) = movie() else { return };
+    let _alive = watchdog(Duration::from_secs(60));
+    for properties in ["async=false connect-timeout=20000000000", "connect-timeout=20000000000"] {
+        let pipeline = pipeline(path, &format!("host={NOWHERE} {properties}"));
+        for state in [gst::State::Playing, gst::State::Paused, gst::State::Playing, gst::State::Ready] {
+            let begun = Instant::now();
+            let _ = pipeline.set_state(state);
+            assert!(begun.elapsed() < SOON, "{properties}: {state:?} took {:?}", begun.elapsed());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        stop(&pipeline);
+    }
+}
+
+#[test]
 fn teardown_is_quick_while_nobody_reads() {
     let Some((path, _)) = movie() else { return };
     let (silence, wait) = std::sync::mpsc::channel::<()>();

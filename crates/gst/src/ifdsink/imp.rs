@@ -11,9 +11,10 @@ use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 
 use super::intake::{Intake, Unreadable};
+use super::preroll::wait_unlocked;
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
-use super::writer::{Notice, Snapshot, Waited, Writer};
+use super::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
 use crate::key_frame_requests::KeyFrameRequests;
 use crate::stats;
 use crate::transport_clock::{Times, TransportClock};
@@ -169,8 +170,7 @@ impl BaseSinkImpl for IfdSink {
 
     /// Before the first frame waits for its time, the connection is to stand: the stream begins with it.
     fn prepare(&self, _buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let writer = self.writer()?;
-        self.wait(|| writer.wait_connected())
+        self.wait(Writer::wait_connected)
     }
 
     fn render(&self, buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
@@ -289,17 +289,21 @@ impl IfdSink {
     fn finish(&self) -> bool {
         let Ok(writer) = self.writer() else { return false };
         writer.end(lock(&self.intake).tail());
-        self.wait(|| writer.wait_finished()).is_ok()
+        self.wait(Writer::wait_finished).is_ok()
     }
 
-    /// Waits for the writer, and lets go of the base class's lock while the element is paused or stopped.
-    fn wait(&self, wait: impl Fn() -> Waited) -> Result<gst::FlowSuccess, gst::FlowError> {
+    /// Waits for the writer, and where the element is paused meanwhile, for the end of the pause.
+    fn wait(&self, wait: impl Fn(&Writer, Interruptions) -> Waited) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let writer = self.writer()?;
+        let object = self.obj();
         loop {
-            match wait() {
-                Waited::Done => return Ok(gst::FlowSuccess::Ok),
-                Waited::Failed => return Err(gst::FlowError::Error),
-                Waited::Interrupted => self.obj().wait_preroll()?,
-            };
+            let since = writer.interruptions();
+            match wait_unlocked(&object, || wait(&writer, since))? {
+                (Waited::Done, _) => return Ok(gst::FlowSuccess::Ok),
+                (Waited::Failed, _) => return Err(gst::FlowError::Error),
+                (Waited::Interrupted, true) => _ = object.wait_preroll()?,
+                (Waited::Interrupted, false) => {}
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod imp;
 mod intake;
+mod preroll;
 mod resume;
 mod settings;
 mod times;

@@ -28,7 +28,7 @@ use state::{Phase, State};
 use crate::frames::Held;
 
 pub(super) use plan::{Plan, Protocol, Rtp};
-pub(super) use state::Notice;
+pub(super) use state::{Interruptions, Notice};
 pub(super) use tally::Snapshot;
 
 /// What a thread does with notices; it may be called from the writer's thread and from those that offer frames.
@@ -94,9 +94,9 @@ impl Writer {
         self.shared.change(State::flush)
     }
 
-    /// Waits until the connection stands.
-    pub fn wait_connected(&self) -> Waited {
-        self.wait(|state| state.phase != Phase::Opening)
+    /// Waits until the connection stands, or somebody [interrupts](Self::interrupt) after `since`.
+    pub fn wait_connected(&self, since: Interruptions) -> Waited {
+        self.wait(since, |state| state.phase != Phase::Opening)
     }
 
     /// Waits until the first attempts to connect have ended, for at most so long.
@@ -106,20 +106,33 @@ impl Writer {
         drop(opened.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until everything is written.
-    pub fn wait_finished(&self) -> Waited {
-        self.wait(|state| state.phase == Phase::Finished)
+    /// Waits until everything is written, or somebody [interrupts](Self::interrupt) after `since`.
+    pub fn wait_finished(&self, since: Interruptions) -> Waited {
+        self.wait(since, |state| state.phase == Phase::Finished)
+    }
+
+    /// How often waits were interrupted, and allowed again: to be asked with the preroll lock held, so that a wait
+    /// without it misses no change of state that comes in between.
+    pub fn interruptions(&self) -> Interruptions {
+        self.shared.state().interruptions
     }
 
     /// Ends all waits until [`resume`](Self::resume).
     pub fn interrupt(&self) {
-        self.shared.state().interrupted = true;
-        self.shared.changed.notify_all();
+        self.allow_waits(false);
     }
 
     /// Allows waits again.
     pub fn resume(&self) {
-        self.shared.state().interrupted = false;
+        self.allow_waits(true);
+    }
+
+    fn allow_waits(&self, allowed: bool) {
+        let mut state = self.shared.state();
+        state.interrupted = !allowed;
+        state.interruptions.0 += 1;
+        drop(state);
+        self.shared.changed.notify_all();
     }
 
     /// False as soon as the application may know that the writer has failed.
@@ -149,7 +162,7 @@ impl Writer {
     }
 
     /// Waits until `done`, or the writer has failed, or no wait is allowed.
-    fn wait(&self, done: impl Fn(&State) -> bool) -> Waited {
+    fn wait(&self, since: Interruptions, done: impl Fn(&State) -> bool) -> Waited {
         let mut state = self.shared.state();
         loop {
             if state.phase == Phase::Failed {
@@ -158,7 +171,7 @@ impl Writer {
             if done(&state) {
                 return Waited::Done;
             }
-            if state.interrupted {
+            if state.interrupted || state.interruptions != since {
                 return Waited::Interrupted;
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

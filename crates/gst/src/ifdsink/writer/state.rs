@@ -60,6 +60,10 @@ pub(super) struct Next {
     pub timeout: Option<Duration>,
 }
 
+/// Counts the beginnings and ends of interruptions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Interruptions(pub u64);
+
 /// All of it behind one lock, which nobody holds for longer than a write that does not wait.
 pub(super) struct State {
     pub phase: Phase,
@@ -69,6 +73,7 @@ pub(super) struct State {
     pub stopping: bool,
     /// Streaming threads are not to wait.
     pub interrupted: bool,
+    pub interruptions: Interruptions,
     /// For the application, as soon as the state is let go of.
     pub notices: Vec<Notice>,
     /// The thread is to be woken as soon as the state is let go of.
@@ -100,6 +105,7 @@ impl State {
             failing: false,
             stopping: false,
             interrupted: false,
+            interruptions: Interruptions::default(),
             notices: vec![],
             wake_writer: false,
             phase_changed: false,
