@@ -36,7 +36,7 @@ pub fn program(name: &str) -> std::process::Command {
 }
 
 /// How long a test waits for another thread before it fails.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A downstream that holds each buffer until the test lets it go, as a blocked socket does.
 #[derive(Clone, Default)]
