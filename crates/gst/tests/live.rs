@@ -69,7 +69,7 @@ fn a_slow_sink_stays_live() {
     run(&pipeline);
     let (by_stream, by_clock) = {
         let behind = behind.lock().unwrap();
-        (quantile(&behind.stream, 95), quantile(&behind.clock, 75))
+        (quantile(&behind.stream, 95), quantile(&behind.clock, 50))
     };
     // What may wait, and the frame that comes while one is taken; a pause of this thread alone is in few frames.
     assert!(by_stream <= gst::ClockTime::from_mseconds(200 + 2 * 40), "{by_stream}");
@@ -85,9 +85,9 @@ fn a_slow_sink_stays_live() {
     let (pipeline, behind) = slow_pipeline("queue max-size-buffers=0 max-size-time=0");
     run(&pipeline);
     let behind = behind.lock().unwrap();
-    let (by_stream, by_clock) = (quantile(&behind.stream, 95), quantile(&behind.clock, 75));
+    let (by_stream, by_clock) = (quantile(&behind.stream, 95), quantile(&behind.clock, 50));
     assert!(by_stream > gst::ClockTime::from_mseconds(600), "{by_stream}");
-    assert!(by_clock > gst::ClockTime::from_mseconds(800), "{by_clock}");
+    assert!(by_clock > gst::ClockTime::from_mseconds(600), "{by_clock}");
 }
 
 #[test]
