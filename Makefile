@@ -5,6 +5,7 @@
 # make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
 # make dropping  docs/dropping.md: frame dropping compared with what others do (TRACES=DIRECTORY of Mahimahi's recordings)
 # make plugin  the GStreamer elements: builds them and says how GStreamer finds them
+# make elements-memory  looks for leaks and memory errors of the GStreamer elements (valgrind)
 # make wheel  a wheel with the emulator and the GStreamer elements in it, in target/wheels
 # make wheel-check  builds it, installs it where nothing else is, and tries it
 # make setup  builds and installs into .venv; scripts/setup says what it does
@@ -16,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
 
-.PHONY: demo test lint bench validate dropping plugin wheel wheel-check setup setup-dev rust-lint rust-test python-lint python-test
+.PHONY: demo test lint bench validate dropping plugin elements-memory wheel wheel-check setup setup-dev rust-lint rust-test python-lint python-test
 
 demo: setup
 	framewire run scenarios/demo.toml
@@ -38,6 +39,9 @@ dropping: setup-dev
 
 plugin:
 	@scripts/setup --plugin
+
+elements-memory: setup-dev
+	@scripts/elements-memory
 
 wheel: setup plugin
 	maturin build --release --locked --quiet --out target/wheels
