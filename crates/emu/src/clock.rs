@@ -94,13 +94,18 @@ mod tests {
     #[test]
     fn the_three_clocks_agree() {
         let clock = Clock::start();
-        let offset = Clock::realtime_offset();
-        let before = clock.now();
-        let real = clock.from_realtime(read(libc::CLOCK_REALTIME), offset);
-        let after = clock.now();
         let slack = 200_000;
-        assert!(real.nanos_since(before) > -slack && after.nanos_since(real) > -slack, "{before} {real} {after}");
-        assert_eq!(clock.from_monotonic(clock.to_monotonic(after)), after);
+        let agree = || {
+            let offset = Clock::realtime_offset();
+            let before = clock.now();
+            let real = clock.from_realtime(read(libc::CLOCK_REALTIME), offset);
+            let after = clock.now();
+            real.nanos_since(before) > -slack && after.nanos_since(real) > -slack
+        };
+        // Between two of these readings a busy machine may run something else; it does not do so each time.
+        assert!((0..1_000).any(|_| agree()), "never within {slack} ns");
+        let now = clock.now();
+        assert_eq!(clock.from_monotonic(clock.to_monotonic(now)), now);
     }
 
     #[test]

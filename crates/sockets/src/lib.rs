@@ -38,12 +38,14 @@ mod receive;
 mod tcp;
 mod tcp_info;
 mod udp;
+mod udp_socket;
 mod waker;
 
 pub use congestion::available_congestion_controls;
 pub use error::OpenError;
-pub use readiness::{Interest, wait};
+pub use readiness::{Interest, wait, wait_any};
 pub use tcp::{TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 pub use tcp_info::TcpInfo;
 pub use udp::{UdpOptions, UdpRead, UdpReceiver, UdpSender};
+pub use udp_socket::UdpSocket;
 pub use waker::{Ready, Waker, Watch};

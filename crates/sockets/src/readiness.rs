@@ -1,11 +1,12 @@
-//! Waiting for one socket.
+//! Waiting for sockets.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use framewire_transport::socket::SocketError;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
+use nix::sys::time::TimeSpec;
 
 use crate::error::broken;
 
@@ -35,5 +36,20 @@ pub fn wait(socket: &impl AsFd, interest: Interest, timeout: Duration) -> Result
         Ok(ready) => Ok(ready > 0),
         Err(Errno::EINTR) => Ok(false),
         Err(errno) => Err(broken("poll")(errno)),
+    }
+}
+
+/// Waits until one of several sockets has something to read, or, where its flag is set, room to write, or the time is
+/// over. The timeout is exact to nanoseconds; may return early for no reason.
+///
+/// # Errors
+/// When the kernel refuses to wait.
+pub fn wait_any(sockets: &[(BorrowedFd<'_>, bool)], timeout: Duration) -> Result<(), SocketError> {
+    let watched = sockets.iter().map(|&(fd, room)| {
+        PollFd::new(fd, if room { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN })
+    });
+    match ppoll(&mut watched.collect::<Vec<_>>(), Some(TimeSpec::from(timeout)), None) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(errno) => Err(broken("ppoll")(errno)),
     }
 }

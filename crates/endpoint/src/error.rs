@@ -1,0 +1,23 @@
+use framewire_adaptive::server::ServerError;
+use framewire_sockets::OpenError;
+use framewire_transport::socket::SocketError;
+
+/// Why an endpoint cannot do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// A socket cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A socket is broken.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// The movie cannot be served.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The system has no random numbers.
+    #[error("/dev/urandom cannot be read: {0}")]
+    Random(std::io::Error),
+    /// What came cannot be kept.
+    #[error("the received movie cannot be written: {0}")]
+    Write(std::io::Error),
+}

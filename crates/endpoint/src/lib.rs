@@ -1,0 +1,27 @@
+//! The real world: servers and clients of adaptive streams over this kernel's sockets.
+//!
+//! [`Serving`] drives a [`Host`](framewire_adaptive::host::Host), [`Viewing`] a
+//! [`Client`](framewire_adaptive::client::Client); both are one thread that waits for two sockets and a timer. Nothing
+//! listens on more than the addresses that it was given.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this crate is a world: it opens sockets, reads clocks and waits"
+)]
+
+mod clock;
+mod error;
+mod ports;
+mod random;
+mod serve;
+mod view;
+
+pub use error::EndpointError;
+pub use random::{random_secret, random_session};
+pub use serve::{Served, Serving};
+pub use view::{Viewed, Viewing};
+
+use framewire_units::Duration;
+
+/// Time between two looks whether the work is to end.
+const TICK: Duration = Duration::from_millis(100);

@@ -1,0 +1,95 @@
+use std::net::SocketAddr;
+
+use framewire_adaptive::datagram::Drops;
+use framewire_adaptive::host::{Host, HostEvent, Lateness};
+use framewire_adaptive::server::ServerEvent;
+use framewire_units::{Duration, Timestamp};
+
+use crate::error::EndpointError;
+use crate::ports::Ports;
+
+/// How long clients are given to hear that the server ends.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// A host on two sockets.
+pub struct Serving {
+    host: Host,
+    ports: Ports,
+}
+
+/// What came of serving.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Sessions that ended.
+    pub sessions: u64,
+    /// Datagrams that belonged to no session.
+    pub drops: Drops,
+    /// By how much packets left later than they were due.
+    pub lateness: Lateness,
+}
+
+impl Serving {
+    /// Serves at these addresses: for video, and for control. Port 0 takes any that is free.
+    ///
+    /// # Errors
+    /// When an address is in use or is not this host's.
+    pub fn open(host: Host, data: SocketAddr, control: SocketAddr) -> Result<Self, EndpointError> {
+        Ok(Self { host, ports: Ports::open([data, control])? })
+    }
+
+    /// The addresses: for video, and for control.
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn addresses(&self) -> Result<[SocketAddr; 2], EndpointError> {
+        self.ports.addresses()
+    }
+
+    /// Serves until `cancelled` (looked at ten times a second and whenever something happens), or until so many
+    /// sessions have ended; then says goodbye to everybody. `look` is told of what happens.
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn run(
+        mut self,
+        sessions: Option<u64>,
+        cancelled: impl Fn() -> bool,
+        mut look: impl FnMut(Timestamp, &HostEvent, &Host),
+    ) -> Result<Served, EndpointError> {
+        let mut ended = 0;
+        let mut deadline = None;
+        loop {
+            self.step()?;
+            while let Some(event) = self.host.poll_event() {
+                ended += u64::from(matches!(event.event, ServerEvent::Ended(_)));
+                look(self.ports.now(), &event, &self.host);
+            }
+            let is_enough = sessions.is_some_and(|sessions| ended >= sessions) || cancelled();
+            if is_enough && deadline.is_none() {
+                deadline = Some(self.ports.now() + GOODBYE);
+                self.host.stop(self.ports.now());
+            }
+            if deadline.is_some_and(|deadline| self.host.sessions() == 0 || self.ports.now() >= deadline) {
+                let (drops, lateness) = (self.host.drops().clone(), self.host.lateness().clone());
+                return Ok(Served { sessions: ended, drops, lateness });
+            }
+        }
+    }
+
+    /// Sends what is due, reads what came, or waits for either.
+    fn step(&mut self) -> Result<(), EndpointError> {
+        self.ports.flush();
+        let Self { host, ports } = self;
+        while ports.has_room()
+            && let Some(sent) = host.poll_transmit(ports.now())
+        {
+            ports.send(sent.channel, sent.to, sent.bytes);
+        }
+        let any = ports.receive(|at, channel, from, bytes| host.handle_datagram(at, channel, from, bytes))?;
+        if !any {
+            let next = if ports.has_room() { host.next_timeout() } else { None };
+            ports.wait(next)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use framewire_adaptive::client::{Client, ClientEvent, ClientState};
+use framewire_adaptive::datagram::Channel;
+use framewire_units::Timestamp;
+use framewire_wire::vtp::Reason;
+
+use crate::error::EndpointError;
+use crate::ports::Ports;
+
+/// A client on two sockets.
+pub struct Viewing {
+    client: Client,
+    ports: Ports,
+    server: [SocketAddr; 2],
+}
+
+/// What came of viewing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Viewed {
+    /// What the client knows at the end.
+    pub state: ClientState,
+    /// Why the session ended.
+    pub ended: Reason,
+    /// Whole frames of each level, lowest level first.
+    pub frames_by_level: Vec<u64>,
+    /// Bytes written.
+    pub written: u64,
+}
+
+impl Viewing {
+    /// A client of the server at these addresses.
+    ///
+    /// # Errors
+    /// When no socket can be opened.
+    pub fn open(client: Client, data: SocketAddr, control: SocketAddr) -> Result<Self, EndpointError> {
+        let ports = Ports::open([any_port_towards(data), any_port_towards(control)])?;
+        Ok(Self { client, ports, server: [data, control] })
+    }
+
+    /// Receives until the session has ended; `cancelled`, looked at ten times a second, ends it from this side. Whole
+    /// frames go to `sink` in their order, and everything that happens to `look`.
+    ///
+    /// # Errors
+    /// When a socket is broken, or `sink` takes no more.
+    pub fn run(
+        mut self,
+        mut sink: impl Write,
+        cancelled: impl Fn() -> bool,
+        mut look: impl FnMut(Timestamp, &ClientEvent),
+    ) -> Result<Viewed, EndpointError> {
+        let mut stopped = false;
+        let mut frames_by_level = vec![];
+        let mut written = 0;
+        let mut ended = None;
+        loop {
+            self.step()?;
+            while let Some(event) = self.client.poll_event() {
+                look(self.ports.now(), &event);
+                match event {
+                    ClientEvent::Described(description) => frames_by_level = vec![0; description.rates.len()],
+                    ClientEvent::FrameComplete(frame) => {
+                        if let Some(count) = frames_by_level.get_mut(frame.level) {
+                            *count += 1;
+                        }
+                        written += frame.bytes.len() as u64;
+                        sink.write_all(&frame.bytes).map_err(EndpointError::Write)?;
+                    }
+                    ClientEvent::Ended(reason) => ended = Some(reason),
+                    _ => {}
+                }
+            }
+            if let (Some(ended), true) = (ended, self.client.is_finished()) {
+                sink.flush().map_err(EndpointError::Write)?;
+                return Ok(Viewed { state: self.client.state(), ended, frames_by_level, written });
+            }
+            if !stopped && cancelled() {
+                stopped = true;
+                self.client.stop(self.ports.now());
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<(), EndpointError> {
+        self.ports.flush();
+        let Self { client, ports, server } = self;
+        let [data, control] = *server;
+        let to = |channel| if channel == Channel::Data { data } else { control };
+        while let Some(sent) = client.poll_transmit(ports.now()) {
+            ports.send(sent.channel, to(sent.channel), sent.bytes);
+        }
+        let any = ports.receive(|at, channel, from, bytes| {
+            if from == to(channel) {
+                client.handle_datagram(at, channel, bytes);
+            }
+        })?;
+        if !any && !client.is_finished() {
+            ports.wait(client.next_timeout())?;
+        }
+        Ok(())
+    }
+}
+
+/// Any port of the addresses from which a server can be reached: towards this host, only those of this host.
+fn any_port_towards(server: SocketAddr) -> SocketAddr {
+    let any: IpAddr = match server.ip() {
+        IpAddr::V4(address) if address.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(address) if address.is_loopback() => Ipv6Addr::LOCALHOST.into(),
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(any, 0)
+}

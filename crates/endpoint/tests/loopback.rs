@@ -1,0 +1,132 @@
+//! A server and its clients over this kernel's loopback interface.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "both sides run in real time, on threads of their own"
+)]
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use bytes::Bytes;
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
+use framewire_adaptive::controller::Controller;
+use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::host::Host;
+use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::source::{PacketSource, Plan, SourceError, SourcePacket};
+use framewire_endpoint::{Serving, Viewed, Viewing, random_secret, random_session};
+use framewire_units::{Bitrate, Duration};
+use framewire_wire::vtp::{Reason, Title};
+
+/// One level of frames of two packets of 1,000 bytes, 50 a second: 800 kbit/s.
+struct Movie {
+    frames: u32,
+}
+
+const FRAME: Duration = Duration::from_millis(20);
+
+impl PacketSource for Movie {
+    fn levels(&self) -> usize {
+        1
+    }
+    fn frames(&self) -> u32 {
+        self.frames
+    }
+    fn time_of(&self, frame: u32) -> Duration {
+        FRAME * frame
+    }
+    fn duration(&self) -> Duration {
+        FRAME * self.frames
+    }
+    fn is_switch_point(&self, frame: u32) -> bool {
+        frame.is_multiple_of(10)
+    }
+    fn packet(&self, frame: u32, _level: usize, index: u32) -> Result<SourcePacket, SourceError> {
+        let bytes = Bytes::from([vec![frame as u8; 999], vec![index as u8]].concat());
+        Ok(SourcePacket { bytes, last: index == 1, key: self.is_switch_point(frame) })
+    }
+}
+
+impl Plan for Movie {
+    fn levels(&self) -> usize {
+        1
+    }
+    fn rate_at(&self, _level: usize, _at: Duration) -> Bitrate {
+        Bitrate::from_kbps(800)
+    }
+}
+
+fn title() -> Title {
+    Title::new("movie").expect("a title")
+}
+
+fn serving(frames: u32) -> Serving {
+    let movie = Arc::new(Movie { frames });
+    let make = || Box::new(FixedRate::new()) as Box<dyn Controller>;
+    let settings = ServerSettings::paper(title(), random_secret().expect("random bytes"));
+    let host = Host::new(movie.clone(), movie, Box::new(make), settings, 100).expect("a host");
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    Serving::open(host, any, any).expect("two sockets")
+}
+
+fn view(server: [SocketAddr; 2], cancelled: impl Fn() -> bool) -> (Viewed, Vec<u8>, Vec<u32>) {
+    let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
+    let (mut movie, mut frames) = (vec![], vec![]);
+    let look = |_, event: &ClientEvent| {
+        if let ClientEvent::FrameComplete(frame) = event {
+            frames.push(frame.frame);
+        }
+    };
+    let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+    let viewed = viewing.run(&mut movie, cancelled, look).expect("a session");
+    (viewed, movie, frames)
+}
+
+#[test]
+fn every_client_gets_the_movie_to_the_byte() {
+    let serving = serving(50);
+    let server = serving.addresses().expect("addresses");
+    let clients: Vec<_> = (0..5).map(|_| thread::spawn(move || view(server, || false))).collect();
+    let served = serving.run(Some(5), || false, |_, _, _| {}).expect("served");
+    for client in clients {
+        let (viewed, movie, frames) = client.join().expect("no panic");
+        assert_eq!((viewed.ended, viewed.frames_by_level, viewed.written), (Reason::EndOfMovie, vec![50], 100_000));
+        assert_eq!(frames, (0..50).collect::<Vec<_>>());
+        let expected = (0..100u8).flat_map(|packet| [vec![packet / 2; 999], vec![packet % 2]].concat());
+        assert!(movie.into_iter().eq(expected));
+    }
+    assert_eq!((served.sessions, served.drops.total()), (5, 0));
+    // Counted once for each time that a session was woken, which on a busy machine is less often than a packet leaves.
+    assert!((5 * 40..=5 * 100).contains(&served.lateness.count()), "{}", served.lateness.count());
+}
+
+#[test]
+fn either_side_can_end_it() {
+    let serving = serving(5_000);
+    let server = serving.addresses().expect("addresses");
+    let stop = Arc::new(AtomicBool::new(false));
+    let of_host = stop.clone();
+    let host = thread::spawn(move || serving.run(None, || of_host.load(Ordering::Relaxed), |_, _, _| {}));
+    // The client ends one session after it began, the server the next one.
+    let begun = std::time::Instant::now();
+    let (viewed, ..) = view(server, || begun.elapsed() > Duration::from_millis(500));
+    assert_eq!(viewed.ended, Reason::Stopped);
+    let client = thread::spawn(move || view(server, || false));
+    thread::sleep(Duration::from_secs(1));
+    stop.store(true, Ordering::Relaxed);
+    let (viewed, ..) = client.join().expect("no panic");
+    assert_eq!(viewed.ended, Reason::Stopped);
+    assert_eq!(host.join().expect("no panic").expect("served").sessions, 2);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_given_up() {
+    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+    let settings = ClientSettings { peer_timeout: Duration::from_millis(700), ..ClientSettings::paper(title(), 1) };
+    let viewing = Viewing::open(Client::new(settings), nowhere, nowhere).expect("two sockets");
+    let viewed = viewing.run(std::io::sink(), || false, |_, _| {}).expect("a session");
+    assert_eq!((viewed.ended, viewed.written), (Reason::Vanished, 0));
+}
