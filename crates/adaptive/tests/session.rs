@@ -150,7 +150,7 @@ fn a_path_that_dies_ends_both_sides() {
     assert_eq!(whole + lost, 1_080, "the frames that never came are lost");
 }
 
-/// With the setting of the brief, silence leads to the floor long before the session is given up.
+/// Where that is set, silence leads to the floor long before the session is given up.
 #[test]
 fn silence_slows_the_sender_down_where_that_is_set() {
     let settings = VtpSettings { silent_requests: Some(4), ..VtpSettings::paper() };

@@ -1,0 +1,113 @@
+//! Operations on the client's half of a session: hostile and honest datagrams at any time. Memory stays within the
+//! buffer, and every frame has at most one fate, in order.
+#![no_main]
+
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ReportKind};
+use framewire_adaptive::datagram::Channel;
+use framewire_adaptive::tfrc::ReceiverSettings;
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_wire::vtp::{Cookie, Description, Packet, Reason, Teardown, Title, VideoHeader};
+use libfuzzer_sys::fuzz_target;
+
+const SESSION: u64 = 7;
+const FRAMES: u32 = 200;
+const BUFFER: DataSize = DataSize::from_bytes(2_000);
+
+fn bytes(packet: &Packet<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    packet.emit(&mut bytes);
+    bytes
+}
+
+fn description() -> Description {
+    Description {
+        session: SESSION,
+        cookie: Cookie([3; 16]),
+        frames: FRAMES,
+        duration: Duration::from_secs(8),
+        buffer: DataSize::ZERO,
+        payload: 300,
+        ack_every: 2,
+        rates: vec![Bitrate::from_kbps(100); 3],
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let title = Title::new("m").expect("invariant: a short title");
+    let mut settings = ClientSettings { buffer: BUFFER, ..ClientSettings::paper(title, SESSION) };
+    if data.first().is_some_and(|first| first & 1 == 1) {
+        settings.reports = ReportKind::Tfrc(ReceiverSettings::paper());
+    }
+    let mut client = Client::new(settings);
+    let mut now = Timestamp::from_secs(100);
+    let (mut sequence, mut next) = (0u32, 0);
+    let mut rest = data;
+    while let [operation, a, b, c, tail @ ..] = rest {
+        rest = tail;
+        let channel = Channel::BOTH[usize::from(operation >> 7)];
+        let mut datagram = match operation % 8 {
+            0 => bytes(&Packet::Description(description())),
+            1..=3 => {
+                sequence = sequence.wrapping_add(u32::from(a % 4));
+                let header = VideoHeader {
+                    ack_request: c & 1 == 1,
+                    session: SESSION,
+                    sequence,
+                    sender_time: now,
+                    size: DataSize::ZERO,
+                    frame: u32::from(*b),
+                    index: u16::from(c >> 1 & 3),
+                    level: c >> 3 & 3,
+                    last: c & 32 != 0,
+                    key: false,
+                    media_time: Duration::from_millis(40) * u32::from(*b),
+                    round_trip: Duration::from_micros(u64::from(*a)),
+                };
+                bytes(&Packet::Video(header, &vec![*b; usize::from(a % 16) * 20]))
+            }
+            4 if *a > 250 => {
+                let reason = if *b & 1 == 0 { Reason::EndOfMovie } else { Reason::Stopped };
+                bytes(&Packet::Teardown(Teardown { session: SESSION, reason }))
+            }
+            5 => {
+                let (raw, next) = tail.split_at(tail.len().min(usize::from(*a)));
+                rest = next;
+                raw.to_vec()
+            }
+            6 => {
+                now += Duration::from_micros(u64::from(u32::from_be_bytes([0, *a, *b, *c])));
+                Vec::new()
+            }
+            _ => {
+                now = Timestamp::from_millis(u64::from(u32::from_be_bytes([0, *a, *b, *c])) * 10);
+                Vec::new()
+            }
+        };
+        if operation & 0x70 == 0x70 && !datagram.is_empty() {
+            let place = usize::from(*b) % datagram.len();
+            datagram[place] ^= c;
+        }
+        client.handle_datagram(now, channel, &datagram);
+        assert!(client.state().buffered <= BUFFER);
+        if operation & 8 == 0 {
+            continue;
+        }
+        let sent = std::iter::from_fn(|| client.poll_transmit(now)).count();
+        assert!(sent <= 64, "{sent} datagrams at one moment");
+        while let Some(event) = client.poll_event() {
+            match event {
+                ClientEvent::FrameComplete(frame) => {
+                    assert_eq!(frame.frame, next);
+                    next += 1;
+                }
+                ClientEvent::FramesLost { first, count } => {
+                    assert!(first == next && count > 0);
+                    next += count;
+                }
+                _ => {}
+            }
+        }
+        // A description may have been damaged, and still be one.
+        assert!(next <= client.description().map_or(0, |description| description.frames));
+    }
+});
