@@ -242,15 +242,16 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
     let connection = transport.has_connection();
     let external = transport == Transport::External;
     let limits = QueueLimits::of(transport).is_some();
+    let limits_beside_time = QueueLimits::beside_time(transport);
     let foreign = [
         ("packets", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("spread", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
         ("congestion", !connection, "stream transports (their names begin with tcp)"),
         ("unsent_limit", !connection, "stream transports (their names begin with tcp)"),
-        ("queue_time", !limits, QueueLimits::OWNERS),
-        ("queue_frames", !limits, QueueLimits::OWNERS),
-        ("queue_bytes", !limits, QueueLimits::OWNERS),
+        ("queue_time", !limits, QueueLimits::OWNERS_OF_TIME),
+        ("queue_frames", !limits_beside_time, QueueLimits::OWNERS),
+        ("queue_bytes", !limits_beside_time, QueueLimits::OWNERS),
         ("send_buffer", external, "the lab's own transports; an application sets its own"),
         ("sender", !external, "transport external"),
         ("receiver", !external, "transport external"),

@@ -18,6 +18,10 @@ impl QueueLimits {
     /// Whose keys they are.
     pub(crate) const OWNERS: &'static str = "tcp+dependency, udp+dependency, tcp+leaky and tcp+keyframe";
 
+    /// Those that have a limit in time.
+    pub(crate) const OWNERS_OF_TIME: &'static str =
+        "tcp+dependency, udp+dependency, tcp+leaky, tcp+keyframe and tcp+obs";
+
     /// The defaults of a transport whose queue has limits; docs/transports.md says why.
     pub(crate) fn of(transport: Transport) -> Option<Self> {
         let second = Self { time: Some(Duration::from_secs(1)), ..Self::default() };
@@ -26,8 +30,15 @@ impl QueueLimits {
             Transport::TcpLeaky => {
                 Some(Self { frames: Some(200), bytes: Some(DataSize::from_bytes(10 * 1024 * 1024)), ..second })
             }
+            // The program's threshold of P frames.
+            Transport::TcpObs => Some(Self { time: Some(Duration::from_millis(900)), ..Self::default() }),
             _ => None,
         }
+    }
+
+    /// True where a number of frames or bytes may limit what waits.
+    pub(crate) fn beside_time(transport: Transport) -> bool {
+        transport != Transport::TcpObs && Self::of(transport).is_some()
     }
 
     pub(crate) fn read(section: &mut Section, transport: Transport) -> Result<Self, ScenarioError> {

@@ -87,7 +87,8 @@ fn every_transport_has_its_defaults() {
 fn frame_queues_have_limits_where_they_can_be_full() {
     let limits = |flow: &Flow| (flow.queue_time, flow.queue_frames, flow.queue_bytes.map(DataSize::as_bytes));
     let second = Some(Duration::from_secs(1));
-    for transport in Transport::ALL.iter().filter(|transport| **transport != Transport::External) {
+    let others = [Transport::External, Transport::TcpObs];
+    for transport in Transport::ALL.iter().filter(|transport| !others.contains(transport)) {
         let expected = match transport {
             Transport::UdpDependency | Transport::TcpDependency | Transport::TcpKeyframe => (second, None, None),
             Transport::TcpLeaky => (second, Some(200), Some(10_485_760)),
@@ -105,6 +106,12 @@ fn frame_queues_have_limits_where_they_can_be_full() {
             None => assert_refused(set, "flow.0.queue_time", &["means nothing", "tcp+dependency"]),
         }
     }
+    let obs = "[[flow]]\ntransport = \"tcp+obs\"";
+    assert_eq!(limits(&parse(obs).unwrap().flows[0]), (Some(Duration::from_millis(900)), None, None));
+    let set = parse(&format!("{obs}\nqueue_time = \"700 ms\"")).unwrap();
+    assert_eq!(limits(&set.flows[0]), (Some(Duration::from_millis(700)), None, None));
+    let frames = parse(&format!("{obs}\nqueue_frames = 30"));
+    assert_refused(frames, "flow.0.queue_frames", &["means nothing", "tcp+leaky"]);
     let zero = parse("[[flow]]\ntransport = \"tcp+dependency\"\nqueue_frames = 0");
     assert_refused(zero, "flow.0.queue_frames", &["0", "1 to 100000"]);
     let zero = parse("[[flow]]\ntransport = \"tcp+dependency\"\nqueue_time = \"0 s\"");

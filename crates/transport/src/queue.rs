@@ -52,17 +52,19 @@ impl QueueKind {
     pub const fn limits(self) -> Option<Limits> {
         match self {
             Self::Dependency(limits) | Self::Leaky(limits) | Self::Keyframe(limits) => Some(limits),
-            Self::Direct | Self::Ifd(_) | Self::Obs(_) => None,
+            Self::Obs(thresholds) => Some(Limits::of_time(thresholds.high)),
+            Self::Direct | Self::Ifd(_) => None,
         }
     }
 
-    /// The same queue with other limits, if it has any.
-    pub const fn with_limits(self, limits: Limits) -> Self {
+    /// The same queue with other limits, if it has any. That of OBS Studio has a limit in time, its threshold of P frames.
+    pub fn with_limits(self, limits: Limits) -> Self {
         match self {
             Self::Dependency(_) => Self::Dependency(limits),
             Self::Leaky(_) => Self::Leaky(limits),
             Self::Keyframe(_) => Self::Keyframe(limits),
-            Self::Direct | Self::Ifd(_) | Self::Obs(_) => self,
+            Self::Obs(thresholds) => Self::Obs(limits.time.map_or(thresholds, Thresholds::of_time)),
+            Self::Direct | Self::Ifd(_) => self,
         }
     }
 }

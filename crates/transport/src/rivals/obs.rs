@@ -41,6 +41,11 @@ pub struct Thresholds {
 impl Thresholds {
     /// Those of the program.
     pub const DEFAULT: Self = Self { low: Duration::from_millis(700), high: Duration::from_millis(900) };
+
+    /// With that of P frames at `high`, and that of B frames in proportion.
+    pub fn of_time(high: Duration) -> Self {
+        Self { low: high.saturating_mul(7) / 9, high }
+    }
 }
 
 /// Throws out B frames above one threshold, all but key frames above another.

@@ -55,6 +55,17 @@ fn obs_throws_out_b_frames_above_one_threshold_and_all_but_key_frames_above_the_
 }
 
 #[test]
+fn the_threshold_of_b_frames_in_obs_follows_that_of_p_frames() {
+    assert_eq!(Thresholds::of_time(Duration::from_millis(900)), Thresholds::DEFAULT);
+    let half = Limits::of_time(Duration::from_millis(450));
+    let low = Duration::from_millis(350);
+    let high = Duration::from_millis(450);
+    assert_eq!(QueueKind::Obs(Thresholds::DEFAULT).with_limits(half), QueueKind::Obs(Thresholds { low, high }));
+    let unlimited = QueueKind::Obs(Thresholds::DEFAULT).with_limits(Limits::default());
+    assert_eq!(unlimited, QueueKind::Obs(Thresholds::DEFAULT));
+}
+
+#[test]
 fn with_room_none_gives_up_anything() {
     let limits = Limits::of_time(Duration::from_secs(1));
     for kind in [QueueKind::Leaky(limits), QueueKind::Keyframe(limits), QueueKind::Obs(Thresholds::DEFAULT)] {
