@@ -5,20 +5,26 @@ from pathlib import Path
 from typing import Any, final
 
 __all__ = [
+    "LadderError",
     "LoadedMovie",
     "MovieError",
+    "PlanSettings",
     "ScenarioError",
     "__sources__",
     "__version__",
     "check_network",
     "check_simulated",
+    "inspect_ladder",
     "load_movie",
     "needs_simulation",
+    "plan_levels",
     "probe_movie",
+    "read_streaming_file",
     "resolve_scenario",
     "scenario_schema",
     "simulate",
     "simulate_cell",
+    "write_streaming_file",
 ]
 
 __sources__: str
@@ -26,6 +32,9 @@ __version__: str
 
 class ScenarioError(ValueError):
     """A scenario was refused; the text names key, value and what is allowed."""
+
+class LadderError(ValueError):
+    """Levels, a plan or a streaming file were refused."""
 
 class MovieError(ValueError):
     """A file is not an MPEG video elementary stream."""
@@ -68,3 +77,22 @@ def simulate_cell(
     *,
     packets: bool = False,
 ) -> str: ...
+
+@final
+class PlanSettings:
+    """How a schedule is made: in segments with bytes sent ahead, or as smooth as a buffer allows."""
+
+    def __new__(
+        cls,
+        *,
+        segments: int = 10,
+        pre_send_s: float | None = 5.0,
+        exact: bool = False,
+        startup_s: float = 1.0,
+        buffer: int | None = None,
+    ) -> PlanSettings: ...
+
+def inspect_ladder(paths: list[Path]) -> str: ...
+def plan_levels(sizes: list[list[int]], frame_rate: tuple[int, int], settings: PlanSettings) -> str: ...
+def write_streaming_file(paths: list[Path], out: str | PathLike[str], payload: int, settings: PlanSettings) -> str: ...
+def read_streaming_file(path: str | PathLike[str]) -> str: ...

@@ -22,6 +22,7 @@ from framewire import scenario as scenario_module
 from framewire.campaign import cli as campaign_cli
 from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
+from framewire.movie.ladder import cli as ladder_cli
 from framewire.papers import cli as papers_cli
 
 app = typer.Typer(
@@ -241,6 +242,13 @@ def probe_movie(
         print_json(found.as_json(frames))
     else:
         stdout().print(found.tables(frames), markup=False, highlight=False)
+
+
+movie_app.command(
+    "ladder",
+    short_help="Encode a movie at several levels, and make a streaming file.",
+    epilog="Example: framewire movie ladder --preset mild --out mild --plot",
+)(ladder_cli.ladder)
 
 
 @scenario_app.command(epilog="Example: framewire scenario resolve scenarios/quick.toml --set seed=7")

@@ -12,6 +12,7 @@
 use pyo3::prelude::*;
 
 mod interruption;
+mod ladder;
 mod movie;
 mod scenario;
 mod simulation;
@@ -23,5 +24,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__sources__", env!("FRAMEWIRE_SOURCES"))?;
     scenario::register(module)?;
     movie::register(module)?;
+    ladder::register(module)?;
     simulation::register(module)
 }

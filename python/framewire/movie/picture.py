@@ -14,7 +14,7 @@ from framewire.errors import InputError
 from framewire.movie import ffmpeg, scene
 from framewire.movie.cache import alone
 
-__all__ = ["FilePicture", "LabPicture", "Picture", "Progress"]
+__all__ = ["FilePicture", "LabPicture", "Picture", "Progress", "drawn_layers"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 to 1."""
@@ -66,11 +66,11 @@ class LabPicture:
             file.writelines(scene.counter_pictures(self.expected))
         raw = ["-f", "rawvideo", "-pixel_format", "gray", "-video_size", f"{width}x{height}"]
         counted = [*raw, "-framerate", str(scene.FPS), "-i", str(counter)]
-        layers = _drawn_layers(cache, report)
+        layers = drawn_layers(cache, report)
         return [*counted, "-i", str(layers), "-filter_complex_script", str(graph), "-map", "[scene]"]
 
 
-def _drawn_layers(cache: Path, report: Progress) -> Path:
+def drawn_layers(cache: Path, report: Progress) -> Path:
     """The layers of the lab's picture: drawn once, then used for every movie."""
     identity = hashlib.sha256(f"{ffmpeg.version_of('ffmpeg')}\n{scene.layers_graph()}".encode()).hexdigest()[:16]
     layers = cache / f"lab-layers-{identity}.nut"

@@ -53,22 +53,34 @@ def layers_graph() -> str:
     return ";\n".join([_sky(), _sun(), _mountains(), _hills(), _meadow(), *_balloons()])
 
 
-def scene_graph() -> str:
-    """Moves the layers: pictures come out of ``[scene]``.
+def scene_graph(divisor: int = 1) -> str:
+    """Moves the layers: pictures come out of ``[scene]``, so many times smaller than the lab's.
 
     Input 0 is the counter, which also says how long the movie is; input 1 has the layers as its streams.
     """
     graph, below = [], ""
+    width, height, period = WIDTH // divisor, HEIGHT // divisor, PERIOD // divisor
+    smaller = f"scale=iw/{divisor}:ih/{divisor}:flags=area+accurate_rnd+bitexact" if divisor > 1 else ""
     for number, layer in enumerate(LAYERS):
-        window = f",crop={WIDTH}:ih:'mod(n*{layer.speed}\\,{PERIOD})':0" if layer.speed else ""
-        graph.append(f"[1:v:{number}]loop=-1:1,settb=1/{FPS},setpts=N{window}[{layer.name}]")
+        speed = layer.speed / divisor if divisor > 1 else layer.speed
+        window = f",crop={width}:ih:'mod(n*{speed}\\,{period})':0" if speed else ""
+        still = f"{smaller},loop=-1:1" if smaller else "loop=-1:1"
+        graph.append(f"[1:v:{number}]{still},settb=1/{FPS},setpts=N{window}[{layer.name}]")
         if number == 0:
-            graph.append(f"[{layer.name}]pad={WIDTH}:{HEIGHT}[back]")
+            graph.append(f"[{layer.name}]pad={width}:{height}[back]")
             below = "[back]"
         else:
-            graph.append(f"{below}[{layer.name}]overlay=x='{layer.x}':y='{layer.y}':format=yuv444[on_{layer.name}]")
+            x, y = (f"({place})/{divisor}" if divisor > 1 else place for place in (layer.x, layer.y))
+            graph.append(f"{below}[{layer.name}]overlay=x='{x}':y='{y}':format=yuv444[on_{layer.name}]")
             below = f"[on_{layer.name}]"
     noise = f"noise=c0s={TEMPORAL_NOISE}:c0f=t:c0_seed=7:c1s=2:c1f=t:c1_seed=8:c2s=2:c2f=t:c2_seed=9"
+    if divisor > 1:
+        # Half as large at least, to be read; who wants noise adds it.
+        counter_height = COUNTER_SIZE[1] // 2
+        graph.append(f"[0:v]scale=iw/2:{counter_height}:flags=area+accurate_rnd+bitexact[counter]")
+        graph.append(f"{below}format=yuv420p[quiet]")
+        graph.append(f"[quiet][counter]overlay=x=8:y={height - counter_height - 8}:eof_action=endall[scene]")
+        return ";\n".join(graph)
     graph.append(f"{below}format=yuv420p,{noise}[noisy]")
     graph.append(f"[noisy][0:v]overlay=x=16:y={HEIGHT - COUNTER_SIZE[1] - 16}:eof_action=endall[scene]")
     return ";\n".join(graph)

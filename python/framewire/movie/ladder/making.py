@@ -1,0 +1,259 @@
+"""Making a ladder, or finding it in the cache: levels, the streaming file, and a description of both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from framewire import _native
+from framewire.errors import InputError, MachineError
+from framewire.movie import cache, ffmpeg
+from framewire.movie.ladder import coding, pinning, presets
+from framewire.movie.ladder.coding import Codec, LevelSpec
+from framewire.movie.ladder.picture import FileSource, LabSource
+from framewire.movie.ladder.presets import Preset
+from framewire.movie.picture import Progress
+from framewire.movie.quantities import parse_duration
+
+__all__ = ["DESCRIPTION", "PAYLOAD", "MadeLadder", "Plan", "describe", "make"]
+
+FORMAT = 1
+DESCRIPTION = "ladder.json"
+STREAMING_FILE = "movie.vtp"
+PAYLOAD = 1024
+"""Bytes of video in a packet: the paper's 1 Kbyte."""
+
+DEFAULT_LEVELS = {"mpeg4": "8-31, 4-18, 2-10", "h264": "36, 30, 24", "h265": "38, 32, 26"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the levels are to be sent: in segments with bytes sent ahead, or as smoothly as a buffer allows."""
+
+    segments: int = 10
+    pre_send_s: float | None = None
+    """t_j: until when missing bytes are sent ahead, refused where bytes are missing before; None is 5 s, or earlier
+    where bytes are missing before."""
+    startup_s: float = 1.0
+    buffer: int | None = None
+    """Bytes of the client's buffer: asks for the smoothest plan instead of segments."""
+
+    def settings(self) -> _native.PlanSettings:
+        """As the plan is made."""
+        exact = self.pre_send_s is not None
+        return _native.PlanSettings(
+            segments=self.segments,
+            pre_send_s=5.0 if self.pre_send_s is None else self.pre_send_s,
+            exact=exact,
+            startup_s=self.startup_s,
+            buffer=self.buffer,
+        )
+
+
+@dataclass(frozen=True)
+class MadeLadder:
+    """A ladder that is ready to be sent."""
+
+    directory: Path
+    description: dict[str, Any]
+
+    @property
+    def streaming_file(self) -> Path:
+        """What a server sends."""
+        return self.directory / str(self.description["streaming_file"])
+
+    @property
+    def levels(self) -> list[Path]:
+        """The encoded levels, lowest first."""
+        return [self.directory / level["file"] for level in self.description["levels"]]
+
+
+def make(
+    out: Path | None = None,
+    *,
+    source: Path | None = None,
+    preset: str | None = None,
+    codec: str = "mpeg4",
+    levels: Sequence[LevelSpec] | None = None,
+    duration: str | float | None = None,
+    size: tuple[int, int] | None = None,
+    payload: int = PAYLOAD,
+    plan: Plan | None = None,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+) -> MadeLadder:
+    """Makes a ladder of a preset, of a file that ffmpeg reads, or of the lab's picture, or finds it in the cache.
+
+    It is made in the cache and, with ``out``, copied there: the levels, ``movie.vtp`` and ``ladder.json``.
+
+    Raises InputError for what cannot be encoded, levels that are not aligned, or a plan that cannot be, and
+    MachineError when ffmpeg is missing or a directory cannot be written.
+    """
+    report = progress or (lambda _step, _share: None)
+    coded = coding.named(codec)
+    chosen = None if preset is None else presets.named(preset)
+    if chosen is not None and (source is not None or levels is not None or duration is not None or size is not None):
+        raise InputError(f"preset {chosen.name}: it has a picture, levels, a duration and a size of its own")
+    specs = _specs(chosen, coded, levels)
+    seconds = None if duration is None else parse_duration(duration)
+    picture = _picture(chosen, source, seconds, size)
+    plan = plan or Plan()
+    recipe = {
+        "format": FORMAT,
+        "ffmpeg": ffmpeg.version_of("ffmpeg"),
+        "source": picture.identity(report),
+        "preset": None if chosen is None else asdict(chosen),
+        "codec": [coded.name, coded.encoder, *coded.options, coded.fixed, *coded.output],
+        "levels": [asdict(spec) for spec in specs],
+        "payload": payload,
+        "plan": asdict(plan),
+    }
+    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
+    parent = cache_dir if cache_dir is not None else cache.cache_directory()
+    place = parent / f"ladder-{picture.name}-{coded.name}-{key}"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with cache.alone(place):
+            made = _found(place) or _make(place, picture, chosen, coded, specs, payload, plan, report)
+        return made if out is None else _copied(made, out)
+    except OSError as error:
+        raise MachineError(
+            f"{error.filename or parent}: the ladder cannot be kept: {error.strerror or error}"
+        ) from error
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """What is in a streaming file, every byte of which is checked; raises InputError for one that is damaged."""
+    try:
+        return dict(json.loads(_native.read_streaming_file(path)))
+    except _native.LadderError as error:
+        raise InputError(str(error)) from None
+
+
+def _specs(preset: Preset | None, codec: Codec, levels: Sequence[LevelSpec] | None) -> list[LevelSpec]:
+    if preset is None:
+        return list(levels if levels is not None else coding.parse_levels(DEFAULT_LEVELS[codec.name], codec.name))
+    if codec.name == "mpeg4":
+        return list(preset.levels)
+    return [LevelSpec(rate_bps=level.rate_bps) for level in preset.levels]
+
+
+def _picture(
+    preset: Preset | None, source: Path | None, seconds: float | None, size: tuple[int, int] | None
+) -> LabSource | FileSource:
+    if source is not None:
+        return FileSource(source, seconds, size)
+    if size is not None:
+        raise InputError("the lab's picture has a size of its own: --size is for a file")
+    frames = preset.frames if preset is not None else round((seconds or 60.0) * Fraction(*coding.FRAME_RATE))
+    return LabSource(preset, frames)
+
+
+def _found(place: Path) -> MadeLadder | None:
+    try:
+        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
+        whole = all((place / name).stat().st_size == size for name, size in description["files"].items())
+    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, KeyError):
+        return None
+    return MadeLadder(place, description) if whole else None
+
+
+def _make(
+    place: Path,
+    picture: LabSource | FileSource,
+    preset: Preset | None,
+    codec: Codec,
+    specs: Sequence[LevelSpec],
+    payload: int,
+    plan: Plan,
+    report: Progress,
+) -> MadeLadder:
+    with tempfile.TemporaryDirectory(prefix=f".{place.stem}-", dir=place.parent) as directory:
+        scratch, kept = Path(directory), Path(directory) / "kept"
+        kept.mkdir()
+        source = picture.input(place.parent, scratch, report)
+        options: list[list[str]] = []
+        for number, spec in enumerate(specs):
+            step = f"encoding level {number} ({spec})"
+
+            def show(more: str, frame: int, step: str = step) -> None:
+                report(step + more, min(frame / picture.frames, 1.0) if picture.frames else 0.0)
+
+            out = scratch / f"level{number}{codec.suffix}"
+            options.append(_encode(codec, source, spec, preset, specs, out, show))
+            out.replace(kept / out.name)
+        files = [kept / f"level{number}{codec.suffix}" for number in range(len(specs))]
+        description = _written(files, kept / STREAMING_FILE, payload, plan)
+        description |= {"name": picture.name, "preset": None if preset is None else preset.name}
+        for level, file, spec, used in zip(description["levels"], files, specs, options, strict=True):
+            level |= {"file": file.name, "quality": str(spec), "encoded_with": used}
+            if preset is not None:
+                level["segment_bps"] = pinning.segment_rates(level["sizes"], preset.borders)
+        description["files"] = {path.name: path.stat().st_size for path in sorted(kept.iterdir())}
+        (kept / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+        shutil.rmtree(place, ignore_errors=True)
+        kept.rename(place)
+    return MadeLadder(place, description)
+
+
+def _encode(
+    codec: Codec,
+    source: Sequence[str],
+    spec: LevelSpec,
+    preset: Preset | None,
+    specs: Sequence[LevelSpec],
+    out: Path,
+    show: Any,
+) -> list[str]:
+    if preset is None:
+        return coding.encode(codec, source, spec, out, show)
+    top = specs[-1].rate_bps
+    assert spec.rate_bps is not None
+    assert top is not None
+    wanted = [mean * 1e3 * spec.rate_bps / top for mean in preset.segments]
+    return pinning.encode_pinned(codec, source, spec, wanted, preset.borders, out, _sizes, show)
+
+
+def _sizes(path: Path) -> list[int]:
+    return list(_inspected([path])["levels"][0]["sizes"])
+
+
+def _inspected(paths: Sequence[Path]) -> dict[str, Any]:
+    try:
+        return dict(json.loads(_native.inspect_ladder(list(paths))))
+    except _native.LadderError as error:
+        raise InputError(str(error)) from None
+
+
+def _written(files: Sequence[Path], out: Path, payload: int, plan: Plan) -> dict[str, Any]:
+    """Writes the streaming file, reads it again, and describes it."""
+    try:
+        written = json.loads(_native.write_streaming_file(list(files), out, payload, plan.settings()))
+    except _native.LadderError as error:
+        raise InputError(str(error)) from None
+    again = describe(out)
+    if any(again[field] != written["ladder"][field] for field in ("frames", "types", "switch_points", "frame_rate")):
+        raise MachineError(f"{out}: what was read is not what was written")
+    return {
+        "format": FORMAT,
+        "streaming_file": out.name,
+        "payload": written["payload"],
+        **written["ladder"],
+        "plan": written["plan"],
+    }
+
+
+def _copied(made: MadeLadder, out: Path) -> MadeLadder:
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: a directory is needed, and this is a file")
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (*made.description["files"], DESCRIPTION):
+        shutil.copyfile(made.directory / name, out / name)
+    return MadeLadder(out, made.description)
