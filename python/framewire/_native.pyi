@@ -1,5 +1,6 @@
 """The compiled half of the package: conversion only."""
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
@@ -10,6 +11,7 @@ __all__ = [
     "MovieError",
     "PlanSettings",
     "ScenarioError",
+    "StreamingLadder",
     "__sources__",
     "__version__",
     "check_network",
@@ -24,6 +26,7 @@ __all__ = [
     "scenario_schema",
     "simulate",
     "simulate_cell",
+    "simulate_streaming",
     "write_streaming_file",
 ]
 
@@ -46,6 +49,16 @@ class LoadedMovie:
     @property
     def path(self) -> Path: ...
     def __len__(self) -> int: ...
+
+@final
+class StreamingLadder:
+    """A movie at several levels, of which only the sizes of frames are known; for any number of experiments."""
+
+    def __new__(
+        cls, *, frame_rate: tuple[int, int], key_interval: int, sizes: Sequence[Sequence[int]]
+    ) -> StreamingLadder: ...
+    def __len__(self) -> int: ...
+    def plan(self, level: int, segments: int, pre_send_s: float | None = None, *, startup_s: float = 1.0) -> str: ...
 
 def resolve_scenario(
     text: str,
@@ -96,3 +109,4 @@ def inspect_ladder(paths: list[Path]) -> str: ...
 def plan_levels(sizes: list[list[int]], frame_rate: tuple[int, int], settings: PlanSettings) -> str: ...
 def write_streaming_file(paths: list[Path], out: str | PathLike[str], payload: int, settings: PlanSettings) -> str: ...
 def read_streaming_file(path: str | PathLike[str]) -> str: ...
+def simulate_streaming(ladder: StreamingLadder, experiment: str) -> str: ...

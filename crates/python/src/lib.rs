@@ -16,6 +16,7 @@ mod ladder;
 mod movie;
 mod scenario;
 mod simulation;
+mod streaming;
 
 /// The compiled half of the package.
 #[pymodule]
@@ -25,5 +26,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     movie::register(module)?;
     ladder::register(module)?;
-    simulation::register(module)
+    simulation::register(module)?;
+    streaming::register(module)
 }

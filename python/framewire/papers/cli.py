@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from framewire.campaign import display
+from framewire.campaign.runner import cores
 from framewire.commands import AsJson, clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
 
@@ -74,6 +75,56 @@ def ouwens(
         screen.show_cost(comparison, console)
         where = f"tables   {out / 'tables'} as CSV files" if tables else f"tables   {out / 'tables'}, or with --tables"
         console.print(where, markup=False, highlight=False, soft_wrap=True)
+        if report is not None:
+            console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+    for failure in measured.failures:
+        complain(failure)
+    if measured.failures:
+        raise typer.Exit(RunError.exit_code)
+
+
+@app.command(short_help="Repeat the paper on VTP.", epilog="Example: framewire reproduce balk --quick")
+@clear_errors
+def balk(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the CSV file, the numbers and the report are kept.")
+    ] = Path("reproduce/balk"),
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Experiments at once [default: one per core].")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The first seed.")] = 1,
+    repeats: Annotated[
+        int | None, typer.Option(metavar="N", help="Seeds of each experiment, 2 to 1,000 [default: 20, quick: 3].")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small part of the experiments.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="Print what stands beside the paper, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Repeat the experiments of the paper on VTP (Balk, Maggiorini, Gerla, Sanadidi) in virtual time.
+
+    Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, frame rates and quantisers. Each claim of the
+    paper stands beside ours, with a verdict.
+    """
+    from framewire.papers.balk import page, screen
+    from framewire.papers.balk.comparison import compare
+    from framewire.papers.balk.measure import carry_out
+    from framewire.papers.balk.plan import QUICK_SEEDS, SEEDS, settings
+
+    count = repeats or (QUICK_SEEDS if quick else SEEDS)
+    for name, value, least, most in (("repeats", count, 2, 1_000), ("jobs", jobs or 1, 1, 1_024)):
+        if not least <= value <= most:
+            raise InputError(f"--{name}: {value} is not allowed; allowed is {least} to {most}")
+    with display.for_console(stderr()) as shown:
+        measured = carry_out(settings(quick=quick), seed=seed, repeats=count, jobs=jobs or cores(), progress=shown)
+        shown({"event": "step", "text": "comparing"})
+        comparison = compare(measured)
+        screen.write_files(comparison, out)
+        report = None if no_report else page.write(comparison, out / "report.html")
+    if as_json:
+        print_json(screen.as_json(comparison) | {"report": None if report is None else str(report)})
+    else:
+        console = stdout()
+        screen.show(comparison, console, tables=tables)
+        console.print(f"numbers  {out / 'claims.csv'}, {out / 'results.json'}", markup=False, highlight=False)
         if report is not None:
             console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
     for failure in measured.failures:

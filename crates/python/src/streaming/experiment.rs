@@ -1,0 +1,98 @@
+//! An experiment as it is asked for, put together.
+
+use std::sync::Arc;
+
+use framewire_adaptive::binomial::{Binomial, BinomialSettings};
+use framewire_adaptive::client::{ClientSettings, ReportKind};
+use framewire_adaptive::controller::Controller;
+use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::rap::Rap;
+use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
+use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::stored::LadderSource;
+use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController, Weights};
+use framewire_adaptive::vtp::{SampleRule, VtpController, VtpSettings};
+use framewire_link::{LossConfig, NetworkConfig, QueueLimit};
+use framewire_sim::experiment::bottleneck;
+use framewire_sim::experiment::streaming::{AdaptiveFlow, BulkFlow, FlowConfig, StreamingExperiment};
+use framewire_tcp::congestion::Algorithm;
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
+use framewire_wire::vtp::{Secret, Title};
+use pyo3::PyResult;
+
+use super::spec::{Link, Spec, Stream, Transport};
+use super::{PAYLOAD, refused, seconds};
+
+/// Time after the first packet at which the first frame is shown: that of the plans.
+const PLAYOUT_DELAY: Duration = Duration::from_secs(1);
+
+/// Time between two samples, and length of the intervals in which is counted.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The experiment: connections first, the stream last.
+pub(super) fn of(source: Arc<LadderSource>, spec: &Spec) -> PyResult<StreamingExperiment> {
+    let seed = Seed(spec.seed);
+    let mut experiment = StreamingExperiment::new(network(&spec.link)?, seed);
+    experiment.duration = seconds(spec.duration_s)?;
+    experiment.interval = INTERVAL;
+    let congestion: Algorithm =
+        spec.tcp.congestion.parse().map_err(|error| refused(format!("tcp.congestion: {error}")))?;
+    let bulk = |_| FlowConfig::at_once(BulkFlow::new(congestion));
+    experiment.flows = (0..spec.tcp.connections).map(bulk).collect();
+    experiment.stagger(seconds(spec.tcp.start_within_s)?);
+    let later = seconds(spec.stream.start_within_s)?.mul_f64(seed.stream("start of the stream", &[]).next_f64());
+    let start = Timestamp::ZERO + seconds(spec.stream.start_s)? + later;
+    experiment.flows.push(FlowConfig::at(start, stream(source, &spec.stream, seed)?));
+    Ok(experiment)
+}
+
+fn network(link: &Link) -> PyResult<NetworkConfig> {
+    let loss = Probability::new(link.loss).ok_or_else(|| refused(format!("link.loss = {}: 0 to 1", link.loss)))?;
+    let loss = if link.loss > 0.0 { LossConfig::Bernoulli(loss) } else { LossConfig::None };
+    let queue = QueueLimit::Packets(link.queue_packets);
+    Ok(bottleneck(Bitrate::from_bps(link.rate_bps), seconds(link.rtt_ms / 1e3)?, loss, queue))
+}
+
+fn stream(source: Arc<LadderSource>, stream: &Stream, seed: Seed) -> PyResult<AdaptiveFlow> {
+    let schedule = Schedule::new(source.ladder(), ScheduleSettings::PAPER).map_err(refused)?;
+    let title = || Title::new("clip").expect("invariant: it is shorter than 255 bytes");
+    let mut draws = seed.stream("session", &[]);
+    let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));
+    let ack_every = stream.k;
+    let server =
+        ServerSettings { ack_every, buffer: schedule.client_buffer(), ..ServerSettings::paper(title(), secret) };
+    let client =
+        ClientSettings { reports: reports(stream.transport), ..ClientSettings::paper(title(), draws.next_u64()) };
+    Ok(AdaptiveFlow {
+        source,
+        plan: Arc::new(schedule),
+        controller: controller(stream)?,
+        server,
+        client,
+        playout_delay: PLAYOUT_DELAY,
+    })
+}
+
+fn reports(transport: Transport) -> ReportKind {
+    match transport {
+        Transport::Tfrc => {
+            ReportKind::Tfrc(ReceiverSettings { weights: Weights::PAPER, ..ReceiverSettings::default() })
+        }
+        Transport::Vtp | Transport::Fixed | Transport::Rap | Transport::Binomial => ReportKind::Control,
+    }
+}
+
+fn controller(stream: &Stream) -> PyResult<Box<dyn Controller>> {
+    Ok(match stream.transport {
+        Transport::Vtp => {
+            let paper = VtpSettings::paper();
+            let sample_rule = if stream.unbiased { SampleRule::Unbiased } else { paper.sample_rule };
+            let settings = VtpSettings { alpha: stream.alpha.unwrap_or(paper.alpha), sample_rule, ..paper };
+            Box::new(VtpController::new(settings).map_err(refused)?)
+        }
+        Transport::Fixed => Box::new(FixedRate::new()),
+        Transport::Tfrc => Box::new(TfrcController::new(SenderSettings::default())),
+        Transport::Rap => Box::new(Rap::new(DataSize::from_bytes(PAYLOAD.into()), true)),
+        Transport::Binomial => Box::new(Binomial::new(BinomialSettings::SQRT).map_err(refused)?),
+    })
+}

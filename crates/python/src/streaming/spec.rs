@@ -1,0 +1,67 @@
+//! What an experiment is asked for with, as JSON.
+
+use serde::Deserialize;
+
+/// An experiment: one stream, and TCP connections beside it, over one link.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spec {
+    pub(super) seed: u64,
+    /// From the origin to the end.
+    pub(super) duration_s: f64,
+    /// Whether the stream's course over time is wanted.
+    #[serde(default)]
+    pub(super) series: bool,
+    pub(super) link: Link,
+    pub(super) tcp: Tcp,
+    pub(super) stream: Stream,
+}
+
+/// The link: a rate and a drop-tail queue towards the receiver, half of the round trip each way, loss behind the queue.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Link {
+    pub(super) rate_bps: u64,
+    pub(super) rtt_ms: f64,
+    pub(super) queue_packets: u32,
+    /// Of packets towards the receiver, 0 to 1.
+    pub(super) loss: f64,
+}
+
+/// Bulk connections.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tcp {
+    pub(super) connections: usize,
+    pub(super) congestion: String,
+    /// They begin at random in this time.
+    pub(super) start_within_s: f64,
+}
+
+/// The stream and how its rate is controlled.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stream {
+    pub(super) transport: Transport,
+    pub(super) start_s: f64,
+    /// It begins at random in this time from `start_s` on.
+    pub(super) start_within_s: f64,
+    /// Packets per request for a control packet.
+    pub(super) k: u16,
+    /// Of equation 2; nothing for the library's.
+    pub(super) alpha: Option<f64>,
+    /// Of equation 1: whether a sample is over the gaps between its packets, or over the time since the last sample.
+    #[serde(default)]
+    pub(super) unbiased: bool,
+}
+
+/// A way to control the rate.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Transport {
+    Vtp,
+    Fixed,
+    Tfrc,
+    Rap,
+    Binomial,
+}

@@ -1,0 +1,184 @@
+"""Carrying out the experiments, and what is asked of their results."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from statistics import fmean, pstdev
+from typing import Any
+
+from framewire import _native
+from framewire.confidence import Estimate, mean_with_confidence
+from framewire.papers.balk.clips import FRAME_RATE, GROUP, QUANTISERS, Clip, clip
+from framewire.papers.balk.plan import Setting, isolated
+
+__all__ = ["Measured", "Run", "carry_out", "ladder"]
+
+Progress = Callable[[dict[str, Any]], None]
+
+FRAMES_PER_SECOND = FRAME_RATE[0] / FRAME_RATE[1]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One experiment with one seed."""
+
+    setting: Setting
+    document: Mapping[str, Any]
+    """As the simulator gave it."""
+
+    @property
+    def stream_kbps(self) -> float:
+        """Video that came, from the stream's first packet to its last."""
+        return float(self.document["stream"]["video_bps"]) / 1e3
+
+    @property
+    def tcp_kbps(self) -> list[float]:
+        """What each connection's application read in the same time, which is what iperf counts."""
+        return [float(one["goodput_bps"]) / 1e3 for one in self.document["tcp"]]
+
+    @property
+    def share(self) -> float:
+        """Of the fair share: the normalised throughput of figures 16 to 18."""
+        return self.stream_kbps / self.setting.fair_share_kbps
+
+    @property
+    def tcp_share(self) -> float:
+        """The same of the mean connection."""
+        return fmean(self.tcp_kbps) / self.setting.fair_share_kbps
+
+    @property
+    def tcp_spread(self) -> float:
+        """Standard deviation of the connections' shares: the bars of figure 16."""
+        return float(pstdev(self.tcp_kbps)) / self.setting.fair_share_kbps
+
+    @property
+    def share_with_headers(self) -> float:
+        """The stream's share when IP packets are counted, which add up to the link."""
+        return float(self.document["stream"]["throughput_bps"]) / 1e3 / self.setting.fair_share_kbps
+
+    @property
+    def utilisation(self) -> float:
+        """Of the link, by IP packets."""
+        every = [self.document["stream"], *self.document["tcp"]]
+        return sum(float(one["throughput_bps"]) for one in every) / (self.setting.link_mbps * 1e6)
+
+    @property
+    def packet_loss_percent(self) -> float:
+        """Of the stream's packets."""
+        packets = self.document["stream"]["packets"]
+        return 100 * (1 - float(packets["delivered"]) / max(1.0, float(packets["sent"])))
+
+    @property
+    def series(self) -> Mapping[str, Any]:
+        """Over time; only of the run that figures show."""
+        found: Mapping[str, Any] = self.document["stream"]["series"]
+        return found
+
+    @cached_property
+    def frame_rates(self) -> list[int]:
+        """Frames shown intact and in time in each second of the clip."""
+        fates = self.document["stream"]["fates"]
+        seconds = int(len(fates) / FRAMES_PER_SECOND)
+        edges = [round(second * FRAMES_PER_SECOND) for second in range(seconds + 1)]
+        return [fates[first:end].count("i") for first, end in pairwise(edges)]
+
+    @property
+    def levels(self) -> list[float]:
+        """Share of the frames received at each level."""
+        levels = self.document["stream"]["levels"]
+        received = max(1, sum(level != "-" for level in levels))
+        return [levels.count(str(level)) / received for level in range(len(QUANTISERS))]
+
+    @property
+    def quantiser(self) -> float:
+        """Mean quantiser of the frames that were received."""
+        return sum(share * quantiser for share, quantiser in zip(self.levels, QUANTISERS, strict=True))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Results by setting. Missing ones answer with nothing, so that a report can be made of a part."""
+
+    runs: Mapping[Setting, Sequence[Run]] = field(default_factory=dict)
+    failures: Sequence[str] = ()
+    wall_s: float = 0.0
+    simulated_s: float = 0.0
+    seed: int = 1
+    repeats: int = 0
+
+    def of(self, setting: Setting) -> Sequence[Run]:
+        """The runs of a setting, one per seed; none where it was not measured."""
+        return self.runs.get(setting, ())
+
+    def samples(self, setting: Setting, value: Callable[[Run], float]) -> list[float]:
+        """One value per seed."""
+        return [value(run) for run in self.of(setting)]
+
+    def mean(self, setting: Setting, value: Callable[[Run], float]) -> Estimate | None:
+        """Its mean and 95 % confidence interval over the seeds."""
+        samples = self.samples(setting, value)
+        return mean_with_confidence(samples) if samples else None
+
+    def shown(self, setting: Setting) -> Run | None:
+        """The run that figures over time show: that of the first seed."""
+        runs = self.of(setting)
+        return runs[0] if runs else None
+
+
+def ladder(one: Clip) -> _native.StreamingLadder:
+    """A clip as the simulator streams it."""
+    return _native.StreamingLadder(
+        frame_rate=FRAME_RATE,
+        key_interval=GROUP,
+        sizes=[list(sizes) for sizes in one.sizes],
+    )
+
+
+def carry_out(
+    every: Sequence[Setting],
+    *,
+    seed: int = 1,
+    repeats: int,
+    jobs: int,
+    progress: Progress | None = None,
+) -> Measured:
+    """Runs every setting with so many seeds, ``jobs`` at once. One that fails is told among the failures."""
+    tell = progress or (lambda _event: None)
+    began = time.monotonic()
+    clips = {name: (clip(name), ladder(clip(name))) for name in {setting.clip for setting in every}}
+    places = [(setting, repeat) for setting in every for repeat in range(repeats)]
+    made: dict[Setting, dict[int, Run]] = {setting: {} for setting in every}
+    failures: list[str] = []
+    simulated_s = 0.0
+
+    def simulate(setting: Setting, repeat: int) -> Run:
+        movie, streamed = clips[setting.clip]
+        document = setting.document(
+            seed + repeat, duration_s=movie.duration_s, series=repeat == 0 or setting == isolated()
+        )
+        return Run(setting, json.loads(_native.simulate_streaming(streamed, json.dumps(document))))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting = {pool.submit(simulate, setting, repeat): (setting, repeat) for setting, repeat in places}
+        try:
+            for number, done in enumerate(as_completed(waiting), 1):
+                setting, repeat = waiting[done]
+                try:
+                    run = done.result()
+                except _native.ScenarioError as error:
+                    failures.append(f"{setting}, seed {seed + repeat}: {error}")
+                else:
+                    made[setting][repeat] = run
+                    simulated_s += float(run.document["simulated_s"])
+                tell({"event": "step", "text": "simulating", "share": number / len(places)})
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    runs = {setting: [some[repeat] for repeat in sorted(some)] for setting, some in made.items() if some}
+    return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats)

@@ -1,0 +1,67 @@
+"""The report: one self-contained HTML file, in the style of the report of a run."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+import framewire
+from framewire.errors import InputError
+from framewire.papers.balk.claims import Verdict
+from framewire.papers.balk.comparison import Comparison
+from framewire.papers.balk.screen import told
+from framewire.report.page import HERE as REPORT
+from framewire.report.page import in_script, plotly_packed
+
+__all__ = ["render", "write"]
+
+HERE = files("framewire.papers.balk")
+STYLE = files("framewire.papers.ouwens").joinpath("page.css")
+"""Tables of studies look alike."""
+
+MARKS: dict[Verdict, str] = {
+    "holds": "met",
+    "does not hold": "missed",
+    "undecided": "excepted",
+    "not measured": "open",
+}
+
+
+def write(comparison: Comparison, target: Path) -> Path:
+    """Writes the report; it appears whole or not at all."""
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(render(comparison), encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
+    return target
+
+
+def render(comparison: Comparison) -> str:
+    """The report as HTML."""
+    drawn = [plot for figure in comparison.figures for plot in figure.plots if not plot.absent]
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    template = environment.from_string(HERE.joinpath("page.html.jinja").read_text(encoding="utf-8"))
+    style = REPORT.joinpath("style.css").read_text(encoding="utf-8") + STYLE.read_text(encoding="utf-8")
+    return template.render(
+        comparison=comparison,
+        told=told,
+        marks=MARKS,
+        style=Markup(style),
+        script=Markup(REPORT.joinpath("report.js").read_text(encoding="utf-8")),
+        figures_json=in_script({figure.name: [figure.data, figure.layout] for figure in drawn}),
+        plotly=plotly_packed(),
+        version=framewire.__version__,
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )

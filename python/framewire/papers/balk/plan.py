@@ -1,0 +1,189 @@
+"""What is run: every experiment of the paper's section 6, then what it leaves open.
+
+What the paper does not give is decided once, here, for all of them; :data:`DECISIONS` lists it. Nothing is set per
+figure beyond what the paper sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "ALPHAS",
+    "DECISIONS",
+    "FLOWS",
+    "LOSSES",
+    "PACKETS_PER_REQUEST",
+    "QUICK_SEEDS",
+    "RIVALS",
+    "SEEDS",
+    "STRONG_FLOWS",
+    "TFRC_ROUND_TRIPS_MS",
+    "Setting",
+    "Transport",
+    "alone",
+    "isolated",
+    "mild",
+    "settings",
+    "strong",
+]
+
+Transport = Literal["vtp", "fixed", "tfrc", "rap", "binomial"]
+
+ALPHAS = (0.8, 0.9, 0.95, 0.99)
+"""Weights of the estimate's past in equation 2, "a constant close to 1" (section 4.2), to see how much hangs on it."""
+FLOWS = (2, 4, 8, 16, 32)
+"""Connections in all of figures 16 and 24."""
+STRONG_FLOWS = (2, 4, 8, 12, 16)
+LOSSES = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
+PACKETS_PER_REQUEST = (1, 2, 5, 10, 20)
+"""k; the paper names 1, 2, 5 and 20, and plots five."""
+TFRC_ROUND_TRIPS_MS = (10, 50, 100, 200, 300, 400, 500)
+
+LEAD_S = 5.0
+"""TCP connections begin at random in this time, the stream in the second after it."""
+TAIL_S = 5.0
+"""Experiments go on for this long after the clip could be over."""
+
+SEEDS = 20
+QUICK_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An experiment but for its seed."""
+
+    clip: Literal["mild", "strong"]
+    link_mbps: float
+    tcp: int
+    """TCP connections beside the stream."""
+    transport: Transport = "vtp"
+    k: int = 5
+    alpha: float | None = None
+    """None is the library's."""
+    unbiased: bool = False
+    """Equation 1 over the time since the last sample, not over the gaps between the packets of this one."""
+    loss_percent: float = 0.0
+    rtt_ms: float = 10.0
+    congestion: str = "reno"
+
+    @property
+    def flows(self) -> int:
+        """The stream and the connections."""
+        return self.tcp + 1
+
+    @property
+    def fair_share_kbps(self) -> float:
+        """The link's rate over the number of flows, headers counted."""
+        return self.link_mbps * 1e3 / self.flows
+
+    def document(self, seed: int, *, duration_s: float, series: bool) -> dict[str, Any]:
+        """As the simulator is asked for it."""
+        return {
+            "seed": seed,
+            "duration_s": LEAD_S + 1 + duration_s + TAIL_S,
+            "series": series,
+            "link": {
+                "rate_bps": round(self.link_mbps * 1e6),
+                "rtt_ms": self.rtt_ms,
+                "queue_packets": 50,
+                "loss": self.loss_percent / 100,
+            },
+            "tcp": {"connections": self.tcp, "congestion": self.congestion, "start_within_s": LEAD_S},
+            "stream": {
+                "transport": self.transport,
+                "start_s": LEAD_S,
+                "start_within_s": 1.0,
+                "k": self.k,
+                "alpha": self.alpha,
+                "unbiased": self.unbiased,
+            },
+        }
+
+
+DECISIONS: Sequence[tuple[str, str, str]] = (
+    (
+        "alpha, equation 2",
+        "a constant close to 1",
+        f"the library's, docs/vtp.md; {ALPHAS[0]:g} to {ALPHAS[-1]:g} in a table",
+    ),
+    ("queue of the router", "not given", "50 packets, drop-tail (dummynet's default)"),
+    (
+        "random loss",
+        "by dummynet",
+        "of packets towards the receiver, behind the queue; nothing is lost on the way back",
+    ),
+    ("round trip", "10 ms", "5 ms each way; the queue adds up to 200 ms at 3 Mbit/s"),
+    ("TCP", "iperf, not named", "reno with SACK as Linux has it, bulk, 1,500 bytes a packet"),
+    ("starts", "not given", f"TCP at random in the first {LEAD_S:g} s, the stream at random in the second after"),
+    ("throughput", "not said of which bytes", "what the applications got, as iperf counts; with headers in a table"),
+    ("when it counts", "not given", "from the stream's first packet to its last"),
+    ("repeats", "not given", f"{SEEDS} seeds; the interval holds the true mean 19 times in 20"),
+)
+"""What, what the paper says, what is used here."""
+
+
+def isolated() -> Setting:
+    """Figure 15."""
+    return Setting("mild", 10, 0)
+
+
+def mild(flows: int, *, link_mbps: float = 3, **more: Any) -> Setting:
+    """Figures 16, 17, 22 and 24: the mild clip among so many flows in all."""
+    return Setting("mild", link_mbps, flows - 1, **more)
+
+
+def strong(flows: int, **more: Any) -> Setting:
+    """Figures 18, 19 and 23: the strong clip among so many flows in all."""
+    return Setting("strong", 5, flows - 1, **more)
+
+
+def alone(loss_percent: float, transport: Transport, rtt_ms: float = 10) -> Setting:
+    """Figure 20, whose link the paper does not name: that of figure 15."""
+    return Setting("mild", 10, 0, transport, loss_percent=loss_percent, rtt_ms=rtt_ms)
+
+
+RIVALS: tuple[Transport, ...] = ("vtp", "tfrc", "rap", "binomial", "fixed")
+
+
+def settings(*, quick: bool = False) -> list[Setting]:
+    """All of them, each once: figures share some."""
+    return list(dict.fromkeys([*_of_paper(), *_beside()] if not quick else _quick()))
+
+
+def _of_paper() -> Iterator[Setting]:
+    yield isolated()
+    yield from (mild(flows) for flows in FLOWS)
+    yield from (mild(8, k=k) for k in PACKETS_PER_REQUEST)
+    yield from (strong(flows) for flows in STRONG_FLOWS)
+    yield from (strong(12, loss_percent=loss) for loss in LOSSES)
+    yield from (alone(loss, transport) for loss in (1.0, 5.0) for transport in ("vtp", "tfrc"))
+    yield from (mild(16, transport=transport) for transport in ("vtp", "fixed"))
+    yield from (strong(12, transport=transport) for transport in ("vtp", "fixed"))
+    yield from (mild(flows, link_mbps=2) for flows in FLOWS)
+
+
+def _beside() -> Iterator[Setting]:
+    yield from (alone(loss, "tfrc", rtt_ms) for loss in (1.0, 5.0) for rtt_ms in TFRC_ROUND_TRIPS_MS)
+    for alpha in ALPHAS:
+        yield from (mild(flows, alpha=alpha) for flows in (8, 16))
+        yield strong(12, alpha=alpha, loss_percent=1.0)
+    yield from (mild(flows, unbiased=True) for flows in FLOWS)
+    yield from (mild(8, k=k, unbiased=True) for k in PACKETS_PER_REQUEST)
+    yield from (strong(flows, unbiased=True) for flows in STRONG_FLOWS)
+    for transport in RIVALS:
+        yield from (mild(8, transport=transport), strong(12, transport=transport, loss_percent=1.0))
+    yield mild(8, congestion="cubic")
+
+
+def _quick() -> Iterator[Setting]:
+    """A part that shows every kind of figure."""
+    yield isolated()
+    yield from (mild(flows) for flows in (2, 8, 32))
+    yield from (mild(8, k=k) for k in (1, 20))
+    yield from (strong(flows) for flows in (12, 16))
+    yield from (strong(12, loss_percent=loss) for loss in (1.0, 5.0))
+    yield from (alone(1.0, transport) for transport in ("vtp", "tfrc"))
+    yield from (mild(16, transport=transport) for transport in ("vtp", "fixed"))

@@ -1,0 +1,184 @@
+"""What the paper leaves open: how much hangs on alpha, and how rivals do under the same conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from framewire.confidence import Estimate
+from framewire.papers.balk.figures import video_kbps
+from framewire.papers.balk.measure import Measured, Run
+from framewire.papers.balk.plan import (
+    ALPHAS,
+    FLOWS,
+    LOSSES,
+    PACKETS_PER_REQUEST,
+    RIVALS,
+    STRONG_FLOWS,
+    TFRC_ROUND_TRIPS_MS,
+    Setting,
+    alone,
+    mild,
+    strong,
+)
+
+__all__ = ["Table", "shown", "tables"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of texts, the first of which names the row."""
+
+    title: str
+    hint: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def shown(one: Estimate | None, digits: int = 2) -> str:
+    """A mean with its interval.
+
+    >>> shown(Estimate(1.0, 0.123, 20))
+    '1.00 ± 0.12'
+    """
+    if one is None:
+        return "\N{EN DASH}"
+    spread = "" if one.half_width is None else f" ± {one.half_width:,.{digits}f}"
+    return f"{one.mean:,.{digits}f}{spread}"
+
+
+def tables(measured: Measured) -> list[Table]:
+    """Those of which anything was measured."""
+    every = [
+        _fairness(measured),
+        _over_k(measured),
+        _alpha(measured),
+        _rivals(measured),
+        _lossy_rivals(measured),
+        _tfrc(measured),
+        _over_loss(measured),
+    ]
+    return [table for table in every if table.rows]
+
+
+def _rows(
+    measured: Measured, places: Sequence[tuple[str, Setting]], values: Sequence[tuple[Callable[[Run], float], int]]
+) -> list[list[str]]:
+    return [
+        [name, *(shown(measured.mean(setting, value), digits) for value, digits in values)]
+        for name, setting in places
+        if measured.of(setting)
+    ]
+
+
+def _share(run: Run) -> float:
+    return run.share
+
+
+def _fairness(measured: Measured) -> Table:
+    rows = []
+    kinds = [("mild, 3 Mbit/s", mild, FLOWS), ("strong, 5 Mbit/s", strong, STRONG_FLOWS)]
+    for name, setting, counts in kinds:
+        for flows in counts:
+            paper, unbiased = setting(flows), setting(flows, unbiased=True)
+            values = [
+                measured.mean(paper, _share),
+                measured.mean(paper, lambda run: run.tcp_share),
+                measured.mean(paper, lambda run: run.share_with_headers),
+                measured.mean(paper, lambda run: run.packet_loss_percent),
+                measured.mean(unbiased, _share),
+                measured.mean(unbiased, lambda run: run.packet_loss_percent),
+            ]
+            if any(values):
+                rows.append([f"{name}, {flows} flows", *map(shown, values)])
+    columns = [
+        "",
+        "share",
+        "TCP's share",
+        "share with headers",
+        "packets lost (%)",
+        "share, unbiased",
+        "lost, unbiased (%)",
+    ]
+    hint = (
+        "By the letter of equation 1 a sample is the bytes of k packets over the k - 1 gaps between them, k / (k - 1) "
+        "of the rate that arrives: with k = 5 up to a fifth of the packets may be lost before the estimate falls below "
+        "the rate. Unbiased: the same bytes over the time since the last control packet."
+    )
+    return Table("Fairness, and how equation 1 is read", hint, columns, rows)
+
+
+def _over_k(measured: Measured) -> Table:
+    rows = []
+    for k in PACKETS_PER_REQUEST:
+        values = [measured.mean(mild(8, k=k, unbiased=unbiased), _share) for unbiased in (False, True)]
+        if any(values):
+            rows.append([f"k = {k}", *map(shown, values)])
+    columns = ["8 flows, 3 Mbit/s", "share", "share, unbiased"]
+    return Table("Figure 17 in numbers", "", columns, rows)
+
+
+def _alpha(measured: Measured) -> Table:
+    kinds: list[tuple[str, Callable[[float], Setting]]] = [
+        ("8 flows, 3 Mbit/s", lambda alpha: mild(8, alpha=alpha)),
+        ("16 flows, 3 Mbit/s", lambda alpha: mild(16, alpha=alpha)),
+        ("strong clip, 12 flows, 5 Mbit/s, 1 % loss", lambda alpha: strong(12, alpha=alpha, loss_percent=1.0)),
+    ]
+    rows = [
+        [name, *(shown(measured.mean(setting(alpha), _share)) for alpha in ALPHAS)]
+        for name, setting in kinds
+        if any(measured.of(setting(alpha)) for alpha in ALPHAS)
+    ]
+    columns = ["VTP's share of the fair share", *(f"alpha {alpha:g}" for alpha in ALPHAS)]
+    return Table("How much hangs on alpha", "", columns, rows)
+
+
+_COLUMNS = ("share", "frames intact and in time (%)", "mean quantiser", "level switches", "link used")
+
+
+def _values() -> list[tuple[Callable[[Run], float], int]]:
+    def intact(run: Run) -> float:
+        fates = run.document["stream"]["fates"]
+        return 100 * float(fates.count("i")) / len(fates)
+
+    return [
+        (_share, 2),
+        (intact, 1),
+        (lambda run: run.quantiser, 1),
+        (lambda run: float(run.document["stream"]["switches"]), 1),
+        (lambda run: run.utilisation, 3),
+    ]
+
+
+def _rivals(measured: Measured) -> Table:
+    places: list[tuple[str, Setting]] = [(transport, mild(8, transport=transport)) for transport in RIVALS]
+    places.append(("vtp among cubic", mild(8, congestion="cubic")))
+    title = "Controllers: mild clip among 7 TCP connections, 3 Mbit/s"
+    return Table(title, "", ["", *_COLUMNS], _rows(measured, places, _values()))
+
+
+def _lossy_rivals(measured: Measured) -> Table:
+    places = [(transport, strong(12, transport=transport, loss_percent=1.0)) for transport in RIVALS]
+    title = "Controllers: strong clip among 11 TCP connections, 5 Mbit/s, 1 % random loss"
+    return Table(title, "", ["", *_COLUMNS], _rows(measured, places, _values()))
+
+
+def _tfrc(measured: Measured) -> Table:
+    rows = []
+    for rtt in TFRC_ROUND_TRIPS_MS:
+        estimates = [measured.mean(alone(loss, "tfrc", rtt), video_kbps) for loss in (1.0, 5.0)]
+        if any(estimates):
+            rows.append([f"{rtt:g} ms", *(shown(one, 0) for one in estimates)])
+    hint = "Video received, kbit/s; the plan of the top level is the most that it may send."
+    return Table("TFRC alone, by round-trip time", hint, ["round trip", "1 % loss", "5 % loss"], rows)
+
+
+def _over_loss(measured: Measured) -> Table:
+    places = [("0 %", strong(12)), *((f"{loss:g} %", strong(12, loss_percent=loss)) for loss in LOSSES)]
+    values: list[tuple[Callable[[Run], float], int]] = [
+        (lambda run: run.stream_kbps, 0),
+        (lambda run: sum(run.tcp_kbps) / len(run.tcp_kbps), 0),
+        (lambda run: run.utilisation, 3),
+    ]
+    columns = ["random loss", "VTP (kbit/s)", "TCP, mean (kbit/s)", "link used"]
+    return Table("Figure 19 in numbers", "", columns, _rows(measured, places, values))

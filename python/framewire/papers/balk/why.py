@@ -1,0 +1,136 @@
+"""Why a claim comes out as it does, with the numbers of this run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from framewire.confidence import Estimate
+from framewire.papers.balk import plans
+from framewire.papers.balk.measure import Measured, Run
+from framewire.papers.balk.plan import (
+    TFRC_ROUND_TRIPS_MS,
+    Setting,
+    alone,
+    mild,
+    strong,
+)
+
+__all__ = ["reason"]
+
+
+def reason(key: str, ours: Estimate | None, measured: Measured) -> str:
+    """A sentence or two; empty where the number says it all."""
+    found = _REASONS.get(key)
+    return found(measured) if found and ours is not None else ""
+
+
+def _mean(measured: Measured, setting: Setting, value: Callable[[Run], float]) -> float | None:
+    estimate = measured.mean(setting, value)
+    return None if estimate is None else estimate.mean
+
+
+def _lost(setting: Setting) -> Callable[[Measured], str]:
+    """Equation 1 sees less than is lost."""
+
+    def told(measured: Measured) -> str:
+        lost = _mean(measured, setting, lambda run: run.packet_loss_percent)
+        unbiased = _mean(measured, _without_bias(setting), lambda run: run.share)
+        if lost is None:
+            return ""
+        text = (
+            f"Equation 1 counts k packets over k - 1 gaps, {setting.k / (setting.k - 1):.2f} of what arrives, and so "
+            f"does not see a loss of {100 / setting.k:.0f} %; here {lost:.1f} % of the packets are lost."
+        )
+        return text if unbiased is None else f"{text} Read without that bias the share is {unbiased:.2f}."
+
+    return told
+
+
+def _without_bias(setting: Setting) -> Setting:
+    return Setting(setting.clip, setting.link_mbps, setting.tcp, k=setting.k, unbiased=True)
+
+
+def _few_gaps(measured: Measured) -> str:
+    five, ten = (_mean(measured, mild(8, k=k), lambda run: run.share) for k in (5, 10))
+    if five is None or ten is None:
+        return ""
+    return (
+        "The bias of equation 1 falls from a quarter at k = 5 to a twentieth at k = 20, below what the queue drops; "
+        f"the share goes from {five:.2f} at k = 5 to {ten:.2f} at k = 10."
+    )
+
+
+def _top_rate(measured: Measured) -> str:
+    top = max(plans.of("mild").document["steps"], key=lambda step: float(step[1]))[1] / 1e3
+    return f"The top level's plan, 450 kbit/s in the mean and {top:.0f} at most, is all that it ever asks for."
+
+
+def _round_trip(loss: float, limit_kbps: float) -> Callable[[Measured], str]:
+    """At which round-trip time figure 20 comes about."""
+
+    def told(measured: Measured) -> str:
+        means = [(rtt, measured.mean(alone(loss, "tfrc", rtt), _video_kbps)) for rtt in TFRC_ROUND_TRIPS_MS]
+        below = [rtt for rtt, mean in means if mean is not None and mean.mean < limit_kbps]
+        if not any(mean for _, mean in means):
+            return ""
+        where = f"from {below[0]} ms on" if below else f"at none up to {TFRC_ROUND_TRIPS_MS[-1]} ms"
+        return (
+            "At 10 ms its equation allows several Mbit/s at this loss, so that the movie's rate is the limit. Below "
+            f"{limit_kbps:.0f} kbit/s in the mean {where}."
+        )
+
+    return told
+
+
+def _video_kbps(run: Run) -> float:
+    return run.stream_kbps
+
+
+def _buffer(_measured: Measured) -> str:
+    peak = plans.of("strong").document["most_at_s"]
+    return (
+        "b_min is a number of the clip: how far its rate strays within segments. The stand-in varies from scene to "
+        f"scene of some 2 s; its peak is at {peak:.0f} s, where TRON's was at 17 s."
+    )
+
+
+def _fixed_frames(measured: Measured) -> str:
+    lost = _mean(measured, mild(16, transport="fixed"), lambda run: run.packet_loss_percent)
+    frames = _mean(measured, mild(16, transport="fixed"), lambda run: min(run.frame_rates))
+    if lost is None or frames is None:
+        return ""
+    return (
+        f"{lost:.1f} % of its packets are lost, at two to three packets a frame; its worst second has {frames:.1f} "
+        "frames."
+    )
+
+
+def _rises(measured: Measured) -> str:
+    tcp = [_mean(measured, strong(12, loss_percent=loss), lambda run: run.tcp_share) for loss in (0.1, 5.0)]
+    if None in tcp:
+        return ""
+    return (
+        f"TCP's share falls from {tcp[0]:.2f} to {tcp[1]:.2f}, but the stream has its top level's rate already and no "
+        "use for the room; what is lost at random is missing from what arrives."
+    )
+
+
+_REASONS: Mapping[str, Callable[[Measured], str]] = {
+    "plan-bmin": _buffer,
+    "fair-2": _top_rate,
+    "fair-4": _top_rate,
+    "fair-8": _top_rate,
+    "fair-16": _lost(mild(16)),
+    "fair-32": _lost(mild(32)),
+    "k-20": _few_gaps,
+    "k-order": _few_gaps,
+    "strong-under": _lost(strong(12)),
+    "strong-16": _lost(strong(16)),
+    "loss-rises": _rises,
+    "tfrc-1": _round_trip(1.0, 200),
+    "tfrc-5": _round_trip(5.0, 100),
+    "frames-vtp": _lost(mild(16)),
+    "frames-fixed": _fixed_frames,
+    "frames-strong": _lost(strong(12)),
+    "quality-3": _lost(mild(16)),
+}
