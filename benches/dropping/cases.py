@@ -1,9 +1,9 @@
-"""What is compared: movies, links, the lab's transports, and applications as their users start them."""
+"""What is compared: movies, links, and transports of the lab with their limits and sockets."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,82 +71,82 @@ def _plain(directory: Path, name: str, scratch: Path) -> Path | None:
     return None
 
 
-TRANSPORTS = {
-    "tcp": "plain TCP",
-    "tcp+leaky": "`queue leaky=downstream`",
-    "tcp+keyframe": "`recover-policy=keyframe`",
-    "tcp+obs": "OBS Studio's rule",
-    "tcp+ifd": "ifd",
-    "tcp+ifd-optimised": "ifd-optimised",
-    "tcp+dependency": "dependency",
-}
-"""The lab's transports that are compared in virtual time, and what the page calls them. The last three are ours."""
-OURS = ("tcp+ifd", "tcp+ifd-optimised", "tcp+dependency")
+STARTUPS_MS = (300, 1000, 3000)
+"""How long players wait before they show the first frame."""
+
+MAIN_STARTUP_MS = 1000
+"""The one of the full tables."""
+
+LIMITS_MS = (150, 250, 300, 500, 700, 900, 1000, 1150, 2000, 3000, 3150)
+"""How much may wait, for every method that has a limit in time."""
+
+SOCKETS = {"equal": "32 KiB", "own": None}
+"""Most that may be unsent in the kernel: the same for all, or as the program has it."""
 
 
 @dataclass(frozen=True)
-class Application:
-    """A pair of GStreamer pipelines; the sender's has the parser before it."""
+class Method:
+    """A transport of the lab, and what the page calls it."""
 
+    name: str
     label: str
-    sender: str
-    receiver: str = "tcpserversrc host={address} port={port} ! fdsink"
-    listens: bool = False
+    limited: bool = True
+    ours: bool = False
 
 
-TO_RECEIVER = "tcpclientsink host={receiver} port={port} sync=false"
-SECOND = 1_000_000_000  # ns
-APPLICATIONS = {
-    "tcpclientsink": Application("`tcpclientsink`", TO_RECEIVER),
-    "leaky": Application("`queue leaky=downstream`", f"queue leaky=downstream ! {TO_RECEIVER}"),
-    "recover-policy": Application(
-        "`tcpserversink`, `recover-policy=keyframe`",
-        "tcpserversink host={address} port={port} sync=false recover-policy=keyframe unit-format=time "
-        f"units-soft-max={SECOND} units-max={2 * SECOND} sync-method=latest-keyframe",
-        "tcpclientsrc host={sender} port={port} ! fdsink",
-        listens=True,
-    ),
-    "srt": Application(
-        "SRT, a second of latency",
-        "mpegtsmux alignment=7 ! srtsink uri=srt://{receiver}:{port} latency=1000 sync=false",
-        "srtsrc uri=srt://:{port}?mode=listener latency=1000 ! tsdemux ! {parser} ! {caps} ! fdsink sync=false",
-    ),
-    **{
-        f"ifdqueue-{mode}": Application(
-            f"`ifdqueue mode={mode} ! tcpclientsink`", f"ifdqueue mode={mode} ! {TO_RECEIVER}"
-        )
-        for mode in ("ifd", "dependency")
-    },
-    **{
-        f"ifdsink-{mode}": Application(
-            f"`ifdsink mode={mode}`",
-            f"ifdsink mode={mode} host={{receiver}} port={{port}} sync=false",
-        )
-        for mode in ("ifd", "ifd-optimised", "dependency")
-    },
-}
-"""What runs in real time, and what the page calls it."""
+METHODS = (
+    Method("tcp", "plain TCP", limited=False),
+    Method("tcp+leaky", "`queue leaky=downstream`"),
+    Method("tcp+keyframe", "`recover-policy=keyframe`"),
+    Method("tcp+obs", "OBS Studio's rule"),
+    Method("tcp+ifd", "ifd", limited=False, ours=True),
+    Method("tcp+ifd-optimised", "ifd-optimised", limited=False, ours=True),
+    Method("tcp+dependency", "dependency", ours=True),
+)
+DEFAULT = METHODS[-1]
+RIVALS = tuple(method for method in METHODS if not method.ours)
 
 
-def application_scenario(codec: str, link: Link) -> dict[str, Any]:
-    """All applications, each over its own copy of the link."""
+@dataclass(frozen=True)
+class Setting:
+    """A method with a limit, if it has any, and a socket."""
 
-    def flow(name: str, application: Application) -> dict[str, Any]:
-        sender: dict[str, Any] = {"pipeline": f"fdsrc ! {{parser}} ! {{caps}} ! {application.sender}"}
-        if application.listens:
-            sender["listens"] = True
-        return {"name": name, "sender": sender, "receiver": {"pipeline": application.receiver}}
+    method: Method
+    limit_ms: int | None
+    socket: str
 
-    flows = [flow(name, application) for name, application in APPLICATIONS.items()]
-    return scenario(codec, link, 1) | {"name": f"{codec}-{link.name}-applications", "flow": flows}
+    @property
+    def flow_name(self) -> str:
+        """Of the flow in a scenario."""
+        return f"{self.method.name}-{self.socket}-{self.limit_ms or 0}"
+
+    def flow(self) -> dict[str, Any]:
+        """The flow of a scenario."""
+        flow: dict[str, Any] = {"name": self.flow_name, "transport": self.method.name}
+        if self.limit_ms is not None:
+            flow["queue_time"] = f"{self.limit_ms} ms"
+        unsent = SOCKETS[self.socket]
+        if unsent is not None:
+            flow["unsent_limit"] = unsent
+        elif self.method.ours:
+            flow["unsent_limit"] = "1024 MiB"  # more than any send buffer: no limit
+        return flow
 
 
-def scenario(codec: str, link: Link, seed: int) -> dict[str, Any]:
-    """All transports, each over its own copy of the link."""
+def settings() -> list[Setting]:
+    """Everything that is tried."""
+    limits = {True: LIMITS_MS, False: (None,)}
+    return [
+        Setting(method, limit, socket) for method in METHODS for limit in limits[method.limited] for socket in SOCKETS
+    ]
+
+
+def scenario(codec: str, link: Link, seed: int, flows: Sequence[Mapping[str, Any]], length_s: int) -> dict[str, Any]:
+    """All flows, each over its own copy of the link."""
     return {
         "name": f"{codec}-{link.name}-{seed}",
         "seed": seed,
-        "movie": {"codec": codec, "bitrate": BITRATE, "duration": f"{SECONDS} s"},
+        "movie": {"codec": codec, "bitrate": BITRATE, "duration": f"{length_s} s"},
         "network": dict(link.network),
-        "flow": [{"transport": transport} for transport in TRANSPORTS],
+        "flow": [dict(flow) for flow in flows],
     }

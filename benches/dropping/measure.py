@@ -1,16 +1,21 @@
-"""What a viewer got, from a run directory: one row per flow."""
+"""What a viewer got: one row per flow, for a player that waits as long as is said."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from cases import MAIN_STARTUP_MS
 
 from framewire.report import psnr, quantities
-from framewire.report.data import load
+from framewire.report.data import Flow, ReportRun, load
 from framewire.report.metrics import metrics
+from framewire.report.screen import screen
+
+FRAME_RATE = 25.0
+"""Of the lab's movies."""
 
 
 @dataclass(frozen=True)
@@ -20,41 +25,97 @@ class Row:
     codec: str
     link: str
     seed: int
-    method: str
+    flow: str
+    startup_ms: int
     shown_percent: float
-    latency_p95_ms: float | None
-    latency_max_ms: float | None
-    keys_lost: int
-    wasted_kb: float
     longest_freeze_s: float
-    psnr_db: float | None
+    latency_p95_ms: float | None = None
+    latency_max_ms: float | None = None
+    keys_lost: int = 0
+    wasted_kb: float = 0.0
+    psnr_db: float | None = None
+    disturbed: bool = False
 
-    def facts(self) -> dict[str, Any]:
-        """As a row of a table."""
-        return dict(vars(self))
+
+def playable(ledger: pl.DataFrame, startup_ms: int) -> pl.DataFrame:
+    """The ledger with the fates that a player has for them that waits so long after the first packet has come."""
+    deadline = pl.col("deadline_ns") + (startup_ms - MAIN_STARTUP_MS) * 1_000_000
+    fate = (
+        pl.when(~pl.col("fate").is_in(["shown", "late"]))
+        .then(pl.col("fate"))
+        .when(pl.col("arrival_ns") <= deadline)
+        .then(pl.lit("shown"))
+        .otherwise(pl.lit("late"))
+    )
+    return ledger.with_columns(fate.alias("fate"), deadline.alias("deadline_ns"))
 
 
-def rows(directory: Path, codec: str, link: str, seed: int) -> list[Row]:
-    """Every flow of a run."""
+def seen(ledger: pl.DataFrame, startup_ms: int) -> tuple[float, float]:
+    """Per cent of frames shown in time, and the longest freeze in seconds."""
+    played = playable(ledger, startup_ms)
+    shown = played.filter(pl.col("fate") == "shown").height
+    freeze = screen(played, FRAME_RATE, "live").longest_freeze() / FRAME_RATE
+    return 100 * shown / max(ledger.height, 1), freeze
+
+
+def of_cell(
+    directory: Path, case: tuple[str, str, int], startup_ms: int
+) -> tuple[list[Row], dict[str, list[int | None]]]:
+    """The flows of a simulated cell without their pictures, and what stands on the screen of each."""
+    frames = pl.read_parquet(directory / "frames.parquet")
+    summary = pl.read_parquet(directory / "summary.parquet")
+    rows, sources = [], {}
+    for (name,), part in frames.partition_by("flow", as_dict=True).items():
+        played = playable(part.sort("frame"), startup_ms)
+        stood = screen(played, FRAME_RATE, "live")
+        facts = summary.filter(pl.col("flow") == name).row(0, named=True)
+        rows.append(
+            Row(
+                *case,
+                flow=str(name),
+                startup_ms=startup_ms,
+                shown_percent=100 * played.filter(pl.col("fate") == "shown").height / played.height,
+                longest_freeze_s=stood.longest_freeze() / FRAME_RATE,
+                latency_p95_ms=facts["latency_p95_ms"],
+                latency_max_ms=facts["latency_max_ms"],
+                keys_lost=_keys_lost(played),
+                wasted_kb=(facts["wasted_bytes"] or 0) / 1e3,
+            )
+        )
+        sources[str(name)] = stood.source
+    return rows, sources
+
+
+def _keys_lost(ledger: pl.DataFrame) -> int:
+    return ledger.filter((pl.col("type") == "I") & (pl.col("fate") == "lost")).height
+
+
+def rows(directory: Path, codec: str, link: str, seed: int, startups_ms: dict[str, int]) -> list[Row]:
+    """The flows of a run that are named, each for a player of its own."""
     run = load(directory)
+    run.flows = [flow for flow in run.flows if flow.name in startups_ms]
+    parts = [
+        playable(run.ledger(flow), startups_ms[flow.name]).with_columns(pl.lit(flow.name).alias("flow"))
+        for flow in run.flows
+    ]
+    run = replace(run, frames=pl.concat(parts))
     scores = psnr.measure(run)
-    return [_row(run, flow, scores, codec, link, seed) for flow in run.flows]
+    return [_row(run, flow, scores, (codec, link, seed), startups_ms[flow.name]) for flow in run.flows]
 
 
-def _row(run: Any, flow: Any, scores: psnr.PsnrResult, codec: str, link: str, seed: int) -> Row:
+def _row(run: ReportRun, flow: Flow, scores: psnr.PsnrResult, case: tuple[str, str, int], startup_ms: int) -> Row:
     one = metrics(run, flow, scores)
-    ledger = run.offered_ledger(flow)
-    keys = ledger.filter((pl.col("type") == "I") & (pl.col("fate") == "lost"))
+    summary: dict[str, Any] = quantities.summary_row(run, flow)
     return Row(
-        codec=codec,
-        link=link,
-        seed=seed,
-        method=flow.name,
-        shown_percent=one.live_share,
-        latency_p95_ms=one.latency_p95_ms,
-        latency_max_ms=quantities.summary_row(run, flow).get("latency_max_ms"),
-        keys_lost=keys.height,
-        wasted_kb=(one.wasted_bytes or 0) / 1e3,
+        *case,
+        flow=flow.name,
+        startup_ms=startup_ms,
+        shown_percent=one.shown_share,
         longest_freeze_s=one.longest_freeze_s,
+        latency_p95_ms=one.latency_p95_ms,
+        latency_max_ms=summary.get("latency_max_ms"),
+        keys_lost=_keys_lost(run.offered_ledger(flow)),
+        wasted_kb=(one.wasted_bytes or 0) / 1e3,
         psnr_db=one.psnr_mean_db,
+        disturbed=run.disturbed(flow) is not None,
     )

@@ -1,11 +1,12 @@
 """Writes docs/dropping.md: what a viewer gets from frame-aware dropping, and from what others do instead.
 
-    make dropping [TRACES=DIR]
-    .venv/bin/python benches/dropping/page.py [--traces DIR] [--applications] [--keep DIR] [--out FILE]
+    make dropping TRACES=DIR
+    .venv/bin/python benches/dropping/page.py [--traces DIR] [--applications [NAME ...]] [--keep DIR] [--out FILE]
 
-Every movie goes over every link by every transport of the lab, in virtual time: about three minutes on two cores, most
-of it for decoding what arrived. `--traces` names a directory with Mahimahi's recordings of LTE links; without it they
-are left out.
+First every movie goes over every link by every transport of the lab with every limit, in virtual time (minutes); then
+the applications run in real time over the emulated network (a quarter of an hour: they need GStreamer with the elements
+of `make plugin`, and a machine that is not busy). `--traces` names a directory with Mahimahi's recordings of LTE links;
+without it they are left out. `--keep` keeps what was found, and goes on where an earlier call ended.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+import applications
 import cases
+import charts
 import measure
+import pictures
+import polars as pl
 import sections
-
-import framewire
-from framewire import movie
+import sweep
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,12 +36,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="framewire-dropping-") as scratch:
         directory = options.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
-        links = cases.links(options.traces, Path(scratch))
+        links = cases.links(options.traces, directory)
         for codec in options.movies:
-            movie.make(movie.parse_bitrate(cases.BITRATE), cases.SECONDS, codec=codec)
-        rows = list(_simulated(options.movies, links, directory))
-    options.out.write_text(sections.page(rows, links, options.movies), encoding="utf-8")
-    print(f"wrote {options.out}", file=sys.stderr)
+            sweep.made_movie(codec)
+        found = sweep.run(options.movies, links, directory, _say)
+        real: list[measure.Row] = []
+        if options.applications:
+            limits = _limits_of(found)
+            real = applications.run(options.applications, options.movies, links, limits, directory, _say)
+        chosen = list(_chosen(options.movies, links, found))
+    results = sections.Results(options.movies, links, found, chosen, real)
+    images = options.out.parent / "images"
+    images.mkdir(exist_ok=True)
+    for name, chart in sections.charts(results).items():
+        (images / f"dropping-{name}.svg").write_text(charts.svg(chart), encoding="utf-8")
+    options.out.write_text(sections.page(results), encoding="utf-8")
+    _say(f"wrote {options.out}")
     return 0
 
 
@@ -48,23 +61,46 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the run directories here")
     parser.add_argument("--out", type=Path, metavar="FILE", default=ROOT / "docs" / "dropping.md")
     parser.add_argument("--movies", nargs="+", choices=list(cases.MOVIES), default=list(cases.MOVIES))
+    known = [one.name for one in applications.FLOWS]
+    parser.add_argument("--applications", nargs="*", choices=known, default=known, help="only these, or none")
     return parser.parse_args(arguments)
 
 
-def _simulated(codecs: Sequence[str], links: Sequence[cases.Link], directory: Path) -> Iterator[measure.Row]:
-    wanted = [(codec, link, seed) for codec in codecs for link in links for seed in link.seeds]
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
-    def one(case: tuple[str, cases.Link, int]) -> list[measure.Row]:
-        codec, link, seed = case
-        out = directory / f"{codec}-{link.name}-{seed}"
-        if not out.exists():
-            framewire.run(cases.scenario(codec, link, seed), world="simulated", out=out)
-        return measure.rows(out, codec, link.name, seed)
 
-    with ThreadPoolExecutor(1) as pool:
-        for number, rows in enumerate(pool.map(one, wanted), 1):
-            print(f"{number} of {len(wanted)}: {rows[0].codec} over {rows[0].link}", file=sys.stderr, flush=True)
-            yield from rows
+def _limits_of(found: sweep.Sweep) -> applications.Limit:
+    def limit(codec: str, link: str, method: cases.Method) -> int | None:
+        return found.best((codec, link, cases.MAIN_STARTUP_MS), method, "own").limit_ms
+
+    return limit
+
+
+def _chosen(codecs: Sequence[str], links: Sequence[cases.Link], found: sweep.Sweep) -> Iterator[measure.Row]:
+    """What the full tables show, with the pictures of every movie decoded once."""
+    for codec in codecs:
+        _say(f"pictures: {codec}")
+        rows: list[measure.Row] = []
+        sources: dict[str, list[int | None]] = {}
+        ledger = None
+        for link in links:
+            settings = sections.shown_settings(found, codec, link.name)
+            for seed in link.seeds:
+                with tempfile.TemporaryDirectory(prefix="framewire-chosen-") as scratch:
+                    sweep.simulate((codec, link, seed), settings, Path(scratch))
+                    some, stood = measure.of_cell(Path(scratch), (codec, link.name, seed), cases.MAIN_STARTUP_MS)
+                    frames = pl.read_parquet(Path(scratch) / "frames.parquet")
+                ledger = frames.filter(pl.col("flow") == settings[0].flow_name).sort("frame")
+                rows.extend(some)
+                sources.update({_name(row): stood[row.flow] for row in some})
+        if ledger is not None:
+            scores = pictures.mean_db(sweep.made_movie(codec).path, ledger, sources)
+            yield from (replace(row, psnr_db=scores[_name(row)]) for row in rows)
+
+
+def _name(row: measure.Row) -> str:
+    return f"{row.link}-{row.seed}-{row.flow}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,69 @@
+"""Markdown tables whose best cells are bold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from measure import Row
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column."""
+
+    title: str
+    unit: str
+    value: Callable[[Row], float | None]
+    digits: int
+    more_is_better: bool
+
+    def mean(self, rows: Sequence[Row]) -> float | None:
+        """Over the draws."""
+        values = [value for row in rows if (value := self.value(row)) is not None]
+        return fmean(values) if values else None
+
+    def text(self, value: float | None) -> str:
+        """As it is printed."""
+        return "" if value is None else f"{value:.{self.digits}f}"
+
+
+SHOWN = Measure("shown in time", "%", lambda row: row.shown_percent, 1, True)
+PSNR = Measure("PSNR", "dB", lambda row: row.psnr_db, 1, True)
+FREEZE = Measure("longest freeze", "s", lambda row: row.longest_freeze_s, 2, False)
+P95 = Measure("latency p95", "ms", lambda row: row.latency_p95_ms, 0, False)
+MEASURES = (
+    SHOWN,
+    PSNR,
+    FREEZE,
+    P95,
+    Measure("maximum", "ms", lambda row: row.latency_max_ms, 0, False),
+    Measure("key frames lost", "", lambda row: row.keys_lost, 1, False),
+    Measure("undecodable", "kB", lambda row: row.wasted_kb, 0, False),
+)
+
+
+def of_measures(named: Sequence[tuple[str, Sequence[Row]]]) -> str:
+    """A row for each name, a column for each measure."""
+    columns = [[measure.mean(rows) for _, rows in named] for measure in MEASURES]
+    heads = [f"{measure.title} {measure.unit}".strip() for measure in MEASURES]
+    lines = [["", *heads]]
+    for place, (name, _) in enumerate(named):
+        cells = [_bold(measure, column, place) for measure, column in zip(MEASURES, columns, strict=True)]
+        lines.append([name, *cells])
+    return markdown(lines)
+
+
+def _bold(measure: Measure, column: Sequence[float | None], place: int) -> str:
+    known = [value for value in column if value is not None]
+    text = measure.text(column[place])
+    best = measure.text((max if measure.more_is_better else min)(known)) if known else ""
+    return f"**{text}**" if text and text == best else text
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """The first line is the head; all columns but the first are numbers."""
+    head, *rest = lines
+    rule = "|---|" + "---:|" * (len(head) - 1)
+    return "\n".join([f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in rest)]) + "\n"
