@@ -95,6 +95,10 @@ def balk(
         int | None, typer.Option(metavar="N", help="Seeds of each experiment, 2 to 1,000 [default: 20, quick: 3].")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small part of the experiments.")] = False,
+    made_up: Annotated[
+        bool,
+        typer.Option("--made-up", help="Stream made-up sizes of frames, not encoded movies: needs no ffmpeg."),
+    ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML.")] = False,
     tables: Annotated[bool, typer.Option("--tables", help="Print what stands beside the paper, too.")] = False,
     as_json: AsJson = False,
@@ -104,7 +108,7 @@ def balk(
     Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, frame rates and quantisers. Each claim of the
     paper stands beside ours, with a verdict.
     """
-    from framewire.papers.balk import page, screen
+    from framewire.papers.balk import clips, page, screen
     from framewire.papers.balk.comparison import compare
     from framewire.papers.balk.measure import carry_out
     from framewire.papers.balk.plan import QUICK_SEEDS, SEEDS, settings
@@ -114,7 +118,13 @@ def balk(
         if not least <= value <= most:
             raise InputError(f"--{name}: {value} is not allowed; allowed is {least} to {most}")
     with display.for_console(stderr()) as shown:
-        measured = carry_out(settings(quick=quick), seed=seed, repeats=count, jobs=jobs or cores(), progress=shown)
+
+        def making(step: str, share: float | None) -> None:
+            shown({"event": "step", "text": step, "share": share})
+
+        movies = {name: clips.made_up(name) if made_up else clips.encoded(name, making) for name in clips.CLIPS}
+        every = settings(quick=quick)
+        measured = carry_out(every, movies, seed=seed, repeats=count, jobs=jobs or cores(), progress=shown)
         shown({"event": "step", "text": "comparing"})
         comparison = compare(measured)
         screen.write_files(comparison, out)

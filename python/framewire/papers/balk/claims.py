@@ -95,12 +95,6 @@ def _over_loss(measured: Measured) -> Samples:
     return [_slope(LOSSES, [run.stream_kbps for run in some]) for some in runs]
 
 
-def _least_second_kbps(run: Run) -> float:
-    """The least of a second, of 20 seconds in steady state, video bytes: what figure 20 shows."""
-    received = run.document["stream"]["video_bps_by_second"][10:30]
-    return min(received, default=0.0) / 1e3
-
-
 def _of_plan(run: Run) -> float:
     """Mean sending rate over the plan of the top level, from second 10 on."""
     return float(run.document["stream"]["rate_over_top"])
@@ -153,13 +147,13 @@ def _most(measured: Measured, value: Callable[[Run], float], *settings: object) 
 
 
 _SAMPLES: Mapping[str, Callable[[Measured], Samples]] = {
-    "plan-cbr": lambda _: [plans.of("strong", segments=1, pre_send=False).least_kb],
-    "plan-ten": lambda _: [plans.peak_ratio("strong")],
-    "plan-ten-underrun": lambda _: [plans.of("strong", pre_send=False).least_kb],
-    "plan-presend": lambda _: [plans.of("strong").least_kb],
-    "plan-bmin": lambda _: [plans.of("strong").buffer_percent],
-    "plan-peak": lambda _: [plans.peak_over_source("strong")],
-    "plan-mild": lambda _: [plans.variation_ratio()],
+    "plan-cbr": lambda m: [plans.of(m.clips["strong"], segments=1, pre_send=False).least_kb],
+    "plan-ten": lambda m: [plans.peak_ratio(m.clips["strong"])],
+    "plan-ten-underrun": lambda m: [plans.of(m.clips["strong"], pre_send=False).least_kb],
+    "plan-presend": lambda m: [plans.of(m.clips["strong"]).least_kb],
+    "plan-bmin": lambda m: [plans.of(m.clips["strong"]).buffer_percent],
+    "plan-peak": lambda m: [plans.peak_over_source(m.clips["strong"])],
+    "plan-mild": lambda m: [plans.variation_ratio(m.clips["mild"], m.clips["strong"])],
     "climb": lambda m: m.samples(isolated(), climbing.first_at_top_s),
     "climb-stays": lambda m: m.samples(isolated(), climbing.valleys),
     "climb-valleys": lambda m: m.samples(isolated(), climbing.mean_valley_s) if climbing.any_valley(m) else [],
@@ -180,8 +174,8 @@ _SAMPLES: Mapping[str, Callable[[Measured], Samples]] = {
     "loss-1": lambda m: [
         lossy.stream_kbps / free.stream_kbps for lossy, free in _each(m, strong(12, loss_percent=1.0), strong(12))
     ],
-    "tfrc-1": lambda m: m.samples(alone(1.0, "tfrc"), _least_second_kbps),
-    "tfrc-5": lambda m: m.samples(alone(5.0, "tfrc"), _least_second_kbps),
+    "tfrc-1": lambda m: m.samples(alone(1.0, "tfrc"), lambda run: run.least_second_kbps),
+    "tfrc-5": lambda m: m.samples(alone(5.0, "tfrc"), lambda run: run.least_second_kbps),
     "tfrc-vtp-1": lambda m: m.samples(alone(1.0, "vtp"), _of_plan),
     "tfrc-vtp-5": lambda m: m.samples(alone(5.0, "vtp"), _of_plan),
     "tfrc-equation": _of_equation,

@@ -1,22 +1,26 @@
-"""The paper's two clips, by their statistics: sizes of frames at three levels.
+"""The two clips that are streamed in place of the paper's, as sizes of frames at three levels.
 
-Neither clip can be had. What the paper says of them (sections 5.2, 5.3, 6.1 and 6.5) is their rates and how these
-change, which is all that an experiment with a sending plan sees. A clip here has sizes of frames with these statistics,
-drawn with a seed of its own that no experiment's seed changes. Where the paper says nothing, one rule holds for both.
+The paper's clips cannot be had. What it says of them is their rates and how these change, which is all that an
+experiment with a sending plan sees; the presets of ``framewire movie ladder`` have these rates. A clip is such a movie
+as it was encoded, or sizes of frames with the same scenes and the same mean rate in each segment of the plan: those
+need no encoder.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["FRAME_RATE", "GROUP", "PRE_SEND_S", "QUANTISERS", "SEGMENTS", "Clip", "Statistics", "clip"]
+from framewire.movie.ladder import making, presets
+from framewire.movie.ladder.coding import FRAME_RATE
 
-FRAME_RATE = (24_000, 1_001)
-"""23.976 frames per second; section 6.5 prints 23.975."""
+__all__ = ["CLIPS", "FRAME_RATE", "GROUP", "PRE_SEND_S", "QUANTISERS", "SEGMENTS", "Clip", "encoded", "made_up"]
+
+CLIPS = {"mild": "Atlantis", "strong": "TRON"}
+"""Which clip of the paper each stands for."""
 
 SEGMENTS = 10
 """Of the sending plan, all of one length (section 5.2)."""
@@ -25,11 +29,13 @@ PRE_SEND_S = 5.0
 """t_j of both clips (section 5.3)."""
 
 GROUP = 12
-"""Frames from one I frame to the next: what the clips' encoders of the time had as default (FFmpeg's ``-g``). No B
-frames: the paper's figure 1 shows them as part of the standard, and neither encoder made them by default."""
+"""Frames from one I frame to the next: FFmpeg's default, then and now. No B frames, as the presets."""
 
 I_FRAME_WEIGHT = 3.0
-"""Mean size of an I frame over that of a P frame."""
+"""Mean size of an I frame over that of a P frame, in made-up sizes."""
+
+FRAME_SPREAD = 0.2
+"""Standard deviation of the logarithm of a frame's size beside its neighbours, in made-up sizes."""
 
 LEVEL_RATIOS = (125 / 450, 260 / 450, 1.0)
 """Of the levels' mean rates. The ends are printed for Atlantis (section 6.2), the middle one is geometrically between
@@ -44,36 +50,14 @@ Y.-Q. Zhang, "A new rate control scheme using quadratic rate distortion model", 
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """What is known of a clip."""
-
-    name: str
-    paper_name: str
-    duration_s: float
-    mean_kbps: float
-    """Of the top level."""
-    profile: tuple[float, ...]
-    """Mean rate of each segment of the plan over the mean of all."""
-    scene_spread: float
-    """Standard deviation of the logarithm of a scene's rate: how much the rate varies within a segment."""
-    frame_spread: float
-    """The same of a frame beside its neighbours."""
-    scene_s: float
-    """Mean length of a scene."""
-    seed: int
-
-
-@dataclass(frozen=True)
 class Clip:
     """Sizes of frames in bytes, lowest level first; all levels have the same frames."""
 
-    statistics: Statistics
+    name: str
+    """``mild`` or ``strong``."""
     sizes: tuple[tuple[int, ...], ...]
-
-    @property
-    def name(self) -> str:
-        """``mild`` or ``strong``."""
-        return self.statistics.name
+    source: str
+    """Where they are from."""
 
     @property
     def frames(self) -> int:
@@ -99,81 +83,34 @@ class Clip:
         ]
 
 
-ATLANTIS = Statistics(
-    name="mild",
-    paper_name="Atlantis",
-    # The plan's steps at 14, 21 and 34 s (section 6.1) are multiples of 7 s but for the last, which is printed as an
-    # about.
-    duration_s=70.0,
-    mean_kbps=450.0,
-    # Up by 100 kbit/s at 14 s and at 35 s, and no step up to speak of at 21 s.
-    profile=tuple(rate / 450 for rate in (400, 385, 490, 490.5, 430, 530, 510, 460, 430, 374.5)),
-    scene_spread=0.12,
-    frame_spread=0.15,
-    scene_s=3.0,
-    seed=14,
-)
-"""Trailer of "Atlantis", encoded with FFmpeg: mild variation."""
-
-TRON = Statistics(
-    name="strong",
-    paper_name="TRON",
-    duration_s=130.0,
-    # 16 MB in 130 s (section 5.2).
-    mean_kbps=16e6 * 8e-3 / 130,
-    # A peak of 1.6 Mbit/s (section 5.3) and a step up of 1 Mbit/s (section 6.2).
-    profile=tuple(rate / 985 for rate in (1000, 600, 1600, 1100, 700, 900, 1250, 600, 1300, 800)),
-    # Of windows of a second: 0.5 to 4.5 Mbit/s (figure 13).
-    scene_spread=0.5,
-    frame_spread=0.25,
-    scene_s=2.0,
-    seed=13,
-)
-"""A scene of "TRON", encoded with DivX: strong variation."""
+def encoded(name: str, progress: Callable[[str, float | None], None] | None = None) -> Clip:
+    """The preset as it is encoded with FFmpeg; made once, and then found in the cache of movies."""
+    levels = making.make(preset=name, progress=progress).description["levels"]
+    return Clip(name, tuple(tuple(level["sizes"]) for level in levels), "encoded as MPEG-4 part 2")
 
 
 @cache
-def _made(statistics: Statistics) -> Clip:
-    draw = random.Random(statistics.seed)
-    count = round(statistics.duration_s * FRAME_RATE[0] / FRAME_RATE[1])
-    weights = _weights(statistics, count, draw)
+def made_up(name: str) -> Clip:
+    """Sizes with the preset's scenes, drawn with the preset's own seed, which no experiment's seed changes."""
+    preset = presets.named(name)
+    draw = random.Random(preset.seed)
+    weights = [
+        scene.kbps * (I_FRAME_WEIGHT if frame % GROUP == 0 else 1.0) * draw.lognormvariate(0, FRAME_SPREAD)
+        for scene in preset.scenes()
+        for frame in range(scene.first, scene.first + scene.frames)
+    ]
     levels = []
     for ratio in LEVEL_RATIOS:
         own = [weight * draw.lognormvariate(0, 0.05) for weight in weights]
-        levels.append(_sizes(own, statistics.mean_kbps * ratio, statistics.profile))
-    return Clip(statistics, tuple(levels))
+        levels.append(_sizes(own, [mean * ratio for mean in preset.segments], preset.borders))
+    return Clip(name, tuple(levels), "made up of its scenes")
 
 
-def _weights(statistics: Statistics, count: int, draw: random.Random) -> list[float]:
-    """What a frame takes beside the others of its segment: its scene, its type and itself."""
-    weights = []
-    scene, left = 1.0, 0
-    for frame in range(count):
-        if left == 0:
-            scene = draw.lognormvariate(0, statistics.scene_spread)
-            left = max(1, round(draw.expovariate(FRAME_RATE[1] / FRAME_RATE[0] / statistics.scene_s)))
-        left -= 1
-        kind = I_FRAME_WEIGHT if frame % GROUP == 0 else 1.0
-        weights.append(scene * kind * draw.lognormvariate(0, statistics.frame_spread))
-    return weights
-
-
-def _sizes(weights: Sequence[float], mean_kbps: float, profile: Sequence[float]) -> tuple[int, ...]:
-    """Bytes of each frame: each segment has its share of the whole, which its frames divide by weight."""
-    count = len(weights)
-    period_s = FRAME_RATE[1] / FRAME_RATE[0]
+def _sizes(weights: Sequence[float], kbps: Sequence[float], borders: Sequence[int]) -> tuple[int, ...]:
+    """Bytes of each frame: each segment has its mean rate, which its frames divide by weight."""
     sizes: list[int] = []
-    for segment, factor in enumerate(profile):
-        first, end = (math.ceil(place * count / len(profile)) for place in (segment, segment + 1))
-        budget = mean_kbps * factor * 125 * period_s * (end - first)
+    for mean, first, end in zip(kbps, borders, borders[1:], strict=False):
+        budget = mean * 125 * (end - first) * FRAME_RATE[1] / FRAME_RATE[0]
         scale = budget / math.fsum(weights[first:end])
         sizes += (max(1, round(weight * scale)) for weight in weights[first:end])
     return tuple(sizes)
-
-
-STATISTICS = {one.name: one for one in (ATLANTIS, TRON)}
-
-
-def clip(name: str) -> Clip:
-    """The clip ``mild`` or ``strong``."""
-    return _made(STATISTICS[name])

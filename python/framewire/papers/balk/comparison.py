@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from framewire.papers.balk import claims, figures, plans, tables
-from framewire.papers.balk.clips import QUANTISERS, STATISTICS, clip
+from framewire.papers.balk.clips import CLIPS, QUANTISERS, Clip
 from framewire.papers.balk.drawing import Drawn
 from framewire.papers.balk.measure import Measured
 from framewire.papers.balk.plan import DECISIONS
@@ -29,8 +29,9 @@ class Comparison:
     def headline(self) -> str:
         """The result in a sentence."""
         counts = Counter(one.verdict for one in self.findings)
-        told = [f"{counts[verdict]} {verdict}" for verdict in _VERDICTS if counts[verdict]]
-        return f"Of {len(self.findings)} claims {', '.join(told)}."
+        told = [f"{counts['holds']} of {len(self.findings)} claims hold", f"{counts['does not hold']} do not"]
+        rest: tuple[claims.Verdict, ...] = ("undecided", "not measured")
+        return ", ".join(told + [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]]) + "."
 
     @property
     def experiments(self) -> int:
@@ -40,14 +41,11 @@ class Comparison:
     @property
     def clips(self) -> list[tuple[str, ...]]:
         """What is streamed, a line for each clip."""
-        return [_clip(name) for name in STATISTICS]
+        return [_clip(clip) for clip in self.measured.clips.values()]
 
     def of_figure(self, number: str) -> list[claims.Finding]:
         """The claims of a figure."""
         return [one for one in self.findings if str(one.published.figure) == number]
-
-
-_VERDICTS: tuple[claims.Verdict, ...] = ("holds", "does not hold", "undecided", "not measured")
 
 
 def compare(measured: Measured) -> Comparison:
@@ -55,15 +53,15 @@ def compare(measured: Measured) -> Comparison:
     return Comparison(measured, claims.findings(measured), figures.figures(measured), tables.tables(measured))
 
 
-def _clip(name: str) -> tuple[str, ...]:
-    one = clip(name)
+def _clip(one: Clip) -> tuple[str, ...]:
     levels = range(len(QUANTISERS))
     return (
-        name,
-        one.statistics.paper_name,
+        one.name,
+        CLIPS[one.name],
+        one.source,
         f"{one.frames:,}",
         f"{one.duration_s:.1f} s",
         ", ".join(f"{one.mean_kbps(level):,.0f}" for level in levels) + " kbit/s",
-        f"{plans.of(name).peak_kbps:,.0f} kbit/s",
+        f"{plans.of(one).peak_kbps:,.0f} kbit/s",
         ", ".join(f"{QUANTISERS[level]:.1f}" for level in levels),
     )

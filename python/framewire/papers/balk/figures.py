@@ -30,7 +30,7 @@ __all__ = ["figures"]
 def figures(measured: Measured) -> list[Drawn]:
     """All of them; what was not measured says so in its place."""
     return [
-        *plans.drawn(),
+        *plans.drawn(measured.clips["mild"], measured.clips["strong"]),
         Drawn("15", "The mild clip alone on 10 Mbit/s", tuple(_climb(measured))),
         Drawn("16", "The mild clip among TCP connections, 3 Mbit/s", (_fairness(measured, "16", FLOWS, mild),)),
         Drawn("17", "Packets per request for a control packet, 8 flows, 3 Mbit/s", (_over_k(measured),)),

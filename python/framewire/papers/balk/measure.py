@@ -14,7 +14,7 @@ from typing import Any
 
 from framewire import _native
 from framewire.confidence import Estimate, mean_with_confidence
-from framewire.papers.balk.clips import FRAME_RATE, GROUP, QUANTISERS, Clip, clip
+from framewire.papers.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
 from framewire.papers.balk.plan import Setting, isolated
 
 __all__ = ["Measured", "Run", "carry_out", "ladder"]
@@ -41,6 +41,12 @@ class Run:
     def tcp_kbps(self) -> list[float]:
         """What each connection's application read in the same time, which is what iperf counts."""
         return [float(one["goodput_bps"]) / 1e3 for one in self.document["tcp"]]
+
+    @property
+    def least_second_kbps(self) -> float:
+        """The least of a second, of the 20 s of steady state that figure 20 shows, in bytes of video."""
+        received = self.document["stream"]["video_bps_by_second"][10:30]
+        return float(min(received, default=0.0)) / 1e3
 
     @property
     def share(self) -> float:
@@ -111,6 +117,8 @@ class Measured:
     simulated_s: float = 0.0
     seed: int = 1
     repeats: int = 0
+    clips: Mapping[str, Clip] = field(default_factory=lambda: {name: made_up(name) for name in CLIPS})
+    """What was streamed, by name."""
 
     def of(self, setting: Setting) -> Sequence[Run]:
         """The runs of a setting, one per seed; none where it was not measured."""
@@ -142,6 +150,7 @@ def ladder(one: Clip) -> _native.StreamingLadder:
 
 def carry_out(
     every: Sequence[Setting],
+    movies: Mapping[str, Clip],
     *,
     seed: int = 1,
     repeats: int,
@@ -151,7 +160,7 @@ def carry_out(
     """Runs every setting with so many seeds, ``jobs`` at once. One that fails is told among the failures."""
     tell = progress or (lambda _event: None)
     began = time.monotonic()
-    clips = {name: (clip(name), ladder(clip(name))) for name in {setting.clip for setting in every}}
+    clips = {name: (movie, ladder(movie)) for name, movie in movies.items()}
     places = [(setting, repeat) for setting in every for repeat in range(repeats)]
     made: dict[Setting, dict[int, Run]] = {setting: {} for setting in every}
     failures: list[str] = []
@@ -181,4 +190,4 @@ def carry_out(
             pool.shutdown(cancel_futures=True)
             raise
     runs = {setting: [some[repeat] for repeat in sorted(some)] for setting, some in made.items() if some}
-    return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats)
+    return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats, movies)

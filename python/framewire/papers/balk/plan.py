@@ -40,7 +40,7 @@ STRONG_FLOWS = (2, 4, 8, 12, 16)
 LOSSES = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
 PACKETS_PER_REQUEST = (1, 2, 5, 10, 20)
 """k; the paper names 1, 2, 5 and 20, and plots five."""
-TFRC_ROUND_TRIPS_MS = (10, 50, 100, 200, 300, 400, 500)
+TFRC_ROUND_TRIPS_MS = (10, 50, 100, 200, 300, 400, 500, 700)
 
 LEAD_S = 5.0
 """TCP connections begin at random in this time, the stream in the second after it."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from statistics import fmean, pstdev
 from typing import Any
 
-from framewire.papers.balk.clips import PRE_SEND_S, QUANTISERS, SEGMENTS, STATISTICS, clip
+from framewire.papers.balk.clips import PRE_SEND_S, QUANTISERS, SEGMENTS, Clip
 from framewire.papers.balk.drawing import LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
 from framewire.papers.balk.measure import ladder
 from framewire.report.figures.base import Figure, Trace
@@ -46,39 +46,38 @@ class Plan:
         return float(self.document["peak_bps"]) / 1e3
 
 
-@cache
-def of(name: str, *, segments: int = SEGMENTS, pre_send: bool = True) -> Plan:
+@lru_cache(maxsize=16)
+def of(one: Clip, *, segments: int = SEGMENTS, pre_send: bool = True) -> Plan:
     """The plan of a clip's top level."""
-    one = clip(name)
     document = json.loads(ladder(one).plan(TOP, segments, PRE_SEND_S if pre_send else None))
     return Plan(document, sum(one.sizes[TOP]))
 
 
-def peak_ratio(name: str) -> float:
+def peak_ratio(clip: Clip) -> float:
     """The largest of |U(t)| with ten segments over that with one."""
-    ten, one = (of(name, segments=segments, pre_send=False) for segments in (SEGMENTS, 1))
+    ten, one = (of(clip, segments=segments, pre_send=False) for segments in (SEGMENTS, 1))
     return max(ten.most_kb, -ten.least_kb) / max(one.most_kb, -one.least_kb)
 
 
-def peak_over_source(name: str) -> float:
+def peak_over_source(clip: Clip) -> float:
     """The plan's highest rate over that of the clip itself, in windows of a second."""
-    return of(name).peak_kbps / max(clip(name).rates_kbps(TOP))
+    return of(clip).peak_kbps / max(clip.rates_kbps(TOP))
 
 
-def variation_ratio() -> float:
-    """Variation of the mild clip's rate, as a share of its mean, over that of the strong one's."""
-    mild, strong = (clip(name).rates_kbps(TOP) for name in ("mild", "strong"))
+def variation_ratio(*clips: Clip) -> float:
+    """Variation of the first clip's rate, as a share of its mean, over that of the second one's."""
+    mild, strong = (clip.rates_kbps(TOP) for clip in clips)
     return (pstdev(mild) / fmean(mild)) / (pstdev(strong) / fmean(strong))
 
 
-def drawn() -> list[Drawn]:
+def drawn(mild: Clip, strong: Clip) -> list[Drawn]:
     """Figures 9, 10, 12, 13 and 14; figure 11 is a sketch."""
     return [
-        Drawn("9", "Strong clip at its mean rate", _three("9", of("strong", segments=1, pre_send=False))),
-        Drawn("10", "Strong clip in ten segments", _three("10", of("strong", pre_send=False))),
-        Drawn("12", "Strong clip in ten segments, 5 s of bytes sent ahead", _three("12", of("strong"))),
-        Drawn("13", "Strong clip: source and plan", _profiles("13", "strong")),
-        Drawn("14", "Mild clip: source and plan", _profiles("14", "mild")),
+        Drawn("9", "Strong clip at its mean rate", _three("9", of(strong, segments=1, pre_send=False))),
+        Drawn("10", "Strong clip in ten segments", _three("10", of(strong, pre_send=False))),
+        Drawn("12", "Strong clip in ten segments, 5 s of bytes sent ahead", _three("12", of(strong))),
+        Drawn("13", "Strong clip: source and plan", _profiles("13", strong)),
+        Drawn("14", "Mild clip: source and plan", _profiles("14", mild)),
     ]
 
 
@@ -98,13 +97,12 @@ def _three(number: str, plan: Plan) -> tuple[Figure, ...]:
     )
 
 
-def _profiles(number: str, name: str) -> tuple[Figure, ...]:
-    one = clip(name)
+def _profiles(number: str, one: Clip) -> tuple[Figure, ...]:
     plans: list[Trace] = []
     source: list[Trace] = []
     for level in reversed(range(len(QUANTISERS))):
         steps = json.loads(ladder(one).plan(level, SEGMENTS, PRE_SEND_S))["steps"]
-        x = [start for start, _ in steps] + [STATISTICS[name].duration_s]
+        x = [start for start, _ in steps] + [one.duration_s]
         rates = [bps / 1e3 for _, bps in steps]
         plans.append(line(f"level {level}", x, [*rates, rates[-1]], LEVEL_COLOURS[level], line={"shape": "hv"}))
         by_second = one.rates_kbps(level)

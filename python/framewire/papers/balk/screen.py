@@ -33,7 +33,9 @@ def told(finding: Finding) -> str:
     if ours is None:
         return "\N{EN DASH}"
     mean = f"{significant(ours.mean, 3):g}"
-    return mean if not ours.half_width else f"{mean} ± {significant(ours.half_width, 2):g}"
+    spread = ours.half_width or 0.0
+    # Repeats that found the same may differ by rounding.
+    return mean if spread <= 1e-9 * abs(ours.mean) else f"{mean} ± {significant(spread, 2):g}"
 
 
 def show(comparison: Comparison, console: Console, *, tables: bool) -> None:

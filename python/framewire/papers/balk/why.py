@@ -61,7 +61,7 @@ def _few_gaps(measured: Measured) -> str:
 
 
 def _top_rate(measured: Measured) -> str:
-    top = max(plans.of("mild").document["steps"], key=lambda step: float(step[1]))[1] / 1e3
+    top = max(plans.of(measured.clips["mild"]).document["steps"], key=lambda step: float(step[1]))[1] / 1e3
     return f"The top level's plan, 450 kbit/s in the mean and {top:.0f} at most, is all that it ever asks for."
 
 
@@ -69,28 +69,28 @@ def _round_trip(loss: float, limit_kbps: float) -> Callable[[Measured], str]:
     """At which round-trip time figure 20 comes about."""
 
     def told(measured: Measured) -> str:
-        means = [(rtt, measured.mean(alone(loss, "tfrc", rtt), _video_kbps)) for rtt in TFRC_ROUND_TRIPS_MS]
-        below = [rtt for rtt, mean in means if mean is not None and mean.mean < limit_kbps]
-        if not any(mean for _, mean in means):
+        least = [(rtt, measured.mean(alone(loss, "tfrc", rtt), _least)) for rtt in TFRC_ROUND_TRIPS_MS]
+        below = [rtt for rtt, mean in least if mean is not None and mean.mean < limit_kbps]
+        if not any(mean for _, mean in least):
             return ""
-        where = f"from {below[0]} ms on" if below else f"at none up to {TFRC_ROUND_TRIPS_MS[-1]} ms"
+        where = f"from a round trip of {below[0]} ms on" if below else "at no round trip that was tried"
         return (
-            "At 10 ms its equation allows several Mbit/s at this loss, so that the movie's rate is the limit. Below "
-            f"{limit_kbps:.0f} kbit/s in the mean {where}."
+            "At 10 ms its equation allows far more than the movie's rate at this loss, so that the movie is the limit. "
+            f"The worst second is below {limit_kbps:.0f} kbit/s {where}."
         )
 
     return told
 
 
-def _video_kbps(run: Run) -> float:
-    return run.stream_kbps
+def _least(run: Run) -> float:
+    return run.least_second_kbps
 
 
-def _buffer(_measured: Measured) -> str:
-    peak = plans.of("strong").document["most_at_s"]
+def _buffer(measured: Measured) -> str:
+    peak = plans.of(measured.clips["strong"]).document["most_at_s"]
     return (
-        "b_min is a number of the clip: how far its rate strays within segments. The stand-in varies from scene to "
-        f"scene of some 2 s; its peak is at {peak:.0f} s, where TRON's was at 17 s."
+        "b_min is a number of the clip: how far its rate strays within segments. The stand-in's "
+        f"scenes last seconds; its peak is at {peak:.0f} s, where TRON's was at 17 s."
     )
 
 
