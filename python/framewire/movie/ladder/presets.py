@@ -101,7 +101,7 @@ PRESETS = (
     # rises by 1 Mbit/s once.
     Preset(
         "strong", 3117, _STRONG_SEGMENTS, _levels((274, 569, 985)),
-        scene_s=2.0, spread=0.6, bounds_kbps=(450, 4600), seed=13,
+        scene_s=4.0, spread=1.0, bounds_kbps=(450, 4600), seed=53,
     ),
 )  # fmt: skip
 
