@@ -1,11 +1,13 @@
 """The compiled half of the package: conversion only."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
 
 __all__ = [
+    "CONTROLLERS",
+    "EndpointFailure",
     "LadderError",
     "LoadedMovie",
     "MovieError",
@@ -24,9 +26,11 @@ __all__ = [
     "read_streaming_file",
     "resolve_scenario",
     "scenario_schema",
+    "serve_stream",
     "simulate",
     "simulate_cell",
     "simulate_streaming",
+    "view_stream",
     "write_streaming_file",
 ]
 
@@ -35,6 +39,11 @@ __version__: str
 
 class ScenarioError(ValueError):
     """A scenario was refused; the text names key, value and what is allowed."""
+
+CONTROLLERS: list[str]
+
+class EndpointFailure(RuntimeError):
+    """A server or a client could not do its work."""
 
 class LadderError(ValueError):
     """Levels, a plan or a streaming file were refused."""
@@ -90,6 +99,7 @@ def simulate_cell(
     *,
     packets: bool = False,
 ) -> str: ...
+def simulate_streaming(ladder: StreamingLadder, experiment: str) -> str: ...
 
 @final
 class PlanSettings:
@@ -109,4 +119,27 @@ def inspect_ladder(paths: list[Path]) -> str: ...
 def plan_levels(sizes: list[list[int]], frame_rate: tuple[int, int], settings: PlanSettings) -> str: ...
 def write_streaming_file(paths: list[Path], out: str | PathLike[str], payload: int, settings: PlanSettings) -> str: ...
 def read_streaming_file(path: str | PathLike[str]) -> str: ...
-def simulate_streaming(ladder: StreamingLadder, experiment: str) -> str: ...
+
+def serve_stream(
+    path: str | PathLike[str],
+    told: Callable[[str, str], None],
+    *,
+    title: str,
+    data: str,
+    control: str,
+    controller: str,
+    ack_every: int,
+    key: bytes | None,
+    clients: int,
+    sessions: int | None,
+) -> str: ...
+def view_stream(
+    path: str | PathLike[str] | None,
+    told: Callable[[str, str], None],
+    *,
+    title: str,
+    data: str,
+    control: str,
+    tfrc: bool,
+    key: bytes | None,
+) -> str: ...

@@ -24,6 +24,7 @@ from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors
 from framewire.errors import InputError, RunError
 from framewire.movie.ladder import cli as ladder_cli
 from framewire.papers import cli as papers_cli
+from framewire.stream import cli as stream_cli
 
 app = typer.Typer(
     name="framewire",
@@ -249,6 +250,17 @@ movie_app.command(
     short_help="Encode a movie at several levels, and make a streaming file.",
     epilog="Example: framewire movie ladder --preset mild --out mild --plot",
 )(ladder_cli.ladder)
+
+app.command(
+    "send",
+    short_help="Serve an adaptive stream.",
+    epilog="Example: framewire send mild/mild.vtp --listen 127.0.0.1:5004",
+)(stream_cli.send)
+app.command(
+    "receive",
+    short_help="Receive an adaptive stream.",
+    epilog="Example: framewire receive 127.0.0.1:5004 mild --out received.m4v",
+)(stream_cli.receive)
 
 
 @scenario_app.command(epilog="Example: framewire scenario resolve scenarios/quick.toml --set seed=7")

@@ -22,13 +22,14 @@ ALLOWED: dict[str, set[str]] = {
     "world": {"units", "scenario", "media", "transport", "link", "probe", "session"},
     "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "probe", "session", "world"},
     "sockets": {"units", "transport"},
+    "endpoint": {"units", "wire", "transport", "adaptive", "sockets"},
     "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets", "world"},
     "gst": {"units", "media", "wire", "transport", "sockets"},
-    "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim"},
+    "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim", "endpoint"},
 }
 
 # Crates that may read clocks and open sockets; everything else is bound by clippy.toml.
-WORLDS = {"sockets", "emu", "gst", "python"}
+WORLDS = {"sockets", "endpoint", "emu", "gst", "python"}
 
 
 def manifest(crate: str) -> dict[str, object]:

@@ -11,6 +11,7 @@
 
 use pyo3::prelude::*;
 
+mod endpoint;
 mod interruption;
 mod ladder;
 mod movie;
@@ -26,6 +27,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     movie::register(module)?;
     ladder::register(module)?;
+    endpoint::register(module)?;
     simulation::register(module)?;
     streaming::register(module)
 }

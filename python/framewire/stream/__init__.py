@@ -1,0 +1,11 @@
+"""Adaptive streams between two machines: serve a streaming file, and receive it.
+
+Example:
+    >>> from framewire import stream
+    >>> stream.CONTROLLERS
+    ('vtp', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
+"""
+
+from framewire.stream.endpoint import CONTROLLERS, Address, receive, send
+
+__all__ = ["CONTROLLERS", "Address", "receive", "send"]
