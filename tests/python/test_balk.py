@@ -9,8 +9,12 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from typer.testing import CliRunner
 
-from framewire.papers.balk import claims, climbing, page, plan, plans, screen
+from framewire import _native
+from framewire._native import ScenarioError
+from framewire.cli import app
+from framewire.papers.balk import claims, climbing, measure, page, plan, plans, screen
 from framewire.papers.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS
 from framewire.papers.balk.clips import made_up as clip
 from framewire.papers.balk.comparison import compare
@@ -154,6 +158,40 @@ def test_plans_follow_the_papers_equations() -> None:
     assert plans.of(clip("strong"), segments=1, pre_send=False).document["steps"] == [
         [0.0, pytest.approx(985e3, rel=5e-3)]
     ]
+
+
+def test_an_experiment_is_simulated_as_asked() -> None:
+    """Two settings of one seed each, through the simulator: the same twice, and all of the link divided."""
+    every = [plan.mild(4), plan.alone(1.0, "tfrc")]
+    movies = {name: clip(name) for name in ("mild", "strong")}
+    first, again = (measure.carry_out(every, movies, seed=7, repeats=2, jobs=jobs) for jobs in (1, 2))
+    assert not first.failures
+    for setting in every:
+        assert [run.document for run in first.of(setting)] == [run.document for run in again.of(setting)]
+    shared, alone = (first.of(setting)[0] for setting in every)
+    assert shared.utilisation == pytest.approx(1.0, abs=0.01)
+    assert len(shared.tcp_kbps) == 3
+    assert shared.document["stream"]["finished"]
+    assert shared.document["stream"]["least_over_floor"] >= 0.999
+    assert len(shared.document["stream"]["fates"]) == clip("mild").frames
+    packets = alone.document["stream"]["packets"]
+    assert packets["random_losses"] == packets["sent"] - packets["delivered"] > 0
+    assert alone.document["stream"]["tfrc_over_equation"] is not None
+    assert first.of(plan.mild(2)) == ()
+
+
+@pytest.mark.parametrize("wrong", [{"transport": "rtp"}, {"k": 0}, {"alpha": 1.0}, {"speed": 1}])
+def test_what_cannot_be_simulated_is_refused(wrong: dict[str, object]) -> None:
+    document = plan.mild(2).document(1, duration_s=1, series=False)
+    document["stream"] |= wrong
+    with pytest.raises(ScenarioError):
+        _native.simulate_streaming(measure.ladder(clip("mild")), json.dumps(document))
+
+
+def test_the_command_refuses_what_is_out_of_range() -> None:
+    for option in (["--repeats", "1"], ["--jobs", "0"]):
+        ended = CliRunner().invoke(app, ["reproduce", "balk", "--made-up", *option])
+        assert ended.exit_code != 0
 
 
 def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path) -> None:

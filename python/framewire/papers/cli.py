@@ -113,8 +113,8 @@ def balk(
     from framewire.papers.balk.measure import carry_out
     from framewire.papers.balk.plan import QUICK_SEEDS, SEEDS, settings
 
-    count = repeats or (QUICK_SEEDS if quick else SEEDS)
-    for name, value, least, most in (("repeats", count, 2, 1_000), ("jobs", jobs or 1, 1, 1_024)):
+    count = (QUICK_SEEDS if quick else SEEDS) if repeats is None else repeats
+    for name, value, least, most in (("repeats", count, 2, 1_000), ("jobs", 1 if jobs is None else jobs, 1, 1_024)):
         if not least <= value <= most:
             raise InputError(f"--{name}: {value} is not allowed; allowed is {least} to {most}")
     with display.for_console(stderr()) as shown:

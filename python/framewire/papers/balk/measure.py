@@ -15,7 +15,7 @@ from typing import Any
 from framewire import _native
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.papers.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
-from framewire.papers.balk.plan import Setting, isolated
+from framewire.papers.balk.plan import Setting
 
 __all__ = ["Measured", "Run", "carry_out", "ladder"]
 
@@ -169,7 +169,7 @@ def carry_out(
     def simulate(setting: Setting, repeat: int) -> Run:
         movie, streamed = clips[setting.clip]
         document = setting.document(
-            seed + repeat, duration_s=movie.duration_s, series=repeat == 0 or setting == isolated()
+            seed + repeat, duration_s=movie.duration_s, series=repeat == 0 or setting.is_isolated
         )
         return Run(setting, json.loads(_native.simulate_streaming(streamed, json.dumps(document))))
 

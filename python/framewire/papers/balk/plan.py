@@ -75,6 +75,11 @@ class Setting:
         return self.tcp + 1
 
     @property
+    def is_isolated(self) -> bool:
+        """Whether it is an experiment of figure 15, of which every run is looked at over time."""
+        return self.tcp == 0 and self.loss_percent == 0
+
+    @property
     def fair_share_kbps(self) -> float:
         """The link's rate over the number of flows, headers counted."""
         return self.link_mbps * 1e3 / self.flows
@@ -109,6 +114,7 @@ DECISIONS: Sequence[tuple[str, str, str]] = (
         "a constant close to 1",
         f"the library's, docs/vtp.md; {ALPHAS[0]:g} to {ALPHAS[-1]:g} in a table",
     ),
+    ("timers of the sender", "not given", "exact: a packet leaves when it is due"),
     ("queue of the router", "not given", "50 packets, drop-tail (dummynet's default)"),
     (
         "random loss",
@@ -125,9 +131,9 @@ DECISIONS: Sequence[tuple[str, str, str]] = (
 """What, what the paper says, what is used here."""
 
 
-def isolated() -> Setting:
+def isolated(alpha: float | None = None) -> Setting:
     """Figure 15."""
-    return Setting("mild", 10, 0)
+    return Setting("mild", 10, 0, alpha=alpha)
 
 
 def mild(flows: int, *, link_mbps: float = 3, **more: Any) -> Setting:
@@ -168,8 +174,10 @@ def _of_paper() -> Iterator[Setting]:
 def _beside() -> Iterator[Setting]:
     yield from (alone(loss, "tfrc", rtt_ms) for loss in (1.0, 5.0) for rtt_ms in TFRC_ROUND_TRIPS_MS)
     for alpha in ALPHAS:
-        yield from (mild(flows, alpha=alpha) for flows in (8, 16))
-        yield strong(12, alpha=alpha, loss_percent=1.0)
+        yield isolated(alpha)
+        yield from (mild(flows, alpha=alpha) for flows in FLOWS[2:])
+        yield from (mild(8, alpha=alpha, k=k) for k in (1, 20))
+        yield from (strong(12, alpha=alpha, loss_percent=loss) for loss in (0.0, 1.0))
     yield from (mild(flows, unbiased=True) for flows in FLOWS)
     yield from (mild(8, k=k, unbiased=True) for k in PACKETS_PER_REQUEST)
     yield from (strong(flows, unbiased=True) for flows in STRONG_FLOWS)

@@ -115,7 +115,18 @@ def _rises(measured: Measured) -> str:
     )
 
 
+def _ten(measured: Measured) -> str:
+    strong_clip = measured.clips["strong"]
+    ten, one = (plans.of(strong_clip, segments=segments, pre_send=False) for segments in (10, 1))
+    return (
+        f"From {ten.least_kb:,.0f} to {ten.most_kb:,.0f} kB with ten segments, from {one.least_kb:,.0f} to "
+        f"{one.most_kb:,.0f} with one: where scenes of a segment differ much, its mean rate is as far from them as the "
+        "mean of all."
+    )
+
+
 _REASONS: Mapping[str, Callable[[Measured], str]] = {
+    "plan-ten": _ten,
     "plan-bmin": _buffer,
     "fair-2": _top_rate,
     "fair-4": _top_rate,
@@ -132,5 +143,6 @@ _REASONS: Mapping[str, Callable[[Measured], str]] = {
     "frames-vtp": _lost(mild(16)),
     "frames-fixed": _fixed_frames,
     "frames-strong": _lost(strong(12)),
+    "quality-grows": _lost(mild(16)),
     "quality-3": _lost(mild(16)),
 }
