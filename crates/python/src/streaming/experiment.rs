@@ -23,8 +23,9 @@ use pyo3::PyResult;
 use super::spec::{Link, Spec, Stream, Transport};
 use super::{PAYLOAD, refused, seconds};
 
-/// Time after the first packet at which the first frame is shown: that of the plans.
-const PLAYOUT_DELAY: Duration = Duration::from_secs(1);
+/// From the first packet until the first frame is shown: the second that the plans have, and one for what the network
+/// delays.
+const PLAYOUT_DELAY: Duration = Duration::from_secs(2);
 
 /// Time between two samples, and length of the intervals in which is counted.
 const INTERVAL: Duration = Duration::from_millis(100);

@@ -126,6 +126,11 @@ DECISIONS: Sequence[tuple[str, str, str]] = (
     ("starts", "not given", f"TCP at random in the first {LEAD_S:g} s, the stream at random in the second after"),
     ("throughput", "not said of which bytes", "what the applications got, as iperf counts; with headers in a table"),
     ("when it counts", "not given", "from the stream's first packet to its last"),
+    (
+        "the player",
+        "shows frames that came intact",
+        "begins 2 s after the first packet; frames that came later are late",
+    ),
     ("repeats", "not given", f"{SEEDS} seeds; the interval holds the true mean 19 times in 20"),
 )
 """What, what the paper says, what is used here."""
