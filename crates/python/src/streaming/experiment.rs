@@ -6,9 +6,11 @@ use framewire_adaptive::binomial::{Binomial, BinomialSettings};
 use framewire_adaptive::client::{ClientSettings, ReportKind};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::rap::Rap;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::source::PacketSource;
 use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController, Weights};
 use framewire_adaptive::vtp::{SampleRule, VtpController, VtpSettings};
@@ -65,8 +67,8 @@ fn stream(source: Arc<LadderSource>, stream: &Stream, seed: Seed) -> PyResult<Ad
     let client =
         ClientSettings { reports: reports(stream.transport), ..ClientSettings::paper(title(), draws.next_u64()) };
     Ok(AdaptiveFlow {
+        plan: Arc::new(FramePlan::new(&schedule, source.duration())),
         source,
-        plan: Arc::new(schedule),
         controller: controller(stream)?,
         server,
         client,

@@ -149,6 +149,7 @@ mod adaptive {
     use framewire_adaptive::client::ClientSettings;
     use framewire_adaptive::controller::Controller;
     use framewire_adaptive::fixed::FixedRate;
+    use framewire_adaptive::frame_plan::FramePlan;
     use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
     use framewire_adaptive::server::ServerSettings;
     use framewire_adaptive::source::PacketSource;
@@ -176,8 +177,8 @@ mod adaptive {
         let plan = Schedule::new(source.ladder(), ScheduleSettings::PAPER).unwrap();
         let title = || framewire_wire::vtp::Title::new("film").unwrap();
         AdaptiveFlow {
+            plan: Arc::new(FramePlan::new(&plan, source.duration())),
             source,
-            plan: Arc::new(plan),
             controller,
             server: ServerSettings::paper(title(), framewire_wire::vtp::Secret::new([7; 32])),
             client: ClientSettings::paper(title(), 1),
