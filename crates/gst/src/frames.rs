@@ -278,10 +278,14 @@ pub(crate) fn by_flags(buffer: &gst::BufferRef) -> (PictureType, Dependencies) {
     (kind, dependencies)
 }
 
-/// One frame at the rate that caps give.
+/// One frame at the rate that caps give; `None` for a variable rate, which they write as 0/1.
 fn frame_duration(caps: &gst::CapsRef) -> Option<gst::ClockTime> {
     let rate = caps.structure(0)?.get::<gst::Fraction>("framerate").ok()?;
     let (frames, seconds) = (u64::try_from(rate.numer()).ok()?, u64::try_from(rate.denom()).ok()?);
+    // Division by zero is a panic in GStreamer.
+    if frames == 0 {
+        return None;
+    }
     gst::ClockTime::SECOND.mul_div_round(seconds, frames)
 }
 

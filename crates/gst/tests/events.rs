@@ -351,6 +351,18 @@ fn a_stream_without_caps_is_refused() {
     assert!(error.error().message().contains("put a parser"), "{error:?}");
 }
 
+/// Cameras that light the picture longer at night say 0/1: no rate.
+#[test]
+fn a_variable_frame_rate_is_no_rate() {
+    for caps in [MPEG2, "video/x-vp8,framerate=25/1"] {
+        let mut stepper = Stepper::new(NO_LIMITS, &caps.replace("25/1", "0/1"));
+        stepper.gate.open();
+        push(&mut stepper, 0, "CPB");
+        wait_until("all frames", || stepper.stat("sent") == 3);
+        assert!(stepper.bus.pop_filtered(&[gst::MessageType::Error]).is_none(), "{caps}");
+    }
+}
+
 /// A downstream that answers every buffer so.
 fn queue_before(answer: Result<gst::FlowSuccess, gst::FlowError>) -> (gst_check::Harness, gst::Pad, gst::Bus) {
     common::init();

@@ -134,6 +134,21 @@ fn datagrams_that_nobody_receives_are_no_error() {
     stop(&pipeline);
 }
 
+#[test]
+fn a_variable_frame_rate_is_no_rate() {
+    let receiver = Receiver::fast();
+    let (mut harness, bus) = harness(&format!("{} sync=false", to(receiver.port)));
+    harness.set_src_caps_str(&common::movie::MPEG2.replace("25/1", "0/1"));
+    let units = common::movie::access_units("CPB");
+    for (number, unit) in units.iter().enumerate() {
+        harness.push(common::buffer(number, unit.clone())).unwrap();
+    }
+    harness.push_event(gst::event::Eos::new());
+    let errors = [gst::MessageType::Error];
+    assert!(bus.pop_filtered(&errors).is_none());
+    assert!(receiver.received() == units.concat());
+}
+
 /// A harness around the sink, and its bus.
 fn harness(properties: &str) -> (gst_check::Harness, gst::Bus) {
     common::init();
