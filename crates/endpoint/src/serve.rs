@@ -12,6 +12,9 @@ use crate::ports::Ports;
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// A host on two sockets.
+///
+/// [`run`](Self::run) drives it. Who wants to look at the sessions in between calls [`step`](Self::step) and
+/// [`poll_event`](Self::poll_event) in turn instead.
 pub struct Serving {
     host: Host,
     ports: Ports,
@@ -60,14 +63,14 @@ impl Serving {
         let mut deadline = None;
         loop {
             self.step()?;
-            while let Some(event) = self.host.poll_event() {
+            while let Some(event) = self.poll_event() {
                 ended += u64::from(matches!(event.event, ServerEvent::Ended(_)));
                 look(self.ports.now(), &event, &self.host);
             }
             let is_enough = sessions.is_some_and(|sessions| ended >= sessions) || cancelled();
             if is_enough && deadline.is_none() {
                 deadline = Some(self.ports.now() + GOODBYE);
-                self.host.stop(self.ports.now());
+                self.stop();
             }
             if deadline.is_some_and(|deadline| self.host.sessions() == 0 || self.ports.now() >= deadline) {
                 let (drops, lateness) = (self.host.drops().clone(), self.host.lateness().clone());
@@ -76,8 +79,26 @@ impl Serving {
         }
     }
 
-    /// Sends what is due, reads what came, or waits for either.
-    fn step(&mut self) -> Result<(), EndpointError> {
+    /// What happened.
+    pub fn poll_event(&mut self) -> Option<HostEvent> {
+        self.host.poll_event()
+    }
+
+    /// The sessions.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Ends all sessions; the next steps say so to the clients.
+    pub fn stop(&mut self) {
+        self.host.stop(self.ports.now());
+    }
+
+    /// Sends what is due, reads what came, or waits for either for up to a tenth of a second.
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn step(&mut self) -> Result<(), EndpointError> {
         self.ports.flush();
         let Self { host, ports } = self;
         while ports.has_room()

@@ -3,13 +3,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientState};
 use framewire_adaptive::datagram::Channel;
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::Reason;
 
 use crate::error::EndpointError;
 use crate::ports::Ports;
 
 /// A client on two sockets.
+///
+/// [`run`](Self::run) drives it to the end. Who fetches frames at a pace of its own calls [`step`](Self::step) and
+/// [`poll_event`](Self::poll_event) in turn instead, until [`is_finished`](Self::is_finished).
 pub struct Viewing {
     client: Client,
     ports: Ports,
@@ -56,7 +59,7 @@ impl Viewing {
         let mut ended = None;
         loop {
             self.step()?;
-            while let Some(event) = self.client.poll_event() {
+            while let Some(event) = self.poll_event() {
                 look(self.ports.now(), &event);
                 match event {
                     ClientEvent::Described(description) => frames_by_level = vec![0; description.rates.len()],
@@ -71,18 +74,47 @@ impl Viewing {
                     _ => {}
                 }
             }
-            if let (Some(ended), true) = (ended, self.client.is_finished()) {
+            if let (Some(ended), true) = (ended, self.is_finished()) {
                 sink.flush().map_err(EndpointError::Write)?;
-                return Ok(Viewed { state: self.client.state(), ended, frames_by_level, written });
+                return Ok(Viewed { state: self.state(), ended, frames_by_level, written });
             }
             if !stopped && cancelled() {
                 stopped = true;
-                self.client.stop(self.ports.now());
+                self.stop();
             }
         }
     }
 
-    fn step(&mut self) -> Result<(), EndpointError> {
+    /// What happened. Frames that are not fetched count against the client's buffer.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.client.poll_event()
+    }
+
+    /// Whether the session is over and everything was said.
+    pub fn is_finished(&self) -> bool {
+        self.client.is_finished()
+    }
+
+    /// What the client knows.
+    pub fn state(&self) -> ClientState {
+        self.client.state()
+    }
+
+    /// Tells how much room the player has, for the server to know.
+    pub fn set_player_buffer(&mut self, free: DataSize) {
+        self.client.set_player_buffer(free);
+    }
+
+    /// Ends the session from this side; the next steps say so to the server.
+    pub fn stop(&mut self) {
+        self.client.stop(self.ports.now());
+    }
+
+    /// Sends what is due and reads what came, or waits for either for up to a tenth of a second.
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn step(&mut self) -> Result<(), EndpointError> {
         self.ports.flush();
         let Self { client, ports, server } = self;
         let [data, control] = *server;

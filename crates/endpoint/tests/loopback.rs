@@ -15,7 +15,7 @@ use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::host::Host;
-use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::server::{ServerEvent, ServerSettings};
 use framewire_adaptive::source::{PacketSource, Plan, SourceError, SourcePacket};
 use framewire_endpoint::{Serving, Viewed, Viewing, random_secret, random_session};
 use framewire_units::{Bitrate, Duration};
@@ -129,4 +129,63 @@ fn a_server_that_is_not_there_is_given_up() {
     let viewing = Viewing::open(Client::new(settings), nowhere, nowhere).expect("two sockets");
     let viewed = viewing.run(std::io::sink(), || false, |_, _| {}).expect("a session");
     assert_eq!((viewed.ended, viewed.written), (Reason::Vanished, 0));
+}
+
+/// All that happened, when one event is fetched for each step: what is not fetched yet waits in the client.
+fn step_through(viewing: &mut Viewing) -> Vec<ClientEvent> {
+    let mut events = vec![];
+    while !viewing.is_finished() {
+        viewing.step().expect("sound sockets");
+        events.extend(viewing.poll_event());
+    }
+    events.extend(std::iter::from_fn(|| viewing.poll_event()));
+    events
+}
+
+#[test]
+fn who_steps_fetches_frames_at_a_pace_of_its_own() {
+    let mut serving = serving(50);
+    let server = serving.addresses().expect("addresses");
+    let client = thread::spawn(move || {
+        let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
+        let mut viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+        let events = step_through(&mut viewing);
+        assert_eq!(viewing.state().frames_complete, 50);
+        events
+    });
+    let (mut most, mut reasons) = (0, vec![]);
+    while reasons.is_empty() {
+        serving.step().expect("sound sockets");
+        most = most.max(serving.host().sessions());
+        reasons.extend(std::iter::from_fn(|| serving.poll_event()).filter_map(|event| match event.event {
+            ServerEvent::Ended(reason) => Some(reason),
+            _ => None,
+        }));
+    }
+    let events = client.join().expect("no panic");
+    let frames = events.iter().filter_map(|event| match event {
+        ClientEvent::FrameComplete(frame) => Some(frame.frame),
+        _ => None,
+    });
+    assert!(frames.eq(0..50));
+    assert_eq!(events.last(), Some(&ClientEvent::Ended(Reason::EndOfMovie)));
+    assert_eq!((most, reasons), (1, vec![Reason::EndOfMovie]));
+}
+
+#[test]
+fn who_steps_can_end_it() {
+    let mut serving = serving(5_000);
+    let server = serving.addresses().expect("addresses");
+    let client = thread::spawn(move || view(server, || false).0.ended);
+    let mut stopped = false;
+    while !stopped || serving.host().sessions() > 0 {
+        serving.step().expect("sound sockets");
+        while let Some(event) = serving.poll_event() {
+            if matches!(event.event, ServerEvent::Started { .. }) {
+                serving.stop();
+                stopped = true;
+            }
+        }
+    }
+    assert_eq!(client.join().expect("no panic"), Reason::Stopped);
 }

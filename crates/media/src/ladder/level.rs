@@ -8,7 +8,7 @@ use crate::avi::{Avi, FourCc};
 use crate::index::{FrameRate, PictureType};
 use crate::ladder::{LevelError, mpeg4};
 use crate::movie::Movie;
-use crate::start_code;
+use crate::{nal_index, start_code};
 
 /// A frame of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,17 @@ impl Level {
             from_movie(&Movie::parse(bytes)?)
         };
         Self::checked(parts)
+    }
+
+    /// Which codec a frame is of that brings its headers, as the closed key frames of every level do; `None` when its
+    /// bytes do not tell.
+    pub fn codec_of(key_frame: &[u8]) -> Option<Codec> {
+        let first = || start_code::parts(key_frame).next()?.first().copied();
+        match nal_index::codec_of(key_frame) {
+            Some(codec) => Some(codec),
+            None if mpeg4::is_one(key_frame) => Some(Codec::Mpeg4Part2),
+            None => (first() == Some(start_code::value::SEQUENCE_HEADER)).then_some(Codec::MpegVideo),
+        }
     }
 
     /// A level of nothing but sizes, for experiments: every `key_interval`th frame is an I frame, the others are P
