@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "sockets": {"units", "transport"},
     "endpoint": {"units", "wire", "transport", "adaptive", "sockets"},
     "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets", "world"},
-    "gst": {"units", "media", "wire", "transport", "sockets"},
+    "gst": {"units", "media", "wire", "transport", "adaptive", "sockets", "endpoint"},
     "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim", "endpoint"},
 }
 

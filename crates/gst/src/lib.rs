@@ -6,10 +6,13 @@
 //! | [`ifdqueue`] | a queue that never makes its upstream wait: it drops frames by importance and decodability |
 //! | [`ifdsink`] | sends over TCP or UDP, with the dropping queue directly before the socket |
 //! | [`mpegstat`] | passes buffers through and tells of every frame and every group of pictures what it saw |
+//! | [`vtpsink`] | serves a streaming file to any number of clients, each at the level that its network can take |
+//! | [`vtpsrc`] | is such a client: any player can be one |
 //!
 //! Elements are thin shells: `framewire-media` says what an access unit is and what it refers to, `framewire-transport`
-//! decides. What elements share stands in modules of its own: [`codec`] (what caps promise), [`frames`] (a buffer as a
-//! frame), [`line`] (what waits, frames and events in order), [`stats`].
+//! decides what is dropped, and `framewire-adaptive` what is streamed. What elements share stands in modules of its own:
+//! [`codec`] (what caps promise), [`frames`] (a buffer as a frame), [`line`] (what waits, frames and events in order),
+//! [`stats`].
 //!
 //! The library is a plugin (`make plugin`, then `GST_PLUGIN_PATH`); a Rust application can link it instead:
 //!
@@ -41,6 +44,8 @@ pub mod mpegstat;
 pub mod settings;
 pub mod stats;
 mod transport_clock;
+pub mod vtpsink;
+pub mod vtpsrc;
 
 #[allow(missing_docs, reason = "a macro writes it")]
 mod plugin;

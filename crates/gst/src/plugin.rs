@@ -1,11 +1,13 @@
 //! The plugin's description, which `gst-inspect-1.0` shows.
 
-use crate::{ifdqueue, ifdsink, mpegstat};
+use crate::{ifdqueue, ifdsink, mpegstat, vtpsink, vtpsrc};
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), gst::glib::BoolError> {
     ifdqueue::register(plugin)?;
     ifdsink::register(plugin)?;
-    mpegstat::register(plugin)
+    mpegstat::register(plugin)?;
+    vtpsink::register(plugin)?;
+    vtpsrc::register(plugin)
 }
 
 gst::plugin_define!(

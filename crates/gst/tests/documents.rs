@@ -3,10 +3,14 @@
 
 mod common;
 
+#[path = "common/streaming.rs"]
+mod streaming;
+
 use std::io::Read;
 use std::net::{Shutdown, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::program;
@@ -38,6 +42,31 @@ fn the_lines_of_ifdsink_run() {
 #[test]
 fn the_lines_of_mpegstat_run() {
     run_lines("mpegstat.md");
+}
+
+#[test]
+fn the_lines_of_vtpsink_run() {
+    if has_streaming_file() {
+        run_lines("vtpsink.md");
+    }
+}
+
+#[test]
+fn the_lines_of_vtpsrc_run() {
+    if has_streaming_file() {
+        run_lines("vtpsrc.md");
+    }
+}
+
+/// Puts a streaming file where the pages make theirs; false, after saying so, without FFmpeg.
+fn has_streaming_file() -> bool {
+    static MADE: OnceLock<bool> = OnceLock::new();
+    *MADE.get_or_init(|| {
+        let Some((movie, _)) = streaming::mpeg4("page", 50) else { return false };
+        let place = common::movie::directory().join("mild");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::copy(movie, place.join("movie.vtp")).is_ok()
+    })
 }
 
 /// What a pipeline takes to start and to end, once its list of elements is made, which the first one does.

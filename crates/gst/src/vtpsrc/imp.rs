@@ -1,0 +1,276 @@
+//! The element as GStreamer sees it. The session runs in `reception`.
+
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use framewire_adaptive::client::{ClientEvent, Frame};
+use framewire_wire::vtp::Reason;
+use gst::glib;
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst_base::prelude::*;
+use gst_base::subclass::base_src::CreateSuccess;
+use gst_base::subclass::prelude::*;
+
+use super::messages::{self, Pushed};
+use super::reception::{Next, Reception, complaint};
+use super::settings::{PROPERTIES, Settings};
+
+/// The element's private data.
+#[derive(Default)]
+pub struct VtpSrc {
+    settings: Mutex<Settings>,
+    /// The session, and after it the last one, for `stats`.
+    reception: Mutex<Option<Reception>>,
+    stream: Mutex<Stream>,
+}
+
+/// What the streaming thread knows.
+#[derive(Default)]
+struct Stream {
+    pushed: Pushed,
+    /// A key frame was there: from here on frames can be decoded.
+    begun: bool,
+    /// The next buffer does not follow the one before it.
+    discontinuous: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[glib::object_subclass]
+impl ObjectSubclass for VtpSrc {
+    const NAME: &'static str = "GstFramewireVtpSrc";
+    type Type = super::VtpSrc;
+    type ParentType = gst_base::PushSrc;
+}
+
+impl ObjectImpl for VtpSrc {
+    fn properties() -> &'static [glib::ParamSpec] {
+        &PROPERTIES
+    }
+
+    fn set_property(&self, _id: usize, value: &glib::Value, spec: &glib::ParamSpec) {
+        lock(&self.settings).set(spec.name(), value);
+    }
+
+    fn property(&self, _id: usize, spec: &glib::ParamSpec) -> glib::Value {
+        match spec.name() {
+            "stats" => self.stats().to_value(),
+            name => lock(&self.settings).get(name),
+        }
+    }
+
+    fn constructed(&self) {
+        self.parent_constructed();
+        self.obj().set_format(gst::Format::Time);
+    }
+}
+
+impl GstObjectImpl for VtpSrc {}
+
+impl ElementImpl for VtpSrc {
+    fn metadata() -> Option<&'static gst::subclass::ElementMetadata> {
+        static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
+            gst::subclass::ElementMetadata::new(
+                "Adaptive stream receiver",
+                "Source/Network",
+                "Receives a movie over the Video Transport Protocol, whose server changes the level with the bandwidth, \
+                 and gives whole frames",
+                "The framewire authors",
+            )
+        });
+        Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
+            let (name, any) = ("src", gst::Caps::new_any());
+            let template = gst::PadTemplate::new(name, gst::PadDirection::Src, gst::PadPresence::Always, &any);
+            vec![template.expect("invariant: the template is valid")]
+        });
+        &TEMPLATES
+    }
+}
+
+impl BaseSrcImpl for VtpSrc {
+    fn start(&self) -> Result<(), gst::ErrorMessage> {
+        let unusable = |reason: String| gst::error_msg!(gst::ResourceError::Settings, ["{reason}"]);
+        let plan = lock(&self.settings).plan().map_err(unusable)?;
+        let reception = Reception::start(plan)
+            .map_err(|error| gst::error_msg!(gst::ResourceError::OpenRead, ["no thread can be started: {error}"]))?;
+        *lock(&self.stream) = Stream { discontinuous: true, ..Stream::default() };
+        *lock(&self.reception) = Some(reception);
+        Ok(())
+    }
+
+    fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        if let Some(reception) = &*lock(&self.reception) {
+            reception.cancel();
+        }
+        Ok(())
+    }
+
+    fn is_seekable(&self) -> bool {
+        false
+    }
+
+    fn unlock(&self) -> Result<(), gst::ErrorMessage> {
+        self.set_flushing(true);
+        Ok(())
+    }
+
+    fn unlock_stop(&self) -> Result<(), gst::ErrorMessage> {
+        self.set_flushing(false);
+        Ok(())
+    }
+
+    fn query(&self, query: &mut gst::QueryRef) -> bool {
+        if let gst::QueryViewMut::Duration(query) = query.view_mut()
+            && query.format() == gst::Format::Time
+        {
+            let description = lock(&self.stream).pushed.description.clone();
+            let Some(description) = description else { return false };
+            query.set(messages::duration(&description));
+            return true;
+        }
+        BaseSrcImplExt::parent_query(self, query)
+    }
+}
+
+impl PushSrcImpl for VtpSrc {
+    fn create(&self, _buffer: Option<&mut gst::BufferRef>) -> Result<CreateSuccess, gst::FlowError> {
+        loop {
+            let reception = lock(&self.reception).clone().ok_or(gst::FlowError::Flushing)?;
+            let event = match reception.next() {
+                Next::Event(event) => event,
+                Next::Flushing => return Err(gst::FlowError::Flushing),
+                Next::Failed(reason) => {
+                    gst::element_imp_error!(self, gst::ResourceError::OpenRead, ("{reason}"));
+                    return Err(gst::FlowError::Error);
+                }
+            };
+            match event {
+                ClientEvent::FrameComplete(frame) => {
+                    if let Some(buffer) = self.buffer(frame)? {
+                        return Ok(CreateSuccess::NewBuffer(buffer));
+                    }
+                }
+                ClientEvent::Ended(reason) => return Err(self.end(reason, &reception)),
+                other => self.tell(other),
+            }
+        }
+    }
+}
+
+impl VtpSrc {
+    fn set_flushing(&self, flushing: bool) {
+        if let Some(reception) = &*lock(&self.reception) {
+            reception.set_flushing(flushing);
+        }
+    }
+
+    fn stats(&self) -> gst::Structure {
+        let (state, waiting) = lock(&self.reception).as_ref().map(Reception::state).unwrap_or_default();
+        messages::stats(&lock(&self.stream).pushed, &state, waiting)
+    }
+
+    /// Everything that is not a frame or the end.
+    fn tell(&self, event: ClientEvent) {
+        let object = self.obj();
+        let structure = match event {
+            ClientEvent::Described(description) => {
+                let structure = messages::described(&description);
+                let mut stream = lock(&self.stream);
+                stream.pushed.frames_by_level = vec![0; description.rates.len()];
+                stream.pushed.description = Some(description);
+                drop(stream);
+                let _ = object.post_message(gst::message::DurationChanged::builder().src(&*object).build());
+                structure
+            }
+            ClientEvent::LevelChanged { frame, from, to } => {
+                lock(&self.stream).pushed.level_changes += 1;
+                messages::level_changed(frame, from, to)
+            }
+            ClientEvent::FramesLost { first, count } => {
+                lock(&self.stream).discontinuous = true;
+                messages::frames_lost(first, count)
+            }
+            ClientEvent::Packet { .. } | ClientEvent::FrameComplete(_) | ClientEvent::Ended(_) => return,
+        };
+        let _ = object.post_message(gst::message::Element::builder(structure).src(&*object).build());
+    }
+
+    /// A frame as a buffer; `None` for one that nothing can be made of. The first key frame brings the caps.
+    fn buffer(&self, frame: Frame) -> Result<Option<gst::Buffer>, gst::FlowError> {
+        if !lock(&self.stream).begun {
+            if !frame.key {
+                lock(&self.stream).pushed.skipped += 1;
+                return Ok(None);
+            }
+            self.begin(&frame)?;
+        }
+        let mut stream = lock(&self.stream);
+        let pushed = &mut stream.pushed;
+        pushed.frames += 1;
+        pushed.bytes += frame.bytes.len() as u64;
+        pushed.level = Some(frame.level);
+        if let Some(count) = pushed.frames_by_level.get_mut(frame.level) {
+            *count += 1;
+        }
+        let duration = pushed.description.as_ref().map(|description| description.duration / description.frames.max(1));
+        let discontinuous = std::mem::take(&mut stream.discontinuous);
+        drop(stream);
+        Ok(Some(buffer_of(frame, duration, discontinuous)))
+    }
+
+    /// Sets the caps before the first frame. Where nobody tells them, downstream has to find out.
+    fn begin(&self, frame: &Frame) -> Result<(), gst::FlowError> {
+        let caps = lock(&self.settings).caps.clone().or_else(|| super::caps::of_key_frame(&frame.bytes));
+        if let Some(caps) = caps
+            && self.obj().set_caps(&caps).is_err()
+        {
+            gst::element_imp_error!(self, gst::CoreError::Negotiation, ("downstream does not take {caps}"));
+            return Err(gst::FlowError::NotNegotiated);
+        }
+        lock(&self.stream).begun = true;
+        Ok(())
+    }
+
+    /// What the end of the session is to the stream.
+    fn end(&self, reason: Reason, reception: &Reception) -> gst::FlowError {
+        let settled = reception.settled();
+        let Some(complaint) = complaint(reason, &settled) else {
+            if reason != Reason::EndOfMovie {
+                let server = settled.server;
+                gst::element_imp_warning!(
+                    self,
+                    gst::ResourceError::Read,
+                    ("the server at {server} ended the session before the end of the movie")
+                );
+            }
+            return gst::FlowError::Eos;
+        };
+        match reason {
+            Reason::UnknownTitle => gst::element_imp_error!(self, gst::ResourceError::NotFound, ("{complaint}")),
+            Reason::Busy => gst::element_imp_error!(self, gst::ResourceError::Busy, ("{complaint}")),
+            _ => gst::element_imp_error!(self, gst::ResourceError::Read, ("{complaint}")),
+        }
+        gst::FlowError::Error
+    }
+}
+
+fn buffer_of(frame: Frame, duration: Option<std::time::Duration>, discontinuous: bool) -> gst::Buffer {
+    let mut buffer = gst::Buffer::from_slice(frame.bytes);
+    let writable = buffer.get_mut().expect("invariant: nobody else has the buffer yet");
+    writable.set_pts(gst::ClockTime::try_from(frame.media_time).ok());
+    writable.set_duration(duration.and_then(|duration| gst::ClockTime::try_from(duration).ok()));
+    writable.set_offset(u64::from(frame.frame));
+    if !frame.key {
+        writable.set_flags(gst::BufferFlags::DELTA_UNIT);
+    }
+    if discontinuous {
+        writable.set_flags(gst::BufferFlags::DISCONT);
+    }
+    buffer
+}

@@ -1,0 +1,254 @@
+//! The thread that receives, and what waits between it and the streaming thread.
+
+use std::collections::VecDeque;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientState};
+use framewire_endpoint::Viewing;
+use framewire_units::DataSize;
+use framewire_wire::vtp::Reason;
+
+/// How long the server is given to hear that downstream wants no more; nobody waits for it.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// How long the thread waits for room before it looks at the network again.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What to receive.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub host: String,
+    pub data_port: u16,
+    pub control_port: u16,
+    pub client: ClientSettings,
+    /// From the first frame to when it goes on.
+    pub startup: Duration,
+    /// Frames that may wait for downstream.
+    pub buffer: DataSize,
+}
+
+/// What the streaming thread gets, in order.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Something happened.
+    Event(ClientEvent),
+    /// There can be no session, in words.
+    Failed(String),
+    /// The streaming thread is to stop waiting.
+    Flushing,
+}
+
+/// A session on its way, or one that ended.
+///
+/// The thread is told to end by [`cancel`](Self::cancel) and never waited for: it holds no part of the pipeline.
+#[derive(Clone)]
+pub(super) struct Reception(Arc<Shared>);
+
+struct Shared {
+    plan: Plan,
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    events: VecDeque<ClientEvent>,
+    /// Bytes of frames among them.
+    bytes: u64,
+    /// When the first frame may go on.
+    begin: Option<Instant>,
+    failure: Option<String>,
+    /// Nothing more will come.
+    ended: bool,
+    cancelled: bool,
+    flushing: bool,
+    state: ClientState,
+}
+
+impl Reception {
+    /// Begins to receive.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn start(plan: Plan) -> Result<Self, std::io::Error> {
+        let shared = Arc::new(Shared { plan, waiting: Mutex::default(), changed: Condvar::new() });
+        let of_thread = shared.clone();
+        std::thread::Builder::new().name("vtpsrc".to_owned()).spawn(move || {
+            let failure = receive(&of_thread).err();
+            let mut waiting = of_thread.lock();
+            waiting.failure = failure;
+            waiting.ended = true;
+            of_thread.changed.notify_all();
+        })?;
+        Ok(Self(shared))
+    }
+
+    /// Waits for the next event; frames not before the start-up delay is over.
+    pub fn next(&self) -> Next {
+        let mut waiting = self.0.lock();
+        loop {
+            if waiting.flushing || waiting.cancelled {
+                return Next::Flushing;
+            }
+            let patience = self.patience(&waiting);
+            if patience.is_none()
+                && let Some(event) = waiting.pop()
+            {
+                self.0.changed.notify_all();
+                return Next::Event(event);
+            }
+            if waiting.ended && waiting.events.is_empty() {
+                let failure = waiting.failure.take();
+                return Next::Failed(failure.unwrap_or_else(|| "the session is over".to_owned()));
+            }
+            waiting = match patience {
+                Some(patience) => {
+                    self.0.changed.wait_timeout(waiting, patience).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.0.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// How long the frame in front still waits for the start-up delay; `None` when it does not.
+    fn patience(&self, waiting: &Waiting) -> Option<Duration> {
+        let is_frame = matches!(waiting.events.front(), Some(ClientEvent::FrameComplete(_)));
+        if !is_frame || waiting.ended || waiting.bytes >= self.0.plan.buffer.as_bytes() {
+            return None;
+        }
+        let left = waiting.begin?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Makes [`next`](Self::next) return at once, or wait again.
+    pub fn set_flushing(&self, flushing: bool) {
+        self.0.lock().flushing = flushing;
+        self.0.changed.notify_all();
+    }
+
+    /// Ends the session and forgets what waits.
+    pub fn cancel(&self) {
+        let mut waiting = self.0.lock();
+        waiting.cancelled = true;
+        waiting.events = VecDeque::new();
+        waiting.bytes = 0;
+        self.0.changed.notify_all();
+    }
+
+    /// What the client knows, and bytes of frames that wait for downstream.
+    pub fn state(&self) -> (ClientState, u64) {
+        let waiting = self.0.lock();
+        (waiting.state.clone(), waiting.bytes)
+    }
+}
+
+impl Waiting {
+    fn pop(&mut self) -> Option<ClientEvent> {
+        let event = self.events.pop_front()?;
+        if let ClientEvent::FrameComplete(frame) = &event {
+            self.bytes -= frame.bytes.len() as u64;
+        }
+        Some(event)
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what happened while there is room; true when all of it.
+    fn take(&self, viewing: &mut Viewing) -> bool {
+        let limit = self.plan.buffer.as_bytes();
+        let mut waiting = self.lock();
+        waiting.state = viewing.state();
+        let mut taken_all = false;
+        while waiting.bytes < limit && !taken_all {
+            match viewing.poll_event() {
+                Some(ClientEvent::FrameComplete(frame)) => {
+                    waiting.bytes += frame.bytes.len() as u64;
+                    waiting.begin.get_or_insert_with(|| Instant::now() + self.plan.startup);
+                    waiting.events.push_back(ClientEvent::FrameComplete(frame));
+                }
+                Some(event) => waiting.events.push_back(event),
+                None => taken_all = true,
+            }
+        }
+        let free = DataSize::from_bytes(limit.saturating_sub(waiting.bytes));
+        drop(waiting);
+        viewing.set_player_buffer(free);
+        self.changed.notify_all();
+        taken_all
+    }
+}
+
+/// The session, from looking up the name to the last goodbye.
+fn receive(shared: &Shared) -> Result<(), String> {
+    let plan = &shared.plan;
+    let data = resolve(&plan.host, plan.data_port)?;
+    let control = SocketAddr::new(data.ip(), plan.control_port);
+    let client = Client::new(plan.client.clone());
+    let mut viewing = Viewing::open(client, data, control).map_err(|error| error.to_string())?;
+    let mut deadline = None;
+    loop {
+        viewing.step().map_err(|error| error.to_string())?;
+        if shared.lock().cancelled {
+            let deadline = *deadline.get_or_insert_with(|| {
+                viewing.stop();
+                Instant::now() + GOODBYE
+            });
+            if viewing.is_finished() || Instant::now() >= deadline {
+                return Ok(());
+            }
+            continue;
+        }
+        let taken_all = shared.take(&mut viewing);
+        if viewing.is_finished() {
+            if taken_all {
+                return Ok(());
+            }
+            // The rest waits for downstream.
+            let waiting = shared.lock();
+            drop(shared.changed.wait_timeout(waiting, TICK));
+        }
+    }
+}
+
+fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
+    let mut addresses = (host, port).to_socket_addrs().map_err(|error| format!("host \"{host}\": {error}"))?;
+    addresses.next().ok_or_else(|| format!("host \"{host}\" has no address"))
+}
+
+/// What an end that is not the end of the movie means; `None` where the stream just ends.
+pub(super) fn complaint(reason: Reason, plan: &Settled) -> Option<String> {
+    let Settled { server, title } = plan;
+    match reason {
+        Reason::EndOfMovie | Reason::Stopped | Reason::Acknowledged => None,
+        Reason::UnknownTitle => Some(format!("the server at {server} has no movie \"{title}\"")),
+        Reason::Busy => Some(format!("the server at {server} takes no more sessions")),
+        Reason::Vanished => Some(format!("nothing was heard of the server at {server} any more")),
+        Reason::SourceFailed => Some(format!("the server at {server} cannot read the movie any further")),
+    }
+}
+
+/// What errors name.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    /// Host and port.
+    pub server: String,
+    /// The movie.
+    pub title: String,
+}
+
+impl Reception {
+    /// What errors name.
+    pub fn settled(&self) -> Settled {
+        let plan = &self.0.plan;
+        Settled {
+            server: format!("{} port {}", plan.host, plan.control_port),
+            title: plan.client.title.as_str().to_owned(),
+        }
+    }
+}
