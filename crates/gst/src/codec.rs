@@ -15,7 +15,7 @@ pub enum Stream {
         configuration: Option<gst::Buffer>,
     },
     /// Known by the flags of its buffers only: DELTA_UNIT (not decodable without what came before) and DROPPABLE
-    /// (nothing refers to it). Video of any other codec, and what muxers make of video.
+    /// (nothing refers to it). Video of any other codec.
     Flags,
     /// Never dropped: audio, subtitles, metadata.
     Whole,
@@ -32,11 +32,16 @@ impl Stream {
     /// What caps promise.
     ///
     /// # Errors
-    /// When buffers are not whole access units: the reason names the parser to put before the element.
+    /// When buffers are not whole access units: the reason names the parser to put before the element, or says that it
+    /// belongs before the muxer or the payloader.
     pub fn of(caps: &gst::CapsRef) -> Result<Self, Unusable> {
         let Some(structure) = caps.structure(0) else {
             return Err(Unusable { reason: "empty caps: put a parser before this element".to_owned() });
         };
+        if is_container(structure) {
+            let name = structure.name();
+            return Err(Unusable { reason: format!("{name} is a container: put this element before the muxer") });
+        }
         let configuration = structure.get::<gst::Buffer>("codec_data").ok();
         match structure.name().as_str() {
             "video/mpeg" => mpeg(structure),
@@ -57,6 +62,23 @@ impl Stream {
     }
 }
 
+/// What a muxer makes. Its buffers are packets, with flags for some of them only: one that is dropped takes a part of a
+/// picture, or of the sound, with it. And a receiver that comes late needs the headers that only the muxer knows.
+fn is_container(structure: &gst::StructureRef) -> bool {
+    const CONTAINERS: [&str; 9] = [
+        "video/mpegts",
+        "video/x-flv",
+        "video/x-matroska",
+        "video/x-matroska-3d",
+        "video/webm",
+        "video/quicktime",
+        "video/x-msvideo",
+        "video/x-ms-asf",
+        "video/ogg",
+    ];
+    CONTAINERS.contains(&structure.name().as_str()) || structure.get("systemstream").unwrap_or(false)
+}
+
 fn missing(structure: &gst::StructureRef, what: &str, parser: &str) -> Unusable {
     let name = structure.name();
     Unusable { reason: format!("{name} without {what}: put {parser} before this element") }
@@ -68,9 +90,6 @@ fn is_parsed(structure: &gst::StructureRef) -> bool {
 
 /// Parsers promise `parsed=true`: a frame in each buffer.
 fn mpeg(structure: &gst::StructureRef) -> Result<Stream, Unusable> {
-    if structure.get("systemstream").unwrap_or(false) {
-        return Ok(Stream::Flags);
-    }
     let (codec, parser) = match structure.get::<i32>("mpegversion") {
         Ok(1 | 2) => (Codec::MpegVideo, "mpegvideoparse"),
         Ok(4) => (Codec::Mpeg4Part2, "mpeg4videoparse"),
@@ -215,6 +234,12 @@ mod tests {
             ("video/x-av1,stream-format=annexb,alignment=tu", "obu-stream", "av1parse"),
             ("video/x-av1,stream-format=obu-stream,alignment=obu", "alignment=tu", "av1parse"),
             ("application/x-rtp,media=video", "parts of frames", "payloader"),
+            ("video/mpeg,mpegversion=2,systemstream=true", "container", "before the muxer"),
+            ("video/mpegts,systemstream=true,packetsize=188", "container", "before the muxer"),
+            ("video/x-flv", "container", "before the muxer"),
+            ("video/x-matroska", "container", "before the muxer"),
+            ("video/webm", "container", "before the muxer"),
+            ("video/quicktime,variant=iso-fragmented", "container", "before the muxer"),
         ];
         for (caps, what, parser) in cases {
             let reason = of(caps).expect_err(caps);
@@ -224,14 +249,7 @@ mod tests {
 
     #[test]
     fn other_video_goes_by_flags_and_what_is_not_video_is_never_dropped() {
-        let flags = [
-            "video/x-vp9",
-            "video/mpegts,systemstream=true",
-            "video/x-flv",
-            "image/jpeg",
-            "video/x-raw",
-            "video/x-divx,divxversion=3",
-        ];
+        let flags = ["video/x-vp9", "image/jpeg", "video/x-raw", "video/x-divx,divxversion=3"];
         for caps in flags {
             assert_eq!(of(caps), Ok(Stream::Flags), "{caps}");
         }

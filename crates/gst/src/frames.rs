@@ -73,7 +73,7 @@ struct Numbering {
 }
 
 /// From here on ids may begin again: at the first key frame that finds the queue empty. It takes 2 years at 30 frames a
-/// second to come here, but only days for the packets that a muxer makes.
+/// second to come here.
 const RENUMBER_FROM: u32 = 1 << 31;
 
 impl Numbering {

@@ -125,6 +125,26 @@ fn datagrams_are_for_mpeg_video() {
     assert!(text.contains("RFC 2250") && text.contains("video/x-h264") && text.contains("udpsink"), "{text}");
 }
 
+/// Their packets are no frames, and a connection that begins anew has lost their headers.
+#[test]
+fn containers_are_refused() {
+    for caps in [
+        "video/mpeg,mpegversion=2,systemstream=true",
+        "video/mpegts,systemstream=true,packetsize=188",
+        "video/x-flv",
+        "video/x-matroska",
+        "video/webm",
+    ] {
+        let receiver = Receiver::fast();
+        let mut harness = harness(&to(receiver.port));
+        harness.0.set_src_caps_str(caps);
+        let message = harness.1.pop_filtered(&[gst::MessageType::Error]).expect("an error");
+        let gst::MessageView::Error(error) = message.view() else { unreachable!() };
+        assert!(error.error().matches(gst::CoreError::Negotiation), "{caps}: {error:?}");
+        assert!(text_of(&message).contains("before the muxer"), "{caps}: {}", text_of(&message));
+    }
+}
+
 #[test]
 fn datagrams_that_nobody_receives_are_no_error() {
     let Some((path, _)) = movie() else { return };

@@ -123,14 +123,12 @@ impl ElementImpl for IfdSink {
 }
 
 /// Video that can be written as it is and found again in a byte stream: whole access units of the codecs that are
-/// understood, and what muxers make of video, which goes by the flags of its buffers.
+/// understood, and JPEG pictures.
 const TAKEN: &str = "video/mpeg, mpegversion=(int){1, 2, 4}, systemstream=(boolean)false, parsed=(boolean)true; \
                      video/x-divx, divxversion=(int){4, 5}; video/x-xvid; \
                      video/x-h264, stream-format=(string)byte-stream, alignment=(string)au; \
                      video/x-h265, stream-format=(string)byte-stream, alignment=(string)au; \
-                     video/x-av1, stream-format=(string)obu-stream, alignment=(string){tu, frame}; \
-                     video/mpeg, systemstream=(boolean)true; video/mpegts; video/x-flv; video/x-matroska; video/webm; \
-                     image/jpeg";
+                     video/x-av1, stream-format=(string)obu-stream, alignment=(string){tu, frame}; image/jpeg";
 
 impl BaseSinkImpl for IfdSink {
     fn start(&self) -> Result<(), gst::ErrorMessage> {
