@@ -157,6 +157,15 @@ impl Settings {
         std::time::Duration::from_nanos(self.request_interval)
     }
 
+    /// How much time of the stream is held back at most; `None` without a limit. With I-Frame Delay the frame that waits
+    /// is overwritten by the next one, so that it holds back nothing beside the frame that is being written.
+    pub fn longest_wait(&self) -> Option<gst::ClockTime> {
+        match self.mode {
+            Mode::Ifd | Mode::IfdOptimised => Some(gst::ClockTime::ZERO),
+            Mode::Dependency => (self.time > 0).then(|| gst::ClockTime::from_nseconds(self.time)),
+        }
+    }
+
     /// How much may wait.
     pub fn limits(&self) -> Limits {
         Limits {

@@ -132,8 +132,7 @@ impl IfdQueue {
         }
         if let gst::QueryViewMut::Latency(latency) = query.view_mut() {
             let (live, min, max) = latency.result();
-            let limit = lock(&self.settings).time;
-            let limit = (limit > 0).then(|| gst::ClockTime::from_nseconds(limit));
+            let limit = lock(&self.settings).longest_wait();
             latency.set(live, min, max.zip(limit).map(|(max, limit)| max.saturating_add(limit)));
         }
         true
