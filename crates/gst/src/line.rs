@@ -137,6 +137,11 @@ impl Line {
         }
     }
 
+    /// Whether another stream begins in it.
+    pub fn has_beginning(&self) -> bool {
+        self.between.iter().any(|(_, item)| matches!(item, Item::Event(event) if is_beginning(event.type_())))
+    }
+
     /// The next thing in order.
     pub fn take(&mut self) -> Option<Item> {
         let Some((place, _)) = self.between.front() else {
@@ -223,6 +228,11 @@ fn is_essential(kind: gst::EventType) -> bool {
             | gst::EventType::Protection
             | gst::EventType::Eos
     )
+}
+
+/// Events with which downstream opens again after it has refused a stream.
+pub fn is_beginning(kind: gst::EventType) -> bool {
+    matches!(kind, gst::EventType::StreamStart | gst::EventType::Segment)
 }
 
 fn duration_of(held: &Held) -> Duration {

@@ -325,6 +325,11 @@ fn caps_without_whole_frames_are_refused_with_the_parser_to_add() {
         ("video/mpeg,mpegversion=2,systemstream=false", "mpegvideoparse"),
         ("video/mpeg,mpegversion=4,systemstream=false", "mpeg4videoparse"),
         ("application/x-rtp,media=video,clock-rate=90000,encoding-name=H264", "payloader"),
+        ("video/mpeg,mpegversion=2,systemstream=true", "before the muxer"),
+        ("video/mpegts,systemstream=true,packetsize=188", "before the muxer"),
+        ("video/x-flv", "before the muxer"),
+        ("video/x-matroska", "before the muxer"),
+        ("video/webm", "before the muxer"),
     ];
     for (caps, parser) in cases {
         let mut stepper = Stepper::new("", caps);
@@ -365,12 +370,19 @@ fn a_variable_frame_rate_is_no_rate() {
 
 /// A downstream that answers every buffer so.
 fn queue_before(answer: Result<gst::FlowSuccess, gst::FlowError>) -> (gst_check::Harness, gst::Pad, gst::Bus) {
+    queue_that_pushes_to(move || answer)
+}
+
+/// The same with an answer that changes.
+fn queue_that_pushes_to(
+    answer: impl Fn() -> Result<gst::FlowSuccess, gst::FlowError> + Send + Sync + 'static,
+) -> (gst_check::Harness, gst::Pad, gst::Bus) {
     common::init();
     let mut harness = gst_check::Harness::with_padnames("ifdqueue", Some("sink"), None);
     let queue = harness.element().unwrap();
     let bus = gst::Bus::new();
     queue.set_bus(Some(&bus));
-    let sink = gst::Pad::builder(gst::PadDirection::Sink).chain_function(move |_, _, _| answer).build();
+    let sink = gst::Pad::builder(gst::PadDirection::Sink).chain_function(move |_, _, _| answer()).build();
     sink.set_active(true).unwrap();
     queue.static_pad("src").unwrap().link(&sink).unwrap();
     harness.set_src_caps_str(MPEG2);
@@ -399,6 +411,59 @@ fn what_downstream_answers_reaches_upstream() {
         assert!(bus.pop_filtered(&[gst::MessageType::Error]).is_none(), "{error}: upstream reports it");
         bus.set_flushing(true);
     }
+}
+
+/// At once: upstream takes a refusal for the end, and pushes nothing more.
+#[test]
+fn a_new_segment_opens_a_stream_that_downstream_had_enough_of() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let refuses = Arc::new(AtomicBool::new(true));
+    let answer = refuses.clone();
+    let (mut harness, sink, bus) = queue_that_pushes_to(move || {
+        if answer.load(Ordering::SeqCst) { Err(gst::FlowError::Eos) } else { Ok(gst::FlowSuccess::Ok) }
+    });
+    bus.set_flushing(true);
+    let record = Record::on(&sink);
+    let segment = gst::FormattedSegment::<gst::ClockTime>::new();
+    for round in 1_000..1_100 {
+        refuses.store(true, Ordering::SeqCst);
+        assert_eq!(answer_to_upstream(&mut harness), gst::FlowError::Eos);
+        record.take();
+        refuses.store(false, Ordering::SeqCst);
+        harness.push_event(gst::event::Segment::new(&segment));
+        assert_eq!(harness.push(buffer(round, access_unit('C'))), Ok(gst::FlowSuccess::Ok), "round {round}");
+        record.wait_for(&round.to_string());
+        assert_eq!(record.take(), format!("segment {round}"), "nothing of what was refused");
+    }
+}
+
+/// The answer to the last frame of a stream comes when the next has begun already.
+#[test]
+fn a_refusal_is_for_the_stream_that_was_refused() {
+    let (let_go, held) = mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    // The first buffer is refused, when the test says so.
+    let (mut harness, sink, bus) = queue_that_pushes_to(move || match held.lock().unwrap().recv() {
+        Ok(()) => Err(gst::FlowError::Eos),
+        Err(_) => Ok(gst::FlowSuccess::Ok),
+    });
+    bus.set_flushing(true);
+    let record = Record::on(&sink);
+    for (number, unit) in access_units("CPP").into_iter().enumerate() {
+        harness.push(buffer(number, unit)).unwrap();
+    }
+    record.wait_for("0");
+    harness.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
+    harness.push(buffer(3, access_unit('C'))).unwrap();
+    let_go.send(()).unwrap();
+    drop(let_go);
+    record.wait_for("3");
+    harness.push(buffer(4, access_unit('P'))).expect("nobody has refused this stream");
+    record.wait_for("4");
+    let written = record.take();
+    assert!(written.ends_with("0 segment 3 4"), "{written}");
 }
 
 #[test]
@@ -564,13 +629,17 @@ fn latency_is_passed_on_and_grows_by_the_limit() {
     common::init();
     let ms = gst::ClockTime::from_mseconds;
     let cases = [
-        (300, (true, ms(40), Some(ms(500))), (true, ms(40), Some(ms(800)))),
+        ("dependency", 300, (true, ms(40), Some(ms(500))), (true, ms(40), Some(ms(800)))),
         // The default handler of GStreamer says so of what is not live.
-        (300, (false, ms(0), Some(ms(500))), (false, ms(0), None)),
-        (300, (true, ms(40), None), (true, ms(40), None)),
-        (0, (true, ms(40), Some(ms(500))), (true, ms(40), None)),
+        ("dependency", 300, (false, ms(0), Some(ms(500))), (false, ms(0), None)),
+        ("dependency", 300, (true, ms(40), None), (true, ms(40), None)),
+        ("dependency", 0, (true, ms(40), Some(ms(500))), (true, ms(40), None)),
+        // One frame waits, whatever the limit.
+        ("ifd", 300, (true, ms(40), Some(ms(500))), (true, ms(40), Some(ms(500)))),
+        ("ifd-optimised", 0, (true, ms(40), Some(ms(500))), (true, ms(40), Some(ms(500)))),
+        ("ifd", 300, (true, ms(40), None), (true, ms(40), None)),
     ];
-    for (limit, (live, min, max), expected) in cases {
+    for (mode, limit, (live, min, max), expected) in cases {
         let upstream = gst::Pad::builder(gst::PadDirection::Src).query_function(move |_, _, query| {
             let gst::QueryViewMut::Latency(latency) = query.view_mut() else { return false };
             latency.set(live, min, max);
@@ -578,11 +647,12 @@ fn latency_is_passed_on_and_grows_by_the_limit() {
         });
         let upstream = upstream.build();
         let time = ms(limit).nseconds();
-        let queue = gst::ElementFactory::make("ifdqueue").property("max-size-time", time).build().unwrap();
+        let queue = gst::ElementFactory::make("ifdqueue").property("max-size-time", time);
+        let queue = queue.property_from_str("mode", mode).build().unwrap();
         upstream.link(&queue.static_pad("sink").unwrap()).unwrap();
         let mut query = gst::query::Latency::new();
         assert!(queue.static_pad("src").unwrap().query(&mut query));
-        assert_eq!(query.result(), expected);
+        assert_eq!(query.result(), expected, "{mode}, {limit}");
     }
 }
 

@@ -8,7 +8,7 @@ use framewire_transport::queue::Discard;
 use crate::frames::Held;
 use crate::groups::{GroupWatch, LostGroup};
 use crate::key_frame_requests::KeyFrameRequests;
-use crate::line::{Item, Line};
+use crate::line::{Item, Line, is_beginning};
 use crate::settings::{Mode, Settings};
 use crate::stats::Tally;
 
@@ -20,7 +20,7 @@ pub(super) struct State {
     pub flow: Result<gst::FlowSuccess, gst::FlowError>,
     /// The end of the stream was accepted.
     pub eos: bool,
-    /// Downstream said that it wants no more of this stream: frames are dropped until a new one begins.
+    /// Downstream said that it wants no more of this stream: frames are dropped until a new one leaves.
     pub refused: bool,
     /// The task waits for something to come.
     pub task_sleeps: bool,
@@ -70,7 +70,9 @@ impl State {
     /// What a buffer from upstream is answered now, if it is not taken.
     pub fn accepts(&self) -> Result<(), gst::FlowError> {
         self.flow?;
-        if self.eos || self.refused { Err(gst::FlowError::Eos) } else { Ok(()) }
+        // What comes behind the beginning of another stream is not what downstream has refused.
+        let is_refused = self.refused && !self.line.has_beginning();
+        if self.eos || is_refused { Err(gst::FlowError::Eos) } else { Ok(()) }
     }
 
     /// Takes a frame through the policy.
@@ -108,7 +110,7 @@ impl State {
         loop {
             match self.line.take()? {
                 Item::Event(event) => {
-                    if matches!(event.type_(), gst::EventType::Segment | gst::EventType::StreamStart) {
+                    if is_beginning(event.type_()) {
                         self.refused = false;
                     }
                     return Some(Item::Event(event));

@@ -12,7 +12,7 @@ use super::intake::Intake;
 use super::state::{Outcome, State};
 use crate::codec;
 use crate::frames::Reading;
-use crate::line::{Line, TooManyEvents};
+use crate::line::{Line, TooManyEvents, is_beginning};
 use crate::settings::Settings;
 use crate::stats;
 
@@ -157,9 +157,7 @@ impl IfdQueue {
             _ => {}
         }
         let mut state = self.wait_for_event_room(lock(&self.state));
-        if matches!(event.type_(), gst::EventType::StreamStart | gst::EventType::Segment)
-            && (state.eos || state.flow == Err(gst::FlowError::Eos))
-        {
+        if is_beginning(event.type_()) && (state.eos || state.flow == Err(gst::FlowError::Eos)) {
             state.eos = false;
             if state.flow.is_err() {
                 drop(state);
