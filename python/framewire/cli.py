@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import framewire
-from framewire import alike, screen
+from framewire import alike, screen, unlike
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
@@ -146,8 +146,10 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
         console.print(f"This result is partial: {why} before the movie was over.")
     if left_out:
         console.print("Shares and losses are of the frames that were offered to the transports.")
-    if (told := alike.note(tomllib.loads(result.results.scenario))) is not None:
-        console.print(f"Note: {told}.", markup=False, highlight=False)
+    scenario = tomllib.loads(result.results.scenario)
+    for told in (alike.note(scenario), unlike.note(scenario, result.results.meta)):
+        if told is not None:
+            console.print(f"Note: {told}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import polars as pl
 import pytest
 
 import framewire
-from framewire import emulator, movie
+from framewire import emulator, movie, unlike
 from framewire.errors import InputError, MachineError
 
 SECONDS = 4
@@ -305,6 +306,28 @@ def test_a_stream_in_which_nothing_is_found_is_told(film: Path, tmp_path: Path) 
     [failure] = result.failures
     assert "no frame of the movie was found" in failure
     assert "elementary stream" in failure
+
+
+def test_hosts_of_applications_have_the_congestion_control_of_the_scenario(film: Path, tmp_path: Path) -> None:
+    """And not that of this machine, which nobody who compares would have chosen; or the run says so."""
+    tell = "import sys; sys.stderr.write(open('/proc/sys/net/ipv4/tcp_congestion_control').read()); "
+    connect = "import socket; socket.create_connection(('{receiver}', {port})).sendall(sys.stdin.buffer.read())"
+    flow = command("x", [sys.executable, "-c", tell + connect, "-"], [sys.executable, "-c", tell + LISTEN])
+    machine = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control").read_text().split()
+    for name in ("reno", "cubic"):
+        text = flow.replace('name = "x"', f'name = "x"\ncongestion = "{name}"')
+        result = calm.run('limit = "6 s"\n' + scenario(film, text), tmp_path / name)
+        meta = result.results.meta
+        had = meta["kernel"]["settings"]["net.ipv4.tcp_congestion_control"]
+        assert had == (name if name in allowed else machine)
+        assert had in (result.directory / "logs" / "x.sender.log").read_text()
+        assert had in (result.directory / "logs" / "x.receiver.log").read_text()
+        told = unlike.note(tomllib.loads(result.results.scenario), meta)
+        assert (told is None) == (had == name)
+    together = 'layout = "together"\n' + scenario(film, flow + flow.replace('"x"', '"y"\ncongestion = "reno"'))
+    with pytest.raises(InputError, match="flow y, congestion: applications that share hosts share it"):
+        calm.run(together, tmp_path / "together")
 
 
 MARK = f"framewire-test-{os.getpid()}"

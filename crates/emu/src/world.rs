@@ -6,10 +6,11 @@ use framewire_link::Port;
 
 use crate::capture::{self, CaptureWriter};
 use crate::clock::Clock;
-use crate::error::EmuError;
+use crate::error::{Doing, EmuError};
 use crate::kernel::counters::DeviceCounters;
 use crate::kernel::gate::GateMethod;
 use crate::kernel::namespace;
+use crate::kernel::sysctl::set_default_congestion_control;
 use crate::lane::live::{LaneCounters, Live};
 use crate::lane::log::{PacketLog, assemble};
 use crate::lane::record::{Evidence, LaneRecord, assess};
@@ -187,6 +188,17 @@ impl Lane<'_> {
     /// As [`in_sender`](Self::in_sender).
     pub fn in_receiver<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, EmuError> {
         self.pumped.topology.receiver.namespace.run(work)
+    }
+
+    /// Sets the congestion control of TCP sockets in both hosts that do not choose one; without it they have that of this
+    /// machine. Where the kernel allows no other, that stays.
+    ///
+    /// # Errors
+    /// When the kernel does not have it.
+    pub fn set_default_congestion_control(&self, name: &str) -> Result<(), EmuError> {
+        let set = || set_default_congestion_control(name).doing("set the default congestion control");
+        self.in_sender(set)??;
+        self.in_receiver(set)?
     }
 
     /// What has happened so far.

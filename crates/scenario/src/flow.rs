@@ -97,7 +97,8 @@ pub struct Flow {
     /// What paces the sender; present exactly for `tcp` and `udp-blocking`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
-    /// TCP congestion control, by the kernel's name; present exactly for the TCP family.
+    /// TCP congestion control, by the kernel's name; present for the TCP family, and for applications, of whose hosts it
+    /// is the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
     /// `TCP_NOTSENT_LOWAT`; only for the TCP family, absent: no limit.
@@ -180,7 +181,7 @@ impl Flow {
         let (send_buffer, device_queue, unsent_limit) = transport.defaults();
         let queue = QueueLimits::read(&mut section, transport)?;
         let datagram = transport.is_datagram();
-        let has_connection = transport.has_connection();
+        let has_default_congestion = transport.has_connection() || transport == Transport::External;
         let name_key = section.key("name");
         let name = section.string("name")?.unwrap_or_else(|| transport.to_string());
         check_name(&name_key, &name)?;
@@ -202,7 +203,7 @@ impl Flow {
                 u32::try_from(packets).expect("invariant: the range was checked when it was read")
             }),
             pacing: pacing(&mut section, transport)?.or(transport.has_pacing().then_some(Pacing::Sender)),
-            congestion: congestion(&mut section)?.or(has_connection.then(|| "cubic".to_owned())),
+            congestion: congestion(&mut section)?.or(has_default_congestion.then(|| "cubic".to_owned())),
             unsent_limit: buffer(&mut section, "unsent_limit")?.or(unsent_limit),
             queue_time: queue.time,
             queue_frames: queue.frames,
@@ -247,7 +248,7 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
         ("packets", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("spread", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
-        ("congestion", !connection, "stream transports (their names begin with tcp)"),
+        ("congestion", !connection && !external, "stream transports (their names begin with tcp)"),
         ("unsent_limit", !connection, "stream transports (their names begin with tcp)"),
         ("queue_time", !limits, QueueLimits::OWNERS_OF_TIME),
         ("queue_frames", !limits_beside_time, QueueLimits::OWNERS),

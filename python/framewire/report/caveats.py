@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from framewire import alike
+from framewire import alike, unlike
 from framewire.report.data import ReportRun
 
 
@@ -46,6 +46,8 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
         )  # fmt: skip
     if alike_flows := alike.note(run.scenario):
         said.append(Markup("{}.").format(alike_flows))
+    if unlike_flows := unlike.note(run.scenario, run.info):
+        said.append(Markup("{}.").format(unlike_flows))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
     if not _draws(run.scenario):

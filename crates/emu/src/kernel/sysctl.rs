@@ -20,14 +20,27 @@ const SETTINGS: [(&str, &str); 4] = [
 /// # Errors
 /// When a setting exists and cannot be written.
 pub(crate) fn prepare_namespace() -> io::Result<()> {
-    for (name, value) in SETTINGS {
-        let path = Path::new("/proc/sys/net").join(name);
-        match fs::write(&path, value) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
-            }
-            _ => {}
-        }
+    SETTINGS.iter().try_for_each(|(name, value)| match write(name, value) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        written => written,
+    })
+}
+
+/// Sets the congestion control of sockets that do not choose one, in the namespace of the calling thread, which else has
+/// that of the machine. It stays so where the kernel does not allow the namespace another one: it allows those that every
+/// user of this machine may choose (net.ipv4.tcp_allowed_congestion_control). Who looks at results is told by
+/// `kernel.settings` of run.json.
+///
+/// # Errors
+/// When the kernel does not have it.
+pub(crate) fn set_default_congestion_control(name: &str) -> io::Result<()> {
+    match write("ipv4/tcp_congestion_control", name) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        written => written,
     }
-    Ok(())
+}
+
+fn write(name: &str, value: &str) -> io::Result<()> {
+    let path = Path::new("/proc/sys/net").join(name);
+    fs::write(&path, value).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }

@@ -78,9 +78,11 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let clock = networks_clock.later(warm_up);
     let world = World::start(configs, networks_clock)?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
+    set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let (mut flows, limit_hit) = streaming.run(&received)?;
-    let kernel = world.lane(0).in_sender(description::kernel_json)?;
+    let told = groups.iter().position(|group| group.iter().any(|&flow| setups[flow].is_external())).unwrap_or(0);
+    let kernel = world.lane(told).in_sender(description::kernel_json)?;
     let lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
     let interrupted = interruptions() > 0;
@@ -124,6 +126,24 @@ fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
         let options = TcpOptions { congestion: flow.congestion.clone(), ..TcpOptions::default() };
         TcpListener::bind(loopback, &options)
             .map_err(|error| Failure::machine(format!("flow {}: {error}", flow.name)))?;
+    }
+    Ok(())
+}
+
+/// Applications choose no congestion control as a rule, and the lab's own transports have CUBIC unless told otherwise: so
+/// that like is compared with like, hosts of applications have theirs from the scenario and not from this machine.
+fn set_default_congestion_controls(scenario: &Scenario, groups: &[Vec<usize>], world: &World) -> Result<(), Failure> {
+    for (lane, group) in groups.iter().enumerate() {
+        let flows = group.iter().map(|&flow| &scenario.flows[flow]);
+        let mut applications = flows.filter(|flow| flow.transport == scenario::Transport::External);
+        let Some(first) = applications.next() else { continue };
+        if let Some(other) = applications.find(|flow| flow.congestion != first.congestion) {
+            let reason = format!("applications that share hosts share it: flow {} has another one", first.name);
+            return Err(Failure::input(format!("flow {}, congestion", other.name), reason));
+        }
+        if let Some(name) = &first.congestion {
+            world.lane(lane).set_default_congestion_control(name)?;
+        }
     }
     Ok(())
 }
