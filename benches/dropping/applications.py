@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import cases
+import kept
 import measure
 
 import framewire
@@ -23,6 +24,8 @@ MOVIES = ("mpeg2", "h264")
 AT_ONCE = 3
 TRIES = 3
 FRAME_RATE = 25
+PLUGIN = Path(framewire.__file__).parent / "_gst"
+"""Where `make plugin` puts the elements."""
 
 PLAYER_MS = 100
 """What the player still waits behind a receiver that has already waited."""
@@ -146,12 +149,13 @@ def _batch(
     codec: str, link: cases.Link, batch: Sequence[Application | Lab], limit: Limit, directory: Path
 ) -> list[measure.Row]:
     """The flows of the try in which the fewest were disturbed."""
+    flows = [one.flow(limit(codec, link.name, one.limit_of) if one.limit_of else None) for one in batch]
+    scenario = cases.scenario(codec, link, 1, flows, SECONDS)
+    stamp = kept.stamp(scenario, *sorted(PLUGIN.glob("*.so")))
     best: list[measure.Row] = []
     for number in range(TRIES):
-        out = directory / f"{codec}-{link.name}-{batch[0].name}-{number}"
+        out = directory / f"{codec}-{link.name}-{batch[0].name}-{stamp}-{number}"
         if not out.exists():
-            flows = [one.flow(limit(codec, link.name, one.limit_of) if one.limit_of else None) for one in batch]
-            scenario = cases.scenario(codec, link, 1, flows, SECONDS)
             framewire.run(scenario, out=out)
             shutil.rmtree(out / "captures", ignore_errors=True)
         rows = measure.rows(out, codec, link.name, 1, {one.name: one.startup_ms for one in batch})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,25 @@ NARROW = Link(
     "a wire of 4 Mbit/s, 20 % below the bitrate, 20 ms each way, a queue of 100 ms",
     {"kind": "wired", "wire": {"rate": "4 Mbit/s", "delay": "20 ms", "queue": "100 ms"}},
 )
+UNSEEN = (
+    replace(WIFI, name="wifi-redrawn", text=f"{WIFI.text}, with other draws of chance", seeds=(11, 12)),
+    Link(
+        "slow",
+        "a wire of 3 Mbit/s, 40 ms each way, a queue of 100 ms",
+        {"kind": "wired", "wire": {"rate": "3 Mbit/s", "delay": "40 ms", "queue": "100 ms"}},
+    ),
+    Link(
+        "lossy",
+        "a wire of 4.6 Mbit/s that loses 0.5 % of the packets, 20 ms each way, a queue of 100 ms",
+        {"kind": "wired", "wire": {"rate": "4.6 Mbit/s", "delay": "20 ms", "queue": "100 ms", "loss": "0.5 %"}},
+        seeds=(5,),
+    ),
+)
+"""Links on which nothing was tuned."""
+
+UNSEEN_MOVIES = ("mpeg2", "h264-pyramid")
+"""The movies that are sent over them."""
+
 TRACES = {
     "verizon": ("Verizon-LTE-short.down", "an LTE link, recorded (Verizon, downlink; mean 5.0 Mbit/s)"),
     "t-mobile": ("TMobile-LTE-short.up", "an LTE link, recorded (T-Mobile, uplink; mean 13.3 Mbit/s)"),

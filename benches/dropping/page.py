@@ -6,7 +6,8 @@
 First every movie goes over every link by every transport of the lab with every limit, in virtual time (minutes); then
 the applications run in real time over the emulated network (a quarter of an hour: they need GStreamer with the elements
 of `make plugin`, and a machine that is not busy). `--traces` names a directory with Mahimahi's recordings of LTE links;
-without it they are left out. `--keep` keeps what was found, and goes on where an earlier call ended.
+without it they are left out. `--keep` keeps what was found, and goes on where an earlier call ended;
+what other code or other cases left there is not taken.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import charts
 import measure
 import pictures
 import polars as pl
+import results
 import sections
 import sweep
 
@@ -40,17 +42,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for codec in options.movies:
             sweep.made_movie(codec)
         found = sweep.run(options.movies, links, directory, _say)
+        unseen = sweep.run(cases.UNSEEN_MOVIES, cases.UNSEEN, directory, _say)
         real: list[measure.Row] = []
         if options.applications:
             limits = _limits_of(found)
             real = applications.run(options.applications, options.movies, links, limits, directory, _say)
         chosen = list(_chosen(options.movies, links, found))
-    results = sections.Results(options.movies, links, found, chosen, real)
+    measured = results.Results(options.movies, links, found, unseen, chosen, real)
     images = options.out.parent / "images"
     images.mkdir(exist_ok=True)
-    for name, chart in sections.charts(results).items():
+    for name, chart in sections.charts(measured).items():
         (images / f"dropping-{name}.svg").write_text(charts.svg(chart), encoding="utf-8")
-    options.out.write_text(sections.page(results), encoding="utf-8")
+    options.out.write_text(sections.page(measured), encoding="utf-8")
     _say(f"wrote {options.out}")
     return 0
 
@@ -85,7 +88,7 @@ def _chosen(codecs: Sequence[str], links: Sequence[cases.Link], found: sweep.Swe
         sources: dict[str, list[int | None]] = {}
         ledger = None
         for link in links:
-            settings = sections.shown_settings(found, codec, link.name)
+            settings = results.shown_settings(found, codec, link.name)
             for seed in link.seeds:
                 with tempfile.TemporaryDirectory(prefix="framewire-chosen-") as scratch:
                     sweep.simulate((codec, link, seed), settings, Path(scratch))

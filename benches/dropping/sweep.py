@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import cases
+import kept
 import measure
 import polars as pl
 
@@ -23,7 +26,7 @@ Case = tuple[str, cases.Link, int]
 Draw = tuple[float, float]
 """Per cent of frames shown in time, and the longest freeze in seconds."""
 
-THREADS = 6
+THREADS = os.cpu_count() or 1
 FLOWS = 50
 """At a time; a scenario has 64 at most."""
 
@@ -76,11 +79,12 @@ def _mean(draws: Sequence[Draw]) -> Seen:
 def _draws(case: Case, directory: Path) -> dict[str, list[Draw]]:
     """By flow, one for each start-up."""
     codec, link, seed = case
-    kept = directory / f"{codec}-{link.name}-{seed}-sweep.json"
-    if kept.exists():
-        known: dict[str, list[Draw]] = json.loads(kept.read_text())
-        return known
     settings = cases.settings()
+    stamp = kept.stamp(_scenario(case, settings), made_movie(codec).path)
+    file = directory / f"{codec}-{link.name}-{seed}-{stamp}-sweep.json"
+    if file.exists():
+        known: dict[str, list[Draw]] = json.loads(file.read_text())
+        return known
     seen: dict[str, list[Draw]] = {}
     for start in range(0, len(settings), FLOWS):
         some = settings[start : start + FLOWS]
@@ -89,7 +93,7 @@ def _draws(case: Case, directory: Path) -> dict[str, list[Draw]]:
             ledger = frames[(setting.flow_name,)].sort("frame")
             draws = [measure.seen(ledger, startup) for startup in cases.STARTUPS_MS]
             seen[setting.flow_name] = draws
-    kept.write_text(json.dumps(seen))
+    file.write_text(json.dumps(seen))
     return seen
 
 
@@ -102,12 +106,14 @@ def _simulate(case: Case, settings: Sequence[cases.Setting]) -> pl.DataFrame:
 
 def simulate(case: Case, settings: Sequence[cases.Setting], directory: Path) -> None:
     """Puts ledgers and summaries into a directory."""
-    codec, link, seed = case
-    made = made_movie(codec)
-    flows = [setting.flow() for setting in settings]
-    scenario = cases.scenario(codec, link, seed, flows, cases.SECONDS)
-    resolved = framewire.load(scenario, movie_duration_s=made.duration_s)
+    made = made_movie(case[0])
+    resolved = framewire.load(_scenario(case, settings), movie_duration_s=made.duration_s)
     _native.simulate_cell(json.dumps(resolved.data), _native.load_movie(made.path.resolve()), directory)
+
+
+def _scenario(case: Case, settings: Sequence[cases.Setting]) -> dict[str, Any]:
+    codec, link, seed = case
+    return cases.scenario(codec, link, seed, [setting.flow() for setting in settings], cases.SECONDS)
 
 
 def made_movie(codec: str) -> movie.MadeMovie:

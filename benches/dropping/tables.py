@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -38,7 +39,7 @@ MEASURES = (
     PSNR,
     FREEZE,
     P95,
-    Measure("maximum", "ms", lambda row: row.latency_max_ms, 0, False),
+    Measure("latency max", "ms", lambda row: row.latency_max_ms, 0, False),
     Measure("key frames lost", "", lambda row: row.keys_lost, 1, False),
     Measure("undecodable", "kB", lambda row: row.wasted_kb, 0, False),
 )
@@ -67,3 +68,15 @@ def markdown(lines: Sequence[Sequence[str]]) -> str:
     head, *rest = lines
     rule = "|---|" + "---:|" * (len(head) - 1)
     return "\n".join([f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in rest)]) + "\n"
+
+
+def wrapped(text: str, bullet: str = "") -> str:
+    """A paragraph, or a point of a list, in lines of the width of the sources."""
+    return textwrap.fill(
+        text,
+        width=120,
+        initial_indent=bullet,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
