@@ -110,6 +110,12 @@ pub trait Controller: Send {
     /// How fast to send now, and from which level.
     fn decision(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> Decision;
 
+    /// Whether the next frame is worth sending; without it the viewer misses the frame. Asked before the first packet of
+    /// every frame but those at which a level may be entered, which are always sent.
+    fn keeps_frame(&mut self, _now: Timestamp, _plan: &PlanRates<'_>) -> bool {
+        true
+    }
+
     /// What it knows.
     fn state(&self) -> ControllerState;
 }

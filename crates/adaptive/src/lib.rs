@@ -4,6 +4,7 @@
 //! how fast the network lets it be sent and so which level, and the server and the client carry it. Time is an
 //! argument everywhere; nothing here opens a socket, reads a clock or waits.
 
+pub mod better;
 pub mod binomial;
 pub mod client;
 pub mod controller;

@@ -21,6 +21,8 @@ const PAYLOAD_GAIN: f64 = 1.0 / 16.0;
 pub(crate) struct Report {
     /// From the packet that asked to this report.
     pub(crate) round_trip: Duration,
+    /// Packets that were sent since the last report, as far as can be told, and did not arrive.
+    pub(crate) lost: u32,
     /// Packets were lost, and the last of what the report covers was sent after the last back-off: losses that were on
     /// the way already belong to the congestion that was answered.
     pub(crate) congestion: bool,
@@ -88,7 +90,7 @@ impl PathReports {
         let round_trip = now.saturating_since(packet.sender_time).max(Duration::from_micros(1));
         self.update_round_trip(round_trip);
         let news = self.answered_until.is_none_or(|answered| !is_at_most(packet.sequence, answered));
-        Some(Report { round_trip, congestion: lost > 0 && news })
+        Some(Report { round_trip, lost, congestion: lost > 0 && news })
     }
 
     /// The sender backs off: until a later packet is reported, losses are no news.

@@ -58,6 +58,16 @@ impl Cursor {
         Ok(Some(NextPacket { frame, index: short, level, media_time: self.source.time_of(frame), packet }))
     }
 
+    /// Whether the next packet begins a frame that may be left out: one at which no level may be entered.
+    pub fn may_skip(&self) -> bool {
+        self.index == 0 && self.frame > 0 && !self.is_at_end() && !self.source.is_switch_point(self.frame)
+    }
+
+    /// Leaves the next frame out, where that is allowed.
+    pub fn skip_frame(&mut self) {
+        self.frame += u32::from(self.may_skip());
+    }
+
     /// How far the stream has come: the share of the frames before this one, of the duration.
     pub fn media_time(&self) -> Duration {
         let nanos =

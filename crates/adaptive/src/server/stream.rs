@@ -86,6 +86,7 @@ impl Stream {
         if !self.pacer.is_due(now, decision.rate) {
             return Ok(None);
         }
+        self.skip_frames(now);
         let before = self.cursor.level();
         let Some(next) = self.cursor.take(decision.level)? else { return Ok(None) };
         if next.packet.bytes.len() > MAX_PAYLOAD {
@@ -97,6 +98,17 @@ impl Stream {
         self.decide(now);
         let level_change = (next.level != before).then_some((before, next.level));
         Ok(Some(Sent { frame: next.frame, level_change, bytes }))
+    }
+
+    /// Leaves out what the controller does not keep, up to the next frame at which a level may be entered.
+    fn skip_frames(&mut self, now: Timestamp) {
+        while self.cursor.may_skip() {
+            let (controller, plan) = self.with_plan();
+            if controller.keeps_frame(now, &plan) {
+                return;
+            }
+            self.cursor.skip_frame();
+        }
     }
 
     fn send(&mut self, now: Timestamp, session: u64, rate: Bitrate, next: &NextPacket) -> Vec<u8> {

@@ -1,0 +1,225 @@
+use std::sync::Arc;
+
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+
+use super::allowance::{Allowance, Reading};
+use super::delivery::Delivery;
+use super::levels::{Levels, Position};
+use super::losses::Losses;
+use super::queue::Queue;
+use super::settings::{BetterError, BetterSettings};
+use crate::controller::{Controller, ControllerState, Decision, Feedback, PlanRates};
+use crate::path_reports::PathReports;
+use crate::source::Plan;
+
+/// What is sent above the highest plan to get ahead, and to know whether it would pass.
+const CATCH_UP: f64 = 1.25;
+
+/// Video in hand with which the highest level goes on at its plan.
+const ENOUGH: f64 = 10.0;
+
+/// Time constant of the mean of the rate that levels are chosen by.
+const STEADY_S: f64 = 3.0;
+
+/// Time between two choices of a level.
+const CHOICE: Duration = Duration::from_millis(100);
+
+/// A frame that has less time left than this, behind the queue, is not worth sending.
+const SPARE_S: f64 = 0.1;
+
+/// A player with less room than this many packets gets as little as may be.
+const LEAST_ROOM: u64 = 4;
+
+/// The rate control that goes beyond the paper's.
+///
+/// The decided rate is outside the plan's floor and cap in two cases. It exceeds the cap by up to a quarter while the
+/// viewer has less than 10 s in hand, because a stream that may not send faster than its plan can never get ahead, nor
+/// find out that a higher level would pass. And it falls below the floor, to `least_share` of it, where a queue
+/// proved to be its own: what then does not fit is left out by whole frames, from the end of each group, see
+/// [`keeps_frame`](Controller::keeps_frame).
+pub struct BetterController {
+    settings: BetterSettings,
+    ahead: Option<Arc<dyn Plan>>,
+    path: PathReports,
+    queue: Queue,
+    delivery: Delivery,
+    losses: Losses,
+    allowance: Allowance,
+    levels: Levels,
+    /// When the first packet left.
+    began: Option<Timestamp>,
+    /// The mean of the rate allowed, and when it was last updated.
+    steady: Option<(f64, Timestamp)>,
+    chosen: Option<Timestamp>,
+    free: Option<DataSize>,
+    /// The rest of the group is left out.
+    skips: bool,
+    last: Decision,
+}
+
+impl BetterController {
+    /// A controller at the start of a stream, which looks ahead in this plan; without one it takes the rates of the
+    /// present to go on.
+    ///
+    /// # Errors
+    /// When a setting is out of range.
+    pub fn new(settings: BetterSettings, ahead: Option<Arc<dyn Plan>>) -> Result<Self, BetterError> {
+        settings.check()?;
+        Ok(Self {
+            settings,
+            ahead,
+            path: PathReports::new(settings.payload),
+            queue: Queue::default(),
+            delivery: Delivery::default(),
+            losses: Losses::default(),
+            allowance: Allowance::new(settings.queue_target),
+            levels: Levels::new(settings.horizon),
+            began: None,
+            steady: None,
+            chosen: None,
+            free: None,
+            skips: false,
+            last: Decision { rate: Bitrate::default(), level: 0 },
+        })
+    }
+
+    /// Video that the viewer has in hand, in seconds: what was sent, less what still waits in the path and
+    /// what the player has shown by now.
+    fn lead(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
+        let shown = self.began.map_or(0.0, |began| now.saturating_since(began).as_secs_f64());
+        plan.now_in_stream.as_secs_f64() + self.settings.startup.as_secs_f64() - shown - self.queue.delay()
+    }
+
+    /// Bits of video that go with a packet of the equation.
+    fn bits_per_rival_packet(&self) -> f64 {
+        let payload = self.path.packet_bits();
+        let packet = payload + self.settings.headers.as_bits() as f64;
+        self.settings.rival_packet.as_bits() as f64 * payload / packet
+    }
+
+    fn bounds(&self, plan: &PlanRates<'_>) -> (f64, f64) {
+        let share = if self.allowance.owns_queue() { self.settings.least_share } else { 1.0 };
+        (share * bits(plan.floor()), CATCH_UP * bits(plan.cap()))
+    }
+
+    /// The rate in packets per second of the equation, and its round-trip time.
+    fn in_packets(&self, plan: &PlanRates<'_>) -> (f64, Duration) {
+        let rate = self.allowance.rate().unwrap_or(bits(plan.floor()));
+        (rate / self.bits_per_rival_packet(), self.path.round_trip().unwrap_or(Duration::from_secs(1)))
+    }
+
+    fn update_steady(&mut self, now: Timestamp) {
+        let Some(rate) = self.allowance.sustained() else { return };
+        let (mean, last) = self.steady.unwrap_or((rate, now));
+        let passed = now.saturating_since(last).as_secs_f64();
+        let weight = if self.allowance.is_starting() { 1.0 } else { 1.0 - libm::exp(-passed / STEADY_S) };
+        self.steady = Some((mean + weight * (rate - mean), now));
+    }
+
+    fn choose_level(&mut self, now: Timestamp, plan: &PlanRates<'_>) {
+        let is_due = self.chosen.is_none_or(|chosen| now < chosen || now.saturating_since(chosen) >= CHOICE);
+        let (Some(rate), Some((steady, _)), true) = (self.allowance.sustained(), self.steady, is_due) else { return };
+        self.chosen = Some(now);
+        let position =
+            Position { now, lead: self.lead(now, plan), steady, rate, is_starting: self.allowance.is_starting() };
+        self.levels.update(&position, plan, self.ahead.as_deref());
+    }
+
+    /// The rate allowed, but no more than there is a use for.
+    fn rate(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
+        let (least, most) = self.bounds(plan);
+        let allowed = self.allowance.rate().unwrap_or(bits(plan.floor())).clamp(least, most.max(least));
+        let level = self.levels.level();
+        let planned = bits(plan.rate(level));
+        let lead = self.lead(now, plan);
+        let is_ahead = lead >= self.settings.longest_lead.as_secs_f64() || (level == plan.top() && lead >= ENOUGH);
+        match self.free {
+            Some(free) if (free.as_bits() as f64) < LEAST_ROOM as f64 * self.path.packet_bits() => least,
+            // Less than a second of it is free.
+            Some(free) if (free.as_bits() as f64) < planned => allowed.min(planned),
+            _ if is_ahead => allowed.min(planned),
+            _ => allowed,
+        }
+    }
+}
+
+impl Controller for BetterController {
+    fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
+        self.began.get_or_insert(now);
+        self.skips = false;
+        self.path.handle_sent(now, sequence, payload, ack_requested);
+    }
+
+    fn handle_feedback(&mut self, now: Timestamp, feedback: &Feedback, plan: &PlanRates<'_>) {
+        let Feedback::Control(packet) = feedback else { return };
+        let Some(report) = self.path.handle(now, packet) else { return };
+        self.free = packet.buffer_free;
+        self.queue.update(now, report.round_trip);
+        self.delivery.update(packet.receiver_time, packet.size);
+        let counts = (packet.packets, report.lost);
+        let in_packets = self.in_packets(plan);
+        if self.losses.update(now, counts, report.congestion, self.queue.is_nearly_full(), in_packets) {
+            self.path.back_off();
+        }
+        let round_trip = in_packets.1;
+        let reading = Reading {
+            now,
+            round_trip,
+            delivered: self.delivery.rate(),
+            limit: self.losses.limit(round_trip) * self.bits_per_rival_packet(),
+            packet_bits: self.path.packet_bits(),
+            bounds: self.bounds(plan),
+        };
+        self.allowance.handle_report(&reading, &self.queue, bits(plan.floor()));
+        self.update_steady(now);
+    }
+
+    fn handle_timeout(&mut self, now: Timestamp, plan: &PlanRates<'_>) {
+        if self.path.handle_timeout(now) {
+            let (rate, round_trip) = self.in_packets(plan);
+            self.losses.begin_event(now, rate, round_trip);
+            self.path.back_off();
+            self.allowance.handle_silence(self.bounds(plan).0);
+            self.update_steady(now);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Timestamp> {
+        self.path.next_timeout()
+    }
+
+    fn decision(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> Decision {
+        self.choose_level(now, plan);
+        let rate = Bitrate::from_bps(libm::round(self.rate(now, plan)) as u64);
+        self.last = Decision { rate, level: self.levels.level() };
+        self.last
+    }
+
+    /// Frames that could no longer be in time are left out, and with them the rest of their group, which needs them: what
+    /// remains is sent with the time that is gained.
+    fn keeps_frame(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> bool {
+        self.skips |= self.lead(now, plan) < SPARE_S;
+        !self.skips
+    }
+
+    fn state(&self) -> ControllerState {
+        let (samples, discarded) = self.path.counts();
+        let rate = |bits_per_second: f64| Bitrate::from_bps(libm::round(bits_per_second) as u64);
+        ControllerState {
+            name: self.allowance.name(),
+            rate: self.last.rate,
+            level: self.last.level,
+            round_trip: self.path.round_trip(),
+            round_trip_sample: self.path.sample(),
+            estimate: self.allowance.rate().map(rate),
+            sample: self.delivery.rate().map(rate),
+            loss_event_rate: Some(self.losses.event_rate()),
+            samples,
+            discarded,
+        }
+    }
+}
+
+fn bits(rate: Bitrate) -> f64 {
+    rate.as_bps() as f64
+}

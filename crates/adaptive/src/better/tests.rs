@@ -1,0 +1,341 @@
+use std::sync::Arc;
+
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_wire::vtp::ControlPacket;
+use proptest::prelude::*;
+
+use super::*;
+use crate::controller::{Controller, Feedback, PlanRates};
+use crate::path_reports::testing::control;
+use crate::server::Cursor;
+use crate::source::Plan;
+use crate::testing::Steps;
+
+const RATES: [Bitrate; 3] = [Bitrate::from_kbps(100), Bitrate::from_kbps(200), Bitrate::from_kbps(400)];
+const PAYLOAD: DataSize = DataSize::from_bytes(1_000);
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+fn plan_at(seconds: u64) -> PlanRates<'static> {
+    PlanRates { now_in_stream: Duration::from_secs(seconds), rates: &RATES }
+}
+
+mod queue {
+    use super::*;
+
+    fn after(samples: &[u64]) -> Queue {
+        let mut queue = Queue::default();
+        for (&millis, number) in samples.iter().zip(0..) {
+            queue.update(at(100 * number), Duration::from_millis(millis));
+        }
+        queue
+    }
+
+    #[test]
+    fn the_delay_is_what_is_beyond_the_least_round_trip() {
+        // 0, then halfway to 40, then halfway to 80.
+        assert!((after(&[20, 60, 100]).delay() - 0.050).abs() < 1e-9);
+        assert_eq!(after(&[20, 60, 10]).least_round_trip(), Some(Duration::from_millis(10)));
+        assert!(after(&[20, 60, 100]).is_not_falling());
+        let full_and_empty = [[20].as_slice(), &[200; 20], &[20; 3]].concat();
+        assert!(!after(&full_and_empty).is_not_falling());
+    }
+
+    #[test]
+    fn a_loss_is_congestion_when_the_queue_is_near_its_longest() {
+        assert!(after(&[20, 220, 180]).is_nearly_full());
+        assert!(!after(&[20, 220, 60]).is_nearly_full());
+        assert!(!after(&[20, 22, 25]).is_nearly_full(), "no queue at all");
+    }
+
+    #[test]
+    fn what_was_long_ago_is_forgotten() {
+        let mut queue = after(&[20, 500]);
+        queue.update(at(9_000), Duration::from_millis(80));
+        assert!(!queue.is_nearly_full());
+        queue.update(at(10_300), Duration::from_millis(80));
+        assert!(queue.is_nearly_full());
+    }
+}
+
+mod losses {
+    use super::*;
+
+    const ROUND_TRIP: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn only_losses_of_a_full_queue_lower_the_limit() {
+        let mut losses = Losses::default();
+        assert!(!losses.update(at(0), (4, 1), true, false, (50.0, ROUND_TRIP)));
+        assert_eq!(losses.limit(ROUND_TRIP), f64::INFINITY);
+        assert!(losses.update(at(100), (4, 1), true, true, (50.0, ROUND_TRIP)));
+        let limit = losses.limit(ROUND_TRIP);
+        assert!((24.9..25.1).contains(&limit), "half of the rate by the equation, not {limit}");
+    }
+
+    #[test]
+    fn very_many_losses_are_congestion_whatever_the_queue_says() {
+        let mut losses = Losses::default();
+        let begun = (0..40).any(|report| losses.update(at(report), (4, 1), true, false, (50.0, ROUND_TRIP)));
+        assert!(!begun || losses.share() > 0.15);
+        assert!((0..40).any(|report| losses.update(at(report), (3, 2), true, false, (50.0, ROUND_TRIP))));
+    }
+
+    /// RFC 9438, section 5.1, has the response function for C = 0.4; at 1 s and a loss in 10,000 packets its window is
+    /// 1,054 packets, and reno's, with an acknowledgement for two, is 87.
+    #[test]
+    fn on_a_long_path_the_limit_is_that_of_cubic() {
+        let mut losses = Losses::default();
+        let second = Duration::from_secs(1);
+        for event in 0..12 {
+            losses.update(at(event), (9_999, 1), true, true, (1_000.0, second));
+        }
+        let limit = losses.limit(second);
+        assert!((900.0..1_200.0).contains(&limit), "{limit}");
+    }
+}
+
+mod levels {
+    use super::*;
+
+    /// 100 and 200 kbit/s, and the second one at 400 from 10 s on.
+    struct Wall;
+
+    impl Plan for Wall {
+        fn levels(&self) -> usize {
+            2
+        }
+
+        fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
+            RATES[if level == 1 && at >= Duration::from_secs(10) { 2 } else { level }]
+        }
+    }
+
+    fn position(seconds: u64, lead: f64, kbps: f64) -> Position {
+        Position { now: Timestamp::from_secs(seconds), lead, steady: kbps * 1e3, rate: kbps * 1e3, is_starting: false }
+    }
+
+    fn levels() -> Levels {
+        Levels::new(Duration::from_secs(20))
+    }
+
+    #[test]
+    fn a_level_is_taken_when_the_rate_covers_it() {
+        for (kbps, expected) in [(205.0, 0), (215.0, 1), (415.0, 1), (425.0, 2)] {
+            assert_eq!(levels().update(&position(0, 1.0, kbps), &plan_at(0), None), expected, "{kbps} kbit/s");
+        }
+    }
+
+    #[test]
+    fn a_level_whose_plan_soon_exceeds_the_rate_is_not_entered() {
+        let here = |seconds| PlanRates { now_in_stream: Duration::from_secs(seconds), rates: &RATES[..2] };
+        assert_eq!(levels().update(&position(0, 1.0, 220.0), &here(0), None), 1, "without the plan");
+        assert_eq!(levels().update(&position(0, 1.0, 220.0), &here(0), Some(&Wall)), 0, "with it");
+        assert_eq!(levels().update(&position(0, 30.0, 220.0), &here(0), Some(&Wall)), 1, "with enough in hand");
+    }
+
+    #[test]
+    fn a_full_buffer_is_spent_before_the_level_falls() {
+        let mut levels = levels();
+        levels.update(&position(0, 1.0, 500.0), &plan_at(0), None);
+        assert_eq!(levels.level(), 2);
+        // At half of the rate each second of video costs one in hand, and two of them are looked ahead.
+        for lead in [20.0, 10.0, 3.0] {
+            assert_eq!(levels.update(&position(30, lead, 200.0), &plan_at(0), None), 2);
+        }
+        assert_eq!(levels.update(&position(60, 2.0, 200.0), &plan_at(0), None), 1);
+    }
+
+    #[test]
+    fn a_climb_that_failed_is_not_tried_again_for_longer_each_time() {
+        let (mut levels, mut now, mut waits) = (levels(), 0, vec![]);
+        for _ in 0..4 {
+            let fell = now;
+            while levels.update(&position(now, 1.0, 215.0), &plan_at(0), None) == 0 {
+                now += 1;
+            }
+            waits.push(now - fell);
+            now += 1;
+            assert_eq!(levels.update(&position(now, 0.2, 150.0), &plan_at(0), None), 0);
+        }
+        assert_eq!(waits, [0, 5, 10, 20]);
+    }
+}
+
+mod allowance {
+    use super::*;
+
+    /// A path of 500 kbit/s and 20 ms whose queue only the stream fills, or which others keep at 150 ms.
+    fn run(rivals: bool, seconds: u64) -> (Allowance, f64, Vec<&'static str>) {
+        let (mut allowance, mut queue) = (Allowance::new(Duration::from_millis(100)), Queue::default());
+        let (mut waiting, mut longest, mut names) = (0.0f64, 0.0f64, vec![]);
+        for step in 0..seconds * 20 {
+            let now = at(1_000 + 50 * step);
+            let rate = allowance.rate().unwrap_or(100e3);
+            waiting = if rivals {
+                if step < 20 { 0.0 } else { 0.150 }
+            } else {
+                (waiting + 0.05 * (rate / 500e3 - 1.0)).max(0.0)
+            };
+            let round_trip = Duration::from_secs_f64(0.020 + waiting);
+            queue.update(now, round_trip);
+            let delivered = Some(if !rivals && waiting > 0.0 { 500e3 } else { rate });
+            let bounds = (50e3, 1e6);
+            let reading = Reading { now, round_trip, delivered, limit: f64::INFINITY, packet_bits: 8e3, bounds };
+            allowance.handle_report(&reading, &queue, 100e3);
+            longest = if step > 100 { longest.max(waiting) } else { longest };
+            names.push(allowance.name());
+        }
+        (allowance, longest, names)
+    }
+
+    #[test]
+    fn a_queue_of_its_own_is_kept_short_and_the_path_used() {
+        let (allowance, longest, names) = run(false, 60);
+        assert!(longest < 0.2, "{longest} s");
+        assert!(names[200..].iter().all(|&name| name != "rivals"));
+        assert!(allowance.owns_queue());
+        assert!((420e3..560e3).contains(&allowance.sustained().unwrap()), "{allowance:?}");
+    }
+
+    #[test]
+    fn a_queue_of_others_does_not_starve_it() {
+        let (allowance, _, names) = run(true, 60);
+        assert!(names.contains(&"trial"), "it was tried whose queue it is");
+        let tried = names.iter().filter(|&&name| name == "trial").count();
+        assert!(tried * 10 < names.len(), "{tried} of {}", names.len());
+        assert_eq!(allowance.sustained(), Some(1e6), "it grows to what there is a use for");
+    }
+}
+
+fn controller() -> BetterController {
+    BetterController::new(BetterSettings::default(), None).unwrap()
+}
+
+/// After one report, of a round trip of 40 ms.
+fn reported(packet: impl FnOnce(ControlPacket) -> ControlPacket) -> BetterController {
+    let mut better = controller();
+    better.handle_sent(at(0), 0, PAYLOAD, true);
+    better.handle_feedback(at(40), &Feedback::Control(packet(control(0, 0, 1, at(0)))), &plan_at(0));
+    better
+}
+
+#[test]
+fn it_begins_at_the_lowest_level() {
+    let mut better = controller();
+    let decision = better.decision(at(0), &plan_at(0));
+    assert_eq!((decision.rate, decision.level), (RATES[0], 0));
+    assert_eq!(better.state().name, "start");
+}
+
+#[test]
+fn a_player_without_room_gets_no_more_than_it_shows() {
+    let after_growth = |free: Option<u64>| {
+        let mut better = controller();
+        for number in 0..20 {
+            let sent = u64::from(number) * 100;
+            better.handle_sent(at(sent), number, PAYLOAD, true);
+            let packet = ControlPacket {
+                size: DataSize::from_bytes(10_000),
+                buffer_free: free.map(DataSize::from_bytes),
+                ..control(number, number, 1, at(sent))
+            };
+            better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
+        }
+        better.decision(at(2_000), &plan_at(0)).rate
+    };
+    assert_eq!(after_growth(None), Bitrate::from_kbps(500));
+    assert_eq!(after_growth(Some(1_000_000)), Bitrate::from_kbps(500));
+    assert_eq!(after_growth(Some(40_000)), RATES[2], "less than a second of the highest level: its plan");
+    assert_eq!(after_growth(Some(3_000)), RATES[0], "less than four packets: the floor");
+}
+
+/// The server leaves out what is not kept, but never a frame at which a level may be entered, nor part of a frame.
+#[test]
+fn only_whole_frames_within_a_group_are_left_out() {
+    let mut cursor = Cursor::new(Arc::new(Steps { levels: 2, frames: 30, payload: 10 }));
+    let mut taken = vec![];
+    while let Some(next) = cursor.take(1).unwrap() {
+        taken.push((next.frame, next.index));
+        while next.frame % 12 == 3 && cursor.may_skip() {
+            cursor.skip_frame();
+        }
+    }
+    let frames: Vec<u32> = (0..4).chain(12..16).chain(24..28).collect();
+    assert_eq!(taken, frames.iter().flat_map(|&frame| [(frame, 0), (frame, 1)]).collect::<Vec<_>>());
+    assert!(cursor.is_at_end() && !cursor.may_skip());
+}
+
+#[test]
+fn frames_that_would_be_late_are_left_out_to_the_end_of_their_group() {
+    let mut better = reported(|packet| packet);
+    assert!(better.keeps_frame(at(890), &plan_at(0)), "a little more than a tenth of a second before it is due");
+    assert!(!better.keeps_frame(at(950), &plan_at(0)));
+    assert!(!better.keeps_frame(at(950), &plan_at(5)), "the rest of the group, though there is time again");
+    better.handle_sent(at(960), 1, PAYLOAD, false);
+    assert!(better.keeps_frame(at(960), &plan_at(5)), "the next group");
+}
+
+#[test]
+fn silence_halves_the_rate_and_no_more_than_to_the_floor() {
+    let mut better = reported(|packet| packet);
+    for sequence in 1..20 {
+        let now = better.next_timeout().unwrap_or(at(100));
+        better.handle_sent(now, sequence, PAYLOAD, true);
+        let due = better.next_timeout().unwrap();
+        better.handle_timeout(due, &plan_at(0));
+    }
+    assert_eq!(better.decision(at(1_000_000), &plan_at(0)).rate, RATES[0]);
+}
+
+#[test]
+fn settings_out_of_range_are_named() {
+    let refused = |settings| BetterController::new(settings, None).err().unwrap().to_string();
+    assert!(refused(BetterSettings { least_share: 0.0, ..Default::default() }).contains("least_share = 0"));
+    assert!(refused(BetterSettings { horizon: Duration::ZERO, ..Default::default() }).contains("horizon"));
+    assert!(refused(BetterSettings { queue_target: Duration::ZERO, ..Default::default() }).contains("queue_target"));
+}
+
+proptest! {
+    /// Whatever is reported and however the clock jumps, the rate is a number between half of the floor and a quarter
+    /// more than the cap, and the level exists.
+    #[test]
+    fn any_reports_leave_it_within_its_bounds(
+        steps in proptest::collection::vec((0u64..5_000, any::<[u32; 3]>(), any::<u64>(), 0u8..4), 1..200),
+    ) {
+        let mut better = BetterController::new(BetterSettings::default(), Some(Arc::new(Constant))).unwrap();
+        for (millis, [sequence, report, packets], size, kind) in steps {
+            let (now, plan) = (at(millis), plan_at(millis % 100));
+            match kind {
+                0 => better.handle_sent(now, sequence % 300, DataSize::from_bytes(size % 1_400), packets % 5 == 0),
+                1 => better.handle_timeout(now, &plan),
+                _ => {
+                    let packet = ControlPacket {
+                        size: DataSize::from_bytes(size >> 4),
+                        buffer_free: (size % 2 == 0).then(|| DataSize::from_bytes(size >> 8)),
+                        ..control(report % 300, sequence % 300, packets, at(millis / 2))
+                    };
+                    better.handle_feedback(now, &Feedback::Control(packet), &plan);
+                }
+            }
+            better.keeps_frame(now, &plan);
+            let decision = better.decision(now, &plan);
+            prop_assert!(decision.rate >= Bitrate::from_kbps(50) && decision.rate <= Bitrate::from_kbps(500));
+            prop_assert!(decision.level <= 2);
+        }
+    }
+}
+
+struct Constant;
+
+impl Plan for Constant {
+    fn levels(&self) -> usize {
+        3
+    }
+
+    fn rate_at(&self, level: usize, _at: Duration) -> Bitrate {
+        RATES[level]
+    }
+}

@@ -1,0 +1,61 @@
+//! The rate controls of adaptive streaming side by side: what a viewer gets of each over the same paths, in virtual
+//! time. The tables of `docs/vtp-better.md` are its output.
+//!
+//! ```text
+//! cargo run --release -p framewire-sim --example better [part of a path's name] [directory of traces]
+//! ```
+
+mod setup;
+
+use setup::{Control, Path, Row};
+
+/// Runs of each.
+const SEEDS: u64 = 5;
+
+fn paths(traces: Option<&str>) -> Vec<Path> {
+    let mut paths = vec![Path::new("alone, 10 Mbit/s", 10.0, 0.0, 50)];
+    for rivals in [1, 3, 7, 11, 15, 23, 31] {
+        paths.push(Path::new(format!("{rivals} reno, 3 Mbit/s"), 3.0, 0.0, 50).among(rivals, "reno"));
+    }
+    paths.push(Path::new("1 reno, 10 Mbit/s", 10.0, 0.0, 50).among(1, "reno"));
+    for (rivals, congestion) in [(1, "bbr"), (7, "bbr"), (1, "cubic"), (7, "cubic")] {
+        paths.push(Path::new(format!("{rivals} {congestion}, 3 Mbit/s"), 3.0, 0.0, 50).among(rivals, congestion));
+    }
+    for loss in [0.01, 0.05] {
+        paths.push(Path::new(format!("{} % lost, 10 Mbit/s", loss * 100.0), 10.0, loss, 50));
+    }
+    paths.push(Path::new("1 % lost and 7 reno", 3.0, 0.01, 50).among(7, "reno"));
+    // A second of queue, in packets of about 850 bytes with headers, and of 1,500.
+    paths.push(Path::new("1 s of queue, 300 kbit/s", 0.3, 0.0, 44));
+    paths.push(Path::new("1 s of queue, 1 Mbit/s, 1 cubic", 1.0, 0.0, 83).among(1, "cubic"));
+    paths.push(Path::new("below the floor, 100 kbit/s", 0.1, 0.0, 50));
+    for name in ["TMobile-LTE-short.down", "Verizon-LTE-short.down", "TMobile-LTE-short.up", "Verizon-LTE-short.up"] {
+        if let Some(text) = traces.and_then(|folder| std::fs::read_to_string(format!("{folder}/{name}")).ok()) {
+            paths.push(Path::recorded(name, &text));
+            paths.push(Path::recorded(&format!("{name}, 1 cubic"), &text).among(1, "cubic"));
+        }
+    }
+    paths
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (part, traces) = (arguments.next().unwrap_or_default(), arguments.next());
+    println!(
+        "| path | control | mean level | switches | stalls | frames in time | share of fair | lost | one-way delay |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for path in paths(traces.as_deref()).iter().filter(|path| path.name.contains(&part)) {
+        for (control, name) in Control::ALL {
+            let rows: Vec<Row> = (1..=SEEDS).map(|seed| Row::of(&path.run(control, seed), path)).collect();
+            let Row { level, switches, stalls, intact, share, loss, delay } = Row::mean(&rows);
+            println!(
+                "| {} | {name} | {level:.2} | {switches:.1} | {stalls:.1} | {:.1} % | {share:.2} | {:.1} % | {:.0} ms |",
+                path.name,
+                100.0 * intact,
+                100.0 * loss,
+                1e3 * delay.as_secs_f64()
+            );
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What is compared over which paths: the movie, the rate controls, and what is counted.
+
+use std::sync::Arc;
+
+use framewire_adaptive::better::{BetterController, BetterSettings};
+use framewire_adaptive::client::{ClientSettings, ReportKind};
+use framewire_adaptive::controller::Controller;
+use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::frame_plan::FramePlan;
+use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
+use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::source::Plan;
+use framewire_adaptive::stored::LadderSource;
+use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController};
+use framewire_adaptive::vtp::{VtpController, VtpSettings};
+use framewire_link::{
+    BottleneckPlace, DeliveryTrace, LossConfig, NetworkConfig, QueueLimit, WireConfig, WiredNetworkConfig,
+};
+use framewire_media::FrameRate;
+use framewire_media::ladder::{Ladder, Level};
+use framewire_sim::experiment::bottleneck;
+use framewire_sim::experiment::streaming::{
+    AdaptiveFlow, AdaptiveOutcome, BulkFlow, Fate, FlowConfig, FlowKind, KindOutcome, StreamingExperiment,
+    StreamingOutcome,
+};
+use framewire_units::{Bitrate, Duration, Probability, Seed, Timestamp};
+use framewire_wire::vtp::{Secret, Title};
+
+const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
+const GROUP: usize = 12;
+/// Two minutes.
+const FRAMES: usize = 240 * GROUP;
+/// The connections are there first.
+const START: Timestamp = Timestamp::from_secs(10);
+const LENGTH: Duration = Duration::from_secs(150);
+
+/// Mean rates of the mild ladder in kbit/s.
+const LEVELS: [f64; 3] = [125.0, 260.0, 450.0];
+
+/// Movies of scenes of 3 to 10 s, whose rates vary by a quarter to either side, in groups whose first frame is large.
+fn movie() -> Ladder {
+    let mut draws = Seed(5).stream("scenes", &[]);
+    let mut scenes = vec![];
+    while scenes.len() < FRAMES {
+        let length = GROUP * (6 + (14.0 * draws.next_f64()) as usize);
+        let scale = 0.75 + 0.5 * draws.next_f64();
+        scenes.extend(std::iter::repeat_n(scale, length));
+    }
+    let of = |kbps: f64| {
+        let mean = kbps * 1e3 / 8.0 * 1_001.0 / 24_000.0;
+        // A first frame of three parts and eleven of one: 14 parts in a group of 12.
+        let size = |frame: usize| mean * scenes[frame] * if frame.is_multiple_of(GROUP) { 36.0 } else { 12.0 } / 14.0;
+        let sizes: Vec<u32> = (0..FRAMES).map(|frame| size(frame) as u32).collect();
+        Level::of_sizes(FILM, GROUP, &sizes).expect("invariant: every size is above zero")
+    };
+    Ladder::new(LEVELS.map(of).into()).expect("invariant: the levels have the same frames")
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Control {
+    Better,
+    Paper,
+    Tfrc,
+    Fixed,
+}
+
+impl Control {
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Better, "better"), (Self::Paper, "paper"), (Self::Tfrc, "TFRC"), (Self::Fixed, "fixed")];
+
+    fn controller(self, plan: Arc<dyn Plan>) -> Box<dyn Controller> {
+        match self {
+            Self::Better => Box::new(
+                BetterController::new(BetterSettings::default(), Some(plan)).expect("invariant: the default is valid"),
+            ),
+            Self::Paper => {
+                Box::new(VtpController::new(VtpSettings::paper()).expect("invariant: the paper's are valid"))
+            }
+            Self::Tfrc => Box::new(TfrcController::new(SenderSettings::default())),
+            Self::Fixed => Box::new(FixedRate::new()),
+        }
+    }
+}
+
+fn stream(control: Control) -> AdaptiveFlow {
+    let ladder = movie();
+    let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).expect("invariant: no scene is that long");
+    let plan: Arc<dyn Plan> = Arc::new(FramePlan::new(&schedule, ladder.duration()));
+    let title = || Title::new("film").expect("invariant: it is short");
+    let reports = match control {
+        Control::Tfrc => ReportKind::Tfrc(ReceiverSettings::default()),
+        _ => ReportKind::Control,
+    };
+    AdaptiveFlow {
+        source: Arc::new(LadderSource::new(ladder, 1_000)),
+        controller: control.controller(Arc::clone(&plan)),
+        plan,
+        server: ServerSettings::paper(title(), Secret::new([7; 32])),
+        client: ClientSettings { reports, ..ClientSettings::paper(title(), 1) },
+        playout_delay: Duration::from_secs(1),
+    }
+}
+
+/// A path and who else is on it.
+pub struct Path {
+    pub name: String,
+    network: NetworkConfig,
+    /// Mean rate in bits per second.
+    rate: f64,
+    rivals: usize,
+    congestion: &'static str,
+}
+
+impl Path {
+    pub fn new(name: impl Into<String>, mbps: f64, loss: f64, queue: u32) -> Self {
+        let loss = if loss > 0.0 { LossConfig::Bernoulli(Probability::clamped(loss)) } else { LossConfig::None };
+        let rate = Bitrate::from_bps((mbps * 1e6) as u64);
+        let network = bottleneck(rate, Duration::from_millis(10), loss, QueueLimit::Packets(queue));
+        Self { name: name.into(), network, rate: mbps * 1e6, rivals: 0, congestion: "reno" }
+    }
+
+    pub fn among(self, rivals: usize, congestion: &'static str) -> Self {
+        Self { rivals, congestion, ..self }
+    }
+
+    /// A recorded link with a queue of 250 packets and 40 ms there and back.
+    pub fn recorded(name: &str, text: &str) -> Self {
+        let trace = DeliveryTrace::parse(text).expect("a trace in Mahimahi's format");
+        let rate = trace.mean_rate().as_bps() as f64;
+        let queue = QueueLimit::Packets(250);
+        let wire = WireConfig { trace: Some(trace), queue, delay: Duration::from_millis(20), ..WireConfig::default() };
+        let network = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
+        Self { name: name.to_owned(), network, rate, rivals: 0, congestion: "reno" }
+    }
+
+    pub fn run(&self, control: Control, seed: u64) -> StreamingOutcome {
+        let mut experiment = StreamingExperiment::new(self.network.clone(), Seed(seed));
+        let congestion = self.congestion.parse().expect("invariant: it is in the registry");
+        experiment.flows = (0..self.rivals).map(|_| FlowConfig::at_once(BulkFlow::new(congestion))).collect();
+        experiment.stagger(Duration::from_secs(2));
+        experiment.flows.push(FlowConfig::at(START, FlowKind::from(stream(control))));
+        experiment.duration = LENGTH;
+        experiment.run().expect("invariant: the network is valid")
+    }
+}
+
+/// What a viewer gets, and what the others do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Row {
+    /// Of the frames that are shown in time.
+    pub level: f64,
+    pub switches: f64,
+    /// Half seconds and more without any frame in time.
+    pub stalls: f64,
+    pub intact: f64,
+    /// Of the rate over the number of flows.
+    pub share: f64,
+    /// Of packets.
+    pub loss: f64,
+    pub delay: Duration,
+}
+
+impl Row {
+    pub fn of(outcome: &StreamingOutcome, path: &Path) -> Self {
+        let flow = outcome.flows.last().expect("invariant: the stream is the last flow");
+        let KindOutcome::Adaptive(adaptive) = &flow.kind else {
+            unreachable!("invariant: the stream is the last flow")
+        };
+        let shown: Vec<usize> = (0..FRAMES).filter(|&frame| adaptive.viewing.fate(frame) == Fate::Intact).collect();
+        let level = |&frame: &usize| f64::from(adaptive.viewing.frames()[frame].level.unwrap_or(0));
+        let window = (adaptive.begin.unwrap_or(START), adaptive.end.unwrap_or(outcome.end));
+        let fair = path.rate / (path.rivals + 1) as f64;
+        Self {
+            level: shown.iter().map(level).sum::<f64>() / shown.len().max(1) as f64,
+            switches: f64::from(adaptive.level_changes),
+            stalls: stalls(adaptive) as f64,
+            intact: shown.len() as f64 / FRAMES as f64,
+            share: flow.received.throughput(window.0, window.1).as_bps() as f64 / fair,
+            loss: 1.0 - flow.packets.delivered as f64 / flow.packets.sent.max(1) as f64,
+            delay: flow.forward_delay,
+        }
+    }
+
+    pub fn mean(rows: &[Self]) -> Self {
+        let mean = |value: &dyn Fn(&Self) -> f64| rows.iter().map(value).sum::<f64>() / rows.len() as f64;
+        Self {
+            level: mean(&|row| row.level),
+            switches: mean(&|row| row.switches),
+            stalls: mean(&|row| row.stalls),
+            intact: mean(&|row| row.intact),
+            share: mean(&|row| row.share),
+            loss: mean(&|row| row.loss),
+            delay: Duration::from_secs_f64(mean(&|row| row.delay.as_secs_f64())),
+        }
+    }
+}
+
+fn stalls(adaptive: &AdaptiveOutcome) -> usize {
+    let intact: Vec<bool> = (0..FRAMES).map(|frame| adaptive.viewing.fate(frame) == Fate::Intact).collect();
+    intact.split(|&intact| intact).filter(|gap| gap.len() >= GROUP).count()
+}

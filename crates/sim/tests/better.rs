@@ -1,0 +1,58 @@
+//! The rate control that goes beyond the paper's, held to what `docs/vtp-better.md` says of it.
+
+#[path = "../examples/better/setup.rs"]
+#[expect(dead_code, reason = "shared with the example, which uses all of it")]
+mod setup;
+
+use setup::{Control, Path, Row};
+
+fn row(path: &Path, control: Control) -> Row {
+    Row::of(&path.run(control, 1), path)
+}
+
+#[test]
+fn alone_it_is_at_the_top_at_once_and_stays() {
+    let row = row(&Path::new("alone", 10.0, 0.0, 50), Control::Better);
+    assert!(row.level > 1.95 && row.switches <= 2.0 && row.intact == 1.0, "{row:?}");
+}
+
+#[test]
+fn among_reno_flows_it_takes_its_share_where_the_paper_takes_more() {
+    for rivals in [7, 15] {
+        let path = Path::new("reno", 3.0, 0.0, 50).among(rivals, "reno");
+        let (better, paper) = (row(&path, Control::Better), row(&path, Control::Paper));
+        assert!((0.75..1.35).contains(&better.share), "{rivals}: {better:?}");
+        assert!((better.share - 1.0).abs() < (paper.share - 1.0).abs(), "{rivals}: {better:?} {paper:?}");
+        assert!(better.switches < paper.switches, "{rivals}: {better:?} {paper:?}");
+    }
+}
+
+#[test]
+fn next_to_a_flow_that_keeps_the_queue_filled_it_does_not_starve() {
+    for congestion in ["bbr", "cubic"] {
+        let row = row(&Path::new(congestion, 3.0, 0.0, 50).among(1, congestion), Control::Better);
+        assert!(row.level > 1.8 && row.intact > 0.98, "{congestion}: {row:?}");
+    }
+}
+
+#[test]
+fn random_loss_costs_it_no_level() {
+    let row = row(&Path::new("loss", 10.0, 0.05, 50), Control::Better);
+    assert!(row.level > 1.95 && (0.04..0.06).contains(&row.loss), "{row:?}");
+}
+
+#[test]
+fn a_long_queue_stays_short_and_every_frame_is_in_time() {
+    let path = Path::new("a second of queue", 0.3, 0.0, 44);
+    let (better, paper) = (row(&path, Control::Better), row(&path, Control::Paper));
+    assert!(better.intact > 0.98 && better.delay.as_millis() < 150, "{better:?}");
+    assert!(paper.intact < 0.9 && paper.delay.as_millis() > 500, "{paper:?}");
+}
+
+#[test]
+fn below_the_floor_it_sends_fewer_frames_in_time_instead_of_all_too_late() {
+    let path = Path::new("100 kbit/s", 0.1, 0.0, 50);
+    let (better, paper) = (row(&path, Control::Better), row(&path, Control::Paper));
+    assert!(better.intact > 0.4 && better.loss < 0.05, "{better:?}");
+    assert!(paper.intact < 0.1 && paper.loss > 0.2, "{paper:?}");
+}
