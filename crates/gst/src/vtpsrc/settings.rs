@@ -55,6 +55,9 @@ const DEFAULT_TITLE: &str = "movie";
 /// Less could not hold one frame of a small movie.
 const LEAST_BUFFER: u32 = 100_000;
 
+/// A day, in nanoseconds: beyond what anybody waits for.
+const LONGEST: u64 = 86_400 * 1_000_000_000;
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -90,6 +93,7 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
         glib::ParamSpecUInt64::builder("startup-delay")
             .nick("Start-up delay")
             .blurb("How long frames are collected before the first one goes downstream, in ns")
+            .maximum(LONGEST)
             .default_value(default.startup)
             .mutable_ready()
             .build(),
@@ -104,6 +108,7 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .nick("Timeout")
             .blurb("How long nothing may be heard of the server before it is an error, in ns")
             .minimum(1_000_000)
+            .maximum(LONGEST)
             .default_value(default.timeout)
             .mutable_ready()
             .build(),
