@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::binomial::{Binomial, BinomialSettings};
 use framewire_adaptive::client::{ClientSettings, ReportKind};
 use framewire_adaptive::controller::Controller;
@@ -10,7 +11,7 @@ use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::rap::Rap;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::source::PacketSource;
+use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController, Weights};
 use framewire_adaptive::vtp::{SampleRule, VtpController, VtpSettings};
@@ -66,10 +67,11 @@ fn stream(source: Arc<LadderSource>, stream: &Stream, seed: Seed) -> PyResult<Ad
         ServerSettings { ack_every, buffer: schedule.client_buffer(), ..ServerSettings::paper(title(), secret) };
     let client =
         ClientSettings { reports: reports(stream.transport), ..ClientSettings::paper(title(), draws.next_u64()) };
+    let plan: Arc<dyn Plan> = Arc::new(FramePlan::new(&schedule, source.duration()));
     Ok(AdaptiveFlow {
-        plan: Arc::new(FramePlan::new(&schedule, source.duration())),
+        plan: Arc::clone(&plan),
         source,
-        controller: controller(stream)?,
+        controller: controller(stream, plan)?,
         server,
         client,
         playout_delay: PLAYOUT_DELAY,
@@ -81,11 +83,13 @@ fn reports(transport: Transport) -> ReportKind {
         Transport::Tfrc => {
             ReportKind::Tfrc(ReceiverSettings { weights: Weights::PAPER, ..ReceiverSettings::default() })
         }
-        Transport::Vtp | Transport::Fixed | Transport::Rap | Transport::Binomial => ReportKind::Control,
+        Transport::Vtp | Transport::Better | Transport::Fixed | Transport::Rap | Transport::Binomial => {
+            ReportKind::Control
+        }
     }
 }
 
-fn controller(stream: &Stream) -> PyResult<Box<dyn Controller>> {
+fn controller(stream: &Stream, plan: Arc<dyn Plan>) -> PyResult<Box<dyn Controller>> {
     Ok(match stream.transport {
         Transport::Vtp => {
             let paper = VtpSettings::paper();
@@ -93,6 +97,7 @@ fn controller(stream: &Stream) -> PyResult<Box<dyn Controller>> {
             let settings = VtpSettings { alpha: stream.alpha.unwrap_or(paper.alpha), sample_rule, ..paper };
             Box::new(VtpController::new(settings).map_err(refused)?)
         }
+        Transport::Better => Box::new(BetterController::new(BetterSettings::default(), Some(plan)).map_err(refused)?),
         Transport::Fixed => Box::new(FixedRate::new()),
         Transport::Tfrc => Box::new(TfrcController::new(SenderSettings::default())),
         Transport::Rap => Box::new(Rap::new(DataSize::from_bytes(PAYLOAD.into()), true)),

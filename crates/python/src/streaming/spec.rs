@@ -60,6 +60,7 @@ pub(super) struct Stream {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Transport {
     Vtp,
+    Better,
     Fixed,
     Tfrc,
     Rap,
