@@ -1,5 +1,7 @@
 //! A buffer as a frame: what it refers to and how long it lasts, without a copy of its data.
 
+mod pace;
+
 use framewire_media::PictureType;
 use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
 use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
@@ -11,6 +13,7 @@ use gst::prelude::*;
 use crate::codec::Stream;
 use crate::group_order::GroupOrder;
 use crate::headers::{Headers, Insertion};
+use pace::Pace;
 
 /// A buffer on its way through a frame queue. The queue looks at its size only.
 #[derive(Clone, Debug)]
@@ -21,6 +24,17 @@ pub struct Held {
     pub number: u64,
     /// How many key frames came before it, or with it.
     pub group: u64,
+    /// How long it lasts by itself, as the buffer says, or else the caps; zero where neither does. Its place in a
+    /// stream may be longer: [`OutgoingFrame::duration`] is how much further the stream is with it.
+    pub lasts: Duration,
+}
+
+impl Held {
+    /// The time that a frame adds to those that wait. The first of them adds no more than it lasts: nothing waits for
+    /// the time before it, which may have been a long pause.
+    pub fn time_behind(&self, nothing_waits: bool, duration: Duration) -> Duration {
+        if nothing_waits { duration.min(self.lasts) } else { duration }
+    }
 }
 
 impl Payload for Held {
@@ -54,7 +68,7 @@ pub struct FrameReader {
     numbering: Numbering,
     frame_duration: Option<gst::ClockTime>,
     order: GroupOrder,
-    furthest: Option<gst::ClockTime>,
+    pace: Pace,
 }
 
 #[derive(Debug)]
@@ -126,7 +140,7 @@ impl FrameReader {
             numbering: Numbering { next_id, first_id: next_id, first_unit: 0 },
             frame_duration: frame_duration(caps),
             order: GroupOrder::default(),
-            furthest: None,
+            pace: Pace::default(),
         };
         (reader, problem)
     }
@@ -141,7 +155,12 @@ impl FrameReader {
         if let Source::AccessUnits(reader, _) = &mut self.source {
             reader.reset();
         }
-        self.furthest = None;
+        self.begin_segment();
+    }
+
+    /// The times before and after this have nothing to do with each other.
+    pub fn begin_segment(&mut self) {
+        self.pace.reset();
     }
 
     /// True when so many frames were read that ids should [begin again](Self::begin_again) as soon as nothing waits.
@@ -158,13 +177,13 @@ impl FrameReader {
     pub fn read(&mut self, buffer: gst::Buffer) -> Reading {
         let number = self.buffers;
         self.buffers += 1;
-        let duration = self.duration(&buffer);
+        let (duration, lasts) = self.duration(&buffer);
         let id = self.numbering.take();
         let mut insertion = None;
         let unit = match &mut self.source {
-            Source::Whole => return Reading::Kept(Held { buffer, number, group: self.groups }),
+            Source::Whole => return Reading::Kept(Held { buffer, number, group: self.groups, lasts }),
             Source::Flags if buffer.flags().contains(gst::BufferFlags::HEADER) => {
-                return Reading::Kept(Held { buffer, number, group: self.groups });
+                return Reading::Kept(Held { buffer, number, group: self.groups, lasts });
             }
             Source::Flags => None,
             Source::AccessUnits(reader, headers) => match buffer.map_readable() {
@@ -180,7 +199,7 @@ impl FrameReader {
         let (kind, dependencies, problem) = match unit {
             Some(Ok(unit)) => (unit.kind, self.dependencies(unit), None),
             Some(Err(AccessUnitError::NoPicture { .. })) => {
-                return Reading::Kept(Held { buffer, number, group: self.groups });
+                return Reading::Kept(Held { buffer, number, group: self.groups, lasts });
             }
             other => {
                 let (kind, dependencies) = by_flags(&buffer);
@@ -199,7 +218,7 @@ impl FrameReader {
             dependencies,
             duration,
             rtp_timestamp: rtp::timestamp(shown, mpeg_video::CLOCK_RATE),
-            bytes: Held { buffer, number, group: self.groups },
+            bytes: Held { buffer, number, group: self.groups, lasts },
         };
         Reading::Frame { frame, problem }
     }
@@ -235,14 +254,13 @@ impl FrameReader {
         }
     }
 
-    /// What the buffer says, else the caps, else how much further in time the stream is with it.
-    fn duration(&mut self, buffer: &gst::Buffer) -> Duration {
-        let time = buffer.dts_or_pts();
-        // Presentation times go back and forth: the sum of all steps forward is what the stream lasts.
-        let step = time.zip(self.furthest).map(|(time, furthest)| time.saturating_sub(furthest));
-        self.furthest = self.furthest.max(time);
-        let duration = buffer.duration().or(self.frame_duration).or(step).unwrap_or(gst::ClockTime::ZERO);
-        Duration::from_nanos(duration.nseconds())
+    /// How much further in time the stream is with a buffer, by its time stamps, else as long as it lasts; and how long
+    /// that is.
+    fn duration(&mut self, buffer: &gst::Buffer) -> (Duration, Duration) {
+        let lasts = buffer.duration().or(self.frame_duration);
+        let step = self.pace.next(buffer.dts_or_pts());
+        let [duration, lasts] = [step.or(lasts), lasts].map(|time| time.map_or(0, gst::ClockTime::nseconds));
+        (Duration::from_nanos(duration), Duration::from_nanos(lasts))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use framewire_transport::Limits;
 use framewire_transport::frame::{OutgoingFrame, Payload};
 use framewire_transport::queue::{Discard, FrameQueue, Level};
-use framewire_units::{DataSize, Duration};
+use framewire_units::DataSize;
 
 use crate::frames::Held;
 
@@ -59,7 +59,8 @@ impl Line {
     }
 
     /// Takes a frame in. Returns the frames given up for it, itself perhaps among them.
-    pub fn offer(&mut self, frame: OutgoingFrame<Held>) -> Vec<Discard<Held>> {
+    pub fn offer(&mut self, mut frame: OutgoingFrame<Held>) -> Vec<Discard<Held>> {
+        frame.duration = frame.bytes.time_behind(self.frames.is_empty(), frame.duration);
         self.next_id = frame.id.saturating_add(1);
         self.waiting.push_back(frame.id);
         let given_up = self.frames.offer(frame);
@@ -80,7 +81,7 @@ impl Line {
     pub fn keep(&mut self, held: Held) {
         self.kept.frames += 1;
         self.kept.bytes += DataSize::from_bytes(held.size());
-        self.kept.time += duration_of(&held);
+        self.kept.time += held.lasts;
         self.between.push_back((self.next_id, Item::Kept(held)));
     }
 
@@ -157,7 +158,7 @@ impl Line {
                     Item::Kept(held) => {
                         self.kept.frames -= 1;
                         self.kept.bytes = DataSize::from_bytes(self.kept.bytes.as_bytes() - held.size());
-                        self.kept.time = self.kept.time.saturating_sub(duration_of(held));
+                        self.kept.time = self.kept.time.saturating_sub(held.lasts);
                     }
                     Item::Event(_) => self.events -= 1,
                     Item::Frame(_) => {}
@@ -233,8 +234,4 @@ fn is_essential(kind: gst::EventType) -> bool {
 /// Events with which downstream opens again after it has refused a stream.
 pub fn is_beginning(kind: gst::EventType) -> bool {
     matches!(kind, gst::EventType::StreamStart | gst::EventType::Segment)
-}
-
-fn duration_of(held: &Held) -> Duration {
-    Duration::from_nanos(held.buffer.duration().map_or(0, gst::ClockTime::nseconds))
 }

@@ -4,7 +4,7 @@ use gst::ClockTime;
 
 /// How far a frame can be sent before it is shown, in frames: the largest decoded picture buffer of H.264 and H.265
 /// (ITU-T H.264, A.3.1; H.265, A.4.2) holds 16.
-const LARGEST_REORDERING: u64 = 16;
+pub(crate) const LARGEST_REORDERING: u64 = 16;
 
 /// The longest time that GStreamer can tell, in nanoseconds.
 const FOREVER: u64 = u64::MAX - 1;

@@ -29,6 +29,9 @@ impl Intake {
     /// New segment; times in another format are not told.
     pub fn new_segment(&mut self, segment: &gst::Segment) {
         self.segment = segment.downcast_ref::<gst::ClockTime>().cloned();
+        if let Some(reader) = &mut self.reader {
+            reader.begin_segment();
+        }
     }
 
     /// The present segment.

@@ -191,6 +191,7 @@ impl BaseSinkImpl for IfdSink {
             gst::EventView::Caps(_) if !self.writer().is_ok_and(|writer| writer.is_alive()) => return false,
             gst::EventView::FlushStop(_) => self.flush(),
             gst::EventView::Segment(segment) => {
+                lock(&self.intake).begin_segment();
                 *lock(&self.clock) = TransportClock::default();
                 *lock(&self.segment) = segment.segment().downcast_ref::<gst::ClockTime>().cloned();
             }

@@ -101,6 +101,13 @@ impl Intake {
         })
     }
 
+    /// The times before and after this have nothing to do with each other.
+    pub fn begin_segment(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.begin_segment();
+        }
+    }
+
     /// What came before and what comes next do not belong together.
     pub fn flush(&mut self) {
         if let Some(reader) = &mut self.reader {

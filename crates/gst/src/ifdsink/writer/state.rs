@@ -126,7 +126,9 @@ impl State {
     }
 
     /// Takes a frame and writes what the socket takes of it.
-    pub fn offer(&mut self, held: OutgoingFrame<Held>, frame: OutgoingFrame) {
+    pub fn offer(&mut self, held: OutgoingFrame<Held>, mut frame: OutgoingFrame) {
+        let nothing_waits = self.connection.as_ref().is_none_or(|connection| connection.queue().is_empty());
+        frame.duration = held.bytes.time_behind(nothing_waits, frame.duration);
         self.tally.enter(held);
         let refused = match self.connection {
             None => Some(NOT_CONNECTED),
