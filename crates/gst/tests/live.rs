@@ -104,6 +104,36 @@ fn frames_are_not_copied() {
     }
 }
 
+/// As `queue` marks what follows a buffer that it leaked.
+#[test]
+fn a_gap_is_marked_and_nothing_is_copied_for_it() {
+    let mut stepper = Stepper::new("mode=ifd", MPEG2);
+    let address = |buffer: &gst::Buffer| buffer.peek_memory(0).as_ptr() as usize;
+    let units = [(0, 'C'), (1, 'P'), (2, 'B'), (3, 'P'), (4, 'C')];
+    let buffers: Vec<_> = units.iter().map(|&(number, letter)| buffer(number, access_unit(letter))).collect();
+    let sent: Vec<usize> = buffers.iter().map(address).collect();
+    // As behind a tee: another branch has this one too.
+    let elsewhere = buffers[3].clone();
+    for (number, buffer) in buffers.into_iter().enumerate() {
+        if number > 2 {
+            stepper.gate.step();
+            stepper.gate.wait_for(number - 1);
+        }
+        stepper.harness.push(buffer).unwrap();
+        if number == 0 {
+            stepper.gate.wait_for(1);
+        }
+    }
+    stepper.gate.open();
+    let left = [0, 1, 3, 4].map(|number| {
+        let buffer = stepper.harness.pull().unwrap();
+        assert_eq!((common::number_of(buffer.pts()), address(&buffer)), (number, sent[number]), "its own data");
+        buffer.flags().contains(gst::BufferFlags::DISCONT)
+    });
+    assert_eq!(left, [false, false, true, false], "the buffer behind the B frame that went");
+    assert!(!elsewhere.flags().contains(gst::BufferFlags::DISCONT), "the gap is in this branch only");
+}
+
 #[test]
 fn nothing_leaks() {
     common::init();

@@ -51,7 +51,7 @@ impl IfdQueue {
 
     /// The bytes, of a buffer.
     fn push(&self, item: Item) -> (Option<u64>, Result<(), gst::FlowError>) {
-        let held = match item {
+        let mut held = match item {
             Item::Frame(frame) => frame.bytes,
             Item::Kept(held) => held,
             Item::Event(event) => {
@@ -60,6 +60,10 @@ impl IfdQueue {
                 return (None, Ok(()));
             }
         };
+        // As `queue` tells of what it leaks. Of a buffer that others hold too this copies the fields and no data.
+        if lock(&self.state).leaves_gap_before(held.number) {
+            held.buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
+        }
         let size = held.buffer.size() as u64;
         (Some(size), self.src.push(held.buffer).map(|_| ()))
     }

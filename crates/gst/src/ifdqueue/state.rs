@@ -29,6 +29,8 @@ pub(super) struct State {
     /// The task is in a push.
     pub pushing: bool,
     pub tally: Tally,
+    /// The number of the buffer that follows the last one pushed.
+    following: u64,
     groups: GroupWatch,
     requests: KeyFrameRequests,
     mode: Mode,
@@ -54,6 +56,7 @@ impl State {
             upstream_waits: 0,
             pushing: false,
             tally: Tally::default(),
+            following: 0,
             groups: GroupWatch::default(),
             requests: KeyFrameRequests::default(),
             mode: settings.mode,
@@ -119,6 +122,12 @@ impl State {
                 _ => {}
             }
         }
+    }
+
+    /// Whether buffers before this one, which is pushed now, were not.
+    pub fn leaves_gap_before(&mut self, number: u64) -> bool {
+        let expected = std::mem::replace(&mut self.following, number + 1);
+        number != expected
     }
 
     /// Whether nothing waits and nothing is being pushed.
