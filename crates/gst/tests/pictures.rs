@@ -74,9 +74,7 @@ fn through_the_queue(parsed: &Parsed, mode: &str, pace: u32, seed: Seed) -> Vec<
     stepper.harness.push_event(gst::event::Eos::new());
     stepper.gate.open();
     let kept = stepper.stat("accepted") - stepper.stat("dropped");
-    common::wait_until("all frames", || stepper.gate.went() == kept);
-    let times = stepper.gate.came();
-    times.iter().map(|time| parsed.buffers.iter().find(|buffer| buffer.pts() == *time).unwrap().clone()).collect()
+    (0..kept).map(|_| stepper.harness.pull().expect("what was not dropped leaves")).collect()
 }
 
 /// Pictures by the time when they are shown, which is that of their frame.
@@ -87,8 +85,10 @@ fn by_time(pictures: Vec<Picture>) -> BTreeMap<gst::ClockTime, Vec<u8>> {
 #[test]
 fn no_picture_differs_from_the_full_stream() {
     common::init();
-    for codec in CODECS {
+    let mut cases = 0;
+    for codec in &CODECS {
         let Some(parsed) = encode(codec.file, codec.encoder, codec.parser, 120) else { continue };
+        cases += 1;
         let full = by_time(decode(&parsed, codec.decoder));
         assert!(full.len() >= 115, "{}: {} pictures of 120 frames", codec.file, full.len());
         for mode in codec.modes {
@@ -107,4 +107,5 @@ fn no_picture_differs_from_the_full_stream() {
             }
         }
     }
+    common::note_skipped(CODECS.len() - cases, CODECS.len());
 }

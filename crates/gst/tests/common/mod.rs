@@ -15,6 +15,18 @@ pub fn init() {
     gstframewire::plugin_register_static().expect("the plugin registers");
 }
 
+/// Says how many cases could not run for want of a program. Where the environment promises everything
+/// (`FRAMEWIRE_REQUIRE_ALL=1`) none may be skipped, and nowhere all of them.
+pub fn note_skipped(skipped: usize, cases: usize) {
+    let everything_is_there = std::env::var("FRAMEWIRE_REQUIRE_ALL").is_ok_and(|value| value == "1");
+    println!("{skipped} of {cases} cases skipped");
+    assert!(
+        skipped == 0 || !everything_is_there,
+        "FRAMEWIRE_REQUIRE_ALL is set, but {skipped} of {cases} cases lack a program"
+    );
+    assert!(skipped < cases, "not one of {cases} cases ran: is FFmpeg installed?");
+}
+
 /// A directory with the plugin as GStreamer loads it, for programs that a test starts.
 pub fn plugin_directory() -> std::path::PathBuf {
     let program = std::env::current_exe().expect("a test program knows where it stands");
