@@ -28,6 +28,13 @@ pub struct Unusable {
     pub reason: String,
 }
 
+impl Unusable {
+    /// A buffer came before any caps did.
+    pub fn without_caps() -> Self {
+        Self { reason: "a stream without caps: put a parser for its codec before this element".to_owned() }
+    }
+}
+
 impl Stream {
     /// What caps promise.
     ///

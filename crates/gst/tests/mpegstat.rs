@@ -239,12 +239,12 @@ fn our_packets_give_exact_rows() {
     let caps = "application/x-rtp,media=video,clock-rate=90000,encoding-name=MPV,payload=32";
     let receiver = pipeline(&format!(
         "udpsrc address=127.0.0.1 port={port} buffer-size=2000000 caps=\"{caps}\" \
-         ! mpegstat name=stat location={} ! fakesink",
+         ! mpegstat name=stat location={} ! fakesink async=false",
         table.display()
     ));
     receiver.set_state(gst::State::Playing).unwrap();
     let (result, _, _) = receiver.state(gst::ClockTime::from_seconds(60));
-    assert!(result.is_ok());
+    assert_eq!(result, Ok(gst::StateChangeSuccess::Success));
     run(&pipeline(&format!(
         "filesrc location={} ! mpegvideoparse ! ifdsink protocol=udp host=127.0.0.1 port={port}",
         path.display()
@@ -320,9 +320,7 @@ fn what_cannot_be_analysed_is_an_error_that_says_why() {
         let bus = gst::Bus::new();
         harness.element().unwrap().set_bus(Some(&bus));
         harness.set_src_caps_str(caps);
-        let message = bus.pop_filtered(&[gst::MessageType::Error]).unwrap_or_else(|| panic!("{caps} is taken"));
-        let gst::MessageView::Error(error) = message.view() else { panic!("{message:?}") };
-        error.error().to_string()
+        errors(&bus).pop().unwrap_or_else(|| panic!("{caps} is taken"))
     };
     assert!(error("video/mpeg,mpegversion=2,systemstream=false,parsed=false").contains("mpegvideoparse"));
     assert!(error("application/x-rtp,media=video,encoding-name=H264").contains("depayloader"));
@@ -332,4 +330,54 @@ fn what_cannot_be_analysed_is_an_error_that_says_why() {
     let message = pipeline.bus().unwrap().pop_filtered(&[gst::MessageType::Error]).unwrap();
     assert!(format!("{:?}", message.structure()).contains("/nowhere/table.csv"), "{message:?}");
     pipeline.set_state(gst::State::Null).unwrap();
+}
+
+/// What the errors say that are on the bus.
+fn errors(bus: &gst::Bus) -> Vec<String> {
+    let messages = std::iter::from_fn(|| bus.pop_filtered(&[gst::MessageType::Error]));
+    let text = |message: gst::Message| match message.view() {
+        gst::MessageView::Error(error) => error.error().to_string(),
+        _ => unreachable!("only errors are asked for"),
+    };
+    messages.map(text).collect()
+}
+
+#[test]
+fn a_mistake_is_told_once_until_the_element_starts_again() {
+    common::init();
+    // A bin with a bus of its own, whose only errors are those of mpegstat.
+    let mut harness = gst_check::Harness::new_parse("mpegstat name=stat");
+    let element = harness.element().unwrap();
+    let bus = gst::Bus::new();
+    element.set_bus(Some(&bus));
+    let mut refused = |caps: Option<&str>| {
+        if let Some(caps) = caps {
+            harness.set_src_caps_str(caps);
+        } else {
+            harness.push_event(gst::event::StreamStart::new("stream"));
+            harness.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
+        }
+        for number in 0..5 {
+            let answer = harness.push(common::buffer(number, common::movie::access_unit('I')));
+            assert_eq!(answer, Err(gst::FlowError::NotNegotiated), "{caps:?}");
+        }
+        errors(&bus)
+    };
+    let again = || {
+        element.set_state(gst::State::Ready).unwrap();
+        element.set_state(gst::State::Playing).unwrap();
+    };
+    let without_caps = refused(None);
+    assert_eq!(without_caps.len(), 1, "{without_caps:?}");
+    assert!(without_caps[0].contains("without caps") && without_caps[0].contains("parser"), "{without_caps:?}");
+    for _ in 0..2 {
+        again();
+        let unparsed = refused(Some("video/mpeg,mpegversion=2,systemstream=false,parsed=false"));
+        assert_eq!(unparsed.len(), 1, "{unparsed:?}");
+    }
+    // What was wrong has been put right: the next mistake is another one.
+    harness.set_src_caps_str(common::movie::MPEG2);
+    harness.push(common::buffer(0, common::movie::access_unit('I'))).unwrap();
+    harness.set_src_caps_str("audio/mpeg,mpegversion=4");
+    assert_eq!(errors(&bus).len(), 1);
 }

@@ -7,6 +7,7 @@ use framewire_units::Timestamp;
 use gst::glib;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
+use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::prelude::*;
 
@@ -15,6 +16,7 @@ use super::input::{Faults, Input};
 use super::output::{Format, RowFile, structure};
 use super::row::{GroupRow, Row};
 use super::summary::Summary;
+use crate::codec::Unusable;
 
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("mpegstat", gst::DebugColorFlags::empty(), Some("Video analyser")));
@@ -34,6 +36,8 @@ struct Running {
     input: Option<Input>,
     analysis: Analysis,
     file: Option<RowFile>,
+    /// Whether an error about the caps has been posted: upstream brings them again with every buffer.
+    refused: bool,
 }
 
 /// The element's private data.
@@ -176,7 +180,9 @@ impl BaseTransformImpl for MpegStat {
         };
         *lock(&self.summary) = Summary::default();
         let analysis = Analysis::new(settings.timing);
-        *lock(&self.running) = Some(Running { origin: Instant::now(), input: None, analysis, file });
+        *lock(&self.running) = Some(Running { origin: Instant::now(), input: None, analysis, file, refused: false });
+        // Also before there are caps: else the base class refuses buffers without any, and does not say why.
+        self.obj().set_passthrough(true);
         Ok(())
     }
 
@@ -197,8 +203,8 @@ impl BaseTransformImpl for MpegStat {
     }
 
     fn set_caps(&self, caps: &gst::Caps, _out: &gst::Caps) -> Result<(), gst::LoggableError> {
-        let mut running = lock(&self.running);
-        let Some(running) = running.as_mut() else { return Ok(()) };
+        let mut guard = lock(&self.running);
+        let Some(running) = guard.as_mut() else { return Ok(()) };
         let faults = running.input.as_ref().map_or(Faults::default(), Input::faults);
         match Input::new(caps, faults) {
             Ok((input, problem)) => {
@@ -206,10 +212,12 @@ impl BaseTransformImpl for MpegStat {
                     gst::warning!(CAT, imp = self, "{problem}");
                 }
                 running.input = Some(input);
+                running.refused = false;
                 Ok(())
             }
             Err(unusable) => {
-                gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{}", unusable.reason), ["caps {caps}"]);
+                drop(guard);
+                self.refuse(&unusable, Some(caps));
                 Err(gst::loggable_error!(CAT, "{}", unusable.reason))
             }
         }
@@ -235,9 +243,7 @@ impl BaseTransformImpl for MpegStat {
         if known {
             return Ok(gst::FlowSuccess::Ok);
         }
-        let reason = "no caps came before the first buffer: put a parser (mpegvideoparse, h264parse, h265parse, ...) \
-                      before this element";
-        gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{reason}"));
+        self.refuse(&Unusable::without_caps(), None);
         Err(gst::FlowError::NotNegotiated)
     }
 }
@@ -247,6 +253,15 @@ fn now(origin: Instant) -> Timestamp {
 }
 
 impl MpegStat {
+    /// Posts why the stream cannot be analysed, once until caps are taken or the element starts again.
+    fn refuse(&self, unusable: &Unusable, caps: Option<&gst::Caps>) {
+        let told = lock(&self.running).as_mut().is_none_or(|running| std::mem::replace(&mut running.refused, true));
+        if !told {
+            let caps = caps.map_or_else(|| "no caps".to_owned(), |caps| format!("caps {caps}"));
+            gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{}", unusable.reason), ["{caps}"]);
+        }
+    }
+
     /// Tells the rows that `make` makes: to the file, to who asks for properties, and to the bus, which is told without
     /// locks, as it may call back. False when there is nothing that could make rows.
     fn tell(&self, make: impl FnOnce(&mut Running) -> Option<(Vec<Row>, Faults)>) -> bool {
