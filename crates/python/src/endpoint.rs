@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::binomial::{Binomial, BinomialSettings};
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ReportKind};
 use framewire_adaptive::controller::Controller;
@@ -18,7 +19,7 @@ use framewire_adaptive::stored::FileSource;
 use framewire_adaptive::tfrc::{ReceiverSettings, SegmentSize, SenderSettings, TfrcController};
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_endpoint::{EndpointError, Served, Serving, Viewed, Viewing, random_secret, random_session};
-use framewire_media::streaming_file::StreamingFile;
+use framewire_media::streaming_file::{StoredPlan, StreamingFile};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::{Key, Title};
 use pyo3::create_exception;
@@ -31,7 +32,7 @@ use crate::interruption::interruptible;
 create_exception!(_native, EndpointFailure, PyRuntimeError, "A server or a client could not do its work.");
 
 /// Controllers by name, and what each is.
-const CONTROLLERS: [&str; 6] = ["vtp", "tfrc", "rap", "sqrt", "aimd", "fixed"];
+const CONTROLLERS: [&str; 7] = ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"];
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EndpointFailure", module.py().get_type::<EndpointFailure>())?;
@@ -69,7 +70,7 @@ fn serve_stream(
         ..ServerSettings::paper(title_of(title)?, random_secret().map_err(failure)?)
     };
     let plan = Arc::new(file.plan().clone());
-    let make = maker(controller, DataSize::from_bytes(payload.into()))?;
+    let make = maker(controller, DataSize::from_bytes(payload.into()), &plan)?;
     let host = Host::new(Arc::new(FileSource::new(file)), plan, make, settings, clients).map_err(failure)?;
     let serving = Serving::open(host, address("data", data)?, address("control", control)?).map_err(failure)?;
     let addresses = serving.addresses().map_err(failure)?;
@@ -124,7 +125,7 @@ fn sink(path: Option<&Path>) -> PyResult<Box<dyn std::io::Write + Send>> {
     Ok(Box::new(BufWriter::new(file)))
 }
 
-fn maker(name: &str, payload: DataSize) -> PyResult<MakeController> {
+fn maker(name: &str, payload: DataSize, plan: &Arc<StoredPlan>) -> PyResult<MakeController> {
     let unknown = || failure(format!("controller \"{name}\" does not exist; {} do", CONTROLLERS.join(", ")));
     let binomial = |settings: BinomialSettings| -> MakeController {
         Box::new(move || Box::new(Binomial::new(settings).expect("invariant: these settings are the library's own")))
@@ -134,6 +135,13 @@ fn maker(name: &str, payload: DataSize) -> PyResult<MakeController> {
             let controller = VtpController::new(VtpSettings::paper());
             Box::new(controller.expect("invariant: these settings are the library's own")) as Box<dyn Controller>
         }),
+        "better" => {
+            let plan = plan.clone();
+            Box::new(move || {
+                let controller = BetterController::new(BetterSettings::default(), Some(plan.clone()));
+                Box::new(controller.expect("invariant: these settings are the library's own"))
+            })
+        }
         "tfrc" => {
             let settings = SenderSettings { segment: SegmentSize::Nominal(payload), ..SenderSettings::default() };
             Box::new(move || Box::new(TfrcController::new(settings)))

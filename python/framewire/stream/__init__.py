@@ -3,7 +3,7 @@
 Example:
     >>> from framewire import stream
     >>> stream.CONTROLLERS
-    ('vtp', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
+    ('vtp', 'better', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
 """
 
 from framewire.stream.endpoint import CONTROLLERS, Address, receive, send
