@@ -6,7 +6,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a benchmark reads clocks and owns threads")]
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,8 @@ use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::source::{PacketSource, Plan, SourceError, SourcePacket};
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_endpoint::{Served, Serving, random_secret};
-use framewire_units::{Bitrate, Timestamp};
+use framewire_sockets::{UdpOptions, UdpRead, UdpSocket};
+use framewire_units::{Bitrate, DataSize, Timestamp};
 use framewire_wire::vtp::{Header, Title};
 
 /// Bounds of what is claimed: the 99th percentile of lateness, and the processor time of the thread.
@@ -127,9 +128,13 @@ impl Audience {
         let clients =
             (1..=count).map(|session| (session, Client::new(ClientSettings::paper(title.clone(), session)))).collect();
         let sockets = [(); 2].map(|()| {
-            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
-            socket.set_nonblocking(true).expect("a socket that does not block");
-            socket
+            // A thousand viewers have a thousand sockets' room.
+            let room = [Some(DataSize::from_bytes(64 << 20)), None].into_iter();
+            let open = |receive_buffer| {
+                let options = UdpOptions { receive_buffer, ..UdpOptions::default() };
+                UdpSocket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), &options).ok()
+            };
+            room.into_iter().find_map(open).expect("a socket")
         });
         Self { clients, sockets, server, ended: 0, frames: 0, lost: 0 }
     }
@@ -168,7 +173,7 @@ impl Audience {
         let mut any = false;
         for (place, channel) in Channel::BOTH.into_iter().enumerate() {
             for _ in 0..256 {
-                let Ok((length, _)) = self.sockets[place].recv_from(buffer) else { break };
+                let Ok(UdpRead::Datagram { length, .. }) = self.sockets[place].receive(buffer) else { break };
                 any = true;
                 let Ok((header, _)) = Header::parse(&buffer[..length]) else { continue };
                 let Some(client) = self.clients.get_mut(&header.session) else { continue };
