@@ -1,7 +1,13 @@
-"""A live test picture over TCP that stays live: with ifdqueue before the sink, a connection that is too slow loses
-frames and not time. Tells of every frame that is dropped, and why.
+"""A live test picture over TCP that stays live: with ifdsink, a connection that is too slow loses frames and not time.
+Tells of every frame that is dropped, and why.
 
-GST_PLUGIN_PATH=... python3 live.py HOST PORT SECONDS
+    GST_PLUGIN_PATH=... /usr/bin/python3 live.py HOST PORT SECONDS
+
+On Debian: apt install python3-gi gir1.2-gstreamer-1.0, and the Python is /usr/bin/python3.
+
+A receiver to try it with, which takes about 100 kB/s of the 500 kB/s; start it first, then: live.py 127.0.0.1 5000 10
+
+    gst-launch-1.0 -q tcpserversrc host=127.0.0.1 port=5000 ! identity sleep-time=40000 ! fakesink
 """
 
 import sys
@@ -12,7 +18,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 
-def on_group_lost(_queue: Gst.Element, frame: int, rule: str) -> None:
+def on_group_lost(_sink: Gst.Element, frame: int, rule: str) -> None:
     """Called by the streaming thread; the element has asked the encoder for a key frame already."""
     print(f"group lost with frame {frame}: {rule}")
 
@@ -27,11 +33,10 @@ def main() -> int:
         f"videotestsrc is-live=true pattern=snow num-buffers={25 * int(seconds)}"
         " ! video/x-raw,width=640,height=360,framerate=25/1"
         " ! x264enc tune=zerolatency speed-preset=ultrafast bitrate=4000 key-int-max=25"
-        " ! ifdqueue name=queue max-size-time=200000000 post-drop-messages=true"
-        f" ! tcpclientsink host={host} port={port} sync=false"
+        f" ! ifdsink name=sink host={host} port={port} sync=false max-size-time=200000000 post-drop-messages=true"
     )
-    queue = pipeline.get_by_name("queue")
-    queue.connect("group-lost", on_group_lost)
+    sink = pipeline.get_by_name("sink")
+    sink.connect("group-lost", on_group_lost)
     pipeline.set_state(Gst.State.PLAYING)
 
     status = 0
@@ -45,11 +50,12 @@ def main() -> int:
                 print(f"frame {frame} ({kind}) dropped: {rule}")
             continue
         if message.type == Gst.MessageType.ERROR:
-            print(message.parse_error()[0].message, file=sys.stderr)
+            error, details = message.parse_error()
+            print(error.message, details, sep="\n", file=sys.stderr)
             status = 1
         break
 
-    stats = queue.get_property("stats")
+    stats = sink.get_property("stats")
     print(f"{stats.get_value('sent')} frames sent, {stats.get_value('dropped')} dropped")
     pipeline.set_state(Gst.State.NULL)
     return status
