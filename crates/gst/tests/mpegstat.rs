@@ -314,11 +314,8 @@ fn rows_can_be_read_as_json() {
 
 #[test]
 fn what_cannot_be_analysed_is_an_error_that_says_why() {
-    common::init();
     let error = |caps: &str| {
-        let mut harness = gst_check::Harness::new_parse("mpegstat");
-        let bus = gst::Bus::new();
-        harness.element().unwrap().set_bus(Some(&bus));
+        let (mut harness, bus) = heard();
         harness.set_src_caps_str(caps);
         errors(&bus).pop().unwrap_or_else(|| panic!("{caps} is taken"))
     };
@@ -342,38 +339,44 @@ fn errors(bus: &gst::Bus) -> Vec<String> {
     messages.map(text).collect()
 }
 
-#[test]
-fn a_mistake_is_told_once_until_the_element_starts_again() {
+/// The element in a harness, and a bus that hears it alone.
+fn heard() -> (gst_check::Harness, gst::Bus) {
     common::init();
-    // A bin with a bus of its own, whose only errors are those of mpegstat.
-    let mut harness = gst_check::Harness::new_parse("mpegstat name=stat");
-    let element = harness.element().unwrap();
+    let harness = gst_check::Harness::new_parse("mpegstat");
     let bus = gst::Bus::new();
-    element.set_bus(Some(&bus));
-    let mut refused = |caps: Option<&str>| {
-        if let Some(caps) = caps {
-            harness.set_src_caps_str(caps);
-        } else {
-            harness.push_event(gst::event::StreamStart::new("stream"));
-            harness.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
-        }
-        for number in 0..5 {
-            let answer = harness.push(common::buffer(number, common::movie::access_unit('I')));
-            assert_eq!(answer, Err(gst::FlowError::NotNegotiated), "{caps:?}");
-        }
-        errors(&bus)
-    };
-    let again = || {
+    harness.element().unwrap().set_bus(Some(&bus));
+    (harness, bus)
+}
+
+/// What is said when none of several buffers is taken.
+fn refused(harness: &mut gst_check::Harness, bus: &gst::Bus) -> Vec<String> {
+    for number in 0..5 {
+        let answer = harness.push(common::buffer(number, common::movie::access_unit('I')));
+        assert_eq!(answer, Err(gst::FlowError::NotNegotiated));
+    }
+    errors(bus)
+}
+
+#[test]
+fn a_stream_without_caps_is_told_once() {
+    let (mut harness, bus) = heard();
+    harness.push_event(gst::event::StreamStart::new("stream"));
+    harness.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
+    let told = refused(&mut harness, &bus);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("without caps") && told[0].contains("parser"), "{told:?}");
+}
+
+#[test]
+fn refused_caps_are_told_once_until_the_element_starts_again() {
+    let (mut harness, bus) = heard();
+    for _ in 0..2 {
+        harness.set_src_caps_str("video/mpeg,mpegversion=2,systemstream=false,parsed=false");
+        let told = refused(&mut harness, &bus);
+        assert_eq!(told.len(), 1, "{told:?}");
+        let element = harness.element().unwrap();
         element.set_state(gst::State::Ready).unwrap();
         element.set_state(gst::State::Playing).unwrap();
-    };
-    let without_caps = refused(None);
-    assert_eq!(without_caps.len(), 1, "{without_caps:?}");
-    assert!(without_caps[0].contains("without caps") && without_caps[0].contains("parser"), "{without_caps:?}");
-    for _ in 0..2 {
-        again();
-        let unparsed = refused(Some("video/mpeg,mpegversion=2,systemstream=false,parsed=false"));
-        assert_eq!(unparsed.len(), 1, "{unparsed:?}");
     }
     // What was wrong has been put right: the next mistake is another one.
     harness.set_src_caps_str(common::movie::MPEG2);
