@@ -6,6 +6,7 @@ disturbed is run again; the page marks what stayed so.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -158,12 +159,23 @@ def _batch(
         if not out.exists():
             framewire.run(scenario, out=out)
             shutil.rmtree(out / "captures", ignore_errors=True)
+        _require_cubic(out)
         rows = measure.rows(out, codec, link.name, 1, {one.name: one.startup_ms for one in batch})
         if not best or _disturbed(rows) < _disturbed(best):
             best = rows
         if _disturbed(best) == 0:
             break
     return best
+
+
+def _require_cubic(out: Path) -> None:
+    """Like is to be compared with like: the lab's sockets have CUBIC, those of applications what their hosts have."""
+    had = json.loads((out / "run.json").read_text())["kernel"]["settings"]["net.ipv4.tcp_congestion_control"]
+    if had != "cubic":
+        raise SystemExit(
+            f"{out}: the hosts of applications had {had} and not cubic, because this kernel allows them no other: "
+            "add cubic to net.ipv4.tcp_allowed_congestion_control (as root), or leave the applications out"
+        )
 
 
 def _disturbed(rows: Sequence[measure.Row]) -> int:
