@@ -186,8 +186,8 @@ movies over two of the links, every TCP socket with CUBIC. Start-up 1 s. Limits 
 time with their own sockets; that of `ifdsink` is its default of a second. SRT's receiver waits
 {applications.SRT_LATENCY_MS} ms itself (`latency`) and the player {applications.PLAYER_MS} ms more, so that its frames
 are due when the others' are; its latencies contain the wait. {applications.AT_ONCE} flows run at a time; one that the
-machine disturbed was run again, and is marked † where that did not help. OBS Studio is a program with a window, so its rule is in the tables of the lab
-only.
+machine disturbed was run again, and is marked † where that did not help. OBS Studio is a program with a window, so its
+rule is in the tables of the lab only.
 
 """
 
