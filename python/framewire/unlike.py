@@ -18,10 +18,11 @@ def note(scenario: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
 
     >>> flows = [{"name": "theirs", "transport": "external", "congestion": "cubic"}]
     >>> note({"flow": flows}, {"kernel": {"settings": {"net.ipv4.tcp_congestion_control": "cubic"}}})
+    >>> note({"flow": flows}, {"kernel": None})
     >>> note({"flow": flows}, {"kernel": {"settings": {"net.ipv4.tcp_congestion_control": "bbr"}}}).partition(",")[0]
     "theirs had this machine's congestion control"
     """
-    had = info.get("kernel", {}).get("settings", {}).get(DEFAULT)
+    had = (info.get("kernel") or {}).get("settings", {}).get(DEFAULT)  # in virtual time there is no kernel
     others = [
         flow
         for flow in scenario.get("flow", [])
