@@ -109,7 +109,7 @@ class PlanSettings:
         cls,
         *,
         segments: int = 10,
-        pre_send_s: float | None = 5.0,
+        pre_send_s: float | None = ...,
         exact: bool = False,
         startup_s: float = 1.0,
         buffer: int | None = None,
