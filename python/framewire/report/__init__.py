@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from framewire.errors import InputError
+from framewire.report import file
 from framewire.report.data import load
 
 __all__ = ["build"]
@@ -36,13 +35,4 @@ def build(
     run = load(Path(run_dir))
     target = Path(out) if out is not None else run.directory / "report.html"
     html = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}))
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(html, encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
-    return target
+    return file.write(html, target)

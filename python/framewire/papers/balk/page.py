@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -11,10 +10,10 @@ import jinja2
 from markupsafe import Markup
 
 import framewire
-from framewire.errors import InputError
 from framewire.papers.balk.claims import Verdict
 from framewire.papers.balk.comparison import Comparison
 from framewire.papers.balk.screen import told
+from framewire.report import file
 from framewire.report.page import HERE as REPORT
 from framewire.report.page import in_script, plotly_packed
 
@@ -34,16 +33,7 @@ MARKS: dict[Verdict, str] = {
 
 def write(comparison: Comparison, target: Path) -> Path:
     """Writes the report; it appears whole or not at all."""
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(render(comparison), encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
-    return target
+    return file.write(render(comparison), target)
 
 
 def render(comparison: Comparison) -> str:

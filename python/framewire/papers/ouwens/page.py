@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -13,12 +12,12 @@ import jinja2
 from markupsafe import Markup
 
 import framewire
-from framewire.errors import InputError
 from framewire.papers.ouwens.comparison import Comparison
 from framewire.papers.ouwens.criteria import Judgement, Verdict
 from framewire.papers.ouwens.figures import PaperFigure
 from framewire.papers.ouwens.model import Cell, Column, Table, shown
 from framewire.papers.ouwens.verdicts import told
+from framewire.report import file
 from framewire.report.page import HERE as REPORT
 from framewire.report.page import in_script, plotly_packed
 
@@ -73,16 +72,7 @@ class ShownTable:
 
 def write(comparison: Comparison, target: Path) -> Path:
     """Writes the report; it appears whole or not at all."""
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(render(comparison), encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
-    return target
+    return file.write(render(comparison), target)
 
 
 def render(comparison: Comparison) -> str:
