@@ -40,6 +40,7 @@ pub mod ifdqueue;
 pub mod ifdsink;
 pub mod key_frame_requests;
 pub mod line;
+mod lock;
 pub mod mpegstat;
 pub mod settings;
 pub mod stats;

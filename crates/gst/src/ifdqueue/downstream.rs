@@ -5,9 +5,10 @@ use std::sync::MutexGuard;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
-use super::imp::{CAT, IfdQueue, lock, wait};
+use super::imp::{CAT, IfdQueue, wait};
 use super::state::State;
 use crate::line::Item;
+use crate::lock::lock;
 
 impl IfdQueue {
     /// One turn of the task.

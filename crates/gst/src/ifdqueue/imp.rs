@@ -10,6 +10,7 @@ use gst::subclass::prelude::*;
 
 use super::intake::Intake;
 use super::state::State;
+use crate::lock::lock;
 use crate::settings::Settings;
 use crate::stats;
 
@@ -30,12 +31,7 @@ pub struct IfdQueue {
     pub(super) left: Condvar,
 }
 
-/// The lock, also after a thread panicked with it: GStreamer turns the panic into an error message.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Waits, with the same view of panics.
+/// Waits; with the view of panics that [`lock`] has.
 pub(super) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condition.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
 }

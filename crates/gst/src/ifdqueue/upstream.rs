@@ -7,12 +7,13 @@ use gst::subclass::prelude::*;
 
 use framewire_transport::queue::Discard;
 
-use super::imp::{CAT, IfdQueue, lock, wait};
+use super::imp::{CAT, IfdQueue, wait};
 use super::intake::Intake;
 use super::state::{Outcome, State};
 use crate::codec;
 use crate::frames::Reading;
 use crate::line::{Line, TooManyEvents, is_beginning};
+use crate::lock::lock;
 use crate::settings::Settings;
 use crate::stats;
 

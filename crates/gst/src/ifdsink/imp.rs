@@ -1,6 +1,6 @@
 //! The element as GStreamer sees it. Its thread and its connection stand in `writer`.
 
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use gst::glib;
@@ -16,6 +16,7 @@ use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
 use super::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
 use crate::key_frame_requests::KeyFrameRequests;
+use crate::lock::lock;
 use crate::stats;
 use crate::transport_clock::{Times, TransportClock};
 
@@ -54,11 +55,6 @@ enum Starting {
 /// from the change of state, as with `tcpclientsink`: gst-launch-1.0 loses errors that come before its main loop runs, and
 /// never ends.
 const START_PATIENCE: Duration = Duration::from_millis(100);
-
-/// The lock, also after a thread panicked with it: GStreamer turns the panic into an error message.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[glib::object_subclass]
 impl ObjectSubclass for IfdSink {

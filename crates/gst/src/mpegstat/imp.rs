@@ -1,6 +1,6 @@
 //! The element as GStreamer sees it. What it tells stands in `analysis`.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
 use framewire_units::Timestamp;
@@ -17,6 +17,7 @@ use super::output::{Format, RowFile, structure};
 use super::row::{GroupRow, Row};
 use super::summary::Summary;
 use crate::codec::Unusable;
+use crate::lock::lock;
 
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("mpegstat", gst::DebugColorFlags::empty(), Some("Video analyser")));
@@ -46,10 +47,6 @@ pub struct MpegStat {
     settings: Mutex<Settings>,
     running: Mutex<Option<Running>>,
     summary: Mutex<Summary>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[glib::object_subclass]

@@ -1,6 +1,6 @@
 //! The element as GStreamer sees it. The server runs in `service`.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use framewire_endpoint::Serving;
 use gst::glib;
@@ -10,6 +10,7 @@ use gst::subclass::prelude::*;
 use super::messages::{self, Report};
 use super::service::{News, Service};
 use super::settings::{PROPERTIES, Settings};
+use crate::lock::lock;
 
 /// The element's private data.
 #[derive(Default)]
@@ -27,10 +28,6 @@ enum Phase {
     Serving(Service),
     #[default]
     New,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[glib::object_subclass]

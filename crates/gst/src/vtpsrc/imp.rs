@@ -1,6 +1,6 @@
 //! The element as GStreamer sees it. The session runs in `reception`.
 
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
 use framewire_adaptive::client::{ClientEvent, Frame};
 use framewire_wire::vtp::Reason;
@@ -14,6 +14,7 @@ use gst_base::subclass::prelude::*;
 use super::messages::{self, Pushed};
 use super::reception::{Next, Reception, complaint};
 use super::settings::{PROPERTIES, Settings};
+use crate::lock::lock;
 
 /// The element's private data.
 #[derive(Default)]
@@ -32,10 +33,6 @@ struct Stream {
     begun: bool,
     /// The next buffer does not follow the one before it.
     discontinuous: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[glib::object_subclass]
