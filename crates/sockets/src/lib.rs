@@ -47,5 +47,5 @@ pub use readiness::{Interest, wait, wait_any};
 pub use tcp::{TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 pub use tcp_info::TcpInfo;
 pub use udp::{UdpOptions, UdpRead, UdpReceiver, UdpSender};
-pub use udp_socket::UdpSocket;
+pub use udp_socket::{SEND_MOST, UdpSocket};
 pub use waker::{Ready, Waker, Watch};

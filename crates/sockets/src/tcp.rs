@@ -223,9 +223,18 @@ impl TcpListener {
     /// [`OpenError::PortInUse`], [`OpenError::NotLocal`], [`OpenError::Buffer`], [`OpenError::Congestion`], or the
     /// system's own.
     pub fn bind(local: SocketAddr, options: &TcpOptions) -> Result<Self, OpenError> {
+        Self::bind_for(local, options, 1)
+    }
+
+    /// Listens at `local` for so many connections that may come at once. Of more, the kernel answers some only when they
+    /// ask again, a second later (`tcp_max_syn_backlog`, listen(2)).
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub fn bind_for(local: SocketAddr, options: &TcpOptions, connections: u8) -> Result<Self, OpenError> {
         let fd = open(local, options)?;
         bind_reusing(&fd, local)?;
-        let backlog = Backlog::new(1).expect("invariant: 1 is a valid backlog");
+        let backlog = Backlog::new(connections).expect("invariant: up to 255 is a valid backlog");
         listen(&fd, backlog).map_err(OpenError::bind(local))?;
         Ok(Self { fd })
     }

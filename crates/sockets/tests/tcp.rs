@@ -224,3 +224,14 @@ fn writing_before_the_connection_stands_takes_nothing() {
     sender.connected().unwrap();
     assert_eq!(sender.local_address().unwrap().ip(), local.ip());
 }
+
+#[test]
+fn connections_that_come_at_once_all_stand_before_the_first_is_accepted() {
+    let options = TcpOptions::default();
+    let mut listener = TcpListener::bind_for("127.0.0.1:0".parse().unwrap(), &options, 8).unwrap();
+    let address = listener.local_address().unwrap();
+    let connect = || TcpSender::connect(None, address, &options, Duration::from_millis(500));
+    let senders: Vec<TcpSender> = (0..8).map(|_| connect().expect("it has a place in the queue")).collect();
+    let accepted = std::iter::from_fn(|| listener.accept().unwrap()).count();
+    assert_eq!(accepted, senders.len());
+}

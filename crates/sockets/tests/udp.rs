@@ -8,7 +8,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use framewire_sockets::{Interest, OpenError, UdpOptions, UdpRead, UdpReceiver, UdpSender, wait};
+use framewire_sockets::{Interest, OpenError, SEND_MOST, UdpOptions, UdpRead, UdpReceiver, UdpSender, UdpSocket, wait};
 use framewire_transport::socket::{DatagramSend, DatagramSocket};
 use framewire_units::DataSize;
 
@@ -103,4 +103,48 @@ fn a_datagram_that_is_too_large_is_refused() {
     let error = sender.send(&vec![0; 70_000]).unwrap_err();
     assert!(error.reason.contains("larger"), "{error}");
     assert_eq!(sender.send(&vec![0; 60_000]), Ok(DatagramSend::Sent), "IP takes care of large datagrams");
+}
+
+fn next_of(receiver: &mut UdpReceiver) -> Vec<u8> {
+    let mut buffer = [0; 2_000];
+    assert!(wait(receiver, Interest::Read, PATIENCE).unwrap());
+    match receiver.receive(&mut buffer).unwrap() {
+        UdpRead::Datagram { length, .. } => buffer[..length].to_vec(),
+        UdpRead::Nothing => panic!("it was ready"),
+    }
+}
+
+#[test]
+fn many_datagrams_leave_by_one_call_each_to_its_own_peer() {
+    for ip in ["127.0.0.1", "::1"] {
+        let mut receivers = [(); 2].map(|()| UdpReceiver::bind(any(ip), &UdpOptions::default()).unwrap());
+        let peers = receivers.each_ref().map(|receiver| receiver.local_address().unwrap());
+        let mut socket = UdpSocket::bind(any(ip), &UdpOptions::default()).unwrap();
+        let datagrams: Vec<Vec<u8>> = (0..SEND_MOST + 8).map(|number| vec![number as u8; number * 10]).collect();
+        let to = |from: usize| (from..).zip(&datagrams[from..]).map(|(number, bytes)| (&bytes[..], peers[number % 2]));
+        assert_eq!(socket.send_many(to(0)), Ok(SEND_MOST));
+        assert_eq!(socket.send_many(to(SEND_MOST)), Ok(8));
+        assert_eq!(socket.send_many(to(SEND_MOST + 8)), Ok(0), "none is none");
+        for (number, sent) in datagrams.iter().enumerate() {
+            assert_eq!(&next_of(&mut receivers[number % 2]), sent);
+        }
+        for receiver in &mut receivers {
+            assert_eq!(receiver.receive(&mut [0; 10]), Ok(UdpRead::Nothing));
+        }
+    }
+}
+
+#[test]
+fn of_many_datagrams_the_first_bad_one_is_told_of_and_those_before_it_leave() {
+    let mut receiver = UdpReceiver::bind(any("127.0.0.1"), &UdpOptions::default()).unwrap();
+    let peer = receiver.local_address().unwrap();
+    let mut socket = UdpSocket::bind(any("127.0.0.1"), &UdpOptions::default()).unwrap();
+    let (good, bad) = (vec![1; 100], vec![2; 70_000]);
+    let batch = [&good, &good, &bad, &good];
+    let from = |first: usize| batch[first..].iter().map(|bytes| (&bytes[..], peer));
+    assert_eq!(socket.send_many(from(0)), Ok(2));
+    let error = socket.send_many(from(2)).unwrap_err();
+    assert!(error.reason.contains("larger"), "{error}");
+    assert_eq!(socket.send_many(from(3)), Ok(1));
+    assert_eq!([(); 3].map(|()| next_of(&mut receiver)), [(); 3].map(|()| good.clone()));
 }
