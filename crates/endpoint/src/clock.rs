@@ -2,26 +2,39 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use framewire_units::{Duration, Timestamp};
 
+/// What time it is, in a world's own count.
+pub trait Clock {
+    /// Now.
+    fn now(&self) -> Timestamp;
+
+    /// When the kernel got a datagram that it stamped so (`CLOCK_REALTIME` in nanoseconds since 1970); now, where the
+    /// stamp is missing or cannot be.
+    fn arrival(&self, realtime_nanos: Option<u64>) -> Timestamp;
+}
+
 /// What the clock shows at its start: time before that can be named too.
 const START: Timestamp = Timestamp::from_nanos(1_000_000_000);
 
-/// Monotonic time, and what stamps of the real-time clock are in it.
+/// Monotonic time since the clock was made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct MonotonicClock {
     origin: Instant,
 }
 
-impl Clock {
-    pub(crate) fn new() -> Self {
+impl MonotonicClock {
+    /// A clock that starts now.
+    pub fn start() -> Self {
         Self { origin: Instant::now() }
     }
+}
 
-    pub(crate) fn now(&self) -> Timestamp {
+impl Clock for MonotonicClock {
+    fn now(&self) -> Timestamp {
         START + self.origin.elapsed()
     }
 
-    /// When the kernel got a datagram that it stamped so, or now: clocks that are set must not matter.
-    pub(crate) fn arrival(&self, realtime_nanos: Option<u64>) -> Timestamp {
+    /// Clocks that are set must not matter.
+    fn arrival(&self, realtime_nanos: Option<u64>) -> Timestamp {
         let now = self.now();
         let realtime = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let age = realtime_nanos.and_then(|stamp| realtime.checked_sub(Duration::from_nanos(stamp)));

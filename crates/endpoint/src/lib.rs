@@ -2,7 +2,8 @@
 //!
 //! [`Serving`] drives a [`Host`](framewire_adaptive::host::Host), [`Viewing`] a
 //! [`Client`](framewire_adaptive::client::Client); both are one thread that waits for two sockets and a timer. Nothing
-//! listens on more than the addresses that it was given.
+//! listens on more than the addresses that it was given. Who drives one half of a session on a clock of his own takes
+//! the [`Ports`].
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -16,7 +17,9 @@ mod random;
 mod serve;
 mod view;
 
+pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;
+pub use ports::Ports;
 pub use random::{random_secret, random_session};
 pub use serve::{Served, Serving};
 pub use view::{Viewed, Viewing};

@@ -1,13 +1,13 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_adaptive::datagram::Channel;
 use framewire_sockets::{UdpOptions, UdpRead, UdpSocket, wait_any};
 use framewire_transport::socket::DatagramSend;
 use framewire_units::{DataSize, Duration, Timestamp};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, MonotonicClock};
 use crate::error::EndpointError;
 
 /// Room in either direction: a tenth of a second of a thousand streams of 1 Mbit/s. The kernel may give less.
@@ -19,41 +19,50 @@ const LARGEST: usize = 65_535;
 /// Datagrams that are read before something else is done.
 const BATCH: usize = 64;
 
-/// The two sockets of section 5.1.
-pub(crate) struct Ports {
+/// The two sockets of section 5.1, at either end of a session, and the clock that their datagrams are stamped by.
+pub struct Ports<C = MonotonicClock> {
     sockets: [UdpSocket; 2],
     /// What a full socket did not take.
     waiting: [VecDeque<(SocketAddr, Vec<u8>)>; 2],
     buffer: Vec<u8>,
-    clock: Clock,
+    clock: C,
 }
 
-impl Ports {
-    pub(crate) fn open(addresses: [SocketAddr; 2]) -> Result<Self, EndpointError> {
+impl<C: Clock> Ports<C> {
+    /// Opens sockets at these addresses: for video, and for control. Port 0 takes any that is free.
+    ///
+    /// # Errors
+    /// When an address is in use or is not this host's.
+    pub fn open(addresses: [SocketAddr; 2], clock: C) -> Result<Self, EndpointError> {
         let open = |address| match UdpSocket::bind(address, &with_buffers(Some(BUFFER))) {
             // More than an unprivileged process may have.
             Err(framewire_sockets::OpenError::Buffer { .. }) => UdpSocket::bind(address, &with_buffers(None)),
             opened => opened,
         };
         let sockets = [open(addresses[0])?, open(addresses[1])?];
-        Ok(Self { sockets, waiting: Default::default(), buffer: vec![0; LARGEST], clock: Clock::new() })
+        Ok(Self { sockets, waiting: Default::default(), buffer: vec![0; LARGEST], clock })
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    /// The clock's time.
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    pub(crate) fn addresses(&self) -> Result<[SocketAddr; 2], EndpointError> {
+    /// The addresses: for video, and for control.
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn addresses(&self) -> Result<[SocketAddr; 2], EndpointError> {
         Ok([self.sockets[0].local_address()?, self.sockets[1].local_address()?])
     }
 
     /// Whether something more may be sent.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.waiting.iter().all(VecDeque::is_empty)
     }
 
     /// Sends a datagram, or keeps it until there is room. An address that cannot be reached loses it, as a network does.
-    pub(crate) fn send(&mut self, channel: Channel, to: SocketAddr, bytes: Vec<u8>) {
+    pub fn send(&mut self, channel: Channel, to: SocketAddr, bytes: Vec<u8>) {
         let place = place(channel);
         if self.waiting[place].is_empty() {
             match self.sockets[place].send_to(&bytes, to) {
@@ -65,7 +74,7 @@ impl Ports {
     }
 
     /// Sends what waited.
-    pub(crate) fn flush(&mut self) {
+    pub fn flush(&mut self) {
         for (socket, waiting) in self.sockets.iter_mut().zip(&mut self.waiting) {
             while let Some((to, bytes)) = waiting.front() {
                 if let Ok(DatagramSend::WouldBlock) = socket.send_to(bytes, *to) {
@@ -77,7 +86,10 @@ impl Ports {
     }
 
     /// Reads what is there, up to a batch of each socket; true when something was.
-    pub(crate) fn receive(
+    ///
+    /// # Errors
+    /// When a socket is broken.
+    pub fn receive(
         &mut self,
         mut handle: impl FnMut(Timestamp, Channel, SocketAddr, &[u8]),
     ) -> Result<bool, EndpointError> {
@@ -96,13 +108,25 @@ impl Ports {
         Ok(any)
     }
 
-    /// Waits until something can be read, or what waits can be sent, or `until`, and no longer than a tick.
-    pub(crate) fn wait(&self, until: Option<Timestamp>) -> Result<(), EndpointError> {
+    /// Waits until something can be read, or what waits can be sent, or `until`, and no longer than a tenth of a second.
+    ///
+    /// # Errors
+    /// When the kernel refuses to wait.
+    pub fn wait(&self, until: Option<Timestamp>) -> Result<(), EndpointError> {
+        self.wait_or(until, &[])
+    }
+
+    /// The same, and no longer than until one of `others` can be read.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    pub fn wait_or(&self, until: Option<Timestamp>, others: &[BorrowedFd<'_>]) -> Result<(), EndpointError> {
         let left = until.map_or(crate::TICK, |until| until.saturating_since(self.now()).min(crate::TICK));
         if left == Duration::ZERO {
             return Ok(());
         }
-        let fds = [0, 1].map(|place| (self.sockets[place].as_fd(), !self.waiting[place].is_empty()));
+        let own = [0, 1].map(|place| (self.sockets[place].as_fd(), !self.waiting[place].is_empty()));
+        let fds: Vec<_> = own.into_iter().chain(others.iter().map(|&other| (other, false))).collect();
         Ok(wait_any(&fds, left)?)
     }
 }

@@ -5,6 +5,7 @@ use framewire_adaptive::host::{Host, HostEvent, Lateness};
 use framewire_adaptive::server::ServerEvent;
 use framewire_units::{Duration, Timestamp};
 
+use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
 
@@ -37,7 +38,7 @@ impl Serving {
     /// # Errors
     /// When an address is in use or is not this host's.
     pub fn open(host: Host, data: SocketAddr, control: SocketAddr) -> Result<Self, EndpointError> {
-        Ok(Self { host, ports: Ports::open([data, control])? })
+        Ok(Self { host, ports: Ports::open([data, control], MonotonicClock::start())? })
     }
 
     /// The addresses: for video, and for control.

@@ -6,6 +6,7 @@ use framewire_adaptive::datagram::Channel;
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::Reason;
 
+use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
 
@@ -38,7 +39,7 @@ impl Viewing {
     /// # Errors
     /// When no socket can be opened.
     pub fn open(client: Client, data: SocketAddr, control: SocketAddr) -> Result<Self, EndpointError> {
-        let ports = Ports::open([any_port_towards(data), any_port_towards(control)])?;
+        let ports = Ports::open([any_port_towards(data), any_port_towards(control)], MonotonicClock::start())?;
         Ok(Self { client, ports, server: [data, control] })
     }
 
