@@ -19,7 +19,7 @@ use super::stop::StopFlag;
 use super::waiting::{Interest, sharpen_timers, wait};
 
 /// Bytes that one read takes: more than any datagram.
-const READ_SIZE: usize = 65_536;
+pub(super) const READ_SIZE: usize = 65_536;
 
 /// A receiver that listens and has received nothing yet.
 pub struct Receiving {
@@ -159,7 +159,7 @@ impl Receiving {
 }
 
 /// The kernel's stamp on the run's clock; now, where there is none.
-fn stamp(clock: Clock, realtime_nanos: Option<u64>) -> Timestamp {
+pub(super) fn stamp(clock: Clock, realtime_nanos: Option<u64>) -> Timestamp {
     let stamped = realtime_nanos.and_then(|nanos| i64::try_from(nanos).ok());
     stamped.map_or_else(|| clock.now(), |nanos| clock.from_realtime(nanos, Clock::realtime_offset()))
 }

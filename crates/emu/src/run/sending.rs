@@ -45,7 +45,7 @@ pub fn send(
     stop: &StopFlag,
 ) -> SendingOutcome {
     sharpen_timers();
-    sleep_until_origin(clock, stop);
+    sleep_until(clock, Timestamp::ZERO, stop);
     match Socket::open(setup, port) {
         Ok(socket) => Sending { session, socket, clock, progress, stop, samples: Vec::new() }.run(),
         Err(error) => SendingOutcome {
@@ -56,13 +56,33 @@ pub fn send(
     }
 }
 
-fn sleep_until_origin(clock: Clock, stop: &StopFlag) {
+/// Sleeps until the clock shows `at`, at least until it counts, or `stop` is raised.
+pub(super) fn sleep_until(clock: Clock, at: Timestamp, stop: &StopFlag) {
     while !stop.is_raised() {
-        match clock.until_origin() {
-            Some(time) => std::thread::sleep(time.min(std::time::Duration::from_millis(100))),
-            None => return,
+        let left = clock.until_origin().unwrap_or_default() + at.saturating_since(clock.now());
+        if left.is_zero() {
+            return;
         }
+        std::thread::sleep(left.min(std::time::Duration::from_millis(100)));
     }
+}
+
+/// What the kernel knows of a connection; `None` when it says nothing.
+pub(super) fn sample_connection(socket: &TcpSender, at: Timestamp) -> Option<FlowSample> {
+    let info = socket.info().ok()?;
+    Some(FlowSample {
+        at,
+        cwnd_packets: Some(info.cwnd_packets),
+        ssthresh_packets: info.ssthresh_packets,
+        srtt: Some(info.srtt),
+        rttvar: Some(info.rttvar),
+        in_flight_packets: Some(info.unacked_packets),
+        unsent_bytes: info.unsent.map(DataSize::as_bytes),
+        queued_bytes: Some(socket.queued().ok()?.as_bytes()),
+        delivery_rate: info.delivery_rate,
+        retransmissions: Some(info.total_retransmissions),
+        timeouts: info.total_timeouts,
+    })
 }
 
 impl Socket {
@@ -110,24 +130,13 @@ impl Socket {
     }
 
     fn sample(&self, at: Timestamp) -> Option<FlowSample> {
-        let queued_bytes = Some(self.queued().ok()?.as_bytes());
-        let Self::Tcp(socket) = self else {
-            return Some(FlowSample { at, queued_bytes, ..FlowSample::default() });
-        };
-        let info = socket.info().ok()?;
-        Some(FlowSample {
-            at,
-            cwnd_packets: Some(info.cwnd_packets),
-            ssthresh_packets: info.ssthresh_packets,
-            srtt: Some(info.srtt),
-            rttvar: Some(info.rttvar),
-            in_flight_packets: Some(info.unacked_packets),
-            unsent_bytes: info.unsent.map(DataSize::as_bytes),
-            queued_bytes,
-            delivery_rate: info.delivery_rate,
-            retransmissions: Some(info.total_retransmissions),
-            timeouts: info.total_timeouts,
-        })
+        match self {
+            Self::Udp(socket) => {
+                let queued_bytes = Some(socket.queued().ok()?.as_bytes());
+                Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
+            }
+            Self::Tcp(socket) => sample_connection(socket, at),
+        }
     }
 }
 

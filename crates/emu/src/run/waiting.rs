@@ -31,21 +31,34 @@ pub fn wait(
     deadline: Option<Timestamp>,
     stop: &StopFlag,
 ) -> nix::Result<()> {
-    let events = match interest {
-        Interest::Nothing => PollFlags::empty(),
-        Interest::Readable => PollFlags::POLLIN,
-        Interest::Writable => PollFlags::POLLOUT,
-    };
-    let stop = PollFd::new(stop.descriptor(), PollFlags::POLLIN);
-    let timeout = deadline.map(|deadline| TimeSpec::from(deadline.saturating_since(now)));
+    wait_for_any([(stop.descriptor(), Interest::Readable), (socket, interest)], now, deadline)
+}
+
+/// Waits until one of the descriptors is as it is to be, or `deadline` has come. It may also return early.
+///
+/// # Errors
+/// When the kernel refuses to poll.
+pub fn wait_for_any<'a>(
+    descriptors: impl IntoIterator<Item = (BorrowedFd<'a>, Interest)>,
+    now: Timestamp,
+    deadline: Option<Timestamp>,
+) -> nix::Result<()> {
     // A socket without interest is left out: its errors alone would wake the thread again and again.
-    let outcome = match interest {
-        Interest::Nothing => ppoll(&mut [stop], timeout, None),
-        _ => ppoll(&mut [stop, PollFd::new(socket, events)], timeout, None),
-    };
-    match outcome {
+    let watched = descriptors.into_iter().filter_map(|(fd, interest)| Some(PollFd::new(fd, interest.flags()?)));
+    let timeout = deadline.map(|deadline| TimeSpec::from(deadline.saturating_since(now)));
+    match ppoll(&mut watched.collect::<Vec<_>>(), timeout, None) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+impl Interest {
+    fn flags(self) -> Option<PollFlags> {
+        match self {
+            Self::Nothing => None,
+            Self::Readable => Some(PollFlags::POLLIN),
+            Self::Writable => Some(PollFlags::POLLOUT),
+        }
     }
 }
 
