@@ -18,7 +18,7 @@ use crate::option::{Buffer, get_bytes, get_int, queued, set_int, unsent};
 use crate::readiness::{Interest, wait};
 use crate::receive::{Ancillary, receive};
 use crate::tcp_info::{self, TcpInfo};
-use crate::udp::{family, local_address};
+use crate::udp::{family, local_address, peer_address};
 
 /// Settings of a TCP socket; `None`: the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -312,6 +312,14 @@ impl TcpReceiver {
             Some(received) if received.length == 0 => TcpRead::End,
             Some(received) => TcpRead::Bytes { length: received.length, realtime_nanos: received.realtime_nanos },
         })
+    }
+
+    /// The address that the sender sends from.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub fn peer_address(&self) -> Result<SocketAddr, SocketError> {
+        peer_address(&self.fd)
     }
 }
 

@@ -7,7 +7,7 @@ use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
 use framewire_units::DataSize;
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, getsockname, send, socket,
+    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, getpeername, getsockname, send, socket,
 };
 
 use crate::error::{OpenError, broken, broken_by};
@@ -217,6 +217,15 @@ pub(crate) fn family(address: SocketAddr) -> AddressFamily {
 /// The address that a socket is bound to.
 pub(crate) fn local_address(fd: &impl AsFd) -> Result<SocketAddr, SocketError> {
     let address = getsockname::<SockaddrStorage>(fd.as_fd().as_raw_fd()).map_err(broken("getsockname"))?;
-    socket_address(address)
-        .ok_or_else(|| SocketError { operation: "getsockname", reason: "not an IP address".to_owned() })
+    socket_address(address).ok_or_else(|| not_an_address("getsockname"))
+}
+
+/// The address that a socket is connected to.
+pub(crate) fn peer_address(fd: &impl AsFd) -> Result<SocketAddr, SocketError> {
+    let address = getpeername::<SockaddrStorage>(fd.as_fd().as_raw_fd()).map_err(broken("getpeername"))?;
+    socket_address(address).ok_or_else(|| not_an_address("getpeername"))
+}
+
+fn not_an_address(operation: &'static str) -> SocketError {
+    SocketError { operation, reason: "not an IP address".to_owned() }
 }
