@@ -3,13 +3,18 @@
 //! Sections, equations and figures are those of the paper (Balk et al., "Adaptive Video Streaming: Pre-encoded MPEG-4
 //! with Bandwidth Scaling"). Its plan is of N segments of equal length, in each of which the rate is the mean rate of
 //! the video (section 5.2); the bytes that this plan would come too late with are sent ahead during the first seconds
-//! (section 5.3, after McManus and Ross's PCRTT). Beside it stands an optimal smoothing for a given buffer.
+//! (section 5.3, after McManus and Ross's PCRTT). Beside it stand two optimal ones for a given buffer: the smoothest, and
+//! the one with the fewest changes of rate.
 //!
 //! All of them are a [`Profile`], C(t), that is held against a [`Consumption`], V(t); U(t) is what lies between
 //! ([`Occupancy`]). Bytes are bytes of video; headers of packets come on top of every rate.
 
 mod consumption;
+mod corridor;
 mod error;
+mod fewest;
+#[cfg(test)]
+mod fewest_tests;
 mod occupancy;
 mod pre_send;
 mod profile;
@@ -24,6 +29,7 @@ use framewire_units::{Bitrate, DataSize, Duration};
 
 pub use consumption::Consumption;
 pub use error::ScheduleError;
+pub use fewest::fewest_changes;
 pub use occupancy::{Extreme, Occupancy};
 pub use pre_send::PreSend;
 pub use profile::{Profile, Step};
@@ -51,6 +57,11 @@ pub enum Method {
     },
     /// As even as the client's buffer allows.
     Smoothed {
+        /// What the client can hold; each frame has to fit.
+        buffer: DataSize,
+    },
+    /// With as few rates as the client's buffer allows.
+    FewestChanges {
         /// What the client can hold; each frame has to fit.
         buffer: DataSize,
     },
@@ -128,15 +139,24 @@ impl Schedule {
         let consumptions = consumptions?;
         match settings.method {
             Method::Segments { count, pre_send } => Self::segmented(settings, consumptions, count, pre_send),
-            Method::Smoothed { buffer } => {
-                let level = |(level, consumption): (usize, Consumption)| {
-                    let profile = smoothed(&consumption, buffer).map_err(|error| error.at_level(level))?;
-                    Ok(LevelPlan::new(consumption, profile.clone(), profile))
-                };
-                let levels: Result<_, _> = consumptions.into_iter().enumerate().map(level).collect();
-                Ok(Self { settings, pre_send_until: None, levels: levels? })
-            }
+            Method::Smoothed { buffer } => Self::within(settings, consumptions, buffer, smoothed),
+            Method::FewestChanges { buffer } => Self::within(settings, consumptions, buffer, fewest_changes),
         }
+    }
+
+    /// Plans of each level by itself for a client that can hold `buffer`.
+    fn within(
+        settings: ScheduleSettings,
+        consumptions: Vec<Consumption>,
+        buffer: DataSize,
+        plan: impl Fn(&Consumption, DataSize) -> Result<Profile, ScheduleError>,
+    ) -> Result<Self, ScheduleError> {
+        let level = |(level, consumption): (usize, Consumption)| {
+            let profile = plan(&consumption, buffer).map_err(|error| error.at_level(level))?;
+            Ok(LevelPlan::new(consumption, profile.clone(), profile))
+        };
+        let levels: Result<_, _> = consumptions.into_iter().enumerate().map(level).collect();
+        Ok(Self { settings, pre_send_until: None, levels: levels? })
     }
 
     fn segmented(

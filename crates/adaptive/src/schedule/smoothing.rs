@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use framewire_units::DataSize;
 
+use crate::schedule::corridor::gates;
 use crate::schedule::profile::Point;
 use crate::schedule::{Consumption, Profile, ScheduleError};
 
@@ -19,18 +20,10 @@ use crate::schedule::{Consumption, Profile, ScheduleError};
 /// # Errors
 /// [`ScheduleError::BufferTooSmall`] when a frame does not fit.
 pub fn smoothed(consumption: &Consumption, buffer: DataSize) -> Result<Profile, ScheduleError> {
-    let total = consumption.total().as_bytes();
+    let total = consumption.total().as_bytes() as f64;
     let mut string = TautString::new();
-    for frame in 0..consumption.frames() {
-        let (before, after) = (consumption.bytes_of(frame), consumption.bytes_of(frame + 1));
-        if after - before > buffer.as_bytes() {
-            let size = DataSize::from_bytes(after - before);
-            return Err(ScheduleError::BufferTooSmall { level: 0, frame, size, buffer });
-        }
-        // The frame has to be there when it is taken, and the buffer is fullest just before.
-        let time = consumption.time_of(frame);
-        let most = before.saturating_add(buffer.as_bytes()).min(total);
-        string.pass_between(Point::new(time, after as f64), Point::new(time, most as f64));
+    for gate in gates(consumption, buffer)? {
+        string.pass_between(Point::new(gate.time, gate.least), Point::new(gate.time, gate.most.min(total)));
     }
     Ok(Profile::through(string.ends_at_last()))
 }
