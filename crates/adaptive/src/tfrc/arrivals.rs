@@ -112,6 +112,11 @@ impl Arrivals {
         Kind::Fresh
     }
 
+    /// A packet arrived marked: what is missing below it counts as lost at once (section 5.1).
+    pub(super) fn overtake_all(&mut self) {
+        self.holes.iter_mut().for_each(|hole| hole.overtaken = NDUPACK);
+    }
+
     /// The next gap that counts as lost, the lowest first.
     pub(super) fn poll_lost(&mut self) -> Option<Gap> {
         let lost = self.holes.front().is_some_and(|hole| hole.overtaken >= NDUPACK);

@@ -51,16 +51,21 @@ impl LossDetector {
         first_interval: &dyn Fn(u64) -> f64,
     ) -> Arrived {
         if self.arrivals.handle(arrival) == Kind::Old {
-            return if self.take_back(arrival.sequence) { Arrived::Late } else { Arrived::Twice };
+            return self.take_back(arrival.sequence);
+        }
+        if marked {
+            self.arrivals.overtake_all();
         }
         let mut began = false;
         while let Some(gap) = self.arrivals.poll_lost() {
             began |= self.handle_lost(gap, round_trip, first_interval);
         }
-        if marked && self.is_new_event(arrival.at, round_trip) {
-            self.begin_event(arrival.sequence, arrival.at, first_interval);
+        if marked {
+            if self.is_new_event(arrival.at, round_trip) {
+                self.begin_event(arrival.sequence, arrival.at, first_interval);
+                began = true;
+            }
             self.newest_is_certain = true;
-            began = true;
         }
         if began { Arrived::WithLossEvent } else { Arrived::Fresh }
     }
@@ -104,10 +109,10 @@ impl LossDetector {
     }
 
     /// A packet arrived that may have been counted as lost: the RFC lets the receiver count again (section 5.1). Only
-    /// the newest event is open to it. Returns whether the packet was lost until now.
-    fn take_back(&mut self, sequence: u64) -> bool {
+    /// the newest event is open to it.
+    fn take_back(&mut self, sequence: u64) -> Arrived {
         let Some(index) = self.newest.iter().position(|&(_, first, last)| (first..=last).contains(&sequence)) else {
-            return false;
+            return Arrived::Twice;
         };
         let (gap, first, last) = self.newest.remove(index);
         for (first, last) in [(sequence + 1, last), (first, sequence.saturating_sub(1))] {
@@ -115,13 +120,19 @@ impl LossDetector {
                 self.newest.insert(index, (gap, first, last));
             }
         }
-        if !self.newest_is_certain {
-            match self.newest.iter().min_by_key(|(_, first, _)| *first) {
-                Some((gap, first, _)) => self.history.postpone_newest(*first, gap.time_of(*first)),
-                None => self.history.remove_newest(),
+        if self.newest_is_certain {
+            return Arrived::Late;
+        }
+        match self.newest.iter().min_by_key(|(_, first, _)| *first) {
+            Some((gap, first, _)) => {
+                self.history.postpone_newest(*first, gap.time_of(*first));
+                Arrived::Late
+            }
+            None => {
+                self.history.remove_newest();
+                Arrived::WithoutLossEvent
             }
         }
-        true
     }
 }
 
@@ -134,6 +145,8 @@ pub(super) enum Arrived {
     WithLossEvent,
     /// It had been counted as lost.
     Late,
+    /// The same, and the newest loss event is gone with it: none of its packets was lost.
+    WithoutLossEvent,
     /// It had arrived before, or too long ago to say.
     Twice,
 }
@@ -224,7 +237,7 @@ mod tests {
         let mut flow = Flow::new();
         flow.arrive(without(1..=60, &[20, 40]));
         assert_eq!(flow.starts(), [20, 40]);
-        assert_eq!(flow.arrive_at(40, 700), Arrived::Late);
+        assert_eq!(flow.arrive_at(40, 700), Arrived::WithoutLossEvent);
         assert_eq!(flow.starts(), [20]);
         assert_eq!(flow.arrive_at(40, 701), Arrived::Twice);
         assert_eq!(flow.arrive_at(20, 702), Arrived::Twice, "only the newest event is open");
@@ -237,7 +250,7 @@ mod tests {
         flow.arrive(without(1..=30, &[20, 21, 22, 25]));
         assert_eq!([flow.arrive_at(21, 310), flow.arrive_at(20, 311)], [Arrived::Late; 2]);
         assert_eq!(flow.starts(), [22]);
-        assert_eq!([flow.arrive_at(22, 312), flow.arrive_at(25, 313)], [Arrived::Late; 2]);
+        assert_eq!([flow.arrive_at(22, 312), flow.arrive_at(25, 313)], [Arrived::Late, Arrived::WithoutLossEvent]);
         assert_eq!(flow.starts(), []);
         assert_eq!(flow.0.loss_event_rate(), 0.0);
     }
@@ -254,5 +267,17 @@ mod tests {
         assert_eq!(mark(&mut flow, 12), Arrived::Fresh, "within a round-trip time");
         assert_eq!(mark(&mut flow, 22), Arrived::WithLossEvent);
         assert_eq!(flow.starts(), [11, 22]);
+    }
+
+    /// The example of section 5.1: n - 1 and n + 1 arrive, then n + 2 with a mark.
+    #[test]
+    fn an_event_begins_with_the_packet_that_is_missing_before_a_mark() {
+        let mut flow = Flow::new();
+        flow.arrive([1, 2, 3, 5]);
+        let marked = Arrival { sequence: 6, at: Timestamp::from_millis(60) };
+        assert_eq!(flow.0.handle(marked, true, ROUND_TRIP, &|_| 50.0), Arrived::WithLossEvent);
+        assert_eq!(flow.starts(), [4]);
+        assert_eq!(flow.arrive_at(4, 65), Arrived::Late, "the marked packet is still of the event");
+        assert_eq!(flow.starts(), [4]);
     }
 }

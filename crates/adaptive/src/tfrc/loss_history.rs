@@ -252,7 +252,85 @@ mod tests {
         assert_eq!(late.loss_event_rate(220), history(false, 30.0, &[100, 210]).loss_event_rate(220));
     }
 
+    /// Section 5.5 step by step, as it stands: arrays that are shifted, and DF brought up to date at every packet. Its
+    /// sums go to n; of fewer intervals they go as far as in section 5.4, which they modify.
+    struct StepByStep {
+        intervals: Vec<f64>,
+        factors: Vec<f64>,
+        general: f64,
+    }
+
+    impl StepByStep {
+        fn new(first_interval: f64) -> Self {
+            Self { intervals: vec![1.0, first_interval], factors: vec![1.0, 1.0], general: 1.0 }
+        }
+
+        fn packet(&mut self) {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for i in 1..self.intervals.len() {
+                weights += Weights::RFC.0[i - 1] * self.factors[i];
+                sum += self.intervals[i] * Weights::RFC.0[i - 1] * self.factors[i];
+            }
+            let mean = sum / weights;
+            let current = self.intervals[0];
+            self.general = if current > 2.0 * mean { (2.0 * mean / current).max(0.25) } else { 1.0 };
+        }
+
+        fn arrives(&mut self) {
+            self.intervals[0] += 1.0;
+            self.packet();
+        }
+
+        fn loss_event(&mut self) {
+            self.factors[1..].iter_mut().for_each(|factor| *factor *= self.general);
+            self.intervals.insert(0, 1.0);
+            self.factors.insert(0, 1.0);
+            self.intervals.truncate(INTERVALS + 1);
+            self.factors.truncate(INTERVALS + 1);
+            self.general = 1.0;
+        }
+
+        fn loss_event_rate(&self) -> f64 {
+            let weights = Weights::RFC.0;
+            let (mut sums, mut totals) = ([self.intervals[0] * weights[0], 0.0], [weights[0], 0.0]);
+            for i in 1..self.intervals.len() - 1 {
+                sums[0] += self.intervals[i] * weights[i] * self.factors[i] * self.general;
+                totals[0] += weights[i] * self.factors[i] * self.general;
+            }
+            for i in 1..self.intervals.len() {
+                sums[1] += self.intervals[i] * weights[i - 1] * self.factors[i];
+                totals[1] += weights[i - 1] * self.factors[i];
+            }
+            (totals[0] / sums[0]).min(totals[1] / sums[1])
+        }
+    }
+
     proptest! {
+        /// Intervals of 1 to 729 packets, so that DF falls to its least and builds up over several events.
+        #[test]
+        fn discounting_is_that_of_section_5_5_at_every_packet(
+            first in 1.0f64..500.0, lengths in proptest::collection::vec(0u32..7, 1..25),
+        ) {
+            let mut rfc = StepByStep::new(first);
+            let mut ours = history(true, first, &[1]);
+            let (mut start, mut highest) = (1u64, 1u64);
+            rfc.packet();
+            for length in lengths {
+                for _ in 1..3u64.pow(length) {
+                    (highest, _) = (highest + 1, rfc.arrives());
+                    let (expected, found) = (rfc.loss_event_rate(), ours.loss_event_rate(highest));
+                    prop_assert!((found / expected.min(1.0) - 1.0).abs() < 1e-9, "{found}, not {expected}");
+                }
+                // The next packet is lost and begins an event; in it is the first of the new interval.
+                (start, highest) = (highest + 1, highest + 1);
+                rfc.loss_event();
+                ours.begin_event(start, Timestamp::ZERO, || unreachable!("it has events"));
+                let (expected, found) = (rfc.loss_event_rate(), ours.loss_event_rate(highest));
+                prop_assert!((found / expected.min(1.0) - 1.0).abs() < 1e-9, "{found}, not {expected}");
+            }
+            prop_assert!(start == highest);
+        }
+
         #[test]
         fn equal_intervals_are_their_own_average(interval in 1u64..1_000_000, events in 1u64..20, discounting: bool) {
             let starts: Vec<u64> = (1..=events).map(|event| event * interval).collect();

@@ -14,7 +14,7 @@ use super::settings::ReceiverSettings;
 /// feedback after every packet, the ceiling (t_mbi of section 4.3) from asking for none.
 const ROUND_TRIPS: (Duration, Duration) = (Duration::from_micros(100), Duration::from_secs(64));
 
-/// Ends of measurement that are remembered: more than feedback packets that hasten in one round-trip time.
+/// Expirations of the feedback timer that are remembered: more than hasten in one round-trip time.
 const MARKS: usize = 8;
 
 /// A data packet that arrived.
@@ -103,13 +103,16 @@ impl Receiver {
             self.duplicates += 1;
             return;
         }
+        let overdue = self.skip_idle_expirations(now);
         self.total.bytes = self.total.bytes.saturating_add(packet.size.as_bytes());
         self.total.packets += 1;
         self.latest = Some(Latest { arrived: now, sent: packet.header.sent });
         self.fresh = true;
-        // A new loss event raises p (step 3 of section 6.1); nothing else can.
-        self.due |= arrived == Arrived::WithLossEvent || self.round_trip.is_none();
-        self.start_timer(now);
+        // A new loss event raises p (step 4 of section 6.1), nothing else can; one that is taken back is told at once
+        // as well (section 6).
+        let urgent = matches!(arrived, Arrived::WithLossEvent | Arrived::WithoutLossEvent);
+        self.due |= urgent || overdue || self.round_trip.is_none();
+        self.start_timer();
     }
 
     /// The time of [`next_timeout`](Self::next_timeout) has come, or passed (section 6.2).
@@ -130,10 +133,7 @@ impl Receiver {
         let latest = self.latest.filter(|_| self.due && self.fresh)?;
         let (bytes, packets) = self.measure(now);
         self.best_packet_rate = self.best_packet_rate.max(packets);
-        self.marks.push_back(Mark { at: now, ..self.total });
-        if self.marks.len() > MARKS {
-            self.marks.pop_front();
-        }
+        self.mark(now);
         (self.due, self.fresh) = (false, false);
         self.timer = None;
         Some(Feedback {
@@ -172,16 +172,38 @@ impl Receiver {
         self.detector.handle(Arrival { sequence, at: now }, marked, round_trip, &first_interval)
     }
 
-    /// The timer expires a round-trip time after the last feedback, and each further one while nothing is to report.
-    fn start_timer(&mut self, now: Timestamp) {
-        let (Some(round_trip), Some(last), None) = (self.round_trip, self.marks.back(), self.timer) else { return };
-        let period = round_trip.as_nanos() as u64;
-        let elapsed = now.saturating_since(last.at).as_nanos() as u64;
-        self.timer = Some(last.at + Duration::from_nanos(elapsed.div_ceil(period).max(1).saturating_mul(period)));
+    /// What the timer did while nothing arrived: it expired each round-trip time without an effect (the end of section
+    /// 6.2). The last two of these times bound what the next feedback measures. Returns whether there was one: then the
+    /// packet that arrives now is reported at once (steps 2 and 4 of section 6.1).
+    fn skip_idle_expirations(&mut self, now: Timestamp) -> bool {
+        let (Some(round_trip), Some(last), false) = (self.round_trip, self.marks.back(), self.fresh) else {
+            return false;
+        };
+        let (since, period) = (last.at, round_trip.as_nanos() as u64);
+        let expired = now.saturating_since(since).as_nanos() as u64 / period;
+        for number in expired.saturating_sub(1).max(1)..=expired {
+            self.mark(since + Duration::from_nanos(number.saturating_mul(period)));
+        }
+        expired > 0
     }
 
-    /// Bytes and packets per second since the last feedback, or since one before it when that was less than a
-    /// round-trip time ago (section 6.2, step 2).
+    /// The timer expires a round-trip time after it did the last time.
+    fn start_timer(&mut self) {
+        let (Some(round_trip), Some(last), None) = (self.round_trip, self.marks.back(), self.timer) else { return };
+        self.timer = Some(last.at + round_trip);
+    }
+
+    /// The timer expires now, with what has arrived by now.
+    fn mark(&mut self, at: Timestamp) {
+        self.marks.push_back(Mark { at, ..self.total });
+        if self.marks.len() > MARKS {
+            self.marks.pop_front();
+        }
+    }
+
+    /// Bytes and packets per second since the timer expired the last time, or a time before it when that was less than a
+    /// round-trip time ago (section 6.2, step 2): never over two round-trip times or more, so that a slow sender's rate
+    /// is not taken for the network's.
     fn measure(&self, now: Timestamp) -> (f64, f64) {
         let round_trip = self.round_trip.unwrap_or_default();
         let old_enough = |mark: &&Mark| now.saturating_since(mark.at) >= round_trip;

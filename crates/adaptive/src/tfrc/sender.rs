@@ -137,8 +137,9 @@ impl Sender {
             self.set_rate(self.initial_rate());
         } else {
             let from = covered_from.unwrap_or_default();
-            let data_limited = self.limits.was_data_limited(from, feedback.echoed);
             let receive_rate = feedback.receive_rate.as_bps() as f64 / 8.0;
+            // Nothing received is a first packet's feedback, of no data-limited interval (section 4.3).
+            let data_limited = self.limits.was_data_limited(from, feedback.echoed) && receive_rate > 0.0;
             let limit = self.receive_limit(now, receive_rate, data_limited, new_loss);
             self.recompute_rate(now, limit);
         }

@@ -339,10 +339,39 @@ mod receiving {
         flow.receiver.handle_timeout(at(200));
         flow.poll(at(200));
         assert_eq!(flow.receiver.next_timeout(), None);
-        // The timer went on expiring each 100 ms without an effect: the next is at 800 ms.
+        // The timer went on expiring each 100 ms without an effect, so that a packet is reported as it comes (section
+        // 6.1, steps 2 and 4), with the rate since 600 ms: the last expiration a round-trip time ago or more.
         flow.arrive_with(13, 730, Some(ROUND_TRIP));
-        assert_eq!(flow.receiver.next_timeout(), Some(at(800)));
-        assert_eq!(flow.times(), [0, 100, 200]);
+        assert_eq!(flow.times(), [0, 100, 200, 730]);
+        assert_eq!(flow.feedback.last().unwrap().1.receive_rate.as_bps(), 8_000 * 1_000 / 130);
+        assert_eq!(flow.receiver.next_timeout(), None);
+        // The timer begins anew with that.
+        flow.arrive_with(14, 740, Some(ROUND_TRIP));
+        assert_eq!(flow.receiver.next_timeout(), Some(at(830)));
+    }
+
+    #[test]
+    fn a_sender_below_a_packet_per_round_trip_gets_a_report_for_each_of_them() {
+        let mut flow = Flow::new(ReceiverSettings::default());
+        for sequence in 0..20 {
+            flow.arrive_with(sequence, 350 * u64::from(sequence), Some(ROUND_TRIP));
+        }
+        assert_eq!(flow.times(), (0..20).map(|sequence| 350 * sequence).collect::<Vec<u64>>());
+        // Never less than a packet in two round-trip times, however slow the sender is.
+        for (_, slow) in &flow.feedback[1..] {
+            assert!((40_000..=80_000).contains(&slow.receive_rate.as_bps()), "{slow:?}");
+        }
+    }
+
+    #[test]
+    fn a_loss_event_that_is_taken_back_is_told_at_once() {
+        let mut flow = Flow::new(ReceiverSettings::default());
+        flow.arrive((0..=57).filter(|sequence| *sequence != 52));
+        assert_eq!(flow.times()[5..], [500, 550]);
+        assert!(flow.receiver.loss_event_rate() > 0.0);
+        flow.arrive_with(52, 571, Some(ROUND_TRIP));
+        assert_eq!(flow.times()[5..], [500, 550, 571]);
+        assert_eq!(flow.feedback.last().unwrap().1.loss_event_rate, 0.0);
     }
 
     #[test]
