@@ -31,7 +31,9 @@ pub struct Unusable {
 impl Unusable {
     /// A buffer came before any caps did.
     pub fn without_caps() -> Self {
-        Self { reason: "a stream without caps: put a parser for its codec before this element".to_owned() }
+        let reason = "a stream without caps: put a parser for its codec (mpegvideoparse, mpeg4videoparse, h264parse, \
+                      h265parse, av1parse) before this element";
+        Self { reason: reason.to_owned() }
     }
 }
 

@@ -341,6 +341,39 @@ fn caps_without_whole_frames_are_refused_with_the_parser_to_add() {
     }
 }
 
+fn errors(bus: &gst::Bus) -> usize {
+    std::iter::from_fn(|| bus.pop_filtered(&[gst::MessageType::Error])).count()
+}
+
+/// The pad offers refused caps again with every buffer and event.
+#[test]
+fn a_refusal_is_posted_once_until_the_stream_is_usable_or_the_element_starts_anew() {
+    const UNUSABLE: &str = "video/x-h264,stream-format=byte-stream,alignment=nal";
+    let mut stepper = Stepper::new("", UNUSABLE);
+    let refused = |stepper: &mut Stepper| {
+        for number in 0..4 {
+            assert_eq!(stepper.harness.push(buffer(number, vec![0; 100])), Err(gst::FlowError::NotNegotiated));
+            stepper.harness.push_event(gst::event::Tag::new(gst::TagList::new()));
+        }
+        errors(&stepper.bus)
+    };
+    assert_eq!(refused(&mut stepper), 1);
+    stepper.harness.set_src_caps_str(MPEG2);
+    stepper.gate.open();
+    push(&mut stepper, 0, "C");
+    assert_eq!(errors(&stepper.bus), 0);
+    stepper.harness.set_src_caps_str(UNUSABLE);
+    assert_eq!(refused(&mut stepper), 1);
+    for state in [gst::State::Ready, gst::State::Playing] {
+        stepper.queue.set_state(state).unwrap();
+    }
+    stepper.bus.set_flushing(true); // forgets what was told of the change of state
+    stepper.bus.set_flushing(false);
+    stepper.harness.push_event(gst::event::StreamStart::new("again"));
+    stepper.harness.set_src_caps_str(UNUSABLE);
+    assert_eq!(refused(&mut stepper), 1);
+}
+
 #[test]
 fn a_stream_without_caps_is_refused() {
     common::init();
@@ -349,8 +382,11 @@ fn a_stream_without_caps_is_refused() {
     queue.element().unwrap().set_bus(Some(&bus));
     queue.push_event(gst::event::StreamStart::new("bytes"));
     queue.push_event(gst::event::Segment::new(&gst::FormattedSegment::<gst::ClockTime>::new()));
-    assert_eq!(queue.push(buffer(0, vec![0; 100])), Err(gst::FlowError::NotNegotiated));
+    for number in 0..3 {
+        assert_eq!(queue.push(buffer(number, vec![0; 100])), Err(gst::FlowError::NotNegotiated));
+    }
     let error = bus.pop_filtered(&[gst::MessageType::Error]).expect("an error on the bus");
+    assert_eq!(errors(&bus), 0, "it is told once");
     bus.set_flushing(true);
     let gst::MessageView::Error(error) = error.view() else { unreachable!() };
     assert!(error.error().message().contains("put a parser"), "{error:?}");

@@ -44,9 +44,14 @@ impl Intake {
         self.reader.as_mut().map(|reader| reader.read(buffer))
     }
 
-    /// Whether unusable caps came last.
+    /// Whether the stream was refused, and no usable caps came since.
     pub fn is_refused(&self) -> bool {
         self.refused
+    }
+
+    /// Refuses the stream until usable caps come. Tells whether it was refused before.
+    pub fn refuse(&mut self) -> bool {
+        std::mem::replace(&mut self.refused, true)
     }
 
     /// The data before and after this do not belong together.

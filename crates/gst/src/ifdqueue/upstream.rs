@@ -10,7 +10,7 @@ use framewire_transport::queue::Discard;
 use super::imp::{CAT, IfdQueue, wait};
 use super::intake::Intake;
 use super::state::{Outcome, State};
-use crate::codec;
+use crate::codec::{self, Unusable};
 use crate::frames::Reading;
 use crate::line::{Line, TooManyEvents, is_beginning};
 use crate::lock::lock;
@@ -57,10 +57,11 @@ impl IfdQueue {
         Ok(gst::FlowSuccess::Ok)
     }
 
-    /// After unusable caps the error has been posted.
-    fn no_caps(&self, intake: MutexGuard<'_, Intake>) -> gst::FlowError {
-        if !intake.is_refused() {
-            let reason = "a stream without caps: put a parser for its codec before this element";
+    /// After unusable caps the error has been posted, and once is enough.
+    fn no_caps(&self, mut intake: MutexGuard<'_, Intake>) -> gst::FlowError {
+        if !intake.refuse() {
+            drop(intake);
+            let reason = Unusable::without_caps().reason;
             gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{reason}"));
         }
         gst::FlowError::NotNegotiated
@@ -188,13 +189,19 @@ impl IfdQueue {
         Ok(gst::FlowSuccess::Ok)
     }
 
+    /// Caps that are refused stay with the pad, which offers them again with every buffer and event: that is no news.
     fn new_caps(&self, caps: &gst::CapsRef) -> Result<(), gst::FlowError> {
-        match lock(&self.intake).caps(caps) {
+        let mut intake = lock(&self.intake);
+        let was_refused = intake.is_refused();
+        let read = intake.caps(caps);
+        drop(intake);
+        match read {
             Ok(None) => Ok(()),
             Ok(Some(problem)) => {
                 gst::warning!(CAT, imp = self, "{problem}");
                 Ok(())
             }
+            Err(_) if was_refused => Err(gst::FlowError::NotNegotiated),
             Err(unusable) => {
                 gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{}", unusable.reason), ["caps {caps}"]);
                 Err(gst::FlowError::NotNegotiated)

@@ -15,6 +15,7 @@ use super::preroll::wait_unlocked;
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
 use super::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
+use crate::codec::Unusable;
 use crate::key_frame_requests::KeyFrameRequests;
 use crate::lock::lock;
 use crate::stats;
@@ -264,8 +265,7 @@ impl IfdSink {
     fn refuse(&self, why: &Unreadable) -> gst::FlowError {
         match why {
             Unreadable::NoCaps => {
-                let reason = "no caps came before the first buffer: put a parser (mpegvideoparse, h264parse, h265parse, \
-                              ...) before this element";
+                let reason = Unusable::without_caps().reason;
                 gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{reason}"));
                 gst::FlowError::NotNegotiated
             }
