@@ -38,7 +38,7 @@ pub(super) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> Mute
 
 #[glib::object_subclass]
 impl ObjectSubclass for IfdQueue {
-    const NAME: &'static str = "GstIfdQueue";
+    const NAME: &'static str = "GstFramewireIfdQueue";
     type Type = super::IfdQueue;
     type ParentType = gst::Element;
 
