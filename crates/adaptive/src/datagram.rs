@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use framewire_units::Timestamp;
 use framewire_wire::vtp::PacketError;
 
 /// The two sockets of section 5.1.
@@ -18,7 +19,8 @@ impl Channel {
     /// Both.
     pub const BOTH: [Self; 2] = [Self::Data, Self::Control];
 
-    pub(crate) fn index(self) -> usize {
+    /// Its place among both.
+    pub fn index(self) -> usize {
         self as usize
     }
 }
@@ -32,6 +34,8 @@ pub struct Transmit {
     pub to: SocketAddr,
     /// The datagram.
     pub bytes: Vec<u8>,
+    /// When the pace of the stream wanted it to leave; `None` for what answers, which is due at once.
+    pub due: Option<Timestamp>,
 }
 
 /// Why an arriving datagram was thrown away.

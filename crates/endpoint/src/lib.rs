@@ -15,6 +15,7 @@ mod error;
 mod ports;
 mod random;
 mod serve;
+mod turn;
 mod view;
 
 pub use clock::{Clock, MonotonicClock};

@@ -2,13 +2,13 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use framewire_adaptive::datagram::Channel;
+use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_sockets::{UdpOptions, UdpRead, UdpSocket, wait_any};
-use framewire_transport::socket::DatagramSend;
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::clock::{Clock, MonotonicClock};
 use crate::error::EndpointError;
+use crate::turn::{Handle, Post};
 
 /// Room in either direction: a tenth of a second of a thousand streams of 1 Mbit/s. The kernel may give less.
 const BUFFER: DataSize = DataSize::from_bytes(4 << 20);
@@ -16,14 +16,14 @@ const BUFFER: DataSize = DataSize::from_bytes(4 << 20);
 /// The largest datagram there can be (RFC 768).
 const LARGEST: usize = 65_535;
 
-/// Datagrams that are read before something else is done.
+/// Datagrams of each socket that [`Ports::receive`] reads before something else is done.
 const BATCH: usize = 64;
 
 /// The two sockets of section 5.1, at either end of a session, and the clock that their datagrams are stamped by.
 pub struct Ports<C = MonotonicClock> {
     sockets: [UdpSocket; 2],
-    /// What a full socket did not take.
-    waiting: [VecDeque<(SocketAddr, Vec<u8>)>; 2],
+    /// What is to be sent, and was not yet or not taken by a full socket.
+    waiting: [VecDeque<Transmit>; 2],
     buffer: Vec<u8>,
     clock: C,
 }
@@ -63,24 +63,27 @@ impl<C: Clock> Ports<C> {
 
     /// Sends a datagram, or keeps it until there is room. An address that cannot be reached loses it, as a network does.
     pub fn send(&mut self, channel: Channel, to: SocketAddr, bytes: Vec<u8>) {
-        let place = place(channel);
-        if self.waiting[place].is_empty() {
-            match self.sockets[place].send_to(&bytes, to) {
-                Ok(DatagramSend::WouldBlock) => {}
-                Ok(DatagramSend::Sent | DatagramSend::Dropped) | Err(_) => return,
-            }
-        }
-        self.waiting[place].push_back((to, bytes));
+        self.waiting[channel.index()].push_back(Transmit { channel, to, bytes, due: None });
+        self.flush();
     }
 
     /// Sends what waited.
     pub fn flush(&mut self) {
+        self.flush_and_tell(&mut |_, _| {});
+    }
+
+    /// Sends what waits as far as there is room, many datagrams by one call of the kernel, and tells when each that had
+    /// a due time has left: at the return of its call.
+    fn flush_and_tell(&mut self, left: &mut dyn FnMut(Timestamp, Timestamp)) {
         for (socket, waiting) in self.sockets.iter_mut().zip(&mut self.waiting) {
-            while let Some((to, bytes)) = waiting.front() {
-                if let Ok(DatagramSend::WouldBlock) = socket.send_to(bytes, *to) {
-                    break;
-                }
-                waiting.pop_front();
+            while !waiting.is_empty() {
+                let done = match socket.send_many(waiting.iter().map(|sent| (&sent.bytes[..], sent.to))) {
+                    Ok(0) => break,
+                    Ok(done) => done,
+                    Err(_) => 1, // lost: nobody can be reached there
+                };
+                let now = self.clock.now();
+                waiting.drain(..done).filter_map(|sent| sent.due).for_each(|due| left(due, now));
             }
         }
     }
@@ -93,19 +96,7 @@ impl<C: Clock> Ports<C> {
         &mut self,
         mut handle: impl FnMut(Timestamp, Channel, SocketAddr, &[u8]),
     ) -> Result<bool, EndpointError> {
-        let mut any = false;
-        for channel in Channel::BOTH {
-            for _ in 0..BATCH {
-                match self.sockets[place(channel)].receive(&mut self.buffer)? {
-                    UdpRead::Nothing => break,
-                    UdpRead::Datagram { length, from, realtime_nanos, .. } => {
-                        any = true;
-                        handle(self.clock.arrival(realtime_nanos), channel, from, &self.buffer[..length]);
-                    }
-                }
-            }
-        }
-        Ok(any)
+        self.read(BATCH, &mut handle)
     }
 
     /// Waits until something can be read, or what waits can be sent, or `until`, and no longer than a tenth of a second.
@@ -131,10 +122,36 @@ impl<C: Clock> Ports<C> {
     }
 }
 
-fn place(channel: Channel) -> usize {
-    match channel {
-        Channel::Data => 0,
-        Channel::Control => 1,
+impl<C: Clock> Post for Ports<C> {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn has_room(&self) -> bool {
+        Ports::has_room(self)
+    }
+
+    fn send_all(&mut self, batch: &mut Vec<Transmit>, left: &mut dyn FnMut(Timestamp, Timestamp)) {
+        for sent in batch.drain(..) {
+            self.waiting[sent.channel.index()].push_back(sent);
+        }
+        self.flush_and_tell(left);
+    }
+
+    fn read(&mut self, most: usize, handle: &mut Handle<'_>) -> Result<bool, EndpointError> {
+        let mut any = false;
+        for channel in Channel::BOTH {
+            for _ in 0..most {
+                match self.sockets[channel.index()].receive(&mut self.buffer)? {
+                    UdpRead::Nothing => break,
+                    UdpRead::Datagram { length, from, realtime_nanos, .. } => {
+                        any = true;
+                        handle(self.clock.arrival(realtime_nanos), channel, from, &self.buffer[..length]);
+                    }
+                }
+            }
+        }
+        Ok(any)
     }
 }
 

@@ -8,6 +8,7 @@ use framewire_units::{Duration, Timestamp};
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
+use crate::turn::turn;
 
 /// How long clients are given to hear that the server ends.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -100,15 +101,8 @@ impl Serving {
     /// # Errors
     /// When a socket is broken.
     pub fn step(&mut self) -> Result<(), EndpointError> {
-        self.ports.flush();
         let Self { host, ports } = self;
-        while ports.has_room()
-            && let Some(sent) = host.poll_transmit(ports.now())
-        {
-            ports.send(sent.channel, sent.to, sent.bytes);
-        }
-        let any = ports.receive(|at, channel, from, bytes| host.handle_datagram(at, channel, from, bytes))?;
-        if !any {
+        if !turn(host, ports)? {
             let next = if ports.has_room() { host.next_timeout() } else { None };
             ports.wait(next)?;
         }

@@ -15,6 +15,9 @@ const SEND_MOST_IN_A_TURN: usize = 4 * SEND_MOST;
 /// Datagrams that are read of each socket before video is looked at again: about 0.1 ms.
 const READ_MOST_IN_A_TURN: usize = SEND_MOST;
 
+/// Takes a datagram: when it arrived, on which socket, from whom.
+pub(crate) type Handle<'a> = dyn FnMut(Timestamp, Channel, SocketAddr, &[u8]) + 'a;
+
 /// What a turn needs of the two sockets and of their clock.
 pub(crate) trait Post {
     /// Now.
@@ -28,11 +31,7 @@ pub(crate) trait Post {
     fn send_all(&mut self, batch: &mut Vec<Transmit>, left: &mut dyn FnMut(Timestamp, Timestamp));
 
     /// Reads up to `most` datagrams of each socket; true when there was any.
-    fn read(
-        &mut self,
-        most: usize,
-        handle: &mut dyn FnMut(Timestamp, Channel, SocketAddr, &[u8]),
-    ) -> Result<bool, EndpointError>;
+    fn read(&mut self, most: usize, handle: &mut Handle<'_>) -> Result<bool, EndpointError>;
 }
 
 /// Sends what is due, and reads what came; true when there was anything to read.

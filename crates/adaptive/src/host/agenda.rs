@@ -1,34 +1,32 @@
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 
 use framewire_units::Timestamp;
 
-/// When which session has something to do. Entries are never taken out: who reads them knows which ones count.
+/// When which session has something to do: at most one entry for each.
 #[derive(Debug, Default)]
-pub(super) struct Agenda(BinaryHeap<Reverse<(Timestamp, u64)>>);
+pub(super) struct Agenda(BTreeSet<(Timestamp, u64)>);
 
 impl Agenda {
-    pub(super) fn add(&mut self, at: Timestamp, session: u64) {
-        self.0.push(Reverse((at, session)));
-    }
-
-    /// The next entry that `counts`; those before it are forgotten.
-    pub(super) fn next(&mut self, counts: impl Fn(u64, Timestamp) -> bool) -> Option<Timestamp> {
-        while let Some(&Reverse((at, session))) = self.0.peek() {
-            if counts(session, at) {
-                return Some(at);
-            }
-            self.0.pop();
+    /// Moves the entry of a session; `None` is no entry.
+    pub(super) fn reschedule(&mut self, session: u64, from: Option<Timestamp>, to: Option<Timestamp>) {
+        if from == to {
+            return;
         }
-        None
+        if let Some(from) = from {
+            self.0.remove(&(from, session));
+        }
+        if let Some(to) = to {
+            self.0.insert((to, session));
+        }
     }
 
-    /// The first entry, if its time has come.
-    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, u64)> {
-        let &Reverse((at, session)) = self.0.peek()?;
-        (at <= now).then(|| {
-            self.0.pop();
-            (at, session)
-        })
+    /// The earliest time.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.0.first().map(|&(at, _)| at)
+    }
+
+    /// The entry that has waited for longest, if the time of any has come.
+    pub(super) fn due(&self, now: Timestamp) -> Option<(Timestamp, u64)> {
+        self.0.first().copied().filter(|&(at, _)| at <= now)
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use framewire_units::Timestamp;
+use framewire_units::{Duration, Timestamp};
 use framewire_wire::vtp::{Description, Header, Origin, Packet, Reason};
 
 use crate::controller::Controller;
@@ -26,6 +26,9 @@ const MAX_ANSWERS: usize = 1_024;
 /// Events that may wait to be fetched; the oldest go first.
 const MAX_EVENTS: usize = 4_096;
 
+/// A step back of the clock beyond this is a jump, and no difference between the stamps of arrivals and departures.
+const JUMP: Duration = Duration::from_secs(1);
+
 /// Makes the controller of a new session.
 pub type MakeController = Box<dyn FnMut() -> Box<dyn Controller> + Send>;
 
@@ -40,8 +43,13 @@ pub struct HostEvent {
 
 /// A server of one movie for any number of clients.
 ///
-/// It is driven as a [`Server`] is. Before a client has proved its address, nothing of it is kept; a session costs no
-/// more than its own timers when nothing happens in it.
+/// It is driven as a [`Server`] is, and told of departures ([`handle_departure`](Self::handle_departure)), of which it
+/// keeps a distribution. Before a client has proved its address, nothing of it is kept; a session costs no more than its
+/// own timers when nothing happens in it.
+///
+/// What is due first leaves first, over all sessions: a packet of video at the time that its pace wants, an answer at
+/// the time when what it answers arrived. One packet is taken from a session at a time, so that no session, however
+/// fast or far behind, holds another one up, and no flood of requests goes before video that was due.
 pub struct Host {
     source: Arc<dyn PacketSource>,
     plan: Arc<dyn Plan>,
@@ -52,21 +60,19 @@ pub struct Host {
     description: Description,
     sessions: BTreeMap<u64, Entry>,
     agenda: Agenda,
-    /// Sessions with something to send or to say.
-    ready: VecDeque<u64>,
-    answers: VecDeque<Transmit>,
+    /// Of the door, with the time at which each was asked for.
+    answers: VecDeque<(Timestamp, Transmit)>,
     events: VecDeque<HostEvent>,
     drops: Drops,
     lateness: Lateness,
+    /// The time at which it was last polled.
+    polled: Timestamp,
 }
 
 struct Entry {
     server: Server,
-    /// The entry in the agenda that counts.
+    /// Its time in the agenda.
     scheduled: Option<Timestamp>,
-    is_ready: bool,
-    /// When it should have acted, for the measure of lateness.
-    due: Option<Timestamp>,
 }
 
 impl Host {
@@ -93,11 +99,11 @@ impl Host {
             description,
             sessions: BTreeMap::new(),
             agenda: Agenda::default(),
-            ready: VecDeque::new(),
             answers: VecDeque::new(),
             events: VecDeque::new(),
             drops: Drops::default(),
             lateness: Lateness::default(),
+            polled: Timestamp::ZERO,
         })
     }
 
@@ -115,27 +121,28 @@ impl Host {
             return;
         };
         entry.server.handle_datagram(now, channel, from, datagram);
-        if !entry.is_ready {
-            entry.is_ready = true;
-            self.ready.push_back(session);
-        }
+        self.settle(session, now, Timestamp::ZERO);
     }
 
     /// What is to be sent now; `None` when nothing is, before [`next_timeout`](Self::next_timeout).
     pub fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit> {
-        if let Some(answer) = self.answers.pop_front() {
-            return Some(answer);
-        }
+        self.mend_clock(now);
         loop {
-            if self.ready.is_empty() {
-                self.wake_due(now);
+            let first = self.agenda.due(now);
+            let answers_first = |&(asked, _): &(Timestamp, Transmit)| first.is_none_or(|(at, _)| asked <= at);
+            if self.answers.front().is_some_and(answers_first) {
+                return self.answers.pop_front().map(|(_, answer)| answer);
             }
-            let session = *self.ready.front()?;
+            let (_, session) = first?;
             if let Some(transmit) = self.poll_session(now, session) {
                 return Some(transmit);
             }
-            self.ready.pop_front();
         }
+    }
+
+    /// A datagram that was due at a time has left.
+    pub fn handle_departure(&mut self, due: Timestamp, left: Timestamp) {
+        self.lateness.add(left.saturating_since(due));
     }
 
     /// What happened.
@@ -144,21 +151,16 @@ impl Host {
     }
 
     /// When the host wants to be polled although nothing arrived; `None` when never.
-    pub fn next_timeout(&mut self) -> Option<Timestamp> {
-        if !self.ready.is_empty() || !self.answers.is_empty() {
-            return Some(Timestamp::ZERO);
-        }
-        let sessions = &self.sessions;
-        self.agenda.next(|session, at| sessions.get(&session).is_some_and(|entry| entry.scheduled == Some(at)))
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        if self.answers.is_empty() { self.agenda.next() } else { Some(Timestamp::ZERO) }
     }
 
     /// Ends all sessions from this side.
     pub fn stop(&mut self, now: Timestamp) {
-        for (&session, entry) in &mut self.sessions {
-            entry.server.stop(now);
-            if !entry.is_ready {
-                entry.is_ready = true;
-                self.ready.push_back(session);
+        for session in self.names() {
+            if let Some(entry) = self.sessions.get_mut(&session) {
+                entry.server.stop(now);
+                self.settle(session, now, Timestamp::ZERO);
             }
         }
     }
@@ -178,7 +180,7 @@ impl Host {
         &self.drops
     }
 
-    /// By how much packets of video left later than they were due, over all sessions.
+    /// By how much packets of video left later than they were due, over all sessions, as far as it was told.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
     }
@@ -204,7 +206,7 @@ impl Host {
                 } else {
                     self.door.describe(now, channel, from, &request, self.description.clone())
                 };
-                self.answer(Transmit { channel, to: from, bytes })
+                self.answer(now, Transmit { channel, to: from, bytes, due: None })
             }
             Packet::Start(start) => {
                 if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
@@ -212,7 +214,7 @@ impl Host {
                 }
                 if self.sessions.len() >= self.most {
                     let bytes = self.door.refuse(start.session, Reason::Busy);
-                    return self.answer(Transmit { channel, to: from, bytes });
+                    return self.answer(now, Transmit { channel, to: from, bytes, due: None });
                 }
                 self.open_session(start.session)?;
                 Ok(Some(start.session))
@@ -222,11 +224,11 @@ impl Host {
         }
     }
 
-    fn answer(&mut self, transmit: Transmit) -> Result<Option<u64>, DropReason> {
+    fn answer(&mut self, now: Timestamp, transmit: Transmit) -> Result<Option<u64>, DropReason> {
         if self.answers.len() >= MAX_ANSWERS {
             return Err(DropReason::NoRoom);
         }
-        self.answers.push_back(transmit);
+        self.answers.push_back((now, transmit));
         Ok(None)
     }
 
@@ -234,57 +236,53 @@ impl Host {
         let server = Server::new(self.source.clone(), self.plan.clone(), (self.make)(), self.settings.clone());
         // It was possible once; what a controller's maker does meanwhile is not known here.
         let server = server.map_err(|_| DropReason::NoRoom)?;
-        self.sessions.insert(session, Entry { server, scheduled: None, is_ready: false, due: None });
+        self.sessions.insert(session, Entry { server, scheduled: None });
         Ok(())
     }
 
-    /// Makes the sessions ready whose time has come.
-    fn wake_due(&mut self, now: Timestamp) {
-        while let Some((at, session)) = self.agenda.pop_due(now) {
-            let Some(entry) = self.sessions.get_mut(&session) else { continue };
-            if entry.scheduled != Some(at) {
-                continue;
-            }
-            entry.scheduled = None;
-            entry.due = Some(at);
-            if !entry.is_ready {
-                entry.is_ready = true;
-                self.ready.push_back(session);
-            }
-        }
+    /// What a session whose time has come has to send: one datagram, so that the others have their turn.
+    fn poll_session(&mut self, now: Timestamp, session: u64) -> Option<Transmit> {
+        let transmit = self.sessions.get_mut(&session)?.server.poll_transmit(now);
+        // Who has nothing to say now is not asked again now.
+        let earliest = if transmit.is_some() { Timestamp::ZERO } else { now + Duration::from_nanos(1) };
+        self.settle(session, now, earliest);
+        transmit
     }
 
-    /// What a session has to send; when nothing more, it waits for its next time or is gone.
-    fn poll_session(&mut self, now: Timestamp, session: u64) -> Option<Transmit> {
-        let entry = self.sessions.get_mut(&session)?;
-        let transmit = entry.server.poll_transmit(now);
+    /// Something happened in a session: it waits for its next time, at the earliest for this one, or is gone.
+    fn settle(&mut self, session: u64, now: Timestamp, earliest: Timestamp) {
+        let Some(entry) = self.sessions.get_mut(&session) else { return };
         while let Some(event) = entry.server.poll_event() {
             if self.events.len() >= MAX_EVENTS {
                 self.events.pop_front();
             }
             self.events.push_back(HostEvent { session, event });
         }
-        if let Some(transmit) = transmit {
-            if transmit.channel == Channel::Data
-                && let Some(due) = entry.due.take()
-            {
-                self.lateness.add(now.saturating_since(due));
-            }
-            return Some(transmit);
-        }
-        entry.is_ready = false;
-        entry.due = None;
-        if entry.server.is_finished() {
+        let is_finished = entry.server.is_finished();
+        let answers = entry.server.has_answers().then_some(now);
+        let next = [entry.server.next_timeout(), answers].into_iter().flatten().min().map(|at| at.max(earliest));
+        let next = if is_finished { None } else { next };
+        self.agenda.reschedule(session, entry.scheduled, next);
+        entry.scheduled = next;
+        if is_finished {
             self.sessions.remove(&session);
-            return None;
         }
-        let next = entry.server.next_timeout();
-        if next != entry.scheduled {
-            entry.scheduled = next;
-            if let Some(at) = next {
-                self.agenda.add(at, session);
+    }
+
+    /// A clock that jumped back: no session knows of it before it is asked, and the time of none would come.
+    fn mend_clock(&mut self, now: Timestamp) {
+        if now + JUMP < self.polled {
+            for session in self.names() {
+                if let Some(entry) = self.sessions.get_mut(&session) {
+                    self.agenda.reschedule(session, entry.scheduled, Some(now));
+                    entry.scheduled = Some(now);
+                }
             }
         }
-        None
+        self.polled = now;
+    }
+
+    fn names(&self) -> Vec<u64> {
+        self.sessions.keys().copied().collect()
     }
 }

@@ -10,7 +10,11 @@ use crate::testing::{Steps, server_settings, title};
 const MOVIE: Steps = Steps { levels: 2, frames: 50, payload: 500 };
 
 fn host_with(settings: ServerSettings, most: usize) -> Host {
-    let movie = Arc::new(MOVIE);
+    host_of(MOVIE, settings, most)
+}
+
+fn host_of(movie: Steps, settings: ServerSettings, most: usize) -> Host {
+    let movie = Arc::new(movie);
     Host::new(movie.clone(), movie, Box::new(|| Box::new(FixedRate::new())), settings, most).unwrap()
 }
 
@@ -35,6 +39,10 @@ impl Viewer {
         while let Some(sent) = self.client.poll_transmit(now) {
             host.handle_datagram(now, sent.channel, self.on(sent.channel), &sent.bytes);
         }
+        self.collect();
+    }
+
+    fn collect(&mut self) {
         while let Some(event) = self.client.poll_event() {
             match event {
                 ClientEvent::FrameComplete(_) => self.frames += 1,
@@ -51,6 +59,7 @@ fn run(host: &mut Host, viewers: &mut [Viewer], millis: u64) {
         let now = Timestamp::from_millis(1_000 + millis);
         viewers.iter_mut().for_each(|viewer| viewer.act(now, host));
         while let Some(sent) = host.poll_transmit(now) {
+            sent.due.into_iter().for_each(|due| host.handle_departure(due, now));
             let viewer = viewers.iter_mut().find(|viewer| viewer.on(sent.channel) == sent.to).expect("a known address");
             viewer.client.handle_datagram(now, sent.channel, &sent.bytes);
             viewer.act(now, host);
@@ -74,8 +83,8 @@ fn every_client_gets_the_whole_movie_in_its_time_and_leaves_nothing_behind() {
         assert_eq!((viewer.frames, viewer.ended), (50, Some(Reason::EndOfMovie)), "{}", viewer.address);
     }
     assert_eq!((host.sessions(), host.next_timeout()), (0, None));
-    // Two packets a frame, but for the first, which was not waited for.
-    assert!((20 * 90..20 * 100).contains(&host.lateness().count()), "{}", host.lateness().count());
+    let packets: u64 = viewers.iter().map(|viewer| viewer.client.state().packets).sum();
+    assert_eq!(host.lateness().count(), packets);
     assert!(host.lateness().most() <= framewire_units::Duration::from_millis(1), "looked at each millisecond");
     let started = std::iter::from_fn(|| host.poll_event());
     assert_eq!(started.filter(|event| matches!(event.event, ServerEvent::Started { .. })).count(), 20);
@@ -141,4 +150,60 @@ fn stopping_says_goodbye_to_everybody() {
     run(&mut host, &mut viewers, 2_000);
     assert!(viewers.iter().all(|viewer| viewer.ended == Some(Reason::Stopped)));
     assert_eq!(host.sessions(), 0);
+}
+
+/// A packet each 4 ms, and nobody asks for 80 ms.
+#[test]
+fn what_is_due_first_leaves_first_whoever_it_is_for() {
+    let mut host = host_of(Steps { levels: 10, ..MOVIE }, server_settings(), 20);
+    let mut viewers = viewers(20);
+    for (millis, viewer) in (0..).zip(&mut viewers) {
+        let now = Timestamp::from_millis(1_000 + millis);
+        viewer.act(now, &mut host);
+        while let Some(sent) = host.poll_transmit(now) {
+            viewer.client.handle_datagram(now, sent.channel, &sent.bytes);
+            viewer.act(now, &mut host);
+        }
+    }
+    let now = Timestamp::from_millis(1_100);
+    let sent: Vec<_> = std::iter::from_fn(|| host.poll_transmit(now)).collect();
+    assert!(sent.iter().all(|sent| sent.due.is_some_and(|due| due <= now)));
+    assert!(sent.is_sorted_by_key(|sent| sent.due), "{:?}", sent.iter().map(|sent| sent.due).collect::<Vec<_>>());
+    // Each of the first twenty for somebody else: nobody has two packets before everybody has one.
+    let first: std::collections::BTreeSet<_> = sent[..20].iter().map(|sent| sent.to).collect();
+    assert_eq!((first.len(), sent.len() > 20), (20, true), "{}", sent.len());
+    assert!(host.next_timeout() > Some(now));
+}
+
+#[test]
+fn a_clock_that_jumps_back_or_forth_stops_no_session() {
+    for jump in [-3_600_000i64, 3_600_000] {
+        let mut host = host_with(server_settings(), 3);
+        let mut viewers = viewers(3);
+        let mut end = None;
+        for millis in 0..10_000i64 {
+            let at = |origin: i64| Timestamp::from_millis((origin + millis) as u64);
+            // The server's clock alone; the clients' goes on.
+            let (now, theirs) = (at(5_000_000 + if millis < 700 { 0 } else { jump }), at(1_000));
+            while let Some(sent) = host.poll_transmit(now) {
+                let viewer = viewers.iter_mut().find(|viewer| viewer.on(sent.channel) == sent.to).unwrap();
+                viewer.client.handle_datagram(theirs, sent.channel, &sent.bytes);
+            }
+            for viewer in &mut viewers {
+                let from = Channel::BOTH.map(|channel| viewer.on(channel));
+                while let Some(sent) = viewer.client.poll_transmit(theirs) {
+                    host.handle_datagram(now, sent.channel, from[sent.channel.index()], &sent.bytes);
+                }
+                viewer.collect();
+            }
+            if end.is_none() && viewers.iter().all(|viewer| viewer.ended.is_some()) {
+                end = Some(millis);
+            }
+        }
+        let got: Vec<_> = viewers.iter().map(|viewer| (viewer.frames, viewer.ended)).collect();
+        assert_eq!(got, [(50, Some(Reason::EndOfMovie)); 3], "by {jump} ms");
+        // 2 s of movie, one interval held up at most, and the goodbye.
+        assert!(end.is_some_and(|end| (1_900..2_700).contains(&end)), "by {jump} ms: {end:?}");
+        assert_eq!(host.sessions(), 0);
+    }
 }

@@ -215,6 +215,11 @@ impl Server {
         matches!(self.phase, Phase::Closed) && self.answers.is_empty()
     }
 
+    /// Whether answers wait to be fetched, of which [`next_timeout`](Self::next_timeout) says nothing.
+    pub(crate) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     /// The movie as it is described to clients, but for session and cookie.
     pub fn description(&self) -> &Description {
         &self.description
@@ -253,7 +258,7 @@ impl Server {
                 } else {
                     self.door.describe(now, channel, from, &request, self.description.clone())
                 };
-                self.answer(Transmit { channel, to: from, bytes })
+                self.answer(Transmit { channel, to: from, bytes, due: None })
             }
             Packet::Start(start) => {
                 if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
@@ -337,7 +342,7 @@ impl Server {
             return Ok(());
         }
         let bytes = self.door.refuse(teardown.session, Reason::Acknowledged);
-        self.answer(Transmit { channel, to: from, bytes })?;
+        self.answer(Transmit { channel, to: from, bytes, due: None })?;
         match self.phase {
             Phase::Closed => {}
             Phase::Closing(closing) => self.finish(closing.reason()),
@@ -399,7 +404,7 @@ impl Server {
                 if let Some((from, to)) = sent.level_change {
                     self.event(ServerEvent::LevelChanged { frame: sent.frame, from, to });
                 }
-                Some(Transmit { channel: Channel::Data, to, bytes: sent.bytes })
+                Some(Transmit { channel: Channel::Data, to, bytes: sent.bytes, due: Some(sent.due) })
             }
             Ok(None) if self.stream.is_at_end() => {
                 self.close(now, Reason::EndOfMovie);
@@ -428,7 +433,7 @@ impl Server {
     fn say_goodbye(&mut self, reason: Reason) {
         if let (Some(session), Some(to)) = (self.session, self.peers[Channel::Control.index()]) {
             let bytes = self.door.refuse(session, reason);
-            if self.answer(Transmit { channel: Channel::Control, to, bytes }).is_err() {
+            if self.answer(Transmit { channel: Channel::Control, to, bytes, due: None }).is_err() {
                 self.drops.count(DropReason::NoRoom);
             }
         }

@@ -18,6 +18,8 @@ pub(super) struct Stream {
     rates: Vec<Bitrate>,
     controller: Box<dyn Controller>,
     decision: Option<Decision>,
+    /// Before this, nobody knew that the next packet may leave so early.
+    known_since: Timestamp,
     ack_every: u32,
     sequence: u32,
     packets: u64,
@@ -26,6 +28,8 @@ pub(super) struct Stream {
 
 /// A video packet that leaves.
 pub(super) struct Sent {
+    /// When it was to leave.
+    pub(super) due: Timestamp,
     pub(super) frame: u32,
     /// From which level to which, when this is the first packet of another one.
     pub(super) level_change: Option<(usize, usize)>,
@@ -46,6 +50,7 @@ impl Stream {
             rates: vec![],
             controller,
             decision: None,
+            known_since: Timestamp::ZERO,
             ack_every,
             sequence: 0,
             packets: 0,
@@ -94,10 +99,11 @@ impl Stream {
             let (frame, level, index) = (next.frame, next.level, u32::from(next.index));
             return Err(SourceError { frame, level, index, reason });
         }
+        let due = self.due().unwrap_or(now);
         let bytes = self.send(now, session, decision.rate, &next);
         self.decide(now);
         let level_change = (next.level != before).then_some((before, next.level));
-        Ok(Some(Sent { frame: next.frame, level_change, bytes }))
+        Ok(Some(Sent { due, frame: next.frame, level_change, bytes }))
     }
 
     /// Leaves out what the controller does not keep, up to the next frame at which a level may be entered.
@@ -156,9 +162,19 @@ impl Stream {
     }
 
     fn decide(&mut self, now: Timestamp) {
+        let (due, rate) = (self.due(), self.decision.map(|decision| decision.rate));
         let (controller, plan) = self.with_plan();
         let decision = controller.decision(now, &plan);
         self.decision = Some(decision);
+        if rate != Some(decision.rate) {
+            self.known_since = due.map_or(now, |due| due.min(now));
+        }
+    }
+
+    /// When the next packet is to leave. A rate that rises moves it to a time that may have passed; a driver is late
+    /// only from the moment when it could know.
+    fn due(&self) -> Option<Timestamp> {
+        self.decision.map(|decision| self.pacer.due(decision.rate).max(self.known_since))
     }
 
     /// The controller, and the plan where the stream is.
