@@ -3,7 +3,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use framewire_units::{Duration, Timestamp};
 
 /// What time it is, in a world's own count.
-pub trait Clock {
+pub trait Clock: Copy {
     /// Now.
     fn now(&self) -> Timestamp;
 

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_adaptive::datagram::{Channel, Transmit};
-use framewire_sockets::{UdpOptions, UdpRead, UdpSocket, wait_any};
+use framewire_sockets::{OpenError, UdpOptions, UdpRead, UdpSocket, wait_any};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use crate::clock::{Clock, MonotonicClock};
@@ -34,11 +34,21 @@ impl<C: Clock> Ports<C> {
     /// # Errors
     /// When an address is in use or is not this host's.
     pub fn open(addresses: [SocketAddr; 2], clock: C) -> Result<Self, EndpointError> {
-        let open = |address| match UdpSocket::bind(address, &with_buffers(Some(BUFFER))) {
+        match Self::open_with(addresses, &with_buffers(Some(BUFFER)), clock) {
             // More than an unprivileged process may have.
-            Err(framewire_sockets::OpenError::Buffer { .. }) => UdpSocket::bind(address, &with_buffers(None)),
+            Err(EndpointError::Open(OpenError::Buffer { .. })) => {
+                Self::open_with(addresses, &with_buffers(None), clock)
+            }
             opened => opened,
-        };
+        }
+    }
+
+    /// The same with settings of both sockets.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); when a buffer cannot be as large as the settings say.
+    pub fn open_with(addresses: [SocketAddr; 2], options: &UdpOptions, clock: C) -> Result<Self, EndpointError> {
+        let open = |address| UdpSocket::bind(address, options);
         let sockets = [open(addresses[0])?, open(addresses[1])?];
         Ok(Self { sockets, waiting: Default::default(), buffer: vec![0; LARGEST], clock })
     }
@@ -54,6 +64,14 @@ impl<C: Clock> Ports<C> {
     /// When a socket is broken.
     pub fn addresses(&self) -> Result<[SocketAddr; 2], EndpointError> {
         Ok([self.sockets[0].local_address()?, self.sockets[1].local_address()?])
+    }
+
+    /// Kernel memory of the datagrams that have not left this host by a socket.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn queued(&self, channel: Channel) -> Result<DataSize, EndpointError> {
+        Ok(self.sockets[channel.index()].queued()?)
     }
 
     /// Whether something more may be sent.

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use framewire_transport::socket::{DatagramSend, SocketError};
+use framewire_units::DataSize;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, SockaddrLike, SockaddrStorage, sendto};
 
-use crate::error::{OpenError, broken_by};
+use crate::error::{OpenError, broken, broken_by};
+use crate::option::queued;
 use crate::udp::{UdpOptions, UdpRead, UdpReceiver};
 
 /// The most datagrams that one call of the kernel sends.
@@ -64,6 +66,14 @@ impl UdpSocket {
                 Err(errno) => return Err(broken_by("sendmmsg", first)(errno)),
             }
         }
+    }
+
+    /// Kernel memory of the datagrams that have not left this host (SIOCOUTQ).
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    pub fn queued(&self) -> Result<DataSize, SocketError> {
+        queued(&self.0).map_err(broken("ioctl(SIOCOUTQ)"))
     }
 
     /// Receives one datagram if there is one.
