@@ -17,7 +17,7 @@ from framewire.errors import InputError
 
 __all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """The newest version of the results format that is read here; older ones are read too."""
 
 TABLES = ("frames", "packets", "flows", "accuracy", "summary")

@@ -17,7 +17,7 @@ ALLOWED: dict[str, set[str]] = {
     "probe": {"units"},
     "transport": {"units", "media", "wire"},
     "adaptive": {"units", "media", "wire"},
-    "session": {"units", "scenario", "media", "wire", "transport", "probe"},
+    "session": {"units", "scenario", "media", "wire", "transport", "adaptive", "probe"},
     "tcp": {"units"},
     "world": {"units", "scenario", "media", "transport", "link", "probe", "session"},
     "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "probe", "session", "world"},

@@ -9,6 +9,9 @@ pub struct FrameFacts {
     pub kind: char,
     /// Bytes.
     pub size: u32,
+    /// The level of the ladder that it was sent from, or would have been; `None` for a movie that has none, and for a frame
+    /// that the stream never came to.
+    pub level: Option<u8>,
     /// Group of pictures, from 0.
     pub gop: u32,
     /// Number in display order, from 0.
@@ -89,10 +92,12 @@ pub enum FrameEventKind {
 /// One datagram offered to the sender's socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatagramSent {
-    /// RTP sequence number, extended from 0.
+    /// RTP sequence number, extended from 0, or that of an adaptive stream.
     pub sequence: u64,
     /// Number of the frame in decode order.
     pub frame: u32,
+    /// Which part of the frame it carries, where a part may be sent again under another number; `None`: one of its own.
+    pub part: Option<u16>,
     /// UDP payload in bytes.
     pub size: u32,
     /// When.
@@ -104,7 +109,7 @@ pub struct DatagramSent {
 /// One datagram that the receiver got.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatagramReceived {
-    /// RTP sequence number, extended from 0.
+    /// RTP sequence number, extended from 0, or that of an adaptive stream.
     pub sequence: u64,
     /// UDP payload in bytes.
     pub size: u32,
@@ -152,7 +157,8 @@ pub struct PacketRecord {
     pub protocol: &'static str,
     /// IP bytes.
     pub size: u32,
-    /// RTP sequence number extended from 0, or TCP sequence number relative to the first.
+    /// RTP sequence number extended from 0, that of a video packet of an adaptive stream, or TCP sequence number relative
+    /// to the first.
     pub sequence: Option<u64>,
     /// Bytes above UDP or TCP.
     pub payload: u32,
@@ -179,6 +185,8 @@ pub struct PacketRecord {
 pub struct FlowSample {
     /// When.
     pub at: Timestamp,
+    /// Number of the connection, from 0, where a flow is several; `None` for a flow of one.
+    pub connection: Option<u8>,
     /// Congestion window in packets.
     pub cwnd_packets: Option<u32>,
     /// Slow-start threshold in packets.
@@ -199,6 +207,25 @@ pub struct FlowSample {
     pub retransmissions: Option<u32>,
     /// Retransmission timeouts that expired since the start.
     pub timeouts: Option<u32>,
+    /// What the receiving application of a bulk connection has got since the start.
+    pub received_bytes: Option<u64>,
+    /// The rate at which an adaptive stream is sent: bytes of video, without headers.
+    pub sending_rate: Option<Bitrate>,
+    /// What its controller holds the bandwidth for.
+    pub estimate: Option<Bitrate>,
+    /// The level that its packets are taken from.
+    pub level: Option<u8>,
+}
+
+/// What a bulk flow carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BulkTotals {
+    /// When it began.
+    pub start: Timestamp,
+    /// When it ended, or the run did.
+    pub end: Timestamp,
+    /// Bytes that the receiving application got by then, all connections together.
+    pub received: u64,
 }
 
 /// Packets by their number of transmissions.
@@ -272,7 +299,7 @@ pub struct FlowLog {
     pub transport: String,
     /// How it ended.
     pub status: FlowStatus,
-    /// The movie's frames, in decode order.
+    /// The movie's frames, in decode order; empty for a bulk flow.
     pub frames: Vec<FrameFacts>,
     /// What happened at the sender, in order.
     pub frame_events: Vec<FrameEvent>,
@@ -282,6 +309,8 @@ pub struct FlowLog {
     pub datagrams_received: Vec<DatagramReceived>,
     /// Reads of the byte stream, in order; empty on datagrams.
     pub stream_reads: Vec<StreamRead>,
+    /// What a bulk flow carried; `None` for others.
+    pub bulk: Option<BulkTotals>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.
     pub found: Option<FoundStream>,
     /// Link verdicts.

@@ -171,7 +171,7 @@ mod tests {
     fn a_run_is_five_tables_and_nothing_else() {
         let scratch = Scratch::new("five");
         let summaries = write_run(&scratch.0, &logs(), LIVE).unwrap();
-        assert_eq!(summaries[0].fates.shown, 4);
+        assert_eq!(summaries[0].fates.unwrap().shown, 4);
         let tables = ["accuracy.parquet", "flows.parquet", "frames.parquet", "packets.parquet", "summary.parquet"];
         assert_eq!(scratch.names(), tables);
     }

@@ -39,6 +39,7 @@ pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
         let last_anchor = 3 * (anchors.len() as u32 - 1);
         let display_index = if anchor { last_anchor } else { last_anchor - 3 + b_number };
         movie.push(FrameFacts {
+            level: None,
             kind,
             size,
             gop: (anchors.len() as u32 - 1) / 5,
@@ -115,7 +116,7 @@ impl DatagramFlow {
     fn datagram(&mut self, frame: u32, size: u32, at: Timestamp, fault: Injected) {
         let sequence = self.log.datagrams_sent.len() as u64;
         let sent = fault != Injected::NoRoom;
-        self.log.datagrams_sent.push(DatagramSent { sequence, frame, size, at, sent });
+        self.log.datagrams_sent.push(DatagramSent { sequence, frame, part: None, size, at, sent });
         match fault {
             Injected::Arrives(delay) => {
                 let at = at + delay;

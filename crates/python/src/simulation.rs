@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use framewire_media::Movie;
 use framewire_scenario::Scenario;
-use framewire_sim::{CellOptions, RunOptions, RunReport, SimError, TableHashes, simulate_cell, simulate_run};
+use framewire_sim::{CellOptions, Content, RunOptions, RunReport, SimError, TableHashes, simulate_cell, simulate_run};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -20,32 +19,48 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate_cell_py, module)?)
 }
 
-/// A movie in memory, for any number of simulations on any thread.
+/// A movie, a ladder or both in memory, for any number of simulations on any thread.
 #[pyclass(frozen, module = "framewire._native")]
 struct LoadedMovie {
-    movie: Movie,
-    #[pyo3(get)]
-    path: PathBuf,
+    content: Content,
 }
 
 #[pymethods]
 impl LoadedMovie {
-    /// Number of frames.
+    /// Where the movie came from; `None` where there is only a ladder.
+    #[getter]
+    fn path(&self) -> Option<PathBuf> {
+        self.content.movie().map(|(path, _)| path.to_owned())
+    }
+
+    /// Length in seconds of what takes longer, movie or ladder; 0 where there is neither.
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        let movie = self.content.movie().map(|(_, movie)| {
+            movie.index.sequence.frame_rate.time_of(movie.index.frames.len() as u64)
+        });
+        let ladder = self.content.ladder().map(|(_, ladder)| ladder.duration());
+        movie.max(ladder).unwrap_or_default().as_secs_f64()
+    }
+
+    /// Number of frames of the movie, or of the ladder where there is no movie.
     fn __len__(&self) -> usize {
-        self.movie.index.frames.len()
+        let movie = self.content.movie().map(|(_, movie)| movie.index.frames.len());
+        movie.or(self.content.ladder().map(|(_, ladder)| ladder.frames() as usize)).unwrap_or(0)
     }
 
     fn __repr__(&self) -> String {
-        format!("LoadedMovie({:?}, {} frames)", self.path, self.movie.index.frames.len())
+        let path = self.content.movie().map(|(path, _)| path).or(self.content.ladder().map(|(path, _)| path));
+        format!("LoadedMovie({:?}, {} frames)", path.unwrap_or("".as_ref()), self.__len__())
     }
 }
 
-/// Reads an MPEG video elementary stream that is whole.
+/// Reads what a scenario's flows send: a video elementary stream that is whole, a streaming file, both or neither.
 #[pyfunction]
-fn load_movie(py: Python<'_>, path: PathBuf) -> PyResult<LoadedMovie> {
-    let movie =
-        py.detach(|| framewire_sim::load_movie(&path)).map_err(|error| MovieError::new_err(error.to_string()))?;
-    Ok(LoadedMovie { movie, path })
+#[pyo3(signature = (path, ladder = None))]
+fn load_movie(py: Python<'_>, path: Option<PathBuf>, ladder: Option<PathBuf>) -> PyResult<LoadedMovie> {
+    let loaded = py.detach(|| Content::load(path.as_deref(), ladder.as_deref()));
+    Ok(LoadedMovie { content: loaded.map_err(|error| MovieError::new_err(error.to_string()))? })
 }
 
 /// Simulates a resolved scenario and fills the directory, which exists, with a run. Returns, as JSON, the status, what
@@ -65,7 +80,7 @@ fn simulate(
     let movie = movie.get();
     let (made, interruption) = interruptible(py, |cancel| {
         let options = RunOptions { packets, received, cancel: cancel.clone() };
-        simulate_run(&scenario, &movie.movie, &movie.path, &directory, &options)
+        simulate_run(&scenario, &movie.content, &directory, &options)
     });
     match interruption {
         // What there is of an interrupted run is a result; any other exception of a signal's handler is the caller's.
@@ -89,7 +104,7 @@ fn simulate_cell_py(
     let movie = movie.get();
     let (made, interruption) = interruptible(py, |cancel| {
         let options = CellOptions { packets, cancel: cancel.clone() };
-        simulate_cell(&scenario, &movie.movie, directory.as_deref(), &options)
+        simulate_cell(&scenario, &movie.content, directory.as_deref(), &options)
     });
     if let Some(raised) = interruption {
         return Err(raised);

@@ -5,12 +5,12 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::error::ScenarioError;
-use crate::flow::Transport;
 use crate::names::words;
 use crate::placeholder::{Placeholder, Template};
 use crate::scenario::Scenario;
 use crate::section::{Section, Shown};
 use crate::shell::split;
+use crate::transport::Transport;
 
 /// Most arguments of a command, and most words of a pipeline.
 const MOST_ARGUMENTS: usize = 1_000;

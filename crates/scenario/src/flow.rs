@@ -9,38 +9,8 @@ use crate::queue::QueueLimits;
 use crate::section::Section;
 use crate::spread::Spread;
 use crate::text::{self, Text};
-
-words! {
-    /// How a flow carries its movie.
-    Transport {
-        /// RTP over UDP; a send waits for room in the send buffer.
-        UdpBlocking = "udp-blocking",
-        /// RTP over UDP; what does not fit is dropped.
-        Udp = "udp",
-        /// As `udp`, but once a packet of a frame did not fit, the rest of the frame is not sent.
-        UdpWhole = "udp-whole",
-        /// I-Frame Delay over blocking UDP sends.
-        UdpIfd = "udp+ifd",
-        /// Dropping by dependency over blocking UDP sends.
-        UdpDependency = "udp+dependency",
-        /// The elementary stream over TCP.
-        Tcp = "tcp",
-        /// I-Frame Delay over TCP.
-        TcpIfd = "tcp+ifd",
-        /// I-Frame Delay with disturbed groups of pictures, over TCP.
-        TcpIfdOptimised = "tcp+ifd-optimised",
-        /// Dropping by dependency, over TCP.
-        TcpDependency = "tcp+dependency",
-        /// As GStreamer's `queue leaky=downstream` before `tcpclientsink`.
-        TcpLeaky = "tcp+leaky",
-        /// As GStreamer's `tcpserversink recover-policy=keyframe`.
-        TcpKeyframe = "tcp+keyframe",
-        /// As the RTMP output of OBS Studio.
-        TcpObs = "tcp+obs",
-        /// Applications of the user's own at both ends.
-        External = "external",
-    }
-}
+use crate::times::Times;
+use crate::transport::Transport;
 
 words! {
     /// How frames are cut into RFC 2250 packets.
@@ -66,7 +36,7 @@ words! {
     }
 }
 
-/// One `[[flow]]`: the movie over one transport.
+/// One `[[flow]]`: the movie over one transport, a stream of the ladder's levels, or bulk connections.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Flow {
@@ -117,41 +87,28 @@ pub struct Flow {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
     pub queue_bytes: Option<DataSize>,
+    /// When it begins; present exactly for adaptive streams and `bulk`.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub start: Option<Duration>,
+    /// When `bulk` ends its streams; absent: with the run.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub stop: Option<Duration>,
+    /// How many TCP connections it is; present exactly for `bulk`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub connections: Option<u8>,
+    /// k: every k-th packet of video asks for a control packet; present exactly for adaptive streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub ack_every: Option<u16>,
     /// The application that sends; present exactly for `external`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
     /// The application that receives; present exactly for `external`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver: Option<Receiver>,
-}
-
-impl Transport {
-    /// True when frames travel as datagrams, false for a byte stream.
-    pub const fn is_datagram(self) -> bool {
-        matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd | Self::UdpDependency)
-    }
-
-    /// True where the lab's own sender has a TCP connection.
-    const fn has_connection(self) -> bool {
-        !self.is_datagram() && !matches!(self, Self::External)
-    }
-
-    /// True where the frame clock can be left out: the transport waits for room and gives no frame up.
-    const fn has_pacing(self) -> bool {
-        matches!(self, Self::UdpBlocking | Self::Tcp)
-    }
-
-    /// Defaults of send buffer, device queue and unsent limit; docs/scenario.md says why.
-    fn defaults(self) -> (Option<DataSize>, u32, Option<DataSize>) {
-        let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
-        match self {
-            Self::UdpBlocking | Self::UdpWhole => (kib(208), 1_000, None),
-            Self::Udp => (kib(416), 100, None),
-            Self::UdpIfd | Self::UdpDependency => (kib(160), 1_000, None),
-            Self::Tcp | Self::TcpLeaky | Self::TcpKeyframe | Self::TcpObs | Self::External => (None, 1_000, None),
-            Self::TcpIfd | Self::TcpIfdOptimised | Self::TcpDependency => (None, 1_000, kib(32)),
-        }
-    }
 }
 
 impl Flow {
@@ -170,6 +127,10 @@ impl Flow {
         "queue_time",
         "queue_frames",
         "queue_bytes",
+        "start",
+        "stop",
+        "connections",
+        "ack_every",
         "sender",
         "receiver",
     ];
@@ -180,6 +141,7 @@ impl Flow {
         let (sender, receiver) = read_applications(&mut section, transport)?;
         let (send_buffer, device_queue, unsent_limit) = transport.defaults();
         let queue = QueueLimits::read(&mut section, transport)?;
+        let times = Times::read(&mut section, transport)?;
         let datagram = transport.is_datagram();
         let has_default_congestion = transport.has_connection() || transport == Transport::External;
         let name_key = section.key("name");
@@ -208,6 +170,10 @@ impl Flow {
             queue_time: queue.time,
             queue_frames: queue.frames,
             queue_bytes: queue.bytes,
+            start: times.start,
+            stop: times.stop,
+            connections: connections(&mut section)?.or((transport == Transport::Bulk).then_some(1)),
+            ack_every: ack_every(&mut section)?.or(transport.is_adaptive().then_some(PAPER_ACK_EVERY)),
             sender,
             receiver,
         })
@@ -248,11 +214,15 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
         ("packets", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("spread", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
-        ("congestion", !connection && !external, "stream transports (their names begin with tcp)"),
-        ("unsent_limit", !connection, "stream transports (their names begin with tcp)"),
+        ("congestion", !connection && !external, "stream transports (their names begin with tcp) and bulk"),
+        ("unsent_limit", !connection, "stream transports (their names begin with tcp) and bulk"),
         ("queue_time", !limits, QueueLimits::OWNERS_OF_TIME),
         ("queue_frames", !limits_beside_time, QueueLimits::OWNERS),
         ("queue_bytes", !limits_beside_time, QueueLimits::OWNERS),
+        ("start", transport.has_movie(), "adaptive streams (vtp, better, tfrc, rap, sqrt, aimd, fixed) and bulk"),
+        ("stop", transport != Transport::Bulk, "bulk"),
+        ("connections", transport != Transport::Bulk, "bulk"),
+        ("ack_every", !transport.is_adaptive(), "adaptive streams (vtp, better, tfrc, rap, sqrt, aimd, fixed)"),
         ("send_buffer", external, "the lab's own transports; an application sets its own"),
         ("sender", !external, "transport external"),
         ("receiver", !external, "transport external"),
@@ -264,6 +234,19 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
         )),
         None => Ok(()),
     }
+}
+
+/// k of the paper's experiments (section 6.1).
+const PAPER_ACK_EVERY: u16 = 5;
+
+fn connections(section: &mut Section) -> Result<Option<u8>, ScenarioError> {
+    let count = section.integer("connections", 1..=64)?;
+    Ok(count.map(|count| u8::try_from(count).expect("invariant: the range was checked when it was read")))
+}
+
+fn ack_every(section: &mut Section) -> Result<Option<u16>, ScenarioError> {
+    let packets = section.integer("ack_every", 1..=65_535)?;
+    Ok(packets.map(|packets| u16::try_from(packets).expect("invariant: the range was checked when it was read")))
 }
 
 /// Names become file names: letters, digits, `+`, `-` and `_`, and no dot, which separates keys in overrides.

@@ -10,6 +10,7 @@
 mod application;
 mod error;
 mod flow;
+mod movie;
 mod names;
 mod network;
 mod overrides;
@@ -21,17 +22,21 @@ mod section;
 mod shell;
 mod spread;
 mod text;
+mod times;
+mod transport;
 mod wifi;
 
 pub use application::{Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
-pub use flow::{Flow, Pacing, PacketRule, Transport};
+pub use flow::{Flow, Pacing, PacketRule};
+pub use movie::{Movie, MovieCodec};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use placeholder::Placeholder;
-pub use scenario::{Layout, Movie, MovieCodec, Origin, Playout, PlayoutPolicy, Scenario, Timing};
+pub use scenario::{Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing};
 pub use schema::json_schema;
 pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};
+pub use transport::Transport;
 pub use wifi::{CarrierSense, Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
 
 #[cfg(test)]

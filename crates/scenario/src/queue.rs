@@ -3,8 +3,9 @@
 use framewire_units::{DataSize, Duration};
 
 use crate::error::ScenarioError;
-use crate::flow::{Transport, buffer};
+use crate::flow::buffer;
 use crate::section::Section;
+use crate::transport::Transport;
 
 /// Limits of a frame queue; whichever is reached first acts, and one that is absent does not exist.
 #[derive(Clone, Copy, Default)]

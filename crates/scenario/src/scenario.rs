@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use framewire_units::{Bitrate, Duration, Seed};
+use framewire_units::{Duration, Seed};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -8,11 +8,13 @@ use toml::{Table, Value};
 
 use crate::error::ScenarioError;
 use crate::flow::{Flow, check_name};
+use crate::movie::{Movie, MovieCodec};
 use crate::names::words;
 use crate::network::{Bottleneck, Network, NetworkKind, admits_a_packet};
 use crate::overrides;
 use crate::section::{Section, Shown};
-use crate::text::{self, LONGEST, Text, from_directory};
+use crate::text::{self, LONGEST, Text};
+use crate::transport::Transport;
 
 /// Everything that one run needs, with every default filled in.
 ///
@@ -60,39 +62,6 @@ words! {
     }
 }
 
-/// The `[movie]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Movie {
-    /// `"lab"`, the lab's own test movie, or the path of a file.
-    pub source: String,
-    /// Encode in this; only beside a rate. Default: MPEG-2.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub codec: Option<MovieCodec>,
-    /// Encode to this rate; absent: use a video elementary stream as it is.
-    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "text::schema::<Bitrate>")]
-    pub bitrate: Option<Bitrate>,
-    /// Length of the lab movie, or cut the file to this; absent: all of it.
-    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "text::schema::<Duration>")]
-    pub duration: Option<Duration>,
-}
-
-words! {
-    /// What a movie is encoded in.
-    MovieCodec {
-        /// MPEG-2: IBBP, a group every 15 frames.
-        Mpeg2 = "mpeg2",
-        /// H.264: three B frames to which nothing refers, a closed group every 50 frames.
-        H264 = "h264",
-        /// H.264: as before, and the middle one of three B frames is referred to.
-        H264Pyramid = "h264-pyramid",
-        /// H.265: a pyramid of B frames, a closed group every 50 frames.
-        H265 = "h265",
-    }
-}
-
 words! {
     /// How the player treats what arrives.
     PlayoutPolicy {
@@ -134,7 +103,8 @@ pub struct Origin<'a> {
     pub name: Option<&'a str>,
     /// Directory that a relative movie path is relative to; default: left as it is.
     pub directory: Option<&'a Path>,
-    /// Length of the movie, once it is known: fills the limit and bounds schedules where the file states no duration.
+    /// Length of the movie, or of the ladder where that is longer, once it is known: fills the limit and bounds schedules
+    /// where the file states no duration.
     pub movie_duration: Option<Duration>,
 }
 
@@ -181,11 +151,33 @@ impl Scenario {
 
     /// What of this scenario only the simulated world has, with its key; `None` when every world can run it.
     pub fn needs_simulation(&self) -> Option<String> {
-        let (index, flow) = self.flows.iter().enumerate().find(|(_, flow)| flow.station > 0)?;
-        Some(format!(
-            "flow.{index}.station = {}: several wireless senders exist only in the simulated world (--world simulated)",
-            flow.station
-        ))
+        let reason = |(index, flow): (usize, &Flow)| match flow {
+            Flow { station: 1.., .. } => Some(format!(
+                "flow.{index}.station = {}: several wireless senders exist only in the simulated world \
+                 (--world simulated)",
+                flow.station
+            )),
+            Flow { transport, .. } if !transport.has_movie() => Some(format!(
+                "flow.{index}.transport = \"{transport}\": runs only in the simulated world (--world simulated)"
+            )),
+            _ => None,
+        };
+        self.flows.iter().enumerate().find_map(reason)
+    }
+
+    /// True where a flow sends the movie.
+    pub fn streams_movie(&self) -> bool {
+        self.flows.iter().any(|flow| flow.transport.has_movie())
+    }
+
+    /// True where a flow sends the levels of the ladder.
+    pub fn streams_ladder(&self) -> bool {
+        self.flows.iter().any(|flow| flow.transport.is_adaptive())
+    }
+
+    /// True where no flow ends by itself: the run lasts until its limit.
+    pub fn is_bulk_only(&self) -> bool {
+        self.flows.iter().all(|flow| flow.transport == Transport::Bulk)
     }
 
     /// The seed of every random draw.
@@ -208,21 +200,25 @@ impl Scenario {
         let name = name.unwrap_or_else(|| file_name(origin.name.unwrap_or("scenario")));
         check_name("name", &name)?;
         let seed = section.integer("seed", 0..=i64::MAX)?.unwrap_or(1);
-        let movie = Movie::read(section.section_or_empty("movie", Movie::KEYS)?, origin.directory)?;
-        let movie_duration = movie.duration.or(origin.movie_duration);
+        let movie = section.section_or_empty("movie", Movie::KEYS)?;
+        let flows = read_flows(section.take("flow"))?;
+        let movie = Movie::read(movie, origin.directory, &flows)?;
+        let movie_duration = movie.length(origin.movie_duration);
         let limit = section.text("limit")?;
+        let last_start = flows.iter().filter(|flow| flow.transport.is_adaptive()).filter_map(|flow| flow.start).max();
+        let offered = movie_duration.map(|movie| movie.saturating_add(last_start.unwrap_or_default()));
         let scenario = Self {
             version: 1,
             name,
             seed: u64::try_from(seed).expect("invariant: the range was checked when it was read"),
             layout: section.text("layout")?.unwrap_or(Layout::SideBySide),
-            limit: limit.or(movie_duration.map(Self::default_limit)),
+            limit: limit.or(offered.map(Self::default_limit)),
             movie,
             network: Network::read(section.section_or_empty("network", Network::KEYS)?, origin.directory)?,
             playout: Playout::read(section.section_or_empty("playout", Playout::KEYS)?)?,
-            flows: read_flows(section.take("flow"))?,
+            flows,
         };
-        scenario.check_whole(movie_duration)?;
+        scenario.check_whole(offered)?;
         Ok(scenario)
     }
 
@@ -230,6 +226,10 @@ impl Scenario {
     fn check_whole(&self, movie: Option<Duration>) -> Result<(), ScenarioError> {
         if self.limit.is_some_and(|limit| limit.is_zero()) {
             return Err(ScenarioError::value("limit", "\"0 s\"", "a time above zero"));
+        }
+        if self.limit.is_none() && self.is_bulk_only() {
+            let allowed = "a time such as \"60 s\", because nothing else ends a run of bulk flows";
+            return Err(ScenarioError::missing("limit", allowed));
         }
         for (key, interval) in self.network.schedules() {
             check_within_run(key, interval, movie, self.limit)?;
@@ -241,6 +241,7 @@ impl Scenario {
             }
             self.check_station(index, flow)?;
             self.check_payload(index, flow)?;
+            self.check_times(index, flow)?;
             if !admits_a_packet(&self.network.wire.queue, flow.mtu) {
                 let shown = format!("\"{}\"", self.network.wire.queue.show());
                 let allowed = format!("room for a packet of {} bytes, the mtu of flow {}", flow.mtu, flow.name);
@@ -250,16 +251,42 @@ impl Scenario {
         Ok(())
     }
 
-    /// RFC 2250 carries MPEG video and nothing else.
+    /// RFC 2250 carries MPEG video and nothing else, and no transport of a movie carries MPEG-4 part 2.
     fn check_payload(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        match self.movie.codec {
-            Some(codec) if codec != MovieCodec::Mpeg2 && flow.transport.is_datagram() => {
-                let allowed = format!("a transport over TCP, which carries movie.codec = \"{}\"", codec.show());
-                let shown = format!("\"{}\"", flow.transport.show());
-                Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
+        let transport = flow.transport;
+        let refused = |allowed: String| {
+            let shown = format!("\"{}\"", transport.show());
+            Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
+        };
+        let top_level = self.movie.source.is_none().then(|| self.movie.ladder_codec()).flatten();
+        match (self.movie.codec, top_level) {
+            _ if !transport.has_movie() => Ok(()),
+            (_, Some(codec)) if codec == MovieCodec::Mpeg4 || transport.is_datagram() => refused(format!(
+                "an adaptive stream or bulk: the ladder's top level is {}; or movie.source for the others{}",
+                codec.show(),
+                if transport.is_datagram() { "" } else { ", or movie.codec = \"h264\" or \"h265\"" }
+            )),
+            (Some(codec), None) if codec != MovieCodec::Mpeg2 && transport.is_datagram() => {
+                refused(format!("a transport over TCP, which carries movie.codec = \"{}\"", codec.show()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// What begins has to begin while the run lasts.
+    fn check_times(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
+        for (name, time) in [("start", flow.start), ("stop", flow.stop)] {
+            let Some((time, limit)) = time.zip(self.limit) else { continue };
+            if time > limit || (name == "start" && time == limit) {
+                let allowed = format!("a time within the run, which lasts at most {} (key limit)", limit.show());
+                return Err(ScenarioError::value(
+                    &format!("flow.{index}.{name}"),
+                    format!("\"{}\"", time.show()),
+                    allowed,
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Senders of their own share one channel only in one network, and only on the wireless side of the access point.
@@ -278,48 +305,6 @@ impl<'de> Deserialize<'de> for Scenario {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let table = Table::deserialize(deserializer)?;
         Self::read(table, Origin::default()).map_err(D::Error::custom)
-    }
-}
-
-impl Movie {
-    pub(crate) const KEYS: &'static [&'static str] = &["source", "codec", "bitrate", "duration"];
-
-    /// The source that means the lab's own test movie.
-    pub const LAB: &'static str = "lab";
-
-    /// True for the lab's own test movie, false for a file.
-    pub fn is_lab(&self) -> bool {
-        self.source == Self::LAB
-    }
-
-    fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
-        let source = section.string("source")?.unwrap_or_else(|| Self::LAB.to_owned());
-        let lab = source == Self::LAB;
-        if source.is_empty() || source.contains('\0') {
-            return Err(ScenarioError::value(
-                &section.key("source"),
-                format!("{source:?}"),
-                "\"lab\" or the path of a file",
-            ));
-        }
-        let duration_key = section.key("duration");
-        let duration: Option<Duration> = section.text("duration")?;
-        if let Some(duration) = duration.filter(|duration| duration.as_millis() < 200) {
-            let shown = format!("\"{}\"", duration.show());
-            return Err(ScenarioError::value(&duration_key, shown, "\"0.2 s\" or more: a few frames"));
-        }
-        let bitrate: Option<Bitrate> = section.text("bitrate")?;
-        let (codec_key, codec) = (section.key("codec"), section.text::<MovieCodec>("codec")?);
-        if let Some(codec) = codec.filter(|_| bitrate.is_none() && !lab) {
-            let allowed = "only beside movie.bitrate: without it the file is used as it is";
-            return Err(ScenarioError::value(&codec_key, format!("\"{}\"", codec.show()), allowed));
-        }
-        Ok(Self {
-            codec,
-            source: if lab { source } else { from_directory(directory, source) },
-            bitrate: bitrate.or(lab.then_some(Bitrate::from_mbps(6))),
-            duration: duration.or(lab.then_some(Duration::from_secs(60))),
-        })
     }
 }
 

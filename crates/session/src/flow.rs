@@ -1,15 +1,21 @@
 //! One flow of a scenario, made into a sender's and a receiver's session.
 
+use framewire_adaptive::client::{Client, ClientSettings};
+use framewire_adaptive::server::{Server, ServerSettings};
 use framewire_media::access_unit::Codec;
+use framewire_probe::record::FrameFacts;
 use framewire_scenario as scenario;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{
     DatagramReceiver, DatagramSender, Limits as QueueLimits, Pacing as ReceiverPacing, Spread, StreamReceiver,
     StreamSender, TransportKind,
 };
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Seed, Timestamp};
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
+use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 
+use crate::adaptive::controllers::{controller, reports};
+use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverSession, ReceivingHalf};
 use crate::sender::{Pacing, SenderSession, SendingHalf};
@@ -18,15 +24,42 @@ use crate::sender::{Pacing, SenderSession, SendingHalf};
 /// here, and runs are to be repeatable.
 const INITIAL_SEQUENCE: u16 = 0;
 
+/// What the packets of an adaptive stream are asked for by: one movie per session needs no better name.
+const TITLE: &str = "ladder";
+
 /// One flow, ready to be built in any world.
 #[derive(Clone, Debug)]
 pub struct FlowSetup {
     flow: scenario::Flow,
-    /// `None` where applications of the user's own carry it.
-    kind: Option<TransportKind>,
-    plan: SendingPlan,
+    carried: Carried,
     /// Synchronisation source of the flow's RTP stream (RFC 3550, section 5.1).
     ssrc: u32,
+}
+
+/// What a flow carries.
+#[derive(Clone, Debug)]
+enum Carried {
+    /// The movie; `None` where applications of the user's own carry it.
+    Movie(Option<TransportKind>, SendingPlan),
+    /// The levels of a ladder, from this time on.
+    Ladder(LadderContent, Timestamp),
+    /// Bytes of no meaning.
+    Bulk,
+}
+
+/// Who is at the two ends of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The lab's own sender and receiver of the movie: [`FlowSetup::sender`] and [`FlowSetup::receiver`].
+    Stream,
+    /// Applications of the user's own.
+    External,
+    /// A server and a client of adaptive streaming: [`FlowSetup::adaptive_sender`] and
+    /// [`FlowSetup::adaptive_receiver`].
+    Adaptive,
+    /// TCP connections whose application always has data. They begin, end and are as many as the settings say; a world
+    /// writes into them and reads.
+    Bulk,
 }
 
 /// A flow that cannot be built.
@@ -37,12 +70,42 @@ pub struct BuildError {
     reason: String,
 }
 
+impl BuildError {
+    /// Of this flow, because of this.
+    pub fn new(flow: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { flow: flow.into(), reason: reason.into() }
+    }
+}
+
 impl FlowSetup {
     /// A flow of a scenario that sends `plan`. `ssrc` tells its RTP stream from others.
+    ///
+    /// # Panics
+    /// For a flow that does not send the movie.
     pub fn new(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Self {
         let kind = (flow.transport != scenario::Transport::External)
-            .then(|| flow.transport.as_str().parse().expect("invariant: every transport of a scenario exists"));
-        Self { flow: flow.clone(), kind, plan, ssrc }
+            .then(|| flow.transport.as_str().parse().expect("invariant: every transport of a movie exists"));
+        Self { flow: flow.clone(), carried: Carried::Movie(kind, plan), ssrc }
+    }
+
+    /// A flow of a scenario that sends levels of `ladder`, from its start on.
+    ///
+    /// # Errors
+    /// When packets of the ladder are larger than the flow's MTU allows.
+    pub fn adaptive(flow: &scenario::Flow, ladder: LadderContent) -> Result<Self, BuildError> {
+        let packet = ladder.payload() as usize + VIDEO_HEADER_LENGTH + IP_AND_UDP_HEADERS;
+        if packet > usize::from(flow.mtu) {
+            let reason =
+                format!("mtu = {}: the packets of movie.ladder have {packet} bytes with their headers", flow.mtu);
+            return Err(BuildError { flow: flow.name.clone(), reason });
+        }
+        let start = Timestamp::ZERO + flow.start.unwrap_or_default();
+        Ok(Self { flow: flow.clone(), carried: Carried::Ladder(ladder, start), ssrc: 0 })
+    }
+
+    /// A flow of a scenario that is TCP connections without a movie.
+    pub fn bulk(flow: &scenario::Flow) -> Self {
+        Self { flow: flow.clone(), carried: Carried::Bulk, ssrc: 0 }
     }
 
     /// Its name.
@@ -55,22 +118,81 @@ impl FlowSetup {
         self.flow.transport.as_str()
     }
 
+    /// Who is at its ends.
+    pub fn role(&self) -> Role {
+        match &self.carried {
+            Carried::Movie(Some(_), _) => Role::Stream,
+            Carried::Movie(None, _) => Role::External,
+            Carried::Ladder(..) => Role::Adaptive,
+            Carried::Bulk => Role::Bulk,
+        }
+    }
+
     /// Its transport.
     ///
     /// # Panics
-    /// For a flow between applications of the user's own: see [`is_external`](Self::is_external).
+    /// For a flow whose [`role`](Self::role) is not [`Role::Stream`].
     pub fn kind(&self) -> TransportKind {
-        self.kind.expect("invariant: who has a sender or a receiver of the lab's own asks")
+        let kind = if let Carried::Movie(kind, _) = &self.carried { *kind } else { None };
+        kind.expect("invariant: who has a sender or a receiver of a movie asks")
     }
 
     /// True for a flow between applications of the user's own, which has no sender and no receiver here.
     pub fn is_external(&self) -> bool {
-        self.kind.is_none()
+        self.role() == Role::External
     }
 
-    /// The same flow with its first frame due at `start`.
+    /// The same flow with its first frame due at `start`. Bulk connections stay as they are.
     pub fn starting_at(&self, start: Timestamp) -> Self {
-        Self { plan: self.plan.starting_at(start), ..self.clone() }
+        let carried = match &self.carried {
+            Carried::Movie(kind, plan) => Carried::Movie(*kind, plan.starting_at(start)),
+            Carried::Ladder(ladder, _) => Carried::Ladder(ladder.clone(), start),
+            Carried::Bulk => Carried::Bulk,
+        };
+        Self { carried, ..self.clone() }
+    }
+
+    /// When it begins.
+    pub fn start(&self) -> Timestamp {
+        match &self.carried {
+            Carried::Movie(_, plan) => plan.due(0),
+            Carried::Ladder(_, start) => *start,
+            Carried::Bulk => Timestamp::ZERO + self.flow.start.unwrap_or_default(),
+        }
+    }
+
+    /// When a bulk flow is told to end; `None` for with the run, and for what ends by itself.
+    pub fn stop(&self) -> Option<Timestamp> {
+        self.flow.stop.map(|stop| Timestamp::ZERO + stop)
+    }
+
+    /// Frames that it has to bring; 0 for a bulk flow.
+    pub fn frames(&self) -> u32 {
+        match &self.carried {
+            Carried::Movie(_, plan) => plan.len(),
+            Carried::Ladder(ladder, _) => ladder.frames(),
+            Carried::Bulk => 0,
+        }
+    }
+
+    /// When its last frame has had its time, sent by the frame clock; `None` for a bulk flow.
+    pub fn offered_until(&self) -> Option<Timestamp> {
+        match &self.carried {
+            Carried::Movie(_, plan) => Some(plan.due(plan.len() - 1) + plan.frame_interval()),
+            Carried::Ladder(ladder, start) => Some(ladder.due(ladder.frames(), *start)),
+            Carried::Bulk => None,
+        }
+    }
+
+    /// What the ledger must know of every frame, as far as it is known before they are sent: none of a bulk flow.
+    pub fn facts(&self) -> Vec<FrameFacts> {
+        match &self.carried {
+            Carried::Movie(_, plan) => plan.facts(),
+            Carried::Ladder(ladder, start) => {
+                (0..ladder.frames()).map(|frame| ladder.facts(frame, None, *start)).collect()
+            }
+            Carried::Bulk => vec![],
+        }
     }
 
     /// Its settings.
@@ -79,8 +201,65 @@ impl FlowSetup {
     }
 
     /// What it sends.
+    ///
+    /// # Panics
+    /// For a flow that does not send the movie: [`role`](Self::role) is neither [`Role::Stream`] nor [`Role::External`].
     pub fn plan(&self) -> &SendingPlan {
-        &self.plan
+        match &self.carried {
+            Carried::Movie(_, plan) => plan,
+            Carried::Ladder(..) | Carried::Bulk => panic!("invariant: who has a movie asks for it"),
+        }
+    }
+
+    /// The ladder that it sends levels of.
+    ///
+    /// # Panics
+    /// For a flow whose [`role`](Self::role) is not [`Role::Adaptive`].
+    pub fn ladder(&self) -> &LadderContent {
+        match &self.carried {
+            Carried::Ladder(ladder, _) => ladder,
+            Carried::Movie(..) | Carried::Bulk => panic!("invariant: who has a ladder asks for it"),
+        }
+    }
+
+    /// The server of an adaptive stream. `session` draws what both of its halves need at random: the same for both.
+    ///
+    /// # Errors
+    /// When the ladder cannot be served.
+    ///
+    /// # Panics
+    /// For a flow whose [`role`](Self::role) is not [`Role::Adaptive`].
+    pub fn adaptive_sender(&self, session: Seed) -> Result<AdaptiveSender, BuildError> {
+        let (ladder, plan) = (self.ladder(), self.ladder().plan());
+        let payload = u16::try_from(ladder.payload()).expect("invariant: a packet fits into the MTU");
+        let controller = controller(self.flow.transport, DataSize::from_bytes(payload.into()), &plan)
+            .expect("invariant: an adaptive flow has a controller");
+        let mut draws = session.stream("secret", &[]);
+        let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));
+        let settings = ServerSettings {
+            ack_every: self.flow.ack_every.expect("invariant: an adaptive flow states it"),
+            buffer: ladder.client_buffer(),
+            payload,
+            ..ServerSettings::paper(title(), secret)
+        };
+        let server = Server::new(ladder.source(), plan, controller, settings)
+            .map_err(|error| BuildError { flow: self.flow.name.clone(), reason: error.to_string() })?;
+        Ok(AdaptiveSender::new(server, ladder.clone(), self.start()))
+    }
+
+    /// The client of an adaptive stream.
+    ///
+    /// # Panics
+    /// For a flow whose [`role`](Self::role) is not [`Role::Adaptive`].
+    pub fn adaptive_receiver(&self, session: Seed) -> AdaptiveReceiver {
+        assert_eq!(self.role(), Role::Adaptive, "invariant: who has a ladder asks for its client");
+        let session = session.stream("session", &[]).next_u64();
+        let settings = ClientSettings {
+            reports: reports(self.flow.transport),
+            packet_events: true,
+            ..ClientSettings::paper(title(), session)
+        };
+        AdaptiveReceiver::new(Client::new(settings))
     }
 
     /// The sender's side.
@@ -106,7 +285,7 @@ impl FlowSetup {
             Some(scenario::Pacing::Nobody) => Pacing::Nobody,
             Some(scenario::Pacing::Sender) | None => Pacing::Sender,
         };
-        Ok(SenderSession::new(self.plan.clone(), pacing, half))
+        Ok(SenderSession::new(self.plan().clone(), pacing, half))
     }
 
     /// The receiver's side.
@@ -129,7 +308,7 @@ impl FlowSetup {
 
     fn receiver_pacing(&self) -> ReceiverPacing {
         match self.flow.pacing {
-            Some(scenario::Pacing::Receiver) => ReceiverPacing::Playout { frame_rate: self.plan.frame_rate() },
+            Some(scenario::Pacing::Receiver) => ReceiverPacing::Playout { frame_rate: self.plan().frame_rate() },
             Some(scenario::Pacing::Sender | scenario::Pacing::Nobody) | None => ReceiverPacing::Immediate,
         }
     }
@@ -143,7 +322,7 @@ impl FlowSetup {
     }
 
     fn codec(&self) -> Codec {
-        self.plan.movie().index.sequence.codec
+        self.plan().movie().index.sequence.codec
     }
 
     fn packetizer(&self) -> Result<Packetizer, BuildError> {
@@ -164,4 +343,8 @@ impl FlowSetup {
         Packetizer::new(rule, mtu, self.ssrc, INITIAL_SEQUENCE, PAYLOAD_TYPE)
             .map_err(|error| BuildError { flow: self.flow.name.clone(), reason: error.to_string() })
     }
+}
+
+fn title() -> Title {
+    Title::new(TITLE).expect("invariant: it is shorter than 255 bytes")
 }

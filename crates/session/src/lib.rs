@@ -3,6 +3,7 @@
 //! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
 //! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs.
 
+mod adaptive;
 mod content;
 mod dependencies;
 mod flow;
@@ -10,8 +11,9 @@ mod plan;
 mod receiver;
 mod sender;
 
+pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, video_sequence};
 pub use content::{ContentLog, ContentMatcher};
-pub use flow::{BuildError, FlowSetup};
+pub use flow::{BuildError, FlowSetup, Role};
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use sender::{Pacing, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf};

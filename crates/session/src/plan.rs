@@ -95,6 +95,7 @@ impl SendingPlan {
             .map(|frame| FrameFacts {
                 kind: letter(frame.kind),
                 size: frame.size,
+                level: None,
                 gop: frame.gop,
                 display_index: frame.display_index,
                 due: self.start + frame.decode_time,
@@ -106,7 +107,7 @@ impl SendingPlan {
     }
 }
 
-fn letter(kind: PictureType) -> char {
+pub(crate) fn letter(kind: PictureType) -> char {
     match kind {
         PictureType::I => 'I',
         PictureType::P => 'P',

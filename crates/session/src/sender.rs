@@ -1,6 +1,6 @@
 //! The sender's side of one flow: frame clock, sending half and log.
 
-use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, Place};
+use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
@@ -55,6 +55,8 @@ pub struct SenderLog {
     pub frame_events: Vec<FrameEvent>,
     /// Datagrams offered to the socket, in order.
     pub datagrams: Vec<DatagramSent>,
+    /// The frames as they were sent, where only the sender knows: from which levels of a ladder. `None`: as planned.
+    pub frames: Option<Vec<FrameFacts>>,
 }
 
 /// Counters for a progress display.
@@ -197,7 +199,7 @@ impl SenderSession {
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
             }
             SenderEvent::Datagram { frame, sequence, size, at, sent } => {
-                self.log.datagrams.push(DatagramSent { sequence, frame, size, at, sent });
+                self.log.datagrams.push(DatagramSent { sequence, frame, part: None, size, at, sent });
             }
         }
     }

@@ -71,7 +71,7 @@ fn rows() -> Vec<Row> {
 /// The whole simulated world: as many movies as stations, each with packetiser, blocking socket and ledger, faster than
 /// the medium carries them.
 fn wifi(name: &'static str, ns3: f64, stations: usize, seconds: usize) -> Row {
-    let movie = common::movie(7.5, seconds);
+    let content = common::content(&common::movie(7.5, seconds));
     let mut text = format!("layout = \"together\"\nlimit = \"{seconds} s\"\n[network]\nkind = \"wifi\"\n");
     text += "[network.wifi]\nrate = \"11 Mbit/s\"\nerror_floor = \"0 %\"\nretry = 7\n";
     for station in 0..stations {
@@ -80,7 +80,7 @@ fn wifi(name: &'static str, ns3: f64, stations: usize, seconds: usize) -> Row {
     }
     let scenario = common::scenario(&text);
     let round = Box::new(move || {
-        let run = Simulation::run(&scenario, &movie, &Options::default()).expect("invariant: the network can be");
+        let run = Simulation::run(&scenario, &content, &Options::default()).expect("invariant: the network can be");
         (run.simulated.as_secs_f64(), run.packets)
     });
     Row { name, ns3, round }

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use framewire_media::Movie;
 use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{FlowLog, Playout};
 use framewire_probe::summary::Summary;
 use framewire_probe::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
 use framewire_probe::{WriteError, write_cell, write_run};
 use framewire_scenario::Scenario;
-use framewire_world::{RunDescription, contradiction, failures, playout, write_documents};
+use framewire_world::{Content, RunDescription, contradiction, failures, playout, write_documents};
 use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
@@ -43,14 +42,13 @@ pub struct RunReport {
 }
 
 /// Simulates a scenario and fills `directory`, which exists, with what the emulated world would write there, except
-/// captures; the table of release errors is empty. `movie_file` is where `movie` came from.
+/// captures; the table of release errors is empty.
 ///
 /// # Errors
 /// When the scenario asks for what cannot be simulated, or a file cannot be written.
 pub fn simulate_run(
     scenario: &Scenario,
-    movie: &Movie,
-    movie_file: &Path,
+    content: &Content,
     directory: &Path,
     options: &RunOptions,
 ) -> Result<RunReport, SimError> {
@@ -62,13 +60,12 @@ pub fn simulate_run(
         Received::Nowhere
     };
     let options = Options { packets: options.packets, received, cancel: options.cancel.clone() };
-    let simulated = Simulation::run(scenario, movie, &options)?;
+    let simulated = Simulation::run(scenario, content, &options)?;
     let summaries = write_run(directory, &simulated.logs, playout(&scenario.playout))?;
     let description = RunDescription {
         world: "simulated",
         scenario,
-        movie_file,
-        movie,
+        content,
         setups: &simulated.setups,
         flows: &simulated.outcomes,
         ended_by: simulated.ended_by.map(EarlyEnd::name),
@@ -133,12 +130,12 @@ pub struct TableHashes {
 /// When the scenario asks for what cannot be simulated, a file cannot be written, or it was asked to end.
 pub fn simulate_cell(
     scenario: &Scenario,
-    movie: &Movie,
+    content: &Content,
     directory: Option<&Path>,
     options: &CellOptions,
 ) -> Result<Cell, SimError> {
     let simulation = Options { packets: options.packets, received: Received::Nowhere, cancel: options.cancel.clone() };
-    let simulated = Simulation::run(scenario, movie, &simulation)?;
+    let simulated = Simulation::run(scenario, content, &simulation)?;
     if options.cancel.is_raised() {
         return Err(SimError::Cancelled);
     }

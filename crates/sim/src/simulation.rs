@@ -4,13 +4,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use framewire_media::Movie;
 use framewire_probe::WriteError;
 use framewire_probe::record::FlowLog;
 use framewire_scenario::{Bottleneck, Scenario};
 use framewire_session::FlowSetup;
 use framewire_units::{Duration, Seed, Timestamp};
-use framewire_world::{FlowOutcome, flow_log, flow_setups, groups, network_model};
+use framewire_world::{Content, FlowOutcome, flow_log, groups, network_model};
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
@@ -86,13 +85,14 @@ pub struct Simulated {
 pub struct Simulation;
 
 impl Simulation {
-    /// Streams `movie` as `scenario` says.
+    /// Streams `content` as `scenario` says.
     ///
     /// # Errors
-    /// When the scenario asks for what cannot be simulated, or a received movie cannot be written to its file.
-    pub fn run(scenario: &Scenario, movie: &Movie, options: &Options) -> Result<Simulated, SimError> {
+    /// When the scenario asks for what cannot be simulated or sends what is not in `content`, or a received movie cannot
+    /// be written to its file.
+    pub fn run(scenario: &Scenario, content: &Content, options: &Options) -> Result<Simulated, SimError> {
         check_scenario(scenario)?;
-        let setups = flow_setups(scenario, movie);
+        let setups = content.flow_setups(scenario).map_err(|error| SimError::Input(error.to_string()))?;
         let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
         let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);
         for group in groups(scenario) {
@@ -260,9 +260,8 @@ impl GroupRun {
 
 /// The limit of a scenario that was resolved before the length of its movie was known.
 fn default_limit(setups: &[FlowSetup]) -> Duration {
-    let plan = setups[0].plan();
-    let movie = plan.due(plan.len() - 1).saturating_since(Timestamp::ZERO) + plan.frame_interval();
-    Scenario::default_limit(movie)
+    let last = setups.iter().filter_map(FlowSetup::offered_until).max().unwrap_or_default();
+    Scenario::default_limit(last.saturating_since(Timestamp::ZERO))
 }
 
 fn sink(received: &Received, flow: &str) -> Result<MovieSink, SimError> {

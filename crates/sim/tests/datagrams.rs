@@ -32,7 +32,7 @@ fn a_fast_network_brings_every_frame_and_every_byte() {
             assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
             assert!(simulated.movies[0] == movie.bytes, "{transport}, {bottleneck}: the movie was changed");
             let summary = &summaries(&simulated)[0];
-            assert_eq!((summary.fates.lost, summary.packets_lost), (0, Some(0)), "{transport}, {bottleneck}");
+            assert_eq!((summary.fates.unwrap().lost, summary.packets_lost), (0, Some(0)), "{transport}, {bottleneck}");
             // The last datagram of the largest frame, 22 kB, waits for some 1.8 ms of others; the wire has 5 ms.
             let latency = summary.latency_ms.unwrap();
             assert!((5.0..5.9).contains(&latency[0]) && latency[3] < 8.0, "{transport}, {bottleneck}: {latency:?}");
@@ -46,7 +46,7 @@ fn a_narrow_local_device_makes_blocking_sends_take_as_long_as_the_bytes_need() {
     let text = format!("{}[[flow]]\ntransport = \"udp-blocking\"", wired("4 Mbit/s", "local-device"));
     let simulated = run(&scenario(&text), &movie, true);
     let summary = &summaries(&simulated)[0];
-    assert_eq!((summary.fates.lost, summary.packets_lost), (0, Some(0)));
+    assert_eq!((summary.fates.unwrap().lost, summary.packets_lost), (0, Some(0)));
     let bits: u64 = simulated.logs[0].packets.iter().map(|packet| u64::from(packet.size) * 8).sum();
     let needed = bits as f64 / 4e6;
     let took = summary.duration_s.unwrap();
@@ -66,7 +66,7 @@ fn an_overflowing_device_queue_drops_silently_and_keeps_the_clock() {
         simulated.logs[0].datagrams_sent.iter().all(|datagram| datagram.sent),
         "a silent queue lets a send succeed"
     );
-    assert_eq!(summary.places.sender_socket, summary.fates.lost);
+    assert_eq!(summary.places.unwrap().sender_socket, summary.fates.unwrap().lost);
     let sent: u64 = simulated.logs[0].packets.iter().map(|packet| u64::from(packet.size)).sum();
     let lost = f64::from(summary.packets_lost.unwrap()) / f64::from(summary.packets_sent.unwrap());
     let expected = 1.0 - 4e6 * 8.2 / (sent as f64 * 8.0);
@@ -84,8 +84,8 @@ fn a_remote_queue_drops_and_no_send_ever_blocks() {
         );
         let simulated = run(&scenario(&text), &movie, false);
         let summary = &summaries(&simulated)[0];
-        assert!(summary.fates.lost > 30, "{}", summary.fates.lost);
-        assert_eq!(summary.places.intermediate_queue, summary.fates.lost);
+        assert!(summary.fates.unwrap().lost > 30, "{}", summary.fates.unwrap().lost);
+        assert_eq!(summary.places.unwrap().intermediate_queue, summary.fates.unwrap().lost);
         assert!(simulated.logs[0].samples.iter().all(|sample| sample.queued_bytes == Some(0)));
     }
 }
@@ -98,17 +98,17 @@ fn a_packet_that_does_not_fit_dooms_the_rest_of_its_frame() {
     let unsent = simulated.logs[0].datagrams_sent.iter().filter(|datagram| !datagram.sent).count();
     let summary = &summaries(&simulated)[0];
     assert_eq!(summary.packets_lost, Some(unsent as u32), "nothing is lost behind the socket");
-    assert_eq!(summary.places.sender_socket, summary.fates.lost);
-    assert!(summary.fates.lost > 0);
+    assert_eq!(summary.places.unwrap().sender_socket, summary.fates.unwrap().lost);
+    assert!(summary.fates.unwrap().lost > 0);
 }
 
 #[test]
 fn i_frame_delay_over_datagrams_sheds_b_frames_and_keeps_up() {
     let movie = movie(6.0, 10);
     let summary = summary(&format!("{}[[flow]]\ntransport = \"udp+ifd\"", wired("5 Mbit/s", "local-device")), &movie);
-    assert_eq!(summary.places.sender_pipeline, summary.fates.lost);
-    assert_eq!((summary.types.lost_i, summary.types.lost_p), (0, 0));
-    assert!(summary.types.lost_b > 20, "{:?}", summary.types);
+    assert_eq!(summary.places.unwrap().sender_pipeline, summary.fates.unwrap().lost);
+    assert_eq!((summary.types.unwrap().lost_i, summary.types.unwrap().lost_p), (0, 0));
+    assert!(summary.types.unwrap().lost_b > 20, "{:?}", summary.types);
     assert!(summary.duration_s.unwrap() < 10.6);
 }
 
@@ -148,7 +148,7 @@ fn flows_that_share_a_network_share_its_rate() {
     let together = run(&scenario(&format!("layout = \"together\"\n{text}")), &movie, false);
     let alone = run(&scenario(&text), &movie, false);
     for (together, alone) in summaries(&together).iter().zip(&summaries(&alone)) {
-        assert_eq!((together.fates.lost, alone.fates.lost), (0, 0));
+        assert_eq!((together.fates.unwrap().lost, alone.fates.unwrap().lost), (0, 0));
         assert!(alone.duration_s.unwrap() < 6.2 && together.duration_s.unwrap() > 8.0);
     }
     assert!(alone.simulated > together.simulated);

@@ -39,7 +39,7 @@ fn keeping_back_the_rest_of_a_frame_pays_where_packets_are_spread() {
         let flow = format!(
             "transport = \"{transport}\"\ndevice_queue = 1000\nsend_buffer = \"208 KiB\"\nspread = \"{spread}\""
         );
-        summaries(&run(&scenario(&text("4 Mbit/s", &flow)), &movie, false)).remove(0).fates.lost
+        summaries(&run(&scenario(&text("4 Mbit/s", &flow)), &movie, false)).remove(0).fates.unwrap().lost
     };
     let (burst, burst_whole) = (lost("udp", "none"), lost("udp-whole", "none"));
     let (spread, spread_whole) = (lost("udp", "frame-interval"), lost("udp-whole", "frame-interval"));

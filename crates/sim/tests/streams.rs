@@ -29,7 +29,7 @@ fn a_fast_network_brings_every_frame_and_every_byte() {
             assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
             assert!(simulated.movies[0] == movie.bytes, "{transport}, {bottleneck}: the movie was changed");
             let summary = &summaries(&simulated)[0];
-            assert_eq!(summary.fates.lost, 0, "{transport}, {bottleneck}");
+            assert_eq!(summary.fates.unwrap().lost, 0, "{transport}, {bottleneck}");
             let latency = summary.latency_ms.unwrap();
             // Nothing waits but the first frame, for the handshake of 10 ms and three round trips of a slow start.
             assert!((5.0..17.0).contains(&latency[0]) && latency[3] < 60.0, "{transport}, {bottleneck}: {latency:?}");
@@ -42,7 +42,7 @@ fn a_narrow_link_makes_tcp_take_as_long_as_its_bytes_need() {
     for bottleneck in ["local-device", "remote"] {
         let (simulated, bytes) = flow(&wired("4 Mbit/s", bottleneck), "transport = \"tcp\"", 6.0, 10);
         let summary = &summaries(&simulated)[0];
-        assert_eq!((simulated.outcomes[0].status.clone(), summary.fates.lost), (FlowStatus::Complete, 0));
+        assert_eq!((simulated.outcomes[0].status.clone(), summary.fates.unwrap().lost), (FlowStatus::Complete, 0));
         // 1,448 bytes of every 1,500.
         let needed = bytes as f64 * 8.0 / 4e6 * 1_500.0 / 1_448.0;
         let took = summary.duration_s.unwrap();
@@ -76,9 +76,9 @@ fn i_frame_delay_over_tcp_sheds_b_frames_and_keeps_up() {
         let (simulated, _) = flow(&wired("5 Mbit/s", "local-device"), &text, 6.0, 10);
         let summary = &summaries(&simulated)[0];
         assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete);
-        assert_eq!(summary.places.sender_pipeline, summary.fates.lost);
-        assert_eq!((summary.types.lost_i, summary.types.lost_p), (0, 0), "{transport}");
-        assert!(summary.types.lost_b > 20, "{transport}: {:?}", summary.types);
+        assert_eq!(summary.places.unwrap().sender_pipeline, summary.fates.unwrap().lost);
+        assert_eq!((summary.types.unwrap().lost_i, summary.types.unwrap().lost_p), (0, 0), "{transport}");
+        assert!(summary.types.unwrap().lost_b > 20, "{transport}: {:?}", summary.types);
         assert!(summary.duration_s.unwrap() < 10.6, "{transport}: {:?}", summary.duration_s);
         let unsent = simulated.logs[0].samples.iter().filter_map(|sample| sample.unsent_bytes).max().unwrap();
         assert!(unsent <= 32 * 1024, "{transport}: {unsent} bytes unsent");
@@ -90,7 +90,7 @@ fn a_receiver_that_paces_consumes_frames_at_their_rate() {
     let text = "transport = \"tcp\"\npacing = \"receiver\"";
     let (simulated, bytes) = flow(&wired("20 Mbit/s", "remote"), text, 6.0, 20);
     let summary = &summaries(&simulated)[0];
-    assert_eq!((summary.fates.lost, simulated.outcomes[0].kept_bytes), (0, bytes as u64));
+    assert_eq!((summary.fates.unwrap().lost, simulated.outcomes[0].kept_bytes), (0, bytes as u64));
     let took = summary.duration_s.unwrap();
     assert!((took - 20.0).abs() < 0.1, "{took}");
     // The window closes: the sender gets ahead by its own and the receiver's buffers and no further.
@@ -127,6 +127,9 @@ fn a_dead_link_fails_the_flow_by_name() {
 fn an_unknown_congestion_control_is_named() {
     let movie = movie(3.0, 1);
     let scenario = scenario("[[flow]]\ntransport = \"tcp\"\ncongestion = \"fast\"");
-    let error = framewire_sim::Simulation::run(&scenario, &movie, &Default::default()).err().unwrap().to_string();
+    let error = framewire_sim::Simulation::run(&scenario, &common::content(&movie), &Default::default())
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("fast") && error.contains("cubic"), "{error}");
 }

@@ -7,9 +7,10 @@ use framewire_probe::WriteError;
 use framewire_probe::record::FlowStatus;
 use framewire_probe::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
-use framewire_session::FlowSetup;
+use framewire_session::{FlowSetup, LadderContent};
 use serde_json::{Map, Value, json};
 
+use crate::content::Content;
 use crate::outcome::{FlowOutcome, is_complete};
 
 /// Everything that `run.json` says.
@@ -18,10 +19,8 @@ pub struct RunDescription<'a> {
     pub world: &'static str,
     /// The scenario, resolved.
     pub scenario: &'a Scenario,
-    /// The file that the movie came from.
-    pub movie_file: &'a Path,
     /// What was sent.
-    pub movie: &'a Movie,
+    pub content: &'a Content,
     /// The flows, in the order of the scenario.
     pub setups: &'a [FlowSetup],
     /// What each of them recorded.
@@ -56,7 +55,8 @@ impl RunDescription<'_> {
             "origin_utc": self.origin_utc,
             "seed": self.scenario.seed,
             "kernel": self.kernel,
-            "movie": movie_json(self.movie_file, self.movie),
+            "movie": self.content.movie().map(|(file, movie)| movie_json(file, movie)),
+            "ladder": self.content.ladder().map(|(file, ladder)| ladder_json(file, ladder)),
             "interference": interference(self.scenario),
             "flows": flows,
             "accuracy": self.accuracy,
@@ -106,6 +106,23 @@ fn movie_json(file: &Path, movie: &Movie) -> Value {
         "width": sequence.width,
         "height": sequence.height,
         "frame_rate": f64::from(sequence.frame_rate.numerator) / f64::from(sequence.frame_rate.denominator),
+    })
+}
+
+fn ladder_json(file: &Path, ladder: &LadderContent) -> Value {
+    let ((width, height), rate) = (ladder.picture_size(), ladder.frame_rate());
+    json!({
+        "path": file,
+        "codec": ladder.codec().map(|codec| codec.to_string()),
+        "levels_bps": (0..ladder.levels()).map(|level| ladder.mean_rate(level).as_bps()).collect::<Vec<_>>(),
+        "duration_s": ladder.duration().as_secs_f64(),
+        "frames": ladder.frames(),
+        "width": width,
+        "height": height,
+        "frame_rate": f64::from(rate.numerator) / f64::from(rate.denominator),
+        "payload": ladder.payload(),
+        "planned_startup_s": ladder.planned_startup().as_secs_f64(),
+        "client_buffer": ladder.client_buffer().as_bytes(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Which flows share a network, and by which ports they are told apart there.
 
 use framewire_scenario::{Layout, Scenario};
+use framewire_units::Seed;
 
 /// Port of the first flow: the customary one for RTP (RFC 3551, section 8). RTP ports are even.
 const FIRST_PORT: u16 = 5_004;
@@ -25,6 +26,11 @@ pub fn group_name(scenario: &Scenario, group: &[usize]) -> String {
 /// The port of flow number `flow`, at both ends; a scenario has at most 64.
 pub fn port(flow: usize) -> u16 {
     FIRST_PORT + 2 * flow as u16
+}
+
+/// What both halves of the session of flow number `flow` draw from, in every world.
+pub fn session_seed(scenario: &Scenario, flow: usize) -> Seed {
+    Seed(scenario.seed().stream("session", &[flow as u64]).next_u64())
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 //!
 //! A world makes time pass and moves packets. Everything around it is the same everywhere, and stands here: which
 //! flows share a network and what that network is ([`groups`], [`network_model`]), how the flows of a scenario are
-//! set up ([`flow_setups`]), how what the network said of a packet becomes rows of the packet table
+//! set up ([`Content`]), how what the network said of a packet becomes rows of the packet table
 //! ([`FlowPackets`]), and how a run becomes a run directory ([`flow_log`], [`RunDescription`], [`write_documents`]).
 
+mod content;
 mod description;
 mod groups;
 mod limits;
@@ -14,11 +15,12 @@ mod outcome;
 mod packets;
 mod settings;
 
+pub use content::{Content, load_ladder};
 pub use description::{RunDescription, write_documents};
-pub use groups::{group_name, groups, port};
+pub use groups::{group_name, groups, port, session_seed};
 pub use limits::{SAMPLE_INTERVAL, SETTLING_AT_MOST, UDP_RECEIVE_BUFFER};
 pub use movie::{MovieError, load_movie};
 pub use network::{NetworkError, network_model};
 pub use outcome::{FlowOutcome, contradiction, failures, flow_log, is_complete};
 pub use packets::{FlowPackets, PacketDescription, Sequence, place_and_cause};
-pub use settings::{flow_setups, playout};
+pub use settings::playout;

@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use framewire_probe::record::{FlowLog, FlowSample, FlowStatus};
+use framewire_probe::record::{BulkTotals, FlowLog, FlowSample, FlowStatus};
 use framewire_probe::summary::Summary;
 use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
 
@@ -18,6 +18,8 @@ pub struct FlowOutcome {
     pub received: ReceiverLog,
     /// Bytes of the movie as received.
     pub kept_bytes: u64,
+    /// What a bulk flow carried; `None` for others.
+    pub bulk: Option<BulkTotals>,
     /// How it ended.
     pub status: FlowStatus,
     /// What makes its results doubtful, if anything does.
@@ -30,7 +32,8 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         flow: setup.name().to_owned(),
         transport: setup.transport().to_owned(),
         status: flow.status.clone(),
-        frames: setup.plan().facts(),
+        frames: flow.sent.frames.take().unwrap_or_else(|| setup.facts()),
+        bulk: flow.bulk,
         frame_events: take(&mut flow.sent.frame_events),
         datagrams_sent: take(&mut flow.sent.datagrams),
         datagrams_received: take(&mut flow.received.datagrams),
@@ -60,9 +63,9 @@ pub fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
 /// The ledger is made of packets and sizes; the receiver put frames together on its own. Where a stream ended well,
 /// both must have found the same frames: says how they differ, or else what makes the flow doubtful, or nothing.
 pub fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
-    let whole = summary.frames - summary.fates.lost;
+    let whole = summary.frames.zip(summary.fates).map(|(frames, fates)| frames - fates.lost);
     let ended_well = flow.status == FlowStatus::Complete;
-    let difference = ended_well.then(|| difference(whole, flow.received.complete_frames)).flatten();
+    let difference = whole.filter(|_| ended_well).and_then(|whole| difference(whole, flow.received.complete_frames));
     difference.or_else(|| flow.doubt.clone())
 }
 

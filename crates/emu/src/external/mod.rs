@@ -92,7 +92,7 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
         _ => vec!["picture data that no single frame of the movie has".to_owned()],
     };
     FlowOutcome {
-        sent: SenderLog { frame_events: sent.fed.events, datagrams: vec![] },
+        sent: SenderLog { frame_events: sent.fed.events, ..SenderLog::default() },
         samples: vec![],
         received: ReceiverLog {
             complete_frames: whole,
@@ -103,6 +103,7 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
             ..ReceiverLog::default()
         },
         kept_bytes: received.kept_bytes,
+        bulk: None,
         status,
         doubt,
     }

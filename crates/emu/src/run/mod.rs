@@ -23,7 +23,7 @@ use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_units::Timestamp;
-use framewire_world::{FlowOutcome, SETTLING_AT_MOST, flow_setups, group_name, groups, network_model, port};
+use framewire_world::{FlowOutcome, SETTLING_AT_MOST, group_name, groups, network_model, port};
 
 pub use self::events::{Event, emit};
 pub use self::failure::Failure;
@@ -64,14 +64,14 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     }
     external::check(&plan.scenario, &plan.directory)?;
     let user = User::current();
-    let movie = plan.load_movie()?;
+    let content = plan.load_content()?;
     let captures = plan.directory.join("captures");
     let received = plan.directory.join("received");
     for directory in [&captures, &received] {
         std::fs::create_dir_all(directory).map_err(|error| Failure::input(directory.display(), error))?;
     }
     let groups = groups(&plan.scenario);
-    let setups = flow_setups(&plan.scenario, &movie);
+    let setups = content.flow_setups(&plan.scenario).map_err(|error| Failure::input("scenario", error))?;
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
     let configs = lane_configs(&plan.scenario, &groups, &captures, warm_up)?;
     let networks_clock = Clock::starting_in(lead(groups.len()));
@@ -86,7 +86,7 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
     let interrupted = interruptions() > 0;
-    let outcome = RunOutcome { flows, lanes, clock, kernel, movie: &movie, interrupted, limit_hit };
+    let outcome = RunOutcome { flows, lanes, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }
@@ -339,6 +339,7 @@ fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
         samples: sent.samples,
         received: received.log,
         kept_bytes: received.kept_bytes,
+        bulk: None,
         status,
         doubt: None,
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use framewire_media::Movie;
 use framewire_scenario::Scenario;
+use framewire_world::Content;
 use serde::Deserialize;
 
 use super::failure::Failure;
@@ -20,6 +20,9 @@ pub struct Plan {
     pub scenario: Scenario,
     /// The elementary stream to send.
     pub movie: PathBuf,
+    /// The streaming file that adaptive flows send levels of, where there are such flows.
+    #[serde(default)]
+    pub ladder: Option<PathBuf>,
     /// The run directory; it exists.
     pub directory: PathBuf,
 }
@@ -40,11 +43,11 @@ impl Plan {
         }
     }
 
-    /// Reads the movie.
+    /// Reads what the flows send.
     ///
     /// # Errors
-    /// When the file cannot be read, is not an MPEG video elementary stream, or ends inside a picture.
-    pub fn load_movie(&self) -> Result<Movie, Failure> {
-        Ok(framewire_world::load_movie(&self.movie)?)
+    /// When a file cannot be read, is not what it should be, or ends inside a picture.
+    pub fn load_content(&self) -> Result<Content, Failure> {
+        Ok(Content::load(Some(&self.movie), self.ladder.as_deref())?)
     }
 }

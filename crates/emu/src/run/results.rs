@@ -1,13 +1,12 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
 use framewire_emu::{Clock, LaneRecord, PacketLog, Protocol};
-use framewire_media::Movie;
 use framewire_probe::record::{FlowLog, ReleaseRecord};
 use framewire_probe::write_run;
 use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{
-    FlowOutcome, FlowPackets, PacketDescription, RunDescription, Sequence, contradiction, failures, flow_log, playout,
+    Content, FlowOutcome, FlowPackets, PacketDescription, RunDescription, Sequence, contradiction, failures, flow_log, playout,
     port, write_documents,
 };
 use serde_json::Value;
@@ -29,7 +28,7 @@ pub struct RunOutcome<'a> {
     /// The kernel and its settings.
     pub kernel: Value,
     /// What was sent.
-    pub movie: &'a Movie,
+    pub content: &'a Content,
     /// A signal ended it.
     pub interrupted: bool,
     /// The time limit ended it.
@@ -70,8 +69,7 @@ pub fn write(
     let description = RunDescription {
         world: "emulated",
         scenario: &plan.scenario,
-        movie_file: &plan.movie,
-        movie: outcome.movie,
+        content: outcome.content,
         setups,
         flows: &outcome.flows,
         ended_by: outcome.ended_by(),

@@ -82,6 +82,7 @@ pub(super) fn sample_connection(socket: &TcpSender, at: Timestamp) -> Option<Flo
         delivery_rate: info.delivery_rate,
         retransmissions: Some(info.total_retransmissions),
         timeouts: info.total_timeouts,
+        ..FlowSample::default()
     })
 }
 

@@ -138,7 +138,7 @@ impl Flow {
             }
             let full = self.channel.backlog(now) > BUFFER;
             let sent = !full && !gave_up;
-            self.log.datagrams_sent.push(DatagramSent { sequence, frame, size, at: now, sent });
+            self.log.datagrams_sent.push(DatagramSent { sequence, frame, part: None, size, at: now, sent });
             if sent && let Some(at) = self.channel.send(now, "udp", sequence, size) {
                 self.log.datagrams_received.push(DatagramReceived { sequence, size, at });
             }
@@ -178,6 +178,7 @@ impl Flow {
                 delivery_rate: tcp.then(|| Bitrate::from_kbps(5_100)),
                 retransmissions: tcp.then_some((at.as_nanos() / 10_000_000_000) as u32),
                 timeouts: tcp.then_some((at.as_nanos() / 40_000_000_000) as u32),
+                ..FlowSample::default()
             });
             at += SAMPLE_INTERVAL;
         }

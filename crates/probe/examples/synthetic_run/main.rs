@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let logs: Vec<FlowLog> = Kind::ALL.into_iter().map(|kind| flows::run(kind, &movie)).collect();
     let playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
     for summary in write_run(&directory, &logs, playout)? {
-        let fates = summary.fates;
+        let fates = summary.fates.expect("invariant: a flow of a movie has frames");
         println!(
             "{:20} shown {:5} late {:5} undecodable {:5} lost {:5}",
             summary.flow, fates.shown, fates.late, fates.undecodable, fates.lost

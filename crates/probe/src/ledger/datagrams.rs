@@ -17,7 +17,8 @@ pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>
     let frames = log.frames.iter().zip(senders).zip(&cut);
     let transfers = frames.map(|((facts, sender), datagrams)| {
         let mut transfer = transfer(facts, datagrams, header, &arrivals);
-        let whole = sender.last_byte.is_some() && transfer.packets.is_some_and(|(_, lost)| lost == 0);
+        let whole =
+            sender.last_byte.is_some() && !datagrams.is_empty() && parts(datagrams).all(|part| arrivals.any(part));
         if whole {
             transfer.bytes_received = u64::from(facts.size);
             transfer.bytes_sent = u64::from(facts.size);
@@ -30,7 +31,7 @@ pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>
     (transfers.collect(), arrivals.first)
 }
 
-/// The datagrams of every frame, in order of sequence number.
+/// The datagrams of every frame, in order of sequence number; copies of a part stand together.
 fn by_frame(log: &FlowLog) -> Vec<Vec<&DatagramSent>> {
     let mut cut = vec![Vec::new(); log.frames.len()];
     for datagram in &log.datagrams_sent {
@@ -39,7 +40,7 @@ fn by_frame(log: &FlowLog) -> Vec<Vec<&DatagramSent>> {
         }
     }
     for datagrams in &mut cut {
-        datagrams.sort_by_key(|datagram| datagram.sequence);
+        datagrams.sort_by_key(|datagram| (datagram.part, datagram.sequence));
     }
     cut
 }
@@ -50,8 +51,8 @@ fn by_frame(log: &FlowLog) -> Vec<Vec<&DatagramSent>> {
 /// shows less. So the largest value that any frame shows is the true one.
 fn header_bytes(frames: &[FrameFacts], cut: &[Vec<&DatagramSent>]) -> u32 {
     let shown = frames.iter().zip(cut).filter(|(_, datagrams)| !datagrams.is_empty()).map(|(facts, datagrams)| {
-        let payload: u64 = datagrams.iter().map(|datagram| u64::from(datagram.size)).sum();
-        payload.saturating_sub(u64::from(facts.size)) / datagrams.len() as u64
+        let payload: u64 = parts(datagrams).map(|part| u64::from(part[0].size)).sum();
+        payload.saturating_sub(u64::from(facts.size)) / parts(datagrams).count() as u64
     });
     u32::try_from(shown.max().unwrap_or(0)).unwrap_or(u32::MAX)
 }
@@ -59,19 +60,18 @@ fn header_bytes(frames: &[FrameFacts], cut: &[Vec<&DatagramSent>]) -> u32 {
 /// The transfer of one frame as far as its datagrams tell it: `arrival` is that of the last one that came.
 fn transfer(facts: &FrameFacts, datagrams: &[&DatagramSent], header: u32, arrivals: &Arrivals) -> Transfer {
     let size = u64::from(facts.size);
-    let frame_bytes = |datagram: &DatagramSent| u64::from(datagram.size.saturating_sub(header));
     let mut transfer = Transfer::default();
     let mut lost = 0;
-    for datagram in datagrams {
-        let arrival = arrivals.at(datagram.sequence);
+    for part in parts(datagrams) {
+        let bytes = u64::from(part[0].size.saturating_sub(header));
+        let arrival = part.iter().filter_map(|copy| arrivals.at(copy.sequence)).min();
         if arrival.is_some() {
-            transfer.bytes_received += frame_bytes(datagram);
+            transfer.bytes_received += bytes;
             transfer.arrival = transfer.arrival.max(arrival);
-        } else {
-            lost += 1;
         }
-        if datagram.sent {
-            transfer.bytes_sent += frame_bytes(datagram);
+        lost += part.iter().filter(|copy| arrivals.at(copy.sequence).is_none()).count() as u32;
+        if part.iter().any(|copy| copy.sent) {
+            transfer.bytes_sent += bytes;
         }
     }
     transfer.bytes_received = transfer.bytes_received.min(size);
@@ -79,6 +79,11 @@ fn transfer(facts: &FrameFacts, datagrams: &[&DatagramSent], header: u32, arriva
     let count = u32::try_from(datagrams.len()).unwrap_or(u32::MAX);
     transfer.packets = (count > 0).then_some((count, lost));
     transfer
+}
+
+/// The datagrams of a frame, in order, by the part of it that they carry: a part that was sent again has several.
+fn parts<'a, 'd>(datagrams: &'a [&'d DatagramSent]) -> impl Iterator<Item = &'a [&'d DatagramSent]> {
+    datagrams.chunk_by(|one, next| one.part.is_some() && one.part == next.part)
 }
 
 /// The loss that doomed a frame: that of its first datagram that did not arrive. When all that were cut arrived, it
@@ -90,7 +95,7 @@ fn loss(
     verdicts: &Verdicts,
     status: &FlowStatus,
 ) -> RootCause {
-    match datagrams.iter().find(|datagram| arrivals.at(datagram.sequence).is_none()) {
+    match parts(datagrams).find(|part| !arrivals.any(part)).map(|part| part[0]) {
         Some(datagram) if datagram.sent => verdicts.loss_of(datagram.sequence, status),
         Some(_) => sender
             .discards
@@ -118,6 +123,11 @@ impl Arrivals {
         sorted.sort_unstable();
         sorted.dedup_by_key(|(sequence, _)| *sequence);
         Self { first: sorted.iter().map(|&(_, at)| at).min(), sorted }
+    }
+
+    /// Whether one of these arrived.
+    fn any(&self, datagrams: &[&DatagramSent]) -> bool {
+        datagrams.iter().any(|datagram| self.at(datagram.sequence).is_some())
     }
 
     fn at(&self, sequence: u64) -> Option<Timestamp> {

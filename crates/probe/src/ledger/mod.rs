@@ -106,6 +106,7 @@ fn frame_row(
         kind: facts.kind,
         gop: facts.gop,
         size: facts.size,
+        level: facts.level,
         due: facts.due,
         offered: sender.offered,
         queued: sender.queued,

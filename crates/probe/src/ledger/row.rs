@@ -58,6 +58,8 @@ pub struct FrameRow {
     pub gop: u32,
     /// Bytes.
     pub size: u32,
+    /// The level of the ladder that it was sent from, or would have been.
+    pub level: Option<u8>,
     /// S_i: when the frame clock offers it.
     pub due: Timestamp,
     /// When it was given to the transport.

@@ -21,6 +21,9 @@ pub(super) fn payload_arrived(log: &FlowLog) -> u64 {
     if log.found.is_some() {
         return payload_delivered(&log.packets);
     }
+    if let Some(bulk) = log.bulk {
+        return bulk.received;
+    }
     let mut datagrams: Vec<(u64, u32)> =
         log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size)).collect();
     datagrams.sort_unstable();

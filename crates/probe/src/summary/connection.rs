@@ -1,4 +1,6 @@
-//! What a TCP connection went through, by the samples of its state.
+//! What a TCP connection, or several, went through, by the samples of its state.
+
+use std::collections::BTreeMap;
 
 use framewire_units::Duration;
 use serde::Serialize;
@@ -24,11 +26,22 @@ impl Connection {
         let measured = samples.iter().filter_map(|sample| sample.srtt).filter(|srtt| !srtt.is_zero());
         let srtts: Vec<f64> = measured.map(milliseconds).collect();
         Self {
-            retransmissions: samples.iter().rev().find_map(|sample| sample.retransmissions),
-            timeouts: samples.iter().rev().find_map(|sample| sample.timeouts),
+            retransmissions: total(samples, |sample| sample.retransmissions),
+            timeouts: total(samples, |sample| sample.timeouts),
             srtt_mean_ms: mean(&srtts),
         }
     }
+}
+
+/// The last value of a counter that runs from the start, of all connections together.
+fn total(samples: &[FlowSample], counter: impl Fn(&FlowSample) -> Option<u32>) -> Option<u32> {
+    let mut last = BTreeMap::new();
+    for sample in samples {
+        if let Some(count) = counter(sample) {
+            last.insert(sample.connection, count);
+        }
+    }
+    (!last.is_empty()).then(|| last.into_values().fold(0, u32::saturating_add))
 }
 
 fn milliseconds(duration: Duration) -> f64 {

@@ -2,6 +2,7 @@
 
 mod air;
 mod connection;
+mod levels;
 mod player;
 mod statistics;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 pub use air::{AirShares, Sniffed, Transmissions};
 pub use connection::Connection;
+pub use levels::Levels;
 pub use player::Stalls;
 pub use statistics::LossRuns;
 
@@ -19,7 +21,8 @@ use crate::ledger::{Fate, FrameRow, Ledger};
 use crate::record::{FlowLog, Place, Playout};
 use statistics::{mean, nearest_rank};
 
-/// What one flow came to. Fields are the columns of `summary.parquet` and described in `docs/results.md`.
+/// What one flow came to. Fields are the columns of `summary.parquet` and described in `docs/results.md`. What concerns
+/// frames is `None` for a bulk flow, which has none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Name of the flow.
@@ -31,14 +34,14 @@ pub struct Summary {
     /// Bits of the movie over its duration.
     pub movie_bitrate_bps: Option<u64>,
     /// Frames of the movie.
-    pub frames: u32,
+    pub frames: Option<u32>,
     /// Frames by fate.
-    pub fates: FateCounts,
+    pub fates: Option<FateCounts>,
     /// Frames, and lost frames, by type.
-    pub types: TypeCounts,
+    pub types: Option<TypeCounts>,
     /// Lost frames by the place of their root cause.
-    pub places: PlaceCounts,
-    /// First to last arrival of a frame, plus one frame interval, in seconds.
+    pub places: Option<PlaceCounts>,
+    /// First to last arrival of a frame, plus one frame interval, in seconds; of a bulk flow, from its start to its end.
     pub duration_s: Option<f64>,
     /// Bits of complete frames over the duration.
     pub frame_throughput_bps: Option<f64>,
@@ -51,7 +54,7 @@ pub struct Summary {
     /// Runs of successive datagrams that did not arrive; `None` on a byte stream.
     pub packet_runs: Option<LossRuns>,
     /// Runs of successive frames (in decode order) that are lost.
-    pub frame_runs: LossRuns,
+    pub frame_runs: Option<LossRuns>,
     /// Latency of the frames that arrived, in milliseconds: percentiles 50, 95 and 99, and the largest.
     pub latency_ms: Option<[f64; 4]>,
     /// Jitter in milliseconds: mean and largest.
@@ -59,11 +62,13 @@ pub struct Summary {
     /// What a player that waits would have done.
     pub stalls: Option<Stalls>,
     /// Bytes dropped by the sending pipeline.
-    pub shed_bytes: u64,
+    pub shed_bytes: Option<u64>,
     /// Bytes that arrived but could not be decoded: of frames lost or undecodable.
-    pub wasted_bytes: u64,
+    pub wasted_bytes: Option<u64>,
     /// Bytes of frames that came too late.
-    pub useless_bytes: u64,
+    pub useless_bytes: Option<u64>,
+    /// From which levels of the ladder its frames came; `None` where there is none.
+    pub levels: Option<Levels>,
     /// What its TCP connection went through.
     pub connection: Connection,
     /// Transmissions of the packets that the sender's device sent; `None` when there were none.
@@ -123,31 +128,35 @@ impl Summary {
         let rows = &ledger.rows;
         let datagrams = !log.datagrams_sent.is_empty();
         let interval = frame_interval(rows);
-        let duration_s = duration(rows, interval).map(|duration| duration.as_secs_f64());
+        let duration =
+            log.bulk.map_or_else(|| duration(rows, interval), |bulk| Some(bulk.end.saturating_since(bulk.start)));
+        let duration_s = duration.map(|duration| duration.as_secs_f64());
         let over_duration = |bytes: u64| duration_s.filter(|&seconds| seconds > 0.0).map(|s| bytes as f64 * 8.0 / s);
         let arrived = air::datagrams_arrived(log);
+        let has_frames = log.bulk.is_none();
         Self {
             flow: log.flow.clone(),
             transport: log.transport.clone(),
             status: log.status.name(),
             movie_bitrate_bps: movie_bitrate(rows, interval),
-            frames: count(rows, |_| true),
-            fates: fate_counts(rows),
-            types: type_counts(rows),
-            places: place_counts(rows),
+            frames: has_frames.then(|| count(rows, |_| true)),
+            fates: has_frames.then(|| fate_counts(rows)),
+            types: has_frames.then(|| type_counts(rows)),
+            places: has_frames.then(|| place_counts(rows)),
             duration_s,
-            frame_throughput_bps: over_duration(bytes(rows, |row| row.complete)),
+            frame_throughput_bps: over_duration(bytes(rows, |row| row.complete)).filter(|_| has_frames),
             packet_throughput_bps: over_duration(air::payload_arrived(log)),
             packets_sent: datagrams.then_some(arrived.len() as u32),
             packets_lost: datagrams.then(|| arrived.iter().filter(|&&arrived| !arrived).count() as u32),
             packet_runs: datagrams.then(|| LossRuns::of(arrived.iter().map(|&arrived| !arrived))),
-            frame_runs: LossRuns::of(rows.iter().map(|row| row.fate == Fate::Lost)),
+            frame_runs: has_frames.then(|| LossRuns::of(rows.iter().map(|row| row.fate == Fate::Lost))),
             latency_ms: latency(rows),
             jitter_ms: jitter(rows),
             stalls: player::play(ledger, &log.frames, playout.startup),
-            shed_bytes: rows.iter().map(|row| row.bytes_shed).sum(),
-            wasted_bytes: received(rows, |fate| matches!(fate, Fate::Lost | Fate::Undecodable)),
-            useless_bytes: received(rows, |fate| fate == Fate::Late),
+            shed_bytes: has_frames.then(|| rows.iter().map(|row| row.bytes_shed).sum()),
+            wasted_bytes: has_frames.then(|| received(rows, |fate| matches!(fate, Fate::Lost | Fate::Undecodable))),
+            useless_bytes: has_frames.then(|| received(rows, |fate| fate == Fate::Late)),
+            levels: Levels::of(rows),
             connection: Connection::of(&log.samples),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),

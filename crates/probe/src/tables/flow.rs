@@ -22,6 +22,7 @@ pub fn flows<'a>() -> Table<SampleRow<'a>> {
     Table::<SampleRow<'a>>::named("flows")
         .text("flow", |r| r.flow.into())
         .int64("at_ns", |r| r.sample.at)
+        .int32("connection", |r| r.sample.connection.map(u16::from))
         .int32("cwnd_packets", |r| r.sample.cwnd_packets)
         .int32("ssthresh_packets", |r| r.sample.ssthresh_packets)
         .int64("srtt_ns", |r| r.sample.srtt)
@@ -32,6 +33,10 @@ pub fn flows<'a>() -> Table<SampleRow<'a>> {
         .int64("delivery_rate_bps", |r| r.sample.delivery_rate.map(|rate| rate.as_bps()))
         .int32("retransmissions", |r| r.sample.retransmissions)
         .int32("timeouts", |r| r.sample.timeouts)
+        .int64("received_bytes", |r| r.sample.received_bytes)
+        .int64("sending_rate_bps", |r| r.sample.sending_rate.map(|rate| rate.as_bps()))
+        .int64("estimate_bps", |r| r.sample.estimate.map(|rate| rate.as_bps()))
+        .int32("level", |r| r.sample.level.map(u16::from))
 }
 
 /// A release of the emulated network with the flow that it belongs to.

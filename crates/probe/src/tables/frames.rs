@@ -28,6 +28,7 @@ pub fn frames<'a>() -> Table<LedgerRow<'a>> {
         .text("type", |r| r.row.kind.to_string().into())
         .int32("gop", |r| r.row.gop)
         .int32("size", |r| r.row.size)
+        .int32("level", |r| r.row.level.map(u16::from))
         .int64("due_ns", |r| r.row.due)
         .int64("offered_ns", |r| r.row.offered)
         .int64("queued_ns", |r| r.row.queued)

@@ -35,21 +35,21 @@ pub fn summary() -> Table<Summary> {
 
 fn losses(table: Table<Summary>) -> Table<Summary> {
     table
-        .int32("shown", |s| s.fates.shown)
-        .int32("late", |s| s.fates.late)
-        .int32("undecodable", |s| s.fates.undecodable)
-        .int32("lost", |s| s.fates.lost)
-        .int32("frames_i", |s| s.types.frames_i)
-        .int32("frames_p", |s| s.types.frames_p)
-        .int32("frames_b", |s| s.types.frames_b)
-        .int32("lost_i", |s| s.types.lost_i)
-        .int32("lost_p", |s| s.types.lost_p)
-        .int32("lost_b", |s| s.types.lost_b)
-        .int32("lost_sender_pipeline", |s| s.places.sender_pipeline)
-        .int32("lost_sender_socket", |s| s.places.sender_socket)
-        .int32("lost_link", |s| s.places.link)
-        .int32("lost_intermediate_queue", |s| s.places.intermediate_queue)
-        .int32("lost_receiver_pipeline", |s| s.places.receiver_pipeline)
+        .int32("shown", |s| s.fates.map(|count| count.shown))
+        .int32("late", |s| s.fates.map(|count| count.late))
+        .int32("undecodable", |s| s.fates.map(|count| count.undecodable))
+        .int32("lost", |s| s.fates.map(|count| count.lost))
+        .int32("frames_i", |s| s.types.map(|count| count.frames_i))
+        .int32("frames_p", |s| s.types.map(|count| count.frames_p))
+        .int32("frames_b", |s| s.types.map(|count| count.frames_b))
+        .int32("lost_i", |s| s.types.map(|count| count.lost_i))
+        .int32("lost_p", |s| s.types.map(|count| count.lost_p))
+        .int32("lost_b", |s| s.types.map(|count| count.lost_b))
+        .int32("lost_sender_pipeline", |s| s.places.map(|count| count.sender_pipeline))
+        .int32("lost_sender_socket", |s| s.places.map(|count| count.sender_socket))
+        .int32("lost_link", |s| s.places.map(|count| count.link))
+        .int32("lost_intermediate_queue", |s| s.places.map(|count| count.intermediate_queue))
+        .int32("lost_receiver_pipeline", |s| s.places.map(|count| count.receiver_pipeline))
 }
 
 fn throughput(table: Table<Summary>) -> Table<Summary> {
@@ -65,7 +65,9 @@ fn runs(table: Table<Summary>) -> Table<Summary> {
     let table = numbered(table, PACKET_RUNS, |table, name, class| {
         table.int32(name, move |s| s.packet_runs.map(|runs| runs.counts[class]))
     });
-    numbered(table, FRAME_RUNS, |table, name, class| table.int32(name, move |s| s.frame_runs.counts[class]))
+    numbered(table, FRAME_RUNS, |table, name, class| {
+        table.int32(name, move |s| s.frame_runs.map(|runs| runs.counts[class]))
+    })
 }
 
 fn delays(table: Table<Summary>) -> Table<Summary> {
@@ -78,6 +80,8 @@ fn delays(table: Table<Summary>) -> Table<Summary> {
         .int64("shed_bytes", |s| s.shed_bytes)
         .int64("wasted_bytes", |s| s.wasted_bytes)
         .int64("useless_bytes", |s| s.useless_bytes)
+        .double("level_mean", |s| s.levels.and_then(|levels| levels.mean))
+        .int32("level_switches", |s| s.levels.map(|levels| levels.switches))
 }
 
 fn connection(table: Table<Summary>) -> Table<Summary> {

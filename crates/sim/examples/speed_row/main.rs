@@ -86,7 +86,7 @@ fn tcp(given: &Given<'_>, seconds: u64, times: u64) -> Result<Measured, Box<dyn 
 /// Stations that always have UDP to send; what is queued at the end is still sent.
 fn wifi(stations: u64, seconds: u64, times: u64) -> Result<Measured, Box<dyn Error>> {
     // 7.5 Mbit/s for each second is more than one station can send, so that none runs out.
-    let movie = common::movie(7.5, seconds as usize);
+    let content = common::content(&common::movie(7.5, seconds as usize));
     let mut text = format!("layout = \"together\"\nlimit = \"{seconds} s\"\n[network]\nkind = \"wifi\"\n");
     text += "[network.wifi]\nrate = \"11 Mbit/s\"\nerror_floor = \"0 %\"\nretry = 7\n";
     for station in 0..stations {
@@ -98,7 +98,7 @@ fn wifi(stations: u64, seconds: u64, times: u64) -> Result<Measured, Box<dyn Err
     let scenario = common::scenario(&text);
     let (mut simulated, mut bits, began) = (Duration::ZERO, 0, cpu_seconds()?);
     for _ in 0..times {
-        let run = Simulation::run(&scenario, &movie, &Options::default())?;
+        let run = Simulation::run(&scenario, &content, &Options::default())?;
         simulated += run.simulated;
         let datagrams = run.logs.iter().flat_map(|log| &log.datagrams_received);
         bits += datagrams.map(|datagram| 8 * u64::from(datagram.size)).sum::<u64>();

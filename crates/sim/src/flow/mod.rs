@@ -181,8 +181,15 @@ impl Flow {
             (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
             (status, None) => status,
         };
-        let outcome =
-            FlowOutcome { sent, samples, received: received.log, kept_bytes: received.kept_bytes, status, doubt: None };
+        let outcome = FlowOutcome {
+            sent,
+            samples,
+            received: received.log,
+            kept_bytes: received.kept_bytes,
+            bulk: None,
+            status,
+            doubt: None,
+        };
         (outcome, received.movie)
     }
 }
@@ -195,6 +202,9 @@ impl Flow {
 pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
     if let Some(reason) = scenario.needs_emulation() {
         return Err(SimError::Input(reason));
+    }
+    if let Some(flow) = scenario.flows.iter().find(|flow| !flow.transport.has_movie()) {
+        return Err(SimError::Input(format!("flow {}: {} is not simulated yet", flow.name, flow.transport)));
     }
     check_network(scenario)?;
     scenario.flows.iter().enumerate().try_for_each(|(number, flow)| congestion(flow, &number.to_string()).map(|_| ()))

@@ -7,7 +7,7 @@ use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
 use framewire_probe::summary::Summary;
 use framewire_scenario::Scenario;
-use framewire_sim::{Options, Received, Simulated, Simulation};
+use framewire_sim::{Content, Options, Received, Simulated, Simulation};
 use framewire_units::Duration;
 
 /// The player of scenarios that state none.
@@ -76,10 +76,15 @@ pub fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, &[]).expect("the scenario is well formed")
 }
 
+/// A movie as what is sent.
+pub fn content(movie: &Movie) -> Content {
+    Content::of_movie("movie.m2v", movie.clone())
+}
+
 /// Runs in memory, with received movies; `packets`: with the packet table.
 pub fn run(scenario: &Scenario, movie: &Movie, packets: bool) -> Simulated {
     let options = Options { packets, received: Received::Memory, ..Options::default() };
-    Simulation::run(scenario, movie, &options).expect("the scenario can be simulated")
+    Simulation::run(scenario, &content(movie), &options).expect("the scenario can be simulated")
 }
 
 /// What each flow came to.

@@ -19,7 +19,8 @@ use framewire_sim::{Cell, CellOptions, simulate_cell};
 use snapshot::{describe, describe_frames, hold};
 
 fn cell(scenario: &Scenario, movie: &Movie) -> Cell {
-    simulate_cell(scenario, movie, None, &CellOptions { packets: true, ..CellOptions::default() }).unwrap()
+    simulate_cell(scenario, &common::content(movie), None, &CellOptions { packets: true, ..CellOptions::default() })
+        .unwrap()
 }
 
 #[test]

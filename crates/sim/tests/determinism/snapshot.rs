@@ -12,7 +12,7 @@ use framewire_units::Timestamp;
 pub fn describe(text: &mut String, name: &str, cell: &Cell) {
     writeln!(text, "{name}: {:.9} s simulated", cell.report.simulated_s).unwrap();
     for summary in &cell.report.summaries {
-        let (fates, lost) = (summary.fates, summary.types);
+        let (fates, lost) = (summary.fates.unwrap(), summary.types.unwrap());
         writeln!(
             text,
             "  {:<18} {:>8} shown {:>3} late {:>3} undecodable {:>3} lost {:>2}/{:>2}/{:>3}  {:>7.3} s  {:>9.3} ms",

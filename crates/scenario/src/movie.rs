@@ -1,0 +1,190 @@
+//! What is streamed.
+
+use std::path::Path;
+
+use framewire_units::{Bitrate, Duration};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::ScenarioError;
+use crate::flow::Flow;
+use crate::names::words;
+use crate::section::Section;
+use crate::text::{self, Text, from_directory};
+
+/// The `[movie]` table.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Movie {
+    /// `"lab"`, the lab's own test movie, or the path of a file. Absent where no flow sends it: where all are adaptive
+    /// or `bulk`, and where the others send the top level of the ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// What adaptive streams send: a ladder of the lab's, `"lab-mild"` or `"lab-strong"`, or the path of a streaming file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<String>,
+    /// Encode in this; only beside a rate, or of a ladder of the lab's. Default: MPEG-2, and MPEG-4 part 2 of ladders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub codec: Option<MovieCodec>,
+    /// Encode to this rate; absent: use a video elementary stream as it is.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Bitrate>")]
+    pub bitrate: Option<Bitrate>,
+    /// Length of the lab movie, or cut the file to this; absent: all of it.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub duration: Option<Duration>,
+}
+
+words! {
+    /// What a movie is encoded in.
+    MovieCodec {
+        /// MPEG-2: IBBP, a group every 15 frames.
+        Mpeg2 = "mpeg2",
+        /// H.264: three B frames to which nothing refers, a closed group every 50 frames. Of ladders: no B frames, a
+        /// closed group every 12 frames.
+        H264 = "h264",
+        /// H.264: as before, and the middle one of three B frames is referred to.
+        H264Pyramid = "h264-pyramid",
+        /// H.265: a pyramid of B frames, a closed group every 50 frames. Of ladders: as H.264.
+        H265 = "h265",
+        /// MPEG-4 part 2, only of ladders: no B frames, a closed group every 12 frames.
+        Mpeg4 = "mpeg4",
+    }
+}
+
+impl Movie {
+    pub(crate) const KEYS: &'static [&'static str] = &["source", "ladder", "codec", "bitrate", "duration"];
+
+    /// The source that means the lab's own test movie.
+    pub const LAB: &'static str = "lab";
+
+    /// The ladders of the lab.
+    pub const LAB_LADDERS: [&'static str; 2] = ["lab-mild", "lab-strong"];
+
+    /// True for the lab's own test movie, false for a file and for none.
+    pub fn is_lab(&self) -> bool {
+        self.source.as_deref() == Some(Self::LAB)
+    }
+
+    /// True for a ladder of the lab's, false for a file and for none.
+    pub fn has_lab_ladder(&self) -> bool {
+        self.ladder.as_deref().is_some_and(|ladder| Self::LAB_LADDERS.contains(&ladder))
+    }
+
+    /// What a ladder of the lab's is encoded in; `None` for a file, which is as it is. `codec` is the movie's where both
+    /// are there.
+    pub fn ladder_codec(&self) -> Option<MovieCodec> {
+        let codec = if self.source.is_none() { self.codec } else { None };
+        self.has_lab_ladder().then(|| codec.unwrap_or(MovieCodec::Mpeg4))
+    }
+
+    /// How long the streams last, as far as that is known; `found` is what was found in the files.
+    pub(crate) fn length(&self, found: Option<Duration>) -> Option<Duration> {
+        if self.ladder.is_some() { found } else { self.duration.or(found) }
+    }
+
+    pub(crate) fn read(mut section: Section, directory: Option<&Path>, flows: &[Flow]) -> Result<Self, ScenarioError> {
+        let ladder = read_ladder(&mut section, directory, flows)?;
+        let streamed = flows.iter().any(|flow| flow.transport.has_movie());
+        if !streamed || (ladder.is_some() && !section.has("source")) {
+            return Self::without_source(section, ladder, streamed);
+        }
+        let source = section.string("source")?.unwrap_or_else(|| Self::LAB.to_owned());
+        let lab = source == Self::LAB;
+        check_path(&section.key("source"), &source, "\"lab\" or the path of a file")?;
+        let duration_key = section.key("duration");
+        let duration: Option<Duration> = section.text("duration")?;
+        if let Some(duration) = duration.filter(|duration| duration.as_millis() < 200) {
+            let shown = format!("\"{}\"", duration.show());
+            return Err(ScenarioError::value(&duration_key, shown, "\"0.2 s\" or more: a few frames"));
+        }
+        let bitrate: Option<Bitrate> = section.text("bitrate")?;
+        let (codec_key, codec) = (section.key("codec"), section.text::<MovieCodec>("codec")?);
+        let refused = |codec: MovieCodec, allowed| {
+            Err(ScenarioError::value(&codec_key, format!("\"{}\"", codec.show()), allowed))
+        };
+        match codec {
+            Some(codec) if bitrate.is_none() && !lab => {
+                return refused(codec, "only beside movie.bitrate: without it the file is used as it is");
+            }
+            Some(codec @ MovieCodec::Mpeg4) => {
+                return refused(codec, "one of mpeg2, h264, h264-pyramid, h265; mpeg4 is a codec of ladders");
+            }
+            _ => {}
+        }
+        Ok(Self {
+            codec,
+            ladder,
+            source: Some(if lab { source } else { from_directory(directory, source) }),
+            bitrate: bitrate.or(lab.then_some(Bitrate::from_mbps(6))),
+            duration: duration.or(lab.then_some(Duration::from_secs(60))),
+        })
+    }
+
+    /// A ladder alone, or nothing at all: keys of a movie would be ignored.
+    fn without_source(mut section: Section, ladder: Option<String>, streamed: bool) -> Result<Self, ScenarioError> {
+        let problem = match (streamed, &ladder) {
+            (true, _) => "means nothing beside movie.ladder without movie.source",
+            (false, Some(_)) => "means nothing: no flow sends a movie, only levels of the ladder",
+            (false, None) => "means nothing: no flow sends a movie",
+        };
+        if let Some(key) = ["source", "bitrate", "duration"].iter().find(|key| section.has(key)) {
+            return Err(ScenarioError::new(section.key(key), problem));
+        }
+        let codec_key = section.key("codec");
+        let codec: Option<MovieCodec> = section.text("codec")?;
+        let movie = Self { source: None, ladder, codec, bitrate: None, duration: None };
+        let allowed = match codec {
+            None | Some(MovieCodec::Mpeg4 | MovieCodec::H264 | MovieCodec::H265) if movie.has_lab_ladder() => {
+                return Ok(Self { codec: movie.ladder_codec(), ..movie });
+            }
+            None => return Ok(movie),
+            Some(_) if movie.has_lab_ladder() => "one of mpeg4, h264, h265 for a ladder",
+            Some(_) if movie.ladder.is_some() => "only of a ladder of the lab's: a file is used as it is",
+            Some(_) => return Err(ScenarioError::new(codec_key, problem)),
+        };
+        let shown = format!("\"{}\"", codec.map(|codec| codec.show()).unwrap_or_default());
+        Err(ScenarioError::value(&codec_key, shown, allowed))
+    }
+}
+
+/// The ladder, which is there exactly where a flow sends its levels.
+fn read_ladder(
+    section: &mut Section,
+    directory: Option<&Path>,
+    flows: &[Flow],
+) -> Result<Option<String>, ScenarioError> {
+    let key = section.key("ladder");
+    let allowed = || format!("{}, or the path of a streaming file (framewire movie ladder)", lab_ladders());
+    let adaptive = flows.iter().enumerate().find(|(_, flow)| flow.transport.is_adaptive());
+    match (section.string("ladder")?, adaptive) {
+        (None, None) => Ok(None),
+        (None, Some((index, flow))) => {
+            let transport = flow.transport;
+            Err(ScenarioError::missing(&key, format!("flow.{index} ({transport}) needs {}", allowed())))
+        }
+        (Some(_), None) => Err(ScenarioError::new(key, "means nothing: no flow sends levels of a ladder")),
+        (Some(ladder), Some(_)) => {
+            check_path(&key, &ladder, &allowed())?;
+            if Movie::LAB_LADDERS.contains(&ladder.as_str()) {
+                return Ok(Some(ladder));
+            }
+            if ladder.starts_with("lab-") && !ladder.contains(['/', '.']) {
+                return Err(ScenarioError::value(&key, format!("{ladder:?}"), allowed()));
+            }
+            Ok(Some(from_directory(directory, ladder)))
+        }
+    }
+}
+
+fn lab_ladders() -> String {
+    Movie::LAB_LADDERS.map(|ladder| format!("\"{ladder}\"")).join(" or ")
+}
+
+fn check_path(key: &str, path: &str, allowed: &str) -> Result<(), ScenarioError> {
+    if path.is_empty() || path.contains('\0') {
+        return Err(ScenarioError::value(key, format!("{path:?}"), allowed));
+    }
+    Ok(())
+}

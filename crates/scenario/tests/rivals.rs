@@ -1,0 +1,139 @@
+//! Adaptive streams of a ladder, and bulk connections.
+
+use framewire_scenario::{MovieCodec, Origin, Scenario, ScenarioError, Transport};
+use framewire_units::{DataSize, Duration};
+
+const LADDER: &str = "movie.ladder = \"lab-mild\"\n";
+const VTP: &str = "[[flow]]\ntransport = \"vtp\"\n";
+const BULK: &str = "[[flow]]\ntransport = \"bulk\"\n";
+const TCP: &str = "[[flow]]\ntransport = \"tcp\"\n";
+const UDP: &str = "[[flow]]\ntransport = \"udp\"\n";
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(text, &[])
+}
+
+/// The error names the key, and says every part.
+fn assert_refused(text: &str, key: &str, parts: &[&str]) {
+    let error = parse(text).expect_err(text);
+    assert_eq!(error.key(), key, "{error}");
+    let said = error.to_string();
+    assert!(parts.iter().all(|part| said.contains(part)), "{said} should say {parts:?}");
+}
+
+fn assert_fixed_point(text: &str) -> Scenario {
+    let scenario = parse(text).unwrap();
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario, "{}", scenario.to_toml());
+    let json = serde_json::to_string(&scenario).unwrap();
+    assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), scenario, "{json}");
+    scenario
+}
+
+#[test]
+fn adaptive_streams_have_a_start_and_a_k_and_no_key_of_others() {
+    let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
+    for &transport in Transport::ALL.iter().filter(|transport| transport.is_adaptive()) {
+        let scenario = assert_fixed_point(&format!("{LADDER}[[flow]]\ntransport = \"{transport}\""));
+        let flow = &scenario.flows[0];
+        assert_eq!((flow.start, flow.stop, flow.connections), (Some(Duration::ZERO), None, None), "{transport}");
+        assert_eq!((flow.ack_every, flow.send_buffer, flow.device_queue), (Some(5), kib(416), 100), "{transport}");
+        assert_eq!((flow.congestion.as_deref(), flow.packets), (None, None), "{transport}");
+        assert!(!transport.has_movie() && !transport.is_datagram(), "{transport}");
+    }
+    let set = assert_fixed_point(&format!("{LADDER}{VTP}start = \"2 s\"\nack_every = 20"));
+    assert_eq!((set.flows[0].start, set.flows[0].ack_every), (Some(Duration::from_secs(2)), Some(20)));
+    for line in
+        ["congestion = \"reno\"", "packets = \"full\"", "pacing = \"none\"", "stop = \"9 s\"", "connections = 2"]
+    {
+        let key = format!("flow.0.{}", line.split(' ').next().unwrap());
+        assert_refused(&format!("{LADDER}{VTP}{line}"), &key, &["means nothing for transport vtp"]);
+    }
+    assert_refused(&format!("{LADDER}{VTP}ack_every = 0"), "flow.0.ack_every", &["0", "1 to 65535"]);
+    assert_refused(&format!("{TCP}ack_every = 5"), "flow.0.ack_every", &["adaptive streams"]);
+    assert_refused(&format!("{TCP}start = \"1 s\""), "flow.0.start", &["tcp", "adaptive streams", "bulk"]);
+}
+
+#[test]
+fn bulk_flows_have_connections_and_times_of_the_run() {
+    let limit = "limit = \"60 s\"\n";
+    let flow = assert_fixed_point(&format!("{limit}{BULK}")).flows.remove(0);
+    assert_eq!((flow.start, flow.stop, flow.connections), (Some(Duration::ZERO), None, Some(1)));
+    assert_eq!((flow.congestion.as_deref(), flow.unsent_limit, flow.ack_every), (Some("cubic"), None, None));
+    let text =
+        format!("{limit}{BULK}connections = 64\nstart = \"20 s\"\nstop = \"40 s\"\ncongestion = \"reno\"\nmtu = 1400");
+    let flow = assert_fixed_point(&text).flows.remove(0);
+    assert_eq!((flow.start, flow.stop), (Some(Duration::from_secs(20)), Some(Duration::from_secs(40))));
+    assert_eq!((flow.connections, flow.mtu), (Some(64), 1_400));
+    for (line, parts) in [
+        ("connections = 0", &["0", "1 to 64"][..]),
+        ("connections = 65", &["65", "1 to 64"]),
+        ("start = \"60 s\"", &["60 s", "within the run"]),
+        ("stop = \"61 s\"", &["61 s", "within the run"]),
+        ("stop = \"0 s\"", &["0 s", "after its start"]),
+        ("start = \"tomorrow\"", &["tomorrow"]),
+    ] {
+        assert_refused(&format!("{limit}{BULK}{line}"), &format!("flow.0.{}", line.split(' ').next().unwrap()), parts);
+    }
+    assert_refused(&format!("{limit}{BULK}start = \"9 s\"\nstop = \"9 s\""), "flow.0.stop", &["after its start, 9 s"]);
+}
+
+#[test]
+fn nothing_but_a_limit_ends_bulk_flows_alone() {
+    assert_refused(BULK, "limit", &["is missing", "bulk"]);
+    let alone = parse(&format!("limit = \"30 s\"\n{BULK}")).unwrap();
+    assert!(alone.is_bulk_only() && !alone.streams_movie() && !alone.streams_ladder());
+    assert_eq!((alone.movie.source.as_deref(), alone.movie.bitrate), (None, None), "no movie is made for nobody");
+    assert_refused(&format!("limit = \"30 s\"\nmovie.source = \"lab\"\n{BULK}"), "movie.source", &["no flow sends"]);
+    let beside = parse(&format!("{BULK}{UDP}")).unwrap();
+    assert_eq!(beside.limit, Some(Duration::from_secs(300)), "as without it");
+    assert!(!beside.is_bulk_only() && beside.streams_movie());
+}
+
+#[test]
+fn the_ladder_is_there_exactly_where_its_levels_are_sent() {
+    assert_refused(VTP, "movie.ladder", &["is missing", "flow.0 (vtp)", "lab-mild", "streaming file"]);
+    assert_refused(&format!("{LADDER}{TCP}"), "movie.ladder", &["means nothing"]);
+    assert_refused(&format!("movie.ladder = \"lab-wild\"\n{VTP}"), "movie.ladder", &["lab-wild", "lab-strong"]);
+    assert_refused(&format!("movie.ladder = \"\"\n{VTP}"), "movie.ladder", &["\"\"", "streaming file"]);
+    let origin = Origin { directory: Some("/films".as_ref()), ..Origin::default() };
+    let file = Scenario::parse_from(&format!("movie.ladder = \"film.vtp\"\n{VTP}"), &[], origin).unwrap();
+    assert_eq!(file.movie.ladder.as_deref(), Some("/films/film.vtp"));
+    assert_eq!((file.movie.ladder_codec(), file.limit), (None, None), "it is not known before the file is opened");
+    let known = Origin { movie_duration: Some(Duration::from_secs(70)), ..Origin::default() };
+    let late = format!("{LADDER}{VTP}start = \"10 s\"");
+    assert_eq!(Scenario::parse_from(&late, &[], known).unwrap().limit, Some(Duration::from_secs(4 * 80 + 60)));
+}
+
+#[test]
+fn others_send_the_ladders_top_level_or_a_movie_of_their_own() {
+    let mild = parse(&format!("{LADDER}{VTP}")).unwrap();
+    assert_eq!((mild.movie.source.clone(), mild.movie.ladder_codec()), (None, Some(MovieCodec::Mpeg4)));
+    let coded = format!("movie.codec = \"h264\"\n{LADDER}{VTP}{TCP}");
+    assert_eq!(assert_fixed_point(&coded).movie.ladder_codec(), Some(MovieCodec::H264));
+    assert_refused(
+        &format!("{LADDER}{VTP}{TCP}"),
+        "flow.1.transport",
+        &["tcp", "mpeg4", "movie.source", "movie.codec"],
+    );
+    assert_refused(&format!("movie.codec = \"h264\"\n{LADDER}{VTP}{UDP}"), "flow.1.transport", &["udp", "h264"]);
+    let both = assert_fixed_point(&format!("movie.source = \"lab\"\n{LADDER}{VTP}{UDP}"));
+    assert_eq!((both.movie.source.as_deref(), both.movie.ladder_codec()), (Some("lab"), Some(MovieCodec::Mpeg4)));
+    for key in ["bitrate = \"1 Mbit/s\"", "duration = \"9 s\""] {
+        let name = format!("movie.{}", key.split(' ').next().unwrap());
+        assert_refused(&format!("movie.{key}\n{LADDER}{VTP}"), &name, &["means nothing"]);
+        let beside = format!("movie.{key}\nmovie.codec = \"h264\"\n{LADDER}{VTP}{TCP}");
+        assert_refused(&beside, &name, &["without movie.source"]);
+    }
+    assert_refused(&format!("movie.codec = \"mpeg2\"\n{LADDER}{VTP}"), "movie.codec", &["mpeg4, h264, h265"]);
+    assert_refused(&format!("movie.codec = \"h264\"\nmovie.ladder = \"a.vtp\"\n{VTP}"), "movie.codec", &["as it is"]);
+    assert_refused(&format!("movie.codec = \"mpeg4\"\n{TCP}"), "movie.codec", &["mpeg4", "ladders"]);
+}
+
+#[test]
+fn the_emulated_world_is_told_what_it_does_not_have() {
+    for (index, flows) in [(0, format!("{LADDER}{VTP}{BULK}")), (1, format!("{UDP}{BULK}"))] {
+        let reason = parse(&flows).unwrap().needs_simulation().unwrap();
+        assert!(reason.starts_with(&format!("flow.{index}.transport")), "{reason}");
+    }
+    assert_eq!(parse(UDP).unwrap().needs_simulation(), None);
+}

@@ -1,0 +1,189 @@
+//! A streaming file as the flows of a scenario send it, and what its frames refer to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use framewire_adaptive::source::{PacketSource, Plan};
+use framewire_adaptive::stored::FileSource;
+use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
+use framewire_media::streaming_file::StreamingFile;
+use framewire_media::{FrameRate, PictureType};
+use framewire_probe::record::FrameFacts;
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+
+use crate::plan::letter;
+
+/// The levels of one movie, from a streaming file in memory. Copies share it.
+#[derive(Clone)]
+pub struct LadderContent {
+    source: Arc<FileSource<Bytes>>,
+    plan: Arc<dyn Plan>,
+    /// By level and frame, the frames that it cannot be decoded without.
+    references: Arc<[Vec<Vec<u32>>]>,
+    /// Group of pictures of each frame.
+    groups: Arc<[u32]>,
+}
+
+/// Why a streaming file cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LadderContentError(String);
+
+impl LadderContent {
+    /// Reads a streaming file, every frame of every level.
+    ///
+    /// # Errors
+    /// When it is none, is damaged, has no plan, or has a frame that its codec's reader does not understand.
+    pub fn open(bytes: Bytes) -> Result<Self, LadderContentError> {
+        let refused = |error: &dyn fmt::Display| LadderContentError(error.to_string());
+        let file = StreamingFile::open(bytes).map_err(|error| refused(&error))?;
+        if file.plan().levels.len() != file.level_count() || file.plan().levels.iter().any(Vec::is_empty) {
+            return Err(LadderContentError("it has no plan, which says how fast each level is to be sent".to_owned()));
+        }
+        file.verify().map_err(|error| refused(&error))?;
+        let references =
+            (0..file.level_count()).map(|level| references(&file, level)).collect::<Result<Vec<_>, _>>()?;
+        let mut group = 0;
+        let groups = (0..file.frame_count()).map(|frame| {
+            group += u32::from(frame > 0 && file.frame(frame).key.is_some());
+            group
+        });
+        Ok(Self {
+            groups: groups.collect(),
+            references: references.into(),
+            plan: Arc::new(file.plan().clone()),
+            source: Arc::new(FileSource::new(file)),
+        })
+    }
+
+    /// Number of levels; at least one.
+    pub fn levels(&self) -> usize {
+        self.source.file().level_count()
+    }
+
+    /// Number of frames; at least one.
+    pub fn frames(&self) -> u32 {
+        self.source.frames()
+    }
+
+    /// Frames per second.
+    pub fn frame_rate(&self) -> FrameRate {
+        self.source.file().frame_rate()
+    }
+
+    /// How long it is.
+    pub fn duration(&self) -> Duration {
+        self.source.file().duration()
+    }
+
+    /// The codec; `None` for a ladder of sizes.
+    pub fn codec(&self) -> Option<Codec> {
+        self.source.file().codec()
+    }
+
+    /// Width and height in pixels; zeros where they are not known.
+    pub fn picture_size(&self) -> (u16, u16) {
+        self.source.file().picture_size()
+    }
+
+    /// Bytes of video in a packet, at most.
+    pub fn payload(&self) -> u32 {
+        self.source.file().payload()
+    }
+
+    /// What a client has to be able to hold (b_min).
+    pub fn client_buffer(&self) -> DataSize {
+        self.source.file().plan().client_buffer
+    }
+
+    /// How long after the first byte the plan lets the player begin.
+    pub fn planned_startup(&self) -> Duration {
+        self.source.file().plan().startup
+    }
+
+    /// Mean rate of a level.
+    ///
+    /// # Panics
+    /// When there is no such level.
+    pub fn mean_rate(&self, level: usize) -> Bitrate {
+        self.source.file().mean_rate(level)
+    }
+
+    /// Packets, as a server takes them.
+    pub fn source(&self) -> Arc<dyn PacketSource> {
+        Arc::<FileSource<Bytes>>::clone(&self.source)
+    }
+
+    /// Rates, as a server takes them.
+    pub fn plan(&self) -> Arc<dyn Plan> {
+        Arc::clone(&self.plan)
+    }
+
+    /// A level as one elementary stream.
+    ///
+    /// # Panics
+    /// When there is no such level.
+    pub fn elementary_stream(&self, level: usize) -> Bytes {
+        let file = self.source.file();
+        let mut stream = BytesMut::with_capacity(usize::try_from(file.size(level).as_bytes()).unwrap_or(0));
+        for frame in 0..file.frame_count() {
+            let bytes = file.frame_bytes(level, frame);
+            stream.extend_from_slice(&bytes.expect("invariant: every byte was read and checked when it was opened"));
+        }
+        stream.freeze()
+    }
+
+    /// When a frame is due that is sent by its time, of a stream that begins at `start`: in the order of decoding, one
+    /// each frame period.
+    pub(crate) fn due(&self, frame: u32, start: Timestamp) -> Timestamp {
+        start + self.frame_rate().time_of(frame.into())
+    }
+
+    /// What the ledger must know of a frame that is sent from `level`; from the lowest one where that is not known.
+    pub(crate) fn facts(&self, frame: u32, level: Option<u8>, start: Timestamp) -> FrameFacts {
+        let (file, number) = (self.source.file(), frame as usize);
+        let at = usize::from(level.unwrap_or(0));
+        let entry = file.frame(number);
+        FrameFacts {
+            kind: letter(entry.kind),
+            size: file.frame_size(at, number),
+            level,
+            gop: self.groups[number],
+            display_index: entry.display_index,
+            due: self.due(frame, start),
+            display_time: file.display_time(number),
+            references: self.references[at][number].clone(),
+            group_time: None,
+        }
+    }
+}
+
+impl fmt::Debug for LadderContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LadderContent").field("levels", &self.levels()).field("frames", &self.frames()).finish()
+    }
+}
+
+/// What each frame of a level refers to. Levels change only where nothing is looked behind, so the numbers hold whatever
+/// level came before.
+fn references(file: &StreamingFile<Bytes>, level: usize) -> Result<Vec<Vec<u32>>, LadderContentError> {
+    let Some(codec) = file.codec() else { return Ok(references_of_sizes(file)) };
+    let refused = |reason: String| LadderContentError(format!("level {level}: {reason}"));
+    let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).map_err(|error| refused(error.to_string()))?;
+    let of = |frame: usize| {
+        let bytes = file.frame_bytes(level, frame).map_err(|error| refused(error.to_string()))?;
+        let unit = reader.read(&bytes).map_err(|error| refused(error.to_string()))?;
+        Ok(unit.references.iter().filter_map(|&number| u32::try_from(number).ok()).collect())
+    };
+    (0..file.frame_count()).map(of).collect()
+}
+
+/// Frames that are nothing but sizes: each but a key frame refers to the one before it.
+fn references_of_sizes(file: &StreamingFile<Bytes>) -> Vec<Vec<u32>> {
+    let of = |frame: usize| match file.frame(frame).kind {
+        PictureType::I | PictureType::D => vec![],
+        PictureType::P | PictureType::B => vec![frame as u32 - 1],
+    };
+    (0..file.frame_count()).map(of).collect()
+}

@@ -1,0 +1,102 @@
+//! The client of an adaptive stream, and what came to it.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use framewire_adaptive::client::{Client, ClientEvent, ClientTransmit};
+use framewire_adaptive::datagram::Channel;
+use framewire_probe::record::DatagramReceived;
+use framewire_units::Timestamp;
+use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
+
+use crate::receiver::ReceiverLog;
+
+/// The receiver's side of an adaptive flow.
+///
+/// Contract: as that of [`Client`], which speaks first: at the start of the flow call
+/// [`poll_transmit`](Self::poll_transmit). Hand in a datagram, or nothing when [`next_timeout`](Self::next_timeout) has
+/// come; send what [`poll_transmit`](Self::poll_transmit) gives until it is `None`; take what
+/// [`poll_frame`](Self::poll_frame) gives until it is `None`.
+pub struct AdaptiveReceiver {
+    client: Client,
+    kept: VecDeque<Bytes>,
+    log: ReceiverLog,
+}
+
+impl AdaptiveReceiver {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client, kept: VecDeque::new(), log: ReceiverLog::default() }
+    }
+
+    /// A datagram came from the sender.
+    pub fn handle_datagram(&mut self, now: Timestamp, channel: Channel, datagram: &[u8]) {
+        self.client.handle_datagram(now, channel, datagram);
+        self.take_events();
+    }
+
+    /// What is to be sent now.
+    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<ClientTransmit> {
+        let transmit = self.client.poll_transmit(now);
+        self.take_events();
+        transmit
+    }
+
+    /// When it has something to do by itself.
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        self.client.next_timeout()
+    }
+
+    /// Ends the session from this side.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.client.stop(now);
+        self.take_events();
+    }
+
+    /// True when the session is over and everything was said.
+    pub fn is_finished(&self) -> bool {
+        self.client.is_finished()
+    }
+
+    /// The next frame, whole, for the received movie.
+    pub fn poll_frame(&mut self) -> Option<Bytes> {
+        self.kept.pop_front()
+    }
+
+    /// Frames that arrived whole so far.
+    pub fn complete_frames(&self) -> u32 {
+        self.log.complete_frames
+    }
+
+    /// Frames that the client gave up, so far; those that were left out among them.
+    pub fn incomplete_frames(&self) -> u32 {
+        self.log.incomplete_frames
+    }
+
+    /// What was recorded.
+    pub fn into_log(mut self) -> ReceiverLog {
+        self.take_events();
+        let drops = self.client.state().drops;
+        self.log.rejected = drops.iter().map(|(_, count)| count).sum();
+        let reasons = drops.iter().filter(|(_, count)| *count > 0);
+        self.log.rejections = reasons.map(|(reason, count)| format!("{reason:?}: {count}")).collect();
+        self.log
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.client.poll_event() {
+            match event {
+                ClientEvent::Packet { arrived, header } => self.log.datagrams.push(DatagramReceived {
+                    sequence: header.sequence.into(),
+                    size: u32::try_from(VIDEO_HEADER_LENGTH as u64 + header.size.as_bytes()).unwrap_or(u32::MAX),
+                    at: arrived,
+                }),
+                ClientEvent::FrameComplete(frame) => {
+                    self.log.complete_frames += 1;
+                    self.kept.push_back(frame.bytes);
+                }
+                ClientEvent::FramesLost { count, .. } => self.log.incomplete_frames += count,
+                ClientEvent::Described(_) | ClientEvent::LevelChanged { .. } | ClientEvent::Ended(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The server of an adaptive stream, and what it did to which frame.
+
+use std::net::SocketAddr;
+
+use framewire_adaptive::datagram::{Channel, Transmit};
+use framewire_adaptive::server::{Server, ServerEvent};
+use framewire_probe::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
+use framewire_units::Timestamp;
+use framewire_wire::vtp::{Packet, Reason, VideoHeader};
+
+use super::LadderContent;
+use crate::sender::{SenderLog, SenderProgress};
+
+/// The sender's side of an adaptive flow.
+///
+/// Contract: as that of [`Server`]: hand in a datagram, or nothing when [`next_timeout`](Self::next_timeout) has come;
+/// then send what [`poll_transmit`](Self::poll_transmit) gives until it is `None`. What it gives counts as sent at `now`;
+/// a datagram that this host dropped is told by [`handle_drop`](Self::handle_drop).
+pub struct AdaptiveSender {
+    server: Server,
+    content: LadderContent,
+    start: Timestamp,
+    started: bool,
+    ended: Option<Reason>,
+    source_failure: Option<String>,
+    /// By frame, the level that it was sent from or would have been.
+    levels: Vec<Option<u8>>,
+    log: SenderLog,
+    progress: SenderProgress,
+}
+
+impl AdaptiveSender {
+    pub(crate) fn new(server: Server, content: LadderContent, start: Timestamp) -> Self {
+        Self {
+            server,
+            content,
+            start,
+            started: false,
+            ended: None,
+            source_failure: None,
+            levels: Vec::new(),
+            log: SenderLog::default(),
+            progress: SenderProgress::default(),
+        }
+    }
+
+    /// A datagram came from the receiver's socket `from`.
+    pub fn handle_datagram(&mut self, now: Timestamp, channel: Channel, from: SocketAddr, datagram: &[u8]) {
+        self.server.handle_datagram(now, channel, from, datagram);
+        self.take_events();
+    }
+
+    /// What is to be sent now.
+    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit> {
+        let transmit = self.server.poll_transmit(now);
+        self.take_events();
+        if let Some(transmit) = &transmit
+            && transmit.channel == Channel::Data
+            && let Ok(Packet::Video(header, _)) = Packet::parse(&transmit.bytes)
+        {
+            self.record(now, &header, transmit.bytes.len());
+        }
+        if self.server.is_finished() {
+            self.leave_out(now, self.server.state().frame);
+        }
+        transmit
+    }
+
+    /// This host had no room for what was given last.
+    pub fn handle_drop(&mut self, now: Timestamp, transmit: &Transmit) {
+        let Ok(Packet::Video(header, _)) = Packet::parse(&transmit.bytes) else { return };
+        let sequence = u64::from(header.sequence);
+        if let Some(datagram) = self.log.datagrams.iter_mut().rev().find(|datagram| datagram.sequence == sequence) {
+            datagram.sent = false;
+            let what =
+                FrameEventKind::Discarded { place: Place::SenderSocket, rule: "no room in the socket".to_owned() };
+            self.log.frame_events.push(FrameEvent { frame: header.frame, at: now, what });
+        }
+    }
+
+    /// When it has something to do by itself.
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        self.server.next_timeout()
+    }
+
+    /// Ends the stream now, and says so to the receiver.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.server.stop(now);
+        self.take_events();
+    }
+
+    /// True when the session is over and everything was said.
+    pub fn is_finished(&self) -> bool {
+        self.server.is_finished()
+    }
+
+    /// True when every frame was sent or left out.
+    pub fn offered_all(&self) -> bool {
+        self.server.state().frame >= self.content.frames()
+    }
+
+    /// What broke, if anything did.
+    pub fn failure(&self) -> Option<String> {
+        match self.ended {
+            Some(Reason::Vanished) => Some("nothing came from the receiver any more".to_owned()),
+            _ => self.source_failure.clone(),
+        }
+    }
+
+    /// Counters for a progress display.
+    pub fn progress(&self) -> SenderProgress {
+        self.progress
+    }
+
+    /// The state of the stream; `None` before video flows and after it has ended.
+    pub fn sample(&self, at: Timestamp) -> Option<FlowSample> {
+        if !self.started || self.ended.is_some() {
+            return None;
+        }
+        let state = self.server.state();
+        Some(FlowSample {
+            at,
+            srtt: state.controller.round_trip,
+            sending_rate: Some(state.decision.map_or(state.controller.rate, |decision| decision.rate)),
+            estimate: state.controller.estimate,
+            level: u8::try_from(state.level).ok(),
+            ..FlowSample::default()
+        })
+    }
+
+    /// What was recorded.
+    pub fn into_log(self) -> SenderLog {
+        let frames = 0..self.content.frames();
+        let level = |frame: u32| self.levels.get(frame as usize).copied().flatten();
+        let facts = frames.map(|frame| self.content.facts(frame, level(frame), self.start)).collect();
+        SenderLog { frames: Some(facts), ..self.log }
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.server.poll_event() {
+            match event {
+                ServerEvent::Started { .. } => self.started = true,
+                ServerEvent::SourceFailed(error) => self.source_failure = Some(error.to_string()),
+                ServerEvent::Ended(reason) => self.ended = Some(reason),
+                ServerEvent::LevelChanged { .. } => {}
+            }
+        }
+    }
+
+    fn record(&mut self, now: Timestamp, header: &VideoHeader, size: usize) {
+        let frame = header.frame;
+        if self.levels.len() <= frame as usize {
+            self.leave_out(now, frame);
+            self.levels.push(Some(header.level));
+            self.progress.offered += 1;
+            self.event(frame, now, FrameEventKind::Offered);
+            self.event(frame, now, FrameEventKind::FirstByte);
+        }
+        self.log.datagrams.push(DatagramSent {
+            sequence: header.sequence.into(),
+            frame,
+            part: Some(header.index),
+            size: u32::try_from(size).unwrap_or(u32::MAX),
+            at: now,
+            sent: true,
+        });
+        if header.last {
+            self.event(frame, now, FrameEventKind::LastByte);
+        }
+    }
+
+    /// The frames before `frame` that were not sent: the server did not hold them for worth it.
+    fn leave_out(&mut self, now: Timestamp, frame: u32) {
+        while self.levels.len() < frame as usize {
+            let left_out = self.levels.len() as u32;
+            self.levels.push(self.levels.last().copied().flatten());
+            self.progress.offered += 1;
+            self.progress.discarded += 1;
+            self.event(left_out, now, FrameEventKind::Offered);
+            let rule = "left out by the server".to_owned();
+            self.event(left_out, now, FrameEventKind::Discarded { place: Place::SenderPipeline, rule });
+        }
+    }
+
+    fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
+        self.log.frame_events.push(FrameEvent { frame, at, what });
+    }
+}

@@ -1,0 +1,80 @@
+//! What the flows of a scenario send: a movie, the levels of a ladder, both or neither.
+
+use std::path::{Path, PathBuf};
+
+use framewire_media::Movie;
+use framewire_scenario::{Scenario, Transport};
+use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
+use framewire_units::Timestamp;
+
+use crate::movie::{MovieError, load_movie};
+
+/// What the flows of a scenario send.
+#[derive(Clone, Debug, Default)]
+pub struct Content {
+    movie: Option<(PathBuf, Movie)>,
+    ladder: Option<(PathBuf, LadderContent)>,
+}
+
+impl Content {
+    /// Reads the files that a scenario's flows send.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is not what it should be; the error names it.
+    pub fn load(movie: Option<&Path>, ladder: Option<&Path>) -> Result<Self, MovieError> {
+        let movie = movie.map(|file| Ok((file.to_owned(), load_movie(file)?))).transpose()?;
+        let ladder = ladder.map(|file| Ok((file.to_owned(), load_ladder(file)?))).transpose()?;
+        Ok(Self { movie, ladder })
+    }
+
+    /// A movie that came from `file`, and no ladder.
+    pub fn of_movie(file: impl Into<PathBuf>, movie: Movie) -> Self {
+        Self { movie: Some((file.into(), movie)), ladder: None }
+    }
+
+    /// The same with a ladder that came from `file`.
+    pub fn with_ladder(self, file: impl Into<PathBuf>, ladder: LadderContent) -> Self {
+        Self { ladder: Some((file.into(), ladder)), ..self }
+    }
+
+    /// The movie, and its file.
+    pub fn movie(&self) -> Option<(&Path, &Movie)> {
+        self.movie.as_ref().map(|(file, movie)| (file.as_path(), movie))
+    }
+
+    /// The ladder, and its streaming file.
+    pub fn ladder(&self) -> Option<(&Path, &LadderContent)> {
+        self.ladder.as_ref().map(|(file, ladder)| (file.as_path(), ladder))
+    }
+
+    /// The flows of a scenario, each to send what it does from the origin of the run, or from its own start, on.
+    ///
+    /// # Errors
+    /// When a flow cannot be built, or there is nothing here of what it sends.
+    pub fn flow_setups(&self, scenario: &Scenario) -> Result<Vec<FlowSetup>, BuildError> {
+        let plan = self.movie.as_ref().map(|(_, movie)| SendingPlan::new(movie.clone(), Timestamp::ZERO));
+        let numbered = scenario.flows.iter().zip(1..);
+        let setup = |(flow, number): (&framewire_scenario::Flow, u32)| {
+            let nothing = |what: &str| BuildError::new(&flow.name, format!("there is no {what} that it could send"));
+            match flow.transport {
+                Transport::Bulk => Ok(FlowSetup::bulk(flow)),
+                transport if transport.is_adaptive() => {
+                    let (_, ladder) = self.ladder.as_ref().ok_or_else(|| nothing("ladder"))?;
+                    FlowSetup::adaptive(flow, ladder.clone())
+                }
+                _ => Ok(FlowSetup::new(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)),
+            }
+        };
+        numbered.map(setup).collect()
+    }
+}
+
+/// Reads a streaming file.
+///
+/// # Errors
+/// When it cannot be read, or cannot be sent.
+pub fn load_ladder(file: &Path) -> Result<LadderContent, MovieError> {
+    let error = |reason| MovieError { file: file.to_owned(), reason };
+    let bytes = std::fs::read(file).map_err(|cause| error(cause.to_string()))?;
+    LadderContent::open(bytes.into()).map_err(|cause| error(cause.to_string()))
+}
