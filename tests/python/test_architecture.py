@@ -23,7 +23,10 @@ ALLOWED: dict[str, set[str]] = {
     "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "probe", "session", "world"},
     "sockets": {"units", "transport"},
     "endpoint": {"units", "wire", "transport", "adaptive", "sockets"},
-    "emu": {"units", "scenario", "media", "wire", "transport", "link", "probe", "session", "sockets", "world"},
+    "emu": {
+        *("units", "scenario", "media", "wire", "transport", "adaptive", "link", "probe", "session", "world"),
+        *("sockets", "endpoint"),
+    },
     "gst": {"units", "media", "wire", "transport", "adaptive", "sockets", "endpoint"},
     "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim", "endpoint"},
 }

@@ -80,6 +80,17 @@ impl Clock {
     }
 }
 
+impl framewire_endpoint::Clock for Clock {
+    fn now(&self) -> Timestamp {
+        Clock::now(self)
+    }
+
+    fn arrival(&self, realtime_nanos: Option<u64>) -> Timestamp {
+        let stamped = realtime_nanos.and_then(|nanos| i64::try_from(nanos).ok());
+        stamped.map_or_else(|| self.now(), |nanos| self.from_realtime(nanos, Self::realtime_offset()))
+    }
+}
+
 fn read(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec to write to, and both clocks exist on every Linux.

@@ -151,16 +151,14 @@ impl Scenario {
 
     /// What of this scenario only the simulated world has, with its key; `None` when every world can run it.
     pub fn needs_simulation(&self) -> Option<String> {
-        let reason = |(index, flow): (usize, &Flow)| match flow {
-            Flow { station: 1.., .. } => Some(format!(
-                "flow.{index}.station = {}: several wireless senders exist only in the simulated world \
-                 (--world simulated)",
-                flow.station
-            )),
-            Flow { transport, .. } if !transport.has_movie() => Some(format!(
-                "flow.{index}.transport = \"{transport}\": runs only in the simulated world (--world simulated)"
-            )),
-            _ => None,
+        let reason = |(index, flow): (usize, &Flow)| {
+            (flow.station > 0).then(|| {
+                format!(
+                    "flow.{index}.station = {}: several wireless senders exist only in the simulated world \
+                     (--world simulated)",
+                    flow.station
+                )
+            })
         };
         self.flows.iter().enumerate().find_map(reason)
     }

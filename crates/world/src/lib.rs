@@ -23,4 +23,4 @@ pub use movie::{MovieError, load_movie};
 pub use network::{NetworkError, network_model};
 pub use outcome::{FlowOutcome, contradiction, failures, flow_log, is_complete};
 pub use packets::{FlowPackets, PacketDescription, Sequence, place_and_cause};
-pub use settings::playout;
+pub use settings::{playout, received_file};

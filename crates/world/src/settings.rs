@@ -1,7 +1,23 @@
 //! Settings of a scenario as those take them who carry them out.
 
+use framewire_media::access_unit::Codec;
 use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
 use framewire_scenario as scenario;
+use framewire_session::{FlowSetup, Role};
+
+/// The name of the file of the movie as a flow received it, in the directory `received`. Frames of a ladder come out as
+/// an elementary stream of its codec.
+pub fn received_file(setup: &FlowSetup) -> String {
+    let codec = if setup.role() == Role::Adaptive { setup.ladder().codec() } else { None };
+    let suffix = match codec {
+        Some(Codec::Mpeg4Part2) => "m4v",
+        Some(Codec::H264) => "h264",
+        Some(Codec::H265) => "h265",
+        Some(Codec::Av1) => "obu",
+        Some(Codec::MpegVideo) | None => "m2v",
+    };
+    format!("{}.{suffix}", setup.name())
+}
 
 /// The player of a scenario.
 pub fn playout(playout: &scenario::Playout) -> Playout {

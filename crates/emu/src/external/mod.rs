@@ -55,8 +55,7 @@ pub fn idle_delay(network: &Network) -> Duration {
 /// # Errors
 /// When the kernel does not let a thread into a host.
 pub fn stream(flow: &ExternalFlow<'_>, lane: Lane<'_>, settle: impl FnOnce()) -> Result<FlowOutcome, Failure> {
-    let new_flag = || StopFlag::new().map_err(|error| Failure::run(format!("eventfd: {error}")));
-    let (end, receiver_gone) = (new_flag()?, new_flag()?);
+    let (end, receiver_gone) = (StopFlag::new()?, StopFlag::new()?);
     let meeting = Meeting::default();
     let (sent, received) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| lane.in_receiver(|| receive(flow, &meeting, &end, &receiver_gone)));

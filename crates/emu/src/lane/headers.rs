@@ -28,6 +28,8 @@ pub struct Headers {
     /// Bytes 2 and 3 of a UDP payload whose first byte says version 2: the sequence number of an RTP packet
     /// (RFC 3550, 5.1).
     pub rtp_sequence: Option<u16>,
+    /// Sequence number of a video packet of an adaptive stream.
+    pub video_sequence: Option<u32>,
     /// Sequence number of a TCP segment.
     pub tcp_sequence: Option<u32>,
 }
@@ -38,6 +40,7 @@ const UNKNOWN: Headers = Headers {
     destination_port: 0,
     payload: 0,
     rtp_sequence: None,
+    video_sequence: None,
     tcp_sequence: None,
 };
 
@@ -84,6 +87,7 @@ fn parse_udp(body: &[u8]) -> Headers {
         destination_port: be16(body, 2).unwrap_or(0),
         payload: payload.len() as u32,
         rtp_sequence: if is_rtp { be16(payload, 2) } else { None },
+        video_sequence: if is_rtp { None } else { framewire_session::video_sequence(payload) },
         tcp_sequence: None,
     }
 }
@@ -98,6 +102,7 @@ fn parse_tcp(body: &[u8]) -> Headers {
         destination_port: be16(body, 2).unwrap_or(0),
         payload: body.get(header..).map_or(0, |payload| payload.len() as u32),
         rtp_sequence: None,
+        video_sequence: None,
         tcp_sequence: high.zip(low).map(|(high, low)| high << 16 | low),
     }
 }
@@ -108,6 +113,8 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use framewire_units::{DataSize, Duration, Timestamp};
+    use framewire_wire::vtp::{Reason, Teardown, VideoHeader};
     use proptest::prelude::*;
 
     use super::*;
@@ -132,6 +139,32 @@ mod tests {
         assert_eq!((headers.payload, headers.rtp_sequence), (14, Some(0xabcd)));
         datagram[28] = 0x40; // not version 2
         assert_eq!(Headers::parse(&datagram).rtp_sequence, None);
+    }
+
+    #[test]
+    fn a_video_packet_shows_its_sequence_number_and_what_else_an_adaptive_stream_says_has_none() {
+        let mut body = vec![0x13, 0x8c, 0x13, 0x8c, 0, 0, 0, 0];
+        let header = VideoHeader {
+            ack_request: true,
+            session: 7,
+            sequence: 0x0102_0304,
+            sender_time: Timestamp::from_millis(1),
+            size: DataSize::from_bytes(5),
+            frame: 1,
+            index: 0,
+            level: 0,
+            last: true,
+            key: false,
+            media_time: Duration::ZERO,
+            round_trip: Duration::ZERO,
+            repeats: None,
+        };
+        header.emit(b"video", &mut body);
+        let headers = Headers::parse(&ip(17, &body));
+        assert_eq!((headers.video_sequence, headers.rtp_sequence), (Some(0x0102_0304), None));
+        let mut body = vec![0x13, 0x8d, 0x13, 0x8d, 0, 0, 0, 0];
+        Teardown { session: 7, reason: Reason::Stopped }.emit(&mut body);
+        assert_eq!(Headers::parse(&ip(17, &body)).video_sequence, None);
     }
 
     #[test]

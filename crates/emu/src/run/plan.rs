@@ -18,8 +18,9 @@ pub struct Plan {
     format: u32,
     /// The scenario, resolved.
     pub scenario: Scenario,
-    /// The elementary stream to send.
-    pub movie: PathBuf,
+    /// The elementary stream to send, where a flow sends it.
+    #[serde(default)]
+    pub movie: Option<PathBuf>,
     /// The streaming file that adaptive flows send levels of, where there are such flows.
     #[serde(default)]
     pub ladder: Option<PathBuf>,
@@ -48,6 +49,6 @@ impl Plan {
     /// # Errors
     /// When a file cannot be read, is not what it should be, or ends inside a picture.
     pub fn load_content(&self) -> Result<Content, Failure> {
-        Ok(Content::load(Some(&self.movie), self.ladder.as_deref())?)
+        Ok(Content::load(self.movie.as_deref(), self.ladder.as_deref())?)
     }
 }

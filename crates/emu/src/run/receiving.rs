@@ -160,6 +160,5 @@ impl Receiving {
 
 /// The kernel's stamp on the run's clock; now, where there is none.
 pub(super) fn stamp(clock: Clock, realtime_nanos: Option<u64>) -> Timestamp {
-    let stamped = realtime_nanos.and_then(|nanos| i64::try_from(nanos).ok());
-    stamped.map_or_else(|| clock.now(), |nanos| clock.from_realtime(nanos, Clock::realtime_offset()))
+    framewire_endpoint::Clock::arrival(&clock, realtime_nanos)
 }

@@ -1,13 +1,13 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
-use framewire_emu::{Clock, LaneRecord, PacketLog, Protocol};
+use framewire_emu::{Clock, Headers, LaneRecord, PacketLog, Protocol};
 use framewire_probe::record::{FlowLog, ReleaseRecord};
 use framewire_probe::write_run;
 use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{
-    Content, FlowOutcome, FlowPackets, PacketDescription, RunDescription, Sequence, contradiction, failures, flow_log, playout,
-    port, write_documents,
+    Content, FlowOutcome, FlowPackets, PacketDescription, RunDescription, Sequence, contradiction, failures, flow_log,
+    playout, port, write_documents,
 };
 use serde_json::Value;
 
@@ -117,10 +117,11 @@ fn describe(packet: &PacketLog) -> PacketDescription {
         destination_port: headers.destination_port,
         size: packet.size,
         payload: headers.payload,
-        sequence: match (headers.rtp_sequence, headers.tcp_sequence) {
-            (Some(number), _) => Sequence::Rtp(number),
-            (None, Some(number)) => Sequence::Tcp(number),
-            (None, None) => Sequence::None,
+        sequence: match headers {
+            Headers { rtp_sequence: Some(number), .. } => Sequence::Rtp(*number),
+            Headers { video_sequence: Some(number), .. } => Sequence::Unbounded((*number).into()),
+            Headers { tcp_sequence: Some(number), .. } => Sequence::Tcp(*number),
+            _ => Sequence::None,
         },
         sniffed: packet.sniffed,
     }

@@ -16,7 +16,7 @@ use super::stop::StopFlag;
 use super::waiting::{Interest, earlier, sharpen_timers, wait};
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1) without options.
-const IP_AND_TCP_HEADERS: u16 = 40;
+pub(super) const IP_AND_TCP_HEADERS: u16 = 40;
 
 /// What the sender's thread leaves behind.
 pub struct SendingOutcome {

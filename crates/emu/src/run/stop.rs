@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
+use super::failure::Failure;
+
 /// A flag that threads can also wait for in `poll`, because it is a descriptor that turns readable.
 #[derive(Clone, Debug)]
 pub struct StopFlag {
@@ -23,8 +25,9 @@ impl StopFlag {
     ///
     /// # Errors
     /// When the process has no descriptors left.
-    pub fn new() -> nix::Result<Self> {
-        let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+    pub fn new() -> Result<Self, Failure> {
+        let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK);
+        let event = event.map_err(|error| Failure::run(format!("eventfd: {error}")))?;
         Ok(Self { inner: Arc::new(Inner { raised: AtomicBool::new(false), event }) })
     }
 

@@ -1,0 +1,126 @@
+//! An adaptive flow: a server and a client of a ladder's levels, over this kernel's UDP.
+
+mod serving;
+mod viewing;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use framewire_adaptive::datagram::Channel;
+use framewire_emu::{Clock, Lane, RECEIVER_ADDRESS, SENDER_ADDRESS};
+use framewire_endpoint::{EndpointError, Ports};
+use framewire_probe::record::FlowStatus;
+use framewire_session::FlowSetup;
+use framewire_sockets::UdpOptions;
+use framewire_units::Seed;
+use framewire_world::{FlowOutcome, UDP_RECEIVE_BUFFER};
+
+use self::serving::{Served, serve};
+use self::viewing::{Viewed, view};
+use super::failure::Failure;
+use super::progress::{FlowProgress, FlowState};
+use super::stop::StopFlag;
+
+/// The sockets of both ends, and the file of the received movie.
+pub struct Ends {
+    server: Ports<Clock>,
+    client: Ports<Clock>,
+    movie: BufWriter<File>,
+}
+
+/// What both threads of an adaptive flow are given.
+pub struct AdaptiveFlow<'a> {
+    /// The flow.
+    pub setup: &'a FlowSetup,
+    /// Of the draws that both halves of the session share.
+    pub seed: Seed,
+    /// Its port for video at either end; the next one up is that for control.
+    pub port: u16,
+    /// The run's clock.
+    pub clock: Clock,
+    /// What is shown of it.
+    pub progress: &'a FlowProgress,
+    /// Ends it early.
+    pub stop: &'a StopFlag,
+}
+
+impl Ends {
+    /// Opens the sockets in both hosts of the lane. The movie as received is written to `movie`.
+    ///
+    /// # Errors
+    /// When a port is taken, the send buffer cannot be as large as the flow says, or the file cannot be created.
+    pub fn open(setup: &FlowSetup, port: u16, lane: Lane<'_>, clock: Clock, movie: &Path) -> Result<Self, Failure> {
+        let failed = |side| move |error: EndpointError| Failure::run(format!("flow {}: {side}: {error}", setup.name()));
+        let server = UdpOptions { send_buffer: setup.settings().send_buffer, ..options() };
+        let open = |host, options: UdpOptions| move || Ports::open_with(addresses(host, port), &options, clock);
+        let file = File::create(movie).map_err(|error| Failure::run(format!("{}: {error}", movie.display())))?;
+        Ok(Self {
+            server: lane.in_sender(open(SENDER_ADDRESS, server))?.map_err(failed("sender"))?,
+            client: lane.in_receiver(open(RECEIVER_ADDRESS, options()))?.map_err(failed("receiver"))?,
+            movie: BufWriter::new(file),
+        })
+    }
+}
+
+/// Both sides of an adaptive flow, to the end.
+///
+/// # Errors
+/// When the flow cannot be built, the kernel does not let a thread into a host, or there are no descriptors left.
+pub fn stream(flow: &AdaptiveFlow<'_>, ends: Ends) -> Result<FlowOutcome, Failure> {
+    let sender = flow.setup.adaptive_sender(flow.seed).map_err(Failure::run)?;
+    let receiver = flow.setup.adaptive_receiver(flow.seed);
+    let (server_gone, client_gone) = (StopFlag::new()?, StopFlag::new()?);
+    let Ends { server, client, movie } = ends;
+    let (served, viewed) = std::thread::scope(|scope| {
+        let viewer = scope.spawn(|| {
+            let viewed = view(flow, receiver, client, movie, &server_gone);
+            client_gone.raise();
+            viewed
+        });
+        // A socket stays in the namespace in which it was opened, wherever its thread is.
+        let served = serve(flow, sender, server, &client_gone);
+        server_gone.raise();
+        (served, viewer.join())
+    });
+    flow.progress.set_state(FlowState::Done);
+    let viewed = viewed.map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
+    Ok(outcome(flow, served, viewed))
+}
+
+fn outcome(flow: &AdaptiveFlow<'_>, served: Served, viewed: Viewed) -> FlowOutcome {
+    let status = match (served.failure, viewed.failure) {
+        (Some(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
+        (None, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
+        _ if flow.stop.is_raised() => FlowStatus::Partial,
+        _ if served.offered_all => FlowStatus::Complete,
+        _ => FlowStatus::Failed("receiver: nothing came from the sender any more".to_owned()),
+    };
+    FlowOutcome {
+        sent: served.log,
+        samples: served.samples,
+        received: viewed.log,
+        kept_bytes: viewed.kept_bytes,
+        bulk: None,
+        status,
+        doubt: None,
+    }
+}
+
+fn options() -> UdpOptions {
+    UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() }
+}
+
+/// Addresses of both sockets at a host.
+fn addresses(host: Ipv4Addr, port: u16) -> [SocketAddr; 2] {
+    Channel::BOTH.map(|channel| address(host, port, channel))
+}
+
+fn address(host: Ipv4Addr, port: u16, channel: Channel) -> SocketAddr {
+    let offset = match channel {
+        Channel::Data => 0,
+        Channel::Control => 1,
+    };
+    SocketAddr::from((host, port + offset))
+}

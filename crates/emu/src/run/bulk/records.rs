@@ -1,0 +1,55 @@
+//! What both sides of a bulk flow noted, put together.
+
+use framewire_probe::record::{BulkTotals, FlowSample, FlowStatus, StreamRead};
+use framewire_units::Timestamp;
+
+use super::BulkPlan;
+use super::receiving::BulkReceived;
+use super::sending::BulkSent;
+
+/// What came of a bulk flow.
+#[derive(Debug)]
+pub struct BulkOutcome {
+    /// The state of each connection over time, in order of time.
+    pub samples: Vec<FlowSample>,
+    /// What was carried.
+    pub totals: BulkTotals,
+    /// How it ended.
+    pub status: FlowStatus,
+}
+
+impl BulkOutcome {
+    pub(super) fn new(plan: &BulkPlan, end: Timestamp, sent: BulkSent, received: BulkReceived) -> Self {
+        let reads_of = |port| {
+            let found = received.connections.iter().find(|(from, _)| *from == port);
+            found.map_or(&[][..], |(_, reads)| reads.as_slice())
+        };
+        let mut samples = Vec::new();
+        for (number, (port, of_sender)) in (0u8..).zip(sent.connections) {
+            let connection = (plan.connections > 1).then_some(number);
+            samples.extend(with_received(of_sender, connection, reads_of(port)));
+        }
+        samples.sort_by_key(|sample| (sample.at, sample.connection));
+        let totals = received.connections.iter().filter_map(|(_, reads)| Some(reads.last()?.total));
+        let status = match (sent.status, received.failure) {
+            (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
+            (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
+            (status, None) => status,
+        };
+        let totals = BulkTotals { start: plan.start, end: end.max(plan.start), received: totals.sum() };
+        Self { samples, totals, status }
+    }
+}
+
+/// The sender's samples of one connection, each with what the receiver had read by then.
+fn with_received(samples: Vec<FlowSample>, connection: Option<u8>, reads: &[StreamRead]) -> Vec<FlowSample> {
+    let mut reads = reads.iter().peekable();
+    let mut total = 0;
+    let mut complete = |sample: FlowSample| {
+        while let Some(read) = reads.next_if(|read| read.at <= sample.at) {
+            total = read.total;
+        }
+        FlowSample { connection, received_bytes: Some(total), ..sample }
+    };
+    samples.into_iter().map(&mut complete).collect()
+}

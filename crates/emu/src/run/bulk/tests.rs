@@ -1,0 +1,114 @@
+//! Bulk flows through a lane of their own. They need root or user namespaces, and say so where those are missing.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use framewire_emu::{Bottleneck, EmuError, LaneConfig, LaneRecord, RateAndDelay, World};
+use framewire_probe::record::FlowStatus;
+use framewire_units::Bitrate;
+
+use super::*;
+
+/// Worlds share the machine's processors: one at a time keeps them from disturbing each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+const RATE: Bitrate = Bitrate::from_mbps(4);
+
+fn plan(connections: u8) -> BulkPlan {
+    BulkPlan {
+        name: "bulk".to_owned(),
+        port: 5_004,
+        connections,
+        congestion: Some("reno".to_owned()),
+        start: Timestamp::from_millis(300),
+        stop: Some(Timestamp::from_millis(1_800)),
+        send_buffer: None,
+        unsent_limit: None,
+        maximum_segment: 1_460,
+    }
+}
+
+/// Runs a flow over a link of [`RATE`]; `None` where no world can be made.
+fn run(plan: &BulkPlan, act: impl FnOnce([&StopFlag; 2]) + Send) -> Option<(BulkOutcome, LaneRecord)> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let model = RateAndDelay::new(RATE, Duration::from_millis(10));
+    let config = LaneConfig::new("bulk".to_owned(), Box::new(model), Bottleneck::Remote);
+    let clock = Clock::starting_in(Duration::from_millis(500));
+    let world = match World::start(vec![config], clock) {
+        Ok(world) => world,
+        Err(error @ EmuError::Namespace { .. }) => {
+            eprintln!("skipped: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let [over, stop] = [StopFlag::new().unwrap(), StopFlag::new().unwrap()];
+    let receiving = world.lane(0).in_receiver(|| BulkReceiving::open(plan)).unwrap().unwrap();
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| act([&over, &stop]));
+        stream(plan, receiving, world.lane(0), clock, &FlowProgress::new(false), [&over, &stop]).unwrap()
+    });
+    Some((outcome, world.stop().unwrap().remove(0)))
+}
+
+fn share_of_the_link(outcome: &BulkOutcome, start: Timestamp) -> f64 {
+    let seconds = outcome.totals.end.saturating_since(start).as_secs_f64();
+    outcome.totals.received as f64 * 8.0 / seconds / RATE.as_bps() as f64
+}
+
+#[test]
+fn connections_fill_the_link_from_start_to_stop_and_all_that_was_written_arrives() {
+    let plan = plan(3);
+    let Some((outcome, lane)) = run(&plan, |_| {}) else { return };
+    assert_eq!(outcome.status, FlowStatus::Complete);
+    let first = lane.packets.first().expect("something was sent").arrived;
+    assert!(first >= plan.start, "the first packet left at {first:?}");
+    let share = share_of_the_link(&outcome, plan.start);
+    // 1,448 of 1,500 bytes are payload; the handshake and the last acknowledgements cost some 50 ms.
+    assert!((0.75..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", outcome.totals);
+    let acknowledged = |connection| {
+        let mut own = outcome.samples.iter().filter(|sample| sample.connection == Some(connection));
+        own.next_back().expect("each connection is sampled").clone()
+    };
+    let last: Vec<_> = (0..3).map(acknowledged).collect();
+    assert!(last.iter().all(|sample| sample.queued_bytes == Some(0)), "{last:?}");
+    assert_eq!(last.iter().map(|sample| sample.received_bytes.unwrap()).sum::<u64>(), outcome.totals.received);
+    assert!(last.iter().all(|sample| sample.received_bytes > Some(20_000)), "{last:?}");
+    assert!(outcome.samples.is_sorted_by_key(|sample| sample.at));
+}
+
+#[test]
+fn a_flow_without_a_stop_ends_with_the_run() {
+    let plan = BulkPlan { stop: None, ..plan(1) };
+    let ended = run(&plan, |[over, _]| {
+        std::thread::sleep(Duration::from_millis(1_500));
+        over.raise();
+    });
+    let Some((outcome, _)) = ended else { return };
+    assert_eq!(outcome.status, FlowStatus::Complete);
+    // It was told at a second after the origin; what stood in the socket was still sent.
+    let share = share_of_the_link(&outcome, plan.start);
+    assert!((0.6..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", outcome.totals);
+    assert!(outcome.totals.end >= Timestamp::from_secs(1), "{:?}", outcome.totals);
+    assert!(outcome.samples.iter().all(|sample| sample.connection.is_none()));
+}
+
+#[test]
+fn an_interruption_ends_it_at_once_and_says_so() {
+    let plan = BulkPlan { stop: Some(Timestamp::from_secs(3_600)), ..plan(2) };
+    let interrupted = run(&plan, |[_, stop]| {
+        std::thread::sleep(Duration::from_millis(1_300));
+        stop.raise();
+    });
+    let Some((outcome, _)) = interrupted else { return };
+    assert_eq!(outcome.status, FlowStatus::Partial);
+    assert!(outcome.totals.end < Timestamp::from_secs(3), "{:?}", outcome.totals);
+}
+
+#[test]
+fn a_congestion_control_that_is_not_there_is_named_with_the_connection() {
+    let plan = BulkPlan { congestion: Some("westwood2".to_owned()), ..plan(2) };
+    let Some((outcome, _)) = run(&plan, |_| {}) else { return };
+    let FlowStatus::Failed(reason) = outcome.status else { panic!("{:?}", outcome.status) };
+    assert!(reason.starts_with("sender: connection 1 of 2: congestion control \"westwood2\" is not"), "{reason}");
+}

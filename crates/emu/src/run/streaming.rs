@@ -1,0 +1,221 @@
+//! All flows of a run at once: who sends and receives each, and when it is over.
+
+use std::path::Path;
+use std::time::Duration;
+
+use framewire_emu::{Clock, Lane, World};
+use framewire_probe::record::FlowStatus;
+use framewire_session::{FlowSetup, ReceiverLog, Role, SenderLog};
+use framewire_units::Timestamp;
+use framewire_world::{FlowOutcome, SETTLING_AT_MOST, port, session_seed};
+
+use super::adaptive::{self, AdaptiveFlow, Ends};
+use super::bulk::{self, BulkPlan, BulkReceiving};
+use super::events::{Event, emit};
+use super::failure::Failure;
+use super::plan::Plan;
+use super::progress::FlowProgress;
+use super::receiving::{Receiving, ReceivingOutcome};
+use super::sending::{SendingOutcome, send};
+use super::stop::StopFlag;
+use super::watching::Watch;
+use crate::external::{self, ExternalFlow, User};
+
+/// Time between two looks at what happens.
+pub const TICK: Duration = Duration::from_millis(50);
+
+/// What a run streams, and where.
+pub struct Streaming<'a> {
+    /// What the program was asked to do.
+    pub plan: &'a Plan,
+    /// The flows, in the order of the scenario.
+    pub setups: &'a [FlowSetup],
+    /// Which of them share a lane.
+    pub groups: &'a [Vec<usize>],
+    /// The lanes.
+    pub world: &'a World,
+    /// The run's clock.
+    pub clock: Clock,
+    /// Who applications run as.
+    pub user: User,
+}
+
+/// What stands before the streams begin: the lab's own receivers listen, and sockets that could be refused are open.
+enum Opened {
+    Stream(Box<Receiving>),
+    Adaptive(Ends),
+    Bulk(BulkPlan, BulkReceiving),
+    /// Applications of the user's own open what they need.
+    External,
+}
+
+impl Streaming<'_> {
+    /// Streams all flows at once and returns what each recorded, in the order of the scenario, and whether the time
+    /// limit ended the run. Movies as received go to files in `received`.
+    ///
+    /// # Errors
+    /// When a flow cannot begin, or a thread of the run ends by a panic.
+    pub fn run(&self, received: &Path) -> Result<(Vec<FlowOutcome>, bool), Failure> {
+        let watch = Watch::new(self.setups, self.plan.scenario.limit)?;
+        let open = |flow| self.open(flow, received);
+        let opened = (0..self.setups.len()).map(open).collect::<Result<Vec<_>, _>>()?;
+        if self.clock.until_origin().is_none() {
+            return Err(Failure::run(
+                "setting up the networks took longer than it is given; the machine is overloaded",
+            ));
+        }
+        self.announce();
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (flow, opened) in opened.into_iter().enumerate() {
+                let watch = &watch;
+                threads.push(scope.spawn(move || {
+                    let outcome = self.stream(flow, opened, watch);
+                    if outcome.is_err() {
+                        watch.give_up(flow);
+                    }
+                    outcome
+                }));
+            }
+            let limit_hit = watch.run(self.clock);
+            let outcomes = threads.into_iter().map(|thread| {
+                thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
+            });
+            Ok((outcomes.collect::<Result<Vec<_>, Failure>>()?, limit_hit))
+        })
+    }
+
+    fn lane_of(&self, flow: usize) -> Lane<'_> {
+        let lane = self.groups.iter().position(|group| group.contains(&flow));
+        self.world.lane(lane.expect("invariant: every flow is in a group"))
+    }
+
+    fn open(&self, flow: usize, received: &Path) -> Result<Opened, Failure> {
+        let (setup, lane) = (&self.setups[flow], self.lane_of(flow));
+        let movie = received.join(framewire_world::received_file(setup));
+        Ok(match setup.role() {
+            Role::External => Opened::External,
+            Role::Stream => {
+                let receiving = lane.in_receiver(|| Receiving::open(setup, port(flow), &movie))??;
+                Opened::Stream(Box::new(receiving))
+            }
+            Role::Adaptive => Opened::Adaptive(Ends::open(setup, port(flow), lane, self.clock, &movie)?),
+            Role::Bulk => {
+                let plan = BulkPlan::new(setup, port(flow));
+                let receiving = lane.in_receiver(|| BulkReceiving::open(&plan))??;
+                Opened::Bulk(plan, receiving)
+            }
+        })
+    }
+
+    /// Both sides of one flow, to the end.
+    fn stream(&self, flow: usize, opened: Opened, watch: &Watch<'_>) -> Result<FlowOutcome, Failure> {
+        let (setup, lane, clock) = (&self.setups[flow], self.lane_of(flow), self.clock);
+        let (progress, stop) = (watch.progress(flow), watch.stop());
+        match opened {
+            Opened::Stream(receiving) => self.stream_movie(flow, *receiving, &progress, stop),
+            Opened::External => self.stream_external(flow, &progress, stop),
+            Opened::Adaptive(ends) => {
+                let seed = session_seed(&self.plan.scenario, flow);
+                let flow = AdaptiveFlow { setup, seed, port: port(flow), clock, progress: &progress, stop };
+                adaptive::stream(&flow, ends)
+            }
+            Opened::Bulk(plan, receiving) => {
+                let outcome = bulk::stream(&plan, receiving, lane, clock, &progress, [watch.over(), stop])?;
+                Ok(FlowOutcome {
+                    sent: SenderLog::default(),
+                    samples: outcome.samples,
+                    received: ReceiverLog::default(),
+                    kept_bytes: 0,
+                    bulk: Some(outcome.totals),
+                    status: outcome.status,
+                    doubt: None,
+                })
+            }
+        }
+    }
+
+    fn stream_movie(
+        &self,
+        flow: usize,
+        receiving: Receiving,
+        progress: &FlowProgress,
+        stop: &StopFlag,
+    ) -> Result<FlowOutcome, Failure> {
+        let (setup, clock, lane) = (&self.setups[flow], self.clock, self.lane_of(flow));
+        let session = setup.sender().map_err(Failure::run)?;
+        let end = StopFlag::new()?;
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| receiving.run(clock, progress, &end));
+            let sent = lane.in_sender(|| send(setup, session, port(flow), clock, progress, stop));
+            // A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
+            let tells_its_end =
+                setup.kind().is_stream() && matches!(&sent, Ok(sent) if sent.status == FlowStatus::Complete);
+            if !tells_its_end {
+                self.wait_until_settled(lane);
+                end.raise();
+            }
+            let received =
+                receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
+            Ok(join(sent?, received))
+        })
+    }
+
+    /// Both applications of one flow, to the end.
+    fn stream_external(&self, flow: usize, progress: &FlowProgress, stop: &StopFlag) -> Result<FlowOutcome, Failure> {
+        let lane = self.lane_of(flow);
+        let external = ExternalFlow {
+            setup: &self.setups[flow],
+            port: port(flow),
+            movie: self.plan.movie.as_deref().expect("invariant: a flow of applications was set up with a movie"),
+            directory: &self.plan.directory,
+            user: self.user,
+            clock: self.clock,
+            progress,
+            stop,
+        };
+        external::stream(&external, lane, || self.wait_until_settled(lane))
+    }
+
+    /// Waits until nothing is under way any more.
+    fn wait_until_settled(&self, lane: Lane<'_>) {
+        let deadline = self.clock.now() + SETTLING_AT_MOST;
+        loop {
+            std::thread::sleep(TICK);
+            let forward = lane.counters().forward;
+            if forward.packets == forward.delivered + forward.dropped || self.clock.now() >= deadline {
+                return;
+            }
+        }
+    }
+
+    /// Of a run without a movie, its limit or the last stop stands for the movie's length.
+    fn announce(&self) {
+        let limit = self.plan.scenario.limit.map(|limit| Timestamp::ZERO + limit);
+        let last = self.setups.iter().filter_map(FlowSetup::offered_until).max();
+        let stops = || self.setups.iter().map(FlowSetup::stop).collect::<Option<Vec<_>>>()?.into_iter().max();
+        let until = last.or_else(stops).or(limit).unwrap_or_default();
+        emit(&Event::Started {
+            flows: self.setups.iter().map(FlowSetup::name).collect(),
+            frames: self.setups.iter().map(FlowSetup::frames).max().unwrap_or(0),
+            movie_s: until.as_secs_f64(),
+        });
+    }
+}
+
+fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
+    let status = match (sent.status, received.failure) {
+        (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
+        (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
+        (status, None) => status,
+    };
+    FlowOutcome {
+        sent: sent.log,
+        samples: sent.samples,
+        received: received.log,
+        kept_bytes: received.kept_bytes,
+        bulk: None,
+        status,
+        doubt: None,
+    }
+}
