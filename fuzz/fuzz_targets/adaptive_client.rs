@@ -62,6 +62,7 @@ fuzz_target!(|data: &[u8]| {
                     key: false,
                     media_time: Duration::from_millis(40) * u32::from(*b),
                     round_trip: Duration::from_micros(u64::from(*a)),
+                    repeats: None,
                 };
                 bytes(&Packet::Video(header, &vec![*b; usize::from(a % 16) * 20]))
             }

@@ -104,6 +104,10 @@ pub trait Controller: Send {
     /// The time of [`next_timeout`](Self::next_timeout) has come, or passed.
     fn handle_timeout(&mut self, now: Timestamp, plan: &PlanRates<'_>);
 
+    /// A packet was due and there was none: a live stream has not come further. What is measured across this says how
+    /// fast the stream is made, and not what the path carries.
+    fn handle_idle(&mut self) {}
+
     /// When the controller wants to be called without anything having happened.
     fn next_timeout(&self) -> Option<Timestamp>;
 

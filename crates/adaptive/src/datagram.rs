@@ -57,6 +57,8 @@ pub enum DropReason {
     Inconsistent,
     /// There is no room for what it carries, or for the answer to it.
     NoRoom,
+    /// It is one of more than anybody has to send in so short a time.
+    TooMany,
 }
 
 impl From<PacketError> for DropReason {

@@ -3,15 +3,50 @@
 use bytes::Bytes;
 use framewire_units::{Bitrate, Duration};
 
+/// The number of frames of a stream that goes on for as long as it does: a live one.
+pub const ENDLESS: u32 = u32::MAX;
+
+/// Whether a frame can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It can.
+    Ready,
+    /// It has not come yet.
+    NotYet,
+    /// It is no longer kept. The stream goes on with another frame after it, at which a level may be entered.
+    Gone {
+        /// That frame.
+        next: u32,
+    },
+    /// The stream ended before it.
+    End,
+}
+
 /// One movie as packets at several levels: the streaming file of figure 7, or something that looks like it.
 ///
 /// All levels have the same frames, and a level may be entered at the same frames in all of them.
+///
+/// A movie is whole from the start. A live stream grows at its end and is forgotten at its beginning while it is sent: it
+/// has [`ENDLESS`] frames, its [`duration`](Self::duration) is that of so many, and
+/// [`beginning`](Self::beginning) and [`availability`](Self::availability) say what there is of it now.
 pub trait PacketSource: Send + Sync {
     /// Number of levels, at least one; level 0 is the lowest.
     fn levels(&self) -> usize;
 
-    /// Number of frames, the same in every level.
+    /// Number of frames, the same in every level; [`ENDLESS`] of a live stream.
     fn frames(&self) -> u32;
+
+    /// The frame with which a session begins that starts now. A level may be entered there, and its clients count frames
+    /// and time from it.
+    fn beginning(&self) -> u32 {
+        0
+    }
+
+    /// Whether a frame can be sent now. What is said of a frame changes in the order of [`Availability`] only, but that
+    /// the end comes instead of what was not there yet.
+    fn availability(&self, frame: u32) -> Availability {
+        if frame < self.frames() { Availability::Ready } else { Availability::End }
+    }
 
     /// Media time at which a frame is played out, relative to the first one.
     fn time_of(&self, frame: u32) -> Duration;

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 /// Sequence numbers below the highest that are remembered.
 const WINDOW: u64 = 1_024;
 const WORDS: usize = (WINDOW / 64) as usize;
@@ -13,13 +15,15 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Takes a packet; `false` when it was here before, or is too old to tell.
-    pub(super) fn insert(&mut self, sequence: u32) -> bool {
+    /// Takes a packet: its number without the wrap, and the numbers below it that were skipped and are missing from now
+    /// on. `None` when it was here before, or is too old to tell.
+    pub(super) fn insert(&mut self, sequence: u32) -> Option<(u64, Range<u64>)> {
         let step = i64::from(sequence.wrapping_sub(self.next as u32) as i32);
-        let Some(number) = self.next.checked_add_signed(step) else { return false };
+        let number = self.next.checked_add_signed(step)?;
         if number + WINDOW < self.next {
-            return false;
+            return None;
         }
+        let skipped = self.next.min(number)..number;
         if number >= self.next {
             let skipped = number - self.next;
             if skipped >= WINDOW {
@@ -29,11 +33,11 @@ impl Arrivals {
             }
             self.next = number + 1;
         } else if self.is_set(number) {
-            return false;
+            return None;
         }
         self.set(number, true);
         self.received += 1;
-        true
+        Some((number, skipped))
     }
 
     pub(super) fn received(&self) -> u64 {
@@ -68,15 +72,17 @@ mod tests {
     fn repeats_are_found_and_losses_counted() {
         let mut arrivals = Arrivals::default();
         let taken = [0, 1, 3, 1, 2, 3, 7].map(|sequence| arrivals.insert(sequence));
-        assert_eq!(taken, [true, true, true, false, true, false, true]);
+        let new = |number, skipped| Some((number, skipped));
+        let expected = [new(0, 0..0), new(1, 1..1), new(3, 2..3), None, new(2, 2..2), None, new(7, 4..7)];
+        assert_eq!(taken, expected);
         assert_eq!((arrivals.received(), arrivals.missing()), (5, 3));
     }
 
     #[test]
     fn numbers_wrap() {
         let mut arrivals = Arrivals { next: u64::from(u32::MAX), ..Arrivals::default() };
-        assert!([u32::MAX, 0, 1].into_iter().all(|sequence| arrivals.insert(sequence)));
-        assert!(!arrivals.insert(u32::MAX) && !arrivals.insert(0));
+        assert!([u32::MAX, 0, 1].into_iter().all(|sequence| arrivals.insert(sequence).is_some()));
+        assert!(arrivals.insert(u32::MAX).is_none() && arrivals.insert(0).is_none());
     }
 
     proptest! {
@@ -85,7 +91,7 @@ mod tests {
             let (mut arrivals, mut set, mut highest) = (Arrivals::default(), BTreeSet::new(), 0);
             for sequence in sequences {
                 let old = u64::from(sequence) + WINDOW < highest;
-                prop_assert_eq!(arrivals.insert(sequence), !old && set.insert(sequence));
+                prop_assert_eq!(arrivals.insert(sequence).is_some(), !old && set.insert(sequence));
                 highest = highest.max(u64::from(sequence) + 1);
             }
         }

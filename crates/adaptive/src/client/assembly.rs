@@ -5,6 +5,7 @@ use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::VideoHeader;
 
 use crate::datagram::DropReason;
+use crate::source::ENDLESS;
 
 /// What a packet costs beside its bytes: its place in the maps, so that empty packets fill the memory too.
 const PACKET_COST: u64 = 64;
@@ -45,9 +46,15 @@ pub(super) struct Assembly {
     begun: BTreeMap<u32, Partial>,
     /// The first frame that has neither come out nor been given up.
     next: u32,
+    /// The newest frame that has begun.
+    newest: u32,
+    /// Where missing packets are repeated: the media time in nanoseconds up to which it is too late for that.
+    over: Option<i64>,
     output: VecDeque<Output>,
     /// Cost of what is begun and of what was not fetched.
     used: u64,
+    /// Nanoseconds from a frame to the next.
+    period: i64,
 }
 
 #[derive(Debug)]
@@ -76,9 +83,22 @@ impl Partial {
 }
 
 impl Assembly {
-    pub(super) fn new(frames: u32, reorder_frames: u32, buffer: DataSize) -> Self {
+    /// Of so many frames, this long apart.
+    pub(super) fn new(frames: u32, period: Duration, reorder_frames: u32, buffer: DataSize) -> Self {
+        let period = super::player::nanos(period);
         let (begun, output) = (BTreeMap::new(), VecDeque::new());
-        Self { frames, reorder_frames, buffer: buffer.as_bytes(), begun, next: 0, output, used: 0 }
+        Self {
+            frames,
+            reorder_frames,
+            buffer: buffer.as_bytes(),
+            begun,
+            next: 0,
+            newest: 0,
+            over: None,
+            period,
+            output,
+            used: 0,
+        }
     }
 
     /// Takes a packet of a frame below `frames`.
@@ -95,7 +115,11 @@ impl Assembly {
             }
         }
         // A frame that began so much later ends the wait for those before it.
-        self.give_up_before(header.frame.saturating_sub(self.reorder_frames));
+        self.newest = self.newest.max(header.frame);
+        self.give_up_late();
+        if header.frame < self.next {
+            return Err(DropReason::Stale);
+        }
         let cost = PACKET_COST + video.len() as u64;
         while self.used + cost > self.buffer {
             match self.begun.first_key_value() {
@@ -131,9 +155,38 @@ impl Assembly {
         Some(output)
     }
 
-    /// No packet comes any more.
+    /// No packet comes any more. What a live stream would have gone on with is not lost.
     pub(super) fn flush(&mut self) {
-        self.give_up_before(self.frames);
+        let behind_newest = || self.begun.last_key_value().map_or(self.next, |(newest, _)| newest + 1);
+        let end = if self.frames == ENDLESS { behind_newest() } else { self.frames };
+        self.give_up_before(end);
+    }
+
+    /// Missing packets are repeated: an incomplete frame is waited for until this media time, in nanoseconds, is beyond it.
+    pub(super) fn wait_for_repeats(&mut self, over: i64) {
+        self.over = Some(over);
+    }
+
+    /// Gives up what later frames have overtaken, and what is too late where that counts.
+    pub(super) fn give_up_late(&mut self) {
+        let limit = self.newest.saturating_sub(self.reorder_frames);
+        let Some(over) = self.over else { return self.give_up_before(limit) };
+        self.emit_whole();
+        while let Some(late) = self.next_give_up().and_then(|due| over.checked_sub(due)).filter(|&late| late >= 0) {
+            // Of frames of which nothing came, all that are too late at once.
+            let count = if self.begun.contains_key(&self.next) { 1 } else { late / self.period.max(1) + 1 };
+            let begun = self.begun.first_key_value().map_or(limit, |(&begun, _)| begun.max(self.next + 1));
+            let end = u64::from(self.next) + count.cast_unsigned();
+            self.give_up_before(u32::try_from(end).unwrap_or(u32::MAX).min(begun).min(limit));
+        }
+    }
+
+    /// The media time in nanoseconds of the frame that later ones have overtaken, where repeats are waited for.
+    pub(super) fn next_give_up(&self) -> Option<i64> {
+        self.over.filter(|_| self.next < self.newest.saturating_sub(self.reorder_frames))?;
+        let (&begun, partial) = self.begun.first_key_value()?;
+        let ahead = i64::from(begun - self.next).saturating_mul(self.period);
+        Some(super::player::nanos(partial.media_time).saturating_sub(ahead))
     }
 
     /// Whether every frame has come out or been given up.

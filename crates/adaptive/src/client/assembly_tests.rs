@@ -17,11 +17,12 @@ fn packet(frame: u32, index: u16, of: u16) -> VideoHeader {
         key: false,
         media_time: Duration::from_millis(40 * u64::from(frame)),
         round_trip: Duration::ZERO,
+        repeats: None,
     }
 }
 
 fn assembly() -> Assembly {
-    Assembly::new(100, 2, DataSize::from_bytes(1_000))
+    Assembly::new(100, Duration::from_millis(40), 2, DataSize::from_bytes(1_000))
 }
 
 fn insert(assembly: &mut Assembly, frame: u32, index: u16, of: u16) -> Result<(), DropReason> {
@@ -81,7 +82,7 @@ fn packets_that_contradict_each_other_are_refused() {
 
 #[test]
 fn without_room_older_frames_go_first_and_then_the_packet() {
-    let mut assembly = Assembly::new(100, 50, DataSize::from_bytes(3 * (PACKET_COST + 2)));
+    let mut assembly = Assembly::new(100, Duration::from_millis(40), 50, DataSize::from_bytes(3 * (PACKET_COST + 2)));
     for frame in 0..4 {
         insert(&mut assembly, frame, 0, 2).unwrap();
     }
@@ -99,7 +100,7 @@ proptest! {
         packets in proptest::collection::vec((0u32..30, 0u16..4, 1u16..4, any::<bool>()), 0..200),
         reorder in 0u32..6, room in 100u64..2_000,
     ) {
-        let mut assembly = Assembly::new(30, reorder, DataSize::from_bytes(room));
+        let mut assembly = Assembly::new(30, Duration::from_millis(40), reorder, DataSize::from_bytes(room));
         let mut next = 0;
         let mut check = |assembly: &mut Assembly| {
             for output in outputs(assembly) {

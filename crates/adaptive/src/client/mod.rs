@@ -1,17 +1,21 @@
 //! The client's half of a session: set-up, frames put together, reports, teardown.
 
+mod agreement;
 mod arrivals;
 mod assembly;
+mod gaps;
 mod opening;
+mod player;
 mod reporter;
+mod requests;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
-use framewire_units::{DataSize, Timestamp};
-use framewire_wire::vtp::{Description, Key, Origin, Packet, Reason, Teardown, VideoHeader};
+use framewire_units::{DataSize, Duration, Timestamp};
+use framewire_wire::vtp::{Description, Features, Key, Origin, Packet, Reason, Teardown, VideoHeader};
 
 use crate::datagram::{Channel, DropReason, Drops};
 use crate::liveness::Liveness;
@@ -19,9 +23,12 @@ use crate::server::closing::Closing;
 use arrivals::Arrivals;
 use assembly::{Assembly, Output};
 use opening::Opening;
+use player::Player;
 use reporter::Reporter;
+use requests::{HAND_OVER, Requests};
 
 pub use assembly::Frame;
+pub use player::PlayerSettings;
 pub use settings::{ClientSettings, ReportKind};
 
 /// Datagrams that may wait to be sent.
@@ -31,7 +38,10 @@ const MAX_OUTGOING: usize = 64;
 const MAX_EVENTS: usize = 4_096;
 
 /// How long the last packets may be behind the end of the movie.
-const LINGER: framewire_units::Duration = framewire_units::Duration::from_millis(500);
+const LINGER: Duration = Duration::from_millis(500);
+
+/// The same where the server repeats what is missing: less than the server takes to say goodbye.
+const LINGER_FOR_REPEATS: Duration = Duration::from_millis(1_500);
 
 /// A datagram to be sent to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +93,8 @@ pub struct ClientState {
     pub packets: u64,
     /// Video packets up to the newest that did not arrive (yet).
     pub missing: u64,
+    /// Packets among those that arrived that repeat one that did not, as far as the server was asked for them.
+    pub repeated: u64,
     /// Bytes of video that arrived.
     pub received: DataSize,
     /// Frames that came out whole.
@@ -114,6 +126,8 @@ pub struct Client {
     description: Option<Description>,
     arrivals: Arrivals,
     reporter: Reporter,
+    requests: Requests,
+    player: Option<Player>,
     assembly: Option<Assembly>,
     player_buffer: Option<DataSize>,
     outgoing: VecDeque<ClientTransmit>,
@@ -139,6 +153,8 @@ impl Client {
     pub fn new(settings: ClientSettings) -> Self {
         Self {
             reporter: Reporter::new(&settings.reports),
+            requests: Requests::new(settings.session, offered(&settings)),
+            player: settings.player.map(Player::new),
             settings,
             phase: Phase::Opening(Opening::default()),
             liveness: None,
@@ -183,8 +199,11 @@ impl Client {
         let vanished = liveness.deadline(self.settings.peer_timeout);
         match &self.phase {
             Phase::Opening(opening) => Some(opening.next_attempt().min(vanished)),
-            Phase::Streaming => Some(self.reporter.next_timeout().map_or(vanished, |next| next.min(vanished))),
-            Phase::Lingering { until } => Some(*until),
+            Phase::Streaming => {
+                let own = [self.reporter.next_timeout(), self.requests.next_timeout(), self.next_give_up()];
+                own.into_iter().flatten().chain([vanished]).min()
+            }
+            Phase::Lingering { until } => [Some(*until), self.requests.next_timeout()].into_iter().flatten().min(),
             Phase::Closing(closing) => Some(closing.next_attempt()),
             Phase::Closed => None,
         }
@@ -193,6 +212,14 @@ impl Client {
     /// Tells how much room the player has, for the server to know (the suggestion of section 4.2).
     pub fn set_player_buffer(&mut self, free: DataSize) {
         self.player_buffer = Some(free);
+    }
+
+    /// Tells which moment of the movie the player shows now, where it does not begin when
+    /// [`ClientSettings::player`] says, or stands still.
+    pub fn set_player_position(&mut self, now: Timestamp, shown: Duration) {
+        if let Some(player) = &mut self.player {
+            player.set_shown(now, shown);
+        }
     }
 
     /// Ends the session from this side.
@@ -221,6 +248,7 @@ impl Client {
         let mut state = self.state.clone();
         state.packets = self.arrivals.received();
         state.missing = self.arrivals.missing();
+        state.repeated = self.requests.repeated();
         state.buffered = self.assembly.as_ref().map(Assembly::used).unwrap_or_default();
         state
     }
@@ -234,7 +262,8 @@ impl Client {
             Packet::Video(header, video) => self.accept_video(now, channel, &header, video),
             Packet::Description(description) => self.accept_description(now, channel, description),
             Packet::Teardown(teardown) => self.accept_teardown(now, teardown),
-            Packet::Request(_) | Packet::Start(_) | Packet::Control(_) | Packet::Report(_) => {
+            Packet::Offer(offer) => self.accept_offer(now, channel, offer.features),
+            Packet::Request(_) | Packet::Start(_) | Packet::Control(_) | Packet::Report(_) | Packet::Missing(_) => {
                 Err(DropReason::Unexpected)
             }
         }
@@ -257,7 +286,8 @@ impl Client {
         }
         if self.description.is_none() {
             let settings = &self.settings;
-            self.assembly = Some(Assembly::new(description.frames, settings.reorder_frames, settings.buffer));
+            let period = description.duration / description.frames.max(1);
+            self.assembly = Some(Assembly::new(description.frames, period, settings.reorder_frames, settings.buffer));
             self.description = Some(description.clone());
             self.event(ClientEvent::Described(description));
         }
@@ -283,9 +313,7 @@ impl Client {
         if !fits {
             return Err(DropReason::Inconsistent);
         }
-        if !self.arrivals.insert(header.sequence) {
-            return Err(DropReason::Stale);
-        }
+        let Some((number, skipped)) = self.arrivals.insert(header.sequence) else { return Err(DropReason::Stale) };
         if matches!(self.phase, Phase::Opening(_)) {
             self.phase = Phase::Streaming;
         }
@@ -293,15 +321,37 @@ impl Client {
             liveness.hear(now);
         }
         self.state.received += header.size;
+        self.requests.handle_packet(now, number, skipped, header);
+        let mut free = self.player_buffer;
+        if let Some(player) = &mut self.player {
+            player.handle_video(now, header);
+            free.get_or_insert(player.free(now));
+            if self.requests.has_repeats() {
+                assembly
+                    .wait_for_repeats(player.shown(now).unwrap_or(i64::MIN).saturating_add(player::nanos(HAND_OVER)));
+            }
+        }
         let kept = assembly.insert(now, header, video);
         if self.settings.packet_events {
             self.event(ClientEvent::Packet { arrived: now, header: *header });
         }
         let mut bytes = vec![];
-        self.reporter.handle_video(now, header, self.player_buffer, &mut bytes);
+        self.reporter.handle_video(now, header, free, &mut bytes);
         self.report(bytes);
         self.poll_report(now);
         kept
+    }
+
+    /// The server's part of an agreement.
+    fn accept_offer(&mut self, now: Timestamp, channel: Channel, features: Features) -> Result<(), DropReason> {
+        let is_open = matches!(self.phase, Phase::Opening(_) | Phase::Streaming);
+        if channel != Channel::Control || !is_open || !self.requests.handle_answer(features) {
+            return Err(DropReason::Unexpected);
+        }
+        if let Some(liveness) = &mut self.liveness {
+            liveness.hear(now);
+        }
+        Ok(())
     }
 
     fn accept_teardown(&mut self, now: Timestamp, teardown: Teardown) -> Result<(), DropReason> {
@@ -311,12 +361,19 @@ impl Client {
             self.finish(reason);
             return Ok(());
         }
-        if matches!(self.phase, Phase::Streaming | Phase::Lingering { .. } | Phase::Closing(_)) {
+        // The server repeats what is missing until it hears that this is over.
+        let waits = teardown.reason == Reason::EndOfMovie
+            && self.requests.has_repeats()
+            && matches!(self.phase, Phase::Streaming | Phase::Lingering { .. })
+            && !self.assembly.as_ref().is_none_or(Assembly::is_done);
+        if waits {
+            self.requests.tell_newest();
+        } else if matches!(self.phase, Phase::Streaming | Phase::Lingering { .. } | Phase::Closing(_)) {
             self.say_goodbye(Reason::Acknowledged);
         }
         match self.phase {
             Phase::Streaming if teardown.reason == Reason::EndOfMovie => {
-                self.phase = Phase::Lingering { until: now + LINGER };
+                self.phase = Phase::Lingering { until: now + if waits { LINGER_FOR_REPEATS } else { LINGER } };
                 self.advance(now);
             }
             Phase::Opening(_) | Phase::Streaming => self.finish(teardown.reason),
@@ -334,16 +391,31 @@ impl Client {
         match &mut self.phase {
             Phase::Opening(_) | Phase::Streaming if vanished => self.finish(Reason::Vanished),
             Phase::Opening(opening) => {
-                for (channel, mut bytes) in opening.poll(now, self.settings.session, &self.settings.title) {
+                let said = opening.poll(now, self.settings.session, &self.settings.title);
+                let starts = opening.is_ready() && !said.is_empty();
+                for (channel, mut bytes) in said {
                     seal(self.settings.key.as_ref(), &mut bytes);
                     self.send(channel, bytes);
                 }
+                if starts {
+                    let mut bytes = vec![];
+                    self.requests.beside_start(now, &mut bytes);
+                    self.report(bytes);
+                }
             }
-            Phase::Streaming => self.poll_report(now),
+            Phase::Streaming => {
+                self.give_up(now);
+                self.poll_report(now);
+            }
             Phase::Lingering { until } => {
-                *until = (*until).min(now + LINGER); // a clock that went back
+                *until = (*until).min(now + LINGER_FOR_REPEATS); // a clock that went back
                 if now >= *until || self.assembly.as_ref().is_none_or(Assembly::is_done) {
+                    if self.requests.has_repeats() {
+                        self.say_goodbye(Reason::Acknowledged);
+                    }
                     self.finish(Reason::EndOfMovie);
+                } else {
+                    self.poll_requests(now);
                 }
             }
             Phase::Closing(closing) => {
@@ -366,6 +438,30 @@ impl Client {
         let mut bytes = vec![];
         self.reporter.poll(now, self.settings.session, &mut bytes);
         self.report(bytes);
+        self.poll_requests(now);
+    }
+
+    fn poll_requests(&mut self, now: Timestamp) {
+        let mut bytes = vec![];
+        let shown = self.player.as_ref().and_then(|player| player.shown(now));
+        self.requests.poll(now, shown, &mut bytes);
+        self.report(bytes);
+    }
+
+    /// Frames whose time has come while they waited for repeats.
+    fn give_up(&mut self, now: Timestamp) {
+        if let (true, Some(assembly), Some(player)) = (self.requests.has_repeats(), &mut self.assembly, &self.player)
+            && let Some(shown) = player.shown(now)
+        {
+            assembly.wait_for_repeats(shown.saturating_add(player::nanos(HAND_OVER)));
+            assembly.give_up_late();
+        }
+    }
+
+    /// When the next frame is given up that others wait behind.
+    fn next_give_up(&self) -> Option<Timestamp> {
+        let (assembly, player) = (self.assembly.as_ref()?, self.player.as_ref()?);
+        player.time_of(assembly.next_give_up()?.saturating_sub(player::nanos(HAND_OVER)))
     }
 
     fn report(&mut self, mut bytes: Vec<u8>) {
@@ -425,6 +521,12 @@ impl Client {
             }
         }
     }
+}
+
+/// What the client can beyond the paper.
+fn offered(settings: &ClientSettings) -> Features {
+    let names = settings.player.is_some_and(|player| player.repeats);
+    if names { Features::REPEATS } else { Features::NONE }
 }
 
 fn seal(key: Option<&Key>, bytes: &mut Vec<u8>) {

@@ -26,6 +26,11 @@ impl Default for Opening {
 }
 
 impl Opening {
+    /// Whether there is a cookie for each channel.
+    pub(super) fn is_ready(&self) -> bool {
+        self.cookies.iter().all(Option::is_some)
+    }
+
     pub(super) fn next_attempt(&self) -> Timestamp {
         self.next
     }

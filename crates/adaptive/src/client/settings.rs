@@ -1,6 +1,7 @@
 use framewire_units::{DataSize, Duration};
 use framewire_wire::vtp::{Key, Title};
 
+use super::player::PlayerSettings;
 use crate::tfrc::ReceiverSettings;
 
 /// What the client tells the server of what arrives.
@@ -26,12 +27,15 @@ pub struct ClientSettings {
     pub reports: ReportKind,
     /// Memory for frames that are incomplete or were not fetched yet.
     pub buffer: DataSize,
-    /// So many frames may begin before an incomplete one is given up.
+    /// So many frames may begin before an incomplete one is given up; where missing packets are repeated, it is not given
+    /// up before it is shown.
     pub reorder_frames: u32,
     /// The server has vanished when nothing valid came from it for so long.
     pub peer_timeout: Duration,
     /// Whether every arriving packet is an event too.
     pub packet_events: bool,
+    /// The player that frames are for. Without one, nothing is said of it, and the session is the paper's to the byte.
+    pub player: Option<PlayerSettings>,
 }
 
 impl ClientSettings {
@@ -46,6 +50,13 @@ impl ClientSettings {
             reorder_frames: 2,
             peer_timeout: Duration::from_secs(10),
             packet_events: false,
+            player: None,
         }
+    }
+
+    /// Those for a server with the better rate control: it is told of the default player's buffer, and of missing
+    /// packets.
+    pub fn better(title: Title, session: u64) -> Self {
+        Self { player: Some(PlayerSettings::default()), ..Self::paper(title, session) }
     }
 }

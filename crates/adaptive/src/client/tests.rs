@@ -48,6 +48,7 @@ fn video(sequence: u32, frame: u32) -> VideoHeader {
         key: false,
         media_time: Duration::from_millis(40) * frame,
         round_trip: Duration::ZERO,
+        repeats: None,
     }
 }
 

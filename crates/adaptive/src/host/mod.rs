@@ -220,7 +220,9 @@ impl Host {
                 Ok(Some(start.session))
             }
             Packet::Video(..) | Packet::Description(_) => Err(DropReason::Unexpected),
-            Packet::Control(_) | Packet::Report(_) | Packet::Teardown(_) => Err(DropReason::Foreign),
+            Packet::Control(_) | Packet::Report(_) | Packet::Teardown(_) | Packet::Offer(_) | Packet::Missing(_) => {
+                Err(DropReason::Foreign)
+            }
         }
     }
 

@@ -2,11 +2,17 @@ use std::sync::Arc;
 
 use framewire_units::Duration;
 
-use crate::source::{PacketSource, SourceError, SourcePacket};
+use crate::source::{Availability, PacketSource, SourceError, SourcePacket};
 
 /// The place in a movie that is being sent: packets one after the other, the level changing at switch points only.
+///
+/// Frames and times are told as the client knows them: from the [beginning](PacketSource::beginning) on.
 pub struct Cursor {
     source: Arc<dyn PacketSource>,
+    /// The frame of the source that the client calls 0, and its play-out time; of a movie, its own times count.
+    origin: u32,
+    origin_time: Option<Duration>,
+    /// As the source counts.
     frame: u32,
     index: u32,
     level: usize,
@@ -15,13 +21,13 @@ pub struct Cursor {
 /// A packet in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NextPacket {
-    /// The frame.
+    /// The frame, as the client counts.
     pub frame: u32,
     /// Index of the packet within the frame.
     pub index: u16,
     /// The level that it is taken from.
     pub level: usize,
-    /// Play-out time of the frame.
+    /// Play-out time of the frame, as the client counts.
     pub media_time: Duration,
     /// The packet.
     pub packet: SourcePacket,
@@ -30,37 +36,92 @@ pub struct NextPacket {
 impl Cursor {
     /// At the first packet of a source, on level 0.
     pub fn new(source: Arc<dyn PacketSource>) -> Self {
-        Self { source, frame: 0, index: 0, level: 0 }
+        let origin = source.beginning();
+        Self { source, origin, origin_time: None, frame: origin, index: 0, level: 0 }
+    }
+
+    /// Begins where the source begins now, if nothing was taken yet.
+    pub fn begin(&mut self) {
+        if self.origin_time.is_none() {
+            self.origin = self.source.beginning();
+            (self.frame, self.index) = (self.origin, 0);
+        }
     }
 
     /// The next packet, from the level wanted where it may be entered, and else from the level before; `None` at the
-    /// end. A level that the source does not have is taken for its highest.
+    /// end, and where a live stream has not come further. A level that the source does not have is taken for its highest.
     ///
     /// # Errors
     /// When the source cannot give the packet, or its frame has more packets than 16 bits count.
     pub fn take(&mut self, wanted: usize) -> Result<Option<NextPacket>, SourceError> {
-        if self.is_at_end() {
-            return Ok(None);
+        loop {
+            match self.source.availability(self.frame) {
+                Availability::End | Availability::NotYet => return Ok(None),
+                Availability::Gone { next } => self.jump(next),
+                Availability::Ready => match self.take_ready(wanted) {
+                    Err(_) if matches!(self.source.availability(self.frame), Availability::Gone { .. }) => {}
+                    taken => return taken.map(Some),
+                },
+            }
         }
-        if self.index == 0 && (self.frame == 0 || self.source.is_switch_point(self.frame)) {
+    }
+
+    fn take_ready(&mut self, wanted: usize) -> Result<NextPacket, SourceError> {
+        if self.index == 0 && (self.frame == self.origin || self.source.is_switch_point(self.frame)) {
             self.level = wanted.min(self.source.levels().saturating_sub(1));
         }
         let (frame, level, index) = (self.frame, self.level, self.index);
         let packet = self.source.packet(frame, level, index)?;
         let reason = || format!("a frame has at most {} packets", u32::from(u16::MAX) + 1);
         let short = u16::try_from(index).map_err(|_| SourceError { frame, level, index, reason: reason() })?;
+        let time = self.source.time_of(frame);
+        let origin_time = *self.origin_time.get_or_insert(if frame == 0 { Duration::ZERO } else { time });
         if packet.last {
             self.frame += 1;
             self.index = 0;
         } else {
             self.index += 1;
         }
-        Ok(Some(NextPacket { frame, index: short, level, media_time: self.source.time_of(frame), packet }))
+        let media_time = time.saturating_sub(origin_time);
+        Ok(NextPacket { frame: frame - self.origin, index: short, level, media_time, packet })
+    }
+
+    /// A packet that was taken before, by its frame as the client counts; `None` when it is no longer kept.
+    ///
+    /// # Errors
+    /// When the source cannot give it.
+    pub fn again(&self, frame: u32, level: usize, index: u16) -> Result<Option<NextPacket>, SourceError> {
+        let of_source = self.origin.saturating_add(frame);
+        let is_ready = || self.source.availability(of_source) == Availability::Ready;
+        if !is_ready() {
+            return Ok(None);
+        }
+        match self.source.packet(of_source, level, u32::from(index)) {
+            Ok(packet) => {
+                let origin_time = self.origin_time.unwrap_or_default();
+                let media_time = self.source.time_of(of_source).saturating_sub(origin_time);
+                Ok(Some(NextPacket { frame, index, level, media_time, packet }))
+            }
+            Err(_) if !is_ready() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Goes on with a later frame, as the one that was next is gone.
+    fn jump(&mut self, next: u32) {
+        self.frame = next.max(self.frame.saturating_add(1));
+        self.index = 0;
+        if self.origin_time.is_none() {
+            self.origin = self.frame;
+        }
     }
 
     /// Whether the next packet begins a frame that may be left out: one at which no level may be entered.
     pub fn may_skip(&self) -> bool {
-        self.index == 0 && self.frame > 0 && !self.is_at_end() && !self.source.is_switch_point(self.frame)
+        self.index == 0
+            && self.frame > self.origin
+            && self.source.availability(self.frame) == Availability::Ready
+            && !self.source.is_switch_point(self.frame)
     }
 
     /// Leaves the next frame out, where that is allowed.
@@ -68,16 +129,24 @@ impl Cursor {
         self.frame += u32::from(self.may_skip());
     }
 
-    /// How far the stream has come: the share of the frames before this one, of the duration.
+    /// How far the session has come: the share of the frames before this one, of the duration.
     pub fn media_time(&self) -> Duration {
-        let nanos =
-            self.source.duration().as_nanos() * u128::from(self.frame) / u128::from(self.source.frames().max(1));
+        self.time_before(self.frame())
+    }
+
+    /// The same, from the beginning of the source: where the plan is looked up.
+    pub fn place(&self) -> Duration {
+        self.time_before(self.frame)
+    }
+
+    fn time_before(&self, frame: u32) -> Duration {
+        let nanos = self.source.duration().as_nanos() * u128::from(frame) / u128::from(self.source.frames().max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The frame that the next packet belongs to.
+    /// The frame that the next packet belongs to, as the client counts.
     pub fn frame(&self) -> u32 {
-        self.frame
+        self.frame - self.origin
     }
 
     /// The level that packets are taken from.
@@ -87,6 +156,6 @@ impl Cursor {
 
     /// Whether everything has been taken.
     pub fn is_at_end(&self) -> bool {
-        self.frame >= self.source.frames()
+        self.source.availability(self.frame) == Availability::End
     }
 }

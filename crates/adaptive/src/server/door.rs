@@ -65,7 +65,7 @@ impl Door {
         self.key.as_ref()
     }
 
-    fn seal(&self, bytes: &mut Vec<u8>) {
+    pub(super) fn seal(&self, bytes: &mut Vec<u8>) {
         if let Some(key) = &self.key {
             key.seal(Origin::Server, bytes);
         }

@@ -4,6 +4,7 @@ pub(crate) mod closing;
 mod cursor;
 mod door;
 mod pacer;
+mod repeats;
 mod settings;
 mod stream;
 #[cfg(test)]
@@ -15,7 +16,9 @@ use std::sync::Arc;
 
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 use framewire_wire::tfrc;
-use framewire_wire::vtp::{Cookie, Description, MAX_LEVELS, Origin, Packet, Reason, Teardown};
+use framewire_wire::vtp::{
+    Cookie, Description, Features, MAX_LEVELS, Missing, Offer, Origin, Packet, Reason, Teardown,
+};
 
 use crate::controller::{Controller, ControllerState, Decision, Feedback};
 use crate::datagram::{Channel, DropReason, Drops, Transmit};
@@ -27,6 +30,7 @@ use stream::Stream;
 pub use cursor::{Cursor, NextPacket};
 pub use door::Door;
 pub use pacer::Pacer;
+pub use repeats::RepeatCounts;
 pub use settings::{ServerError, ServerSettings};
 
 /// Answers that may wait to be sent.
@@ -84,6 +88,8 @@ pub struct ServerState {
     pub packets: u64,
     /// Bytes of video sent.
     pub sent: DataSize,
+    /// What of that was sent again.
+    pub repeats: RepeatCounts,
     /// Datagrams thrown away.
     pub drops: Drops,
 }
@@ -107,6 +113,7 @@ pub struct Server {
     peers: [Option<SocketAddr>; 2],
     liveness: Liveness,
     last_report: Option<u32>,
+    last_missing: Option<u32>,
     answers: VecDeque<Transmit>,
     events: VecDeque<ServerEvent>,
     drops: Drops,
@@ -167,6 +174,7 @@ impl Server {
             peers: [None; 2],
             liveness: Liveness::new(Timestamp::ZERO),
             last_report: None,
+            last_missing: None,
             answers: VecDeque::new(),
             events: VecDeque::new(),
             drops: Drops::default(),
@@ -200,7 +208,9 @@ impl Server {
                 let vanished = self.liveness.deadline(self.settings.peer_timeout);
                 Some(self.stream.next_timeout().map_or(vanished, |next| next.min(vanished)))
             }
-            Phase::Closing(closing) => Some(closing.next_attempt()),
+            Phase::Closing(closing) => {
+                [Some(closing.next_attempt()), self.stream.next_repeat()].into_iter().flatten().min()
+            }
             Phase::Closed => None,
         }
     }
@@ -277,6 +287,8 @@ impl Server {
                 self.feed(now, &Feedback::Tfrc(feedback));
                 Ok(())
             }
+            Packet::Offer(offer) => self.accept_offer(now, channel, from, offer),
+            Packet::Missing(missing) => self.accept_missing(now, channel, from, &missing),
             Packet::Teardown(teardown) => {
                 if self.session != Some(teardown.session) || !self.peers.contains(&Some(from)) {
                     return Err(DropReason::Foreign);
@@ -301,6 +313,9 @@ impl Server {
         self.liveness = Liveness::new(now);
         if let [Some(data), Some(control)] = self.peers {
             self.phase = Phase::Streaming;
+            if self.settings.repeats {
+                self.stream.allow_repeats();
+            }
             self.stream.start(now);
             self.event(ServerEvent::Started { session, data, control });
         }
@@ -327,6 +342,61 @@ impl Server {
         self.last_report = Some(report);
         self.liveness.hear(now);
         Ok(())
+    }
+
+    /// What of an offer the session has. A server that repeats nothing does as one that knows of no offers.
+    fn accept_offer(
+        &mut self,
+        now: Timestamp,
+        channel: Channel,
+        from: SocketAddr,
+        offer: Offer,
+    ) -> Result<(), DropReason> {
+        self.check_peer(channel, from, offer.session)?;
+        let own = if self.settings.repeats { Features::REPEATS } else { Features::NONE };
+        if own == Features::NONE || !matches!(self.phase, Phase::Waiting | Phase::Streaming) {
+            return Err(DropReason::Unexpected);
+        }
+        let features = offer.features.and(own);
+        let mut bytes = vec![];
+        Offer { features, ..offer }.emit(&mut bytes);
+        self.door.seal(&mut bytes);
+        self.answer(Transmit { channel, to: from, bytes, due: None })?;
+        if features.has(Features::REPEATS) {
+            self.stream.agree_on_repeats();
+        }
+        self.liveness.hear(now);
+        Ok(())
+    }
+
+    fn accept_missing(
+        &mut self,
+        now: Timestamp,
+        channel: Channel,
+        from: SocketAddr,
+        missing: &Missing,
+    ) -> Result<(), DropReason> {
+        self.check_peer(channel, from, missing.session)?;
+        let is_over = match self.phase {
+            Phase::Streaming => false,
+            Phase::Closing(closing) if closing.reason() == Reason::EndOfMovie => true,
+            _ => return Err(DropReason::Unexpected),
+        };
+        if self.last_missing.is_some_and(|last| missing.report <= last) {
+            return Err(DropReason::Stale);
+        }
+        self.stream.handle_missing(now, missing, is_over)?;
+        self.last_missing = Some(missing.report);
+        self.liveness.hear(now);
+        Ok(())
+    }
+
+    /// Whether a datagram came from the client's socket for what is not video.
+    fn check_peer(&self, channel: Channel, from: SocketAddr, session: u64) -> Result<(), DropReason> {
+        if self.session != Some(session) || self.peers[channel.index()] != Some(from) {
+            return Err(DropReason::Foreign);
+        }
+        if channel == Channel::Control { Ok(()) } else { Err(DropReason::Unexpected) }
     }
 
     fn feed(&mut self, now: Timestamp, feedback: &Feedback) {
@@ -396,17 +466,20 @@ impl Server {
     }
 
     fn poll_video(&mut self, now: Timestamp) -> Option<Transmit> {
-        let (Phase::Streaming, Some(session), Some(to)) = (self.phase, self.session, self.peers[0]) else {
-            return None;
+        let (Some(session), Some(to)) = (self.session, self.peers[0]) else { return None };
+        let sent = match self.phase {
+            Phase::Streaming => self.stream.poll(now, session),
+            Phase::Closing(_) => self.stream.poll_repeat(now, session),
+            Phase::Waiting | Phase::Closed => return None,
         };
-        match self.stream.poll(now, session) {
+        match sent {
             Ok(Some(sent)) => {
                 if let Some((from, to)) = sent.level_change {
                     self.event(ServerEvent::LevelChanged { frame: sent.frame, from, to });
                 }
                 Some(Transmit { channel: Channel::Data, to, bytes: sent.bytes, due: Some(sent.due) })
             }
-            Ok(None) if self.stream.is_at_end() => {
+            Ok(None) if self.stream.is_at_end() && matches!(self.phase, Phase::Streaming) => {
                 self.close(now, Reason::EndOfMovie);
                 self.advance(now);
                 self.answers.pop_front()

@@ -18,6 +18,9 @@ pub struct ServerSettings {
     pub payload: u16,
     /// The client has vanished when nothing valid came from it for so long.
     pub peer_timeout: Duration,
+    /// Whether packets that a client names as missing are repeated, where it asks for that and they can still be shown in
+    /// time; the paper's server does not.
+    pub repeats: bool,
 }
 
 impl ServerSettings {
@@ -32,6 +35,7 @@ impl ServerSettings {
             buffer: DataSize::ZERO,
             payload: 1_000,
             peer_timeout: Duration::from_secs(10),
+            repeats: false,
         }
     }
 }

@@ -1,14 +1,18 @@
 use std::sync::Arc;
 
-use framewire_units::{Bitrate, DataSize, Timestamp};
-use framewire_wire::vtp::{MAX_PAYLOAD, VideoHeader};
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_wire::vtp::{MAX_PAYLOAD, Missing, VideoHeader};
 
 use super::ServerState;
 use super::cursor::{Cursor, NextPacket};
 use super::pacer::Pacer;
+use super::repeats::{Rank, Remembered, Repeats};
 use crate::controller::{Controller, ControllerState, Decision, Feedback, PlanRates};
-use crate::datagram::Drops;
+use crate::datagram::{DropReason, Drops};
 use crate::source::{PacketSource, Plan, SourceError};
+
+/// A round trip before there is one.
+const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
 /// The video of a session: the file side (cursor), the network side (pacer) and the controller between them.
 pub(super) struct Stream {
@@ -24,6 +28,10 @@ pub(super) struct Stream {
     sequence: u32,
     packets: u64,
     sent: DataSize,
+    /// The last sample of the round trip, whatever the controller makes of it.
+    round_trip: Option<Duration>,
+    /// Where the session has repeats.
+    repeats: Option<Repeats>,
 }
 
 /// A video packet that leaves.
@@ -55,6 +63,8 @@ impl Stream {
             sequence: 0,
             packets: 0,
             sent: DataSize::ZERO,
+            round_trip: None,
+            repeats: None,
         }
     }
 
@@ -63,6 +73,11 @@ impl Stream {
     }
 
     pub(super) fn handle_feedback(&mut self, now: Timestamp, feedback: &Feedback) {
+        if let Feedback::Control(packet) = feedback
+            && packet.sender_time <= now
+        {
+            self.round_trip = Some(now.saturating_since(packet.sender_time));
+        }
         let (controller, plan) = self.with_plan();
         controller.handle_feedback(now, feedback, &plan);
         self.decide(now);
@@ -85,11 +100,65 @@ impl Stream {
         self.cursor.is_at_end()
     }
 
-    /// The next packet, if it is due.
+    /// What is sent can be asked for again, once the client has said that it will.
+    pub(super) fn allow_repeats(&mut self) {
+        self.repeats.get_or_insert_default();
+    }
+
+    pub(super) fn agree_on_repeats(&mut self) {
+        self.repeats.get_or_insert_default().agree();
+    }
+
+    /// The client named packets; see [`Repeats::handle_missing`].
+    pub(super) fn handle_missing(
+        &mut self,
+        now: Timestamp,
+        missing: &Missing,
+        is_over: bool,
+    ) -> Result<(), DropReason> {
+        if is_over {
+            self.known_since = now; // nothing waited to leave
+        }
+        let round_trip = self.round_trip();
+        let repeats = self.repeats.as_mut().ok_or(DropReason::Unexpected)?;
+        repeats.handle_missing(now, missing, round_trip, is_over)
+    }
+
+    /// When the next repeat may leave; `None` when there is none.
+    pub(super) fn next_repeat(&self) -> Option<Timestamp> {
+        let waits = self.repeats.as_ref().is_some_and(|repeats| !repeats.is_empty());
+        self.decision.filter(|_| waits).map(|decision| self.pacer.due(decision.rate))
+    }
+
+    /// The next packet that is sent again, if it is due and one is wanted that can still be shown in time.
+    pub(super) fn poll_repeat(&mut self, now: Timestamp, session: u64) -> Result<Option<Sent>, SourceError> {
+        let (Some(decision), Some(_)) = (self.decision, self.next_repeat()) else { return Ok(None) };
+        if !self.pacer.is_due(now, decision.rate) {
+            return Ok(None);
+        }
+        let round_trip = self.round_trip();
+        while let Some(packet) = self.repeats.as_mut().and_then(|repeats| repeats.next(now, round_trip)) {
+            let level = usize::from(packet.level);
+            let Some(next) = self.cursor.again(packet.frame, level, packet.index)? else { continue };
+            let due = self.due().unwrap_or(now);
+            let bytes = self.send(now, session, decision.rate, &next, Some(packet.sequence));
+            if let Some(repeats) = &mut self.repeats {
+                repeats.count(DataSize::from_bytes(next.packet.bytes.len() as u64));
+            }
+            self.decide(now);
+            return Ok(Some(Sent { due, frame: packet.frame, level_change: None, bytes }));
+        }
+        Ok(None)
+    }
+
+    /// The next packet, if it is due: first what is to be repeated, which is needed first.
     pub(super) fn poll(&mut self, now: Timestamp, session: u64) -> Result<Option<Sent>, SourceError> {
         let Some(decision) = self.decision else { return Ok(None) };
         if !self.pacer.is_due(now, decision.rate) {
             return Ok(None);
+        }
+        if let Some(repeat) = self.poll_repeat(now, session)? {
+            return Ok(Some(repeat));
         }
         self.skip_frames(now);
         let before = self.cursor.level();
@@ -100,7 +169,7 @@ impl Stream {
             return Err(SourceError { frame, level, index, reason });
         }
         let due = self.due().unwrap_or(now);
-        let bytes = self.send(now, session, decision.rate, &next);
+        let bytes = self.send(now, session, decision.rate, &next, None);
         self.decide(now);
         let level_change = (next.level != before).then_some((before, next.level));
         Ok(Some(Sent { due, frame: next.frame, level_change, bytes }))
@@ -117,7 +186,15 @@ impl Stream {
         }
     }
 
-    fn send(&mut self, now: Timestamp, session: u64, rate: Bitrate, next: &NextPacket) -> Vec<u8> {
+    /// `repeats` is the packet that carried the same before.
+    fn send(
+        &mut self,
+        now: Timestamp,
+        session: u64,
+        rate: Bitrate,
+        next: &NextPacket,
+        repeats: Option<u32>,
+    ) -> Vec<u8> {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         let header = VideoHeader {
@@ -133,7 +210,11 @@ impl Stream {
             key: next.packet.key,
             media_time: next.media_time,
             round_trip: self.controller.state().round_trip.unwrap_or_default(),
+            repeats,
         };
+        if let Some(remembering) = &mut self.repeats {
+            remembering.remember(remembered(&header));
+        }
         self.pacer.depart(now, rate, header.size);
         self.packets += 1;
         self.sent += header.size;
@@ -157,8 +238,14 @@ impl Stream {
             level: self.cursor.level(),
             packets: self.packets,
             sent: self.sent,
+            repeats: self.repeats.as_ref().map(Repeats::counts).unwrap_or_default(),
             drops,
         }
+    }
+
+    /// The round trip to reckon with: the controller's may be the least one, and the last one may be longer.
+    fn round_trip(&self) -> Duration {
+        self.controller.state().round_trip.max(self.round_trip).unwrap_or(UNKNOWN_ROUND_TRIP)
     }
 
     fn decide(&mut self, now: Timestamp) {
@@ -183,5 +270,17 @@ impl Stream {
         self.rates.clear();
         self.rates.extend((0..self.plan.levels()).map(|level| self.plan.rate_at(level, now_in_stream)));
         (&mut *self.controller, PlanRates { now_in_stream, rates: &self.rates })
+    }
+}
+
+fn remembered(header: &VideoHeader) -> Remembered {
+    Remembered {
+        sequence: header.sequence,
+        frame: header.frame,
+        index: header.index,
+        level: header.level,
+        rank: if header.key { Rank::Key } else { Rank::Other },
+        media_time: header.media_time,
+        sent: header.sender_time,
     }
 }

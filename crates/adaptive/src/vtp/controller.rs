@@ -52,6 +52,10 @@ impl Controller for VtpController {
 
     fn handle_timeout(&mut self, _now: Timestamp, _plan: &PlanRates<'_>) {}
 
+    fn handle_idle(&mut self) {
+        self.measurement.handle_idle();
+    }
+
     fn next_timeout(&self) -> Option<Timestamp> {
         None // everything happens on control packets and on departures
     }

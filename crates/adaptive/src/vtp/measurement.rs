@@ -33,6 +33,8 @@ pub enum Discard {
     ClockJump,
     /// No time between the arrivals, or less than none.
     NoInterval,
+    /// The stream had nothing to send for a while in between: the paper's movies always have.
+    Idle,
 }
 
 /// Samples of round-trip time and bandwidth from control packets (section 4.1), and what follows from them: the
@@ -48,6 +50,8 @@ pub struct Measurement {
     last: Option<Answered>,
     sent: DataSize,
     claimed: DataSize,
+    /// Nothing could be sent for a while since the last request.
+    idle: bool,
     round_trip: Option<Duration>,
     least_round_trip: Option<Duration>,
     samples: u64,
@@ -60,6 +64,8 @@ struct Request {
     departure: Timestamp,
     /// Bytes sent in the session, this packet included.
     sent: DataSize,
+    /// Between the request before it and this one, nothing could be sent for a while.
+    spans_idle: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +86,7 @@ impl Measurement {
             last: None,
             sent: DataSize::ZERO,
             claimed: DataSize::ZERO,
+            idle: false,
             round_trip: None,
             least_round_trip: None,
             samples: 0,
@@ -94,8 +101,14 @@ impl Measurement {
             if self.requests.len() == MAX_REQUESTS {
                 self.requests.pop_front();
             }
-            self.requests.push_back(Request { sequence, departure: now, sent: self.sent });
+            let spans_idle = std::mem::take(&mut self.idle);
+            self.requests.push_back(Request { sequence, departure: now, sent: self.sent, spans_idle });
         }
+    }
+
+    /// There was nothing to send.
+    pub fn handle_idle(&mut self) {
+        self.idle = true;
     }
 
     /// A control packet arrived. The packet's fields are anything at all.
@@ -132,6 +145,9 @@ impl Measurement {
         }
         if now < request.departure {
             return Err(Discard::ClockJump);
+        }
+        if request.spans_idle {
+            return Err(Discard::Idle);
         }
         let bandwidth = match last {
             Some(last) => {

@@ -37,6 +37,10 @@ pub struct Pipe {
     /// When each leaves the queue and arrives, with what it is.
     flying: VecDeque<(Timestamp, Timestamp, Channel, Vec<u8>)>,
     pub dropped: u64,
+    /// What is lost beside the rest: the packets that this says.
+    pub loses: Option<fn(&[u8]) -> bool>,
+    /// All that was given to it, where that is asked for.
+    pub seen: Option<Vec<Vec<u8>>>,
 }
 
 impl Pipe {
@@ -50,12 +54,18 @@ impl Pipe {
             free_at: Timestamp::ZERO,
             flying: VecDeque::new(),
             dropped: 0,
+            loses: None,
+            seen: None,
         }
     }
 
     fn send(&mut self, now: Timestamp, channel: Channel, bytes: Vec<u8>) {
         let queued = self.flying.iter().filter(|(leaves, ..)| *leaves > now).count();
-        if queued > self.queue || self.random.chance(self.loss) {
+        if let Some(seen) = &mut self.seen {
+            seen.push(bytes.clone());
+        }
+        let chosen = self.loses.is_some_and(|loses| loses(&bytes));
+        if queued > self.queue || self.random.chance(self.loss) || chosen {
             self.dropped += 1;
             return;
         }

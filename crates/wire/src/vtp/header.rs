@@ -27,10 +27,14 @@ pub enum PacketType {
     Teardown,
     /// Feedback of another controller's receiver.
     Report,
+    /// What the client can beyond the paper, and what of it the session has.
+    Offer,
+    /// The client names packets that did not arrive.
+    Missing,
 }
 
 impl PacketType {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Video,
         Self::VideoAckRequest,
         Self::Control,
@@ -39,6 +43,8 @@ impl PacketType {
         Self::Start,
         Self::Teardown,
         Self::Report,
+        Self::Offer,
+        Self::Missing,
     ];
 
     /// The number on the wire.
@@ -101,11 +107,11 @@ impl Header {
 
     /// Fields that mean nothing in a packet of this type are zero.
     fn check_unused(&self) -> Result<(), PacketError> {
-        use PacketType::{Control, Report, Video, VideoAckRequest};
+        use PacketType::{Control, Missing, Report, Video, VideoAckRequest};
         let unused = match self.packet_type {
             Control => 0,
             Video | VideoAckRequest => self.receiver_time.as_nanos(),
-            Report => self.sender_time.as_nanos() | self.receiver_time.as_nanos() | self.size.as_bytes(),
+            Report | Missing => self.sender_time.as_nanos() | self.receiver_time.as_nanos() | self.size.as_bytes(),
             _ => {
                 let numbers = u64::from(self.sequence) | self.size.as_bytes();
                 self.sender_time.as_nanos() | self.receiver_time.as_nanos() | numbers

@@ -2,6 +2,8 @@ use super::control::ControlPacket;
 use super::description::Description;
 use super::error::PacketError;
 use super::header::{Header, PacketType};
+use super::missing::Missing;
+use super::offer::Offer;
 use super::opening::{Request, Start};
 use super::report::Report;
 use super::teardown::Teardown;
@@ -24,6 +26,10 @@ pub enum Packet<'a> {
     Teardown(Teardown),
     /// Feedback of another controller.
     Report(Report<'a>),
+    /// What the client can beyond the paper, or what of it the session has.
+    Offer(Offer),
+    /// The client names packets that did not arrive.
+    Missing(Missing),
 }
 
 impl<'a> Packet<'a> {
@@ -44,6 +50,8 @@ impl<'a> Packet<'a> {
             PacketType::Start => Self::Start(Start::parse(&header, body)?),
             PacketType::Teardown => Self::Teardown(Teardown::parse(&header, body)?),
             PacketType::Report => Self::Report(Report::parse(&header, body)?),
+            PacketType::Offer => Self::Offer(Offer::parse(&header, body)?),
+            PacketType::Missing => Self::Missing(Missing::parse(&header, body)?),
         })
     }
 
@@ -57,6 +65,8 @@ impl<'a> Packet<'a> {
             Self::Start(start) => start.session,
             Self::Teardown(teardown) => teardown.session,
             Self::Report(report) => report.session,
+            Self::Offer(offer) => offer.session,
+            Self::Missing(missing) => missing.session,
         }
     }
 
@@ -70,6 +80,8 @@ impl<'a> Packet<'a> {
             Self::Start(start) => start.emit(out),
             Self::Teardown(teardown) => teardown.emit(out),
             Self::Report(report) => report.emit(out),
+            Self::Offer(offer) => offer.emit(out),
+            Self::Missing(missing) => missing.emit(out),
         }
     }
 }

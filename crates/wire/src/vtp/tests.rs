@@ -44,11 +44,29 @@ prop_compose! {
     fn video_header()(
         ack_request: bool, session: u64, sequence: u32, sender_time in time(), frame: u32, index: u16, level: u8,
         last: bool, key: bool, media_time: u64, micros: u32,
+        repeats: Option<u32>,
     ) -> VideoHeader {
         VideoHeader {
             ack_request, session, sequence, sender_time, size: DataSize::ZERO, frame, index, level, last, key,
-            media_time: Duration::from_nanos(media_time), round_trip: Duration::from_micros(u64::from(micros)),
+            media_time: Duration::from_nanos(media_time), round_trip: Duration::from_micros(u64::from(micros)), repeats,
         }
+    }
+}
+
+prop_compose! {
+    fn missing()(
+        session: u64, report: u32, next: u32, shown: i64, places in proptest::collection::btree_set(1u16..=1_024, 0..90),
+    ) -> Packet<'static> {
+        // Runs of packets, newest last, as many as there is room for.
+        let mut ranges: Vec<MissingRange> = vec![];
+        for back in places.into_iter().rev() {
+            match ranges.last_mut() {
+                Some(range) if range.back - range.count == back => range.count += 1,
+                _ => ranges.push(MissingRange { back, count: 1 }),
+            }
+        }
+        ranges.truncate(MAX_MISSING_RANGES);
+        Packet::Missing(Missing { session, report, next, shown, ranges })
     }
 }
 
@@ -70,6 +88,9 @@ fn packet() -> impl Strategy<Value = Packet<'static>> {
             report,
             body: b"feedback"
         })),
+        (any::<u64>(), any::<u32>())
+            .prop_map(|(session, bits)| Packet::Offer(Offer { session, features: Features(bits) })),
+        missing(),
     ]
 }
 
@@ -114,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_never_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..1_300), kind in 0u8..8) {
+    fn arbitrary_bytes_never_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..1_300), kind in 0u8..10) {
         let _ = Packet::parse(&bytes);
         if bytes.len() > 3 {
             bytes[..4].copy_from_slice(&[VERSION, kind, 0, 0]);
@@ -152,6 +173,7 @@ fn the_layout_is_that_of_the_document() {
         key: true,
         media_time: Duration::from_nanos(5),
         round_trip: Duration::from_micros(6),
+        repeats: None,
     };
     let mut bytes = vec![];
     header.emit(&[0xAA, 0xBB], &mut bytes);
@@ -171,6 +193,48 @@ fn the_layout_is_that_of_the_document() {
         0xAA, 0xBB,
     ];
     assert_eq!(bytes, expected);
+    bytes.clear();
+    VideoHeader { repeats: Some(7), ..header }.emit(&[0xAA, 0xBB], &mut bytes);
+    assert_eq!((bytes[43], &bytes[56..60]), (7, &[0, 0, 0, 7][..]), "flag 4, and what it repeats");
+    assert_eq!((&bytes[..43], &bytes[44..56]), (&expected[..43], &expected[44..56]), "all else as ever");
+}
+
+#[test]
+fn missing_packets_are_named_by_how_far_back_they_are() {
+    let ranges = vec![MissingRange { back: 10, count: 3 }, MissingRange { back: 2, count: 1 }];
+    let missing = Missing { session: 0x0102_0304_0506_0708, report: 5, next: 4, shown: -1_000_000_000, ranges };
+    let mut bytes = vec![];
+    missing.emit(&mut bytes);
+    #[rustfmt::skip]
+    let expected = [
+        1, 9, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 5,     // version, TYPE, session, number
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 4,                                         // one more than the newest
+        0xFF, 0xFF, 0xFF, 0xFF, 0xC4, 0x65, 0x36, 0,        // a second before the first frame
+        2, 0, 10, 0, 3, 0, 2, 0, 1,
+    ];
+    assert_eq!(bytes, expected);
+    assert!(missing.sequences().eq([u32::MAX - 5, u32::MAX - 4, u32::MAX - 3, 2]));
+    let parse = |ranges: &[(u16, u16)]| {
+        let ranges = ranges.iter().map(|&(back, count)| MissingRange { back, count }).collect();
+        let mut bytes = vec![];
+        Missing { ranges, ..missing.clone() }.emit(&mut bytes);
+        Packet::parse(&bytes).is_ok()
+    };
+    assert!(parse(&[]) && parse(&[(1_024, 1_024)]) && parse(&[(5, 2), (2, 2)]));
+    for refused in [[(0, 0), (0, 0)], [(1_025, 1), (1, 1)], [(5, 0), (1, 1)], [(5, 6), (1, 1)], [(5, 2), (3, 1)]] {
+        assert!(!parse(&refused), "{refused:?}");
+    }
+    assert!(!parse(&[(3, 1), (4, 1)]), "out of order");
+}
+
+#[test]
+fn what_both_can_is_agreed_on() {
+    let both = Features(0x8000_0001).and(Features::REPEATS);
+    assert!(both == Features::REPEATS && both.has(Features::REPEATS) && !Features::NONE.has(Features::REPEATS));
+    let mut bytes = vec![];
+    Offer { session: 1, features: Features::REPEATS }.emit(&mut bytes);
+    assert_eq!((bytes[1], bytes.len(), &bytes[36..]), (8, 40, &[0, 0, 0, 1][..]));
 }
 
 #[test]

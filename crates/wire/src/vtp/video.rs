@@ -12,6 +12,7 @@ pub const MAX_PAYLOAD: usize = 65_507 - VIDEO_HEADER_LENGTH;
 const RECORD_LENGTH: usize = 24;
 const LAST_OF_FRAME: u8 = 1;
 const KEY_FRAME: u8 = 2;
+const REPEAT: u8 = 4;
 
 /// Everything in a video packet but the video: the header of figure 5 and what of the record of figure 7 the client
 /// needs (the second level field and the nominal rate are left out).
@@ -42,6 +43,9 @@ pub struct VideoHeader {
     /// The sender's estimate of the round-trip time, to the microsecond; zero before there is one
     /// (RFC 5348, section 3.2.1, wants it; VTP itself has no use for it).
     pub round_trip: Duration,
+    /// The packet carries again what this one carried; only in sessions that agreed on
+    /// [`Features::REPEATS`](super::Features::REPEATS).
+    pub repeats: Option<u32>,
 }
 
 impl VideoHeader {
@@ -52,8 +56,11 @@ impl VideoHeader {
         };
         check_length(packet, length, VIDEO_HEADER_LENGTH.saturating_add(header.size.as_bytes() as usize))?;
         let flags = record[7];
-        check_reserved(u64::from(flags & !(LAST_OF_FRAME | KEY_FRAME)))?;
-        check_reserved(u64::from(u32_at(record, 20)))?;
+        check_reserved(u64::from(flags & !(LAST_OF_FRAME | KEY_FRAME | REPEAT)))?;
+        let repeats = (flags & REPEAT != 0).then(|| u32_at(record, 20));
+        if repeats.is_none() {
+            check_reserved(u64::from(u32_at(record, 20)))?;
+        }
         let parsed = Self {
             ack_request: header.packet_type == PacketType::VideoAckRequest,
             session: header.session,
@@ -67,6 +74,7 @@ impl VideoHeader {
             key: flags & KEY_FRAME != 0,
             media_time: Duration::from_nanos(u64_at(record, 8)),
             round_trip: Duration::from_micros(u64::from(u32_at(record, 16))),
+            repeats,
         };
         Ok((parsed, video))
     }
@@ -89,11 +97,12 @@ impl VideoHeader {
         header.emit(out);
         out.extend(self.frame.to_be_bytes());
         out.extend(self.index.to_be_bytes());
-        let flags = if self.last { LAST_OF_FRAME } else { 0 } | if self.key { KEY_FRAME } else { 0 };
-        out.extend([self.level, flags]);
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(self.last, LAST_OF_FRAME) | flag(self.key, KEY_FRAME);
+        out.extend([self.level, flags | flag(self.repeats.is_some(), REPEAT)]);
         out.extend(u64::try_from(self.media_time.as_nanos()).unwrap_or(u64::MAX).to_be_bytes());
         out.extend(u32::try_from(self.round_trip.as_micros()).unwrap_or(u32::MAX).to_be_bytes());
-        out.extend([0; 4]);
+        out.extend(self.repeats.unwrap_or(0).to_be_bytes());
         out.extend(video);
     }
 }
