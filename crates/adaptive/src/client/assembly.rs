@@ -213,7 +213,10 @@ impl Assembly {
         let packets = partial.parts.len() as u32;
         let bytes = match partial.parts.pop_first() {
             Some((_, only)) if partial.parts.is_empty() => only,
-            first => first.into_iter().chain(partial.parts).flat_map(|(_, bytes)| bytes).collect(),
+            first => {
+                let parts = first.into_iter().chain(partial.parts).map(|(_, bytes)| bytes);
+                parts.collect::<Vec<_>>().concat().into()
+            }
         };
         let (level, key, media_time) = (usize::from(partial.level), partial.key, partial.media_time);
         let whole = Frame { frame, level, key, media_time, arrived: partial.arrived, packets, bytes };
