@@ -33,6 +33,7 @@ mod congestion;
 mod error;
 mod error_queue;
 mod option;
+mod punctual;
 mod readiness;
 mod receive;
 mod tcp;
@@ -43,6 +44,7 @@ mod waker;
 
 pub use congestion::available_congestion_controls;
 pub use error::OpenError;
+pub use punctual::{make_punctual, pin_to, processors};
 pub use readiness::{Interest, wait, wait_any};
 pub use tcp::{TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 pub use tcp_info::TcpInfo;
