@@ -117,6 +117,11 @@ impl<C: Clock> Ports<C> {
         self.read(BATCH, &mut handle)
     }
 
+    /// Sleeps until then, whatever comes.
+    pub(crate) fn pause(&self, until: Timestamp) -> Result<(), EndpointError> {
+        Ok(wait_any(&[], until.saturating_since(self.now()))?)
+    }
+
     /// Waits until something can be read, or what waits can be sent, or `until`, and no longer than a tenth of a second.
     ///
     /// # Errors

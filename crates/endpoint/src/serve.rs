@@ -8,7 +8,7 @@ use framewire_units::{Duration, Timestamp};
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
-use crate::turn::turn;
+use crate::turn::{Next, turn};
 
 /// How long clients are given to hear that the server ends.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -102,9 +102,10 @@ impl Serving {
     /// When a socket is broken.
     pub fn step(&mut self) -> Result<(), EndpointError> {
         let Self { host, ports } = self;
-        if !turn(host, ports)? {
-            let next = if ports.has_room() { host.next_timeout() } else { None };
-            ports.wait(next)?;
+        match turn(host, ports)? {
+            Next::Turn => {}
+            Next::Pause(until) => ports.pause(until)?,
+            Next::Wait(until) => ports.wait(until)?,
         }
         Ok(())
     }

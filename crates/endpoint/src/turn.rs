@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_adaptive::host::Host;
 use framewire_sockets::SEND_MOST;
-use framewire_units::Timestamp;
+use framewire_units::{Duration, Timestamp};
 
 use crate::error::EndpointError;
 
@@ -14,6 +14,21 @@ const SEND_MOST_IN_A_TURN: usize = 4 * SEND_MOST;
 
 /// Datagrams that are read of each socket before video is looked at again: about 0.1 ms.
 const READ_MOST_IN_A_TURN: usize = SEND_MOST;
+
+/// While something is due all the time, turns begin so far apart: what becomes due meanwhile leaves together, and reports
+/// that come one by one wake nobody. A turn of its own for each packet would cost more than the packet.
+const GRAIN: Duration = Duration::from_micros(100);
+
+/// What to do after a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another turn.
+    Turn,
+    /// Sleep until then whatever comes, and then another turn.
+    Pause(Timestamp),
+    /// Wait until then (`None`: for as long as it takes), or until something can be read, or until there is room.
+    Wait(Option<Timestamp>),
+}
 
 /// Takes a datagram: when it arrived, on which socket, from whom.
 pub(crate) type Handle<'a> = dyn FnMut(Timestamp, Channel, SocketAddr, &[u8]) + 'a;
@@ -34,12 +49,27 @@ pub(crate) trait Post {
     fn read(&mut self, most: usize, handle: &mut Handle<'_>) -> Result<bool, EndpointError>;
 }
 
-/// Sends what is due, and reads what came; true when there was anything to read.
+/// Sends what is due, and reads what came.
 ///
 /// Video that is due leaves first, in batches of one call of the kernel each: what a batch holds has waited for those
 /// before it in the batch only. But there is an end to it even when more is always due, and to reading even when more
 /// always comes: a server with too much to do is late with everything, and deaf and dumb to nobody.
-pub(crate) fn turn(host: &mut Host, post: &mut impl Post) -> Result<bool, EndpointError> {
+pub(crate) fn turn(host: &mut Host, post: &mut impl Post) -> Result<Next, EndpointError> {
+    let began = post.now();
+    send_due(host, post);
+    let any =
+        post.read(READ_MOST_IN_A_TURN, &mut |at, channel, from, bytes| host.handle_datagram(at, channel, from, bytes))?;
+    let next = if post.has_room() { host.next_timeout() } else { None };
+    let grain = began + GRAIN;
+    Ok(match next {
+        Some(at) if at <= grain && post.now() < grain => Next::Pause(grain),
+        Some(at) if at <= grain => Next::Turn,
+        _ if any => Next::Turn,
+        next => Next::Wait(next),
+    })
+}
+
+fn send_due(host: &mut Host, post: &mut impl Post) {
     let mut batch = Vec::with_capacity(SEND_MOST);
     // What waits goes first.
     post.send_all(&mut batch, &mut |due, at| host.handle_departure(due, at));
@@ -53,7 +83,6 @@ pub(crate) fn turn(host: &mut Host, post: &mut impl Post) -> Result<bool, Endpoi
         allowed = allowed.saturating_sub(batch.len());
         post.send_all(&mut batch, &mut |due, at| host.handle_departure(due, at));
     }
-    post.read(READ_MOST_IN_A_TURN, &mut |at, channel, from, bytes| host.handle_datagram(at, channel, from, bytes))
 }
 
 #[cfg(test)]

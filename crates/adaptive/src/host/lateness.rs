@@ -21,7 +21,8 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    pub(super) fn add(&mut self, late: Duration) {
+    /// One more.
+    pub fn add(&mut self, late: Duration) {
         let class = usize::try_from(late.as_nanos() / CLASS.as_nanos()).unwrap_or(CLASSES).min(CLASSES - 1);
         self.classes[class] += 1;
         self.count += 1;
