@@ -14,6 +14,7 @@ __all__ = [
     "PlanSettings",
     "ScenarioError",
     "StreamingLadder",
+    "StreamingTrace",
     "__sources__",
     "__version__",
     "check_network",
@@ -68,6 +69,17 @@ class StreamingLadder:
     ) -> StreamingLadder: ...
     def __len__(self) -> int: ...
     def plan(self, level: int, segments: int, pre_send_s: float | None = None, *, startup_s: float = 1.0) -> str: ...
+    def best_plan(self, level: int, buffer: int, *, fewest_changes: bool, startup_s: float = 1.0) -> str: ...
+
+@final
+class StreamingTrace:
+    """A recorded link in Mahimahi's format, for any number of experiments on any thread."""
+
+    def __new__(cls, text: str) -> StreamingTrace: ...
+    @property
+    def mean_bps(self) -> int: ...
+    @property
+    def length_s(self) -> float: ...
 
 def resolve_scenario(
     text: str,
@@ -99,7 +111,7 @@ def simulate_cell(
     *,
     packets: bool = False,
 ) -> str: ...
-def simulate_streaming(ladder: StreamingLadder, experiment: str) -> str: ...
+def simulate_streaming(ladder: StreamingLadder, experiment: str, trace: StreamingTrace | None = None) -> str: ...
 
 @final
 class PlanSettings:

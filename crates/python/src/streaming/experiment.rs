@@ -15,15 +15,16 @@ use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController, Weights};
 use framewire_adaptive::vtp::{SampleRule, VtpController, VtpSettings};
-use framewire_link::{LossConfig, NetworkConfig, QueueLimit};
-use framewire_sim::experiment::bottleneck;
-use framewire_sim::experiment::streaming::{AdaptiveFlow, BulkFlow, FlowConfig, StreamingExperiment};
-use framewire_tcp::congestion::Algorithm;
+use framewire_link::{
+    BottleneckPlace, DeliveryTrace, LossConfig, NetworkConfig, QueueLimit, WireConfig, WiredNetworkConfig,
+};
+use framewire_sim::experiment::streaming::{AdaptiveFlow, BulkFlow, CoarseClocks, FlowConfig, StreamingExperiment};
+use framewire_tcp::TcpConfig;
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::vtp::{Secret, Title};
 use pyo3::PyResult;
 
-use super::spec::{Link, Spec, Stream, Transport};
+use super::spec::{Link, Spec, Stream, Tcp, Transport};
 use super::{PAYLOAD, refused, seconds};
 
 /// From the first packet until the first frame is shown: the second that the plans have, and one for what the network
@@ -33,16 +34,22 @@ const PLAYOUT_DELAY: Duration = Duration::from_secs(2);
 /// Time between two samples, and length of the intervals in which is counted.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The experiment: connections first, the stream last.
-pub(super) fn of(source: Arc<LadderSource>, spec: &Spec) -> PyResult<StreamingExperiment> {
+/// The experiment: connections first, the stream last. Over a recorded link where one is given.
+pub(super) fn of(
+    source: Arc<LadderSource>,
+    spec: &Spec,
+    trace: Option<DeliveryTrace>,
+) -> PyResult<StreamingExperiment> {
     let seed = Seed(spec.seed);
-    let mut experiment = StreamingExperiment::new(network(&spec.link)?, seed);
+    let mut experiment = StreamingExperiment::new(network(&spec.link, trace)?, seed);
     experiment.duration = seconds(spec.duration_s)?;
     experiment.interval = INTERVAL;
-    let congestion: Algorithm =
-        spec.tcp.congestion.parse().map_err(|error| refused(format!("tcp.congestion: {error}")))?;
-    let bulk = |_| FlowConfig::at_once(BulkFlow::new(congestion));
-    experiment.flows = (0..spec.tcp.connections).map(bulk).collect();
+    experiment.clocks = CoarseClocks {
+        sender: seconds(spec.stream.sender_tick_ms / 1e3)?,
+        receiver: seconds(spec.stream.receiver_tick_ms / 1e3)?,
+    };
+    let rival = bulk(&spec.tcp)?;
+    experiment.flows = (0..spec.tcp.connections).map(|_| FlowConfig::at_once(rival.clone())).collect();
     experiment.stagger(seconds(spec.tcp.start_within_s)?);
     let later = seconds(spec.stream.start_within_s)?.mul_f64(seed.stream("start of the stream", &[]).next_f64());
     let start = Timestamp::ZERO + seconds(spec.stream.start_s)? + later;
@@ -50,11 +57,41 @@ pub(super) fn of(source: Arc<LadderSource>, spec: &Spec) -> PyResult<StreamingEx
     Ok(experiment)
 }
 
-fn network(link: &Link) -> PyResult<NetworkConfig> {
+fn network(link: &Link, trace: Option<DeliveryTrace>) -> PyResult<NetworkConfig> {
     let loss = Probability::new(link.loss).ok_or_else(|| refused(format!("link.loss = {}: 0 to 1", link.loss)))?;
     let loss = if link.loss > 0.0 { LossConfig::Bernoulli(loss) } else { LossConfig::None };
-    let queue = QueueLimit::Packets(link.queue_packets);
-    Ok(bottleneck(Bitrate::from_bps(link.rate_bps), seconds(link.rtt_ms / 1e3)?, loss, queue))
+    if trace.is_some() == link.rate_bps.is_some() {
+        return Err(refused("link.rate_bps: a rate or a recorded link is needed, one of them"));
+    }
+    let wire = WireConfig {
+        rate: link.rate_bps.map(Bitrate::from_bps),
+        trace,
+        queue: QueueLimit::Packets(link.queue_packets),
+        delay: seconds(link.rtt_ms / 1e3)? / 2,
+        loss,
+        ..WireConfig::default()
+    };
+    Ok(NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote)))
+}
+
+/// A connection beside the stream.
+fn bulk(tcp: &Tcp) -> PyResult<BulkFlow> {
+    let congestion = tcp.congestion.parse().map_err(|error| refused(format!("tcp.congestion: {error}")))?;
+    let mut flow = BulkFlow::new(congestion);
+    for end in [&mut flow.sender, &mut flow.receiver] {
+        let options = !tcp.no_options;
+        *end = TcpConfig { sack: options, timestamps: options, ..end.clone() };
+        if tcp.every_segment {
+            (end.min_ack_delay, end.max_ack_delay) = (Duration::ZERO, Duration::ZERO);
+        }
+        end.initial_window = tcp.initial_window.unwrap_or(end.initial_window);
+        // The kernel accounts twice what is asked for.
+        end.receive_buffer = tcp.receive_window.map(|bytes| DataSize::from_bytes(bytes.saturating_mul(2)));
+        if let Some(least) = tcp.min_rto_s {
+            end.min_rto = seconds(least)?;
+        }
+    }
+    Ok(flow)
 }
 
 fn stream(source: Arc<LadderSource>, stream: &Stream, seed: Seed) -> PyResult<AdaptiveFlow> {
@@ -94,7 +131,8 @@ fn controller(stream: &Stream, plan: Arc<dyn Plan>) -> PyResult<Box<dyn Controll
         Transport::Vtp => {
             let paper = VtpSettings::paper();
             let sample_rule = if stream.unbiased { SampleRule::Unbiased } else { paper.sample_rule };
-            let settings = VtpSettings { alpha: stream.alpha.unwrap_or(paper.alpha), sample_rule, ..paper };
+            let step = stream.step_bytes.map_or(paper.step, DataSize::from_bytes);
+            let settings = VtpSettings { alpha: stream.alpha.unwrap_or(paper.alpha), sample_rule, step, ..paper };
             Box::new(VtpController::new(settings).map_err(refused)?)
         }
         Transport::Better => Box::new(BetterController::new(BetterSettings::default(), Some(plan)).map_err(refused)?),

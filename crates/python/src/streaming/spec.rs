@@ -21,7 +21,9 @@ pub(super) struct Spec {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Link {
-    pub(super) rate_bps: u64,
+    /// Nothing for a recorded link.
+    #[serde(default)]
+    pub(super) rate_bps: Option<u64>,
     pub(super) rtt_ms: f64,
     pub(super) queue_packets: u32,
     /// Of packets towards the receiver, 0 to 1.
@@ -36,6 +38,21 @@ pub(super) struct Tcp {
     pub(super) congestion: String,
     /// They begin at random in this time.
     pub(super) start_within_s: f64,
+    /// First window in packets; nothing for that of Linux now.
+    #[serde(default)]
+    pub(super) initial_window: Option<u32>,
+    /// Selective acknowledgements and time stamps; without them as systems of 2002 often were.
+    #[serde(default)]
+    pub(super) no_options: bool,
+    /// Receive buffer in bytes of data; nothing for that of Linux now, which grows.
+    #[serde(default)]
+    pub(super) receive_window: Option<u64>,
+    /// Every segment is acknowledged, at once.
+    #[serde(default)]
+    pub(super) every_segment: bool,
+    /// Least retransmission timeout in seconds; nothing for that of Linux now.
+    #[serde(default)]
+    pub(super) min_rto_s: Option<f64>,
 }
 
 /// The stream and how its rate is controlled.
@@ -53,6 +70,15 @@ pub(super) struct Stream {
     /// Of equation 1: whether a sample is over the gaps between its packets, or over the time since the last sample.
     #[serde(default)]
     pub(super) unbiased: bool,
+    /// Bytes per second by which the rate of VTP rises in a step; nothing for the library's.
+    #[serde(default)]
+    pub(super) step_bytes: Option<u64>,
+    /// Ticks of the sender's timers, in milliseconds; 0 for exact ones.
+    #[serde(default)]
+    pub(super) sender_tick_ms: f64,
+    /// Ticks at which the receiver sees packets, in milliseconds; 0 for exact times.
+    #[serde(default)]
+    pub(super) receiver_tick_ms: f64,
 }
 
 /// A way to control the rate.

@@ -11,6 +11,7 @@ use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_link::Port;
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
+use super::CoarseClocks;
 use super::viewer::Viewing;
 use super::wires::{Cargo, SharedWires};
 use crate::error::SimError;
@@ -69,6 +70,12 @@ fn client_socket(channel: Channel) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(192, 0, 2, 2), if channel == Channel::Data { 5_004 } else { 5_005 }))
 }
 
+/// The next multiple of a tick, or the time itself where there is none.
+fn next_tick(at: Timestamp, tick: Duration) -> Timestamp {
+    let (at_nanos, tick) = (at.as_nanos(), tick.as_nanos() as u64);
+    at_nanos.checked_next_multiple_of(tick).map_or(at, Timestamp::from_nanos)
+}
+
 /// Both halves of a session and what is noted of them.
 pub(super) struct Adaptive {
     flow: u16,
@@ -79,11 +86,20 @@ pub(super) struct Adaptive {
     started: bool,
     next_sample: Timestamp,
     interval: Duration,
+    clocks: CoarseClocks,
+    /// When something happened last.
+    now: Timestamp,
     outcome: AdaptiveOutcome,
 }
 
 impl Adaptive {
-    pub(super) fn new(flow: u16, config: AdaptiveFlow, start: Timestamp, interval: Duration) -> Result<Self, SimError> {
+    pub(super) fn new(
+        flow: u16,
+        config: AdaptiveFlow,
+        start: Timestamp,
+        interval: Duration,
+        clocks: CoarseClocks,
+    ) -> Result<Self, SimError> {
         let AdaptiveFlow { source, plan, controller, server, client, playout_delay } = config;
         let times = (0..source.frames()).map(|frame| source.time_of(frame)).collect();
         let refused = |error: String| SimError::Input(format!("flow {flow}: {error}"));
@@ -105,6 +121,8 @@ impl Adaptive {
             started: false,
             next_sample: start,
             interval,
+            clocks,
+            now: start,
             outcome,
         })
     }
@@ -113,7 +131,8 @@ impl Adaptive {
         if !self.begun {
             return self.start;
         }
-        let halves = [self.server.next_timeout(), self.client.next_timeout()].into_iter().flatten().min();
+        let server = self.server.next_timeout().map(|at| next_tick(at.max(self.now), self.clocks.sender));
+        let halves = [server, self.client.next_timeout()].into_iter().flatten().min();
         let sample = if self.server.is_finished() { Timestamp::MAX } else { self.next_sample };
         halves.unwrap_or(Timestamp::MAX).min(sample)
     }
@@ -137,7 +156,7 @@ impl Adaptive {
         wires: &mut SharedWires,
     ) -> DataSize {
         match to {
-            Port::Receiver => self.client.handle_datagram(now, channel, bytes),
+            Port::Receiver => self.client.handle_datagram(next_tick(now, self.clocks.receiver), channel, bytes),
             Port::Sender => self.server.handle_datagram(now, channel, client_socket(channel), bytes),
         }
         self.drain(now, wires)
@@ -150,8 +169,11 @@ impl Adaptive {
 
     /// Sends what both halves have to send, and notes what happened. Returns the bytes of video that came.
     fn drain(&mut self, now: Timestamp, wires: &mut SharedWires) -> DataSize {
+        self.now = now;
         self.take_server_events();
-        while let Some(transmit) = self.server.poll_transmit(now) {
+        // What a session begins with is answered at once; video leaves by the timer.
+        let may_send = !self.started || next_tick(now, self.clocks.sender) == now;
+        while let Some(transmit) = may_send.then(|| self.server.poll_transmit(now)).flatten() {
             if self.started && transmit.channel == Channel::Data {
                 self.outcome.begin.get_or_insert(now);
                 self.outcome.end = Some(now);
@@ -159,7 +181,7 @@ impl Adaptive {
             self.send(now, Port::Sender, transmit.channel, transmit.bytes, wires);
         }
         self.take_server_events();
-        while let Some(transmit) = self.client.poll_transmit(now) {
+        while let Some(transmit) = self.client.poll_transmit(next_tick(now, self.clocks.receiver)) {
             self.send(now, Port::Receiver, transmit.channel, transmit.bytes, wires);
         }
         let mut video = DataSize::ZERO;

@@ -42,12 +42,14 @@ enum Role {
 
 impl Driver {
     pub(super) fn new(experiment: StreamingExperiment, network: Network) -> Result<Self, SimError> {
-        let StreamingExperiment { network: config, flows, duration, seed, interval } = experiment;
+        let StreamingExperiment { network: config, flows, duration, seed, interval, clocks } = experiment;
         let wires = Wires::new(network, is_local(&config), Tally::new(flows.len()));
         let flow = |(number, FlowConfig { start, kind })| {
             let role = match kind {
                 FlowKind::Bulk(bulk) => Role::Bulk(Box::new(Bulk::new(number, &bulk, start, seed))),
-                FlowKind::Adaptive(flow) => Role::Adaptive(Box::new(Adaptive::new(number, *flow, start, interval)?)),
+                FlowKind::Adaptive(flow) => {
+                    Role::Adaptive(Box::new(Adaptive::new(number, *flow, start, interval, clocks)?))
+                }
             };
             let (received, goodput) = (Meter::new(interval), Meter::new(interval));
             Ok(Flow { start, role, received, goodput, delay: Duration::ZERO })

@@ -61,6 +61,18 @@ pub struct StreamingExperiment {
     pub seed: Seed,
     /// Length of the intervals in which is counted what came, and time between two samples of a flow's state.
     pub interval: Duration,
+    /// How coarse the clocks of adaptive streams are; exact unless something else is set.
+    pub clocks: CoarseClocks,
+}
+
+/// Clocks as those of old systems, where timers expire and packets are seen at ticks only (10 ms, for instance, with the
+/// HZ of 100 that Linux 2.4 and FreeBSD 4 had); zero for exact ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoarseClocks {
+    /// A server sends when it is due, at the next multiple of this.
+    pub sender: Duration,
+    /// A client sees a packet at the next multiple of this, and stamps it with that time.
+    pub receiver: Duration,
 }
 
 /// One flow of an experiment.
@@ -136,7 +148,7 @@ impl StreamingExperiment {
     /// An experiment of 60 s without flows, looked at ten times a second.
     pub fn new(network: NetworkConfig, seed: Seed) -> Self {
         let (duration, interval) = (Duration::from_secs(60), Duration::from_millis(100));
-        Self { network, flows: Vec::new(), duration, seed, interval }
+        Self { network, flows: Vec::new(), duration, seed, interval, clocks: CoarseClocks::default() }
     }
 
     /// Lets the bulk flows begin at random within `within` after the origin, each at a time of its own that the seed

@@ -158,7 +158,7 @@ mod adaptive {
     use framewire_media::FrameRate;
     use framewire_media::ladder::{Ladder, Level};
 
-    use super::super::{AdaptiveFlow, AdaptiveOutcome, Fate};
+    use super::super::{AdaptiveFlow, AdaptiveOutcome, CoarseClocks, Fate};
     use super::*;
 
     const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
@@ -264,5 +264,36 @@ mod adaptive {
         assert!(packets.random_losses > 0 && packets.queue_drops == 0 && packets.under_way() == 0, "{packets:?}");
         let complete = stream.viewing.frames().iter().filter(|frame| frame.complete.is_some()).count();
         assert_eq!(complete + lost, 1_440);
+    }
+    #[test]
+    fn coarse_clocks_move_packets_to_ticks_and_leave_the_rate() {
+        let run = |sender_ms, receiver_ms| {
+            let network = bottleneck(Bitrate::from_mbps(10), Duration::from_millis(10), LossConfig::None, QUEUE);
+            let mut experiment = StreamingExperiment::new(network, Seed(1));
+            experiment.flows = vec![FlowConfig::at(Timestamp::from_secs(1), stream(Box::new(FixedRate::new())))];
+            experiment.duration = Duration::from_secs(70);
+            let (sender, receiver) = (Duration::from_millis(sender_ms), Duration::from_millis(receiver_ms));
+            experiment.clocks = CoarseClocks { sender, receiver };
+            experiment.run().unwrap()
+        };
+        let off_ticks = |outcome: &StreamingOutcome, tick_ms: u64| {
+            let frames = adaptive(outcome).viewing.frames().to_vec();
+            assert!(frames.iter().all(|frame| frame.complete.is_some()), "nothing is lost");
+            let off = |at: Timestamp| at.as_nanos() % (tick_ms * 1_000_000) != 0;
+            frames.iter().filter(|frame| frame.complete.is_some_and(off)).count()
+        };
+        let (exact, coarse) = (run(0, 0), run(10, 10));
+        assert!(off_ticks(&exact, 10) > 1_000);
+        assert_eq!(off_ticks(&coarse, 10), 0);
+        // Sent at ticks and seen exactly: a packet of at most 1,088 bytes takes 5 ms and less than one more.
+        for frame in adaptive(&run(10, 0)).viewing.frames() {
+            let after = frame.complete.unwrap().as_nanos() % 10_000_000;
+            assert!((5_000_000..10_000_000).contains(&after), "{after}");
+        }
+        let took = |outcome: &StreamingOutcome| {
+            let stream = adaptive(outcome);
+            (stream.end.unwrap() - stream.begin.unwrap()).as_secs_f64()
+        };
+        assert!((took(&coarse) / took(&exact) - 1.0).abs() < 0.01, "{} {}", took(&coarse), took(&exact));
     }
 }
