@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
 
 use framewire_adaptive::datagram::Drops;
 use framewire_adaptive::host::{Host, HostEvent, Lateness};
@@ -40,6 +41,11 @@ impl Serving {
     /// When an address is in use or is not this host's.
     pub fn open(host: Host, data: SocketAddr, control: SocketAddr) -> Result<Self, EndpointError> {
         Ok(Self { host, ports: Ports::open([data, control], MonotonicClock::start())? })
+    }
+
+    /// Serves on sockets that are open already.
+    pub fn on(host: Host, ports: Ports) -> Self {
+        Self { host, ports }
     }
 
     /// The addresses: for video, and for control.
@@ -91,6 +97,11 @@ impl Serving {
         &self.host
     }
 
+    /// A live source has come further: the next steps send that to sessions that wait for it.
+    pub fn handle_more(&mut self) {
+        self.host.handle_more(self.ports.now());
+    }
+
     /// Ends all sessions; the next steps say so to the clients.
     pub fn stop(&mut self) {
         self.host.stop(self.ports.now());
@@ -101,11 +112,19 @@ impl Serving {
     /// # Errors
     /// When a socket is broken.
     pub fn step(&mut self) -> Result<(), EndpointError> {
+        self.step_or(&[])
+    }
+
+    /// The same, and waits no longer than until one of `others` can be read.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn step_or(&mut self, others: &[BorrowedFd<'_>]) -> Result<(), EndpointError> {
         let Self { host, ports } = self;
         match turn(host, ports)? {
             Next::Turn => {}
             Next::Pause(until) => ports.pause(until)?,
-            Next::Wait(until) => ports.wait(until)?,
+            Next::Wait(until) => ports.wait_or(until, others)?,
         }
         Ok(())
     }

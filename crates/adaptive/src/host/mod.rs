@@ -165,6 +165,16 @@ impl Host {
         }
     }
 
+    /// A live source has come further: sessions that wait for that go on.
+    pub fn handle_more(&mut self, now: Timestamp) {
+        for session in self.names() {
+            if let Some(entry) = self.sessions.get_mut(&session) {
+                entry.server.handle_more(now);
+                self.settle(session, now, Timestamp::ZERO);
+            }
+        }
+    }
+
     /// Sessions there are.
     pub fn sessions(&self) -> usize {
         self.sessions.len()

@@ -71,10 +71,11 @@ impl Cursor {
             self.level = wanted.min(self.source.levels().saturating_sub(1));
         }
         let (frame, level, index) = (self.frame, self.level, self.index);
+        // Before the packet: a frame of which there is one still has its time.
+        let time = self.source.time_of(frame);
         let packet = self.source.packet(frame, level, index)?;
         let reason = || format!("a frame has at most {} packets", u32::from(u16::MAX) + 1);
         let short = u16::try_from(index).map_err(|_| SourceError { frame, level, index, reason: reason() })?;
-        let time = self.source.time_of(frame);
         let origin_time = *self.origin_time.get_or_insert(if frame == 0 { Duration::ZERO } else { time });
         if packet.last {
             self.frame += 1;
@@ -96,12 +97,9 @@ impl Cursor {
         if !is_ready() {
             return Ok(None);
         }
+        let media_time = self.source.time_of(of_source).saturating_sub(self.origin_time.unwrap_or_default());
         match self.source.packet(of_source, level, u32::from(index)) {
-            Ok(packet) => {
-                let origin_time = self.origin_time.unwrap_or_default();
-                let media_time = self.source.time_of(of_source).saturating_sub(origin_time);
-                Ok(Some(NextPacket { frame, index, level, media_time, packet }))
-            }
+            Ok(packet) => Ok(Some(NextPacket { frame, index, level, media_time, packet })),
             Err(_) if !is_ready() => Ok(None),
             Err(error) => Err(error),
         }

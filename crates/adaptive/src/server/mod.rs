@@ -220,6 +220,11 @@ impl Server {
         self.close(now, Reason::Stopped);
     }
 
+    /// A live source has come further.
+    pub fn handle_more(&mut self, now: Timestamp) {
+        self.stream.handle_more(now);
+    }
+
     /// Whether the session is over and everything was said.
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Closed) && self.answers.is_empty()

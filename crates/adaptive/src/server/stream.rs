@@ -24,6 +24,8 @@ pub(super) struct Stream {
     decision: Option<Decision>,
     /// Before this, nobody knew that the next packet may leave so early.
     known_since: Timestamp,
+    /// A live stream has not come further: a packet was due, and there was none.
+    waits: bool,
     ack_every: u32,
     sequence: u32,
     packets: u64,
@@ -59,6 +61,7 @@ impl Stream {
             controller,
             decision: None,
             known_since: Timestamp::ZERO,
+            waits: false,
             ack_every,
             sequence: 0,
             packets: 0,
@@ -69,6 +72,7 @@ impl Stream {
     }
 
     pub(super) fn start(&mut self, now: Timestamp) {
+        self.cursor.begin();
         self.decide(now);
     }
 
@@ -92,7 +96,8 @@ impl Stream {
     }
 
     pub(super) fn next_timeout(&self) -> Option<Timestamp> {
-        let departure = self.decision.map(|decision| self.pacer.due(decision.rate));
+        let due = || self.decision.map(|decision| self.pacer.due(decision.rate));
+        let departure = if self.waits { self.next_repeat() } else { due() };
         [departure, self.controller.next_timeout()].into_iter().flatten().min()
     }
 
@@ -162,7 +167,9 @@ impl Stream {
         }
         self.skip_frames(now);
         let before = self.cursor.level();
-        let Some(next) = self.cursor.take(decision.level)? else { return Ok(None) };
+        let next = self.cursor.take(decision.level)?;
+        self.wait_for_more(next.is_none());
+        let Some(next) = next else { return Ok(None) };
         if next.packet.bytes.len() > MAX_PAYLOAD {
             let reason = format!("{} bytes, and a datagram has room for {MAX_PAYLOAD}", next.packet.bytes.len());
             let (frame, level, index) = (next.frame, next.level, u32::from(next.index));
@@ -173,6 +180,22 @@ impl Stream {
         self.decide(now);
         let level_change = (next.level != before).then_some((before, next.level));
         Ok(Some(Sent { due, frame: next.frame, level_change, bytes }))
+    }
+
+    /// A live stream has come further.
+    pub(super) fn handle_more(&mut self, now: Timestamp) {
+        if std::mem::take(&mut self.waits) {
+            self.known_since = now;
+        }
+    }
+
+    /// Notes whether there is nothing to send yet.
+    fn wait_for_more(&mut self, nothing: bool) {
+        let waits = nothing && !self.cursor.is_at_end();
+        if waits && !self.waits {
+            self.controller.handle_idle();
+        }
+        self.waits = waits;
     }
 
     /// Leaves out what the controller does not keep, up to the next frame at which a level may be entered.
@@ -266,9 +289,9 @@ impl Stream {
 
     /// The controller, and the plan where the stream is.
     fn with_plan(&mut self) -> (&mut dyn Controller, PlanRates<'_>) {
-        let now_in_stream = self.cursor.media_time();
+        let (now_in_stream, place) = (self.cursor.media_time(), self.cursor.place());
         self.rates.clear();
-        self.rates.extend((0..self.plan.levels()).map(|level| self.plan.rate_at(level, now_in_stream)));
+        self.rates.extend((0..self.plan.levels()).map(|level| self.plan.rate_at(level, place)));
         (&mut *self.controller, PlanRates { now_in_stream, rates: &self.rates })
     }
 }

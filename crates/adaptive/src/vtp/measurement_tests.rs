@@ -118,6 +118,21 @@ fn a_lost_control_packet_discards_one_sample_and_no_more() {
     assert!(path.answer(&next).unwrap().bandwidth.is_some());
 }
 
+/// A live stream that had nothing to send measures itself.
+#[test]
+fn a_pause_of_the_stream_discards_the_sample_that_spans_it_and_no_other() {
+    let mut path = Path::new(5, SampleRule::Paper);
+    let first = path.interval(0);
+    path.answer(&first).unwrap();
+    path.measurement.handle_idle();
+    let spans = path.interval(0);
+    let next = path.interval(0);
+    assert_eq!(path.answer(&spans), Err(Discard::Idle));
+    assert_eq!(path.measurement.estimate(), None);
+    assert!(path.answer(&next).unwrap().bandwidth.is_some());
+    assert_eq!(path.measurement.counts(), (2, 1));
+}
+
 #[test]
 fn what_was_not_asked_or_cannot_be_changes_nothing() {
     let mut path = Path::new(5, SampleRule::Paper);
