@@ -9,6 +9,7 @@
 //! - [`Simulation`] is both without files.
 //! - [`experiment`] is a TCP connection without a movie, for validation and benchmarks.
 
+mod bulk;
 mod cancel;
 mod error;
 pub mod experiment;

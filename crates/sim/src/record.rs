@@ -1,7 +1,9 @@
 //! What is kept of packets: all of it, or only what the ledger and the summary need.
 
+use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
 use framewire_probe::record::{AirCounts, TransmissionCounts};
+use framewire_session::video_sequence;
 use framewire_units::DataSize;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
@@ -14,9 +16,11 @@ struct Entry {
     flow: u16,
     from: Port,
     datagram: bool,
+    /// It is at the second port of its flow: a control packet of an adaptive stream.
+    control: bool,
     size: u32,
     payload: u32,
-    /// RTP or TCP sequence number, from 0, without wrap; all ones where there is none.
+    /// Sequence number of RTP, of an adaptive stream's video or of TCP, from 0, without wrap; all ones where there is none.
     sequence: u64,
     sniffed: u16,
     /// It crossed the hop whose transmissions the summary counts.
@@ -82,7 +86,7 @@ impl PacketRecorder {
 
 impl Entry {
     fn describe(&self, id: PacketId) -> PacketDescription {
-        let port = port(usize::from(self.flow));
+        let port = port(usize::from(self.flow)) + u16::from(self.control);
         PacketDescription {
             id,
             from: self.from,
@@ -110,14 +114,18 @@ impl FlowRecord {
 impl Recorder<Cargo> for PacketRecorder {
     fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, cargo: &Cargo) {
         debug_assert_eq!(id, self.entries.len() as u64);
-        let (datagram, sequence) = match &cargo.body {
-            Body::Datagram(bytes) => (true, self.flows[usize::from(cargo.flow)].extend(bytes)),
-            Body::Segment(segment) => (false, segment.sequence),
+        let (datagram, control, sequence) = match &cargo.body {
+            Body::Datagram(bytes) => (true, false, self.flows[usize::from(cargo.flow)].extend(bytes)),
+            Body::Session(channel, bytes) => {
+                (true, *channel == Channel::Control, video_sequence(bytes).map_or(NO_SEQUENCE, u64::from))
+            }
+            Body::Segment(segment) => (false, false, segment.sequence),
         };
         self.entries.push(Entry {
             flow: cargo.flow,
             from,
             datagram,
+            control,
             size: size.as_bytes() as u32,
             payload: cargo.payload,
             sequence,

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use framewire_probe::WriteError;
 use framewire_probe::record::FlowLog;
 use framewire_scenario::{Bottleneck, Scenario};
-use framewire_session::FlowSetup;
+use framewire_session::{FlowSetup, Role};
 use framewire_units::{Duration, Seed, Timestamp};
-use framewire_world::{Content, FlowOutcome, flow_log, groups, network_model};
+use framewire_world::{Content, FlowOutcome, flow_log, groups, network_model, received_file};
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
@@ -95,9 +95,17 @@ impl Simulation {
         let setups = content.flow_setups(scenario).map_err(|error| SimError::Input(error.to_string()))?;
         let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
         let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);
-        for group in groups(scenario) {
+        let is_bulk = |group: &Vec<usize>| group.iter().all(|&flow| setups[flow].role() == Role::Bulk);
+        let (bulk, streams): (Vec<_>, Vec<_>) = groups(scenario).into_iter().partition(is_bulk);
+        // Networks of bulk flows alone last as long as the streams in the others.
+        let planned = Timestamp::ZERO + scenario.limit.unwrap_or_default();
+        let mut end = if streams.is_empty() { planned } else { Timestamp::ZERO };
+        for group in streams.into_iter().chain(bulk) {
             let mut run = GroupRun::new(scenario, &setups, &group, options)?;
-            run.run(&options.cancel);
+            run.run(&options.cancel, end);
+            if !run.is_bulk() {
+                end = end.max(run.now);
+            }
             simulated += run.now.saturating_since(Timestamp::ZERO);
             packets += run.wires.recorder.packets();
             ended_by = ended_by.into_iter().chain(run.ended_by).min();
@@ -159,9 +167,8 @@ impl GroupRun {
         let mut flows = Vec::new();
         for (place, &number) in group.iter().enumerate() {
             places[number] = place;
-            let seed = Seed(scenario.seed().stream("tcp", &[number as u64]).next_u64());
-            let sink = sink(&options.received, setups[number].name())?;
-            flows.push(Flow::new(&setups[number], number, largest_packet, seed, sink)?);
+            let sink = sink(&options.received, &setups[number])?;
+            flows.push(Flow::new(scenario, &setups[number], number, largest_packet, sink)?);
         }
         let recorder = PacketRecorder::new(options.packets, scenario.flows.len());
         Ok(Self {
@@ -176,21 +183,39 @@ impl GroupRun {
         })
     }
 
-    /// Steps from event to event until every receiver has ended.
-    fn run(&mut self, cancel: &Cancel) {
+    /// True where no flow ends by itself.
+    fn is_bulk(&self) -> bool {
+        self.flows.iter().all(Flow::is_bulk)
+    }
+
+    /// Steps from event to event until every receiver has ended; where there are only bulk flows, until `end`. Bulk flows
+    /// end with the run.
+    fn run(&mut self, cancel: &Cancel, end: Timestamp) {
+        let end = if self.is_bulk() { end } else { Timestamp::MAX };
+        self.drive(cancel, end);
+        for flow in self.flows.iter_mut().filter(|flow| flow.is_bulk()) {
+            flow.stop(self.now, false, &mut self.wires);
+        }
+    }
+
+    fn drive(&mut self, cancel: &Cancel, end: Timestamp) {
         let mut steps = 0u32;
-        while !self.flows.iter().all(Flow::is_done) {
+        let bulk = self.is_bulk();
+        while self.flows.iter().any(|flow| (bulk || !flow.is_bulk()) && !flow.is_done()) {
             let own = self.flows.iter().map(Flow::deadline).min().unwrap_or(Timestamp::MAX);
-            let limit = if self.ended_by.is_none() { self.limit } else { Timestamp::MAX };
+            let limit = if self.ended_by.is_none() && !bulk { self.limit } else { end };
             let next = self.wires.next().unwrap_or(Timestamp::MAX).min(own).min(limit);
             if next == Timestamp::MAX {
                 return;
             }
             self.now = self.now.max(next);
+            if self.now >= end {
+                return;
+            }
             self.step();
             steps = steps.wrapping_add(1);
             if self.ended_by.is_none() {
-                if self.now >= self.limit {
+                if self.now >= self.limit && !bulk {
                     self.stop(EarlyEnd::TimeLimit);
                 } else if steps.is_multiple_of(STEPS_PER_LOOK) && cancel.is_raised() {
                     self.stop(EarlyEnd::Interrupted);
@@ -207,15 +232,15 @@ impl GroupRun {
             match event {
                 WireEvent::Released(id) => {
                     let cargo = self.wires.cargo(id);
-                    let (flow, payload) = (usize::from(cargo.flow), cargo.payload);
+                    let (flow, connection, payload) = (usize::from(cargo.flow), cargo.connection, cargo.payload);
                     self.wires.finish_release(id);
-                    self.flows[self.places[flow]].handle_released(now, payload, &mut self.wires);
+                    self.flows[self.places[flow]].handle_released(now, connection, payload, &mut self.wires);
                 }
                 WireEvent::Delivered(id, to) => {
                     let cargo = self.wires.cargo(id);
-                    let (flow, body) = (usize::from(cargo.flow), cargo.take_body());
+                    let (flow, connection, body) = (usize::from(cargo.flow), cargo.connection, cargo.take_body());
                     self.wires.finish(id, to);
-                    self.flows[self.places[flow]].handle_delivery(now, to, body, &mut self.wires);
+                    self.flows[self.places[flow]].handle_delivery(now, to, connection, body, &mut self.wires);
                 }
             }
         }
@@ -223,7 +248,7 @@ impl GroupRun {
         let first = if count > 1 { self.first_flow() } else { 0 };
         for flow in (first..count).chain(0..first) {
             if self.flows[flow].deadline() <= now {
-                self.flows[flow].advance(now, false, &mut self.wires);
+                self.flows[flow].advance(now, &mut self.wires);
             }
         }
     }
@@ -242,7 +267,7 @@ impl GroupRun {
         }
         self.ended_by = Some(why);
         for flow in &mut self.flows {
-            flow.advance(self.now, true, &mut self.wires);
+            flow.stop(self.now, why == EarlyEnd::Interrupted, &mut self.wires);
         }
     }
 
@@ -264,16 +289,16 @@ fn default_limit(setups: &[FlowSetup]) -> Duration {
     Scenario::default_limit(last.saturating_since(Timestamp::ZERO))
 }
 
-fn sink(received: &Received, flow: &str) -> Result<MovieSink, SimError> {
+fn sink(received: &Received, setup: &FlowSetup) -> Result<MovieSink, SimError> {
     match received {
-        Received::Nowhere => Ok(MovieSink::Nowhere),
-        Received::Memory => Ok(MovieSink::Memory(Vec::new())),
-        Received::Directory(directory) => {
-            let path = directory.join(format!("{flow}.m2v"));
+        Received::Directory(directory) if setup.role() != Role::Bulk => {
+            let path = directory.join(received_file(setup));
             match File::create(&path) {
                 Ok(file) => Ok(MovieSink::File(BufWriter::new(file))),
                 Err(error) => Err(WriteError::new(path, &error).into()),
             }
         }
+        Received::Memory => Ok(MovieSink::Memory(Vec::new())),
+        Received::Directory(_) | Received::Nowhere => Ok(MovieSink::Nowhere),
     }
 }

@@ -94,6 +94,11 @@ impl AdaptiveSender {
         self.server.is_finished()
     }
 
+    /// True when a receiver came for the stream.
+    pub fn has_started(&self) -> bool {
+        self.started
+    }
+
     /// True when every frame was sent or left out.
     pub fn offered_all(&self) -> bool {
         self.server.state().frame >= self.content.frames()

@@ -1,5 +1,6 @@
 //! What packets carry through the network of a simulation.
 
+use framewire_adaptive::datagram::Channel;
 use framewire_tcp::Segment;
 
 use crate::record::PacketRecorder;
@@ -11,6 +12,8 @@ pub(crate) type FlowWires = Wires<Cargo, PacketRecorder>;
 /// A packet of a flow.
 pub(crate) struct Cargo {
     pub(crate) flow: u16,
+    /// Number of the connection, where the flow is several.
+    pub(crate) connection: u8,
     /// Bytes above UDP or TCP.
     pub(crate) payload: u32,
     pub(crate) body: Body,
@@ -18,25 +21,36 @@ pub(crate) struct Cargo {
 
 /// What a packet is.
 pub(crate) enum Body {
-    /// A datagram; its bytes.
+    /// A datagram of a movie's transport; its bytes.
     Datagram(Vec<u8>),
+    /// A datagram of an adaptive stream.
+    Session(Channel, Vec<u8>),
     /// A segment; the bytes of its payload are beside the endpoints.
     Segment(Segment),
 }
 
 impl Cargo {
     pub(crate) fn datagram(flow: usize, bytes: Vec<u8>) -> Self {
-        Self { flow: flow as u16, payload: bytes.len() as u32, body: Body::Datagram(bytes) }
+        Self { flow: flow as u16, connection: 0, payload: bytes.len() as u32, body: Body::Datagram(bytes) }
+    }
+
+    pub(crate) fn session(flow: usize, channel: Channel, bytes: Vec<u8>) -> Self {
+        Self { flow: flow as u16, connection: 0, payload: bytes.len() as u32, body: Body::Session(channel, bytes) }
     }
 
     pub(crate) fn segment(flow: usize, segment: Segment) -> Self {
-        Self { flow: flow as u16, payload: segment.payload, body: Body::Segment(segment) }
+        Self::segment_of(flow, 0, segment)
+    }
+
+    pub(crate) fn segment_of(flow: usize, connection: u8, segment: Segment) -> Self {
+        Self { flow: flow as u16, connection, payload: segment.payload, body: Body::Segment(segment) }
     }
 
     /// What it is; a datagram's bytes are moved out.
     pub(crate) fn take_body(&mut self) -> Body {
         match &mut self.body {
             Body::Datagram(bytes) => Body::Datagram(std::mem::take(bytes)),
+            Body::Session(channel, bytes) => Body::Session(*channel, std::mem::take(bytes)),
             Body::Segment(segment) => Body::Segment(*segment),
         }
     }

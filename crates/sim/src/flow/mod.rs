@@ -1,196 +1,145 @@
-//! One flow: its two sessions, its socket, and what it waits for.
+//! One flow of a scenario: what it does, whatever it carries.
 
+mod adaptive;
+mod bulk;
 mod cargo;
+mod kept;
 mod receiving;
 mod sending;
+mod stream;
 
 use framewire_link::Port;
-use framewire_probe::record::FlowStatus;
 use framewire_scenario::{self as scenario, Scenario};
-use framewire_session::FlowSetup;
+use framewire_session::{FlowSetup, Role};
 use framewire_tcp::congestion::Algorithm;
 use framewire_tcp::{IP_AND_TCP_HEADERS, TcpConfig};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
-use framewire_world::{FlowOutcome, SETTLING_AT_MOST, network_model};
+use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_world::{FlowOutcome, network_model, session_seed};
 
+use self::adaptive::AdaptiveFlow;
+use self::bulk::BulkFlow;
 pub(crate) use self::cargo::{Body, Cargo, FlowWires};
-pub(crate) use self::receiving::MovieSink;
-use self::receiving::Receiving;
-use self::sending::Sending;
+pub(crate) use self::kept::MovieSink;
+pub(crate) use self::stream::Socket;
+use self::stream::StreamFlow;
 use crate::error::SimError;
-use crate::socket::{Connection, UdpSender};
 
 /// `net.core.wmem_default` of Linux: SO_SNDBUF of a socket that nobody set.
 const DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
 
-/// Time between two looks whether everything has arrived that was under way; as the emulated world looks.
-const SETTLING_TICK: Duration = Duration::from_millis(50);
-
-/// The sockets of a flow.
-pub(crate) enum Socket {
-    Udp(UdpSender),
-    Tcp(Box<Connection>),
-}
-
-/// How far the sender of a flow has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// It has something to do.
-    Sending,
-    /// It has ended, and nothing tells the receiver so: what is under way may still come.
-    Settling { look: Timestamp, deadline: Timestamp },
-    /// It has ended; the receiver is told so by the stream itself, or has been told.
-    Ended,
-}
-
 /// One flow.
-pub(crate) struct Flow {
-    socket: Socket,
-    sending: Sending,
-    receiving: Receiving,
-    phase: Phase,
-    receiver_ended: bool,
-    /// When it has something to do by itself.
-    deadline: Timestamp,
+pub(crate) enum Flow {
+    /// The movie over one of the lab's transports.
+    Stream(Box<StreamFlow>),
+    /// Levels of a ladder.
+    Adaptive(Box<AdaptiveFlow>),
+    /// TCP connections without a movie.
+    Bulk(BulkFlow),
 }
 
 impl Flow {
-    /// Flow number `number`, ready to begin at the origin of the run. `largest_packet` is the MTU of the interfaces that
-    /// it shares.
+    /// Flow number `number` of the scenario, ready to begin. `largest_packet` is the MTU of the interfaces that it shares.
     pub(crate) fn new(
+        scenario: &Scenario,
         setup: &FlowSetup,
         number: usize,
         largest_packet: u16,
-        seed: Seed,
         sink: MovieSink,
     ) -> Result<Self, SimError> {
-        let session = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
-        let settings = setup.settings();
-        let station = usize::from(settings.station);
-        let socket = if setup.kind().is_stream() {
-            let (client, server) = tcp_configs(setup, largest_packet, seed)?;
-            Socket::Tcp(Box::new(Connection::open(number, station, &client, &server, Timestamp::ZERO)))
-        } else {
-            Socket::Udp(UdpSender::new(number, station, settings.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER)))
-        };
-        Ok(Self {
-            socket,
-            sending: Sending::new(session),
-            receiving: Receiving::new(setup.receiver(), sink),
-            phase: Phase::Sending,
-            receiver_ended: false,
-            deadline: Timestamp::ZERO,
+        let seed = |place: &[u64]| Seed(scenario.seed().stream("tcp", place).next_u64());
+        Ok(match setup.role() {
+            Role::Adaptive => {
+                let flow = AdaptiveFlow::new(setup, number, session_seed(scenario, number), sink)?;
+                Self::Adaptive(Box::new(flow))
+            }
+            Role::Bulk => Self::Bulk(BulkFlow::new(setup, number, largest_packet, |connection| match connection {
+                0 => seed(&[number as u64]),
+                further => seed(&[number as u64, further as u64]),
+            })?),
+            Role::Stream | Role::External => {
+                let flow = StreamFlow::new(setup, number, largest_packet, seed(&[number as u64]), sink)?;
+                Self::Stream(Box::new(flow))
+            }
         })
     }
 
     /// When it has something to do by itself; never earlier than it was told of.
     pub(crate) fn deadline(&self) -> Timestamp {
-        self.deadline
+        match self {
+            Self::Stream(flow) => flow.deadline(),
+            Self::Adaptive(flow) => flow.deadline(),
+            Self::Bulk(flow) => flow.deadline(),
+        }
     }
 
-    /// True when both sides have ended.
+    /// True when both sides have ended. Bulk connections end only when they are told to.
     pub(crate) fn is_done(&self) -> bool {
-        self.receiver_ended && self.phase == Phase::Ended
+        match self {
+            Self::Stream(flow) => flow.is_done(),
+            Self::Adaptive(flow) => flow.is_done(),
+            Self::Bulk(flow) => flow.is_done(),
+        }
+    }
+
+    /// True for a flow that ends with the others.
+    pub(crate) fn is_bulk(&self) -> bool {
+        matches!(self, Self::Bulk(_))
     }
 
     /// A packet of this flow comes out at a host.
-    pub(crate) fn handle_delivery(&mut self, now: Timestamp, to: Port, body: Body, wires: &mut FlowWires) {
-        match (&mut self.socket, body) {
-            (Socket::Udp(socket), Body::Datagram(bytes)) => {
-                if !self.receiver_ended {
-                    self.receiving.handle_datagram(now, &bytes);
-                }
-                socket.recycle(bytes);
+    pub(crate) fn handle_delivery(
+        &mut self,
+        now: Timestamp,
+        to: Port,
+        connection: u8,
+        body: Body,
+        wires: &mut FlowWires,
+    ) {
+        match (self, body) {
+            (Self::Stream(flow), body) => flow.handle_delivery(now, to, body, wires),
+            (Self::Adaptive(flow), Body::Session(channel, bytes)) => {
+                flow.handle_datagram(now, to, channel, &bytes, wires);
             }
-            (Socket::Tcp(connection), Body::Segment(segment)) => {
-                connection.handle_segment(now, to, &segment, wires);
-                self.advance(now, false, wires);
-            }
-            _ => {}
+            (Self::Bulk(flow), Body::Segment(segment)) => flow.handle_segment(now, to, connection, &segment, wires),
+            // No flow sends what is not its kind.
+            (Self::Adaptive(_) | Self::Bulk(_), _) => {}
         }
     }
 
     /// The sender's own device has let go of a packet of this flow.
-    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
-        match &mut self.socket {
-            Socket::Udp(socket) => socket.handle_released(DataSize::from_bytes(u64::from(payload))),
-            Socket::Tcp(connection) => connection.handle_released(now, payload, wires),
-        }
-        self.advance(now, false, wires);
-    }
-
-    /// Does what is due at `now`; with `stop`, the sender ends.
-    pub(crate) fn advance(&mut self, now: Timestamp, stop: bool, wires: &mut FlowWires) {
-        if let Socket::Tcp(connection) = &mut self.socket {
-            connection.handle_timeout(now, wires);
-        }
-        if self.phase == Phase::Sending && self.sending.advance(now, stop, &mut self.socket, wires) {
-            self.phase = self.after_sending(now);
-        }
-        let told = self.has_settled(now, wires);
-        if !self.receiver_ended {
-            self.receiver_ended = self.receiving.advance(now, told, &mut self.socket, wires);
-        }
-        if told || self.receiver_ended && matches!(self.phase, Phase::Settling { .. }) {
-            self.phase = Phase::Ended;
-        }
-        self.deadline = self.next_deadline();
-    }
-
-    /// A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
-    fn after_sending(&self, now: Timestamp) -> Phase {
-        match self.socket {
-            Socket::Tcp(_) if *self.sending.status() == FlowStatus::Complete => Phase::Ended,
-            _ => Phase::Settling { look: now + SETTLING_TICK, deadline: now + SETTLING_AT_MOST },
+    pub(crate) fn handle_released(&mut self, now: Timestamp, connection: u8, payload: u32, wires: &mut FlowWires) {
+        match self {
+            Self::Stream(flow) => flow.handle_released(now, payload, wires),
+            Self::Adaptive(flow) => flow.handle_released(now, payload, wires),
+            Self::Bulk(flow) => flow.handle_released(now, connection, payload, wires),
         }
     }
 
-    /// True when nothing more comes, and the receiver is to be told so.
-    fn has_settled(&mut self, now: Timestamp, wires: &FlowWires) -> bool {
-        let Phase::Settling { look, deadline } = &mut self.phase else { return false };
-        if now < *look {
-            return false;
+    /// Does what is due at `now`.
+    pub(crate) fn advance(&mut self, now: Timestamp, wires: &mut FlowWires) {
+        match self {
+            Self::Stream(flow) => flow.advance(now, false, wires),
+            Self::Adaptive(flow) => flow.advance(now, wires),
+            Self::Bulk(flow) => flow.advance(now, wires),
         }
-        *look = now + SETTLING_TICK;
-        wires.forward_under_way() == 0 || now >= *deadline
     }
 
-    fn next_deadline(&self) -> Timestamp {
-        if self.is_done() {
-            return Timestamp::MAX;
+    /// Ends the stream early; `cut_short` where that was not planned.
+    pub(crate) fn stop(&mut self, now: Timestamp, cut_short: bool, wires: &mut FlowWires) {
+        match self {
+            Self::Stream(flow) => flow.advance(now, true, wires),
+            Self::Adaptive(flow) => flow.stop(now, wires),
+            Self::Bulk(flow) => flow.end(now, cut_short),
         }
-        let endpoints = match &self.socket {
-            Socket::Udp(_) => None,
-            Socket::Tcp(connection) => connection.next_timeout(),
-        };
-        let sender = match self.phase {
-            Phase::Sending => self.sending.deadline(),
-            Phase::Settling { look, .. } => Some(look),
-            Phase::Ended => None,
-        };
-        let receiver = self.receiving.deadline().filter(|_| !self.receiver_ended);
-        [endpoints, sender, receiver].into_iter().flatten().min().unwrap_or(Timestamp::MAX)
     }
 
     /// What it recorded, and the movie as received where that was kept in memory.
     pub(crate) fn into_outcome(self) -> (FlowOutcome, Vec<u8>) {
-        let (status, sent, samples) = self.sending.into_parts();
-        let received = self.receiving.into_parts();
-        let status = match (status, received.failure) {
-            (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
-            (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
-            (status, None) => status,
-        };
-        let outcome = FlowOutcome {
-            sent,
-            samples,
-            received: received.log,
-            kept_bytes: received.kept_bytes,
-            bulk: None,
-            status,
-            doubt: None,
-        };
-        (outcome, received.movie)
+        match self {
+            Self::Stream(flow) => flow.into_outcome(),
+            Self::Adaptive(flow) => flow.into_outcome(),
+            Self::Bulk(flow) => (flow.into_outcome(), Vec::new()),
+        }
     }
 }
 
@@ -202,9 +151,6 @@ impl Flow {
 pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
     if let Some(reason) = scenario.needs_emulation() {
         return Err(SimError::Input(reason));
-    }
-    if let Some(flow) = scenario.flows.iter().find(|flow| !flow.transport.has_movie()) {
-        return Err(SimError::Input(format!("flow {}: {} is not simulated yet", flow.name, flow.transport)));
     }
     check_network(scenario)?;
     scenario.flows.iter().enumerate().try_for_each(|(number, flow)| congestion(flow, &number.to_string()).map(|_| ()))

@@ -1,67 +1,24 @@
 //! The receiver of one flow.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-
 use framewire_session::{ReceiverLog, ReceiverSession};
 use framewire_units::Timestamp;
 
+use super::kept::{KeptMovie, MovieSink};
 use super::{FlowWires, Socket};
 
 /// Bytes that one read takes, as in the emulated world.
 const READ_SIZE: usize = 65_536;
 
-/// Where the movie as received goes.
-pub(crate) enum MovieSink {
-    /// Nowhere.
-    Nowhere,
-    /// To memory.
-    Memory(Vec<u8>),
-    /// To a file.
-    File(BufWriter<File>),
-}
-
-impl MovieSink {
-    fn keep(&mut self, frame: &[u8]) -> std::io::Result<()> {
-        match self {
-            Self::Nowhere => Ok(()),
-            Self::Memory(bytes) => {
-                bytes.extend_from_slice(frame);
-                Ok(())
-            }
-            Self::File(file) => file.write_all(frame),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::File(file) => file.flush(),
-            Self::Nowhere | Self::Memory(_) => Ok(()),
-        }
-    }
-}
-
 /// The receiver of one flow.
 pub(crate) struct Receiving {
     session: ReceiverSession,
-    sink: MovieSink,
-    kept_bytes: u64,
-    failure: Option<String>,
+    kept: KeptMovie,
     buffer: Vec<u8>,
-}
-
-/// What a receiver leaves behind.
-pub(crate) struct Received {
-    pub(crate) log: ReceiverLog,
-    pub(crate) kept_bytes: u64,
-    pub(crate) failure: Option<String>,
-    /// The movie, where it was kept in memory.
-    pub(crate) movie: Vec<u8>,
 }
 
 impl Receiving {
     pub(crate) fn new(session: ReceiverSession, sink: MovieSink) -> Self {
-        Self { session, sink, kept_bytes: 0, failure: None, buffer: Vec::new() }
+        Self { session, kept: KeptMovie::new(sink), buffer: Vec::new() }
     }
 
     /// A datagram came.
@@ -92,31 +49,23 @@ impl Receiving {
                 self.session.handle_input(now, &self.buffer);
             },
         };
-        if ended || self.failure.is_some() {
+        if ended || self.kept.has_failed() {
             self.session.handle_end(now);
             self.keep_frames();
-            self.note_failure(|sink| sink.flush());
+            self.kept.flush();
             return true;
         }
         false
     }
 
-    pub(crate) fn into_parts(self) -> Received {
-        let movie = if let MovieSink::Memory(bytes) = self.sink { bytes } else { Vec::new() };
-        Received { log: self.session.into_log(), kept_bytes: self.kept_bytes, failure: self.failure, movie }
+    /// What the session recorded, and what was kept.
+    pub(crate) fn into_parts(self) -> (ReceiverLog, KeptMovie) {
+        (self.session.into_log(), self.kept)
     }
 
     fn keep_frames(&mut self) {
         while let Some(frame) = self.session.poll_frame() {
-            self.kept_bytes += frame.len() as u64;
-            self.note_failure(|sink| sink.keep(&frame));
-        }
-    }
-
-    fn note_failure(&mut self, work: impl FnOnce(&mut MovieSink) -> std::io::Result<()>) {
-        if self.failure.is_none() {
-            let failed = work(&mut self.sink).err();
-            self.failure = failed.map(|error| format!("received movie cannot be written: {error}"));
+            self.kept.keep(&frame);
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use framewire_probe::record::{FlowSample, FlowStatus};
 use framewire_session::{SenderLog, SenderSession, SenderSocket, SenderWait};
+use framewire_tcp::Endpoint;
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 use framewire_world::SAMPLE_INTERVAL;
 
 use super::{FlowWires, Socket};
-use crate::socket::Connection;
 
 /// What the sender waits for.
 enum State {
@@ -172,13 +172,14 @@ impl Socket {
         let queued_bytes = Some(self.queued().as_bytes());
         match self {
             Self::Udp(_) => FlowSample { at, queued_bytes, ..FlowSample::default() },
-            Self::Tcp(connection) => FlowSample { queued_bytes, ..stream_sample(connection, at) },
+            Self::Tcp(connection) => FlowSample { queued_bytes, ..endpoint_sample(&connection.client, at) },
         }
     }
 }
 
-fn stream_sample(connection: &Connection, at: Timestamp) -> FlowSample {
-    let info = connection.client.info();
+/// What the sender's endpoint of a connection says.
+pub(super) fn endpoint_sample(client: &Endpoint, at: Timestamp) -> FlowSample {
+    let info = client.info();
     FlowSample {
         at,
         cwnd_packets: Some(info.cwnd),
@@ -186,7 +187,7 @@ fn stream_sample(connection: &Connection, at: Timestamp) -> FlowSample {
         srtt: Some(info.srtt),
         rttvar: Some(info.rttvar),
         in_flight_packets: Some(info.in_flight),
-        unsent_bytes: Some(connection.client.unsent().as_bytes()),
+        unsent_bytes: Some(client.unsent().as_bytes()),
         delivery_rate: info.delivery_rate,
         retransmissions: Some(u32::try_from(info.retransmissions).unwrap_or(u32::MAX)),
         timeouts: Some(u32::try_from(info.timeouts).unwrap_or(u32::MAX)),

@@ -14,4 +14,4 @@ mod udp;
 pub use memory::truesize;
 
 pub(crate) use stream::Connection;
-pub(crate) use udp::UdpSender;
+pub(crate) use udp::{IP_AND_UDP_HEADERS, UdpSender};

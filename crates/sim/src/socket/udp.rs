@@ -8,7 +8,7 @@ use super::memory::truesize;
 use crate::flow::{Cargo, FlowWires};
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
-const IP_AND_UDP_HEADERS: u64 = 28;
+pub(crate) const IP_AND_UDP_HEADERS: u64 = 28;
 
 /// What the kernel knows of a UDP socket.
 #[derive(Debug)]
@@ -48,6 +48,19 @@ impl UdpSender {
         DataSize::from_bytes(self.used)
     }
 
+    /// Takes a datagram into account, if there is room for it.
+    ///
+    /// The kernel looks before each datagram whether less than the buffer is in use, so the last one may go over it
+    /// (`sock_alloc_send_pskb`).
+    pub(crate) fn admit(&mut self, payload: DataSize, wires: &FlowWires) -> bool {
+        if !wires.is_local() {
+            return true;
+        }
+        let fits = self.used < self.send_buffer;
+        self.used += if fits { truesize(payload).as_bytes() } else { 0 };
+        fits
+    }
+
     /// The socket as a transport sees it at `now`.
     pub(crate) fn handle<'a>(&'a mut self, now: Timestamp, wires: &'a mut FlowWires) -> DatagramHandle<'a> {
         DatagramHandle { socket: self, wires, now }
@@ -62,15 +75,11 @@ pub(crate) struct DatagramHandle<'a> {
 }
 
 impl DatagramSocket for DatagramHandle<'_> {
-    /// The kernel looks before each datagram whether less than the buffer is in use, so the last one may go over it
-    /// (`sock_alloc_send_pskb`). What a full device queue refuses is lost silently, as behind the emulated device.
+    /// What a full device queue refuses is lost silently, as behind the emulated device.
     fn send(&mut self, datagram: &[u8]) -> Result<DatagramSend, SocketError> {
         let payload = DataSize::from_bytes(datagram.len() as u64);
-        if self.wires.is_local() {
-            if self.socket.used >= self.socket.send_buffer {
-                return Ok(DatagramSend::WouldBlock);
-            }
-            self.socket.used += truesize(payload).as_bytes();
+        if !self.socket.admit(payload, self.wires) {
+            return Ok(DatagramSend::WouldBlock);
         }
         let bytes = self.socket.pool.filled(datagram);
         let size = DataSize::from_bytes(payload.as_bytes() + IP_AND_UDP_HEADERS);

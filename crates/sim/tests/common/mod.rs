@@ -2,12 +2,14 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use bytes::Bytes;
-use framewire_media::Movie;
+use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
+use framewire_media::ladder::{Ladder, Level};
+use framewire_media::{FrameRate, Movie, streaming_file};
 use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
 use framewire_probe::summary::Summary;
 use framewire_scenario::Scenario;
-use framewire_sim::{Content, Options, Received, Simulated, Simulation};
+use framewire_sim::{Content, LadderContent, Options, Received, Simulated, Simulation};
 use framewire_units::Duration;
 
 /// The player of scenarios that state none.
@@ -91,4 +93,25 @@ pub fn run(scenario: &Scenario, movie: &Movie, packets: bool) -> Simulated {
 pub fn summaries(simulated: &Simulated) -> Vec<Summary> {
     let sum_up = |log| Summary::build(&Ledger::build(log, LIVE), log, &LIVE);
     simulated.logs.iter().map(sum_up).collect()
+}
+
+/// A ladder of three levels of nothing but sizes, about 150, 300 and 600 kbit/s at 25 frames per second, as a streaming
+/// file holds it.
+pub fn ladder(seconds: usize) -> LadderContent {
+    let rate = FrameRate { numerator: 25, denominator: 1 };
+    let level = |scale: usize| {
+        let size = |frame: usize| scale * if frame % 12 == 0 { 1_900 } else { 560 + 37 * (frame % 7) };
+        let sizes: Vec<u32> = (0..25 * seconds).map(|frame| size(frame) as u32).collect();
+        Level::of_sizes(rate, 12, &sizes).unwrap()
+    };
+    let ladder = Ladder::new([1, 2, 4].map(level).into()).unwrap();
+    let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).unwrap();
+    let mut bytes = Vec::new();
+    streaming_file::write(&ladder, Some(&(&schedule).into()), 1_000, &mut bytes).unwrap();
+    LadderContent::open(Bytes::from(bytes)).unwrap()
+}
+
+/// A ladder as what is sent.
+pub fn ladder_content(seconds: usize) -> Content {
+    Content::default().with_ladder("ladder.vtp", ladder(seconds))
 }

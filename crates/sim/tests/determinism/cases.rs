@@ -134,3 +134,15 @@ pub fn thesis() -> Scenario {
          [[flow]]\ntransport = \"tcp+ifd\"\n",
     )
 }
+
+/// Adaptive transports beside bulk connections that come and go; `better`, which is tuned, has tests of its own.
+pub fn rivals(network: &str, layout: &str) -> Scenario {
+    let mut text = format!("seed = 7\nlayout = \"{layout}\"\nmovie.ladder = \"ladder.vtp\"\n{network}");
+    for transport in ["vtp", "tfrc", "rap", "sqrt", "aimd", "fixed"] {
+        text += &format!("[[flow]]\ntransport = \"{transport}\"\n");
+    }
+    text +=
+        "[[flow]]\ntransport = \"bulk\"\nconnections = 2\ncongestion = \"reno\"\nstart = \"5 s\"\nstop = \"20 s\"\n";
+    text += "[[flow]]\nname = \"to-the-end\"\ntransport = \"bulk\"\n";
+    scenario(&text)
+}

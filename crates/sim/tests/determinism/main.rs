@@ -11,7 +11,7 @@ mod cases;
 mod common;
 mod snapshot;
 
-use cases::{CONGESTED, NETWORKS, QUEUES, TRANSPORTS, WIRELESS, algorithms, stations, thesis, transports};
+use cases::{CONGESTED, NETWORKS, QUEUES, TRANSPORTS, WIRELESS, algorithms, rivals, stations, thesis, transports};
 use common::movie;
 use framewire_media::Movie;
 use framewire_scenario::Scenario;
@@ -66,6 +66,20 @@ fn every_kind_of_wireless_network_is_as_it_was() {
     }
     describe(&mut text, "802.11b, three stations", &cell(&stations(), &movie));
     hold("wireless.txt", &text);
+}
+
+#[test]
+fn adaptive_streams_beside_bulk_flows_are_as_they_were() {
+    let content = common::ladder_content(30);
+    let options = CellOptions { packets: true, ..CellOptions::default() };
+    let mut text = String::new();
+    for (name, network) in CONGESTED {
+        for layout in ["side-by-side", "together"] {
+            let cell = simulate_cell(&rivals(network, layout), &content, None, &options).unwrap();
+            describe(&mut text, &format!("{name}, {layout}"), &cell);
+        }
+    }
+    hold("rivals.txt", &text);
 }
 
 #[test]

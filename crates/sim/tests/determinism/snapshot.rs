@@ -12,6 +12,16 @@ use framewire_units::Timestamp;
 pub fn describe(text: &mut String, name: &str, cell: &Cell) {
     writeln!(text, "{name}: {:.9} s simulated", cell.report.simulated_s).unwrap();
     for summary in &cell.report.summaries {
+        if summary.fates.is_none() {
+            let rate = summary.packet_throughput_bps.unwrap_or_default() / 1e6;
+            writeln!(text, "  {:<18} {:>8} {rate:>8.6} Mbit/s  {:?}", summary.flow, summary.status, summary.connection)
+                .unwrap();
+            continue;
+        }
+        if let Some(levels) = summary.levels {
+            writeln!(text, "  {:<18} level {:.6}, {} switches", summary.flow, levels.mean.unwrap(), levels.switches)
+                .unwrap();
+        }
         let (fates, lost) = (summary.fates.unwrap(), summary.types.unwrap());
         writeln!(
             text,

@@ -1,0 +1,241 @@
+//! Adaptive streams and bulk connections as flows of a scenario.
+
+mod common;
+
+use common::{LIVE, content, ladder, ladder_content, movie, scenario, summaries};
+use framewire_adaptive::client::ClientSettings;
+use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::vtp::{VtpController, VtpSettings};
+use framewire_link::{LossConfig, QueueLimit};
+use framewire_probe::ledger::{Fate, Ledger};
+use framewire_probe::record::{FlowStatus, Place};
+use framewire_sim::experiment::bottleneck;
+use framewire_sim::experiment::streaming::{
+    AdaptiveFlow, BulkFlow, FlowConfig, KindOutcome, StreamingExperiment, StreamingOutcome,
+};
+use framewire_sim::{Content, EarlyEnd, Options, Received, Simulated, Simulation};
+use framewire_units::{Bitrate, Duration, Seed, Timestamp};
+use framewire_wire::vtp::{Secret, Title};
+
+const ADAPTIVE: [&str; 7] = ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"];
+
+fn run(text: &str, content: &Content) -> Simulated {
+    let options = Options { packets: true, received: Received::Memory, ..Options::default() };
+    Simulation::run(&scenario(text), content, &options).unwrap()
+}
+
+fn wired(rate: &str, loss: &str) -> String {
+    format!(
+        "[network]\nkind = \"wired\"\n[network.wire]\nrate = \"{rate}\"\ndelay = \"10 ms\"\nqueue = \"50 packets\"\n\
+         loss = \"{loss}\"\n[playout]\nstartup = \"2 s\"\n"
+    )
+}
+
+/// The same flows by the other driver: a stream from the origin, and a connection from 1.0003 s to 12 s.
+fn experiment(seconds: usize, seed: u64, end: Duration) -> StreamingOutcome {
+    let network =
+        bottleneck(Bitrate::from_kbps(900), Duration::from_millis(20), LossConfig::None, QueueLimit::Packets(50));
+    let ladder = ladder(seconds);
+    let title = || Title::new("another").unwrap();
+    let stream = AdaptiveFlow {
+        source: ladder.source(),
+        plan: ladder.plan(),
+        controller: Box::new(VtpController::new(VtpSettings::paper()).unwrap()),
+        server: ServerSettings {
+            buffer: ladder.client_buffer(),
+            ..ServerSettings::paper(title(), Secret::new([3; 32]))
+        },
+        client: ClientSettings::paper(title(), 99),
+        playout_delay: Duration::from_secs(2),
+    };
+    let stop = Some(Timestamp::from_secs(12));
+    let bulk = BulkFlow { stop, ..BulkFlow::new("reno".parse().unwrap()) };
+    let mut experiment = StreamingExperiment::new(network, Seed(seed));
+    experiment.interval = framewire_world::SAMPLE_INTERVAL;
+    experiment.duration = end;
+    let start = Timestamp::from_micros(1_000_300);
+    experiment.flows = vec![FlowConfig::at_once(stream), FlowConfig::at(start, bulk)];
+    experiment.run().unwrap()
+}
+
+#[test]
+fn a_scenario_is_the_experiment_with_a_ledger() {
+    for seed in [1, 5] {
+        let text = format!(
+            "seed = {seed}\nlayout = \"together\"\nmovie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"vtp\"\n\
+             [[flow]]\ntransport = \"bulk\"\ncongestion = \"reno\"\nstart = \"1.0003 s\"\nstop = \"12 s\"\n",
+            wired("900 kbit/s", "0 %")
+        );
+        let simulated = run(&text, &ladder_content(20));
+        let ledger = Ledger::build(&simulated.logs[0], LIVE);
+        let outcome = experiment(20, seed, simulated.simulated + Duration::from_nanos(1));
+        let KindOutcome::Adaptive(stream) = &outcome.flows[0].kind else { panic!("the stream is the first") };
+        let lost = stream.viewing.frames().iter().filter(|frame| frame.complete.is_none()).count();
+        assert!(lost > 0 && lost < 250, "{lost} frames: the connection gets in the way, and the stream goes on");
+        for (row, frame) in ledger.rows.iter().zip(stream.viewing.frames()) {
+            assert_eq!(row.arrival, frame.complete, "frame {}", row.frame);
+            assert!(frame.level.is_none() || row.level == frame.level, "frame {}", row.frame);
+        }
+        let received: u64 = simulated.logs[1].samples.iter().rev().find_map(|sample| sample.received_bytes).unwrap();
+        assert_eq!(received, outcome.flows[1].goodput.total().as_bytes(), "the connection's bytes");
+        assert!(simulated.logs[1].bulk.unwrap().received <= received);
+    }
+}
+
+#[test]
+fn every_frame_has_one_fate_whatever_the_network_does() {
+    let content = ladder_content(20);
+    let ladder = ladder(20);
+    for (seed, loss) in [(1, "0 %"), (2, "1 %"), (3, "8 %"), (4, "30 %")] {
+        let mut text = format!("seed = {seed}\nmovie.ladder = \"l.vtp\"\n{}", wired("500 kbit/s", loss));
+        ADAPTIVE.iter().for_each(|transport| text += &format!("[[flow]]\ntransport = \"{transport}\"\n"));
+        let simulated = run(&text, &content);
+        for ((log, outcome), summary) in simulated.logs.iter().zip(&simulated.outcomes).zip(summaries(&simulated)) {
+            let flow = &log.flow;
+            let fates = summary.fates.unwrap();
+            let all = fates.shown + fates.late + fates.undecodable + fates.lost;
+            assert_eq!((summary.frames, all), (Some(500), 500), "{flow}, {loss}");
+            assert_eq!(framewire_world::contradiction(&summary, outcome), None, "{flow}, {loss}");
+            let places = summary.places.unwrap();
+            let known = places.sender_pipeline + places.link + places.intermediate_queue + places.receiver_pipeline;
+            assert_eq!(known + places.sender_socket, fates.lost, "{flow}, {loss}");
+            for row in &Ledger::build(log, LIVE).rows {
+                let level = usize::from(row.level.unwrap_or(0));
+                assert_eq!(u64::from(row.size), ladder_size(&ladder, level, row.frame), "{flow}, frame {}", row.frame);
+                assert_eq!(row.level.is_some(), row.offered.is_some(), "{flow}, frame {}", row.frame);
+                assert!(row.fate != Fate::Shown || row.bytes_received == u64::from(row.size));
+            }
+            let dropped = log
+                .packets
+                .iter()
+                .filter(|packet| packet.forward && packet.sequence.is_some() && packet.dropped.is_some());
+            assert_eq!(
+                summary.packets_lost,
+                Some(dropped.count() as u32),
+                "{flow}, {loss}: on the link and in its queue"
+            );
+            assert!(loss == "0 %" || summary.packets_lost > Some(0), "{flow}, {loss}");
+        }
+    }
+}
+
+fn ladder_size(ladder: &framewire_sim::LadderContent, level: usize, frame: u32) -> u64 {
+    let source = ladder.source();
+    let mut size = 0;
+    for index in 0.. {
+        let packet = source.packet(frame, level, index).unwrap();
+        size += packet.bytes.len() as u64;
+        if packet.last {
+            break;
+        }
+    }
+    size
+}
+
+#[test]
+fn a_wide_link_shows_every_frame_from_the_top_level_it_climbed_to() {
+    let text = format!(
+        "movie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"fixed\"\n[[flow]]\ntransport = \"vtp\"\nstart = \"3 s\"\n",
+        wired("20 Mbit/s", "0 %")
+    );
+    let simulated = run(&text, &ladder_content(20));
+    let summaries = summaries(&simulated);
+    let fixed = summaries[0].levels.unwrap();
+    assert_eq!((fixed.mean, fixed.switches, summaries[0].fates.unwrap().shown), (Some(2.0), 0, 500));
+    let vtp = summaries[1].levels.unwrap();
+    assert!(vtp.mean.unwrap() > 0.5 && vtp.mean.unwrap() < 2.0 && vtp.switches >= 2, "{vtp:?}");
+    assert_eq!(simulated.logs[1].frames[0].due, Timestamp::from_secs(3));
+    assert!(simulated.logs[1].samples.iter().all(|sample| sample.at >= Timestamp::from_secs(3)));
+    let last = simulated.logs[1].samples.iter().rev().find(|sample| sample.level.is_some()).unwrap();
+    assert!(last.estimate.is_some() && last.sending_rate > Some(Bitrate::from_kbps(100)), "{last:?}");
+    assert_eq!(simulated.outcomes.iter().filter(|outcome| outcome.status == FlowStatus::Complete).count(), 2);
+    let kept: Vec<u64> = simulated.outcomes.iter().map(|outcome| outcome.kept_bytes).collect();
+    let sent = |flow: usize| simulated.logs[flow].frames.iter().map(|frame| u64::from(frame.size)).sum::<u64>();
+    assert_eq!(kept, [sent(0), sent(1)]);
+    assert_eq!(simulated.movies[1].len() as u64, kept[1]);
+}
+
+#[test]
+fn what_the_server_leaves_out_is_lost_in_the_senders_pipeline() {
+    let text = format!("movie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"better\"\n", wired("90 kbit/s", "0 %"));
+    let simulated = run(&text, &ladder_content(30));
+    let left_out = Ledger::build(&simulated.logs[0], LIVE)
+        .rows
+        .into_iter()
+        .filter(|row| row.root_cause.as_ref().is_some_and(|cause| cause.cause == "left out by the server"));
+    let left_out: Vec<_> = left_out.filter(|row| row.fate == Fate::Lost).collect();
+    assert!(left_out.len() > 20, "{}", left_out.len());
+    assert!(left_out.iter().all(|row| row.packets.is_none() && row.offered.is_some() && row.level.is_some()));
+    assert!(left_out.iter().all(|row| row.discarded_at == Some(Place::SenderPipeline)));
+}
+
+#[test]
+fn bulk_connections_fill_a_link_and_keep_no_run_alive() {
+    let text = format!(
+        "layout = \"together\"\n{}[[flow]]\ntransport = \"bulk\"\nconnections = 3\nstart = \"1 s\"\nstop = \"3 s\"\n\
+         [[flow]]\nname = \"other\"\ntransport = \"bulk\"\n[[flow]]\ntransport = \"tcp\"\n",
+        wired("12 Mbit/s", "0 %")
+    );
+    let simulated = run(&text, &content(&movie(1.0, 4)));
+    let summaries = summaries(&simulated);
+    assert_eq!((summaries[0].frames, summaries[0].fates, summaries[0].shed_bytes), (None, None, None));
+    assert_eq!(summaries[0].duration_s, Some(2.0));
+    assert_eq!(summaries[2].frames, Some(100));
+    let end = simulated.simulated.as_secs_f64();
+    assert!(end > 3.9 && end < 12.0 && summaries[1].duration_s == Some(end), "{end}");
+    let rate = |flow: usize| summaries[flow].packet_throughput_bps.unwrap() / 1e6;
+    assert!(rate(0) > 4.0 && rate(0) < 11.0 && rate(1) > 2.0, "{} {}", rate(0), rate(1));
+    let carried = rate(0) * 2.0 + rate(1) * end + 8.0 * simulated.outcomes[2].kept_bytes as f64 / 1e6;
+    assert!(carried > 0.75 * 12.0 * (end - 0.5) && carried < 12.0 * end, "{carried} Mbit in {end} s");
+    let connections: Vec<_> = simulated.logs[0].samples.iter().filter_map(|sample| sample.connection).collect();
+    assert_eq!(connections.iter().max(), Some(&2));
+    assert!(simulated.logs[1].samples.iter().all(|sample| sample.connection.is_none()));
+    assert!(summaries[0].connection.srtt_mean_ms.unwrap() > 20.0);
+    assert!(simulated.outcomes.iter().all(|outcome| outcome.status == FlowStatus::Complete));
+}
+
+#[test]
+fn bulk_flows_alone_last_as_long_as_they_are_told_to_or_the_others_do() {
+    let alone = format!("limit = \"4 s\"\n{}[[flow]]\ntransport = \"bulk\"\n", wired("8 Mbit/s", "0 %"));
+    let simulated = run(&alone, &Content::default());
+    assert_eq!((simulated.ended_by, simulated.simulated), (None, Duration::from_secs(4)));
+    assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete);
+    let rate = summaries(&simulated)[0].packet_throughput_bps.unwrap() / 1e6;
+    assert!(rate > 6.5 && rate < 7.8, "{rate}");
+    let beside = format!("{}[[flow]]\ntransport = \"bulk\"\n[[flow]]\ntransport = \"tcp\"\n", wired("8 Mbit/s", "0 %"));
+    let simulated = run(&beside, &content(&movie(1.0, 3)));
+    let end = simulated.logs[0].bulk.unwrap().end;
+    assert!(
+        end > Timestamp::from_secs(2) && end < Timestamp::from_secs(4),
+        "{end:?}: as long as the stream in its network"
+    );
+}
+
+#[test]
+fn the_time_limit_ends_streams_and_their_rest_was_never_offered() {
+    let text = format!(
+        "limit = \"8 s\"\nlayout = \"together\"\nmovie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"vtp\"\n\
+         [[flow]]\ntransport = \"bulk\"\n[[flow]]\nname = \"late\"\ntransport = \"fixed\"\nstart = \"7.9 s\"\n",
+        wired("2 Mbit/s", "0 %")
+    );
+    let simulated = run(&text, &ladder_content(20));
+    assert_eq!(simulated.ended_by, Some(EarlyEnd::TimeLimit));
+    assert_eq!(simulated.outcomes[0].status, FlowStatus::Partial);
+    assert_eq!(simulated.logs[1].bulk.unwrap().end, Timestamp::from_secs(8));
+    let rows = Ledger::build(&simulated.logs[0], LIVE).rows;
+    let offered = rows.iter().filter(|row| row.offered.is_some()).count();
+    assert!(offered > 100 && offered < 400, "{offered}");
+    assert!(rows[offered..].iter().all(|row| row.level.is_none() && row.fate == Fate::Lost));
+    assert!(simulated.simulated < Duration::from_secs(20), "goodbyes are said, then it is over");
+}
+
+#[test]
+fn a_ladder_needs_an_interface_that_takes_its_packets_and_a_run_its_ladder() {
+    let small = "movie.ladder = \"l.vtp\"\n[[flow]]\ntransport = \"vtp\"\nmtu = 1000\n";
+    let refused =
+        |content: &Content| Simulation::run(&scenario(small), content, &Options::default()).err().unwrap().to_string();
+    let error = refused(&ladder_content(2));
+    assert!(error.contains("flow vtp: mtu = 1000") && error.contains("1088 bytes"), "{error}");
+    let error = refused(&Content::default());
+    assert!(error.contains("no ladder"), "{error}");
+}
