@@ -1,5 +1,7 @@
 //! From what a network said of packets to the packet table of each flow.
 
+use std::collections::BTreeMap;
+
 use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
 use framewire_probe::record::{PacketRecord, Place, ReleaseRecord};
 
@@ -39,13 +41,13 @@ pub enum Sequence {
     Unbounded(u64),
 }
 
-/// Tells the packets of one flow by its port, and extends their sequence numbers.
+/// Tells the packets of one flow by its port, and extends the sequence numbers of each of its connections.
 #[derive(Debug)]
 pub struct FlowPackets {
     port: u16,
     sniffed: bool,
-    forward: Extender,
-    backward: Extender,
+    /// By source and destination port.
+    extenders: BTreeMap<(u16, u16), Extender>,
     /// Verdicts, hop by hop.
     pub records: Vec<PacketRecord>,
     /// Releases of the network.
@@ -55,14 +57,7 @@ pub struct FlowPackets {
 impl FlowPackets {
     /// An empty table for the flow on `port`; `sniffed` says whether the scenario has a sniffer.
     pub fn new(port: u16, sniffed: bool) -> Self {
-        Self {
-            port,
-            sniffed,
-            forward: Extender::default(),
-            backward: Extender::default(),
-            records: Vec::new(),
-            releases: Vec::new(),
-        }
+        Self { port, sniffed, extenders: BTreeMap::new(), records: Vec::new(), releases: Vec::new() }
     }
 
     /// True when the packet belongs to this flow: at one of its ends is the flow's port, or the next one up, which is
@@ -74,7 +69,7 @@ impl FlowPackets {
     /// Adds a packet with the verdict of every hop that it entered. Packets come in the order in which they entered
     /// the network.
     pub fn add(&mut self, packet: &PacketDescription, hops: &[HopRecord]) {
-        let extender = if packet.from == Port::Sender { &mut self.forward } else { &mut self.backward };
+        let extender = self.extenders.entry((packet.source_port, packet.destination_port)).or_default();
         let sequence = extender.extend(packet.sequence);
         self.records.extend(hops.iter().map(|hop| record(packet, hop, sequence, self.sniffed)));
     }
@@ -154,6 +149,8 @@ impl Extender {
 
 #[cfg(test)]
 mod tests {
+    use framewire_units::{DataSize, Timestamp};
+
     use super::*;
 
     #[test]
@@ -172,9 +169,34 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_told_by_the_flows_port_at_either_end() {
-        let flow = FlowPackets::new(5_004, false);
-        let packet = |from, source_port, destination_port| PacketDescription {
+    fn each_connection_counts_from_its_own_first_number() {
+        let mut flow = FlowPackets::new(5_004, false);
+        let hop = HopRecord {
+            packet: PacketId(0),
+            from: Port::Sender,
+            size: DataSize::from_bytes(100),
+            hop: Hop::Bottleneck,
+            enqueued: Timestamp::ZERO,
+            started: None,
+            finished: Timestamp::ZERO,
+            transmissions: Default::default(),
+            outcome: Outcome::Delivered,
+            clamped: false,
+        };
+        let firsts = [(40_001, u32::MAX - 99), (40_002, 7)];
+        for (source_port, number) in firsts.into_iter().chain([(40_001, 400), (40_002, 1_007)]) {
+            let sequence = Sequence::Tcp(number);
+            flow.add(
+                &PacketDescription { protocol: "tcp", sequence, ..packet(Port::Sender, source_port, 5_004) },
+                std::slice::from_ref(&hop),
+            );
+        }
+        let sequences: Vec<_> = flow.records.iter().map(|record| record.sequence.unwrap()).collect();
+        assert_eq!(sequences, [0, 0, 500, 1_000]);
+    }
+
+    fn packet(from: Port, source_port: u16, destination_port: u16) -> PacketDescription {
+        PacketDescription {
             id: PacketId(0),
             from,
             protocol: "udp",
@@ -184,7 +206,12 @@ mod tests {
             payload: 72,
             sequence: Sequence::None,
             sniffed: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn packets_are_told_by_the_flows_port_at_either_end() {
+        let flow = FlowPackets::new(5_004, false);
         for from in [Port::Sender, Port::Receiver] {
             assert!(flow.owns(&packet(from, 9, 5_004)) && flow.owns(&packet(from, 5_004, 9)));
             assert!(flow.owns(&packet(from, 40_000, 5_005)), "RTCP");
