@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::binomial::{Binomial, BinomialSettings};
-use framewire_adaptive::client::{ClientSettings, ReportKind};
+use framewire_adaptive::client::{ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::frame_plan::FramePlan;
@@ -100,10 +100,20 @@ fn stream(source: Arc<LadderSource>, stream: &Stream, seed: Seed) -> PyResult<Ad
     let mut draws = seed.stream("session", &[]);
     let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));
     let ack_every = stream.k;
-    let server =
-        ServerSettings { ack_every, buffer: schedule.client_buffer(), ..ServerSettings::paper(title(), secret) };
-    let client =
-        ClientSettings { reports: reports(stream.transport), ..ClientSettings::paper(title(), draws.next_u64()) };
+    // The better rate control knows of the player, and repeats what is missing while it can still be shown.
+    let is_better = stream.transport == Transport::Better;
+    let server = ServerSettings {
+        ack_every,
+        buffer: schedule.client_buffer(),
+        repeats: is_better,
+        ..ServerSettings::paper(title(), secret)
+    };
+    let player = PlayerSettings { startup: PLAYOUT_DELAY, ..PlayerSettings::default() };
+    let client = ClientSettings {
+        reports: reports(stream.transport),
+        player: is_better.then_some(player),
+        ..ClientSettings::paper(title(), draws.next_u64())
+    };
     let plan: Arc<dyn Plan> = Arc::new(FramePlan::new(&schedule, source.duration()));
     Ok(AdaptiveFlow {
         plan: Arc::clone(&plan),

@@ -54,7 +54,7 @@ struct StreamingTrace {
 
 #[pymethods]
 impl StreamingTrace {
-    /// Reads it from its text: a millisecond per line, at which 1,504 bytes may pass.
+    /// Reads it from its text: a millisecond per line, at which 1,500 bytes may pass.
     #[new]
     fn new(text: &str) -> PyResult<Self> {
         Ok(Self { trace: DeliveryTrace::parse(text).map_err(refused)? })
