@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Sequence
@@ -14,13 +15,27 @@ from typer.testing import CliRunner
 from framewire import _native
 from framewire._native import ScenarioError
 from framewire.cli import app
-from framewire.papers.balk import claims, climbing, measure, page, plan, plans, screen
-from framewire.papers.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS
+from framewire.errors import InputError
+from framewire.movie.ladder.quality import FROZEN, Quality
+from framewire.papers.balk import (
+    claims,
+    climbing,
+    differences,
+    measure,
+    page,
+    plan,
+    plans,
+    screen,
+    side_by_side,
+    traces,
+)
+from framewire.papers.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
 from framewire.papers.balk.clips import made_up as clip
 from framewire.papers.balk.comparison import compare
 from framewire.papers.balk.measure import Measured, Run
 from framewire.papers.balk.plan import Setting
 from framewire.papers.balk.published import published
+from framewire.papers.balk.variants import VARIANTS
 
 
 def made_up(setting: Setting, share: float = 1.0, levels: str = "", fates: str = "") -> Run:
@@ -83,6 +98,9 @@ def test_the_plan_has_every_experiment_of_the_paper_once() -> None:
     assert {one.k for one in every} == {1, 2, 5, 10, 20}
     assert {one.loss_percent for one in every if one.clip == "strong"} >= {0.1, 5.0}
     assert set(plan.settings(quick=True)) <= set(every)
+    for setting in every:
+        if setting.transport == "vtp" and setting.variant is None and setting in set(plan.of_paper()):
+            assert plan.better(setting) in every, "each experiment has both rate controls"
     document = plan.mild(8).document(3, duration_s=70, series=True)
     assert (document["seed"], document["tcp"]["connections"]) == (3, 7)
     assert plan.mild(32).fair_share_kbps == 93.75, "the paper prints 93.5"
@@ -131,6 +149,146 @@ def test_the_quantiser_is_the_mean_over_what_was_received() -> None:
     run = made_up(plan.mild(16), levels="0" * half + "-" * (frames - 2 * half) + "2" * half)
     assert run.quantiser == pytest.approx((QUANTISERS[0] + QUANTISERS[2]) / 2)
     assert run.levels == pytest.approx([0.5, 0, 0.5])
+
+
+def test_the_quantiser_is_that_of_the_bit_stream_where_there_is_one() -> None:
+    one = clip("mild")
+    values = tuple(tuple(number + frame % 2 for frame in range(one.frames)) for number in (20, 10, 5))
+    with_streams = Clip("mild", one.sizes, one.source, Quality(values, ()))
+    run = made_up(plan.mild(16), levels="0" + "1" * 2 + "-" * (one.frames - 3))
+    # Frames 0, 1 and 2: 20, 11 and 10.
+    assert Run(run.setting, run.document, with_streams).quantiser == pytest.approx(41 / 3)
+    assert with_streams.mean_quantisers == pytest.approx((20.5, 10.5, 5.5))
+    assert with_streams == one, "what it looks like makes no other clip to plan for"
+
+
+def test_a_frame_that_did_not_come_is_concealed_by_the_last_one() -> None:
+    one = clip("mild")
+    # 40 dB at level 2 and 30 dB at level 1 when shown in time; a decibel less for each frame that it stays.
+    psnr = tuple(tuple(tuple([top - lag] * one.frames) for lag in range(FROZEN + 1)) for top in (20.0, 30.0, 40.0))
+    watched = Clip("mild", one.sizes, "", Quality(((), (), ()), psnr))
+    run = made_up(plan.mild(16), levels="2211" + "1" * (one.frames - 4), fates="ixil" + "x" * (one.frames - 4))
+    shown = Run(run.setting, run.document, watched).shown_psnr_db()
+    assert shown[:5] == [40, 39, 30, 29, 28]
+    assert shown[-1] == 30 - FROZEN, "longer counts as so long"
+
+
+def test_freezes_are_half_seconds_without_a_frame() -> None:
+    frames = clip("mild").frames
+    fates = "i" * 10 + "x" * 11 + "i" + "x" * 6 + "l" * 6 + "i"
+    run = made_up(plan.mild(16), fates=fates + "i" * (frames - len(fates)))
+    assert run.stalls == 1
+    assert run.intact_percent == pytest.approx(100 * (frames - 23) / frames)
+
+
+def test_jains_index_is_one_for_equal_shares_and_one_of_n_for_all_to_one() -> None:
+    assert made_up(plan.mild(4), 1.0).jain == pytest.approx(1)
+    assert made_up(plan.mild(4), 0.0).jain == pytest.approx(3 / 4)
+
+
+def test_both_readings_of_where_fixed_rate_streaming_fails() -> None:
+    frames = clip("mild").frames
+
+    def fates(*rates: int) -> str:
+        text = "".join("i" * rate + "x" * (24 - rate) for rate in rates)
+        return text + "i" * (frames - len(text))
+
+    vtp = [made_up(plan.mild(16), fates=fates(18, 17, 24)), made_up(plan.mild(16), fates=fates(10, 24))]
+    fixed = [made_up(plan.mild(16, transport="fixed"), fates=fates(14, 14, 15)),
+             made_up(plan.mild(16, transport="fixed"), fates=fates(24))]  # fmt: skip
+    pairs = list(zip(vtp, fixed, strict=True))
+    assert differences.seconds_where_fixed_falls(pairs) == [True, False]
+    of = Measured({plan.mild(16): vtp, plan.mild(16, transport="fixed"): fixed}, repeats=2)
+    found = {one.published.key: one.ours for one in claims.findings(of)}
+    assert found["frames-seconds"] is not None
+    assert found["frames-seconds"].mean == 50
+    assert found["frames-runs"] is not None
+    # Of the first run alone: one of its seconds has 17 frames.
+    assert found["frames-runs"].mean == pytest.approx(100 * (1 - 1 / len(vtp[0].frame_rates)))
+    assert found["frames-fixed"] is not None
+    assert found["frames-fixed"].mean == pytest.approx(100 * 2 / len(vtp[0].frame_rates) / 2)
+
+
+def test_better_and_worse_are_what_the_seeds_agree_on() -> None:
+    frames = clip("mild").frames
+    setting = plan.mild(16)
+    paper = [made_up(setting, share, levels="2" * frames) for share in (2.0, 2.1, 1.9)]
+    other = [made_up(plan.better(setting), share, levels="1" * frames) for share in (1.0, 1.1, 1.05)]
+    table = side_by_side.by_how_much(Measured({setting: paper, plan.better(setting): other}, repeats=3))
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert row["share of fair"] == "2.00 \N{RIGHTWARDS ARROW} 1.05 better"
+    assert row["mean level (0 to 2)"] == "2.00 \N{RIGHTWARDS ARROW} 1.00 worse"
+    assert row["frames in time (%)"] == "100.0 \N{RIGHTWARDS ARROW} 100.0"
+    assert row["Jain's index"].endswith("better")
+    # Less than the share is no loss, and what differs by chance is neither.
+    under = [made_up(plan.better(setting), share) for share in (0.3, 3.0, 1.8)]
+    table = side_by_side.by_how_much(Measured({setting: paper, plan.better(setting): under}, repeats=3))
+    assert not any(cell.endswith(("better", "worse")) for cell in table.rows[0][1:2])
+
+
+def test_what_was_calibrated_is_counted_apart() -> None:
+    comparison = compare(measured((plan.isolated(), [0.1, 0.1])))
+    assert [claim.key for claim in published().values() if claim.calibrated] == ["climb"]
+    assert f"of {len(published()) - 1} independent claims" in comparison.headline
+
+
+def test_a_variant_changes_what_it_names() -> None:
+    for variant in VARIANTS:
+        for setting in plan.of_variant(variant).values():
+            plain = plan.Setting(**{**vars(setting), "variant": None})
+            asked, usual = (one.document(1, duration_s=70, series=False) for one in (setting, plain))
+            assert {key for key in asked if asked[key] != usual[key]} <= {"link", "tcp", "stream"}
+            if setting.transport == "vtp":
+                assert asked != usual
+    assert len({variant.name for variant in VARIANTS}) == len(VARIANTS)
+
+
+def test_recorded_links_are_found_by_name_or_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no recorded link"):
+        traces.load(tmp_path)
+    with pytest.raises(InputError, match="no such directory"):
+        traces.load(tmp_path / "none")
+    (tmp_path / "one.up").write_text("1\n2\n4\n")
+    (tmp_path / "two.down.gz").write_bytes(gzip.compress(b"10\n"))
+    (tmp_path / "README").write_text("not one")
+    found = traces.load(tmp_path)
+    assert list(found) == ["one.up", "two.down"]
+    assert found["one.up"].mean_bps == 3 * 1_500 * 8 * 1_000 // 4
+    every = plan.settings(quick=True, traces={name: trace.mean_bps / 1e6 for name, trace in found.items()})
+    assert {one.trace for one in every if one.trace} == {"one.up", "two.down"}
+    (tmp_path / "three.up").write_text("x")
+    with pytest.raises(InputError, match="three.up"):
+        traces.load(tmp_path)
+
+
+def test_a_recorded_link_carries_what_it_can() -> None:
+    """A millisecond in four, 1,500 bytes each: 3 Mbit/s, of which the clip needs a sixth."""
+    link = _native.StreamingTrace("4\n")
+    setting = plan.over_trace("four", link.mean_bps / 1e6, 0, "better")
+    movies = {name: clip(name) for name in ("mild", "strong")}
+    done = measure.carry_out([setting], movies, repeats=9, jobs=2, traces={"four": link})
+    runs = done.of(setting)
+    assert len(runs) == traces.REPEATS
+    assert setting.link_mbps == pytest.approx(3.0)
+    for run in runs:
+        assert run.intact_percent == pytest.approx(100)
+        assert 200 < run.stream_kbps < 600
+
+
+def test_the_best_plans_keep_the_buffer_of_the_papers() -> None:
+    for name in ("mild", "strong"):
+        one = clip(name)
+        paper, smooth, few = (
+            plans.of(one),
+            plans.best(one, fewest_changes=False),
+            plans.best(one, fewest_changes=True),
+        )
+        buffer = paper.document["client_buffer_bytes"]
+        for plan_of in (smooth, few):
+            assert plan_of.least_kb > -0.001
+            assert plan_of.most_kb <= buffer / 1e3 + 0.001
+        assert smooth.peak_kbps <= min(paper.peak_kbps, few.peak_kbps) + 0.01
+        assert len(few.document["steps"]) <= min(len(paper.document["steps"]), len(smooth.document["steps"]))
 
 
 def test_valleys_are_stretches_below_the_top_after_the_climb() -> None:
@@ -202,7 +360,7 @@ def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path)
         assert len(text) < 4_000_000
         shell = text[: text.index('id="plotly"')]
         assert not re.search(r"(?:src|href)\s*=\s*[\"'](?!#|data:)", shell)
-        for figure in (9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24):
+        for figure in (9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24):
             assert f'id="paper-figure-{figure}"' in text
         assert "Not drawn: it was not measured in this run." in text
         drawn = json.loads(text.split('id="figures">')[1].split("</script>")[0])

@@ -99,16 +99,23 @@ def balk(
         bool,
         typer.Option("--made-up", help="Stream made-up sizes of frames, not encoded movies: needs no ffmpeg."),
     ] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also stream over the recorded links in it (Mahimahi's *.up and *.down, or with .gz)."
+        ),
+    ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no HTML.")] = False,
     tables: Annotated[bool, typer.Option("--tables", help="Print what stands beside the paper, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Repeat the experiments of the paper on VTP (Balk, Maggiorini, Gerla, Sanadidi) in virtual time.
 
-    Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, frame rates and quantisers. Each claim of the
-    paper stands beside ours, with a verdict.
+    Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, PSNR, frame rates and quantisers. Each claim of
+    the paper stands beside ours, with a verdict, and its rate control beside the better one.
     """
     from framewire.papers.balk import clips, page, screen
+    from framewire.papers.balk import traces as recorded
     from framewire.papers.balk.comparison import compare
     from framewire.papers.balk.measure import carry_out
     from framewire.papers.balk.plan import QUICK_SEEDS, SEEDS, settings
@@ -117,14 +124,17 @@ def balk(
     for name, value, least, most in (("repeats", count, 2, 1_000), ("jobs", 1 if jobs is None else jobs, 1, 1_024)):
         if not least <= value <= most:
             raise InputError(f"--{name}: {value} is not allowed; allowed is {least} to {most}")
+    links = recorded.load(traces)
     with display.for_console(stderr()) as shown:
 
         def making(step: str, share: float | None) -> None:
             shown({"event": "step", "text": step, "share": share})
 
         movies = {name: clips.made_up(name) if made_up else clips.encoded(name, making) for name in clips.CLIPS}
-        every = settings(quick=quick)
-        measured = carry_out(every, movies, seed=seed, repeats=count, jobs=jobs or cores(), progress=shown)
+        every = settings(quick=quick, traces={name: link.mean_bps / 1e6 for name, link in links.items()})
+        measured = carry_out(
+            every, movies, seed=seed, repeats=count, jobs=jobs or cores(), traces=links, progress=shown
+        )
         shown({"event": "step", "text": "comparing"})
         comparison = compare(measured)
         screen.write_files(comparison, out)

@@ -10,6 +10,7 @@ from typing import Literal
 
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.papers.balk import climbing, plans, why
+from framewire.papers.balk.differences import below_percent, seconds_where_fixed_falls, within_percent
 from framewire.papers.balk.measure import Measured, Run
 from framewire.papers.balk.plan import FLOWS, LOSSES, PACKETS_PER_REQUEST, alone, isolated, mild, strong
 from framewire.papers.balk.published import Published, published
@@ -108,9 +109,24 @@ def _of_equation(measured: Measured) -> Samples:
     ]
 
 
-def _within(low: int, high: int) -> Callable[[Run], float]:
-    """Percent of the clip's seconds with so many frames; 24 in a second of 23.976 on the mean."""
-    return lambda run: 100 * sum(low <= rate <= high for rate in run.frame_rates) / max(1, len(run.frame_rates))
+def _where_fixed_falls(measured: Measured) -> Samples:
+    """Percent of the seconds of all seeds together in which fixed-rate streaming falls below 15."""
+    seconds = seconds_where_fixed_falls(list(_each(measured, mild(16), mild(16, transport="fixed"))))
+    return [100 * sum(seconds) / len(seconds)] if seconds else []
+
+
+def _runs_where_fixed_falls(measured: Measured) -> Samples:
+    pairs = _each(measured, mild(16), mild(16, transport="fixed"))
+    return [within_percent(run) for run, other in pairs if below_percent(other) > 0]
+
+
+def _psnr_steps(measured: Measured) -> Samples:
+    """The least difference of the mean PSNR of neighbouring levels."""
+    quality = measured.clips["mild"].quality
+    if quality is None:
+        return []
+    means = [fmean(level[0]) for level in quality.psnr_db]
+    return [min(after - before for before, after in pairwise(means))]
 
 
 def _spread_of_frames(measured: Measured) -> Samples:
@@ -179,8 +195,11 @@ _SAMPLES: Mapping[str, Callable[[Measured], Samples]] = {
     "tfrc-vtp-1": lambda m: m.samples(alone(1.0, "vtp"), _of_plan),
     "tfrc-vtp-5": lambda m: m.samples(alone(5.0, "vtp"), _of_plan),
     "tfrc-equation": _of_equation,
-    "frames-vtp": lambda m: m.samples(mild(16), _within(18, 24)),
-    "frames-fixed": lambda m: m.samples(mild(16, transport="fixed"), _within(0, 14)),
+    "psnr-levels": _psnr_steps,
+    "frames-vtp": lambda m: m.samples(mild(16), within_percent),
+    "frames-fixed": lambda m: m.samples(mild(16, transport="fixed"), below_percent),
+    "frames-seconds": _where_fixed_falls,
+    "frames-runs": _runs_where_fixed_falls,
     "frames-strong": _spread_of_frames,
     "frames-strong-fixed": lambda m: m.samples(strong(12, transport="fixed"), _later_spread),
     "quality-low": lambda m: _least(m, lambda run: 100 * run.levels[-1], mild(2), mild(4)),

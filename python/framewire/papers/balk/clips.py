@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
-from framewire.movie.ladder import making, presets
+from framewire.movie.ladder import making, presets, quality
 from framewire.movie.ladder.coding import FRAME_RATE
 
 __all__ = ["CLIPS", "FRAME_RATE", "GROUP", "PRE_SEND_S", "QUANTISERS", "SEGMENTS", "Clip", "encoded", "made_up"]
@@ -45,8 +45,9 @@ TOP_QUANTISER = 6.0
 """Mean quantiser of the top level: the middle of the printed range, 2 to 10."""
 
 QUANTISERS = tuple(TOP_QUANTISER / ratio for ratio in LEVEL_RATIOS)
-"""Mean quantiser of each level, by the rule of first order that the rate falls as the quantiser grows (T. Chiang and
-Y.-Q. Zhang, "A new rate control scheme using quadratic rate distortion model", IEEE Trans. CSVT 7, 1997)."""
+"""Mean quantiser of each level where sizes are made up, by the rule of first order that the rate falls as the quantiser
+grows (T. Chiang and Y.-Q. Zhang, "A new rate control scheme using quadratic rate distortion model", IEEE Trans. CSVT 7,
+1997)."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Clip:
     sizes: tuple[tuple[int, ...], ...]
     source: str
     """Where they are from."""
+    quality: quality.Quality | None = field(default=None, compare=False, repr=False)
+    """Quantisers and PSNR of the frames; None for made-up sizes, of which there is no picture."""
 
     @property
     def frames(self) -> int:
@@ -68,6 +71,13 @@ class Clip:
     def duration_s(self) -> float:
         """All frames, each for its period."""
         return self.frames * FRAME_RATE[1] / FRAME_RATE[0]
+
+    @property
+    def mean_quantisers(self) -> tuple[float, ...]:
+        """Mean quantiser of each level: from the bit stream, or by rule where sizes are made up."""
+        if self.quality is None:
+            return QUANTISERS
+        return tuple(math.fsum(level) / len(level) for level in self.quality.quantisers)
 
     def mean_kbps(self, level: int) -> float:
         """Mean rate of a level."""
@@ -85,8 +95,9 @@ class Clip:
 
 def encoded(name: str, progress: Callable[[str, float | None], None] | None = None) -> Clip:
     """The preset as it is encoded with FFmpeg; made once, and then found in the cache of movies."""
-    levels = making.make(preset=name, progress=progress).description["levels"]
-    return Clip(name, tuple(tuple(level["sizes"]) for level in levels), "encoded as MPEG-4 part 2")
+    made = making.make(preset=name, progress=progress)
+    sizes = tuple(tuple(level["sizes"]) for level in made.description["levels"])
+    return Clip(name, sizes, "encoded as MPEG-4 part 2", quality.measure(made, progress))
 
 
 @cache

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from framewire.papers.balk import claims, figures, plans, tables
+from framewire.papers.balk import claims, differences, figures, plans, side_by_side, tables
 from framewire.papers.balk.clips import CLIPS, QUANTISERS, Clip
 from framewire.papers.balk.drawing import Drawn
 from framewire.papers.balk.measure import Measured
 from framewire.papers.balk.plan import DECISIONS
+from framewire.papers.balk.tables import Table
 
 __all__ = ["Comparison", "compare"]
 
@@ -22,16 +23,24 @@ class Comparison:
     measured: Measured
     findings: Sequence[claims.Finding]
     figures: Sequence[Drawn]
-    tables: Sequence[tables.Table]
+    tables: Sequence[Table]
+    better: Table | None = None
+    """The better rate control against the paper's."""
+    better_headline: str = ""
+    by_figure: Mapping[str, Table] = field(default_factory=dict)
+    """Both rate controls side by side, by the number of the figure."""
     decisions: Sequence[tuple[str, str, str]] = DECISIONS
 
     @property
     def headline(self) -> str:
-        """The result in a sentence."""
-        counts = Counter(one.verdict for one in self.findings)
-        told = [f"{counts['holds']} of {len(self.findings)} claims hold", f"{counts['does not hold']} do not"]
+        """The result in a sentence. What a setting was calibrated by is no check, and counted apart."""
+        independent = [one for one in self.findings if not one.published.calibrated]
+        counts = Counter(one.verdict for one in independent)
+        told = [f"{counts['holds']} of {len(independent)} independent claims hold", f"{counts['does not hold']} do not"]
         rest: tuple[claims.Verdict, ...] = ("undecided", "not measured")
-        return ", ".join(told + [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]]) + "."
+        told += [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]]
+        calibrated = len(self.findings) - len(independent)
+        return ", ".join(told) + f"; {calibrated} more set alpha and is no check."
 
     @property
     def experiments(self) -> int:
@@ -50,7 +59,17 @@ class Comparison:
 
 def compare(measured: Measured) -> Comparison:
     """Puts what was measured beside what is published."""
-    return Comparison(measured, claims.findings(measured), figures.figures(measured), tables.tables(measured))
+    every = [differences.table(measured), differences.frames_where_fixed_falls(measured), *tables.tables(measured)]
+    better = side_by_side.by_how_much(measured)
+    return Comparison(
+        measured,
+        claims.findings(measured),
+        figures.figures(measured),
+        [table for table in every if table.rows],
+        better if better.rows else None,
+        side_by_side.headline(measured),
+        side_by_side.by_figure(measured),
+    )
 
 
 def _clip(one: Clip) -> tuple[str, ...]:
@@ -63,5 +82,5 @@ def _clip(one: Clip) -> tuple[str, ...]:
         f"{one.duration_s:.1f} s",
         ", ".join(f"{one.mean_kbps(level):,.0f}" for level in levels) + " kbit/s",
         f"{plans.of(one).peak_kbps:,.0f} kbit/s",
-        ", ".join(f"{QUANTISERS[level]:.1f}" for level in levels),
+        ", ".join(f"{quantiser:.1f}" for quantiser in one.mean_quantisers),
     )

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from framewire.report.figures.base import Figure, Trace, base_layout, rounded
 
-__all__ = ["LEVEL_COLOURS", "RIVAL", "SOFT", "TCP", "VTP", "Drawn", "line", "plot"]
+__all__ = ["BETTER", "LEVEL_COLOURS", "RIVAL", "SOFT", "TCP", "VTP", "Drawn", "line", "plot"]
 
 VTP, TCP, RIVAL, SOFT = "#0072B2", "#56B4E9", "#D55E00", "#A9B2B8"
+BETTER = "#009E73"
 LEVEL_COLOURS = ("#CC79A7", "#E69F00", "#009E73")
 _HEIGHT = 290
 
@@ -36,10 +37,19 @@ def line(name: str, x: Iterable[float | None], y: Iterable[float | None], colour
     } | more
 
 
-def plot(name: str, title: str, hint: str, traces: Sequence[Trace], x: str, y: str, **more: object) -> Figure:
-    """A figure of these traces; without any it says that nothing was measured."""
+def plot(
+    name: str,
+    title: str,
+    hint: str,
+    traces: Sequence[Trace],
+    x: str,
+    y: str,
+    absent: str = "it was not measured in this run",
+    **more: object,
+) -> Figure:
+    """A figure of these traces; without any it says that nothing was measured, or why."""
     if not traces:
-        return Figure(name, title, hint, absent="it was not measured in this run", half=True)
+        return Figure(name, title, hint, absent=absent, half=True)
     xaxis = {"title": {"text": x}} | dict(more.pop("xaxis", {}))  # type: ignore[call-overload]
     yaxis = {"title": {"text": y}, "rangemode": "tozero"} | dict(more.pop("yaxis", {}))  # type: ignore[call-overload]
     layout = base_layout(y, height=_HEIGHT, xaxis=xaxis, yaxis=yaxis, **more)

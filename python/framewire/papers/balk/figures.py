@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from framewire.confidence import Estimate
-from framewire.papers.balk import plans
+from framewire.papers.balk import plans, watched
 from framewire.papers.balk.clips import QUANTISERS
-from framewire.papers.balk.drawing import RIVAL, SOFT, TCP, VTP, Drawn, line, plot
+from framewire.papers.balk.drawing import BETTER, RIVAL, SOFT, TCP, VTP, Drawn, line, plot
 from framewire.papers.balk.measure import Measured, Run
 from framewire.papers.balk.plan import (
     FLOWS,
@@ -18,6 +18,7 @@ from framewire.papers.balk.plan import (
     Setting,
     Transport,
     alone,
+    better,
     isolated,
     mild,
     strong,
@@ -39,6 +40,7 @@ def figures(measured: Measured) -> list[Drawn]:
         ),
         Drawn("19", "Random loss, the strong clip among 11 TCP connections, 5 Mbit/s", (_over_loss(measured),)),
         Drawn("20", "VTP and TFRC, each alone, under random loss", tuple(_tfrc(measured))),
+        watched.drawn(measured),
         Drawn(
             "22",
             "Frames shown per second, mild clip, 16 flows, 3 Mbit/s",
@@ -109,6 +111,7 @@ def _fairness(measured: Measured, number: str, flows: Sequence[int], setting: Ca
             "thickness": 1.2,
         }
     traces += _over(measured, places, "VTP", lambda run: run.share, VTP)
+    traces += _over(measured, _better(places), "VTP, better", lambda run: run.share, BETTER)
     hint = "1 is the fair share. Bars: of VTP 95 % confidence, of TCP the standard deviation over its connections."
     return plot(
         f"figure-{number}",
@@ -125,6 +128,7 @@ def _over_k(measured: Measured) -> Figure:
     places = [(str(k), mild(8, k=k)) for k in PACKETS_PER_REQUEST]
     traces = _over(measured, places, "TCP, mean", lambda run: run.tcp_share, TCP)
     traces += _over(measured, places, "VTP", lambda run: run.share, VTP)
+    traces += _over(measured, _better(places), "VTP, better", lambda run: run.share, BETTER)
     return plot("figure-17", "Normalised throughput", "", traces, "k", "of the fair share", xaxis={"type": "category"})
 
 
@@ -132,19 +136,21 @@ def _over_loss(measured: Measured) -> Figure:
     places: list[tuple[object, Setting]] = [(loss, strong(12, loss_percent=loss)) for loss in LOSSES]
     traces = _over(measured, places, "TCP, mean", lambda run: sum(run.tcp_kbps) / len(run.tcp_kbps), TCP)
     traces += _over(measured, places, "VTP", lambda run: run.stream_kbps, VTP)
+    traces += _over(measured, _better(places), "VTP, better", lambda run: run.stream_kbps, BETTER)
     return plot("figure-19", "Mean throughput", "", traces, "random loss (%)", "kbit/s")
 
 
 def _tfrc(measured: Measured) -> list[Figure]:
     made = []
-    transports: Sequence[tuple[Transport, str]] = (("vtp", VTP), ("tfrc", RIVAL))
+    transports: Sequence[tuple[Transport, str]] = (("vtp", VTP), ("better", BETTER), ("tfrc", RIVAL))
     for loss in (1.0, 5.0):
         traces = []
         for transport, colour in transports:
             run = measured.shown(alone(loss, transport))
             if run is not None:
                 rates = [rate / 1e3 for rate in run.document["stream"]["video_bps_by_second"][10:30]]
-                traces.append(line(transport.upper(), range(10, 10 + len(rates)), rates, colour))
+                name = "VTP, better" if transport == "better" else transport.upper()
+                traces.append(line(name, range(10, 10 + len(rates)), rates, colour))
         title = f"{loss:g} % loss, 10 ms"
         made.append(plot(f"figure-20-{loss:g}", title, "Video received in each second.", traces, "time (s)", "kbit/s"))
     traces = []
@@ -163,7 +169,11 @@ def video_kbps(run: Run) -> float:
 
 def _frames(measured: Measured, number: str, vtp: Setting, fixed: Setting) -> Figure:
     traces = []
-    for name, setting, colour in (("fixed rate", fixed, RIVAL), ("VTP", vtp, VTP)):
+    for name, setting, colour in (
+        ("fixed rate", fixed, RIVAL),
+        ("VTP", vtp, VTP),
+        ("VTP, better", better(vtp), BETTER),
+    ):
         run = measured.shown(setting)
         if run is not None:
             traces.append(line(name, range(len(run.frame_rates)), run.frame_rates, colour))
@@ -176,6 +186,15 @@ def _quantisers(measured: Measured) -> Figure:
     for link, colour in ((2.0, RIVAL), (3.0, VTP)):
         places = [(str(flows), mild(flows, link_mbps=link)) for flows in FLOWS]
         traces += _over(measured, places, f"{link:g} Mbit/s", lambda run: run.quantiser, colour)
-    quantisers = ", ".join(f"{quantiser:.1f}" for quantiser in QUANTISERS)
-    hint = f"Of the frames received. The levels' means are {quantisers}."
+        dotted = {"line": {"color": colour, "width": 1.2, "dash": "dot"}}
+        for trace in _over(measured, _better(places), f"{link:g} Mbit/s, better", lambda run: run.quantiser, colour):
+            traces.append(trace | dotted)
+    clip = measured.clips["mild"]
+    quantisers = ", ".join(f"{quantiser:.1f}" for quantiser in clip.mean_quantisers)
+    source = "by rule, because its sizes are made up" if clip.quality is None else "from their bit streams"
+    hint = f"Of the frames received. The levels' means are {quantisers}, {source}."
     return plot("figure-24", "", hint, traces, "flows in all", "mean quantiser", xaxis={"type": "category"})
+
+
+def _better(places: Sequence[tuple[object, Setting]]) -> list[tuple[object, Setting]]:
+    return [(at, better(setting)) for at, setting in places]

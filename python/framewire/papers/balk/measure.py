@@ -31,6 +31,8 @@ class Run:
     setting: Setting
     document: Mapping[str, Any]
     """As the simulator gave it."""
+    clip: Clip | None = None
+    """What was streamed; None for made-up sizes."""
 
     @property
     def stream_kbps(self) -> float:
@@ -95,6 +97,37 @@ class Run:
         return [fates[first:end].count("i") for first, end in pairwise(edges)]
 
     @property
+    def intact_percent(self) -> float:
+        """Frames that came whole and in time, of all."""
+        fates = self.document["stream"]["fates"]
+        return 100 * float(fates.count("i")) / len(fates)
+
+    @property
+    def mean_level(self) -> float:
+        """Of the frames in time, 0 the lowest; 0 where there is none."""
+        stream = self.document["stream"]
+        shown = [int(level) for level, fate in zip(stream["levels"], stream["fates"], strict=True) if fate == "i"]
+        return fmean(shown) if shown else 0.0
+
+    @property
+    def switches(self) -> float:
+        """How often another level was taken."""
+        return float(self.document["stream"]["switches"])
+
+    @property
+    def stalls(self) -> float:
+        """How often no frame is shown for half a second or longer."""
+        fates = self.document["stream"]["fates"]
+        return float(sum(len(gap) >= FRAMES_PER_SECOND / 2 for gap in fates.split("i")))
+
+    @property
+    def jain(self) -> float:
+        """The fairness index of Jain, Chiu and Hawe over the stream and the connections, by what applications got."""
+        rates = [self.stream_kbps, *self.tcp_kbps]
+        squares = sum(rate**2 for rate in rates)
+        return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
+
+    @property
     def levels(self) -> list[float]:
         """Share of the frames received at each level."""
         levels = self.document["stream"]["levels"]
@@ -103,8 +136,26 @@ class Run:
 
     @property
     def quantiser(self) -> float:
-        """Mean quantiser of the frames that were received."""
-        return sum(share * quantiser for share, quantiser in zip(self.levels, QUANTISERS, strict=True))
+        """Mean quantiser of the frames that were received: from the bit stream, or where sizes are made up by rule."""
+        quality = None if self.clip is None else self.clip.quality
+        if quality is None:
+            return sum(share * quantiser for share, quantiser in zip(self.levels, QUANTISERS, strict=True))
+        levels = self.document["stream"]["levels"]
+        received = [quality.quantisers[int(level)][frame] for frame, level in enumerate(levels) if level != "-"]
+        return fmean(received) if received else 0.0
+
+    def shown_psnr_db(self) -> list[float]:
+        """PSNR at each place of the clip: of the frame that came whole and in time, or else of the last that did,
+        which stays on the screen. Frames that are whole count as decoded whole, as the paper's player shows them."""
+        assert self.clip is not None
+        assert self.clip.quality is not None
+        stream = self.document["stream"]
+        shown, values = (0, 0), []
+        for frame, (level, fate) in enumerate(zip(stream["levels"], stream["fates"], strict=True)):
+            if fate == "i":
+                shown = (int(level), frame)
+            values.append(self.clip.quality.shown_db(*shown, frame))
+        return values
 
 
 @dataclass(frozen=True)
@@ -119,6 +170,8 @@ class Measured:
     repeats: int = 0
     clips: Mapping[str, Clip] = field(default_factory=lambda: {name: made_up(name) for name in CLIPS})
     """What was streamed, by name."""
+    traces: Mapping[str, float] = field(default_factory=dict)
+    """Recorded links by name, with their mean rates in Mbit/s."""
 
     def of(self, setting: Setting) -> Sequence[Run]:
         """The runs of a setting, one per seed; none where it was not measured."""
@@ -155,13 +208,15 @@ def carry_out(
     seed: int = 1,
     repeats: int,
     jobs: int,
+    traces: Mapping[str, _native.StreamingTrace] | None = None,
     progress: Progress | None = None,
 ) -> Measured:
     """Runs every setting with so many seeds, ``jobs`` at once. One that fails is told among the failures."""
+    recorded = traces or {}
     tell = progress or (lambda _event: None)
     began = time.monotonic()
     clips = {name: (movie, ladder(movie)) for name, movie in movies.items()}
-    places = [(setting, repeat) for setting in every for repeat in range(repeats)]
+    places = [(setting, repeat) for setting in every for repeat in range(min(repeats, setting.most_repeats or repeats))]
     made: dict[Setting, dict[int, Run]] = {setting: {} for setting in every}
     failures: list[str] = []
     simulated_s = 0.0
@@ -171,7 +226,8 @@ def carry_out(
         document = setting.document(
             seed + repeat, duration_s=movie.duration_s, series=repeat == 0 or setting.is_isolated
         )
-        return Run(setting, json.loads(_native.simulate_streaming(streamed, json.dumps(document))))
+        trace = None if setting.trace is None else recorded[setting.trace]
+        return Run(setting, json.loads(_native.simulate_streaming(streamed, json.dumps(document), trace)), movie)
 
     with ThreadPoolExecutor(jobs) as pool:
         waiting = {pool.submit(simulate, setting, repeat): (setting, repeat) for setting, repeat in places}
@@ -190,4 +246,5 @@ def carry_out(
             pool.shutdown(cancel_futures=True)
             raise
     runs = {setting: [some[repeat] for repeat in sorted(some)] for setting, some in made.items() if some}
-    return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats, movies)
+    means = {name: trace.mean_bps / 1e6 for name, trace in recorded.items()}
+    return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats, movies, means)

@@ -6,14 +6,20 @@ figure beyond what the paper sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from framewire.papers.balk.traces import QUEUE_PACKETS as TRACE_QUEUE_PACKETS
+from framewire.papers.balk.traces import REPEATS as TRACE_REPEATS
+from framewire.papers.balk.traces import ROUND_TRIP_MS as TRACE_ROUND_TRIP_MS
+from framewire.papers.balk.variants import VARIANT_REPEATS, VARIANTS, Variant
 
 __all__ = [
     "ALPHAS",
     "DECISIONS",
     "FLOWS",
+    "FRAMES_AMONG",
     "LOSSES",
     "PACKETS_PER_REQUEST",
     "QUICK_SEEDS",
@@ -24,13 +30,17 @@ __all__ = [
     "Setting",
     "Transport",
     "alone",
+    "better",
     "isolated",
     "mild",
+    "of_paper",
+    "of_variant",
+    "over_trace",
     "settings",
     "strong",
 ]
 
-Transport = Literal["vtp", "fixed", "tfrc", "rap", "binomial"]
+Transport = Literal["vtp", "better", "fixed", "tfrc", "rap", "binomial"]
 
 ALPHAS = (0.8, 0.9, 0.95, 0.99)
 """Weights of the estimate's past in equation 2, "a constant close to 1" (section 4.2), to see how much hangs on it."""
@@ -41,6 +51,9 @@ LOSSES = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
 PACKETS_PER_REQUEST = (1, 2, 5, 10, 20)
 """k; the paper names 1, 2, 5 and 20, and plots five."""
 TFRC_ROUND_TRIPS_MS = (10, 50, 100, 200, 300, 400, 500, 700)
+
+FRAMES_AMONG = (16, 24, 32)
+"""Flows among which the frames of all three ways to stream are compared, beside figures 22 and 23."""
 
 LEAD_S = 5.0
 """TCP connections begin at random in this time, the stream in the second after it."""
@@ -68,6 +81,17 @@ class Setting:
     loss_percent: float = 0.0
     rtt_ms: float = 10.0
     congestion: str = "reno"
+    variant: Variant | None = None
+    """What is decided differently than in the other experiments."""
+    trace: str | None = None
+    """The recorded link in the place of one at a rate."""
+
+    @property
+    def most_repeats(self) -> int | None:
+        """With how many seeds it is run at most; None for as many as are asked for."""
+        if self.trace is not None:
+            return TRACE_REPEATS
+        return VARIANT_REPEATS if self.variant is not None else None
 
     @property
     def flows(self) -> int:
@@ -86,14 +110,14 @@ class Setting:
 
     def document(self, seed: int, *, duration_s: float, series: bool) -> dict[str, Any]:
         """As the simulator is asked for it."""
-        return {
+        document = {
             "seed": seed,
             "duration_s": LEAD_S + 1 + duration_s + TAIL_S,
             "series": series,
             "link": {
-                "rate_bps": round(self.link_mbps * 1e6),
+                "rate_bps": round(self.link_mbps * 1e6) if self.trace is None else None,
                 "rtt_ms": self.rtt_ms,
-                "queue_packets": 50,
+                "queue_packets": 50 if self.trace is None else TRACE_QUEUE_PACKETS,
                 "loss": self.loss_percent / 100,
             },
             "tcp": {"connections": self.tcp, "congestion": self.congestion, "start_within_s": LEAD_S},
@@ -106,6 +130,7 @@ class Setting:
                 "unbiased": self.unbiased,
             },
         }
+        return document if self.variant is None else self.variant.changed(document)
 
 
 DECISIONS: Sequence[tuple[str, str, str]] = (
@@ -156,12 +181,60 @@ def alone(loss_percent: float, transport: Transport, rtt_ms: float = 10) -> Sett
     return Setting("mild", 10, 0, transport, loss_percent=loss_percent, rtt_ms=rtt_ms)
 
 
-RIVALS: tuple[Transport, ...] = ("vtp", "tfrc", "rap", "binomial", "fixed")
+RIVALS: tuple[Transport, ...] = ("vtp", "better", "tfrc", "rap", "binomial", "fixed")
 
 
-def settings(*, quick: bool = False) -> list[Setting]:
-    """All of them, each once: figures share some."""
-    return list(dict.fromkeys([*_of_paper(), *_beside()] if not quick else _quick()))
+def better(setting: Setting) -> Setting:
+    """The same with the better rate control."""
+    return replace(setting, transport="better")
+
+
+def over_trace(name: str, mean_mbps: float, tcp: int, transport: Transport) -> Setting:
+    """The mild clip over a recorded link, alone or beside connections of cubic."""
+    return Setting("mild", mean_mbps, tcp, transport, rtt_ms=TRACE_ROUND_TRIP_MS, congestion="cubic", trace=name)
+
+
+def of_variant(variant: Variant) -> dict[str, Setting]:
+    """The experiments that tell what a variant does, by name."""
+    every = {
+        "climb": isolated(),
+        "8": mild(8),
+        "16": mild(16),
+        "32": mild(32),
+        "k-1": mild(8, k=1),
+        "k-20": mild(8, k=20),
+        "strong": strong(12),
+        "fixed": mild(16, transport="fixed"),
+    }
+    return {name: replace(setting, variant=variant) for name, setting in every.items()}
+
+
+def settings(*, quick: bool = False, traces: Mapping[str, float] | None = None) -> list[Setting]:
+    """All of them, each once: figures share some. ``traces`` are recorded links by name, with their mean rates in
+    Mbit/s."""
+    recorded = [
+        over_trace(name, mean, tcp, transport)
+        for name, mean in (traces or {}).items()
+        for tcp in (0, 1)
+        for transport in ("vtp", "better", "fixed")
+    ]
+    every = _quick() if quick else _every()
+    return list(dict.fromkeys([*every, *recorded]))
+
+
+def _every() -> Iterator[Setting]:
+    yield from of_paper()
+    yield from _beside()
+    for variant in VARIANTS:
+        yield from of_variant(variant).values()
+
+
+def of_paper() -> Iterator[Setting]:
+    """The experiments of the paper, and each of them with the better rate control."""
+    for setting in dict.fromkeys(_of_paper()):
+        yield setting
+        if setting.transport == "vtp":
+            yield better(setting)
 
 
 def _of_paper() -> Iterator[Setting]:
@@ -188,15 +261,19 @@ def _beside() -> Iterator[Setting]:
     yield from (strong(flows, unbiased=True) for flows in STRONG_FLOWS)
     for transport in RIVALS:
         yield from (mild(8, transport=transport), strong(12, transport=transport, loss_percent=1.0))
+    ways: Sequence[Transport] = ("vtp", "better", "fixed")
+    for transport in ways:
+        yield from (mild(flows, transport=transport) for flows in FRAMES_AMONG)
+        yield from (mild(16, transport=transport, loss_percent=loss) for loss in (1.0, 5.0))
+        yield strong(16, transport=transport)
     yield mild(8, congestion="cubic")
 
 
 def _quick() -> Iterator[Setting]:
     """A part that shows every kind of figure."""
-    yield isolated()
-    yield from (mild(flows) for flows in (2, 8, 32))
-    yield from (mild(8, k=k) for k in (1, 20))
-    yield from (strong(flows) for flows in (12, 16))
-    yield from (strong(12, loss_percent=loss) for loss in (1.0, 5.0))
-    yield from (alone(1.0, transport) for transport in ("vtp", "tfrc"))
-    yield from (mild(16, transport=transport) for transport in ("vtp", "fixed"))
+    shown = [isolated(), *(mild(flows) for flows in (2, 8, 16, 32)), *(strong(flows) for flows in (12, 16))]
+    shown += [mild(8, k=k) for k in (1, 20)] + [strong(12, loss_percent=loss) for loss in (1.0, 5.0)]
+    for setting in (*shown, alone(1.0, "vtp")):
+        yield from (setting, better(setting))
+    yield alone(1.0, "tfrc")
+    yield mild(16, transport="fixed")

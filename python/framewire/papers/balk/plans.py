@@ -9,11 +9,11 @@ from statistics import fmean, pstdev
 from typing import Any
 
 from framewire.papers.balk.clips import PRE_SEND_S, QUANTISERS, SEGMENTS, Clip
-from framewire.papers.balk.drawing import LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
+from framewire.papers.balk.drawing import BETTER, LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
 from framewire.papers.balk.measure import ladder
 from framewire.report.figures.base import Figure, Trace
 
-__all__ = ["Plan", "drawn", "of", "peak_ratio", "variation_ratio"]
+__all__ = ["Plan", "best", "drawn", "of", "peak_ratio", "variation_ratio"]
 
 TOP = len(QUANTISERS) - 1
 
@@ -110,4 +110,32 @@ def _profiles(number: str, one: Clip) -> tuple[Figure, ...]:
     return (
         plot(f"figure-{number}", "Rate of the video, by second", "", source, "time (s)", "kbit/s"),
         plot(f"figure-{number}-plan", "Sending plan", "", plans, "time (s)", "kbit/s"),
+        _best(number, one),
     )
+
+
+def best(one: Clip, *, fewest_changes: bool) -> Plan:
+    """The best plan of a clip's top level with the buffer that the paper's plan needs."""
+    buffer = of(one).document["client_buffer_bytes"]
+    document = json.loads(ladder(one).best_plan(TOP, buffer, fewest_changes=fewest_changes))
+    return Plan(document, sum(one.sizes[TOP]))
+
+
+def _best(number: str, one: Clip) -> Figure:
+    """Not in the paper: what the same buffer could do."""
+    every = (
+        ("the paper's", of(one), VTP),
+        ("smoothest", best(one, fewest_changes=False), RIVAL),
+        ("fewest changes", best(one, fewest_changes=True), BETTER),
+    )
+    traces, told = [], []
+    for name, plan, colour in every:
+        steps = plan.document["steps"]
+        x = [start for start, _ in steps] + [one.duration_s]
+        rates = [bps / 1e3 for _, bps in steps]
+        traces.append(line(name, x, [*rates, rates[-1]], colour, line={"shape": "hv"}))
+        told.append(f"{name}: {len(steps)} rates, at most {plan.peak_kbps:,.0f} kbit/s")
+    buffer = of(one).document["client_buffer_bytes"] / 1e3
+    hint = f"Top level, with the {buffer:,.0f} kB that the paper's plan needs. {'; '.join(told)}."
+    title = "The plan and the best ones with its buffer (not in the paper)"
+    return plot(f"figure-{number}-best", title, hint, traces, "time (s)", "kbit/s")

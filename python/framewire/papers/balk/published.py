@@ -1,7 +1,8 @@
 """What the paper says, claim by claim: figure, section, its number, and between which values ours agrees.
 
 A claim is ``stated`` by the paper's text, ``read`` off what its text tells of a plot, or ``asked``: a bound of this
-project's own where the paper gives a direction only. Values are the project's reading; texts are in our words.
+project's own where the paper gives a direction only. What was ``calibrated`` is told apart: alpha was set by it. Values
+are the project's reading; texts are in our words.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Published:
     high: float | None
     unit: str
     basis: Basis
+    calibrated: bool = False
+    """Whether something that the paper leaves open was set by it, so that it is no independent check."""
 
     @property
     def allowed(self) -> str:
@@ -66,4 +69,5 @@ def _read(row: dict[str, str]) -> Published:
         high,
         row["unit"],
         basis,
+        row["calibrated"] == "yes",
     )

@@ -15,6 +15,7 @@ from rich.table import Table as RichTable
 from framewire.errors import InputError
 from framewire.papers.balk.claims import Finding, Verdict
 from framewire.papers.balk.comparison import Comparison
+from framewire.papers.balk.tables import Table
 from framewire.report.figures.base import significant
 
 __all__ = ["as_json", "show", "told", "write_files"]
@@ -50,11 +51,15 @@ def show(comparison: Comparison, console: Console, *, tables: bool) -> None:
     made.add_column("", no_wrap=True)
     for one in comparison.findings:
         claim = one.published
-        verdict = f"[{_STYLES[one.verdict]}]{one.verdict}[/]"
+        verdict = f"[{_STYLES[one.verdict]}]{one.verdict}[/]" + (" (calibrated)" if claim.calibrated else "")
         ours = f"{told(one)} {claim.unit}" if len(claim.unit) <= 6 else told(one)
         made.add_row(str(claim.figure), escape(claim.says), escape(claim.theirs), escape(ours), verdict)
     console.print(made)
-    for table in comparison.tables if tables else ():
+    if comparison.better is not None:
+        console.print()
+        console.print(comparison.better_headline, markup=False, highlight=False)
+    beside = [comparison.better] if comparison.better is not None else []
+    for table in [*beside, *comparison.tables] if tables else ():
         console.print()
         wide = RichTable(
             box=box.SIMPLE_HEAD, title=escape(table.title), title_justify="left", show_edge=False, pad_edge=False
@@ -76,10 +81,10 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "headline": comparison.headline,
         "claims": [_claim(one) for one in comparison.findings],
-        "tables": [
-            {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
-            for table in comparison.tables
-        ],
+        "better": None if comparison.better is None else _table(comparison.better),
+        "better_headline": comparison.better_headline,
+        "side_by_side": {number: _table(table) for number, table in comparison.by_figure.items()},
+        "tables": [_table(table) for table in comparison.tables],
         "seed": cost.seed,
         "repeats": cost.repeats,
         "experiments": comparison.experiments,
@@ -87,6 +92,10 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "wall_s": cost.wall_s,
         "failures": list(cost.failures),
     }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
 
 
 def _claim(one: Finding) -> dict[str, Any]:
@@ -101,6 +110,7 @@ def _claim(one: Finding) -> dict[str, Any]:
         "high": claim.high,
         "unit": claim.unit,
         "basis": claim.basis,
+        "calibrated": claim.calibrated,
         "ours": None if ours is None else ours.mean,
         "half_width": None if ours is None else ours.half_width,
         "seeds": 0 if ours is None else ours.count,

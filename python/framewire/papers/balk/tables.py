@@ -146,15 +146,11 @@ _COLUMNS = ("share", "frames intact and in time (%)", "mean quantiser", "level s
 
 
 def _values() -> list[tuple[Callable[[Run], float], int]]:
-    def intact(run: Run) -> float:
-        fates = run.document["stream"]["fates"]
-        return 100 * float(fates.count("i")) / len(fates)
-
     return [
         (_share, 2),
-        (intact, 1),
+        (lambda run: run.intact_percent, 1),
         (lambda run: run.quantiser, 1),
-        (lambda run: float(run.document["stream"]["switches"]), 1),
+        (lambda run: run.switches, 1),
         (lambda run: run.utilisation, 3),
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from framewire.confidence import Estimate
-from framewire.papers.balk import plans
+from framewire.papers.balk import differences, plans
 from framewire.papers.balk.measure import Measured, Run
 from framewire.papers.balk.plan import (
     TFRC_ROUND_TRIPS_MS,
@@ -44,6 +44,34 @@ def _lost(setting: Setting) -> Callable[[Measured], str]:
         return text if unbiased is None else f"{text} Read without that bias the share is {unbiased:.2f}."
 
     return told
+
+
+def _what_else(column: str) -> Callable[[Measured], str]:
+    """With which other decisions the claim is within its bounds."""
+
+    def told(measured: Measured) -> str:
+        tried = differences.table(measured).rows[1:]
+        if not tried:
+            return ""
+        found = differences.with_which_it_holds(measured, column)
+        return f" Of {len(tried)} other decisions it is within the bounds with {'; '.join(found) if found else 'none'}."
+
+    return told
+
+
+def _together(*parts: Callable[[Measured], str]) -> Callable[[Measured], str]:
+    return lambda measured: "".join(part(measured) for part in parts).strip()
+
+
+def _few_seconds(measured: Measured) -> str:
+    pairs = list(zip(measured.of(mild(16)), measured.of(mild(16, transport="fixed")), strict=False))
+    seconds = len(differences.seconds_where_fixed_falls(pairs))
+    runs = sum(differences.below_percent(fixed) > 0 for _, fixed in pairs)
+    every = sum(len(fixed.frame_rates) for _, fixed in pairs)
+    return (
+        f"There are {seconds} such seconds of {every:,}, in {runs} of {len(pairs)} runs: too few to say much. The "
+        "table of frames per second has the same where fixed-rate streaming fails more often."
+    )
 
 
 def _without_bias(setting: Setting) -> Setting:
@@ -101,7 +129,7 @@ def _fixed_frames(measured: Measured) -> str:
         return ""
     return (
         f"{lost:.1f} % of its packets are lost, at two to three packets a frame; its worst second has {frames:.1f} "
-        "frames."
+        "frames in the mean of the runs."
     )
 
 
@@ -131,17 +159,19 @@ _REASONS: Mapping[str, Callable[[Measured], str]] = {
     "fair-2": _top_rate,
     "fair-4": _top_rate,
     "fair-8": _top_rate,
-    "fair-16": _lost(mild(16)),
-    "fair-32": _lost(mild(32)),
-    "k-20": _few_gaps,
+    "fair-16": _together(_lost(mild(16)), _what_else("16 flows")),
+    "fair-32": _together(_lost(mild(32)), _what_else("32 flows")),
+    "k-20": _together(_few_gaps, _what_else("k = 20")),
     "k-order": _few_gaps,
-    "strong-under": _lost(strong(12)),
+    "strong-under": _together(_lost(strong(12)), _what_else("strong, 12 flows")),
     "strong-16": _lost(strong(16)),
     "loss-rises": _rises,
     "tfrc-1": _round_trip(1.0, 200),
     "tfrc-5": _round_trip(5.0, 100),
-    "frames-vtp": _lost(mild(16)),
-    "frames-fixed": _fixed_frames,
+    "frames-vtp": _together(_lost(mild(16)), _what_else("18 to 24 frames (% of s)")),
+    "frames-fixed": _together(_fixed_frames, _what_else("fixed rate below 15 (% of s)")),
+    "frames-seconds": _few_seconds,
+    "frames-runs": _few_seconds,
     "frames-strong": _lost(strong(12)),
     "quality-grows": _lost(mild(16)),
     "quality-3": _lost(mild(16)),
