@@ -42,6 +42,16 @@ fn random_loss_costs_it_no_level() {
 }
 
 #[test]
+fn what_is_lost_at_random_is_repeated_in_time() {
+    let path = Path::new("loss", 10.0, 0.05, 50);
+    let (with, without) = (row(&path, Control::Better), row(&path, Control::Unrepeated));
+    assert!(with.intact > 0.99 && with.level > 1.95, "{with:?}");
+    assert!((0.8..0.92).contains(&without.intact), "{without:?}");
+    // Paid out of the rate: what is sent again is not sent beside the rest.
+    assert!((with.share / without.share - 1.0).abs() < 0.1, "{with:?} {without:?}");
+}
+
+#[test]
 fn a_long_queue_stays_short_and_every_frame_is_in_time() {
     let path = Path::new("a second of queue", 0.3, 0.0, 44);
     let (better, paper) = (row(&path, Control::Better), row(&path, Control::Paper));

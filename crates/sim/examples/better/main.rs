@@ -2,7 +2,7 @@
 //! time. The tables of `docs/vtp-better.md` are its output.
 //!
 //! ```text
-//! cargo run --release -p framewire-sim --example better [part of a path's name] [directory of traces]
+//! cargo run --release -p framewire-sim --example better [part of a path's name] [directory of traces] [control]
 //! ```
 
 mod setup;
@@ -35,18 +35,46 @@ fn paths(traces: Option<&str>) -> Vec<Path> {
             paths.push(Path::recorded(&format!("{name}, 1 cubic"), &text).among(1, "cubic"));
         }
     }
+    paths.extend(held_out(traces));
+    paths
+}
+
+/// Paths that no rule and no number of the controls was chosen on: they are only looked at.
+fn held_out(traces: Option<&str>) -> Vec<Path> {
+    let named = |name: &str| format!("held out: {name}");
+    let new = |name: &str, mbps, round_trip, loss, queue| Path::delayed(named(name), mbps, round_trip, loss, queue);
+    let mut paths = vec![
+        new("5 reno, 2 Mbit/s, 50 ms, 30 packets", 2.0, 50, 0.0, 30).among(5, "reno"),
+        new("9 cubic, 5 Mbit/s, 80 ms, 120 packets", 5.0, 80, 0.0, 120).among(9, "cubic"),
+        new("2 bbr, 2 Mbit/s, 60 ms, 100 packets", 2.0, 60, 0.0, 100).among(2, "bbr"),
+        new("3 % lost, 6 Mbit/s, 120 ms", 6.0, 120, 0.03, 50),
+        new("2 % lost and 4 reno, 4 Mbit/s, 40 ms", 4.0, 40, 0.02, 80).among(4, "reno"),
+        // 0.7 s and 1.6 s of queue.
+        new("45 packets, 500 kbit/s, 30 ms", 0.5, 30, 0.0, 45),
+        new("200 packets, 1.5 Mbit/s, 30 ms, 1 cubic", 1.5, 30, 0.0, 200).among(1, "cubic"),
+        new("80 kbit/s, 30 ms", 0.08, 30, 0.0, 40),
+    ];
+    for file in ["sbu_8_1_wifi_cap60.mahi", "ucc5g_driving_B_2019.12.16_12.27.05_s300-900_cap60.mahi"] {
+        if let Some(text) = traces.and_then(|folder| std::fs::read_to_string(format!("{folder}/{file}")).ok()) {
+            let name = named(file.split('_').next().unwrap_or(file));
+            paths.push(Path::recorded(&name, &text));
+            paths.push(Path::recorded(&format!("{name}, 1 cubic"), &text).among(1, "cubic"));
+        }
+    }
     paths
 }
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (part, traces) = (arguments.next().unwrap_or_default(), arguments.next());
+    let only = arguments.next();
     println!(
         "| path | control | mean level | switches | stalls | frames in time | share of fair | lost | one-way delay |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for path in paths(traces.as_deref()).iter().filter(|path| path.name.contains(&part)) {
-        for (control, name) in Control::ALL {
+        let chosen = |name: &str| only.as_deref().map_or(name != Control::UNREPEATED, |only| name == only);
+        for (control, name) in Control::ALL.into_iter().filter(|(_, name)| chosen(name)) {
             let rows: Vec<Row> = (1..=SEEDS).map(|seed| Row::of(&path.run(control, seed), path)).collect();
             let Row { level, switches, stalls, intact, share, loss, delay } = Row::mean(&rows);
             println!(

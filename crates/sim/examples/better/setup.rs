@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use framewire_adaptive::better::{BetterController, BetterSettings};
-use framewire_adaptive::client::{ClientSettings, ReportKind};
+use framewire_adaptive::client::{ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::frame_plan::FramePlan;
@@ -23,7 +23,7 @@ use framewire_sim::experiment::streaming::{
     AdaptiveFlow, AdaptiveOutcome, BulkFlow, Fate, FlowConfig, FlowKind, KindOutcome, StreamingExperiment,
     StreamingOutcome,
 };
-use framewire_units::{Bitrate, Duration, Probability, Seed, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::vtp::{Secret, Title};
 
 const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
@@ -33,6 +33,9 @@ const FRAMES: usize = 240 * GROUP;
 /// The connections are there first.
 const START: Timestamp = Timestamp::from_secs(10);
 const LENGTH: Duration = Duration::from_secs(150);
+/// What the player waits for, and its room: 18 s of the highest level.
+const STARTUP: Duration = Duration::from_secs(1);
+const ROOM: DataSize = DataSize::from_bytes(1_000_000);
 
 /// Mean rates of the mild ladder in kbit/s.
 const LEVELS: [f64; 3] = [125.0, 260.0, 450.0];
@@ -59,18 +62,38 @@ fn movie() -> Ladder {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Control {
     Better,
+    /// The same, with nothing sent again.
+    Unrepeated,
     Paper,
     Tfrc,
     Fixed,
 }
 
 impl Control {
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Better, "better"), (Self::Paper, "paper"), (Self::Tfrc, "TFRC"), (Self::Fixed, "fixed")];
+    /// Compared where it is asked for only.
+    pub const UNREPEATED: &'static str = "without repeats";
+
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Better, "better"),
+        (Self::Unrepeated, Self::UNREPEATED),
+        (Self::Paper, "paper"),
+        (Self::Tfrc, "TFRC"),
+        (Self::Fixed, "fixed"),
+    ];
+
+    /// The paper's client says nothing of its player.
+    fn player(self) -> Option<PlayerSettings> {
+        let repeats = self == Self::Better;
+        matches!(self, Self::Better | Self::Unrepeated).then_some(PlayerSettings {
+            startup: STARTUP,
+            buffer: ROOM,
+            repeats,
+        })
+    }
 
     fn controller(self, plan: Arc<dyn Plan>) -> Box<dyn Controller> {
         match self {
-            Self::Better => Box::new(
+            Self::Better | Self::Unrepeated => Box::new(
                 BetterController::new(BetterSettings::default(), Some(plan)).expect("invariant: the default is valid"),
             ),
             Self::Paper => {
@@ -95,9 +118,12 @@ fn stream(control: Control) -> AdaptiveFlow {
         source: Arc::new(LadderSource::new(ladder, 1_000)),
         controller: control.controller(Arc::clone(&plan)),
         plan,
-        server: ServerSettings::paper(title(), Secret::new([7; 32])),
-        client: ClientSettings { reports, ..ClientSettings::paper(title(), 1) },
-        playout_delay: Duration::from_secs(1),
+        server: ServerSettings {
+            repeats: control == Control::Better,
+            ..ServerSettings::paper(title(), Secret::new([7; 32]))
+        },
+        client: ClientSettings { reports, player: control.player(), ..ClientSettings::paper(title(), 1) },
+        playout_delay: STARTUP,
     }
 }
 
@@ -113,9 +139,14 @@ pub struct Path {
 
 impl Path {
     pub fn new(name: impl Into<String>, mbps: f64, loss: f64, queue: u32) -> Self {
+        Self::delayed(name, mbps, 10, loss, queue)
+    }
+
+    /// The same with another round trip than 10 ms.
+    pub fn delayed(name: impl Into<String>, mbps: f64, round_trip_ms: u64, loss: f64, queue: u32) -> Self {
         let loss = if loss > 0.0 { LossConfig::Bernoulli(Probability::clamped(loss)) } else { LossConfig::None };
         let rate = Bitrate::from_bps((mbps * 1e6) as u64);
-        let network = bottleneck(rate, Duration::from_millis(10), loss, QueueLimit::Packets(queue));
+        let network = bottleneck(rate, Duration::from_millis(round_trip_ms), loss, QueueLimit::Packets(queue));
         Self { name: name.into(), network, rate: mbps * 1e6, rivals: 0, congestion: "reno" }
     }
 
