@@ -152,5 +152,6 @@ def view_stream(
     data: str,
     control: str,
     tfrc: bool,
+    repeats: bool,
     key: bytes | None,
 ) -> str: ...

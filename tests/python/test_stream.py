@@ -76,6 +76,7 @@ def test_the_movie_arrives_whole_and_decodes(controller: str, movie: Path, tmp_p
             out,
             title=movie.stem,
             tfrc=controller == "tfrc",
+            repeats=controller == "better",
             listener=lambda _kind, event: events.append(event),
         )
     assert (viewed["ended"], viewed["frames"], viewed["frames_lost"]) == ("EndOfMovie", 48, 0)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::binomial::{Binomial, BinomialSettings};
-use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ReportKind};
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::datagram::Drops;
 use framewire_adaptive::fixed::FixedRate;
@@ -67,6 +67,8 @@ fn serve_stream(
         key: shared_key(key)?,
         buffer: file.plan().client_buffer,
         payload,
+        // The paper's server sends nothing again.
+        repeats: controller == "better",
         ..ServerSettings::paper(title_of(title)?, random_secret().map_err(failure)?)
     };
     let plan = Arc::new(file.plan().clone());
@@ -85,7 +87,7 @@ fn serve_stream(
 /// Receives a stream until it ends or is interrupted, into a file where `path` is given. `told` is called with
 /// `"event"` and JSON. Returns what came of it, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, told, *, title, data, control, tfrc, key))]
+#[pyo3(signature = (path, told, *, title, data, control, tfrc, repeats, key))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn view_stream(
     py: Python<'_>,
@@ -95,11 +97,13 @@ fn view_stream(
     data: &str,
     control: &str,
     tfrc: bool,
+    repeats: bool,
     key: Option<Vec<u8>>,
 ) -> PyResult<String> {
     let settings = ClientSettings {
         key: shared_key(key)?,
         reports: if tfrc { ReportKind::Tfrc(ReceiverSettings::default()) } else { ReportKind::Control },
+        player: repeats.then(PlayerSettings::default),
         ..ClientSettings::paper(title_of(title)?, random_session().map_err(failure)?)
     };
     let viewing = Viewing::open(Client::new(settings), address("data", data)?, address("control", control)?);
@@ -200,6 +204,7 @@ fn of_host(now: Timestamp, event: &HostEvent, host: &Host) -> Value {
             "round_trip_s": state.controller.round_trip.map(|time| time.as_secs_f64()),
             "frame": state.frame,
             "packets": state.packets,
+            "repeated": state.repeats.repeated,
         })
     });
     json!({
@@ -253,6 +258,7 @@ fn of_viewed(viewed: &Viewed) -> Value {
         "frames_by_level": viewed.frames_by_level,
         "packets": viewed.state.packets,
         "packets_missing": viewed.state.missing,
+        "packets_repeated": viewed.state.repeated,
         "bytes": viewed.written,
         "drops": of_drops(&viewed.state.drops),
     })

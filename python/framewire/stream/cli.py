@@ -73,7 +73,9 @@ def receive(
         typer.Option("--out", "-o", metavar="FILE", help="Write whole frames here, as a decoder takes them."),
     ] = None,
     control_port: ControlPort = None,
-    transport: Annotated[str, typer.Option(help="vtp, or tfrc for a server that was told so.")] = "vtp",
+    transport: Annotated[
+        str, typer.Option(help="vtp, or what the server was told: tfrc, or better (lost packets are asked for again).")
+    ] = "vtp",
     key_file: KeyFile = None,
     log: Log = None,
     as_json: AsJson = False,
@@ -87,6 +89,7 @@ def receive(
             out,
             title=title,
             tfrc=transport == "tfrc",
+            repeats=transport == "better",
             key=_key(key_file),
             listener=listener,
         )

@@ -110,6 +110,7 @@ def receive(
     *,
     title: str,
     tfrc: bool = False,
+    repeats: bool = False,
     key: bytes | None = None,
     listener: Listener | None = None,
 ) -> dict[str, Any]:
@@ -120,6 +121,8 @@ def receive(
         path: where whole frames are written, as one elementary stream; None for nowhere.
         title: what is asked for.
         tfrc: report as RFC 5348 has it instead of with VTP's control packets; for a server with that controller.
+        repeats: tell of a player that begins after a second and has room for 16 MB, and name missing packets; for a
+            server with the better controller, which repeats what can still be in time.
         key: as the server's.
         listener: called with "event" and what happened.
 
@@ -138,6 +141,7 @@ def receive(
                 data=address.data_text(),
                 control=address.control_text(),
                 tfrc=tfrc,
+                repeats=repeats,
                 key=key,
             )
         )
