@@ -61,4 +61,6 @@ VARIANTS = (
     Variant("equation 1 unbiased, step of 8 packets/s", stream=_UNBIASED + _step(8_000)),
     Variant("equation 1 unbiased, step of 16 packets/s", stream=_UNBIASED + _step(16_000)),
     Variant("equation 1 unbiased, step of 24 packets/s", stream=_UNBIASED + _step(24_000)),
+    Variant("equation 1 unbiased, step of 64 packets/s", stream=_UNBIASED + _step(64_000)),
+    Variant("equation 1 unbiased, step of 64, alpha 0.8", stream=(*_UNBIASED, *_step(64_000), ("alpha", 0.8))),
 )
