@@ -53,7 +53,7 @@ pub struct Reading {
     pub limit: f64,
     /// Bits of video in a packet.
     pub packet_bits: f64,
-    /// What there is no use for more than, and what is never gone below.
+    /// What is never gone below, but for the length of a trial, and what there is no use for more than.
     pub bounds: (f64, f64),
 }
 
@@ -158,6 +158,12 @@ impl Allowance {
         self.own_capacity.is_some() || matches!(self.mode, Mode::Trial(_))
     }
 
+    /// What is never gone below. A trial goes lower by its share: where the path carries little more than the least, its
+    /// queue would not drain in time, and would be taken for that of others.
+    pub fn least(&self, least: f64) -> f64 {
+        if matches!(self.mode, Mode::Trial(_)) { TRIAL_SHARE * least } else { least }
+    }
+
     /// Name of the mode, for tables.
     pub fn name(&self) -> &'static str {
         match self.mode {
@@ -182,7 +188,7 @@ impl Allowance {
             self.is_starting = false;
         }
         let (least, most) = reading.bounds;
-        self.rate = Some(grown.min(reading.limit).min(most).max(least));
+        self.rate = Some(grown.min(reading.limit).min(most).max(self.least(least)));
     }
 
     /// The receiver is silent: half of the rate.

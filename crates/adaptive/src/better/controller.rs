@@ -24,8 +24,12 @@ const STEADY_S: f64 = 3.0;
 /// Time between two choices of a level.
 const CHOICE: Duration = Duration::from_millis(100);
 
-/// A frame that has less time left than this, behind the queue, is not worth sending.
+/// A frame that has less time left than this and a round trip, behind the queue, is not worth sending: what is lost of it
+/// could not come again in time.
 const SPARE_S: f64 = 0.1;
+
+/// Of a round trip, what counts there at most: the player waits for a second.
+const LONGEST_REPEAT_S: f64 = 0.4;
 
 /// A player with less room than this many packets gets as little as may be.
 const LEAST_ROOM: u64 = 4;
@@ -34,8 +38,8 @@ const LEAST_ROOM: u64 = 4;
 ///
 /// The decided rate is outside the plan's floor and cap in two cases. It exceeds the cap by up to a quarter while the
 /// viewer has less than 10 s in hand, because a stream that may not send faster than its plan can never get ahead, nor
-/// find out that a higher level would pass. And it falls below the floor, to `least_share` of it, where a queue
-/// proved to be its own: what then does not fit is left out by whole frames, from the end of each group, see
+/// find out that a higher level would pass. And it falls below the floor, to `least_share` of it (and, while a queue is
+/// tried, to 0.7 of that), where a queue proved to be its own: what then does not fit is left out by whole frames, from the end of each group, see
 /// [`keeps_frame`](Controller::keeps_frame).
 pub struct BetterController {
     settings: BetterSettings,
@@ -128,6 +132,7 @@ impl BetterController {
     /// The rate allowed, but no more than there is a use for.
     fn rate(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
         let (least, most) = self.bounds(plan);
+        let least = self.allowance.least(least);
         let allowed = self.allowance.rate().unwrap_or(bits(plan.floor())).clamp(least, most.max(least));
         let level = self.levels.level();
         let planned = bits(plan.rate(level));
@@ -198,7 +203,8 @@ impl Controller for BetterController {
     /// Frames that could no longer be in time are left out, and with them the rest of their group, which needs them: what
     /// remains is sent with the time that is gained.
     fn keeps_frame(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> bool {
-        self.skips |= self.lead(now, plan) < SPARE_S;
+        let repeat = self.path.round_trip().map_or(0.0, |time| time.as_secs_f64().min(LONGEST_REPEAT_S));
+        self.skips |= self.lead(now, plan) < SPARE_S + repeat;
         !self.skips
     }
 

@@ -271,8 +271,9 @@ fn only_whole_frames_within_a_group_are_left_out() {
 #[test]
 fn frames_that_would_be_late_are_left_out_to_the_end_of_their_group() {
     let mut better = reported(|packet| packet);
-    assert!(better.keeps_frame(at(890), &plan_at(0)), "a little more than a tenth of a second before it is due");
-    assert!(!better.keeps_frame(at(950), &plan_at(0)));
+    let early = "a little more than a tenth of a second and a round trip of 40 ms before it is due";
+    assert!(better.keeps_frame(at(850), &plan_at(0)), "{early}");
+    assert!(!better.keeps_frame(at(870), &plan_at(0)));
     assert!(!better.keeps_frame(at(950), &plan_at(5)), "the rest of the group, though there is time again");
     better.handle_sent(at(960), 1, PAYLOAD, false);
     assert!(better.keeps_frame(at(960), &plan_at(5)), "the next group");
@@ -322,7 +323,7 @@ proptest! {
             }
             better.keeps_frame(now, &plan);
             let decision = better.decision(now, &plan);
-            prop_assert!(decision.rate >= Bitrate::from_kbps(50) && decision.rate <= Bitrate::from_kbps(500));
+            prop_assert!(decision.rate >= Bitrate::from_kbps(35) && decision.rate <= Bitrate::from_kbps(500));
             prop_assert!(decision.level <= 2);
         }
     }
