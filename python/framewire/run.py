@@ -22,7 +22,7 @@ from framewire.scenario import Overrides, Scenario, check_simulated, load, namin
 if TYPE_CHECKING:
     import polars as pl
 
-    from framewire.movie import MadeMovie
+    from framewire.content import Content
     from framewire.results import RunDirectory
 
 __all__ = ["PLAN_FORMAT", "WORLDS", "Progress", "Run", "run"]
@@ -105,13 +105,13 @@ def run(
             _check_emulated(resolved)
         else:
             check_simulated(resolved)
-        movie = _prepare_movie(resolved, notify)
-        resolved = load(resolved, movie_duration_s=movie.duration_s)
+        sent = _prepare(resolved, notify)
+        resolved = load(resolved, movie_duration_s=sent.duration_s)
     with _partial_directory(resolved, out) as (partial, directory):
         if world == "emulated":
-            outcome = _emulate(resolved, movie.path, partial, notify)
+            outcome = _emulate(resolved, sent, partial, notify)
         else:
-            outcome = _simulate(resolved, movie.path, partial, notify)
+            outcome = _simulate(resolved, sent, partial, notify)
         partial.rename(directory)
     return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
 
@@ -128,18 +128,18 @@ def _check_emulated(scenario: Scenario) -> None:
     emulator.find()
 
 
-def _emulate(scenario: Scenario, movie: Path, directory: Path, notify: Progress) -> emulator.Outcome:
+def _emulate(scenario: Scenario, sent: Content, directory: Path, notify: Progress) -> emulator.Outcome:
     (directory / "scenario.toml").write_text(scenario.toml, encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
         plan = Path(scratch) / "plan.json"
-        plan.write_text(json.dumps(_plan(scenario, movie, directory)), encoding="utf-8")
+        plan.write_text(json.dumps(_plan(scenario, sent, directory)), encoding="utf-8")
         return emulator.drive(["run", "--plan", str(plan)], notify)
 
 
-def _simulate(scenario: Scenario, movie: Path, directory: Path, notify: Progress) -> emulator.Outcome:
+def _simulate(scenario: Scenario, sent: Content, directory: Path, notify: Progress) -> emulator.Outcome:
     notify({"event": "step", "text": "simulating"})
     try:
-        loaded = _native.load_movie(movie.resolve())
+        loaded = _native.load_movie(*(path and path.resolve() for path in (sent.movie, sent.ladder)))
         document = _native.simulate(json.dumps(scenario.data), loaded, directory, packets=True)
     except (_native.MovieError, _native.ScenarioError) as error:
         raise InputError(str(error)) from None
@@ -147,28 +147,22 @@ def _simulate(scenario: Scenario, movie: Path, directory: Path, notify: Progress
     return emulator.Outcome(told["status"], told["ended_by"] == "interrupted", tuple(told["failures"]))
 
 
-def _plan(scenario: Scenario, movie: Path, directory: Path) -> dict[str, Any]:
+def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:
+    files = {"movie": sent.movie, "ladder": sent.ladder}
     return {
         "format": PLAN_FORMAT,
         "scenario": scenario.data,
-        "movie": str(movie.resolve()),
+        **{name: str(path.resolve()) for name, path in files.items() if path is not None},
         "directory": str(directory.resolve()),
     }
 
 
-def _prepare_movie(scenario: Scenario, notify: Progress) -> MadeMovie:
-    """The elementary stream to send: made or found in the cache, or the user's own as it is."""
-    from framewire import movie  # only runs need it
+def _prepare(scenario: Scenario, notify: Progress) -> Content:
+    """What is sent: made or found in the cache, or the user's own as it is."""
+    from framewire import content  # only runs need it
 
-    wanted = scenario.data["movie"]
     notify({"event": "step", "text": "preparing the movie"})
-    return movie.prepare(
-        wanted["source"],
-        wanted.get("bitrate"),
-        wanted.get("duration"),
-        wanted.get("codec"),
-        progress=lambda text, share: notify({"event": "step", "text": text, "share": share}),
-    )
+    return content.prepare(scenario, lambda text, share: notify({"event": "step", "text": text, "share": share}))
 
 
 def _check_out(out: str | os.PathLike[str] | None) -> None:

@@ -41,9 +41,14 @@ def comparison(
         column("lost\nP", lambda row: _of(row.get("lost_p"), row.get("frames_p"))),
         column("lost\nB", lambda row: _of(row.get("lost_b"), row.get("frames_b"))),
         column("latency\np95 ms", lambda row: _number(row.get("latency_p95_ms"), "{:.0f}")),
-        column("rate\nMbit/s", lambda row: _number(row.get("frame_throughput_bps"), "{:.2f}", 1e-6)),
+        column("rate\nMbit/s", lambda row: _number(_rate(row), "{:.2f}", 1e-6)),
         column("stalls", lambda row: _stalls(row.get("stalls"), row.get("stalled_s"))),
     ]
+    if any(row.get("level_switches") is not None for row in rows):
+        columns += [
+            column("mean\nlevel", lambda row: _number(row.get("level_mean"), "{:.2f}")),
+            column("level\nswitches", lambda row: _number(row.get("level_switches"), "{:.0f}")),
+        ]
     if any(row.get("retransmissions") is not None for row in rows):
         columns += [
             column("resent\npackets", lambda row: _number(row.get("retransmissions"), "{:.0f}")),
@@ -84,6 +89,16 @@ def _number(value: float | None, form: str, scale: float = 1.0) -> str:
     ('4.10', '-')
     """
     return NOT_MEASURED if value is None else form.format(value * scale)
+
+
+def _rate(row: Mapping[str, Any]) -> float | None:
+    """Of whole frames; of a flow that has none, of what it brought.
+
+    >>> _rate({"frames": None, "packet_throughput_bps": 2e6}), _rate({"frames": 9, "frame_throughput_bps": None})
+    (2000000.0, None)
+    """
+    rate = row.get("packet_throughput_bps" if row.get("frames") is None else "frame_throughput_bps")
+    return None if rate is None else float(rate)
 
 
 def _share(part: int | None, whole: int | None) -> str:

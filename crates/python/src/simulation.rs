@@ -15,6 +15,7 @@ use crate::scenario::ScenarioError;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LoadedMovie>()?;
     module.add_function(wrap_pyfunction!(load_movie, module)?)?;
+    module.add_function(wrap_pyfunction!(write_top_level, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_cell_py, module)?)
 }
@@ -36,9 +37,10 @@ impl LoadedMovie {
     /// Length in seconds of what takes longer, movie or ladder; 0 where there is neither.
     #[getter]
     fn duration_s(&self) -> f64 {
-        let movie = self.content.movie().map(|(_, movie)| {
-            movie.index.sequence.frame_rate.time_of(movie.index.frames.len() as u64)
-        });
+        let movie = self
+            .content
+            .movie()
+            .map(|(_, movie)| movie.index.sequence.frame_rate.time_of(movie.index.frames.len() as u64));
         let ladder = self.content.ladder().map(|(_, ladder)| ladder.duration());
         movie.max(ladder).unwrap_or_default().as_secs_f64()
     }
@@ -61,6 +63,17 @@ impl LoadedMovie {
 fn load_movie(py: Python<'_>, path: Option<PathBuf>, ladder: Option<PathBuf>) -> PyResult<LoadedMovie> {
     let loaded = py.detach(|| Content::load(path.as_deref(), ladder.as_deref()));
     Ok(LoadedMovie { content: loaded.map_err(|error| MovieError::new_err(error.to_string()))? })
+}
+
+/// Writes the highest level of a streaming file as one elementary stream.
+#[pyfunction]
+fn write_top_level(py: Python<'_>, ladder: PathBuf, out: PathBuf) -> PyResult<()> {
+    let refused = |error: framewire_sim::MovieError| MovieError::new_err(error.to_string());
+    py.detach(|| {
+        let ladder = framewire_sim::load_ladder(&ladder).map_err(refused)?;
+        let stream = ladder.elementary_stream(ladder.levels() - 1);
+        std::fs::write(&out, stream).map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), out)))
+    })
 }
 
 /// Simulates a resolved scenario and fills the directory, which exists, with a run. Returns, as JSON, the status, what

@@ -16,6 +16,7 @@ from framewire import _native
 from framewire.campaign.axes import Label, Point, grid
 from framewire.campaign.index import Place
 from framewire.campaign.spec import Spec
+from framewire.content import prepare, streams_movie
 from framewire.errors import InputError
 from framewire.scenario import Scenario, check_simulated, load, naming, toml_literal
 
@@ -30,10 +31,13 @@ IDENTITY_FORMAT = 2
 
 @dataclass(frozen=True)
 class Movie:
-    """A movie that is ready, and what tells it from any other."""
+    """What is sent, ready, and what tells it from anything else."""
 
-    path: Path
-    duration_s: float
+    path: Path | None
+    """Of the movie, where one is sent."""
+    ladder: Path | None
+    """Of the streaming file, where levels are sent."""
+    duration_s: float | None
     digest: str
 
 
@@ -198,44 +202,45 @@ def _fails_alone(spec: Spec, message: str) -> bool:
     return False
 
 
-_Wanted = tuple[str, str | None, str | None, str | None]
+_Wanted = str
 
 
 def _wanted(scenario: Scenario) -> _Wanted:
-    movie = scenario.data["movie"]
-    return movie["source"], movie.get("bitrate"), movie.get("duration"), movie.get("codec")
+    """What has to be made for a scenario, as a text that others that need the same share."""
+    return json.dumps([scenario.data["movie"], streams_movie(scenario)], sort_keys=True)
 
 
 def _prepare_movies(scenarios: list[Scenario], jobs: int, progress: Progress) -> dict[_Wanted, Movie]:
     """Makes each distinct movie once, or finds it in the cache."""
-    wanted = list(dict.fromkeys(_wanted(scenario) for scenario in scenarios))
+    distinct = {_wanted(scenario): scenario for scenario in reversed(scenarios)}
+    wanted = list(reversed(distinct))
     made: dict[_Wanted, Movie] = {}
     # The first alone: what all of them are made from is then there.
-    for movie in _in_parallel(wanted[:1], 1):
+    for movie in _in_parallel([distinct[which] for which in wanted[:1]], 1):
         made[wanted[0]] = movie
-    for which, movie in zip(wanted[1:], _in_parallel(wanted[1:], jobs), strict=True):
+    for which, movie in zip(wanted[1:], _in_parallel([distinct[w] for w in wanted[1:]], jobs), strict=True):
         progress("preparing the movies", len(made) / len(wanted))
         made[which] = movie
     progress("preparing the movies", 1.0)
     return made
 
 
-def _in_parallel(wanted: list[_Wanted], jobs: int) -> Iterator[Movie]:
+def _in_parallel(scenarios: list[Scenario], jobs: int) -> Iterator[Movie]:
     with ThreadPoolExecutor(max(1, jobs)) as pool:
-        yield from pool.map(_prepare_movie, wanted)
+        yield from pool.map(_prepare_movie, scenarios)
 
 
-def _prepare_movie(wanted: _Wanted) -> Movie:
-    from framewire import movie
-
-    source, bitrate, duration, codec = wanted
+def _prepare_movie(scenario: Scenario) -> Movie:
+    digest = hashlib.sha256()
     try:
-        made = movie.prepare(source, bitrate, duration, codec)
-        with made.path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256")
+        sent = prepare(scenario)
+        for path in sent.paths:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest() if path == sent.ladder else file.read())
     except InputError as error:
-        raise InputError(f"movie: {error}") from None
+        raise InputError(f"movie: {error}" if not str(error).startswith("movie") else str(error)) from None
     except OSError as error:
-        raise InputError(f"movie.source: {source}: {error.strerror}") from None
-    digest.update(json.dumps(made.metadata, sort_keys=True).encode())
-    return Movie(made.path, made.duration_s, digest.hexdigest())
+        raise InputError(f"movie.source: {scenario.data['movie'].get('source')}: {error.strerror}") from None
+    if sent.facts:
+        digest.update(json.dumps(sent.facts, sort_keys=True).encode())
+    return Movie(sent.movie, sent.ladder, sent.duration_s, digest.hexdigest())

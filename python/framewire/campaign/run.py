@@ -144,7 +144,8 @@ class _Work:
         return Task(
             id=cell.id,
             scenario=json.dumps(cell.scenario.data),
-            movie=str(cell.movie.path.resolve()),
+            movie=_resolved(cell.movie.path),
+            ladder=_resolved(cell.movie.ladder),
             movie_digest=cell.movie.digest,
             directory=str(directory.resolve()),
             packets=self._spec.packets,
@@ -162,3 +163,7 @@ class _Work:
             self.store.fail(outcome.id, str(cell), cell.scenario.toml, outcome.error)
             self._counts.failed += 1
         self._notify(self._counts.event())
+
+
+def _resolved(path: Path | None) -> str | None:
+    return None if path is None else str(path.resolve())

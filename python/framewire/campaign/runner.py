@@ -39,13 +39,15 @@ class Task:
     id: str
     scenario: str
     """The resolved scenario as JSON."""
-    movie: str
-    """Path of the elementary stream."""
+    movie: str | None
+    """Path of the elementary stream, where one is sent."""
     movie_digest: str
     """Says what is in it: a file that was replaced is another movie."""
     directory: str
     """Where the tables are written: made by whoever computes the cell, which it belongs to alone."""
     packets: bool
+    ladder: str | None = None
+    """Path of the streaming file, where levels are sent."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def compute(task: Task) -> Outcome:
     try:
         Path(task.directory).mkdir()
         text = _native.simulate_cell(
-            task.scenario, _loaded(task.movie, task.movie_digest), task.directory, packets=task.packets
+            task.scenario, _loaded(task.movie, task.ladder, task.movie_digest), task.directory, packets=task.packets
         )
         result: dict[str, Any] = json.loads(text)
         return Outcome(
@@ -160,5 +162,5 @@ def cores() -> int:
 
 
 @lru_cache(maxsize=LOADED_MOVIES)
-def _loaded(path: str, _digest: str) -> _native.LoadedMovie:
-    return _native.load_movie(Path(path))
+def _loaded(path: str | None, ladder: str | None, _digest: str) -> _native.LoadedMovie:
+    return _native.load_movie(path, ladder)

@@ -76,7 +76,7 @@ def doubted(run: ReportRun, told: Markup) -> Markup:
 
 def never_offered(run: ReportRun) -> list[Markup]:
     """How many frames the run ended before, and that they count nowhere."""
-    counts = {flow.name: (run.never_offered(flow), run.ledger(flow).height) for flow in run.flows}
+    counts = {flow.name: (run.never_offered(flow), run.ledger(flow).height) for flow in run.streams}
     if not any(left for left, _ in counts.values()):
         return []
     if len({*counts.values()}) == 1:

@@ -95,13 +95,19 @@ CONNECTION: Sequence[Column] = (
     Column("SRTT", "ms", lambda m: m.srtt_mean_ms, None, number(1), "mean of TCP's smoothed round-trip time"),
 )
 
+LEVELS: Sequence[Column] = (
+    Column("level", "", lambda m: m.level_mean, True, number(2), "mean level of the frames shown, from 0", True),
+    Column("switches", "", lambda m: m.level_switches, False, number(0),
+           "how often frames came from another level than the frame before", True),
+)  # fmt: skip
+
 NEVER_OFFERED = Column("never offered", "frames", lambda m: m.never_offered, None, number(0),
                        "frames of the movie that the run ended before; they are in no other column")  # fmt: skip
 
 
 def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
     """The columns of a run: those of TCP where there is a connection; what only a partial run has is the last."""
-    measured = [column for column in CONNECTION if any(column.value(one) is not None for one in flows)]
+    measured = [column for column in (*LEVELS, *CONNECTION) if any(column.value(one) is not None for one in flows)]
     return (*COLUMNS, *measured, *([NEVER_OFFERED] if any(one.never_offered for one in flows) else ()))
 
 

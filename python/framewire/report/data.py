@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from framewire import stats
+from framewire.content import ADAPTIVE, BULK
 from framewire.errors import InputError
 from framewire.report.palette import DASHES, PATTERNS, colour
 from framewire.results import RunDirectory
@@ -25,6 +26,16 @@ class Flow:
     colour: str
     dash: str
     pattern: str
+
+    @property
+    def is_bulk(self) -> bool:
+        """It has no frames: cross traffic."""
+        return self.transport == BULK
+
+    @property
+    def is_adaptive(self) -> bool:
+        """It sends levels of a ladder."""
+        return self.transport in ADAPTIVE
 
 
 @dataclass
@@ -44,15 +55,45 @@ class ReportRun:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def streams(self) -> list[Flow]:
+        """The flows that a viewer watches: all but cross traffic."""
+        return [flow for flow in self.flows if not flow.is_bulk]
+
+    @property
+    def of_movie(self) -> list[Flow]:
+        """The flows that sent the movie, and not levels of a ladder."""
+        return [flow for flow in self.streams if not flow.is_adaptive]
+
+    @property
+    def has_levels(self) -> bool:
+        """Some flow chose among levels."""
+        return any(flow.is_adaptive for flow in self.flows)
+
+    @property
+    def movie(self) -> dict[str, Any]:
+        """What run.json says of the movie; empty where none was sent."""
+        given = self.info.get("movie")
+        return given if isinstance(given, dict) else {}
+
+    @property
+    def ladder(self) -> dict[str, Any]:
+        """What run.json says of the ladder; empty where none was sent."""
+        given = self.info.get("ladder")
+        return given if isinstance(given, dict) else {}
+
+    @property
     def frame_rate(self) -> float:
-        """Frames per second of the movie."""
-        given = self.info.get("movie", {}).get("frame_rate")
-        return rate_number(given) or 25.0
+        """Frames per second of the movie; of the ladder where no movie was sent."""
+        return rate_number((self.movie or self.ladder).get("frame_rate")) or 25.0
+
+    def rate_of(self, flow: Flow) -> float:
+        """Frames per second of what a flow sent."""
+        return (rate_number(self.ladder.get("frame_rate")) if flow.is_adaptive else None) or self.frame_rate
 
     @property
     def movie_seconds(self) -> float:
-        """Length of the movie."""
-        return self.frame_count / self.frame_rate
+        """Length of the movie; of the ladder where that is longer."""
+        return max((self.ledger(flow).height / self.rate_of(flow) for flow in self.flows), default=0.0)
 
     @property
     def frame_count(self) -> int:

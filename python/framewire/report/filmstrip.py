@@ -96,7 +96,7 @@ def make(run: ReportRun, progress: Callable[[str, float], None] | None = None) -
         return Filmstrip(chosen, [], str(error))
 
     def of_flow(index: int) -> Row:
-        flow = run.flows[index]
+        flow = run.of_movie[index]
         try:
             one = cut_received(run, flow, movie.coding)
             frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
@@ -104,11 +104,11 @@ def make(run: ReportRun, progress: Callable[[str, float], None] | None = None) -
         except StreamError as error:
             made = Row(flow.name, flow.colour, [], str(error))
         if progress is not None:
-            progress("filmstrip", (index + 1) / len(run.flows))
+            progress("filmstrip", (index + 1) / len(run.of_movie))
         return made
 
     with ThreadPoolExecutor(DECODERS) as pool:
-        rows += pool.map(of_flow, range(len(run.flows)))
+        rows += pool.map(of_flow, range(len(run.of_movie)))
     return Filmstrip(chosen, rows)
 
 

@@ -48,6 +48,8 @@ class Metrics:
     retransmissions: int | None = None
     timeouts: int | None = None
     srtt_mean_ms: float | None = None
+    level_mean: float | None = None
+    level_switches: int | None = None
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
 
@@ -79,15 +81,16 @@ class Metrics:
 SUMMARY_FIELDS = (
     "duration_s", "frame_throughput_bps", "packet_throughput_bps", "latency_p50_ms", "latency_p95_ms",
     "jitter_mean_ms", "stalls", "stalled_s", "shed_bytes", "wasted_bytes", "useless_bytes",
-    "retransmissions", "timeouts", "srtt_mean_ms",
+    "retransmissions", "timeouts", "srtt_mean_ms", "level_mean", "level_switches",
 )  # fmt: skip
 
 
 def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     """Figures of one flow: counts from the ledger, the rest from the summary."""
     ledger = run.offered_ledger(flow)
-    live = live_ledger(run.ledger(flow), run.frame_rate, run.startup_s)
-    played = screen(live, run.frame_rate, "live", run.startup_s)
+    rate = run.rate_of(flow)
+    live = live_ledger(run.ledger(flow), rate, run.startup_s)
+    played = screen(live, rate, "live", run.startup_s)
     fates = dict(ledger["fate"].value_counts().iter_rows()) if ledger.height else {}
     lost = ledger.filter(pl.col("fate") == "lost")
     kinds = {kind: ledger.filter(pl.col("type") == kind) for kind in "IPB"}
@@ -103,7 +106,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         lost=fates.get("lost", 0),
         by_type={kind: (rows.filter(pl.col("fate") == "lost").height, rows.height) for kind, rows in kinds.items()},
         by_place=dict(lost.drop_nulls("root_cause_place")["root_cause_place"].value_counts().iter_rows()),
-        longest_freeze_s=played.longest_freeze(ledger["display"].to_list()) / run.frame_rate,
+        longest_freeze_s=played.longest_freeze(ledger["display"].to_list()) / rate,
         live_shown=live.filter(pl.col("fate") == "shown").height,
         never_offered=run.never_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from framewire.campaign import origin
 from framewire.report import comparison, figures, filmstrip, psnr, quantities
 from framewire.report.caveats import caveats, provisional
-from framewire.report.data import ReportRun
+from framewire.report.data import Flow, ReportRun
 from framewire.report.metrics import metrics
 from framewire.report.palette import FATE_COLOURS, NEVER_OFFERED, NEVER_OFFERED_COLOUR
 from framewire.report.proof import proof
@@ -35,7 +35,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
     step("cutting the filmstrip")
     strip = filmstrip.make(run)
     step("drawing")
-    flows = [metrics(run, flow, scores) for flow in run.flows]
+    flows = [metrics(run, flow, scores) for flow in run.streams]
     sections = figures.sections(run, scores)
     accuracy = None if run.simulated else figures.accuracy(run)
     drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
@@ -48,7 +48,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         columns=comparison.columns(flows),
         rows=comparison.rows(flows),
         strip=strip,
-        timelines=[(flow, fate_strip(run, flow)) for flow in run.flows],
+        timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
         fate_colours=FATE_COLOURS | ({NEVER_OFFERED: NEVER_OFFERED_COLOUR} if run.counted == "offered" else {}),
         psnr_failure=scores.failure,
         cap_db=psnr.CAP_DB,
@@ -93,13 +93,15 @@ def plotly_packed() -> Markup:
 
 def facts(run: ReportRun) -> list[tuple[str, str]]:
     """The run in a line."""
-    movie = run.info.get("movie", {})
+    movie = run.movie
     told: list[tuple[str, str]] = []
     if movie.get("width"):
         told.append(("movie", f"{movie['width']}x{movie.get('height', '?')}, {run.frame_rate:g} frames/s, "
                               f"{run.movie_seconds:.1f} s"))  # fmt: skip
     if isinstance(movie.get("bitrate"), (int, float)):
         told.append(("bitrate", f"{movie['bitrate'] / 1e6:.2f} Mbit/s"))
+    if run.ladder:
+        told.append(("ladder", ladder_in_a_line(run.ladder)))
     network = run.scenario.get("network", {})
     if network:
         wifi = network.get("wifi", {})
@@ -111,12 +113,35 @@ def facts(run: ReportRun) -> list[tuple[str, str]]:
         told.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
     told.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
     told.append(("flows", f"{len(run.flows)}, {run.scenario.get('layout', 'side-by-side')}"))
+    told += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
     if run.info.get("world"):
         told.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
     if run.info.get("origin_utc"):
         told.append(("run", str(run.info["origin_utc"])))
     told.append(("status", str(run.info.get("status", "complete"))))
     return told
+
+
+def ladder_in_a_line(ladder: dict[str, Any]) -> str:
+    """Levels and their rates.
+
+    >>> ladder_in_a_line({"codec": "H.264", "levels_bps": [125e3, 1e6], "duration_s": 70.0, "frame_rate": 23.976})
+    'H.264, levels of 125, 1000 kbit/s, 23.976 frames/s, 70.0 s'
+    """
+    rates = ", ".join(f"{rate / 1e3:.0f}" for rate in ladder.get("levels_bps", []))
+    codec = f"{ladder['codec']}, " if ladder.get("codec") else ""
+    return f"{codec}levels of {rates} kbit/s, {ladder['frame_rate']:.5g} frames/s, {ladder['duration_s']:.1f} s"
+
+
+def cross_traffic(run: ReportRun, flow: Flow) -> str:
+    """What a bulk flow was, and what it brought."""
+    of, row = flow.settings, quantities.summary_row(run, flow)
+    count = int(of.get("connections", 1))
+    rate, lasted = row.get("packet_throughput_bps"), row.get("duration_s")
+    brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
+    connections = "1 TCP connection" if count == 1 else f"{count} TCP connections"
+    when = f"from {of.get('start', '0 s')}" + (f" for {lasted:.1f} s" if lasted else "")
+    return f"{flow.name}: {connections} ({of.get('congestion', '?')}) {when}, {brought}"
 
 
 def versions(run: ReportRun) -> list[tuple[str, str]]:

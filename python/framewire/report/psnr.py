@@ -121,11 +121,11 @@ class Job:
     def prepare(run: ReportRun) -> Job:
         """Cuts all streams; a flow whose stream does not fit its ledger becomes a problem."""
         movie, ledger = original(run)
-        size = run.info.get("movie", {})
+        size = run.movie
         if not size.get("width") or not size.get("height"):
             raise StreamError("run.json does not say how large the movie's pictures are")
         job = Job(movie, int(size["width"]), int(size["height"]), ledger["frame"].to_list(), [], {})
-        for flow in run.flows:
+        for flow in run.of_movie:
             try:
                 job.received.append(received(run, flow, movie.coding))
             except StreamError as error:
@@ -209,7 +209,11 @@ class Job:
 
 def original(run: ReportRun) -> tuple[CutStream, pl.DataFrame]:
     """The movie as sent, cut by the ledger of the first flow that has one."""
-    given = run.info.get("movie", {}).get("path")
+    given = run.movie.get("path")
+    if not given and run.has_levels:
+        raise StreamError(
+            "the streams were sent from levels of a ladder, each of its own choice: there is no one original"
+        )
     if not given:
         raise StreamError("run.json names no movie")
     path = Path(str(given))
@@ -217,7 +221,7 @@ def original(run: ReportRun) -> tuple[CutStream, pl.DataFrame]:
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
     if found is None:
         raise StreamError(f"the movie that was sent is no longer at {path}")
-    ledger = next((rows for flow in run.flows if not (rows := run.ledger(flow)).is_empty()), None)
+    ledger = next((rows for flow in run.of_movie if not (rows := run.ledger(flow)).is_empty()), None)
     if ledger is None:
         raise StreamError("the ledger is empty")
     return cut(found, ledger, coding_of(found), whole_file=False), ledger

@@ -20,8 +20,10 @@ MOST = 5
 
 
 def movie_bitrate(run: ReportRun) -> float | None:
-    """Mean rate of the movie as sent."""
-    bits = 8 * int(run.ledger(run.flows[0])["size"].cast(pl.Int64).sum()) if run.flows else 0
+    """Mean rate of the movie as sent; None where flows choose it."""
+    if run.has_levels or not run.of_movie:
+        return None
+    bits = 8 * int(run.ledger(run.of_movie[0])["size"].cast(pl.Int64).sum())
     return bits / run.movie_seconds if bits and run.movie_seconds else None
 
 
@@ -40,6 +42,28 @@ def packet_throughput(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Bits above UDP or TCP that arrived per second."""
     rows = packets(run, flow)
     return stats.packet_throughput(rows) if rows.height else rows
+
+
+def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:
+    """Bits per second that the application of a bulk flow got, all connections together."""
+    if "received_bytes" not in run.states.columns:
+        return pl.DataFrame()
+    rows = run.states.filter((pl.col("flow") == flow.name) & pl.col("received_bytes").is_not_null())
+    if rows.is_empty():
+        return pl.DataFrame()
+    last = rows.group_by("connection", second=pl.col("at_ns") // stats.NANOS).agg(pl.col("received_bytes").max())
+    brought = (
+        last.sort("second")
+        .with_columns(bytes=pl.col("received_bytes").diff().over("connection").fill_null(pl.col("received_bytes")))
+        .group_by("second")
+        .agg(pl.col("bytes").sum())
+    )
+    seconds = pl.DataFrame({"second": range(int(brought["second"].max()) + 1)}, schema={"second": pl.Int64})  # type: ignore[arg-type]
+    return (
+        seconds.join(brought, on="second", how="left")
+        .sort("second")
+        .select(at_s=pl.col("second").cast(pl.Float64), bps=pl.col("bytes").fill_null(0) * 8.0)
+    )
 
 
 def packets(run: ReportRun, flow: Flow) -> pl.DataFrame:

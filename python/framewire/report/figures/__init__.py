@@ -48,6 +48,8 @@ def drawn(run: ReportRun, psnr: PsnrResult) -> list[Section]:
             "On the air",
             [link.transmissions(run), link.transmissions_over_time(run), link.rates_over_time(run), link.sniffer(run)],
         ),
+        *([Section("levels", "Levels", [over_time.levels(run), over_time.sending_rates(run), over_time.estimates(run)])]
+          if run.has_levels else []),
         Section("socket", "In the sender's socket", [link.congestion_window(run), link.unsent_bytes(run)]),
     ]  # fmt: skip
 

@@ -128,6 +128,8 @@ def flow_state(run: ReportRun, name: str, title: str, hint: str, column: str, di
     if column in run.states.columns:
         for flow in run.flows:
             rows = run.states.filter(pl.col("flow") == flow.name).drop_nulls(column).sort("at_ns")
+            if flow.is_bulk and rows.height:  # several connections count together
+                rows = rows.group_by("at_ns", maintain_order=True).agg(pl.col(column).sum())
             if rows.height:
                 until = max(until, float(rows["at_ns"][-1]) / 1e9)
                 x, y = thinned((rows["at_ns"] / 1e9).to_list(), (rows[column] / divisor).to_list())

@@ -16,7 +16,7 @@ MOST_SIZES = 350
 
 def by_fate(run: ReportRun) -> Figure:
     """Shares of the four fates."""
-    shares = {fate: [100 * quantities.share(run, flow, fate) for flow in run.flows]
+    shares = {fate: [100 * quantities.share(run, flow, fate) for flow in run.streams]
               for fate in FATE_COLOURS}  # fmt: skip
     return Figure(
         "fates",
@@ -32,7 +32,7 @@ def by_place(run: ReportRun) -> Figure:
     """Shares of frames lost at each of the five places."""
     counted = stats.loss_by_place(run.offered)
     lost = {(flow, place): share for flow, place, share in counted.select("flow", "place", "share").iter_rows()}
-    shares = {place: [100 * (lost.get((flow.name, place)) or 0.0) for flow in run.flows] for place in PLACE_COLOURS}
+    shares = {place: [100 * (lost.get((flow.name, place)) or 0.0) for flow in run.streams] for place in PLACE_COLOURS}
     return Figure(
         "places",
         "Where frames were lost",
@@ -47,7 +47,7 @@ def stacked(
     run: ReportRun, shares: dict[str, list[float]], colours: dict[str, str], names: dict[str, str]
 ) -> list[Trace]:
     """One horizontal bar per flow."""
-    flows = [label(flow) for flow in run.flows]
+    flows = [label(flow) for flow in run.streams]
     return [
         {
             "type": "bar", "orientation": "h", "name": names[key], "y": flows, "x": rounded(shares[key], 4),
@@ -62,19 +62,19 @@ def share_layout(run: ReportRun, unit: str, *, full: bool = True, bars_per_flow:
     """Layout of horizontal bars of shares, the first flow on top."""
     xaxis: dict[str, object] = {"title": {"text": unit}, "range": [0, 100]} if full else {"title": {"text": unit}}
     yaxis = {"title": {"text": ""}, "autorange": "reversed", "type": "category"}
-    height = 150 + (16 + 10 * bars_per_flow) * max(3, len(run.flows))
+    height = 150 + (16 + 10 * bars_per_flow) * max(3, len(run.streams))
     return base_layout("", barmode="stack", xaxis=xaxis, yaxis=yaxis, height=height, hovermode="y unified",
                        margin={"t": 70, "l": 20}, legend={"traceorder": "normal"})  # fmt: skip
 
 
 def by_type(run: ReportRun) -> Figure:
     """Share of each frame type that was lost."""
-    flows = [label(flow) for flow in run.flows]
+    flows = [label(flow) for flow in run.streams]
     counted = stats.loss_by_type(run.offered)
     shares = {(flow, kind): share for flow, kind, share in counted.select("flow", "type", "share").iter_rows()}
     traces: list[Trace] = []
     for kind, colour in TYPE_COLOURS.items():
-        lost = [100 * (shares.get((flow.name, kind)) or 0.0) for flow in run.flows]
+        lost = [100 * (shares.get((flow.name, kind)) or 0.0) for flow in run.streams]
         traces.append({"type": "bar", "orientation": "h", "name": f"{kind} frames", "y": flows, "x": rounded(lost),
                        "marker": {"color": colour}, "hovertemplate": "%{x:.1f} %"})  # fmt: skip
     return Figure(
@@ -90,7 +90,7 @@ def by_type(run: ReportRun) -> Figure:
 def runs_of(run: ReportRun, what: Literal["packets", "frames"], name: str, title: str, hint: str) -> Figure:
     """How often so many in a row were lost."""
     traces: list[Trace] = []
-    for flow in run.flows:
+    for flow in run.streams:
         counts = quantities.loss_runs(run, flow, what)
         if counts is not None:
             traces.append(bars(flow, list(counts), list(counts.values()), hovertemplate="%{y}"))
@@ -117,7 +117,7 @@ def packet_runs(run: ReportRun) -> Figure:
 def size_against_latency(run: ReportRun) -> Figure:
     """Latency of frames by their size."""
     traces: list[Trace] = []
-    for flow in run.flows:
+    for flow in run.streams:
         rows = stats.size_and_latency(run.ledger(flow)).sort("size")
         if rows.height:
             rows = rows.gather_every(-(-rows.height // MOST_SIZES))

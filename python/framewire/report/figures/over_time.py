@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from framewire import stats
 from framewire.report import quantities
-from framewire.report.data import ReportRun
+from framewire.report.data import Flow, ReportRun
 from framewire.report.figures.base import Figure, Trace, line, thinned, time_layout
 
 SCALE_BUTTONS = {
@@ -20,7 +22,16 @@ SCALE_BUTTONS = {
 def frame_throughput(run: ReportRun) -> Figure:
     """Throughput of complete frames."""
     hint = "The dotted line is the movie's rate: below it the transport falls behind or drops; above it, it catches up."
-    return throughput(run, "throughput-frames", "Throughput at frame level", hint, quantities.frame_throughput)
+    if run.has_levels:
+        hint = "Of an adaptive stream it follows the level: compare it with the levels below."
+    if len(run.streams) < len(run.flows):
+        hint += " Cross traffic has no frames: drawn is what its application got."
+    return throughput(run, "throughput-frames", "Throughput at frame level", hint, brought)
+
+
+def brought(run: ReportRun, flow: Flow) -> pl.DataFrame:
+    """Bits per second of complete frames, or of what cross traffic brought."""
+    return quantities.carried(run, flow) if flow.is_bulk else quantities.frame_throughput(run, flow)
 
 
 def packet_throughput(run: ReportRun) -> Figure:
@@ -58,6 +69,8 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantit
 def latency(run: ReportRun) -> Figure:
     """Latency of each frame that arrived."""
     hint = "A level line keeps up; a rising one falls behind for good; the dotted line is the player's start-up delay."
+    if run.has_levels:
+        hint += " Below zero a frame came before its time: adaptive servers send ahead."
     figure = per_frame(run, "latency", "Latency of each frame", hint, "latency_ms", "ms")
     if figure.layout:
         startup = run.startup_s * 1000
@@ -66,7 +79,7 @@ def latency(run: ReportRun) -> Figure:
              "line": {"color": "#22272b", "width": 1, "dash": "dot"}}
         ]  # fmt: skip
         figure.layout["updatemenus"] = [SCALE_BUTTONS]
-        if spread_is_wide(run):
+        if spread_is_wide(run) and not run.has_levels:
             figure.layout["yaxis"] |= {"type": "log"}
             figure.layout["updatemenus"] = [SCALE_BUTTONS | {"active": 1}]
     return figure
@@ -76,6 +89,62 @@ def jitter(run: ReportRun) -> Figure:
     """Jitter estimate at each frame that arrived."""
     hint = "The RFC 3550 estimator over the latencies: how unevenly frames arrive, whatever their delay."
     return per_frame(run, "jitter", "Jitter", hint, "jitter_ms", "ms")
+
+
+def levels(run: ReportRun) -> Figure:
+    """From which level the frames of adaptive streams came."""
+    traces: list[Trace] = []
+    for flow in run.flows:
+        if not flow.is_adaptive or "level" not in run.frames.columns:
+            continue
+        rows = run.ledger(flow).drop_nulls("level").sort("due_ns")
+        changes = rows.filter((pl.col("level") != pl.col("level").shift()).fill_null(value=True))
+        if changes.height:
+            rows = pl.concat([changes, rows[-1:]])
+            x = (rows["due_ns"] / stats.NANOS).to_list()
+            shaped = {"color": flow.colour, "dash": flow.dash, "width": 1.8, "shape": "hv"}
+            traces.append(line(flow, x, rows["level"].to_list(), hovertemplate="level %{y}", line=shaped))
+    layout = time_layout(run, "level")
+    layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
+    top = max(0, len(run.ladder.get("levels_bps", [])) - 1)
+    layout["yaxis"] |= {"dtick": 1, "range": [-0.15, max(1, top) + 0.15]}
+    hint = "Level 0 is the lowest. A level is taken over at a key frame; each change is one that a viewer may see."
+    return Figure("levels", "Level of each frame", hint, traces, layout, None if traces else "no stream had levels")
+
+
+def sending_rates(run: ReportRun) -> Figure:
+    """What the controllers of adaptive streams decided."""
+    return of_samples(
+        run,
+        "sending-rates",
+        "Sending rate of adaptive streams",
+        "sending_rate_bps",
+        "Bytes of video per second, as the controller decided them; what the network let through is above.",
+    )
+
+
+def estimates(run: ReportRun) -> Figure:
+    """What the controllers hold the bandwidth for."""
+    return of_samples(
+        run,
+        "estimates",
+        "Bandwidth as the controllers estimate it",
+        "estimate_bps",
+        "What a controller believes it has, from what its receiver reports; not all of them estimate.",
+    )
+
+
+def of_samples(run: ReportRun, name: str, title: str, column: str, hint: str) -> Figure:
+    """A rate out of the samples of adaptive streams, Mbit/s."""
+    traces: list[Trace] = []
+    for flow in run.flows if column in run.states.columns else []:
+        rows = run.states.filter((pl.col("flow") == flow.name) & pl.col(column).is_not_null()).sort("at_ns")
+        if rows.height:
+            x, y = thinned((rows["at_ns"] / stats.NANOS).to_list(), (rows[column] / 1e6).to_list())
+            traces.append(line(flow, x, y, hovertemplate="%{y:.2f} Mbit/s", line={
+                "color": flow.colour, "dash": flow.dash, "width": 1.3}))  # fmt: skip
+    layout = time_layout(run, "Mbit/s")
+    return Figure(name, title, hint, traces, layout, None if traces else "nothing was sampled", half=True)
 
 
 def per_frame(run: ReportRun, name: str, title: str, hint: str, column: str, unit: str) -> Figure:

@@ -1,0 +1,118 @@
+"""What the flows of a scenario send: a movie, the levels of a ladder, both or neither, made or found in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from framewire import _native
+from framewire.errors import InputError
+from framewire.scenario import Scenario
+
+__all__ = ["MOVIELESS", "Content", "prepare", "streams_movie"]
+
+Progress = Callable[[str, float], None]
+
+BULK = "bulk"
+
+ADAPTIVE = ("vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed")
+"""Transports that send levels of a ladder."""
+
+MOVIELESS = (*ADAPTIVE, BULK)
+"""Transports that do not send the movie."""
+
+LADDERS = "lab-"
+"""How the names of the lab's ladders begin; the rest is that of a preset."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """Files that are ready to be sent."""
+
+    movie: Path | None
+    """A video elementary stream."""
+    ladder: Path | None
+    """A streaming file."""
+    duration_s: float | None
+    """Length of what takes longer; None where there is neither."""
+    facts: dict[str, Any]
+    """What is known of the movie, for what tells it from others."""
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files that are there."""
+        return [path for path in (self.movie, self.ladder) if path is not None]
+
+
+def streams_movie(scenario: Scenario) -> bool:
+    """Whether a flow of a resolved scenario sends the movie."""
+    return any(flow["transport"] not in MOVIELESS for flow in scenario.data["flow"])
+
+
+def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
+    """Makes what a resolved scenario sends, or finds it in the cache.
+
+    Raises InputError, which names the key, for what cannot be made or sent.
+    """
+    report = progress or (lambda _step, _share: None)
+    wanted = scenario.data["movie"]
+    ladder, ladder_s = (None, 0.0) if wanted.get("ladder") is None else _ladder(scenario, report)
+    if not streams_movie(scenario):
+        return Content(None, ladder, ladder_s or None, {})
+    if ladder is not None and wanted.get("source") is None:
+        return Content(_top_level(ladder), ladder, ladder_s, {})
+    from framewire import movie  # only runs need it
+
+    made = movie.prepare(
+        wanted["source"], wanted.get("bitrate"), wanted.get("duration"), wanted.get("codec"), progress=report
+    )
+    return Content(made.path, ladder, max(made.duration_s, ladder_s), made.metadata)
+
+
+def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
+    """The streaming file and its length."""
+    from framewire.movie import ladder
+    from framewire.movie.ladder import making
+
+    named = str(scenario.data["movie"]["ladder"])
+    preset = named.removeprefix(LADDERS)
+    if named.startswith(LADDERS) and "/" not in named:
+        own = scenario.data["movie"].get("source") is None
+        codec = scenario.data["movie"].get("codec", "mpeg4") if own else "mpeg4"
+        made = ladder.make(preset=preset, codec=codec, progress=progress)
+        return made.streaming_file, float(made.description["duration_s"])
+    path = Path(named)
+    if not path.is_file():
+        raise InputError(f'movie.ladder = "{named}": there is no such file')
+    try:
+        return path, float(making.describe(path)["duration_s"])
+    except (InputError, OSError) as error:
+        raise InputError(f'movie.ladder = "{named}": {error}') from None
+
+
+def _top_level(ladder: Path) -> Path:
+    """The highest level of a streaming file as an elementary stream, kept in the cache."""
+    from framewire.movie import cache
+
+    with ladder.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    path = cache.cache_directory() / f"top-level-{digest}.bin"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with cache.alone(path):
+        if not path.exists():
+            part = path.with_suffix(".part")
+            try:
+                _native.write_top_level(ladder, part)
+            except _native.MovieError as error:
+                raise InputError(f"movie.ladder: {error}") from None
+            part.replace(path)
+    try:
+        _native.load_movie(path)
+    except _native.MovieError as error:
+        raise InputError(
+            f"movie.ladder: its top level cannot be sent by the other transports ({error}); state movie.source for them"
+        ) from None
+    return path
