@@ -42,3 +42,30 @@ impl Clock for MonotonicClock {
         now - age.filter(|age| *age < crate::TICK * 2).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn realtime() -> u64 {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+        u64::try_from(since_1970.as_nanos()).expect("before 2554")
+    }
+
+    /// A stamp from before or after the real-time clock was set says nothing: now is meant.
+    #[test]
+    fn stamps_count_while_they_can_be_true() {
+        const MILLI: u64 = 1_000_000;
+        let clock = MonotonicClock::start();
+        std::thread::sleep(Duration::from_millis(300));
+        let stamps = [None, Some(0), Some(realtime() + 3_600_000 * MILLI), Some(realtime() - 3_600_000 * MILLI)];
+        for stamp in stamps {
+            let before = clock.now();
+            let arrival = clock.arrival(stamp);
+            assert!((before..=clock.now()).contains(&arrival), "{stamp:?}: {arrival}");
+        }
+        let (before, stamp) = (clock.now(), realtime() - 100 * MILLI);
+        let ago = before.saturating_since(clock.arrival(Some(stamp)));
+        assert!((Duration::from_millis(80)..=Duration::from_millis(101)).contains(&ago), "{ago:?}");
+    }
+}

@@ -186,6 +186,7 @@ fn a_clock_that_jumps_back_or_forth_stops_no_session() {
             // The server's clock alone; the clients' goes on.
             let (now, theirs) = (at(5_000_000 + if millis < 700 { 0 } else { jump }), at(1_000));
             while let Some(sent) = host.poll_transmit(now) {
+                assert!(sent.due.is_none_or(|due| due <= now), "due at {:?}, sent at {now}", sent.due);
                 let viewer = viewers.iter_mut().find(|viewer| viewer.on(sent.channel) == sent.to).unwrap();
                 viewer.client.handle_datagram(theirs, sent.channel, &sent.bytes);
             }

@@ -145,7 +145,7 @@ impl Stream {
         while let Some(packet) = self.repeats.as_mut().and_then(|repeats| repeats.next(now, round_trip)) {
             let level = usize::from(packet.level);
             let Some(next) = self.cursor.again(packet.frame, level, packet.index)? else { continue };
-            let due = self.due().unwrap_or(now);
+            let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
             let bytes = self.send(now, session, decision.rate, &next, Some(packet.sequence));
             if let Some(repeats) = &mut self.repeats {
                 repeats.count(DataSize::from_bytes(next.packet.bytes.len() as u64));
@@ -175,7 +175,7 @@ impl Stream {
             let (frame, level, index) = (next.frame, next.level, u32::from(next.index));
             return Err(SourceError { frame, level, index, reason });
         }
-        let due = self.due().unwrap_or(now);
+        let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
         let bytes = self.send(now, session, decision.rate, &next, None);
         self.decide(now);
         let level_change = (next.level != before).then_some((before, next.level));
