@@ -103,6 +103,8 @@ pub struct ClientState {
     pub frames_lost: u64,
     /// The level of the last whole frame.
     pub level: Option<usize>,
+    /// The round trip as the server measures it, by the last packet of video that said so.
+    pub round_trip: Option<Duration>,
     /// Memory in use.
     pub buffered: DataSize,
     /// Datagrams thrown away.
@@ -321,6 +323,7 @@ impl Client {
             liveness.hear(now);
         }
         self.state.received += header.size;
+        self.state.round_trip = Some(header.round_trip).filter(|time| !time.is_zero()).or(self.state.round_trip);
         self.requests.handle_packet(now, number, skipped, header);
         let mut free = self.player_buffer;
         if let Some(player) = &mut self.player {
