@@ -1,6 +1,7 @@
 //! The element as GStreamer sees it. The session runs in `reception`.
 
 use std::sync::{LazyLock, Mutex};
+use std::time::Instant;
 
 use framewire_adaptive::client::{ClientEvent, Frame};
 use framewire_wire::vtp::Reason;
@@ -33,6 +34,8 @@ struct Stream {
     begun: bool,
     /// The next buffer does not follow the one before it.
     discontinuous: bool,
+    /// When the statistics were last told.
+    told: Option<Instant>,
 }
 
 #[glib::object_subclass]
@@ -127,8 +130,8 @@ impl BaseSrcImpl for VtpSrc {
             && query.format() == gst::Format::Time
         {
             let description = lock(&self.stream).pushed.description.clone();
-            let Some(description) = description else { return false };
-            query.set(messages::duration(&description));
+            let Some(duration) = description.as_ref().and_then(messages::duration) else { return false };
+            query.set(duration);
             return true;
         }
         BaseSrcImplExt::parent_query(self, query)
@@ -150,6 +153,7 @@ impl PushSrcImpl for VtpSrc {
             match event {
                 ClientEvent::FrameComplete(frame) => {
                     if let Some(buffer) = self.buffer(frame)? {
+                        self.tell_stats();
                         return Ok(CreateSuccess::NewBuffer(buffer));
                     }
                 }
@@ -168,8 +172,28 @@ impl VtpSrc {
     }
 
     fn stats(&self) -> gst::Structure {
-        let (state, waiting) = lock(&self.reception).as_ref().map(Reception::state).unwrap_or_default();
-        messages::stats(&lock(&self.stream).pushed, &state, waiting)
+        self.known(messages::STATS)
+    }
+
+    fn known(&self, name: &str) -> gst::Structure {
+        let known = lock(&self.reception).as_ref().map(Reception::known).unwrap_or_default();
+        messages::stats(name, &lock(&self.stream).pushed, &known)
+    }
+
+    /// Tells what is known, where the application asked to be told this often. With frames only: where none come, the
+    /// property says as much.
+    fn tell_stats(&self) {
+        let interval = lock(&self.settings).stats_interval();
+        let Some(interval) = interval else { return };
+        let mut stream = lock(&self.stream);
+        if stream.told.is_some_and(|told| told.elapsed() < interval) {
+            return;
+        }
+        stream.told = Some(Instant::now());
+        drop(stream);
+        let object = self.obj();
+        let structure = self.known("framewire-stats");
+        let _ = object.post_message(gst::message::Element::builder(structure).src(&*object).build());
     }
 
     /// Everything that is not a frame or the end.
@@ -212,6 +236,7 @@ impl VtpSrc {
         pushed.frames += 1;
         pushed.bytes += frame.bytes.len() as u64;
         pushed.level = Some(frame.level);
+        pushed.shown = Some(frame.media_time);
         if let Some(count) = pushed.frames_by_level.get_mut(frame.level) {
             *count += 1;
         }

@@ -5,9 +5,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientState};
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientState, Frame};
 use framewire_endpoint::Viewing;
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::Reason;
 
 /// How long the server is given to hear that downstream wants no more; nobody waits for it.
@@ -65,6 +65,7 @@ struct Waiting {
     cancelled: bool,
     flushing: bool,
     state: ClientState,
+    timing: Timing,
 }
 
 impl Reception {
@@ -137,10 +138,88 @@ impl Reception {
         self.0.changed.notify_all();
     }
 
-    /// What the client knows, and bytes of frames that wait for downstream.
-    pub fn state(&self) -> (ClientState, u64) {
-        let waiting = self.0.lock();
-        (waiting.state.clone(), waiting.bytes)
+    /// What is known now.
+    pub fn known(&self) -> Known {
+        let mut waiting = self.0.lock();
+        let rate = waiting.timing.rate(Instant::now());
+        let timing = &waiting.timing;
+        Known {
+            state: waiting.state.clone(),
+            waiting: waiting.bytes,
+            in_time: timing.in_time,
+            late: timing.late,
+            newest: timing.newest,
+            rate,
+        }
+    }
+}
+
+/// What is known of a reception.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    /// The client's part.
+    pub state: ClientState,
+    /// Bytes of frames that wait for downstream.
+    pub waiting: u64,
+    /// Whole frames that came before, and after, a player that begins after the start-up delay shows them.
+    pub in_time: u64,
+    pub late: u64,
+    /// Play-out time of the newest whole frame.
+    pub newest: Option<Duration>,
+    /// Bits of video that came in the last second.
+    pub rate: Option<u64>,
+}
+
+/// When frames come, and how fast.
+#[derive(Debug, Default)]
+struct Timing {
+    /// Arrival and play-out time of the first whole frame.
+    first: Option<(Timestamp, Duration)>,
+    in_time: u64,
+    late: u64,
+    newest: Option<Duration>,
+    /// What had come at some times of the last second.
+    received: VecDeque<(Instant, u64)>,
+}
+
+/// What the rate is taken over, and how often what came is noted.
+const RATE_WINDOW: Duration = Duration::from_secs(1);
+const RATE_STEP: Duration = Duration::from_millis(50);
+
+impl Timing {
+    fn frame(&mut self, frame: &Frame, startup: Duration) {
+        let (arrived, shown) = *self.first.get_or_insert((frame.arrived, frame.media_time));
+        let due = arrived + startup + frame.media_time.saturating_sub(shown);
+        if frame.arrived <= due {
+            self.in_time += 1
+        } else {
+            self.late += 1
+        }
+        self.newest = self.newest.max(Some(frame.media_time));
+    }
+
+    fn note(&mut self, now: Instant, bytes: u64) {
+        if self.received.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= RATE_STEP) {
+            self.received.push_back((now, bytes));
+        }
+        self.forget(now);
+    }
+
+    /// One from before the window stays, to measure from.
+    fn forget(&mut self, now: Instant) {
+        let is_old = |(at, _): &(Instant, u64)| now.saturating_duration_since(*at) >= RATE_WINDOW;
+        while self.received.get(1).is_some_and(is_old) {
+            self.received.pop_front();
+        }
+    }
+
+    /// In bits per second; `None` before there are two times to measure between.
+    fn rate(&mut self, now: Instant) -> Option<u64> {
+        self.forget(now);
+        let (&(since, before), &(_, after)) = (self.received.front()?, self.received.back()?);
+        let nanos = now.saturating_duration_since(since).as_nanos();
+        (nanos >= RATE_STEP.as_nanos())
+            .then(|| u64::try_from(u128::from(after - before) * 8_000_000_000 / nanos).unwrap_or(u64::MAX))
     }
 }
 
@@ -164,11 +243,14 @@ impl Shared {
         let limit = self.plan.buffer.as_bytes();
         let mut waiting = self.lock();
         waiting.state = viewing.state();
+        let received = waiting.state.received.as_bytes();
+        waiting.timing.note(Instant::now(), received);
         let mut taken_all = false;
         while waiting.bytes < limit && !taken_all {
             match viewing.poll_event() {
                 Some(ClientEvent::FrameComplete(frame)) => {
                     waiting.bytes += frame.bytes.len() as u64;
+                    waiting.timing.frame(&frame, self.plan.startup);
                     waiting.begin.get_or_insert_with(|| Instant::now() + self.plan.startup);
                     waiting.events.push_back(ClientEvent::FrameComplete(frame));
                 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use framewire_adaptive::client::{ClientSettings, ReportKind};
+use framewire_adaptive::client::{ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::tfrc::ReceiverSettings;
 use framewire_endpoint::random_session;
 use framewire_units::DataSize;
@@ -42,6 +42,10 @@ pub(super) struct Settings {
     pub buffer: u32,
     /// Nanoseconds.
     pub timeout: u64,
+    /// Name missing packets, for a server that repeats.
+    pub repeats: bool,
+    /// Nanoseconds between messages with statistics; 0: none.
+    pub stats_interval: u64,
 }
 
 /// Not `localhost`, which may be an address that a server does not serve at; over UDP nobody would say so.
@@ -71,6 +75,8 @@ impl Default for Settings {
             startup: 1_000_000_000,
             buffer: 32_000_000,
             timeout: 10_000_000_000,
+            repeats: false,
+            stats_interval: 0,
         }
     }
 }
@@ -112,9 +118,21 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .default_value(default.timeout)
             .mutable_ready()
             .build(),
+        glib::ParamSpecBoolean::builder("repeats")
+            .nick("Repeats")
+            .blurb("Name packets that did not arrive, for a server that repeats what can still be shown in time")
+            .default_value(default.repeats)
+            .mutable_ready()
+            .build(),
+        glib::ParamSpecUInt64::builder("stats-interval")
+            .nick("Statistics interval")
+            .blurb("Post an element message with the statistics this often, in ns (0 = never)")
+            .default_value(default.stats_interval)
+            .mutable_ready()
+            .build(),
         glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
             .nick("Statistics")
-            .blurb("Frames, packets and levels that came, what was lost, what waits")
+            .blurb("Frames, packets, rate and levels that came, in time or late, what was lost, what is in hand")
             .read_only()
             .build(),
     ]);
@@ -173,6 +191,8 @@ impl Settings {
             "startup-delay" => self.startup = value.get().expect(CHECKED),
             "buffer-size" => self.buffer = value.get().expect(CHECKED),
             "timeout" => self.timeout = value.get().expect(CHECKED),
+            "repeats" => self.repeats = value.get().expect(CHECKED),
+            "stats-interval" => self.stats_interval = value.get().expect(CHECKED),
             other => unreachable!("invariant: {other} cannot be written"),
         }
     }
@@ -190,8 +210,15 @@ impl Settings {
             "startup-delay" => self.startup.to_value(),
             "buffer-size" => self.buffer.to_value(),
             "timeout" => self.timeout.to_value(),
+            "repeats" => self.repeats.to_value(),
+            "stats-interval" => self.stats_interval.to_value(),
             other => unreachable!("invariant: {other} is no property that can be read"),
         }
+    }
+
+    /// How often statistics are told; `None`: never.
+    pub fn stats_interval(&self) -> Option<Duration> {
+        Some(Duration::from_nanos(self.stats_interval)).filter(|interval| !interval.is_zero())
     }
 
     /// What the receiving thread is to do.
@@ -211,6 +238,11 @@ impl Settings {
             reports,
             buffer: half,
             peer_timeout: Duration::from_nanos(self.timeout),
+            player: self.repeats.then(|| PlayerSettings {
+                startup: Duration::from_nanos(self.startup),
+                buffer: half,
+                repeats: true,
+            }),
             ..ClientSettings::paper(title(&self.title)?, session)
         };
         Ok(Plan {
