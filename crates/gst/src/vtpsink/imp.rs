@@ -1,30 +1,44 @@
 //! The element as GStreamer sees it. The server runs in `service`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
-use framewire_endpoint::Serving;
+use framewire_endpoint::{Ports, Serving};
 use gst::glib;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use super::live::{self, Live};
 use super::messages::{self, Report};
 use super::service::{News, Service};
-use super::settings::{PROPERTIES, Settings};
+use super::settings::{Complaint, PROPERTIES, Settings};
 use crate::lock::lock;
+
+pub(super) static CAT: LazyLock<gst::DebugCategory> =
+    LazyLock::new(|| gst::DebugCategory::new("vtpsink", gst::DebugColorFlags::empty(), Some("Adaptive stream server")));
 
 /// The element's private data.
 #[derive(Default)]
 pub struct VtpSink {
     settings: Mutex<Settings>,
     phase: Mutex<Phase>,
+    /// The levels, where they come on pads. Locked before `phase` where both are.
+    pub(super) live: Mutex<Option<Live>>,
+    /// The stream has ended, and that was told; nothing more is taken.
+    over: AtomicBool,
 }
 
 #[derive(Default)]
 enum Phase {
     /// What came of the last time.
-    Idle(Report),
+    Idle(Box<Report>),
     /// File and sockets are open, nobody is served yet.
     Opened(Box<Serving>),
+    /// Sockets are open for levels on pads: nobody is served before a whole group is there, and the element plays.
+    Waiting {
+        ports: Box<Ports>,
+        plays: bool,
+    },
     Serving(Service),
     #[default]
     New,
@@ -55,7 +69,7 @@ impl ObjectImpl for VtpSink {
 
     fn constructed(&self) {
         self.parent_constructed();
-        // A pipeline is at its end when its sinks are; without pads nothing else would tell.
+        // A pipeline is at its end when its sinks are. Without pads, and with pads on request, nothing else would tell.
         self.obj().set_element_flags(gst::ElementFlags::SINK);
     }
 }
@@ -68,12 +82,30 @@ impl ElementImpl for VtpSink {
             gst::subclass::ElementMetadata::new(
                 "Adaptive stream server",
                 "Sink/Network",
-                "Serves a streaming file over the Video Transport Protocol to any number of clients, each at the level \
-                 that its network can take",
+                "Serves a streaming file, or levels that are encoded meanwhile, over the Video Transport Protocol to any \
+                 number of clients, each at the level that its network can take",
                 "The framewire authors",
             )
         });
         Some(&METADATA)
+    }
+
+    fn pad_templates() -> &'static [gst::PadTemplate] {
+        static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| vec![live::template()]);
+        &TEMPLATES
+    }
+
+    fn request_new_pad(
+        &self,
+        template: &gst::PadTemplate,
+        name: Option<&str>,
+        _caps: Option<&gst::Caps>,
+    ) -> Option<gst::Pad> {
+        self.request(template, name)
+    }
+
+    fn release_pad(&self, pad: &gst::Pad) {
+        self.release(pad);
     }
 
     fn change_state(&self, transition: gst::StateChange) -> Result<gst::StateChangeSuccess, gst::StateChangeError> {
@@ -93,46 +125,96 @@ impl ElementImpl for VtpSink {
 impl VtpSink {
     fn open(&self) -> Result<(), gst::StateChangeError> {
         let settings = lock(&self.settings).clone();
-        match settings.open() {
-            Ok(serving) => {
-                *lock(&self.phase) = Phase::Opened(Box::new(serving));
+        let pads: Vec<u32> = self.obj().sink_pads().iter().filter_map(live::number_of).collect();
+        self.over.store(false, Ordering::Relaxed);
+        let opened = if pads.is_empty() {
+            settings.open().map(|serving| Phase::Opened(Box::new(serving)))
+        } else if let Some(location) = &settings.location {
+            let reason = format!("location \"{location}\" is set, and pads were requested: one of the two is allowed");
+            Err((gst::ResourceError::Settings, reason))
+        } else {
+            let ports = settings.check_live().and_then(|()| settings.open_ports());
+            ports.map(|ports| Phase::Waiting { ports: Box::new(ports), plays: false })
+        };
+        match opened {
+            Ok(phase) => {
+                *lock(&self.live) = (!pads.is_empty()).then(|| settings.live(pads));
+                *lock(&self.phase) = phase;
                 Ok(())
             }
-            Err((kind, reason)) => {
-                gst::element_imp_error!(self, kind, ("{reason}"));
-                Err(gst::StateChangeError)
-            }
+            Err(complaint) => Err(self.complain(complaint)),
         }
+    }
+
+    fn complain(&self, (kind, reason): Complaint) -> gst::StateChangeError {
+        gst::element_imp_error!(self, kind, ("{reason}"));
+        gst::StateChangeError
     }
 
     /// Begins to serve; one that was paused has never ceased.
     fn serve(&self) -> Result<(), gst::StateChangeError> {
-        let sessions = Some(lock(&self.settings).sessions).filter(|&sessions| sessions > 0);
+        if let Phase::Waiting { plays, .. } = &mut *lock(&self.phase) {
+            *plays = true;
+        }
+        self.go_on()
+    }
+
+    /// Levels on pads have come further, or to their end.
+    pub(super) fn more(&self) {
+        // What is wrong was told.
+        let _ = self.go_on();
+    }
+
+    /// Whether nothing more of the levels is taken.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Serves what there is.
+    fn go_on(&self) -> Result<(), gst::StateChangeError> {
+        let source = lock(&self.live).as_ref().map(|live| live.source().clone());
         let mut phase = lock(&self.phase);
-        let serving = match std::mem::take(&mut *phase) {
-            Phase::Opened(serving) => *serving,
-            other => {
-                *phase = other;
+        let is_over = source.as_ref().is_some_and(|source| source.is_over());
+        let started = match (std::mem::take(&mut *phase), &source) {
+            (Phase::Opened(serving), _) => self.start(*serving),
+            (Phase::Waiting { ports, plays: true }, Some(source)) if source.has_begun() => {
+                let host = lock(&self.settings).live_host(source);
+                host.and_then(|host| self.start(Serving::on(host, *ports)))
+            }
+            (Phase::Waiting { plays: true, .. }, _) if is_over => {
+                // It ended before anything could be sent of it.
+                *phase = Phase::Idle(Box::default());
+                drop(phase);
+                self.tell(News::Enough);
                 return Ok(());
             }
+            (other, _) => Ok(other),
         };
+        match started {
+            Ok(next) => {
+                if let Phase::Serving(service) = &next {
+                    if is_over { service.end() } else { service.more() }
+                }
+                *phase = next;
+                Ok(())
+            }
+            Err(complaint) => {
+                drop(phase);
+                Err(self.complain(complaint))
+            }
+        }
+    }
+
+    fn start(&self, serving: Serving) -> Result<Phase, Complaint> {
+        let terms = lock(&self.settings).terms();
         let element = self.obj().downgrade();
         let tell = move |news: News<'_>| {
             if let Some(element) = element.upgrade() {
                 element.imp().tell(news);
             }
         };
-        match Service::start(serving, sessions, tell) {
-            Ok(service) => {
-                *phase = Phase::Serving(service);
-                Ok(())
-            }
-            Err(reason) => {
-                drop(phase);
-                gst::element_imp_error!(self, gst::ResourceError::Failed, ("{reason}"));
-                Err(gst::StateChangeError)
-            }
-        }
+        let service = Service::start(serving, terms, tell).map_err(|reason| (gst::ResourceError::Failed, reason))?;
+        Ok(Phase::Serving(service))
     }
 
     fn stop(&self) {
@@ -140,27 +222,40 @@ impl VtpSink {
         let phase = std::mem::take(&mut *lock(&self.phase));
         let report = match phase {
             Phase::Serving(service) => service.stop(),
-            Phase::Idle(report) => report,
-            Phase::Opened(_) | Phase::New => Report::default(),
+            Phase::Idle(report) => *report,
+            Phase::Opened(_) | Phase::Waiting { .. } | Phase::New => Report::default(),
         };
-        *lock(&self.phase) = Phase::Idle(report);
+        let live = lock(&self.live).take().map(|live| live.state());
+        *lock(&self.phase) = Phase::Idle(Box::new(Report { live, ..report }));
     }
 
     fn report(&self) -> Report {
-        match &*lock(&self.phase) {
-            Phase::Idle(report) => report.clone(),
+        let live = lock(&self.live).as_ref().map(Live::state);
+        let report = match &*lock(&self.phase) {
+            Phase::Idle(report) => (**report).clone(),
             Phase::Opened(serving) => Report { addresses: serving.addresses().ok(), ..Report::default() },
+            Phase::Waiting { ports, .. } => Report { addresses: ports.addresses().ok(), ..Report::default() },
             Phase::Serving(service) => service.report(),
             Phase::New => Report::default(),
-        }
+        };
+        Report { live: live.or(report.live), ..report }
     }
 
     fn tell(&self, news: News<'_>) {
         let object = self.obj();
         let message = match news {
             News::Event(event) => gst::message::Element::builder(messages::of_event(event)).src(&*object).build(),
-            News::Enough => gst::message::Eos::builder().src(&*object).build(),
+            News::Report(report) => {
+                let live = lock(&self.live).as_ref().map(Live::state);
+                let structure = Report { live, ..report.clone() }.named("framewire-stats");
+                gst::message::Element::builder(structure).src(&*object).build()
+            }
+            News::Enough => {
+                self.over.store(true, Ordering::Relaxed);
+                gst::message::Eos::builder().src(&*object).build()
+            }
             News::Broken(error) => {
+                self.over.store(true, Ordering::Relaxed);
                 gst::element_imp_error!(self, gst::ResourceError::Failed, ("the server cannot go on: {error}"));
                 return;
             }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use framewire_adaptive::datagram::Drops;
 use framewire_adaptive::host::{HostEvent, Lateness};
 use framewire_adaptive::server::{ServerEvent, ServerState};
+
+use super::live::LiveState;
 
 /// An event as a message.
 pub(super) fn of_event(event: &HostEvent) -> gst::Structure {
@@ -39,21 +42,28 @@ pub(super) struct Report {
     /// For video, and for control packets.
     pub addresses: Option<[SocketAddr; 2]>,
     /// What each session that is open knows.
-    pub sessions: BTreeMap<u64, ServerState>,
+    pub sessions: BTreeMap<u64, Session>,
     /// Sessions that ended.
     pub ended: u64,
     /// Datagrams of no session that were thrown away.
     pub drops: Drops,
     /// By how much packets left late.
     pub lateness: Lateness,
+    /// Of levels on pads.
+    pub live: Option<LiveState>,
 }
 
 impl Report {
     /// The `stats` property.
     pub fn structure(&self) -> gst::Structure {
-        let sessions = self.sessions.iter().map(|(session, state)| of_session(*session, state));
+        self.named("application/x-framewire-vtp-sink-stats")
+    }
+
+    /// The same under another name.
+    pub fn named(&self, name: &str) -> gst::Structure {
+        let sessions = self.sessions.iter().map(|(session, known)| of_session(*session, known));
         let late = |per_mille| self.lateness.quantile(per_mille).map(|late| late.as_nanos() as u64);
-        let mut structure = gst::Structure::builder("application/x-framewire-vtp-sink-stats")
+        let mut structure = gst::Structure::builder(name)
             .field("clients", self.sessions.len() as u64)
             .field("sessions", gst::Array::new(sessions))
             .field("sessions-ended", self.ended)
@@ -68,23 +78,72 @@ impl Report {
         if let (Some(median), Some(high)) = (late(500), late(990)) {
             structure = structure.field("lateness-p50", median).field("lateness-p99", high);
         }
+        if let Some(live) = &self.live {
+            structure = structure.field("live", of_live(live));
+        }
         structure.build()
     }
 }
 
-fn of_session(session: u64, state: &ServerState) -> gst::Structure {
+/// The live window.
+fn of_live(live: &LiveState) -> gst::Structure {
+    let LiveState { window, skipped, waiting } = live;
+    gst::Structure::builder("live")
+        .field("frames", window.frames)
+        .field("frames-skipped", *skipped)
+        .field("frames-given-up", window.frames_given_up)
+        .field("frames-waiting", waiting.0 as u64)
+        .field("window-groups", window.groups as u32)
+        .field("window-time", window.time.as_nanos() as u64)
+        .field("window-bytes", window.bytes + waiting.1)
+        .field("rates", gst::Array::new(window.rates.iter().map(|rate| rate.as_bps())))
+        .build()
+}
+
+/// What is known of a session that is open.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    /// When it began.
+    pub began: Instant,
+    /// What its server says.
+    pub state: ServerState,
+    /// Changes of level so far.
+    pub level_changes: u64,
+}
+
+fn of_session(session: u64, known: &Session) -> gst::Structure {
+    let Session { began, state, level_changes } = known;
+    let controller = &state.controller;
+    // What the client was sent, less the time in which it could show that.
+    let sent = i64::try_from(state.media_time.as_nanos()).unwrap_or(i64::MAX);
+    let ahead = sent.saturating_sub(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX));
     let mut structure = gst::Structure::builder("session")
         .field("session", session)
         .field("frame", state.frame)
         .field("level", state.level as u32)
-        .field("rate", state.controller.rate.as_bps())
+        .field("level-changes", *level_changes)
+        .field("state", controller.name)
+        .field("rate", controller.rate.as_bps())
+        .field("ahead", ahead)
         .field("packets", state.packets)
-        .field("bytes", state.sent.as_bytes());
-    if let Some(estimate) = state.controller.estimate {
-        structure = structure.field("estimate", estimate.as_bps());
+        .field("bytes", state.sent.as_bytes())
+        .field("packets-named-missing", state.repeats.named)
+        .field("packets-repeated", state.repeats.repeated)
+        .field("dropped-datagrams", state.drops.total());
+    let rates = [("estimate", controller.estimate), ("sample", controller.sample)];
+    for (field, rate) in rates {
+        if let Some(rate) = rate {
+            structure = structure.field(field, rate.as_bps());
+        }
     }
-    if let Some(round_trip) = state.controller.round_trip {
-        structure = structure.field("round-trip", round_trip.as_nanos() as u64);
+    let times = [("round-trip", controller.round_trip), ("round-trip-sample", controller.round_trip_sample)];
+    for (field, time) in times {
+        if let Some(time) = time {
+            structure = structure.field(field, time.as_nanos() as u64);
+        }
+    }
+    if let Some(rate) = controller.loss_event_rate {
+        structure = structure.field("loss-event-rate", rate);
     }
     structure.build()
 }

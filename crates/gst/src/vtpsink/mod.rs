@@ -1,17 +1,19 @@
-//! `vtpsink`: serves a streaming file over VTP to any number of clients, each at the level that its network can take.
+//! `vtpsink`: serves a movie over VTP to any number of clients, each at the level that its network can take.
 //!
-//! It has no pad: what it sends stands in the file, with all levels side by side, and each client is at another place of
-//! it. See `docs/elements/vtpsink.md`.
+//! The movie stands in a streaming file, with all levels side by side, and each client is at another place of it; or its
+//! levels come on request pads while they are served (`live`). See `docs/elements/vtpsink.md`.
 
 mod imp;
+mod live;
 mod messages;
 mod service;
 mod settings;
+mod transport;
 
 use gst::glib;
 use gst::prelude::*;
 
-pub use settings::Transport;
+pub use transport::Transport;
 
 glib::wrapper! {
     /// The element.

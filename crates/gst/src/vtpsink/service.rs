@@ -1,5 +1,8 @@
 //! The thread that serves.
 
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -9,7 +12,7 @@ use framewire_adaptive::host::HostEvent;
 use framewire_adaptive::server::ServerEvent;
 use framewire_endpoint::{EndpointError, Serving};
 
-use super::messages::Report;
+use super::messages::{Report, Session};
 
 /// How long clients are given to hear that the server ends: a change of state waits for it.
 const GOODBYE: Duration = Duration::from_millis(200);
@@ -21,7 +24,9 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 pub(super) enum News<'a> {
     /// Something happened in a session.
     Event(&'a HostEvent),
-    /// As many sessions have ended as were to be served.
+    /// What is known now, at the interval asked for.
+    Report(&'a Report),
+    /// As many sessions have ended as were to be served, or the stream is over and everybody has it.
     Enough,
     /// A socket is broken.
     Broken(EndpointError),
@@ -33,10 +38,24 @@ pub(super) struct Service {
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
+    /// A live source has come further since the thread last looked.
+    more: AtomicBool,
+    /// It will not come any further.
+    over: AtomicBool,
+    /// Its other end interrupts the thread where it waits for the network.
+    bell: UnixStream,
     report: Mutex<Report>,
+}
+
+/// How a service goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// It ends after so many sessions; `None`: never.
+    pub sessions: Option<u64>,
+    /// How often it tells what it knows; `None`: never.
+    pub report_every: Option<Duration>,
 }
 
 impl Service {
@@ -44,17 +63,15 @@ impl Service {
     ///
     /// # Errors
     /// When there can be no thread, or a socket is broken.
-    pub fn start(
-        serving: Serving,
-        sessions: Option<u64>,
-        tell: impl Fn(News<'_>) + Send + 'static,
-    ) -> Result<Self, String> {
+    pub fn start(serving: Serving, terms: Terms, tell: impl Fn(News<'_>) + Send + 'static) -> Result<Self, String> {
         let addresses = serving.addresses().map_err(|error| error.to_string())?;
-        let shared = Arc::new(Shared::default());
-        shared.lock().addresses = Some(addresses);
+        let (bell, heard) = bell().map_err(|error| format!("no pair of sockets can be had: {error}"))?;
+        let report = Mutex::new(Report { addresses: Some(addresses), ..Report::default() });
+        let (cancelled, more, over) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        let shared = Arc::new(Shared { cancelled, more, over, bell, report });
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("vtpsink".to_owned()).spawn(move || {
-            match serve(serving, &of_thread, sessions, &tell) {
+            match serve(serving, &of_thread, &heard, terms, &tell) {
                 Ok(()) if of_thread.cancelled.load(Ordering::Relaxed) => {}
                 Ok(()) => tell(News::Enough),
                 Err(error) => tell(News::Broken(error)),
@@ -69,9 +86,22 @@ impl Service {
         self.shared.lock().clone()
     }
 
+    /// The live source has come further.
+    pub fn more(&self) {
+        self.shared.more.store(true, Ordering::Release);
+        self.shared.ring();
+    }
+
+    /// The live source has come to its end: the service ends with its last session.
+    pub fn end(&self) {
+        self.shared.over.store(true, Ordering::Release);
+        self.more();
+    }
+
     /// Says goodbye to everybody, closes the sockets, and tells what came of it.
     pub fn stop(mut self) -> Report {
         self.shared.cancelled.store(true, Ordering::Relaxed);
+        self.shared.ring();
         if let Some(thread) = self.thread.take() {
             // It ended with a panic, which was reported where it happened.
             let _ = thread.join();
@@ -86,16 +116,29 @@ impl Drop for Service {
     }
 }
 
+/// Both ends of what wakes the thread up; neither ever waits.
+fn bell() -> std::io::Result<(UnixStream, UnixStream)> {
+    let (bell, heard) = UnixStream::pair()?;
+    bell.set_nonblocking(true)?;
+    heard.set_nonblocking(true)?;
+    Ok((bell, heard))
+}
+
 impl Shared {
+    /// Where the bell is full, the thread has not heard it yet, and will.
+    fn ring(&self) {
+        let _ = (&self.bell).write(&[1]);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Report> {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, serving: &Serving) {
         let (host, mut report) = (serving.host(), self.lock());
-        for (&session, state) in &mut report.sessions {
+        for (&session, known) in &mut report.sessions {
             if let Some(now) = host.state(session) {
-                *state = now;
+                known.state = now;
             }
         }
         report.drops = host.drops().clone();
@@ -107,14 +150,20 @@ impl Shared {
         match event.event {
             ServerEvent::Started { .. } => {
                 if let Some(state) = serving.host().state(event.session) {
-                    report.sessions.insert(event.session, state);
+                    let known = Session { began: Instant::now(), state, level_changes: 0 };
+                    report.sessions.insert(event.session, known);
                 }
             }
             ServerEvent::Ended(_) => {
                 report.sessions.remove(&event.session);
                 report.ended += 1;
             }
-            ServerEvent::LevelChanged { .. } | ServerEvent::SourceFailed(_) => {}
+            ServerEvent::LevelChanged { .. } => {
+                if let Some(known) = report.sessions.get_mut(&event.session) {
+                    known.level_changes += 1;
+                }
+            }
+            ServerEvent::SourceFailed(_) => {}
         }
     }
 }
@@ -122,13 +171,20 @@ impl Shared {
 fn serve(
     mut serving: Serving,
     shared: &Shared,
-    sessions: Option<u64>,
+    heard: &UnixStream,
+    terms: Terms,
     tell: &impl Fn(News<'_>),
 ) -> Result<(), EndpointError> {
-    let mut noted = Instant::now();
+    let (mut noted, mut told) = (Instant::now(), Instant::now());
     let mut deadline = None;
     loop {
-        serving.step()?;
+        serving.step_or(&[heard.as_fd()])?;
+        // In this order: who rings after the bell was hushed has said before that there is more.
+        hush(heard);
+        let is_over = shared.over.load(Ordering::Acquire);
+        if shared.more.swap(false, Ordering::AcqRel) {
+            serving.handle_more();
+        }
         while let Some(event) = serving.poll_event() {
             shared.note_event(&serving, &event);
             tell(News::Event(&event));
@@ -137,7 +193,14 @@ fn serve(
             noted = Instant::now();
             shared.note(&serving);
         }
-        let is_enough = sessions.is_some_and(|sessions| shared.lock().ended >= sessions);
+        if terms.report_every.is_some_and(|interval| told.elapsed() >= interval) {
+            told = Instant::now();
+            shared.note(&serving);
+            let report = shared.lock().clone();
+            tell(News::Report(&report));
+        }
+        let is_enough = terms.sessions.is_some_and(|sessions| shared.lock().ended >= sessions)
+            || (is_over && serving.host().sessions() == 0);
         if is_enough || shared.cancelled.load(Ordering::Relaxed) {
             let deadline = *deadline.get_or_insert_with(|| {
                 serving.stop();
@@ -149,4 +212,10 @@ fn serve(
             }
         }
     }
+}
+
+/// Takes what rang out of the bell.
+fn hush(mut heard: &UnixStream) {
+    let mut rings = [0; 64];
+    while matches!(heard.read(&mut rings), Ok(64)) {}
 }

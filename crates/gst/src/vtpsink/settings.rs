@@ -1,40 +1,25 @@
 //! The properties of the element, and the server that they describe.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
-use framewire_adaptive::controller::Controller;
-use framewire_adaptive::fixed::FixedRate;
-use framewire_adaptive::host::{Host, MakeController};
+use framewire_adaptive::host::Host;
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::stored::FileSource;
-use framewire_adaptive::tfrc::{SegmentSize, SenderSettings, TfrcController};
-use framewire_adaptive::vtp::{VtpController, VtpSettings};
-use framewire_endpoint::{Serving, random_secret};
+use framewire_endpoint::{MonotonicClock, Ports, Serving, random_secret};
 use framewire_media::streaming_file::StreamingFile;
 use framewire_units::DataSize;
 use gst::glib;
 use gst::prelude::*;
 
+use super::live::{Limits, Live, LiveSource};
+use super::service::Terms;
+use super::transport::Transport;
 use crate::vtpsrc::{DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, shared_key, title};
-
-/// What decides on rate and level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
-#[enum_type(name = "GstFramewireVtpTransport")]
-pub enum Transport {
-    /// The paper's rate control.
-    #[default]
-    #[enum_value(name = "The Video Transport Protocol's rate control", nick = "vtp")]
-    Vtp,
-    /// RFC 5348.
-    #[enum_value(name = "TFRC (RFC 5348); clients need reports=tfrc", nick = "tfrc")]
-    Tfrc,
-    /// The top level, whatever arrives.
-    #[enum_value(name = "The plan of the top level, whatever the network takes", nick = "fixed")]
-    Fixed,
-}
 
 /// Values of the properties.
 #[derive(Clone, Debug)]
@@ -51,6 +36,14 @@ pub(super) struct Settings {
     pub clients: u32,
     /// Sessions after which the stream ends; 0: never.
     pub sessions: u64,
+    /// Whether what clients name as missing is sent again.
+    pub repeats: bool,
+    /// Of a live stream, how much is kept: nanoseconds.
+    pub time: u64,
+    /// And bytes, of all levels.
+    pub bytes: u32,
+    /// Nanoseconds between messages with statistics; 0: none.
+    pub stats_interval: u64,
 }
 
 impl Default for Settings {
@@ -67,9 +60,23 @@ impl Default for Settings {
             ack_every: 5,
             clients: 1_000,
             sessions: 0,
+            repeats: false,
+            // Some groups of the usual 1 or 2 s.
+            time: 8_000_000_000,
+            bytes: 64_000_000,
+            stats_interval: 0,
         }
     }
 }
+
+/// Bytes of video in a packet of a live stream: as in the streaming files that `framewire movie ladder` writes.
+const LIVE_PAYLOAD: u16 = 1_024;
+
+/// The title of a live stream, which is what `vtpsrc` asks for unless told otherwise.
+const LIVE_TITLE: &str = "movie";
+
+/// A day, in nanoseconds.
+const LONGEST: u64 = 86_400 * 1_000_000_000;
 
 /// For the class: built once.
 pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
@@ -102,9 +109,39 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .default_value(default.sessions)
             .mutable_ready()
             .build(),
+        glib::ParamSpecBoolean::builder("repeats")
+            .nick("Repeats")
+            .blurb("Send again what clients name as missing, where it can still be shown in time")
+            .default_value(default.repeats)
+            .mutable_ready()
+            .build(),
+        glib::ParamSpecUInt64::builder("max-size-time")
+            .nick("Max. size (ns)")
+            .blurb(
+                "Of levels on pads: time of the stream that is kept for clients, in ns; groups of pictures may last no \
+                    longer",
+            )
+            .minimum(1_000_000)
+            .maximum(LONGEST)
+            .default_value(default.time)
+            .mutable_ready()
+            .build(),
+        glib::ParamSpecUInt::builder("max-size-bytes")
+            .nick("Max. size (bytes)")
+            .blurb("Of levels on pads: bytes of all levels that are kept for clients")
+            .minimum(1)
+            .default_value(default.bytes)
+            .mutable_ready()
+            .build(),
+        glib::ParamSpecUInt64::builder("stats-interval")
+            .nick("Statistics interval")
+            .blurb("Post an element message with the statistics this often, in ns (0 = never)")
+            .default_value(default.stats_interval)
+            .mutable_ready()
+            .build(),
         glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
             .nick("Statistics")
-            .blurb("Addresses, sessions, rates and levels, and how late packets left")
+            .blurb("Addresses, sessions with their rates, levels and estimates, how late packets left, the live window")
             .read_only()
             .build(),
     ]);
@@ -124,12 +161,12 @@ fn place_properties(default: &Settings) -> Vec<glib::ParamSpec> {
     vec![
         glib::ParamSpecString::builder("location")
             .nick("Location")
-            .blurb("The streaming file, as framewire movie ladder writes it")
+            .blurb("The streaming file, as framewire movie ladder writes it (NULL = the levels come on the pads)")
             .mutable_ready()
             .build(),
         glib::ParamSpecString::builder("title")
             .nick("Title")
-            .blurb("The name by which clients ask for the movie (NULL = that of the file without its ending)")
+            .blurb("The name by which clients ask for the movie (NULL = that of the file without its ending; of pads: movie)")
             .mutable_ready()
             .build(),
         glib::ParamSpecString::builder("address")
@@ -166,6 +203,10 @@ impl Settings {
             "ack-every" => self.ack_every = small(),
             "max-clients" => self.clients = value.get().expect(CHECKED),
             "sessions" => self.sessions = value.get().expect(CHECKED),
+            "repeats" => self.repeats = value.get().expect(CHECKED),
+            "max-size-time" => self.time = value.get().expect(CHECKED),
+            "max-size-bytes" => self.bytes = value.get().expect(CHECKED),
+            "stats-interval" => self.stats_interval = value.get().expect(CHECKED),
             other => unreachable!("invariant: {other} cannot be written"),
         }
     }
@@ -183,26 +224,44 @@ impl Settings {
             "ack-every" => u32::from(self.ack_every).to_value(),
             "max-clients" => self.clients.to_value(),
             "sessions" => self.sessions.to_value(),
+            "repeats" => self.repeats.to_value(),
+            "max-size-time" => self.time.to_value(),
+            "max-size-bytes" => self.bytes.to_value(),
+            "stats-interval" => self.stats_interval.to_value(),
             other => unreachable!("invariant: {other} is no property that can be read"),
         }
     }
 
-    fn title_of(&self, location: &str) -> String {
-        let stem = || Path::new(location).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        self.title.clone().unwrap_or_else(stem)
+    /// How the service goes on.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            sessions: Some(self.sessions).filter(|&sessions| sessions > 0),
+            report_every: Some(Duration::from_nanos(self.stats_interval)).filter(|interval| !interval.is_zero()),
+        }
+    }
+
+    /// How much of a live stream is kept.
+    pub fn limits(&self) -> Limits {
+        Limits { time: Duration::from_nanos(self.time), bytes: self.bytes.into() }
+    }
+
+    /// An empty live stream with a level for each of these pads.
+    pub fn live(&self, pads: impl IntoIterator<Item = u32>) -> Live {
+        Live::new(pads, LIVE_PAYLOAD, self.limits())
     }
 
     /// Opens the file and the sockets.
     ///
     /// # Errors
     /// In words that name the property or the file, with the kind of error that they are to GStreamer.
-    pub fn open(&self) -> Result<Serving, (gst::ResourceError, String)> {
-        let unusable = |reason: String| (gst::ResourceError::Settings, reason);
+    pub fn open(&self) -> Result<Serving, Complaint> {
         let Some(location) = &self.location else {
-            return Err((gst::ResourceError::NotFound, "location is not set: a streaming file is needed".to_owned()));
+            let reason =
+                "location is not set, and no pad was requested: a streaming file, or levels on pads, are needed";
+            return Err((gst::ResourceError::NotFound, reason.to_owned()));
         };
         let unreadable =
-            |error: &dyn std::fmt::Display| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
+            |error: &dyn Display| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
         let file = File::open(location).map_err(|error| unreadable(&error))?;
         let file = StreamingFile::open(file).map_err(|error| unreadable(&error))?;
         let plan = file.plan().clone();
@@ -210,39 +269,69 @@ impl Settings {
             return Err(unreadable(&"it was written without a plan of rates, which sending needs"));
         }
         let payload = u16::try_from(file.payload()).map_err(|error| unreadable(&error))?;
-        let secret = random_secret().map_err(|error| unusable(error.to_string()))?;
-        let server = ServerSettings {
-            ack_every: self.ack_every,
-            key: shared_key(self.key_file.as_deref()).map_err(unusable)?,
-            buffer: plan.client_buffer,
-            payload,
-            ..ServerSettings::paper(title(&self.title_of(location)).map_err(unusable)?, secret)
-        };
-        let (source, make) = (Arc::new(FileSource::new(file)), self.transport.maker(payload));
-        let host = Host::new(source, Arc::new(plan), make, server, self.clients as usize);
+        let stem = || Path::new(location).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let server = self.server(self.title.clone().unwrap_or_else(stem), plan.client_buffer, payload)?;
+        let plan = Arc::new(plan);
+        let make = self.transport.maker(payload, Some(plan.clone()));
+        let host = Host::new(Arc::new(FileSource::new(file)), plan, make, server, self.clients as usize);
         let host = host.map_err(|error| unreadable(&error))?;
+        Ok(Serving::on(host, self.open_ports()?))
+    }
+
+    /// Opens the sockets.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_ports(&self) -> Result<Ports, Complaint> {
         let address: IpAddr = self.address.parse().map_err(|_| {
             unusable(format!("address \"{}\" is no IP address: such as 127.0.0.1 or :: are allowed", self.address))
         })?;
-        let [data, control] = [self.data_port, self.control_port].map(|port| SocketAddr::new(address, port));
-        Serving::open(host, data, control).map_err(|error| (gst::ResourceError::OpenWrite, error.to_string()))
+        let addresses = [self.data_port, self.control_port].map(|port| SocketAddr::new(address, port));
+        Ports::open(addresses, MonotonicClock::start())
+            .map_err(|error| (gst::ResourceError::OpenWrite, error.to_string()))
+    }
+
+    /// Whether what does not depend on the stream can be used, before there is one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn check_live(&self) -> Result<(), Complaint> {
+        self.server(self.live_title(), DataSize::ZERO, LIVE_PAYLOAD).map(|_| ())
+    }
+
+    /// The host of a live stream of which a group is there.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn live_host(&self, source: &Arc<LiveSource>) -> Result<Host, Complaint> {
+        // A group waits whole before it is sent, and the client has another one in hand while it comes.
+        let buffer = DataSize::from_bytes(2 * source.group_size().as_bytes());
+        let server = self.server(self.live_title(), buffer, LIVE_PAYLOAD)?;
+        let make = self.transport.maker(LIVE_PAYLOAD, None);
+        let host = Host::new(source.clone(), source.clone(), make, server, self.clients as usize);
+        host.map_err(|error| unusable(error.to_string()))
+    }
+
+    fn live_title(&self) -> String {
+        self.title.clone().unwrap_or_else(|| LIVE_TITLE.to_owned())
+    }
+
+    fn server(&self, name: String, buffer: DataSize, payload: u16) -> Result<ServerSettings, Complaint> {
+        let secret = random_secret().map_err(|error| unusable(error.to_string()))?;
+        Ok(ServerSettings {
+            ack_every: self.ack_every,
+            key: shared_key(self.key_file.as_deref()).map_err(unusable)?,
+            buffer,
+            payload,
+            repeats: self.repeats,
+            ..ServerSettings::paper(title(&name).map_err(unusable)?, secret)
+        })
     }
 }
 
-impl Transport {
-    /// Makes the controller of each session.
-    fn maker(self, payload: u16) -> MakeController {
-        match self {
-            Self::Vtp => Box::new(|| {
-                let controller = VtpController::new(VtpSettings::paper());
-                Box::new(controller.expect("invariant: these settings are the library's own")) as Box<dyn Controller>
-            }),
-            Self::Tfrc => {
-                let segment = SegmentSize::Nominal(DataSize::from_bytes(payload.into()));
-                let settings = SenderSettings { segment, ..SenderSettings::default() };
-                Box::new(move || Box::new(TfrcController::new(settings)))
-            }
-            Self::Fixed => Box::new(|| Box::new(FixedRate::new())),
-        }
-    }
+/// What cannot be, in words, with the kind of error that it is to GStreamer.
+pub(super) type Complaint = (gst::ResourceError, String);
+
+fn unusable(reason: String) -> Complaint {
+    (gst::ResourceError::Settings, reason)
 }
