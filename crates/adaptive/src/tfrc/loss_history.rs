@@ -260,6 +260,7 @@ mod tests {
         general: f64,
     }
 
+    #[expect(clippy::needless_range_loop, reason = "it counts as section 5.5 does")]
     impl StepByStep {
         fn new(first_interval: f64) -> Self {
             Self { intervals: vec![1.0, first_interval], factors: vec![1.0, 1.0], general: 1.0 }
