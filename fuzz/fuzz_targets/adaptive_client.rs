@@ -2,11 +2,11 @@
 //! buffer, and every frame has at most one fate, in order.
 #![no_main]
 
-use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ReportKind};
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::datagram::Channel;
 use framewire_adaptive::tfrc::ReceiverSettings;
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
-use framewire_wire::vtp::{Cookie, Description, Packet, Reason, Teardown, Title, VideoHeader};
+use framewire_wire::vtp::{Cookie, Description, Features, Offer, Packet, Reason, Teardown, Title, VideoHeader};
 use libfuzzer_sys::fuzz_target;
 
 const SESSION: u64 = 7;
@@ -38,6 +38,9 @@ fuzz_target!(|data: &[u8]| {
     if data.first().is_some_and(|first| first & 1 == 1) {
         settings.reports = ReportKind::Tfrc(ReceiverSettings::paper());
     }
+    if data.first().is_some_and(|first| first & 2 == 2) {
+        settings.player = Some(PlayerSettings { buffer: BUFFER, ..PlayerSettings::default() });
+    }
     let mut client = Client::new(settings);
     let mut now = Timestamp::from_secs(100);
     let (mut sequence, mut next) = (0u32, 0);
@@ -62,7 +65,7 @@ fuzz_target!(|data: &[u8]| {
                     key: false,
                     media_time: Duration::from_millis(40) * u32::from(*b),
                     round_trip: Duration::from_micros(u64::from(*a)),
-                    repeats: None,
+                    repeats: (c & 0xC0 == 0xC0).then(|| sequence.wrapping_sub(u32::from(*a))),
                 };
                 bytes(&Packet::Video(header, &vec![*b; usize::from(a % 16) * 20]))
             }
@@ -70,6 +73,7 @@ fuzz_target!(|data: &[u8]| {
                 let reason = if *b & 1 == 0 { Reason::EndOfMovie } else { Reason::Stopped };
                 bytes(&Packet::Teardown(Teardown { session: SESSION, reason }))
             }
+            4 if *a > 200 => bytes(&Packet::Offer(Offer { session: SESSION, features: Features(u32::from(*b)) })),
             5 => {
                 let (raw, next) = tail.split_at(tail.len().min(usize::from(*a)));
                 rest = next;

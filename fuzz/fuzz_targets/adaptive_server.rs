@@ -15,7 +15,9 @@ use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_media::FrameRate;
 use framewire_media::ladder::{Ladder, Level};
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::vtp::{ControlPacket, Packet, Reason, Request, Secret, Start, Teardown, Title};
+use framewire_wire::vtp::{
+    ControlPacket, Features, Missing, MissingRange, Offer, Packet, Reason, Request, Secret, Start, Teardown, Title,
+};
 use libfuzzer_sys::fuzz_target;
 
 const SESSION: u64 = 7;
@@ -40,14 +42,17 @@ fuzz_target!(|data: &[u8]| {
     let title = Title::new("m").expect("invariant: a short title");
     let (source, plan) = &*MOVIE;
     let controller = VtpController::new(VtpSettings::paper()).expect("invariant: the paper's settings are in range");
-    let settings = ServerSettings::paper(title.clone(), Secret::new([1; 32]));
+    let repeats = data.first().is_some_and(|first| first & 16 == 16);
+    let settings = ServerSettings { repeats, ..ServerSettings::paper(title.clone(), Secret::new([1; 32])) };
     let mut server = Server::new(source.clone(), plan.clone(), Box::new(controller), settings)
         .expect("invariant: movie and plan fit");
     let mut now = Timestamp::from_secs(100);
     let mut cookies = [None; 2];
     // Departures of the requests for control packets.
     let mut asked: Vec<(u32, Timestamp)> = Vec::new();
-    let mut report = 0;
+    let (mut report, mut list, mut next) = (0, 0, 0u32);
+    // What was sent again.
+    let mut repeated = std::collections::BTreeSet::new();
     let mut rest = data;
     while let [operation, a, b, c, tail @ ..] = rest {
         rest = tail;
@@ -78,7 +83,23 @@ fuzz_target!(|data: &[u8]| {
                     buffer_free: None,
                 }))
             }
-            4 => bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::Acknowledged })),
+            4 if operation & 8 == 0 => {
+                bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::Acknowledged }))
+            }
+            4 if *a > 128 => bytes(&Packet::Offer(Offer { session: SESSION, features: Features(u32::from(*b)) })),
+            4 => {
+                list += u32::from(a % 3);
+                let back = u16::from(*b).max(1);
+                let ranges = vec![MissingRange { back, count: u16::from(*c).clamp(1, back) }];
+                let next = next.wrapping_sub(u32::from(a % 8));
+                bytes(&Packet::Missing(Missing {
+                    session: SESSION,
+                    report: list,
+                    next,
+                    shown: i64::from(*c) << 24,
+                    ranges,
+                }))
+            }
             5 => {
                 let (raw, next) = tail.split_at(tail.len().min(usize::from(*a)));
                 rest = next;
@@ -107,7 +128,14 @@ fuzz_target!(|data: &[u8]| {
             answered += transmit.bytes.len();
             match Packet::parse(&transmit.bytes) {
                 Ok(Packet::Description(description)) => cookies[transmit.channel as usize] = Some(description.cookie),
-                Ok(Packet::Video(header, _)) if header.ack_request => {
+                Ok(Packet::Video(header, _)) => {
+                    next = header.sequence.wrapping_add(1);
+                    if let Some(again) = header.repeats {
+                        assert!(repeats && again < header.sequence && repeated.insert(again), "{again} again");
+                    }
+                    if !header.ack_request {
+                        continue;
+                    }
                     asked.push((header.sequence, header.sender_time));
                     if asked.len() > 8 {
                         asked.remove(0);
