@@ -81,7 +81,7 @@ pub fn stream(
         // What was acknowledged has arrived.
         end.raise();
         let received = receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
-        Ok(BulkOutcome::new(plan, clock.now(), sent?, received))
+        Ok(BulkOutcome::new(plan, sent?, received))
     })
 }
 

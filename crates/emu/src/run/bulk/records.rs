@@ -19,7 +19,7 @@ pub struct BulkOutcome {
 }
 
 impl BulkOutcome {
-    pub(super) fn new(plan: &BulkPlan, end: Timestamp, sent: BulkSent, received: BulkReceived) -> Self {
+    pub(super) fn new(plan: &BulkPlan, sent: BulkSent, received: BulkReceived) -> Self {
         let reads_of = |port| {
             let found = received.connections.iter().find(|(from, _)| *from == port);
             found.map_or(&[][..], |(_, reads)| reads.as_slice())
@@ -30,26 +30,32 @@ impl BulkOutcome {
             samples.extend(with_received(of_sender, connection, reads_of(port)));
         }
         samples.sort_by_key(|sample| (sample.at, sample.connection));
-        let totals = received.connections.iter().filter_map(|(_, reads)| Some(reads.last()?.total));
+        let by_the_end = |(_, reads): &(u16, Vec<StreamRead>)| received_by(reads, sent.ended);
+        let totals = BulkTotals {
+            start: plan.start.min(sent.ended),
+            end: sent.ended,
+            received: received.connections.iter().map(by_the_end).sum(),
+        };
         let status = match (sent.status, received.failure) {
             (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
             (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
             (status, None) => status,
         };
-        let totals = BulkTotals { start: plan.start, end: end.max(plan.start), received: totals.sum() };
         Self { samples, totals, status }
     }
 }
 
+/// What had been read of a connection at a time.
+fn received_by(reads: &[StreamRead], at: Timestamp) -> u64 {
+    let read = reads.partition_point(|read| read.at <= at);
+    read.checked_sub(1).map_or(0, |last| reads[last].total)
+}
+
 /// The sender's samples of one connection, each with what the receiver had read by then.
 fn with_received(samples: Vec<FlowSample>, connection: Option<u8>, reads: &[StreamRead]) -> Vec<FlowSample> {
-    let mut reads = reads.iter().peekable();
-    let mut total = 0;
-    let mut complete = |sample: FlowSample| {
-        while let Some(read) = reads.next_if(|read| read.at <= sample.at) {
-            total = read.total;
-        }
-        FlowSample { connection, received_bytes: Some(total), ..sample }
+    let complete = |sample: FlowSample| {
+        let received_bytes = Some(received_by(reads, sample.at));
+        FlowSample { connection, received_bytes, ..sample }
     };
-    samples.into_iter().map(&mut complete).collect()
+    samples.into_iter().map(complete).collect()
 }

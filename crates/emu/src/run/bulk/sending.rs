@@ -21,23 +21,28 @@ static CHUNK: [u8; 131_072] = [0; 131_072];
 pub struct BulkSent {
     /// Of each connection, the port that it sends from and samples of its state.
     pub connections: Vec<(u16, Vec<FlowSample>)>,
+    /// When the application had written its last.
+    pub ended: Timestamp,
     /// How it ended.
     pub status: FlowStatus,
 }
 
-/// Fills the flow's connections from inside the sender's host, from the flow's start to its stop or until `over` is
-/// raised, which is when there is nobody left to compete with. All that was written is acknowledged when this returns,
-/// unless `stop` was raised: that ends it at once.
+/// Fills the flow's connections from inside the sender's host, from the flow's start to its stop; all that was written is
+/// acknowledged then when this returns. It ends at once when `over` is raised, because there is nobody left to compete
+/// with, or `stop`.
 pub fn send(plan: &BulkPlan, clock: Clock, over: &StopFlag, stop: &StopFlag) -> BulkSent {
     sleep_until(clock, plan.start, stop);
     let mut sending = BulkSending { plan, clock, over, stop, connections: Vec::new() };
-    let ended = sending.open().and_then(|()| sending.fill()).and_then(|()| sending.drain());
-    let status = match ended {
-        Ok(()) if stop.is_raised() => FlowStatus::Partial,
+    let filled = sending.open().and_then(|()| sending.fill());
+    let ended = clock.now();
+    let cut_short = stop.is_raised();
+    let drained = filled.and_then(|()| sending.drain());
+    let status = match drained {
+        Ok(()) if cut_short => FlowStatus::Partial,
         Ok(()) => FlowStatus::Complete,
         Err(reason) => FlowStatus::Failed(reason),
     };
-    BulkSent { connections: sending.connections.into_iter().map(Connection::into_record).collect(), status }
+    BulkSent { connections: sending.connections.into_iter().map(Connection::into_record).collect(), ended, status }
 }
 
 struct BulkSending<'a> {
@@ -104,10 +109,10 @@ impl BulkSending<'_> {
         let mut next_sample = Timestamp::ZERO;
         loop {
             let now = self.clock.now();
-            if self.stop.is_raised() {
+            if self.is_over() {
                 return Ok(());
             }
-            if self.over.is_raised() || self.plan.stop.is_some_and(|stop| now >= stop) {
+            if self.plan.stop.is_some_and(|stop| now >= stop) {
                 return self.each(|connection| connection.socket.finish());
             }
             if now >= next_sample {
@@ -115,13 +120,13 @@ impl BulkSending<'_> {
                 next_sample = now + SAMPLE_INTERVAL;
             }
             self.each(Connection::fill)?;
-            self.wait(Interest::Writable, earlier(self.plan.stop, Some(next_sample)), &[self.over])?;
+            self.wait(Interest::Writable, earlier(self.plan.stop, Some(next_sample)))?;
         }
     }
 
     /// Waits until everything that was written is acknowledged.
     fn drain(&mut self) -> Result<(), String> {
-        while !self.stop.is_raised() {
+        loop {
             let now = self.clock.now();
             self.connections.iter_mut().for_each(|connection| connection.sample(now));
             let mut queued = 0;
@@ -129,12 +134,15 @@ impl BulkSending<'_> {
                 queued += connection.socket.queued()?.as_bytes();
                 connection.socket.check()
             })?;
-            if queued == 0 {
-                break;
+            if queued == 0 || self.is_over() {
+                return Ok(());
             }
-            self.wait(Interest::Nothing, Some(now + SAMPLE_INTERVAL), &[])?;
+            self.wait(Interest::Nothing, Some(now + SAMPLE_INTERVAL))?;
         }
-        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.is_raised() || self.stop.is_raised()
     }
 
     fn each(&mut self, mut work: impl FnMut(&mut Connection) -> Result<(), SocketError>) -> Result<(), String> {
@@ -143,9 +151,9 @@ impl BulkSending<'_> {
         failed.map_or(Ok(()), |(number, error)| Err(self.of(number, error)))
     }
 
-    fn wait(&self, interest: Interest, deadline: Option<Timestamp>, flags: &[&StopFlag]) -> Result<(), String> {
+    fn wait(&self, interest: Interest, deadline: Option<Timestamp>) -> Result<(), String> {
         let sockets = self.connections.iter().map(|connection| (connection.socket.as_fd(), interest));
-        let flags = flags.iter().chain([&self.stop]).map(|flag| (flag.descriptor(), Interest::Readable));
+        let flags = [self.over, self.stop].map(|flag| (flag.descriptor(), Interest::Readable));
         wait_for_any(sockets.chain(flags), self.clock.now(), deadline).map_err(|error| format!("ppoll: {error}"))
     }
 }

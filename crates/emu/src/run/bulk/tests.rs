@@ -72,7 +72,10 @@ fn connections_fill_the_link_from_start_to_stop_and_all_that_was_written_arrives
     };
     let last: Vec<_> = (0..3).map(acknowledged).collect();
     assert!(last.iter().all(|sample| sample.queued_bytes == Some(0)), "{last:?}");
-    assert_eq!(last.iter().map(|sample| sample.received_bytes.unwrap()).sum::<u64>(), outcome.totals.received);
+    // What stood in the sockets at the flow's end came after it.
+    let arrived: u64 = last.iter().map(|sample| sample.received_bytes.unwrap()).sum();
+    assert!(outcome.totals.received < arrived, "{:?} of {arrived}", outcome.totals);
+    assert!((1_800_000_000..1_900_000_000).contains(&outcome.totals.end.as_nanos()), "{:?}", outcome.totals);
     assert!(last.iter().all(|sample| sample.received_bytes > Some(20_000)), "{last:?}");
     assert!(outcome.samples.is_sorted_by_key(|sample| sample.at));
 }
@@ -86,10 +89,10 @@ fn a_flow_without_a_stop_ends_with_the_run() {
     });
     let Some((outcome, _)) = ended else { return };
     assert_eq!(outcome.status, FlowStatus::Complete);
-    // It was told at a second after the origin; what stood in the socket was still sent.
     let share = share_of_the_link(&outcome, plan.start);
     assert!((0.6..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", outcome.totals);
-    assert!(outcome.totals.end >= Timestamp::from_secs(1), "{:?}", outcome.totals);
+    // The origin is half a second after the world's start, which takes some time too.
+    assert!((700..1_500).contains(&outcome.totals.end.as_nanos().div_euclid(1_000_000)), "{:?}", outcome.totals);
     assert!(outcome.samples.iter().all(|sample| sample.connection.is_none()));
 }
 
