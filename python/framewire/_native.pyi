@@ -33,6 +33,7 @@ __all__ = [
     "simulate_streaming",
     "view_stream",
     "write_streaming_file",
+    "write_top_level",
 ]
 
 __sources__: str

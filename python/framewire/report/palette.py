@@ -16,17 +16,17 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "tcp+leaky": "#8F8F5A",
     "tcp+keyframe": "#6F7FB5",
     "tcp+obs": "#B58A6F",
-    "vtp": "#0072B2",
-    "better": "#009E73",
-    "tfrc": "#AA3377",
-    "rap": "#E69F00",
-    "sqrt": "#CC79A7",
-    "aimd": "#7A4B00",
-    "fixed": "#D55E00",
+    "vtp": "#1F5FA8",
+    "better": "#13875F",
+    "tfrc": "#94378F",
+    "rap": "#C7860B",
+    "sqrt": "#E0799B",
+    "aimd": "#5E3B1B",
+    "fixed": "#C4490D",
     "bulk": "#8A9299",
 }
-"""Adaptive transports have the colours of others that they seldom stand beside; cross traffic is grey, and what stands
-for the programs of others is muted. The last colour of Okabe and Ito's palette, a light yellow, is kept for
+"""Adaptive transports are near the colours of others that they seldom stand beside; cross traffic is grey, and what
+stands for the programs of others is muted. The last colour of Okabe and Ito's palette, a light yellow, is kept for
 interference: it cannot carry a thin line."""
 
 OTHER_COLOUR = "#555555"

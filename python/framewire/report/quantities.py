@@ -58,7 +58,8 @@ def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:
         .group_by("second")
         .agg(pl.col("bytes").sum())
     )
-    seconds = pl.DataFrame({"second": range(int(brought["second"].max()) + 1)}, schema={"second": pl.Int64})  # type: ignore[arg-type]
+    first, last_one = int(brought["second"].min()), int(brought["second"].max())  # type: ignore[arg-type]
+    seconds = pl.DataFrame({"second": range(first, last_one + 1)}, schema={"second": pl.Int64})
     return (
         seconds.join(brought, on="second", how="left")
         .sort("second")

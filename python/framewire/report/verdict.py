@@ -248,7 +248,8 @@ def live_in_a_line(live: Choice, pause: Choice) -> Markup:
 def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
     """Where another transport did clearly better than the chosen one."""
     costs: list[Markup] = []
-    serious = [one for one in flows if one.decodable_share >= FEW_SHARE and one.latency_p95_ms is not None]
+    # Below zero, frames came before their time: how much before is no merit.
+    serious = [one for one in flows if one.decodable_share >= FEW_SHARE and (one.latency_p95_ms or -1) >= 0]
     fastest = min(serious, key=lambda m: m.latency_p95_ms or 0, default=None)
     if fastest and best.latency_p95_ms is not None and best.latency_p95_ms > latency_limit(fastest.latency_p95_ms or 0):
         costs.append(

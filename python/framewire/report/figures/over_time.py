@@ -19,6 +19,9 @@ SCALE_BUTTONS = {
 }  # fmt: skip
 
 
+LEVELS_APART = 0.05
+
+
 def frame_throughput(run: ReportRun) -> Figure:
     """Throughput of complete frames."""
     hint = "The dotted line is the movie's rate: below it the transport falls behind or drops; above it, it catches up."
@@ -103,12 +106,18 @@ def levels(run: ReportRun) -> Figure:
             rows = pl.concat([changes, rows[-1:]])
             x = (rows["due_ns"] / stats.NANOS).to_list()
             shaped = {"color": flow.colour, "dash": flow.dash, "width": 1.8, "shape": "hv"}
-            traces.append(line(flow, x, rows["level"].to_list(), hovertemplate="level %{y}", line=shaped))
+            # A little apart, so that streams on one level are seen beside each other.
+            y = (rows["level"] + LEVELS_APART * len(traces)).to_list()
+            known = {"customdata": rows["level"].to_list(), "hovertemplate": "level %{customdata}"}
+            traces.append(line(flow, x, y, line=shaped, **known))
     layout = time_layout(run, "level")
     layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
     top = max(0, len(run.ladder.get("levels_bps", [])) - 1)
-    layout["yaxis"] |= {"dtick": 1, "range": [-0.15, max(1, top) + 0.15]}
-    hint = "Level 0 is the lowest. A level is taken over at a key frame; each change is one that a viewer may see."
+    layout["yaxis"] |= {"dtick": 1, "range": [-0.15, max(1, top) + 0.15 + LEVELS_APART * len(traces)]}
+    hint = (
+        "Level 0 is the lowest. A level is taken over at a key frame; a viewer may see each change. Lines on "
+        "one level are drawn a little apart."
+    )
     return Figure("levels", "Level of each frame", hint, traces, layout, None if traces else "no stream had levels")
 
 
