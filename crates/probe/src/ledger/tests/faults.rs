@@ -3,7 +3,7 @@
 use framewire_units::Duration;
 
 use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
-use crate::record::{FlowStatus, Place};
+use crate::record::{DatagramReceived, DatagramSent, FlowStatus, Place};
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
 
 const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
@@ -254,4 +254,29 @@ fn a_receiver_that_heard_nothing_leaves_every_frame_lost() {
     assert_lost(&ledger.rows[0], Place::Link, "flow failed", Place::Link);
     assert_lost(&ledger.rows[1], Place::SenderPipeline, "flow failed", Place::SenderPipeline);
     assert!(ledger.rows.iter().all(|row| row.deadline.is_none()));
+}
+
+#[test]
+fn a_part_that_was_sent_again_is_there_when_one_copy_of_it_is() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 2]));
+    (0..2).for_each(|frame| flow.send(frame, &[]));
+    let mut log = flow.log;
+    for datagram in &mut log.datagrams_sent {
+        datagram.part = Some((datagram.sequence % 3) as u16);
+    }
+    assert_eq!(log.datagrams_sent.len(), 6, "three parts each");
+    // The second part of frame 0 is lost, and comes 300 ms later under another number.
+    log.datagrams_received.retain(|datagram| datagram.sequence != 1);
+    let lost = Ledger::build(&log, LIVE);
+    assert_eq!((lost.rows[0].fate, lost.rows[0].packets, lost.rows[0].packets_lost), (Fate::Lost, Some(3), Some(1)));
+    let again = DatagramSent { sequence: 9, ..log.datagrams_sent[1].clone() };
+    log.datagrams_received.push(DatagramReceived { sequence: 9, size: again.size, at: ms(300) });
+    log.datagrams_sent.push(again);
+    let came = Ledger::build(&log, LIVE);
+    assert_eq!((came.rows[0].fate, came.rows[0].arrival), (Fate::Shown, Some(ms(300))));
+    assert_eq!(
+        (came.rows[0].packets, came.rows[0].packets_lost, came.rows[0].bytes_received),
+        (Some(4), Some(1), 1200)
+    );
+    assert_eq!(came.rows[1].packets, Some(3));
 }
