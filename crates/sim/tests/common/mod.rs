@@ -100,7 +100,7 @@ pub fn summaries(simulated: &Simulated) -> Vec<Summary> {
 pub fn ladder(seconds: usize) -> LadderContent {
     let rate = FrameRate { numerator: 25, denominator: 1 };
     let level = |scale: usize| {
-        let size = |frame: usize| scale * if frame % 12 == 0 { 1_900 } else { 560 + 37 * (frame % 7) };
+        let size = |frame: usize| scale * if frame.is_multiple_of(12) { 1_900 } else { 560 + 37 * (frame % 7) };
         let sizes: Vec<u32> = (0..25 * seconds).map(|frame| size(frame) as u32).collect();
         Level::of_sizes(rate, 12, &sizes).unwrap()
     };

@@ -279,7 +279,7 @@ mod adaptive {
         let off_ticks = |outcome: &StreamingOutcome, tick_ms: u64| {
             let frames = adaptive(outcome).viewing.frames().to_vec();
             assert!(frames.iter().all(|frame| frame.complete.is_some()), "nothing is lost");
-            let off = |at: Timestamp| at.as_nanos() % (tick_ms * 1_000_000) != 0;
+            let off = |at: Timestamp| !at.as_nanos().is_multiple_of(tick_ms * 1_000_000);
             frames.iter().filter(|frame| frame.complete.is_some_and(off)).count()
         };
         let (exact, coarse) = (run(0, 0), run(10, 10));
