@@ -4,7 +4,7 @@
     .venv/bin/python benches/dropping/page.py [--traces DIR] [--applications [NAME ...]] [--keep DIR] [--out FILE]
 
 First every movie goes over every link by every transport of the lab with every limit, in virtual time (minutes); then
-the applications run in real time over the emulated network (a quarter of an hour: they need GStreamer with the elements
+the applications run in real time over the emulated network (an hour: they need GStreamer with the elements
 of `make plugin`, and a machine that is not busy). `--traces` names a directory with Mahimahi's recordings of LTE links;
 without it they are left out. `--keep` keeps what was found, and goes on where an earlier call ended;
 what other code or other cases left there is not taken.

@@ -162,11 +162,10 @@ has the bound, with the limit at the start-up.
 def _applications(results: Results) -> str:
     if not results.applications:
         return ""
-    links = [link for link in results.links if link.name in applications.LINKS]
-    parts = [APPLICATIONS]
-    for link in links:
+    parts = [APPLICATIONS, _mean_of_applications(results)]
+    for link in results.links:
         parts.append(f"### Applications: {link.text}\n\n")
-        for codec in (codec for codec in results.codecs if codec in applications.MOVIES):
+        for codec in results.codecs:
             rows = [row for row in results.applications if (row.codec, row.link) == (codec, link.name)]
             named = [
                 (_labelled(one, rows), [row for row in rows if row.flow == one.name])
@@ -178,11 +177,22 @@ def _applications(results: Results) -> str:
     return "".join(parts)
 
 
+def _mean_of_applications(results: Results) -> str:
+    """One table over all cells, before those of each."""
+    cells = {(row.codec, row.link) for row in results.applications}
+    named = [
+        (_labelled(one, rows), rows)
+        for one in applications.FLOWS
+        if (rows := [row for row in results.applications if row.flow == one.name])
+    ]
+    return f"### Applications: mean over {len(cells)} movies x links\n\n{tables.of_measures(named)}\n"
+
+
 APPLICATIONS = f"""\
 ## The programs themselves
 
-GStreamer's own elements, SRT and ours, in real time over the emulated network: {applications.SECONDS} s of two of the
-movies over two of the links, every TCP socket with CUBIC. Start-up 1 s. Limits of the others as found best in virtual
+GStreamer's own elements, SRT and ours, in real time over the emulated network: {applications.SECONDS} s of each
+movie over each link, every TCP socket with CUBIC. Start-up 1 s. Limits of the others as found best in virtual
 time with their own sockets; that of `ifdsink` is its default of a second. SRT's receiver waits
 {applications.SRT_LATENCY_MS} ms itself (`latency`) and the player {applications.PLAYER_MS} ms more, so that its frames
 are due when the others' are; its latencies contain the wait. {applications.AT_ONCE} flows run at a time; one that the
@@ -202,7 +212,7 @@ def _agreement(results: Results) -> str:
     """Where an element and the lab's transport ought to be the same."""
     lines = [["", "shown in time %, application", "the lab's", "latency p95 ms, application", "the lab's"]]
     for twin in (one for one in applications.FLOWS if isinstance(one, applications.Lab)):
-        for link in applications.LINKS:
+        for link in (link.name for link in results.links):
             for codec in results.codecs:
                 pair = [
                     [row for row in results.applications if (row.codec, row.link, row.flow) == (codec, link, name)]
