@@ -63,9 +63,11 @@ class Draws:
         return [row[flow][column] for row in self.rows]
 
 
-def draw(scenario: str, film: Path, duration_s: float, seeds: Iterable[int] = SEEDS) -> Draws:
-    """Simulates a scenario over ``film``, which it names, with each of the seeds."""
-    movie = _native.load_movie(film)
+def draw(
+    scenario: str, film: Path | None, duration_s: float, seeds: Iterable[int] = SEEDS, ladder: Path | None = None
+) -> Draws:
+    """Simulates a scenario over ``film`` and ``ladder``, which it names, with each of the seeds."""
+    movie = _native.load_movie(film, ladder)
 
     def one(seed: int) -> dict[str, Row]:
         resolved = framewire.load(scenario, set={"seed": seed}, movie_duration_s=duration_s).data
