@@ -280,11 +280,15 @@ fn a_server_that_cannot_serve_says_why() {
     let bytes = std::fs::read(&path).unwrap();
     let cut = common::movie::directory().join("cut.vtp");
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    // The version (docs/ladder.md).
+    let later = common::movie::directory().join("later.vtp");
+    std::fs::write(&later, [&bytes[..8], &[0, 9], &bytes[10..]].concat()).unwrap();
     let (server, ports) = serve(&path, "");
     let cases = [
         ("data-port=0".to_owned(), "location is not set"),
         ("location=/no/such/file".to_owned(), "\"/no/such/file\""),
         (format!("location={}", cut.display()), "cut.vtp\""),
+        (format!("location={}", later.display()), "version 9"),
         (format!("location={good} address=here"), "address \"here\" is no IP address"),
         (format!("location={good} key-file=/no/such/key"), "key-file \"/no/such/key\""),
         (format!("location={good} data-port={}", ports[0]), &ports[0].to_string()),
@@ -357,6 +361,24 @@ fn a_player_that_pauses_costs_frames_and_no_memory() {
     assert!((10..150).contains(&buffers.len()), "{} frames", buffers.len());
     stop(&client);
     stop(&server);
+}
+
+#[test]
+fn every_transport_carries_the_whole_movie() {
+    let Some((path, ladder)) = mpeg4("transports", 75) else { return };
+    for transport in ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"] {
+        let (server, ports) = serve(&path, &format!("transport={transport} sessions=1"));
+        let reports = if transport == "tfrc" { "tfrc" } else { "vtp" };
+        let (client, buffers) = receive(ports, &format!("reports={reports} startup-delay=0"), "fakesink sync=false");
+        client.set_state(gst::State::Playing).unwrap();
+        wait_for(&client, gst::MessageType::Eos);
+        let levels = levels_of(&ladder, &buffers.lock().unwrap());
+        assert_eq!(levels.len(), 75, "{transport}");
+        // Fixed rate does not ask anybody; the others begin at the bottom.
+        assert_eq!(levels[0], usize::from(transport == "fixed"), "{transport}");
+        stop(&client);
+        stop(&server);
+    }
 }
 
 #[test]
