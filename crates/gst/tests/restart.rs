@@ -87,7 +87,7 @@ const FRAMES: u64 = 150;
 impl Codec {
     /// 6 seconds at 1.5 Mbit/s; `None`, after saying so, when FFmpeg has no such encoder.
     fn encode(&self) -> Option<PathBuf> {
-        let path = common::movie::directory().join(self.name);
+        let path = own_directory().join(self.name);
         let status = Command::new("ffmpeg")
             .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi"])
             .args(["-i", "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7,format=yuv420p"])
@@ -112,7 +112,7 @@ impl Codec {
 
     /// The pictures that FFmpeg shows of a stream, by their content, and what it complains about.
     fn show(&self, stream: &[u8]) -> (Vec<String>, String) {
-        let path = common::movie::directory().join(format!("{}.received", self.name));
+        let path = own_directory().join(format!("{}.received", self.name));
         std::fs::write(&path, stream).unwrap();
         let output = Command::new("ffmpeg")
             .args(["-v", "warning", "-threads", "1", "-f", self.format, "-i"])
@@ -139,6 +139,13 @@ impl Codec {
         assert!(complaints.is_empty(), "{} {case}: {complaints:?}", self.name);
         assert!(pictures.len() >= least, "{} {case}: {} pictures", self.name, pictures.len());
     }
+}
+
+/// A place for files of this test: others that run beside it use the same names.
+fn own_directory() -> PathBuf {
+    let directory = common::movie::directory().join(std::thread::current().name().unwrap_or("test"));
+    std::fs::create_dir_all(&directory).unwrap();
+    directory
 }
 
 fn read_all(stream: &mut TcpStream) -> Vec<u8> {
