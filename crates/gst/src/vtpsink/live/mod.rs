@@ -85,7 +85,7 @@ pub(super) struct Live {
     source: Arc<LiveSource>,
     alignment: Alignment,
     inputs: BTreeMap<u32, Input>,
-    /// It was told why it cannot go on.
+    /// It cannot go on, and why is told.
     refused: bool,
 }
 
@@ -141,12 +141,12 @@ impl Live {
         &self.source
     }
 
-    /// Notes that an error is told now. Tells whether one was told before.
-    pub fn refuse(&mut self) -> bool {
-        std::mem::replace(&mut self.refused, true)
+    /// Nothing more is taken, as something was refused.
+    pub fn refuse(&mut self) {
+        self.refused = true;
     }
 
-    /// Whether an error was told.
+    /// Whether something was refused.
     pub fn is_refused(&self) -> bool {
         self.refused
     }

@@ -3,7 +3,7 @@
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
-use super::Refusal;
+use super::{Live, Refusal};
 use crate::lock::lock;
 use crate::vtpsink::imp::{CAT, VtpSink};
 
@@ -68,10 +68,8 @@ impl VtpSink {
     pub(in crate::vtpsink) fn release(&self, pad: &gst::Pad) {
         let _ = pad.set_active(false);
         if let Some(number) = number_of(pad) {
-            let removed = lock(&self.live).as_mut().map_or(Ok(()), |live| live.remove(number));
-            if let Err(refusal) = removed {
-                let _ = self.refuse_level(&refusal);
-            }
+            // What is wrong with that is told on the bus.
+            let _ = self.change_levels(|live| live.remove(number));
         }
         let _ = self.obj().remove_pad(pad);
     }
@@ -80,15 +78,7 @@ impl VtpSink {
         if self.is_over() {
             return Err(gst::FlowError::Eos);
         }
-        let progress = {
-            let mut live = lock(&self.live);
-            let live = live.as_mut().ok_or(gst::FlowError::Flushing)?;
-            if live.is_refused() { Err(None) } else { live.buffer(number, buffer).map_err(Some) }
-        };
-        let progress = progress.map_err(|refusal| match refusal {
-            Some(refusal) => self.refuse_level(&refusal),
-            None => gst::FlowError::Error,
-        })?;
+        let progress = self.change_levels(|live| live.buffer(number, buffer))?;
         if let Some(frames) = progress.given_up {
             self.tell_of_long_group(frames);
         }
@@ -98,16 +88,31 @@ impl VtpSink {
         Ok(gst::FlowSuccess::Ok)
     }
 
-    /// Tells once why the levels cannot go on.
-    fn refuse_level(&self, refusal: &Refusal) -> gst::FlowError {
-        let is_news = lock(&self.live).as_mut().is_some_and(|live| !live.refuse());
-        let is_caps = matches!(refusal, Refusal::Caps { .. });
-        if is_news && is_caps {
+    /// Takes something in. What cannot be is told once; from then on pads stop without a word, as an error of theirs
+    /// would let what is upstream complain, perhaps before it was said what is wrong.
+    fn change_levels<T>(&self, change: impl FnOnce(&mut Live) -> Result<T, Refusal>) -> Result<T, gst::FlowError> {
+        let refusal = {
+            let mut live = lock(&self.live);
+            let live = live.as_mut().filter(|live| !live.is_refused()).ok_or(gst::FlowError::Flushing)?;
+            match change(live) {
+                Ok(done) => return Ok(done),
+                Err(refusal) => {
+                    live.refuse();
+                    refusal
+                }
+            }
+        };
+        Err(self.tell_of_refusal(&refusal))
+    }
+
+    fn tell_of_refusal(&self, refusal: &Refusal) -> gst::FlowError {
+        if matches!(refusal, Refusal::Caps { .. }) {
             gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{refusal}"));
-        } else if is_news {
+            gst::FlowError::NotNegotiated
+        } else {
             gst::element_imp_error!(self, gst::StreamError::Format, ("{refusal}"));
+            gst::FlowError::Error
         }
-        if is_caps { gst::FlowError::NotNegotiated } else { gst::FlowError::Error }
     }
 
     fn tell_of_long_group(&self, frames: usize) {
@@ -149,31 +154,15 @@ impl VtpSink {
 
     /// Caps that are refused stay with the pad, which offers them again with every buffer and event.
     fn level_caps(&self, number: u32, caps: &gst::CapsRef) -> Result<(), gst::FlowError> {
-        let read = {
-            let mut live = lock(&self.live);
-            let Some(live) = live.as_mut() else { return Err(gst::FlowError::Flushing) };
-            live.caps(number, caps)
-        };
-        match read {
-            Ok(None) => Ok(()),
-            Ok(Some(problem)) => {
-                gst::warning!(CAT, imp = self, "pad sink_{number}: {problem}");
-                Ok(())
-            }
-            Err(refusal) => Err(self.refuse_level(&refusal)),
+        if let Some(problem) = self.change_levels(|live| live.caps(number, caps))? {
+            gst::warning!(CAT, imp = self, "pad sink_{number}: {problem}");
         }
+        Ok(())
     }
 
     fn level_end(&self, number: u32) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let ended = {
-            let mut live = lock(&self.live);
-            let live = live.as_mut().ok_or(gst::FlowError::Flushing)?;
-            if live.is_refused() { Ok(false) } else { live.end(number) }
-        };
-        match ended {
-            Ok(true) => self.more(),
-            Ok(false) => {}
-            Err(refusal) => return Err(self.refuse_level(&refusal)),
+        if self.change_levels(|live| live.end(number))? {
+            self.more();
         }
         Ok(gst::FlowSuccess::Ok)
     }
