@@ -14,6 +14,7 @@ mod sending;
 
 use std::time::{Duration, Instant};
 
+use common::OwnBus;
 use common::wait_until;
 use framewire_media::PictureType;
 use framewire_units::Bitrate;
@@ -170,11 +171,10 @@ fn a_variable_frame_rate_is_no_rate() {
 }
 
 /// A harness around the sink, and its bus.
-fn harness(properties: &str) -> (gst_check::Harness, gst::Bus) {
+fn harness(properties: &str) -> (gst_check::Harness, OwnBus) {
     common::init();
     let mut harness = gst_check::Harness::new_parse(&format!("ifdsink {properties}"));
-    let bus = gst::Bus::new();
-    harness.element().unwrap().set_bus(Some(&bus));
+    let bus = OwnBus::of(&harness.element().unwrap());
     harness.play();
     (harness, bus)
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use common::OwnBus;
 use common::movie::{directory, run};
 use framewire_media::{Frame, Movie};
 use framewire_units::Duration;
@@ -263,8 +264,7 @@ fn lost_group_headers_make_their_frames_late_by_the_timing_of_the_thesis() {
     let movie = parse(path);
     common::init();
     let mut harness = gst_check::Harness::new_parse("mpegstat timing=thesis post-messages=true");
-    let bus = gst::Bus::new();
-    harness.element().unwrap().set_bus(Some(&bus));
+    let bus = OwnBus::of(&harness.element().unwrap());
     harness.set_src_caps_str(common::movie::MPEG2);
     let index = &movie.index.frames;
     // The second group begins with a key frame that is lost, and its header with it.
@@ -340,11 +340,10 @@ fn errors(bus: &gst::Bus) -> Vec<String> {
 }
 
 /// The element in a harness, and a bus that hears it alone.
-fn heard() -> (gst_check::Harness, gst::Bus) {
+fn heard() -> (gst_check::Harness, OwnBus) {
     common::init();
     let harness = gst_check::Harness::new_parse("mpegstat");
-    let bus = gst::Bus::new();
-    harness.element().unwrap().set_bus(Some(&bus));
+    let bus = OwnBus::of(&harness.element().unwrap());
     (harness, bus)
 }
 

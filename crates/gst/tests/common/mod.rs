@@ -47,6 +47,33 @@ pub fn program(name: &str) -> std::process::Command {
     command
 }
 
+/// A bus of an element that no pipeline has. What nobody took off it goes with it: such messages hold their element, which
+/// holds the bus.
+pub struct OwnBus(gst::Bus);
+
+impl OwnBus {
+    /// For this element, which gets it.
+    pub fn of(element: &gst::Element) -> Self {
+        let bus = gst::Bus::new();
+        element.set_bus(Some(&bus));
+        Self(bus)
+    }
+}
+
+impl std::ops::Deref for OwnBus {
+    type Target = gst::Bus;
+
+    fn deref(&self) -> &gst::Bus {
+        &self.0
+    }
+}
+
+impl Drop for OwnBus {
+    fn drop(&mut self) {
+        self.0.set_flushing(true);
+    }
+}
+
 /// How long a test waits for another thread before it fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
