@@ -1,5 +1,6 @@
 //! The plan at a place of the stream: "nominal sending rate for this packet" (figure 7).
 
+use framewire_media::streaming_file::{PlanStep, ReadAt, StreamingFile};
 use framewire_units::{Bitrate, Duration};
 
 use crate::schedule::{LevelPlan, Schedule};
@@ -21,6 +22,16 @@ impl FramePlan {
     /// The rates of a schedule for a movie of this duration.
     pub fn new(schedule: &Schedule, duration: Duration) -> Self {
         Self { duration, rates: schedule.levels().iter().map(frame_rates).collect() }
+    }
+
+    /// The rates of the plan that a streaming file carries; none for a level without steps.
+    pub fn of_file<S: ReadAt>(file: &StreamingFile<S>) -> Self {
+        let sizes = |level: usize| (0..file.frame_count()).map(move |frame| file.frame_size(level, frame));
+        let levels = file.plan().levels.iter().enumerate();
+        Self {
+            duration: file.duration(),
+            rates: levels.map(|(level, steps)| stored_rates(steps, sizes(level))).collect(),
+        }
     }
 }
 
@@ -56,9 +67,31 @@ fn frame_rates(plan: &LevelPlan) -> Vec<Bitrate> {
     (0..plan.consumption.frames()).map(rate).collect()
 }
 
+/// The same from steps that were rounded when they were stored, and end with one of no rate.
+fn stored_rates(steps: &[PlanStep], sizes: impl Iterator<Item = u32>) -> Vec<Bitrate> {
+    /// Of the time that a byte takes to be sent: far more than rounding moves a border by.
+    const ROUNDED: f64 = 0.5;
+    let (mut step, mut sent, mut first_byte) = (0, 0.0, 0.0);
+    let rate = |size: u32| {
+        while let [this, next, ..] = steps.get(step..).unwrap_or_default() {
+            let until = sent + this.rate.as_bps() as f64 / 8.0 * (next.start - this.start).as_secs_f64();
+            if next.rate == Bitrate::default() || until > first_byte + ROUNDED {
+                break;
+            }
+            (step, sent) = (step + 1, until);
+        }
+        first_byte += f64::from(size);
+        steps.get(step).map_or(Bitrate::default(), |step| step.rate)
+    };
+    sizes.map(rate).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use framewire_media::FrameRate;
+    use framewire_media::ladder::{Ladder, Level};
+    use framewire_media::streaming_file::{StoredPlan, write};
     use proptest::prelude::*;
 
     use super::*;
@@ -85,6 +118,27 @@ mod tests {
     }
 
     proptest! {
+        /// The plan that a file carries says of each frame what the schedule says, but for a rate that is rounded up and
+        /// a frame at a border whose first byte lies within the rounding.
+        #[test]
+        fn a_file_carries_the_plan_of_each_frame(sizes in proptest::collection::vec(500u32..20_000, 20..200)) {
+            let ladder = Ladder::new(vec![Level::of_sizes(RATE, 12, &sizes).unwrap()]).unwrap();
+            let settings = ScheduleSettings {
+                method: Method::Segments { count: 7, pre_send: PreSend::AtMost(Duration::from_secs(3)) },
+                startup: Duration::from_millis(40),
+            };
+            let schedule = Schedule::new(&ladder, settings).unwrap();
+            let mut bytes = Vec::new();
+            write(&ladder, Some(&StoredPlan::from(&schedule)), 512, &mut bytes).unwrap();
+            let file = StreamingFile::open(Bytes::from(bytes)).unwrap();
+            let (stored, planned) = (FramePlan::of_file(&file), FramePlan::new(&schedule, ladder.duration()));
+            prop_assert_eq!(stored.levels(), 1);
+            let rate = |plan: &FramePlan, frame: usize| plan.rates[0][frame].as_bps();
+            for frame in 0..sizes.len() {
+                prop_assert!(rate(&stored, frame).abs_diff(rate(&planned, frame)) <= 1, "frame {frame}");
+            }
+        }
+
         /// A sender that follows the plan frame by frame sends what the schedule sends when the schedule sends it: at
         /// each border between rates it differs by a frame at most, the one that is sent over the border.
         #[test]

@@ -12,6 +12,7 @@ use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSett
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::datagram::Drops;
 use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::host::{Host, HostEvent, MakeController};
 use framewire_adaptive::rap::Rap;
 use framewire_adaptive::server::ServerSettings;
@@ -19,7 +20,7 @@ use framewire_adaptive::stored::FileSource;
 use framewire_adaptive::tfrc::{ReceiverSettings, SegmentSize, SenderSettings, TfrcController};
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_endpoint::{EndpointError, Served, Serving, Viewed, Viewing, random_secret, random_session};
-use framewire_media::streaming_file::{StoredPlan, StreamingFile};
+use framewire_media::streaming_file::StreamingFile;
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::{Key, Title};
 use pyo3::create_exception;
@@ -71,7 +72,7 @@ fn serve_stream(
         repeats: controller == "better",
         ..ServerSettings::paper(title_of(title)?, random_secret().map_err(failure)?)
     };
-    let plan = Arc::new(file.plan().clone());
+    let plan = Arc::new(FramePlan::of_file(&file));
     let make = maker(controller, DataSize::from_bytes(payload.into()), &plan)?;
     let host = Host::new(Arc::new(FileSource::new(file)), plan, make, settings, clients).map_err(failure)?;
     let serving = Serving::open(host, address("data", data)?, address("control", control)?).map_err(failure)?;
@@ -129,7 +130,7 @@ fn sink(path: Option<&Path>) -> PyResult<Box<dyn std::io::Write + Send>> {
     Ok(Box::new(BufWriter::new(file)))
 }
 
-fn maker(name: &str, payload: DataSize, plan: &Arc<StoredPlan>) -> PyResult<MakeController> {
+fn maker(name: &str, payload: DataSize, plan: &Arc<FramePlan>) -> PyResult<MakeController> {
     let unknown = || failure(format!("controller \"{name}\" does not exist; {} do", CONTROLLERS.join(", ")));
     let binomial = |settings: BinomialSettings| -> MakeController {
         Box::new(move || Box::new(Binomial::new(settings).expect("invariant: these settings are the library's own")))

@@ -10,7 +10,7 @@ use framewire_transport::{
     DatagramReceiver, DatagramSender, Limits as QueueLimits, Pacing as ReceiverPacing, Spread, StreamReceiver,
     StreamSender, TransportKind,
 };
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
 use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 
@@ -41,8 +41,8 @@ pub struct FlowSetup {
 enum Carried {
     /// The movie; `None` where applications of the user's own carry it.
     Movie(Option<TransportKind>, SendingPlan),
-    /// The levels of a ladder, from this time on.
-    Ladder(LadderContent, Timestamp),
+    /// The levels of a ladder, from this time on, to a player that waits so long after the first arrival.
+    Ladder(LadderContent, Timestamp, Duration),
     /// Bytes of no meaning.
     Bulk,
 }
@@ -88,11 +88,12 @@ impl FlowSetup {
         Self { flow: flow.clone(), carried: Carried::Movie(kind, plan), ssrc }
     }
 
-    /// A flow of a scenario that sends levels of `ladder`, from its start on.
+    /// A flow of a scenario that sends levels of `ladder`, from its start on, to a player that shows the first frame
+    /// `startup` after the first arrival.
     ///
     /// # Errors
     /// When packets of the ladder are larger than the flow's MTU allows.
-    pub fn adaptive(flow: &scenario::Flow, ladder: LadderContent) -> Result<Self, BuildError> {
+    pub fn adaptive(flow: &scenario::Flow, ladder: LadderContent, startup: Duration) -> Result<Self, BuildError> {
         let packet = ladder.payload() as usize + VIDEO_HEADER_LENGTH + IP_AND_UDP_HEADERS;
         if packet > usize::from(flow.mtu) {
             let reason =
@@ -100,7 +101,7 @@ impl FlowSetup {
             return Err(BuildError { flow: flow.name.clone(), reason });
         }
         let start = Timestamp::ZERO + flow.start.unwrap_or_default();
-        Ok(Self { flow: flow.clone(), carried: Carried::Ladder(ladder, start), ssrc: 0 })
+        Ok(Self { flow: flow.clone(), carried: Carried::Ladder(ladder, start, startup), ssrc: 0 })
     }
 
     /// A flow of a scenario that is TCP connections without a movie.
@@ -146,7 +147,7 @@ impl FlowSetup {
     pub fn starting_at(&self, start: Timestamp) -> Self {
         let carried = match &self.carried {
             Carried::Movie(kind, plan) => Carried::Movie(*kind, plan.starting_at(start)),
-            Carried::Ladder(ladder, _) => Carried::Ladder(ladder.clone(), start),
+            Carried::Ladder(ladder, _, startup) => Carried::Ladder(ladder.clone(), start, *startup),
             Carried::Bulk => Carried::Bulk,
         };
         Self { carried, ..self.clone() }
@@ -156,7 +157,7 @@ impl FlowSetup {
     pub fn start(&self) -> Timestamp {
         match &self.carried {
             Carried::Movie(_, plan) => plan.due(0),
-            Carried::Ladder(_, start) => *start,
+            Carried::Ladder(_, start, _) => *start,
             Carried::Bulk => Timestamp::ZERO + self.flow.start.unwrap_or_default(),
         }
     }
@@ -170,7 +171,7 @@ impl FlowSetup {
     pub fn frames(&self) -> u32 {
         match &self.carried {
             Carried::Movie(_, plan) => plan.len(),
-            Carried::Ladder(ladder, _) => ladder.frames(),
+            Carried::Ladder(ladder, ..) => ladder.frames(),
             Carried::Bulk => 0,
         }
     }
@@ -179,7 +180,7 @@ impl FlowSetup {
     pub fn offered_until(&self) -> Option<Timestamp> {
         match &self.carried {
             Carried::Movie(_, plan) => Some(plan.due(plan.len() - 1) + plan.frame_interval()),
-            Carried::Ladder(ladder, start) => Some(ladder.due(ladder.frames(), *start)),
+            Carried::Ladder(ladder, start, _) => Some(ladder.due(ladder.frames(), *start)),
             Carried::Bulk => None,
         }
     }
@@ -188,7 +189,7 @@ impl FlowSetup {
     pub fn facts(&self) -> Vec<FrameFacts> {
         match &self.carried {
             Carried::Movie(_, plan) => plan.facts(),
-            Carried::Ladder(ladder, start) => {
+            Carried::Ladder(ladder, start, _) => {
                 (0..ladder.frames()).map(|frame| ladder.facts(frame, None, *start)).collect()
             }
             Carried::Bulk => vec![],
@@ -217,9 +218,14 @@ impl FlowSetup {
     /// For a flow whose [`role`](Self::role) is not [`Role::Adaptive`].
     pub fn ladder(&self) -> &LadderContent {
         match &self.carried {
-            Carried::Ladder(ladder, _) => ladder,
+            Carried::Ladder(ladder, ..) => ladder,
             Carried::Movie(..) | Carried::Bulk => panic!("invariant: who has a ladder asks for it"),
         }
+    }
+
+    /// What the player of an adaptive stream waits for.
+    fn startup(&self) -> Duration {
+        if let Carried::Ladder(.., startup) = &self.carried { *startup } else { Duration::ZERO }
     }
 
     /// The server of an adaptive stream. `session` draws what both of its halves need at random: the same for both.
@@ -232,7 +238,7 @@ impl FlowSetup {
     pub fn adaptive_sender(&self, session: Seed) -> Result<AdaptiveSender, BuildError> {
         let (ladder, plan) = (self.ladder(), self.ladder().plan());
         let payload = u16::try_from(ladder.payload()).expect("invariant: a packet fits into the MTU");
-        let controller = controller(self.flow.transport, DataSize::from_bytes(payload.into()), &plan)
+        let controller = controller(self.flow.transport, DataSize::from_bytes(payload.into()), &plan, self.startup())
             .expect("invariant: an adaptive flow has a controller");
         let mut draws = session.stream("secret", &[]);
         let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));

@@ -60,7 +60,7 @@ impl Content {
                 Transport::Bulk => Ok(FlowSetup::bulk(flow)),
                 transport if transport.is_adaptive() => {
                     let (_, ladder) = self.ladder.as_ref().ok_or_else(|| nothing("ladder"))?;
-                    FlowSetup::adaptive(flow, ladder.clone())
+                    FlowSetup::adaptive(flow, ladder.clone(), scenario.playout.startup)
                 }
                 _ => Ok(FlowSetup::new(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)),
             }

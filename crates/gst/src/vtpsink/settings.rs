@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::host::Host;
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::stored::FileSource;
@@ -264,14 +265,13 @@ impl Settings {
             |error: &dyn Display| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
         let file = File::open(location).map_err(|error| unreadable(&error))?;
         let file = StreamingFile::open(file).map_err(|error| unreadable(&error))?;
-        let plan = file.plan().clone();
-        if plan.levels.iter().all(Vec::is_empty) {
+        if file.plan().levels.iter().all(Vec::is_empty) {
             return Err(unreadable(&"it was written without a plan of rates, which sending needs"));
         }
         let payload = u16::try_from(file.payload()).map_err(|error| unreadable(&error))?;
         let stem = || Path::new(location).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let server = self.server(self.title.clone().unwrap_or_else(stem), plan.client_buffer, payload)?;
-        let plan = Arc::new(plan);
+        let server = self.server(self.title.clone().unwrap_or_else(stem), file.plan().client_buffer, payload)?;
+        let plan = Arc::new(FramePlan::of_file(&file));
         let make = self.transport.maker(payload, Some(plan.clone()));
         let host = Host::new(Arc::new(FileSource::new(file)), plan, make, server, self.clients as usize);
         let host = host.map_err(|error| unreadable(&error))?;

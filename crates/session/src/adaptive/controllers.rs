@@ -12,18 +12,25 @@ use framewire_adaptive::source::Plan;
 use framewire_adaptive::tfrc::{ReceiverSettings, SegmentSize, SenderSettings, TfrcController};
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_scenario::Transport;
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Duration};
 
 const OWN: &str = "invariant: these settings are the library's own";
 
-/// The controller of a transport; `None` for one that is not adaptive. `payload` is bytes of video in a packet.
-pub(crate) fn controller(transport: Transport, payload: DataSize, plan: &Arc<dyn Plan>) -> Option<Box<dyn Controller>> {
+/// The controller of a transport; `None` for one that is not adaptive. `payload` is bytes of video in a packet, and
+/// `startup` what the player waits for.
+pub(crate) fn controller(
+    transport: Transport,
+    payload: DataSize,
+    plan: &Arc<dyn Plan>,
+    startup: Duration,
+) -> Option<Box<dyn Controller>> {
     let binomial =
         |settings: BinomialSettings| Box::new(Binomial::new(BinomialSettings { payload, ..settings }).expect(OWN));
     Some(match transport {
         Transport::Vtp => Box::new(VtpController::new(VtpSettings::paper()).expect(OWN)),
         Transport::Better => {
-            Box::new(BetterController::new(BetterSettings::default(), Some(Arc::clone(plan))).expect(OWN))
+            let settings = BetterSettings { startup, ..BetterSettings::default() };
+            Box::new(BetterController::new(settings, Some(Arc::clone(plan))).expect(OWN))
         }
         Transport::Tfrc => {
             let segment = SegmentSize::Nominal(payload);

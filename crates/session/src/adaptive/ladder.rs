@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::FileSource;
 use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
@@ -52,7 +53,7 @@ impl LadderContent {
         Ok(Self {
             groups: groups.collect(),
             references: references.into(),
-            plan: Arc::new(file.plan().clone()),
+            plan: Arc::new(FramePlan::of_file(&file)),
             source: Arc::new(FileSource::new(file)),
         })
     }
