@@ -21,7 +21,7 @@ from conftest import REPOSITORY
 from framewire import _native
 from framewire.campaign import runner
 
-GOLDEN = REPOSITORY / "tests/golden/format-2"
+GOLDEN = REPOSITORY / "tests/golden/format-3"
 FRAMES = 25
 
 
@@ -33,7 +33,7 @@ def install(monkeypatch: pytest.MonkeyPatch, log: Path | None = None) -> Path | 
     """Puts it in the place of the real one, in this process, whose movies are not for this one; returns the log."""
     monkeypatch.setattr(_native, "simulate_cell", simulate_cell)
     monkeypatch.setattr(_native, "load_movie", load_movie)
-    monkeypatch.setattr(runner, "_loaded", lambda path, _digest: load_movie(path))
+    monkeypatch.setattr(runner, "_loaded", lambda path, _ladder, _digest: load_movie(path))
     if log is not None:
         log.touch()
         monkeypatch.setenv("FAKE_SIMULATOR_LOG", str(log))
@@ -47,7 +47,7 @@ def begun(log: Path) -> list[str]:
     return ids
 
 
-def load_movie(path: Path) -> bytes:
+def load_movie(path: Path, _ladder: Path | None = None) -> bytes:
     """A movie is its bytes."""
     return Path(path).read_bytes()
 
