@@ -8,8 +8,8 @@ const TRIAL_SHARE: f64 = 0.7;
 /// Time that such a queue is given to drain, over what it needs.
 const PATIENCE: f64 = 1.5;
 
-/// Below this part of the target the queue counts as drained, and below this part of the longest one: no queue of TCP
-/// flows falls so far, because they halve their windows at most.
+/// Below this part of the target the queue counts as drained, and below this part of the longest one. TCP flows that halve
+/// their windows together may empty a queue of up to the bandwidth-delay product as well; that is then taken for one's own.
 const DRAINED: f64 = 0.8;
 const DRAINED_OF_LONGEST: f64 = 1.0 / 3.0;
 
