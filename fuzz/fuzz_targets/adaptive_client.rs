@@ -6,11 +6,14 @@ use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSett
 use framewire_adaptive::datagram::Channel;
 use framewire_adaptive::tfrc::ReceiverSettings;
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
-use framewire_wire::vtp::{Cookie, Description, Features, Offer, Packet, Reason, Teardown, Title, VideoHeader};
+use framewire_wire::vtp::{
+    AudioDescription, Cookie, Description, Features, Offer, Packet, Reason, Teardown, Title, VideoHeader,
+};
 use libfuzzer_sys::fuzz_target;
 
 const SESSION: u64 = 7;
 const FRAMES: u32 = 200;
+const PACKETS: u32 = 150;
 const BUFFER: DataSize = DataSize::from_bytes(2_000);
 
 fn bytes(packet: &Packet<'_>) -> Vec<u8> {
@@ -20,6 +23,7 @@ fn bytes(packet: &Packet<'_>) -> Vec<u8> {
 }
 
 fn description() -> Description {
+    let rate = Bitrate::from_kbps(64);
     Description {
         session: SESSION,
         cookie: Cookie([3; 16]),
@@ -29,6 +33,7 @@ fn description() -> Description {
         payload: 300,
         ack_every: 2,
         rates: vec![Bitrate::from_kbps(100); 3],
+        audio: Some(AudioDescription { codec: 2, channels: 2, sample_rate: 48_000, packets: PACKETS, rate }),
     }
 }
 
@@ -43,7 +48,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let mut client = Client::new(settings);
     let mut now = Timestamp::from_secs(100);
-    let (mut sequence, mut next) = (0u32, 0);
+    let (mut sequence, mut next, mut heard) = (0u32, 0, 0);
     let mut rest = data;
     while let [operation, a, b, c, tail @ ..] = rest {
         rest = tail;
@@ -66,8 +71,20 @@ fuzz_target!(|data: &[u8]| {
                     media_time: Duration::from_millis(40) * u32::from(*b),
                     round_trip: Duration::from_micros(u64::from(*a)),
                     repeats: (c & 0xC0 == 0xC0).then(|| sequence.wrapping_sub(u32::from(*a))),
+                    audio: false,
                 };
-                bytes(&Packet::Video(header, &vec![*b; usize::from(a % 16) * 20]))
+                let audio = VideoHeader {
+                    index: 0,
+                    level: 0,
+                    last: true,
+                    media_time: Duration::from_millis(53) * u32::from(*b),
+                    round_trip: Duration::ZERO,
+                    audio: true,
+                    ..header
+                };
+                let (header, length) =
+                    if operation % 8 == 3 && *a & 0x80 != 0 { (audio, c % 16) } else { (header, a % 16) };
+                bytes(&Packet::Video(header, &vec![*b; usize::from(length) * 20]))
             }
             4 if *a > 250 => {
                 let reason = if *b & 1 == 0 { Reason::EndOfMovie } else { Reason::Stopped };
@@ -93,7 +110,7 @@ fuzz_target!(|data: &[u8]| {
             datagram[place] ^= c;
         }
         client.handle_datagram(now, channel, &datagram);
-        assert!(client.state().buffered <= BUFFER);
+        assert!(client.state().buffered <= BUFFER + BUFFER); // as much again for audio
         if operation & 8 == 0 {
             continue;
         }
@@ -108,6 +125,14 @@ fuzz_target!(|data: &[u8]| {
                 ClientEvent::FramesLost { first, count } => {
                     assert!(first == next && count > 0);
                     next += count;
+                }
+                ClientEvent::Audio(packet) => {
+                    assert_eq!(packet.number, heard);
+                    heard += 1;
+                }
+                ClientEvent::AudioLost { first, count } => {
+                    assert!(first == heard && count > 0);
+                    heard += count;
                 }
                 _ => {}
             }

@@ -5,35 +5,22 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, LazyLock};
 
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::datagram::Channel;
-use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::host::Host;
-use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::source::PacketSource;
-use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
-use framewire_media::FrameRate;
-use framewire_media::ladder::{Ladder, Level};
 use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::{ControlPacket, Cookie, Packet, Reason, Request, Secret, Start, Teardown, Title};
 use libfuzzer_sys::fuzz_target;
 
+#[path = "shared/movie.rs"]
+mod movie;
+use movie::MOVIE;
+
 /// Sessions at a time.
 const MOST: usize = 3;
-
-static MOVIE: LazyLock<(Arc<LadderSource>, Arc<FramePlan>)> = LazyLock::new(|| {
-    let rate = FrameRate { numerator: 25, denominator: 1 };
-    let level = |size| Level::of_sizes(rate, 5, &[size; 50]).expect("invariant: frames have sizes");
-    let ladder = Ladder::new([600, 1_300, 2_500].map(level).into()).expect("invariant: levels are aligned");
-    let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).expect("invariant: 50 frames make 10 segments");
-    let source = Arc::new(LadderSource::new(ladder, 1_000));
-    let plan = Arc::new(FramePlan::new(&schedule, source.duration()));
-    (source, plan)
-});
 
 /// What the clients have learnt.
 #[derive(Default)]

@@ -3,34 +3,21 @@
 #![no_main]
 
 use std::net::SocketAddr;
-use std::sync::{Arc, LazyLock};
 
 use framewire_adaptive::datagram::Channel;
-use framewire_adaptive::frame_plan::FramePlan;
-use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_adaptive::server::{Server, ServerSettings};
-use framewire_adaptive::source::PacketSource;
-use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
-use framewire_media::FrameRate;
-use framewire_media::ladder::{Ladder, Level};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::{
     ControlPacket, Features, Missing, MissingRange, Offer, Packet, Reason, Request, Secret, Start, Teardown, Title,
 };
 use libfuzzer_sys::fuzz_target;
 
-const SESSION: u64 = 7;
+#[path = "shared/movie.rs"]
+mod movie;
+use movie::MOVIE;
 
-static MOVIE: LazyLock<(Arc<LadderSource>, Arc<FramePlan>)> = LazyLock::new(|| {
-    let rate = FrameRate { numerator: 25, denominator: 1 };
-    let level = |size| Level::of_sizes(rate, 5, &[size; 50]).expect("invariant: frames have sizes");
-    let ladder = Ladder::new([600, 1_300, 2_500].map(level).into()).expect("invariant: levels are aligned");
-    let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).expect("invariant: 50 frames make 10 segments");
-    let source = Arc::new(LadderSource::new(ladder, 1_000));
-    let plan = Arc::new(FramePlan::new(&schedule, source.duration()));
-    (source, plan)
-});
+const SESSION: u64 = 7;
 
 fn bytes(packet: &Packet<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -161,22 +161,12 @@ impl Controller for Binomial {
     }
 
     fn state(&self) -> ControllerState {
-        let (samples, discarded) = self.path.counts();
         let name = match (self.window, self.slow_start) {
             (None, _) => "start",
             (_, true) => "slow start",
             (_, false) => "avoidance",
         };
-        ControllerState {
-            name,
-            rate: self.last.rate,
-            level: self.last.level,
-            round_trip: self.path.round_trip(),
-            round_trip_sample: self.path.sample(),
-            samples,
-            discarded,
-            ..ControllerState::default()
-        }
+        self.path.state(name, self.last)
     }
 }
 

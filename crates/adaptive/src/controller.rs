@@ -70,7 +70,7 @@ pub struct ControllerState {
     pub rate: Bitrate,
     /// The level wanted.
     pub level: usize,
-    /// Round-trip time that the algorithm uses.
+    /// Smoothed round-trip time; an algorithm may reckon with another one.
     pub round_trip: Option<Duration>,
     /// The last round-trip sample.
     pub round_trip_sample: Option<Duration>,

@@ -79,6 +79,13 @@ impl Drops {
         *self.0.entry(reason).or_default() += 1;
     }
 
+    /// Those of another count, too.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (reason, count) in other.iter() {
+            *self.0.entry(reason).or_default() += count;
+        }
+    }
+
     /// How many for this reason.
     pub fn of(&self, reason: DropReason) -> u64 {
         self.0.get(&reason).copied().unwrap_or(0)

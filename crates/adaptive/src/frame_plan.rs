@@ -1,6 +1,6 @@
 //! The plan at a place of the stream: "nominal sending rate for this packet" (figure 7).
 
-use framewire_media::streaming_file::{PlanStep, ReadAt, StreamingFile};
+use framewire_media::streaming_file::{ReadAt, StreamingFile};
 use framewire_units::{Bitrate, Duration};
 
 use crate::schedule::{LevelPlan, Schedule};
@@ -24,15 +24,32 @@ impl FramePlan {
         Self { duration, rates: schedule.levels().iter().map(frame_rates).collect() }
     }
 
-    /// The rates of the plan that a streaming file carries; none for a level without steps.
-    pub fn of_file<S: ReadAt>(file: &StreamingFile<S>) -> Self {
+    /// The rates of the plan that a streaming file carries.
+    ///
+    /// # Errors
+    /// When it carries none for some frame: a sender that went by it would wait there for ever.
+    pub fn of_file<S: ReadAt>(file: &StreamingFile<S>) -> Result<Self, NoPlan> {
         let sizes = |level: usize| (0..file.frame_count()).map(move |frame| file.frame_size(level, frame));
-        let levels = file.plan().levels.iter().enumerate();
-        Self {
-            duration: file.duration(),
-            rates: levels.map(|(level, steps)| stored_rates(steps, sizes(level))).collect(),
-        }
+        let of_level = |level: usize| {
+            let rates = file.plan().rates_of(level, sizes(level));
+            match rates.iter().position(|&rate| rate == Bitrate::default()) {
+                Some(frame) => Err(NoPlan { level, frame }),
+                None => Ok(rates),
+            }
+        };
+        let rates = (0..file.level_count()).map(of_level).collect::<Result<_, _>>()?;
+        Ok(Self { duration: file.duration(), rates })
     }
+}
+
+/// Why a streaming file cannot be sent: it was written without a plan, or with one of no rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it has no plan, which says how fast each level is to be sent: no rate above zero for frame {frame} of level {level}"
+)]
+pub struct NoPlan {
+    level: usize,
+    frame: usize,
 }
 
 impl Plan for FramePlan {
@@ -67,31 +84,12 @@ fn frame_rates(plan: &LevelPlan) -> Vec<Bitrate> {
     (0..plan.consumption.frames()).map(rate).collect()
 }
 
-/// The same from steps that were rounded when they were stored, and end with one of no rate.
-fn stored_rates(steps: &[PlanStep], sizes: impl Iterator<Item = u32>) -> Vec<Bitrate> {
-    /// Of the time that a byte takes to be sent: far more than rounding moves a border by.
-    const ROUNDED: f64 = 0.5;
-    let (mut step, mut sent, mut first_byte) = (0, 0.0, 0.0);
-    let rate = |size: u32| {
-        while let [this, next, ..] = steps.get(step..).unwrap_or_default() {
-            let until = sent + this.rate.as_bps() as f64 / 8.0 * (next.start - this.start).as_secs_f64();
-            if next.rate == Bitrate::default() || until > first_byte + ROUNDED {
-                break;
-            }
-            (step, sent) = (step + 1, until);
-        }
-        first_byte += f64::from(size);
-        steps.get(step).map_or(Bitrate::default(), |step| step.rate)
-    };
-    sizes.map(rate).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
     use framewire_media::FrameRate;
     use framewire_media::ladder::{Ladder, Level};
-    use framewire_media::streaming_file::{StoredPlan, write};
+    use framewire_media::streaming_file::{PlanStep, StoredPlan, write};
     use proptest::prelude::*;
 
     use super::*;
@@ -117,6 +115,27 @@ mod tests {
         assert_eq!(plan.rate_at(0, Duration::from_secs(99)), Bitrate::from_kbps(400));
     }
 
+    #[test]
+    fn a_file_without_a_rate_for_a_level_is_no_plan() {
+        let level = |size: u32| Level::of_sizes(RATE, 12, &[size; 30]).unwrap();
+        let ladder = Ladder::new(vec![level(1_000), level(2_000)]).unwrap();
+        let step = |kbps| PlanStep { start: Duration::ZERO, rate: Bitrate::from_kbps(kbps) };
+        let of = |levels: [&[PlanStep]; 2]| {
+            let plan = StoredPlan { levels: levels.map(<[_]>::to_vec).into(), ..StoredPlan::default() };
+            let mut bytes = Vec::new();
+            write(&ladder, Some(&plan), 512, &mut bytes).unwrap();
+            FramePlan::of_file(&StreamingFile::open(Bytes::from(bytes)).unwrap())
+        };
+        let plan = of([&[step(200)], &[step(400)]]).unwrap();
+        assert_eq!([0, 1].map(|level| plan.rate_at(level, Duration::ZERO)), [200, 400].map(Bitrate::from_kbps));
+        let refused = |levels, level| assert_eq!(of(levels).unwrap_err(), NoPlan { level, frame: 0 });
+        let (low, high, none) = ([step(200)], [step(400)], [step(0)]);
+        refused([&[], &[]], 0);
+        refused([&low, &[]], 1);
+        refused([&[], &high], 0);
+        refused([&low, &none], 1);
+    }
+
     proptest! {
         /// The plan that a file carries says of each frame what the schedule says, but for a rate that is rounded up and
         /// a frame at a border whose first byte lies within the rounding.
@@ -131,7 +150,7 @@ mod tests {
             let mut bytes = Vec::new();
             write(&ladder, Some(&StoredPlan::from(&schedule)), 512, &mut bytes).unwrap();
             let file = StreamingFile::open(Bytes::from(bytes)).unwrap();
-            let (stored, planned) = (FramePlan::of_file(&file), FramePlan::new(&schedule, ladder.duration()));
+            let (stored, planned) = (FramePlan::of_file(&file).unwrap(), FramePlan::new(&schedule, ladder.duration()));
             prop_assert_eq!(stored.levels(), 1);
             let rate = |plan: &FramePlan, frame: usize| plan.rates[0][frame].as_bps();
             for frame in 0..sizes.len() {

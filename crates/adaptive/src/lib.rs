@@ -15,6 +15,10 @@ pub mod host;
 mod liveness;
 mod path_reports;
 pub mod rap;
+pub mod rate_control;
+mod requests;
+#[cfg(test)]
+mod rivals_tests;
 pub mod schedule;
 pub mod server;
 pub mod source;

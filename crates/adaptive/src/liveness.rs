@@ -3,8 +3,14 @@
 use framewire_units::{Duration, Timestamp};
 
 /// A step of the clock beyond what was expected that counts as a jump (or a machine that was suspended), not as time
-/// in which the other side was silent.
-const JUMP: Duration = Duration::from_secs(1);
+/// in which the other side was silent. Ours: a driver is late by milliseconds, ntpd steps a clock that is wrong by more
+/// than 128 ms, and what counts silence waits for several times as long.
+pub(crate) const JUMP: Duration = Duration::from_secs(1);
+
+/// A round trip before one was measured, for what is missing and what is sent again. Ours: longer than most paths, so that
+/// nothing is asked for or sent in vain until the first control packet tells, which is soon; and a fifth of what a player
+/// waits for before it begins.
+pub(crate) const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
 /// When the other side was last heard.
 #[derive(Clone, Copy, Debug)]

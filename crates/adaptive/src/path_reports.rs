@@ -4,11 +4,15 @@
 use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::ControlPacket;
 
+use crate::controller::{ControllerState, Decision};
+use crate::requests::Requests;
+
 /// Before the first sample (RFC 6298, section 2).
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The least timeout, Linux's: RFC 6298's 1 s is for acknowledgements that may be delayed by half of it.
-const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+/// The least timeout, Linux's (TCP_RTO_MIN, which it adds to the smoothed round-trip time at least): RFC 6298's 1 s is for
+/// acknowledgements that may be delayed by half of it.
+pub(crate) const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The longest (RFC 6298, section 2.4).
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,6 +37,7 @@ pub(crate) struct Report {
 pub(crate) struct PathReports {
     /// Number of the newest report, and of the packet that asked for it.
     last: Option<(u32, u32)>,
+    requests: Requests,
     highest_sent: u32,
     /// The last packet that had been sent when the sender backed off.
     answered_until: Option<u32>,
@@ -52,6 +57,7 @@ impl PathReports {
     pub(crate) fn new(payload: DataSize) -> Self {
         Self {
             last: None,
+            requests: Requests::default(),
             highest_sent: 0,
             answered_until: None,
             round_trip: None,
@@ -66,6 +72,7 @@ impl PathReports {
 
     /// A packet left.
     pub(crate) fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
+        self.requests.handle_sent(now, sequence, payload, ack_requested);
         self.highest_sent = sequence;
         self.payload = (self.payload + PAYLOAD_GAIN * (payload.as_bytes() as f64 - self.payload)).max(1.0);
         if ack_requested && self.timer.is_none() {
@@ -73,13 +80,11 @@ impl PathReports {
         }
     }
 
-    /// A control packet came; `None` when it is old, or cannot be.
+    /// A control packet came, whose fields are anything at all; `None` when it is old, answers no packet that asked,
+    /// echoes another time stamp than was sent or one of a clock that has gone back since, or counts more than was sent.
     pub(crate) fn handle(&mut self, now: Timestamp, packet: &ControlPacket) -> Option<Report> {
-        let sent = packet.sender_time <= now && is_at_most(packet.sequence, self.highest_sent);
-        let newer = self.last.is_none_or(|(report, sequence)| {
-            !is_at_most(packet.report, report) && !is_at_most(packet.sequence, sequence)
-        });
-        if !(sent && newer) {
+        let is_newer = self.last.is_none_or(|(report, _)| !is_at_most(packet.report, report));
+        if !is_newer || packet.sender_time > now || self.requests.answer(packet).is_err() {
             self.discarded += 1;
             return None;
         }
@@ -132,6 +137,20 @@ impl PathReports {
     /// Control packets that were believed, and that were not.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.accepted, self.discarded)
+    }
+
+    /// What a controller says of itself that knows no more than this: `name` is that of its state.
+    pub(crate) fn state(&self, name: &'static str, last: Decision) -> ControllerState {
+        ControllerState {
+            name,
+            rate: last.rate,
+            level: last.level,
+            round_trip: self.round_trip(),
+            round_trip_sample: self.sample(),
+            samples: self.accepted,
+            discarded: self.discarded,
+            ..ControllerState::default()
+        }
     }
 
     /// Packets between the last report and this one that did not arrive. What a lost control packet counted is
@@ -200,10 +219,13 @@ mod tests {
         Timestamp::from_millis(millis)
     }
 
+    const SIZE: DataSize = DataSize::from_bytes(1_000);
+
+    /// Packets 0 to `sent` left, one each millisecond; each fifth asks for a report.
     fn path(sent: u32) -> PathReports {
-        let mut path = PathReports::new(DataSize::from_bytes(1_000));
+        let mut path = PathReports::new(SIZE);
         for sequence in 0..=sent {
-            path.handle_sent(at(u64::from(sequence)), sequence, DataSize::from_bytes(1_000), false);
+            path.handle_sent(at(u64::from(sequence)), sequence, SIZE, sequence % 5 == 4);
         }
         path
     }
@@ -216,9 +238,66 @@ mod tests {
         assert_eq!(congestion(control(1, 9, 4, at(9))), Some(true));
         assert_eq!(congestion(control(3, 19, 5, at(19))), Some(false), "what report 2 counted is unknown");
         assert_eq!(congestion(control(3, 24, 1, at(24))), None, "a replay");
-        assert_eq!(congestion(control(4, 31, 1, at(24))), None, "31 was never sent");
-        assert_eq!(congestion(control(4, 24, 5, at(101))), None, "from the future");
+        assert_eq!(congestion(control(4, 14, 1, at(14))), None, "it was overtaken");
+        assert_eq!(path.counts(), (3, 2));
+        assert_eq!(path.handle(at(23), &control(4, 24, 5, at(24))), None, "from the future");
+        assert!(path.handle(at(100), &control(4, 24, 5, at(24))).is_some(), "what was refused changed nothing");
+    }
+
+    /// Each of these changed what is known of the path once.
+    #[test]
+    fn what_was_not_asked_or_cannot_be_changes_nothing() {
+        let honest = control(0, 4, 5, at(4));
+        let hostile = [
+            ("never sent, and before the newest modulo 2^32", ControlPacket { sequence: 0x9000_0000, ..honest }),
+            ("not sent yet", ControlPacket { sequence: 9, sender_time: at(9), ..honest }),
+            ("sent, but nobody asked", ControlPacket { sequence: 3, sender_time: at(3), ..honest }),
+            ("the time stamp of another packet", ControlPacket { sender_time: at(3), ..honest }),
+            ("a longer round trip", ControlPacket { sender_time: at(0), ..honest }),
+            ("a byte too many", ControlPacket { size: DataSize::from_bytes(5_001), ..honest }),
+            ("4 GB", ControlPacket { size: DataSize::from_bytes(u32::MAX.into()), ..honest }),
+            ("a packet too many", ControlPacket { packets: 6, ..honest }),
+        ];
+        let mut path = path(4);
+        path.handle_sent(at(5), 5, SIZE, false);
+        for (refused, (what, packet)) in (1..).zip(hostile) {
+            assert_eq!(path.handle(at(50), &packet), None, "{what}");
+            assert_eq!((path.counts(), path.round_trip(), path.last), ((0, refused), None, None), "{what}");
+        }
+        let report = path.handle(at(50), &honest).unwrap();
+        assert_eq!((report.round_trip, report.lost), (Duration::from_millis(46), 0));
+        assert_eq!(path.handle(at(51), &ControlPacket { report: 1, ..honest }), None, "answered already");
+    }
+
+    /// What was counted before counts, too: a receiver cannot report the same bytes in each of its reports.
+    #[test]
+    fn what_is_counted_is_never_more_than_was_sent() {
+        let mut path = path(14);
+        let claim = |report: u32, bytes, packets| {
+            let sequence = 5 * report + 4;
+            ControlPacket {
+                size: DataSize::from_bytes(bytes),
+                ..control(report, sequence, packets, at(sequence.into()))
+            }
+        };
+        assert!(path.handle(at(50), &claim(0, 4_000, 4)).is_some());
+        assert_eq!(path.handle(at(50), &claim(1, 6_001, 6)), None);
+        assert_eq!(path.handle(at(50), &claim(1, 6_000, 7)), None);
+        assert!(path.handle(at(50), &claim(1, 6_000, 6)).is_some(), "late ones of the first five");
+        assert_eq!(path.handle(at(50), &claim(2, 5_001, 5)), None);
+        assert!(path.handle(at(50), &claim(2, 5_000, 5)).is_some());
         assert_eq!(path.counts(), (3, 3));
+    }
+
+    #[test]
+    fn numbers_go_on_behind_the_highest() {
+        let mut path = PathReports::new(SIZE);
+        for number in 0..10 {
+            path.handle_sent(at(number), (number as u32).wrapping_sub(5), SIZE, number % 5 == 4);
+        }
+        let first = ControlPacket { report: u32::MAX, ..control(0, u32::MAX, 4, at(4)) };
+        assert!(path.handle(at(20), &first).is_some());
+        assert_eq!(path.handle(at(20), &control(0, 4, 4, at(9))).unwrap().lost, 1);
     }
 
     #[test]
@@ -227,8 +306,8 @@ mod tests {
         assert!(path.handle(at(100), &control(0, 4, 3, at(4))).unwrap().congestion);
         path.back_off();
         assert!(!path.handle(at(101), &control(1, 9, 1, at(9))).unwrap().congestion);
-        path.handle_sent(at(102), 13, DataSize::from_bytes(1_000), false);
-        path.handle_sent(at(102), 14, DataSize::from_bytes(1_000), true);
+        path.handle_sent(at(102), 13, SIZE, false);
+        path.handle_sent(at(102), 14, SIZE, true);
         assert!(path.handle(at(150), &control(2, 14, 1, at(102))).unwrap().congestion);
     }
 
@@ -237,14 +316,14 @@ mod tests {
         let mut path = path(3);
         assert_eq!(path.next_timeout(), None, "nobody was asked");
         for (asked, expected) in [(0, 1_000), (1_000, 3_000), (3_000, 7_000)] {
-            path.handle_sent(at(asked), 4, DataSize::from_bytes(1_000), true);
+            path.handle_sent(at(asked), 4, SIZE, true);
             assert_eq!(path.next_timeout(), Some(at(expected)));
             assert!(!path.handle_timeout(at(expected - 1)) && path.handle_timeout(at(expected)));
         }
-        path.handle_sent(at(7_000), 5, DataSize::from_bytes(1_000), true);
+        path.handle_sent(at(7_000), 5, SIZE, true);
         path.handle(at(7_040), &control(0, 5, 6, at(7_000))).unwrap();
         assert_eq!((path.next_timeout(), path.round_trip()), (None, Some(Duration::from_millis(40))));
-        path.handle_sent(at(8_000), 6, DataSize::from_bytes(1_000), true);
+        path.handle_sent(at(8_000), 6, SIZE, true);
         assert_eq!(path.next_timeout(), Some(at(8_200)));
     }
 }

@@ -120,17 +120,7 @@ impl Controller for Rap {
     }
 
     fn state(&self) -> ControllerState {
-        let (samples, discarded) = self.path.counts();
-        ControllerState {
-            name: if self.rate.is_some() { "increase" } else { "start" },
-            rate: self.last.rate,
-            level: self.last.level,
-            round_trip: self.path.round_trip(),
-            round_trip_sample: self.path.sample(),
-            samples,
-            discarded,
-            ..ControllerState::default()
-        }
+        self.path.state(if self.rate.is_some() { "increase" } else { "start" }, self.last)
     }
 }
 
@@ -171,7 +161,7 @@ mod tests {
         }
         assert_eq!(rap.decision(at(301), &PLAN).level, 1, "285 kbit/s");
         rap.handle_sent(at(310), 1, PAYLOAD, false);
-        rap.handle_sent(at(320), 2, PAYLOAD, false);
+        rap.handle_sent(at(320), 2, PAYLOAD, true);
         rap.handle_feedback(at(420), &Feedback::Control(control(1, 2, 1, at(320))), &PLAN);
         assert_eq!(rap.decision(at(420), &PLAN), Decision { rate: Bitrate::from_bps(142_500), level: 0 });
     }

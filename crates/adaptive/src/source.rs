@@ -1,6 +1,9 @@
 //! What the two ends of a session stream: packets of aligned levels, and the plan of rates that goes with them.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use framewire_media::audio::{AudioFormat, AudioPacket};
 use framewire_units::{Bitrate, Duration};
 
 /// The number of frames of a stream that goes on for as long as it does: a live one.
@@ -62,6 +65,36 @@ pub trait PacketSource: Send + Sync {
     /// # Errors
     /// When there is no such packet, or it cannot be read.
     fn packet(&self, frame: u32, level: usize, index: u32) -> Result<SourcePacket, SourceError>;
+
+    /// The audio beside the video, the same at every level; only a movie has any, no live stream.
+    fn audio(&self) -> Option<SourceAudio> {
+        None
+    }
+
+    /// Packets of audio that are sent before a frame: with those of the frames before it, and all of them behind the last
+    /// frame.
+    fn audio_before(&self, _frame: u32) -> u32 {
+        0
+    }
+
+    /// The packet of audio with this number, from 0.
+    ///
+    /// # Errors
+    /// When there is no such packet, or it cannot be read.
+    fn audio_packet(&self, number: u32) -> Result<AudioPacket, SourceError> {
+        Err(SourceError::Audio { number, reason: "there is no audio".to_owned() })
+    }
+}
+
+/// What is known of the audio of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceAudio {
+    /// Codec, sample rate and channels.
+    pub format: AudioFormat,
+    /// Packets; at least one.
+    pub packets: u32,
+    /// Mean rate over the duration of the movie.
+    pub rate: Bitrate,
 }
 
 /// One packet of one frame.
@@ -77,16 +110,27 @@ pub struct SourcePacket {
 
 /// Why a source has no packet to give.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("packet {index} of frame {frame} at level {level}: {reason}")]
-pub struct SourceError {
-    /// The frame asked for.
-    pub frame: u32,
-    /// The level asked for.
-    pub level: usize,
-    /// The packet asked for.
-    pub index: u32,
-    /// What is wrong.
-    pub reason: String,
+pub enum SourceError {
+    /// A packet of video.
+    #[error("packet {index} of frame {frame} at level {level}: {reason}")]
+    Video {
+        /// The frame asked for.
+        frame: u32,
+        /// The level asked for.
+        level: usize,
+        /// The packet asked for.
+        index: u32,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A packet of audio.
+    #[error("packet {number} of the audio: {reason}")]
+    Audio {
+        /// The packet asked for.
+        number: u32,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 /// Reference rates along the stream (section 5.2): how fast each level has to be sent.
@@ -96,4 +140,30 @@ pub trait Plan: Send + Sync {
 
     /// The planned rate of a level at a place of the stream, in bytes of video per time.
     fn rate_at(&self, level: usize, at: Duration) -> Bitrate;
+}
+
+/// A plan of video with the rate of the audio beside it at every level: what a controller has to reckon with.
+pub struct PlanWithAudio {
+    plan: Arc<dyn Plan>,
+    audio: Bitrate,
+}
+
+impl PlanWithAudio {
+    /// The plan for a source: the same where it has no audio.
+    pub fn of(source: &dyn PacketSource, plan: Arc<dyn Plan>) -> Arc<dyn Plan> {
+        match source.audio() {
+            Some(audio) => Arc::new(Self { plan, audio: audio.rate }),
+            None => plan,
+        }
+    }
+}
+
+impl Plan for PlanWithAudio {
+    fn levels(&self) -> usize {
+        self.plan.levels()
+    }
+
+    fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
+        Bitrate::from_bps(self.plan.rate_at(level, at).as_bps().saturating_add(self.audio.as_bps()))
+    }
 }

@@ -4,25 +4,41 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use framewire_media::audio::{AudioPacket, AudioTrack};
 use framewire_media::ladder::Ladder;
 use framewire_media::streaming_file::{FramePackets, PAYLOADS, PlanStep, ReadAt, StoredPlan, StreamingFile};
 use framewire_units::{Bitrate, Duration};
 
 use crate::schedule::{LevelPlan, Schedule};
-use crate::source::{PacketSource, Plan, SourceError, SourcePacket};
+use crate::source::{PacketSource, SourceAudio, SourceError, SourcePacket};
 
 /// A ladder in memory, cut into packets when they are asked for.
 #[derive(Debug)]
 pub struct LadderSource {
     ladder: Ladder,
     payload: u32,
+    audio: Option<AudioTrack>,
 }
 
 impl LadderSource {
     /// A source of packets with up to `payload` bytes of video; values that a streaming file could not have are brought
     /// within [`PAYLOADS`].
     pub fn new(ladder: Ladder, payload: u32) -> Self {
-        Self { ladder, payload: payload.clamp(*PAYLOADS.start(), *PAYLOADS.end()) }
+        Self { ladder, payload: payload.clamp(*PAYLOADS.start(), *PAYLOADS.end()), audio: None }
+    }
+
+    /// The same with audio beside the video, of which packets that begin when the movie is over are left out.
+    ///
+    /// # Errors
+    /// When a packet of audio has more bytes than a packet may have.
+    pub fn with_audio(mut self, audio: &AudioTrack) -> Result<Self, SourceError> {
+        let most = self.payload as usize;
+        if let Some((number, packet)) = (0..).zip(audio.packets()).find(|(_, packet)| packet.bytes.len() > most) {
+            let reason = format!("{} bytes of audio, and a packet has {most}", packet.bytes.len());
+            return Err(SourceError::Audio { number, reason });
+        }
+        self.audio = audio.until(self.ladder.duration());
+        Ok(self)
     }
 
     /// What it sends.
@@ -53,7 +69,7 @@ impl PacketSource for LadderSource {
     }
 
     fn packet(&self, frame: u32, level: usize, index: u32) -> Result<SourcePacket, SourceError> {
-        let missing = |reason: &str| SourceError { frame, level, index, reason: reason.to_owned() };
+        let missing = |reason: &str| SourceError::Video { frame, level, index, reason: reason.to_owned() };
         if level >= self.levels() || frame >= self.frames() {
             return Err(missing("the ladder has no such level or frame"));
         }
@@ -67,6 +83,25 @@ impl PacketSource for LadderSource {
             last: end == entry.size,
             key: entry.is_key(),
         })
+    }
+
+    fn audio(&self) -> Option<SourceAudio> {
+        let audio = self.audio.as_ref()?;
+        let bits = u128::from(audio.size().as_bits()) * 1_000_000_000 / self.duration().as_nanos().max(1);
+        let rate = Bitrate::from_bps(u64::try_from(bits).unwrap_or(u64::MAX));
+        Some(SourceAudio { format: audio.format(), packets: audio.packets().len() as u32, rate })
+    }
+
+    fn audio_before(&self, frame: u32) -> u32 {
+        let end = self.ladder.frame_rate().time_of(u64::from(frame) + 1);
+        let before = |audio: &AudioTrack| audio.packets().partition_point(|packet| packet.time < end);
+        self.audio.as_ref().map_or(0, before) as u32
+    }
+
+    fn audio_packet(&self, number: u32) -> Result<AudioPacket, SourceError> {
+        let packet = self.audio.as_ref().and_then(|audio| audio.packets().get(number as usize));
+        let reason = || "the track has no such packet of audio".to_owned();
+        packet.cloned().ok_or_else(|| SourceError::Audio { number, reason: reason() })
     }
 }
 
@@ -127,7 +162,7 @@ impl<S: ReadAt> PacketSource for FileSource<S> {
     }
 
     fn packet(&self, frame: u32, level: usize, index: u32) -> Result<SourcePacket, SourceError> {
-        let missing = |reason: String| SourceError { frame, level, index, reason };
+        let missing = |reason: String| SourceError::Video { frame, level, index, reason };
         if level >= self.levels() || frame >= self.frames() {
             return Err(missing("the streaming file has no such level or frame".to_owned()));
         }
@@ -140,17 +175,36 @@ impl<S: ReadAt> PacketSource for FileSource<S> {
         let key = self.file.frame(frame as usize).key.is_some();
         Ok(SourcePacket { bytes, last: number + 1 == packets.count(), key })
     }
+
+    fn audio(&self) -> Option<SourceAudio> {
+        let audio = self.file.audio()?;
+        Some(SourceAudio { format: audio.format, packets: audio.packets, rate: self.file.audio_rate() })
+    }
+
+    fn audio_before(&self, frame: u32) -> u32 {
+        let last = self.frames() - 1;
+        self.file.audio_of(frame.min(last) as usize).end
+    }
+
+    fn audio_packet(&self, number: u32) -> Result<AudioPacket, SourceError> {
+        let frame = first_of(self.frames(), |frame| self.audio_before(frame) > number);
+        let missing = |reason: String| SourceError::Audio { number, reason };
+        if frame >= self.frames() {
+            return Err(missing("the streaming file has no such packet of audio".to_owned()));
+        }
+        let mut packets = self.file.audio_packets(frame as usize).map_err(|error| missing(error.to_string()))?;
+        Ok(packets.swap_remove((number - self.file.audio_of(frame as usize).start) as usize))
+    }
 }
 
-impl Plan for StoredPlan {
-    fn levels(&self) -> usize {
-        self.levels.len()
+/// The first of so many frames of which `holds` is true, as it is of all behind it; `frames` when it is of none.
+fn first_of(frames: u32, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut start, mut end) = (0, frames);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if holds(middle) { end = middle } else { start = middle + 1 }
     }
-
-    /// The last rate goes on where the plan has ended, as in a [`Schedule`].
-    fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
-        self.rate_for(level, at)
-    }
+    start
 }
 
 impl From<&Schedule> for StoredPlan {
@@ -214,7 +268,6 @@ mod tests {
             let at = Duration::from_millis(millis);
             for level in 0..2 {
                 assert_eq!(plan.rate_at(level, at), schedule.rate_at(level, at), "level {level} at {millis} ms");
-                assert_eq!(Plan::rate_at(plan, level, at), Plan::rate_at(&schedule, level, at));
             }
         }
     }

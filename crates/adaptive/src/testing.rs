@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
-use framewire_units::{Bitrate, Duration};
-use framewire_wire::vtp::{Secret, Title};
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_wire::vtp::{Secret, Title, VideoHeader};
 
 use crate::datagram::Channel;
 use crate::server::ServerSettings;
@@ -69,4 +69,24 @@ pub(crate) fn server_settings() -> ServerSettings {
 /// The client's address on a channel.
 pub(crate) fn client_address(channel: Channel) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 5_000 + channel as u16))
+}
+
+/// The first and last packet of a frame at level 0, of no session and no bytes.
+pub(crate) fn video(frame: u32) -> VideoHeader {
+    VideoHeader {
+        ack_request: false,
+        session: 0,
+        sequence: 0,
+        sender_time: Timestamp::ZERO,
+        size: DataSize::ZERO,
+        frame,
+        index: 0,
+        level: 0,
+        last: true,
+        key: false,
+        media_time: FRAME_TIME * frame,
+        round_trip: Duration::ZERO,
+        repeats: None,
+        audio: false,
+    }
 }

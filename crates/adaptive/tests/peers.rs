@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::vtp::{FileSystemPeer, NetPeer, VtpSettings};
@@ -21,7 +22,8 @@ fn movie() -> Ladder {
 /// The file side alone, with estimates made up: it climbs while they admit it, at I frames only.
 #[test]
 fn the_file_side_decides_for_any_source_of_estimates() {
-    let plan = Arc::new(Schedule::new(&movie(), ScheduleSettings::PAPER).unwrap());
+    let schedule = Schedule::new(&movie(), ScheduleSettings::PAPER).unwrap();
+    let plan = Arc::new(FramePlan::new(&schedule, movie().duration()));
     let source = Arc::new(LadderSource::new(movie(), 1_000));
     let mut file = FileSystemPeer::new(source, plan, VtpSettings::paper()).unwrap();
     let mut quality = 0;

@@ -9,9 +9,9 @@ use framewire_adaptive::datagram::DropReason;
 use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::server::{ServerEvent, ServerSettings};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
-use framewire_wire::vtp::{Key, Packet, Reason, Secret, Title};
+use framewire_wire::vtp::{Key, Packet, Reason, Secret, Title, VideoHeader};
 
-use pipe::{Pipe, Session, mild, plan};
+use pipe::{Pipe, Session, ladder, mild, plan};
 
 const LONG: Timestamp = Timestamp::from_secs(120);
 const FRAMES: u32 = 1_080;
@@ -151,15 +151,42 @@ fn what_would_come_too_late_is_not_repeated() {
 /// Repeats are paid out of the rate: what leaves is never more than the controller allows, lost or not.
 #[test]
 fn repeats_cost_the_network_nothing() {
+    // Segments of the same bytes: from the tenth second on, the plan has one rate.
+    let movie = || ladder(&[125, 260, 450].map(Bitrate::from_kbps), 45, 0.0);
+    let rate = plan(&movie()).rate_at(2, Duration::from_secs(20));
+    let (begin, end) = (Timestamp::from_secs(10), Timestamp::from_secs(30));
     let sent = |share| {
-        let mut session = session(Box::new(FixedRate::new()), lossy(share, 40), (true, true));
-        session.run(Timestamp::from_secs(30));
-        (session.server.state().sent.as_bytes() as f64, session.server.state().repeats.bytes.as_bytes() as f64)
+        let (server, client) = settings(true, true);
+        let [mut forth, back] = lossy(share, 40);
+        forth.seen = Some(vec![]);
+        let mut session = Session::with(movie(), Box::new(FixedRate::new()), forth, back, server, client);
+        session.run(end);
+        let headers: Vec<_> = session.forth.seen.iter().flatten().filter_map(|bytes| video(bytes)).collect();
+        headers.into_iter().filter(|header| header.sender_time >= begin).collect::<Vec<_>>()
     };
-    let ((without, none), (with, repeated)) = (sent(0.0), sent(0.03));
-    assert!(none == 0.0 && (0.02 * with..0.04 * with).contains(&repeated), "{repeated} of {with}");
-    // The plan is looked up by where the stream is, which with repeats is a little behind.
-    assert!((with / without - 1.0).abs() < 0.05, "{with} bytes instead of {without}, {repeated} again");
+    let bytes = |headers: &[VideoHeader]| headers.iter().map(|header| header.size.as_bytes()).sum::<u64>() as f64;
+    let (without, with) = (sent(0.0), sent(0.03));
+    for headers in [&without, &with] {
+        for pair in headers.windows(2) {
+            let apart = pair[1].sender_time.saturating_since(pair[0].sender_time);
+            let least = rate.transmit_time(pair[0].size);
+            assert!(apart + Duration::from_nanos(10) >= least, "{apart:?} after {:?}: {least:?}", pair[0]);
+        }
+        let planned = rate.as_bps() as f64 / 8.0 * end.saturating_since(begin).as_secs_f64();
+        assert!((bytes(headers) / planned - 1.0).abs() < 0.002, "{} bytes of {planned}", bytes(headers));
+    }
+    let again: Vec<_> = with.iter().filter(|header| header.repeats.is_some()).copied().collect();
+    let repeated = bytes(&again) / bytes(&with);
+    assert!((0.02..0.04).contains(&repeated) && without.iter().all(|header| header.repeats.is_none()), "{repeated}");
+    let more = bytes(&with) / bytes(&without) - 1.0;
+    assert!(more.abs() < repeated / 10.0, "{more} more, {repeated} again");
+}
+
+fn video(bytes: &[u8]) -> Option<VideoHeader> {
+    match Packet::parse(bytes) {
+        Ok(Packet::Video(header, _)) => Some(header),
+        _ => None,
+    }
 }
 
 /// What either half says to the other.
@@ -228,7 +255,7 @@ fn the_players_room_is_kept() {
 /// The most bytes that came and were not shown, by the events alone.
 fn most_in_hand(session: &Session) -> u64 {
     let packets = session.client_events.iter().filter_map(|(_, event)| match event {
-        ClientEvent::Packet { arrived, header } => Some((*arrived, header.media_time, header.size.as_bytes())),
+        ClientEvent::Packet { arrived, header, .. } => Some((*arrived, header.media_time, header.size.as_bytes())),
         _ => None,
     });
     let packets: Vec<_> = packets.collect();

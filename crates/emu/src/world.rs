@@ -73,11 +73,6 @@ impl World {
         self.clock
     }
 
-    /// How many lanes there are.
-    pub fn lane_count(&self) -> usize {
-        self.lanes.len()
-    }
-
     /// A lane, in the order of [`start`](Self::start).
     ///
     /// # Panics

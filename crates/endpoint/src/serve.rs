@@ -62,10 +62,24 @@ impl Serving {
     /// # Errors
     /// When a socket is broken.
     pub fn run(
+        self,
+        sessions: Option<u64>,
+        cancelled: impl Fn() -> bool,
+        look: impl FnMut(Timestamp, &HostEvent, &Host),
+    ) -> Result<Served, EndpointError> {
+        self.run_and_watch(sessions, cancelled, look, |_, _| {})
+    }
+
+    /// The same; `watch` sees the sessions whenever `cancelled` is looked at.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_and_watch(
         mut self,
         sessions: Option<u64>,
         cancelled: impl Fn() -> bool,
         mut look: impl FnMut(Timestamp, &HostEvent, &Host),
+        mut watch: impl FnMut(Timestamp, &Host),
     ) -> Result<Served, EndpointError> {
         let mut ended = 0;
         let mut deadline = None;
@@ -75,13 +89,14 @@ impl Serving {
                 ended += u64::from(matches!(event.event, ServerEvent::Ended(_)));
                 look(self.ports.now(), &event, &self.host);
             }
+            watch(self.ports.now(), &self.host);
             let is_enough = sessions.is_some_and(|sessions| ended >= sessions) || cancelled();
             if is_enough && deadline.is_none() {
                 deadline = Some(self.ports.now() + GOODBYE);
                 self.stop();
             }
             if deadline.is_some_and(|deadline| self.host.sessions() == 0 || self.ports.now() >= deadline) {
-                let (drops, lateness) = (self.host.drops().clone(), self.host.lateness().clone());
+                let (drops, lateness) = (self.host.drops(), self.host.lateness().clone());
                 return Ok(Served { sessions: ended, drops, lateness });
             }
         }

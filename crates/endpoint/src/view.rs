@@ -3,7 +3,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientState};
 use framewire_adaptive::datagram::Channel;
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::Reason;
 
 use crate::clock::MonotonicClock;
@@ -104,6 +104,11 @@ impl Viewing {
     /// Tells how much room the player has, for the server to know.
     pub fn set_player_buffer(&mut self, free: DataSize) {
         self.client.set_player_buffer(free);
+    }
+
+    /// Tells which moment of the movie the player shows now. One that stands still is told of again after each step.
+    pub fn set_player_position(&mut self, shown: Duration) {
+        self.client.set_player_position(self.ports.now(), shown);
     }
 
     /// Ends the session from this side; the next steps say so to the server.

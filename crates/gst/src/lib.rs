@@ -11,7 +11,7 @@
 //!
 //! Elements are thin shells: `framewire-media` says what an access unit is and what it refers to, `framewire-transport`
 //! decides what is dropped, and `framewire-adaptive` what is streamed. What elements share stands in modules of its own:
-//! [`codec`] (what caps promise), [`frames`] (a buffer as a frame), [`line`] (what waits, frames and events in order),
+//! [`codec`] (what caps promise), [`frames`] (a buffer as a frame), [`line`](mod@line) (what waits, frames and events in order),
 //! [`stats`].
 //!
 //! The library is a plugin (`make plugin`, then `GST_PLUGIN_PATH`); a Rust application can link it instead:
@@ -42,6 +42,7 @@ pub mod key_frame_requests;
 pub mod line;
 mod lock;
 pub mod mpegstat;
+mod properties;
 pub mod settings;
 pub mod stats;
 mod transport_clock;

@@ -106,14 +106,18 @@ fn the_lines_of_vtpsrc_run() {
     }
 }
 
-/// Puts a streaming file where the pages make theirs; false, after saying so, without FFmpeg.
+/// Puts streaming files where the pages make theirs; false, after saying so, without FFmpeg.
 fn has_streaming_file() -> bool {
     static MADE: OnceLock<bool> = OnceLock::new();
     *MADE.get_or_init(|| {
         let Some((movie, _)) = streaming::mpeg4("page", 50) else { return false };
-        let place = common::movie::directory().join("mild");
-        std::fs::create_dir_all(&place).unwrap();
-        std::fs::copy(movie, place.join("movie.vtp")).is_ok()
+        let Some((holiday, ..)) = streaming::with_audio("holiday", "mp3", 50) else { return false };
+        for (name, movie) in [("mild", movie), ("holiday", holiday)] {
+            let place = common::movie::directory().join(name);
+            std::fs::create_dir_all(&place).unwrap();
+            std::fs::copy(movie, place.join("movie.vtp")).unwrap();
+        }
+        true
     })
 }
 
@@ -147,6 +151,8 @@ fn run_blocks(path: &Path, change: impl Fn(&str) -> String) {
         let mut bash = program("timeout");
         // As they stand there, but that a receiver is given longer to listen where programs start slowly.
         let lines = block.replace("sleep 2\n", &format!("sleep {}\n", 2 + 4 * start.as_secs()));
+        // Where a line fails, one in the background would wait for it, and hold what this test reads.
+        let lines = format!("trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{lines}");
         bash.args(["180", "bash", "-e", "-c"]).arg(&lines).env("TMPDIR", common::movie::directory());
         let output = bash.output().expect("bash runs");
         let said = String::from_utf8_lossy(&output.stderr);

@@ -110,6 +110,16 @@ impl Codec {
         gst::parse::launch(&line).expect("the elements exist").downcast().unwrap()
     }
 
+    /// The same of the whole movie, which a receiver gets that takes everything.
+    fn show_whole(&self, path: &Path) -> (Vec<String>, String) {
+        let receiver = Receiver::fast();
+        let properties = format!("{} sync=false max-size-time=0 max-size-bytes=0", to(receiver.port));
+        let pipeline = self.pipeline(path, &properties);
+        play_to(&pipeline, gst::MessageType::Eos);
+        stop(&pipeline);
+        self.show(&receiver.received())
+    }
+
     /// The pictures that FFmpeg shows of a stream, by their content, and what it complains about.
     fn show(&self, stream: &[u8]) -> (Vec<String>, String) {
         let path = own_directory().join(format!("{}.received", self.name));
@@ -158,12 +168,7 @@ fn read_all(stream: &mut TcpStream) -> Vec<u8> {
 fn after_a_long_loss_the_next_open_group_is_shown() {
     for codec in &CODECS {
         let Some(path) = codec.encode() else { continue };
-        let receiver = Receiver::fast();
-        let pipeline =
-            codec.pipeline(&path, &format!("{} sync=false max-size-time=0 max-size-bytes=0", to(receiver.port)));
-        play_to(&pipeline, gst::MessageType::Eos);
-        stop(&pipeline);
-        let (full, complaints) = codec.show(&receiver.received());
+        let (full, complaints) = codec.show_whole(&path);
         assert_eq!((full.len() as u64, &*complaints), (FRAMES, ""), "{}", codec.name);
 
         // Nobody reads for two seconds, in which whole groups are given up.
@@ -187,12 +192,7 @@ fn after_a_long_loss_the_next_open_group_is_shown() {
 fn a_receiver_that_connects_again_can_decode_what_it_gets() {
     for codec in &CODECS {
         let Some(path) = codec.encode() else { continue };
-        let receiver = Receiver::fast();
-        let pipeline =
-            codec.pipeline(&path, &format!("{} sync=false max-size-time=0 max-size-bytes=0", to(receiver.port)));
-        play_to(&pipeline, gst::MessageType::Eos);
-        stop(&pipeline);
-        let (full, _) = codec.show(&receiver.received());
+        let (full, _) = codec.show_whole(&path);
 
         let (listener, port) = receiver::listen();
         let peers = std::thread::spawn(move || {

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::movie::Parsed;
 use common::wait_until;
 use gst::prelude::*;
-use pushed::{H264, Server, h264, ladder, stop};
-use streaming::{launch, text_of, wait_for};
+use pushed::{H264, Server, h264, ladder};
+use streaming::{launch, stop, text_of, wait_for};
 
 #[test]
 fn levels_are_ordered_by_the_numbers_of_their_pads() {

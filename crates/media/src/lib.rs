@@ -8,6 +8,7 @@
 //! H.264 and H.265.
 
 pub mod access_unit;
+pub mod audio;
 mod av1;
 pub mod avi;
 mod bits;

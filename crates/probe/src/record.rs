@@ -94,8 +94,8 @@ pub enum FrameEventKind {
 pub struct DatagramSent {
     /// RTP sequence number, extended from 0, or that of an adaptive stream.
     pub sequence: u64,
-    /// Number of the frame in decode order.
-    pub frame: u32,
+    /// Number of the frame in decode order; `None` of what is no video, as packets of audio.
+    pub frame: Option<u32>,
     /// Which part of the frame it carries, where a part may be sent again under another number; `None`: one of its own.
     pub part: Option<u16>,
     /// UDP payload in bytes.
@@ -115,6 +115,9 @@ pub struct DatagramReceived {
     pub size: u32,
     /// When.
     pub at: Timestamp,
+    /// False when the receiver had no use for it any more: the frame that it is a part of was given up. Of a part that came
+    /// twice, the copy that came first is the one that is kept.
+    pub kept: bool,
 }
 
 /// One read from the receiver's byte stream.

@@ -116,13 +116,13 @@ impl DatagramFlow {
     fn datagram(&mut self, frame: u32, size: u32, at: Timestamp, fault: Injected) {
         let sequence = self.log.datagrams_sent.len() as u64;
         let sent = fault != Injected::NoRoom;
-        self.log.datagrams_sent.push(DatagramSent { sequence, frame, part: None, size, at, sent });
+        self.log.datagrams_sent.push(DatagramSent { sequence, frame: Some(frame), part: None, size, at, sent });
         match fault {
             Injected::Arrives(delay) => {
                 let at = at + delay;
                 self.hop(sequence, size, "sender-device", at, None);
                 self.hop(sequence, size, "wire", at, None);
-                self.log.datagrams_received.push(DatagramReceived { sequence, size, at });
+                self.log.datagrams_received.push(DatagramReceived { sequence, size, at, kept: true });
                 self.log.datagrams_received.sort_by_key(|datagram| datagram.at);
             }
             Injected::NoRoom => {}

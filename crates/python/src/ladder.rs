@@ -5,6 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use framewire_adaptive::schedule::{LevelPlan, Method, Occupancy, PreSend, Profile, Schedule, ScheduleSettings};
+use framewire_media::audio::AudioTrack;
 use framewire_media::ladder::{Ladder, Level};
 use framewire_media::streaming_file::{self, StoredPlan, StreamingFile, StreamingFileError};
 use framewire_units::{DataSize, Duration};
@@ -80,14 +81,16 @@ fn plan_levels(
     })
 }
 
-/// Writes levels, lowest first, as a streaming file, and tells of it and of its plan as JSON.
+/// Writes levels, lowest first, as a streaming file, with a stream of audio cut to their length, and tells of it and of its plan as JSON.
 #[pyfunction]
+#[pyo3(signature = (paths, out, payload, settings, audio = None))]
 fn write_streaming_file(
     py: Python<'_>,
     paths: Vec<PathBuf>,
     out: PathBuf,
     payload: u32,
     settings: &Bound<'_, PlanSettings>,
+    audio: Option<PathBuf>,
 ) -> PyResult<String> {
     let settings = settings.get().settings;
     py.detach(|| {
@@ -95,7 +98,9 @@ fn write_streaming_file(
         let schedule = Schedule::new(&ladder, settings).map_err(refused)?;
         let file = File::create(&out).map_err(|error| failed(&error, &out))?;
         let plan = StoredPlan::from(&schedule);
-        let written = streaming_file::write(&ladder, Some(&plan), payload, BufWriter::new(file));
+        let track = audio.as_deref().map(|path| read_audio(path, &ladder)).transpose()?.flatten();
+        let sink = BufWriter::new(file);
+        let written = streaming_file::write_with_audio(&ladder, track.as_ref(), Some(&plan), payload, sink);
         let length = written.map_err(|error| of_file(error, &out))?;
         let document = json!({
             "bytes": length,
@@ -137,9 +142,24 @@ fn read_streaming_file(py: Python<'_>, path: PathBuf) -> PyResult<String> {
             "types": (0..frames).map(|frame| file.frame(frame).kind.to_string()).collect::<String>(),
             "switch_points": (0..frames).filter(|&frame| file.is_switch_point(frame)).collect::<Vec<_>>(),
             "levels": levels.collect::<Vec<_>>(),
+            "audio": file.audio().map(|audio| json!({
+                "codec": audio.format.codec.name(),
+                "sample_rate": audio.format.sample_rate,
+                "channels": audio.format.channels,
+                "packets": audio.packets,
+                "bytes": audio.size.as_bytes(),
+                "mean_bps": file.audio_rate().as_bps(),
+            })),
         });
         Ok(document.to_string())
     })
+}
+
+/// The audio of a file as far as the movie goes.
+fn read_audio(path: &Path, ladder: &Ladder) -> PyResult<Option<AudioTrack>> {
+    let bytes = std::fs::read(path).map_err(|error| failed(&error, path))?;
+    let track = AudioTrack::parse(&bytes.into()).map_err(|error| refused(format!("{}: {error}", path.display())))?;
+    Ok(track.until(ladder.duration()))
 }
 
 fn read_ladder(paths: &[PathBuf]) -> PyResult<Ladder> {

@@ -12,12 +12,16 @@
 use pyo3::prelude::*;
 
 mod endpoint;
+mod host_events;
 mod interruption;
 mod ladder;
 mod movie;
+mod received;
 mod scenario;
 mod simulation;
+mod sound;
 mod streaming;
+mod viewing;
 
 /// The compiled half of the package.
 #[pymodule]

@@ -62,11 +62,6 @@ impl Movie {
     /// The ladders of the lab.
     pub const LAB_LADDERS: [&'static str; 2] = ["lab-mild", "lab-strong"];
 
-    /// True for the lab's own test movie, false for a file and for none.
-    pub fn is_lab(&self) -> bool {
-        self.source.as_deref() == Some(Self::LAB)
-    }
-
     /// True for a ladder of the lab's, false for a file and for none.
     pub fn has_lab_ladder(&self) -> bool {
         self.ladder.as_deref().is_some_and(|ladder| Self::LAB_LADDERS.contains(&ladder))

@@ -1,7 +1,9 @@
 //! One flow of a scenario, made into a sender's and a receiver's session.
 
-use framewire_adaptive::client::{Client, ClientSettings};
+use framewire_adaptive::client::{Client, ClientSettings, PlayerSettings};
+use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::{Server, ServerSettings};
+use framewire_adaptive::source::PlanWithAudio;
 use framewire_media::access_unit::Codec;
 use framewire_probe::record::FrameFacts;
 use framewire_scenario as scenario;
@@ -14,7 +16,6 @@ use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
 use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 
-use crate::adaptive::controllers::{controller, reports};
 use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverSession, ReceivingHalf};
@@ -228,6 +229,16 @@ impl FlowSetup {
         if let Carried::Ladder(.., startup) = &self.carried { *startup } else { Duration::ZERO }
     }
 
+    /// The player that the server is told of, where its rate control takes that up.
+    fn player(&self) -> Option<PlayerSettings> {
+        let player = PlayerSettings { startup: self.startup(), ..PlayerSettings::default() };
+        self.rate_control().repeats().then_some(player)
+    }
+
+    fn rate_control(&self) -> RateControl {
+        self.transport().parse().expect("invariant: every adaptive transport is named for its rate control")
+    }
+
     /// The server of an adaptive stream. `session` draws what both of its halves need at random: the same for both.
     ///
     /// # Errors
@@ -238,14 +249,18 @@ impl FlowSetup {
     pub fn adaptive_sender(&self, session: Seed) -> Result<AdaptiveSender, BuildError> {
         let (ladder, plan) = (self.ladder(), self.ladder().plan());
         let payload = u16::try_from(ladder.payload()).expect("invariant: a packet fits into the MTU");
-        let controller = controller(self.flow.transport, DataSize::from_bytes(payload.into()), &plan, self.startup())
-            .expect("invariant: an adaptive flow has a controller");
+        let controller = self.rate_control().controller(&RateControlSettings {
+            payload: DataSize::from_bytes(payload.into()),
+            plan: Some(PlanWithAudio::of(&*ladder.source(), plan.clone())),
+            startup: self.startup(),
+        });
         let mut draws = session.stream("secret", &[]);
         let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));
         let settings = ServerSettings {
             ack_every: self.flow.ack_every.expect("invariant: an adaptive flow states it"),
             buffer: ladder.client_buffer(),
             payload,
+            repeats: self.rate_control().repeats(),
             ..ServerSettings::paper(title(), secret)
         };
         let server = Server::new(ladder.source(), plan, controller, settings)
@@ -261,8 +276,9 @@ impl FlowSetup {
         assert_eq!(self.role(), Role::Adaptive, "invariant: who has a ladder asks for its client");
         let session = session.stream("session", &[]).next_u64();
         let settings = ClientSettings {
-            reports: reports(self.flow.transport),
+            reports: self.rate_control().reports(),
             packet_events: true,
+            player: self.player(),
             ..ClientSettings::paper(title(), session)
         };
         AdaptiveReceiver::new(Client::new(settings))

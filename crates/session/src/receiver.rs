@@ -1,5 +1,7 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use framewire_probe::record::{DatagramReceived, FoundStream, StreamRead};
 use framewire_transport::event::ReceiverEvent;
@@ -37,6 +39,31 @@ pub struct ReceiverLog {
     pub rejections: Vec<String>,
 }
 
+/// Frames until they are fetched, and what was recorded, of a receiver over whatever it is.
+#[derive(Debug, Default)]
+pub(crate) struct Reception {
+    kept: VecDeque<Bytes>,
+    pub log: ReceiverLog,
+}
+
+impl Reception {
+    /// A frame came whole.
+    pub fn handle_frame(&mut self, bytes: Bytes) {
+        self.log.complete_frames += 1;
+        self.kept.push_back(bytes);
+    }
+
+    /// So many did not.
+    pub fn handle_lost(&mut self, count: u32) {
+        self.log.incomplete_frames += count;
+    }
+
+    /// The next frame, whole.
+    pub fn poll_frame(&mut self) -> Option<Bytes> {
+        self.kept.pop_front()
+    }
+}
+
 /// The receiver's side of one flow.
 ///
 /// Contract: hand it what the socket gave, in order, with the time of arrival; then take what it kept with
@@ -44,14 +71,13 @@ pub struct ReceiverLog {
 /// first, and where it says no, wait for [`next_timeout`](Self::next_timeout).
 pub struct ReceiverSession {
     half: ReceivingHalf,
-    kept: std::collections::VecDeque<Bytes>,
-    log: ReceiverLog,
+    reception: Reception,
 }
 
 impl ReceiverSession {
     /// A session around `half`.
     pub fn new(half: ReceivingHalf) -> Self {
-        Self { half, kept: std::collections::VecDeque::new(), log: ReceiverLog::default() }
+        Self { half, reception: Reception::default() }
     }
 
     /// Takes what the socket gave: one datagram, or the next bytes of the stream.
@@ -103,22 +129,22 @@ impl ReceiverSession {
 
     /// The next frame, whole, for the received movie.
     pub fn poll_frame(&mut self) -> Option<Bytes> {
-        self.kept.pop_front()
+        self.reception.poll_frame()
     }
 
     /// Frames that arrived whole so far.
     pub fn complete_frames(&self) -> u32 {
-        self.log.complete_frames
+        self.reception.log.complete_frames
     }
 
     /// Frames of which something arrived, and something was missing, so far.
     pub fn incomplete_frames(&self) -> u32 {
-        self.log.incomplete_frames
+        self.reception.log.incomplete_frames
     }
 
     /// What was recorded.
     pub fn into_log(self) -> ReceiverLog {
-        self.log
+        self.reception.log
     }
 
     fn drain_events(&mut self) {
@@ -135,20 +161,18 @@ impl ReceiverSession {
     }
 
     fn log_event(&mut self, event: ReceiverEvent) {
+        let log = &mut self.reception.log;
         match event {
             ReceiverEvent::Datagram { sequence, size, at } => {
-                self.log.datagrams.push(DatagramReceived { sequence, size, at });
+                log.datagrams.push(DatagramReceived { sequence, size, at, kept: true });
             }
-            ReceiverEvent::Read { total, at } => self.log.reads.push(StreamRead { total, at }),
-            ReceiverEvent::Frame { complete: true, bytes, .. } => {
-                self.log.complete_frames += 1;
-                self.kept.push_back(bytes);
-            }
-            ReceiverEvent::Frame { complete: false, .. } => self.log.incomplete_frames += 1,
+            ReceiverEvent::Read { total, at } => log.reads.push(StreamRead { total, at }),
+            ReceiverEvent::Frame { complete: true, bytes, .. } => self.reception.handle_frame(bytes),
+            ReceiverEvent::Frame { complete: false, .. } => self.reception.handle_lost(1),
             ReceiverEvent::Rejected { reason, .. } => {
-                self.log.rejected += 1;
-                if self.log.rejections.len() < KEPT_REJECTIONS {
-                    self.log.rejections.push(reason);
+                log.rejected += 1;
+                if log.rejections.len() < KEPT_REJECTIONS {
+                    log.rejections.push(reason);
                 }
             }
         }

@@ -199,7 +199,7 @@ impl SenderSession {
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
             }
             SenderEvent::Datagram { frame, sequence, size, at, sent } => {
-                self.log.datagrams.push(DatagramSent { sequence, frame, part: None, size, at, sent });
+                self.log.datagrams.push(DatagramSent { sequence, frame: Some(frame), part: None, size, at, sent });
             }
         }
     }

@@ -239,7 +239,7 @@ impl GroupRun {
                 WireEvent::Delivered(id, to) => {
                     let cargo = self.wires.cargo(id);
                     let (flow, connection, body) = (usize::from(cargo.flow), cargo.connection, cargo.take_body());
-                    self.wires.finish(id, to);
+                    self.wires.finish(id);
                     self.flows[self.places[flow]].handle_delivery(now, to, connection, body, &mut self.wires);
                 }
             }

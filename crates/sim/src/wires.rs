@@ -56,8 +56,6 @@ pub(crate) struct Wires<P, R> {
     releases: VecDeque<Due>,
     to_receiver: VecDeque<Due>,
     to_sender: VecDeque<Due>,
-    /// Packets of the sender that neither came out nor were dropped.
-    forward: u64,
     pub(crate) recorder: R,
 }
 
@@ -73,7 +71,6 @@ impl<P, R: Recorder<P>> Wires<P, R> {
             releases: VecDeque::new(),
             to_receiver: VecDeque::new(),
             to_sender: VecDeque::new(),
-            forward: 0,
             recorder,
         }
     }
@@ -83,18 +80,22 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.local
     }
 
-    /// Packets from the sender that are under way.
-    pub(crate) fn forward_under_way(&self) -> u64 {
-        self.forward
+    /// How many packets have entered.
+    pub(crate) fn entered(&self) -> u64 {
+        self.first + self.window.len() as u64
+    }
+
+    /// True when the first so many packets have come out or were dropped.
+    pub(crate) fn has_settled(&self, packets: u64) -> bool {
+        self.first >= packets
     }
 
     /// Puts a packet of `size` IP bytes in at `from`; where the sender's side has several wireless stations, at that with
     /// this number.
     pub(crate) fn send(&mut self, now: Timestamp, from: Port, station: usize, size: DataSize, cargo: P) {
-        let id = self.first + self.window.len() as u64;
+        let id = self.entered();
         self.recorder.handle_packet(id, from, size, &cargo);
         let held = self.local && from == Port::Sender;
-        self.forward += u64::from(from == Port::Sender);
         self.window.push_back(Some(UnderWay { cargo, held, done: false }));
         let packet = Packet { id: PacketId(id), size };
         match from {
@@ -149,8 +150,7 @@ impl<P, R: Recorder<P>> Wires<P, R> {
     }
 
     /// The packet of a delivery has come out.
-    pub(crate) fn finish(&mut self, id: u64, to: Port) {
-        self.forward -= u64::from(to == Port::Receiver);
+    pub(crate) fn finish(&mut self, id: u64) {
         if let Some(packet) = self.packet(id) {
             packet.done = true;
         }
@@ -205,7 +205,6 @@ impl<P, R: Recorder<P>> Wires<P, R> {
             && let Some(packet) = self.packet(hop.packet.0)
         {
             packet.done = true;
-            self.forward -= u64::from(hop.from == Port::Sender);
             self.forget_finished(hop.packet.0);
         }
         self.recorder.handle_hop(hop);

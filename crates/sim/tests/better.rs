@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "shared with the example, which uses all of it")]
 mod setup;
 
-use setup::{Control, Path, Row};
+use setup::{Control, Movie, Path, Row};
 
 fn row(path: &Path, control: Control) -> Row {
     Row::of(&path.run(control, 1), path)
@@ -25,6 +25,32 @@ fn among_reno_flows_it_takes_its_share_where_the_paper_takes_more() {
         assert!((better.share - 1.0).abs() < (paper.share - 1.0).abs(), "{rivals}: {better:?} {paper:?}");
         assert!(better.switches < paper.switches, "{rivals}: {better:?} {paper:?}");
     }
+}
+
+/// With CUBIC's response function whatever the rivals are it took 1.99 of the share.
+#[test]
+fn among_few_reno_flows_behind_a_long_queue_it_takes_less_than_the_paper() {
+    let path = Path::delayed("reno", 1.0, 40, 0.0, 50).among(3, "reno").showing(Movie::of(500.0));
+    let (better, paper) = (row(&path, Control::Better), row(&path, Control::Paper));
+    assert!((0.85..1.6).contains(&better.share) && paper.share > 1.9, "{better:?} {paper:?}");
+    let path = Path::delayed("cubic", 5.0, 80, 0.0, 120).among(9, "cubic");
+    assert!((0.85..1.25).contains(&row(&path, Control::Better).share), "what is CUBIC's it still takes beside CUBIC");
+}
+
+/// By the equation alone it has 0.36 of the share, at the lowest level.
+#[test]
+fn among_bbr_flows_that_answer_no_loss_it_gets_more_than_the_equation_gives() {
+    let row = row(&Path::new("bbr", 3.0, 0.0, 50).among(7, "bbr"), Control::Better);
+    assert!((0.55..1.2).contains(&row.share) && row.level > 0.4 && row.intact > 0.9, "{row:?}");
+}
+
+/// Without repeats two of three frames miss what they refer to, and the picture stands still 45 times.
+#[test]
+fn among_very_many_flows_repeats_keep_whole_groups_and_freeze_less() {
+    let path = Path::new("reno", 3.0, 0.0, 50).among(31, "reno");
+    let (with, without) = (row(&path, Control::Better), row(&path, Control::Unrepeated));
+    assert!((0.65..0.9).contains(&with.shown) && with.freezes < 15.0, "{with:?}");
+    assert!(without.shown < 0.4 && without.freezes > 2.0 * with.freezes, "{without:?}");
 }
 
 #[test]

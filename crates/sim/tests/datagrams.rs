@@ -166,3 +166,22 @@ fn a_run_is_ended_at_its_limit() {
     let causes: Vec<_> = ledger.rows.iter().filter_map(|row| row.root_cause.as_ref()).collect();
     assert!(causes.iter().all(|cause| cause.place == Place::SenderPipeline), "{:?}", causes[0]);
 }
+
+#[test]
+fn a_flow_of_datagrams_waits_for_its_own_packets_and_not_for_those_of_others() {
+    let network = wired("8 Mbit/s", "remote");
+    let ends = |others: &str| {
+        let text = format!("layout = \"together\"\n{network}[[flow]]\ntransport = \"udp\"\n{others}");
+        let simulated = run(&scenario(&text), &movie(1.0, 3), false);
+        let summary = summaries(&simulated).remove(0);
+        let fates = summary.fates.unwrap();
+        (simulated.simulated, fates.shown + fates.late + fates.undecodable + fates.lost, simulated.movies[0].len())
+    };
+    let (alone, frames, bytes) = ends("");
+    // The other fills a queue of 250 packets: those before the stream's last take 0.4 s, and nothing of it may be missed.
+    let (beside, same, most) = ends("[[flow]]\ntransport = \"bulk\"\n");
+    assert_eq!(same, frames);
+    assert!(most <= bytes && most > bytes / 2, "{most} of {bytes}");
+    let longer = beside.as_secs_f64() - alone.as_secs_f64();
+    assert!((0.0..0.6).contains(&longer), "{alone:?}, {beside:?}");
+}

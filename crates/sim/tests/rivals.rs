@@ -2,19 +2,20 @@
 
 mod common;
 
-use common::{LIVE, content, ladder, ladder_content, movie, scenario, summaries};
+use common::{LIVE, content, ladder, ladder_content, ladder_of, movie, scenario, summaries};
 use framewire_adaptive::client::ClientSettings;
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_link::{LossConfig, QueueLimit};
-use framewire_probe::ledger::{Fate, Ledger};
-use framewire_probe::record::{FlowStatus, Place};
+use framewire_media::streaming_file::{PlanStep, StoredPlan};
+use framewire_probe::ledger::{Fate, FrameRow, Ledger};
+use framewire_probe::record::{FlowStatus, Place, Playout};
 use framewire_sim::experiment::bottleneck;
 use framewire_sim::experiment::streaming::{
     AdaptiveFlow, BulkFlow, FlowConfig, KindOutcome, StreamingExperiment, StreamingOutcome,
 };
 use framewire_sim::{Content, EarlyEnd, Options, Received, Simulated, Simulation};
-use framewire_units::{Bitrate, Duration, Seed, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Seed, Timestamp};
 use framewire_wire::vtp::{Secret, Title};
 
 const ADAPTIVE: [&str; 7] = ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"];
@@ -153,6 +154,34 @@ fn a_wide_link_shows_every_frame_from_the_top_level_it_climbed_to() {
     let sent = |flow: usize| simulated.logs[flow].frames.iter().map(|frame| u64::from(frame.size)).sum::<u64>();
     assert_eq!(kept, [sent(0), sent(1)]);
     assert_eq!(simulated.movies[1].len() as u64, kept[1]);
+}
+
+/// A movie of 400 kbit/s at its top level whose plan sends 8 s of it in the first 4 s, and the rest in the other 16. Looked up
+/// by the moment instead of by the frame, the frames from 4 s to 8 s would have the lower rate, and the end came 3.3 s late.
+#[test]
+fn on_a_link_without_fault_a_plan_that_jumps_has_every_frame_in_time_and_no_more_in_hand_than_it_says() {
+    let steps = |kbps: u64| {
+        let step = |seconds, rate| PlanStep { start: Duration::from_secs(seconds), rate: Bitrate::from_kbps(rate) };
+        vec![step(0, 2 * kbps), step(4, 3 * kbps / 4), step(20, 0)]
+    };
+    let startup = Duration::from_secs(1);
+    let client_buffer = DataSize::from_bytes(250_000);
+    let plan = StoredPlan { client_buffer, startup, levels: [100, 200, 400].map(steps).into() };
+    let content = Content::default().with_ladder("ladder.vtp", ladder_of(&[500; 500], None, Some(plan)));
+    // The server takes 20 to 53 ms to send a frame, of which the plan knows nothing.
+    let startup = startup + Duration::from_millis(60);
+    let network = wired("100 Mbit/s", "0 %").replace("2 s", &format!("{} ms", startup.as_millis()));
+    let simulated = run(&format!("movie.ladder = \"l.vtp\"\n{network}[[flow]]\ntransport = \"fixed\"\n"), &content);
+    let rows = Ledger::build(&simulated.logs[0], Playout { startup, ..LIVE }).rows;
+    let missed: Vec<_> = rows.iter().filter(|row| row.fate != Fate::Shown).map(|row| row.frame).collect();
+    assert!(missed.is_empty() && rows.len() == 500, "{missed:?}");
+    let in_hand = |now: Timestamp| {
+        let waits = |row: &&FrameRow| row.arrival <= Some(now) && row.deadline > Some(now);
+        rows.iter().filter(waits).map(|row| u64::from(row.size)).sum::<u64>()
+    };
+    let most = rows.iter().map(|row| in_hand(row.arrival.unwrap())).max().unwrap();
+    // 8 s of the movie came, and 3 s of it were shown.
+    assert!((245_000..=255_000).contains(&most), "{most} bytes");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A rate control for the sender of VTP that goes beyond the paper's, and can be chosen in its place.
 //!
-//! Three parts that know nothing of each other decide one after the other:
+//! Four parts that know nothing of each other decide one after the other:
 //! - [`Queue`] and [`Losses`] read the path from control packets: how much waits in it, and which losses are
 //!   congestion.
+//! - [`Rivals`] tells by the queue what kind of flows fill it.
 //! - [`Allowance`] makes of that the rate that the network allows: as much as a TCP flow would have, and no more than
 //!   empties a queue that nobody else fills.
 //! - [`Levels`] makes of the rate, the plan ahead and what the viewer has in hand the level.
@@ -15,6 +16,7 @@ mod delivery;
 mod levels;
 mod losses;
 mod queue;
+mod rivals;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -24,4 +26,5 @@ pub use controller::BetterController;
 pub use levels::{Levels, Position};
 pub use losses::Losses;
 pub use queue::Queue;
+pub use rivals::Rivals;
 pub use settings::{BetterError, BetterSettings};

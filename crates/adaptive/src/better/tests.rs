@@ -65,13 +65,17 @@ mod losses {
 
     const ROUND_TRIP: Duration = Duration::from_millis(100);
 
+    fn limit(losses: &Losses, round_trip: Duration) -> f64 {
+        losses.limit(round_trip, &Rivals::default())
+    }
+
     #[test]
     fn only_losses_of_a_full_queue_lower_the_limit() {
         let mut losses = Losses::default();
         assert!(!losses.update(at(0), (4, 1), true, false, (50.0, ROUND_TRIP)));
-        assert_eq!(losses.limit(ROUND_TRIP), f64::INFINITY);
+        assert_eq!(limit(&losses, ROUND_TRIP), f64::INFINITY);
         assert!(losses.update(at(100), (4, 1), true, true, (50.0, ROUND_TRIP)));
-        let limit = losses.limit(ROUND_TRIP);
+        let limit = limit(&losses, ROUND_TRIP);
         assert!((24.9..25.1).contains(&limit), "half of the rate by the equation, not {limit}");
     }
 
@@ -84,16 +88,72 @@ mod losses {
     }
 
     /// RFC 9438, section 5.1, has the response function for C = 0.4; at 1 s and a loss in 10,000 packets its window is
-    /// 1,054 packets, and reno's, with an acknowledgement for two, is 87.
+    /// 1,054 packets, and reno's, with an acknowledgement for two, is 87: 1054^0.8 87^0.2 are 640, and 1054^0.4 87^0.6
+    /// are 236.
     #[test]
-    fn on_a_long_path_the_limit_is_that_of_cubic() {
+    fn on_a_long_path_the_limit_lies_between_reno_and_cubic() {
         let mut losses = Losses::default();
         let second = Duration::from_secs(1);
         for event in 0..12 {
             losses.update(at(event), (9_999, 1), true, true, (1_000.0, second));
         }
-        let limit = losses.limit(second);
-        assert!((900.0..1_200.0).contains(&limit), "{limit}");
+        let cubic = limit(&losses, second);
+        assert!((620.0..660.0).contains(&cubic), "{cubic}");
+        let reno = losses.limit(second, &rivals::saw(0.5, 1));
+        assert!((228.0..244.0).contains(&reno), "{reno}");
+    }
+
+    #[test]
+    fn on_a_short_path_cubic_is_reno() {
+        let mut losses = Losses::default();
+        (0..12).for_each(|event| _ = losses.update(at(event), (99, 1), true, true, (100.0, ROUND_TRIP)));
+        assert!((limit(&losses, ROUND_TRIP) / losses.limit(ROUND_TRIP, &rivals::saw(0.5, 1)) - 1.0).abs() < 1e-9);
+    }
+}
+
+mod rivals {
+    use super::*;
+
+    /// A minute of round trips of at most 400 ms that fall to `beta` every 4 s, and rise from there as
+    /// 1 - (1 - beta)(1 - t)^power.
+    pub(super) fn saw(beta: f64, power: i32) -> Rivals {
+        let mut rivals = Rivals::default();
+        for report in 0..600u32 {
+            let left = 1.0 - f64::from(report % 40) / 40.0;
+            let round_trip = 0.4 * (1.0 - (1.0 - beta) * left.powi(power));
+            rivals.update(at(u64::from(report) * 100), round_trip, 0.5);
+        }
+        rivals
+    }
+
+    /// In step they are (1 - 1/2) / sqrt(12) / 0.75 = 0.19 and 0.3 (1/7 - 1/16)^(1/2) / 0.925 = 0.09.
+    #[test]
+    fn windows_that_halve_sway_twice_as_much_as_those_of_cubic() {
+        let (reno, cubic) = (saw(0.5, 1), saw(0.7, 3));
+        assert!((0.17..0.21).contains(&reno.sway()), "{}", reno.sway());
+        assert!((0.08..0.10).contains(&cubic.sway()), "{}", cubic.sway());
+        assert!((reno.cubic_weight() - 0.4).abs() < 1e-9);
+        assert!((0.72..=0.8).contains(&cubic.cubic_weight()), "{}", cubic.cubic_weight());
+        assert!((saw(0.1, 1).cubic_weight() - 0.8).abs() < 1e-9, "a path whose rate changes: {}", saw(0.1, 1).sway());
+    }
+
+    /// A minute of a queue that is full but for so many milliseconds of each 10 s, in which it drains.
+    fn drained_for(millis: u64, filled: f64) -> Rivals {
+        let mut rivals = Rivals::default();
+        for now in (0..60_000).step_by(50) {
+            rivals.update(at(now), 0.2, if now % 10_000 < millis { 0.1 } else { filled });
+        }
+        rivals
+    }
+
+    #[test]
+    fn a_full_queue_that_drains_now_and_then_is_one_of_bbr() {
+        let over = |rivals: Rivals| rivals.over_equation(0.1);
+        assert!((over(drained_for(500, 0.95)) - 2.5).abs() < 1e-9);
+        assert_eq!(over(drained_for(500, 0.65)), 1.0, "it is half full most of the time");
+        assert_eq!(over(drained_for(0, 0.95)), 1.0, "it never drains");
+        assert_eq!(over(drained_for(4_000, 0.95)), 1.0, "it often drains");
+        assert_eq!(drained_for(500, 0.95).over_equation(0.009), 1.0, "little is lost in it");
     }
 }
 
@@ -208,6 +268,60 @@ mod allowance {
         assert!(tried * 10 < names.len(), "{tried} of {}", names.len());
         assert_eq!(allowance.sustained(), Some(1e6), "it grows to what there is a use for");
     }
+
+    /// Reports 50 ms apart, each of a queue of so many seconds; the path carries what is sent.
+    struct Reports {
+        allowance: Allowance,
+        queue: Queue,
+        now: Timestamp,
+    }
+
+    impl Reports {
+        fn new() -> Self {
+            let allowance = Allowance::new(Duration::from_millis(100));
+            Self { allowance, queue: Queue::default(), now: at(1_000) }
+        }
+
+        fn take(&mut self, number: usize, waiting: f64, delivered: f64) -> &'static str {
+            for _ in 0..number {
+                self.now += Duration::from_millis(50);
+                let round_trip = Duration::from_secs_f64(0.020 + waiting);
+                self.queue.update(self.now, round_trip);
+                let bounds = (50e3, 1e6);
+                let (now, delivered) = (self.now, Some(delivered));
+                let reading = Reading { now, round_trip, delivered, limit: f64::INFINITY, packet_bits: 8e3, bounds };
+                self.allowance.handle_report(&reading, &self.queue, 400e3);
+            }
+            self.allowance.name()
+        }
+    }
+
+    /// The longest queue is 0.6 s, and a third of it 0.2.
+    #[test]
+    fn a_trial_ends_when_a_third_of_the_longest_queue_is_left() {
+        for (left, expected) in [(0.215, "trial"), (0.185, "alone")] {
+            let mut reports = Reports::new();
+            reports.take(1, 0.0, 400e3);
+            assert_eq!(reports.take(20, 0.6, 400e3), "trial");
+            assert_eq!(reports.take(15, left, 400e3), expected, "{left} s");
+        }
+    }
+
+    #[test]
+    fn near_what_the_path_carried_it_grows_slowly() {
+        let mut reports = Reports::new();
+        reports.take(1, 0.0, 400e3);
+        reports.take(20, 0.6, 400e3);
+        // As long as a queue of its own takes to drain: earlier, the path would only have paused.
+        assert_eq!(reports.take(30, 0.3, 400e3), "trial");
+        assert_eq!(reports.take(5, 0.0, 400e3), "alone");
+        reports.take(20, 0.0, 400e3);
+        let before = reports.allowance.rate().unwrap();
+        assert!((360e3..400e3).contains(&before), "0.9 of what the path carried, and a little more: {before}");
+        reports.take(20, 0.0, 400e3);
+        let growth = reports.allowance.rate().unwrap() / before;
+        assert!((1.018..1.022).contains(&growth), "{growth} in a second");
+    }
 }
 
 fn controller() -> BetterController {
@@ -236,11 +350,10 @@ fn a_player_without_room_gets_no_more_than_it_shows() {
         let mut better = controller();
         for number in 0..20 {
             let sent = u64::from(number) * 100;
-            better.handle_sent(at(sent), number, PAYLOAD, true);
+            (0..10).for_each(|index| better.handle_sent(at(sent), 10 * number + index, PAYLOAD, index == 9));
             let packet = ControlPacket {
-                size: DataSize::from_bytes(10_000),
                 buffer_free: free.map(DataSize::from_bytes),
-                ..control(number, number, 1, at(sent))
+                ..control(number, 10 * number + 9, 10, at(sent))
             };
             better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
         }
@@ -250,6 +363,26 @@ fn a_player_without_room_gets_no_more_than_it_shows() {
     assert_eq!(after_growth(Some(1_000_000)), Bitrate::from_kbps(500));
     assert_eq!(after_growth(Some(40_000)), RATES[2], "less than a second of the highest level: its plan");
     assert_eq!(after_growth(Some(3_000)), RATES[0], "less than four packets: the floor");
+}
+
+/// What has arrived for 2 s at 125 kbit/s allows twice that. Looked at for ten minutes, the highest level does not fit.
+#[test]
+fn no_more_than_half_a_minute_is_sent_ahead() {
+    let rate_with = |lead: u64| {
+        let settings = BetterSettings { horizon: Duration::from_secs(600), ..Default::default() };
+        let mut better = BetterController::new(settings, None).unwrap();
+        for number in 0..20 {
+            let sent = u64::from(number) * 100;
+            let size = DataSize::from_bytes(1_562);
+            better.handle_sent(at(sent), number, size, true);
+            let packet = ControlPacket { size, ..control(number, number, 1, at(sent)) };
+            better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
+        }
+        let decision = better.decision(at(2_000), &plan_at(lead + 1));
+        (decision.level, decision.rate.as_bps() / 1_000)
+    };
+    assert!(matches!(rate_with(29), (1, 245..=255)), "{:?}", rate_with(29));
+    assert_eq!(rate_with(31), (1, 200), "the plan of the level");
 }
 
 /// The server leaves out what is not kept, but never a frame at which a level may be entered, nor part of a frame.
@@ -271,12 +404,12 @@ fn only_whole_frames_within_a_group_are_left_out() {
 #[test]
 fn frames_that_would_be_late_are_left_out_to_the_end_of_their_group() {
     let mut better = reported(|packet| packet);
-    let early = "a little more than a tenth of a second and a round trip of 40 ms before it is due";
-    assert!(better.keeps_frame(at(850), &plan_at(0)), "{early}");
-    assert!(!better.keeps_frame(at(870), &plan_at(0)));
-    assert!(!better.keeps_frame(at(950), &plan_at(5)), "the rest of the group, though there is time again");
-    better.handle_sent(at(960), 1, PAYLOAD, false);
-    assert!(better.keeps_frame(at(960), &plan_at(5)), "the next group");
+    let early = "a little more than 0.4 of the player's second and a round trip of 40 ms before it is due";
+    assert!(better.keeps_frame(at(550), &plan_at(0)), "{early}");
+    assert!(!better.keeps_frame(at(570), &plan_at(0)));
+    assert!(!better.keeps_frame(at(650), &plan_at(5)), "the rest of the group, though there is time again");
+    better.handle_sent(at(660), 1, PAYLOAD, false);
+    assert!(better.keeps_frame(at(660), &plan_at(5)), "the next group");
 }
 
 #[test]
@@ -301,17 +434,30 @@ fn settings_out_of_range_are_named() {
 
 proptest! {
     /// Whatever is reported and however the clock jumps, the rate is a number between half of the floor and a quarter
-    /// more than the cap, and the level exists.
+    /// more than the cap, and the level exists. Some reports are about anything, and some answer the last that asked.
     #[test]
     fn any_reports_leave_it_within_its_bounds(
-        steps in proptest::collection::vec((0u64..5_000, any::<[u32; 3]>(), any::<u64>(), 0u8..4), 1..200),
+        steps in proptest::collection::vec((0u64..5_000, any::<[u32; 3]>(), any::<u64>(), 0u8..5), 1..200),
     ) {
         let mut better = BetterController::new(BetterSettings::default(), Some(Arc::new(Constant))).unwrap();
+        let (mut asked, mut answers) = ((0, at(0)), 0);
         for (millis, [sequence, report, packets], size, kind) in steps {
             let (now, plan) = (at(millis), plan_at(millis % 100));
             match kind {
-                0 => better.handle_sent(now, sequence % 300, DataSize::from_bytes(size % 1_400), packets % 5 == 0),
+                0 => {
+                    let asks = packets % 5 == 0;
+                    better.handle_sent(now, sequence % 300, DataSize::from_bytes(size % 1_400), asks);
+                    asked = if asks { (sequence % 300, now) } else { asked };
+                }
                 1 => better.handle_timeout(now, &plan),
+                2 => {
+                    let packet = ControlPacket {
+                        size: DataSize::from_bytes(size % 700),
+                        ..control(answers, asked.0, packets % 2, asked.1)
+                    };
+                    answers += 1;
+                    better.handle_feedback(now, &Feedback::Control(packet), &plan);
+                }
                 _ => {
                     let packet = ControlPacket {
                         size: DataSize::from_bytes(size >> 4),

@@ -1,24 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing;
 
 /// Packet `index` of `frame`, of `of` packets.
 fn packet(frame: u32, index: u16, of: u16) -> VideoHeader {
-    VideoHeader {
-        ack_request: false,
-        session: 1,
-        sequence: 0,
-        sender_time: Timestamp::ZERO,
-        size: DataSize::from_bytes(2),
-        frame,
-        index,
-        level: 0,
-        last: index + 1 == of,
-        key: false,
-        media_time: Duration::from_millis(40 * u64::from(frame)),
-        round_trip: Duration::ZERO,
-        repeats: None,
-    }
+    let bytes = DataSize::from_bytes(2);
+    VideoHeader { index, last: index + 1 == of, size: bytes, ..testing::video(frame) }
 }
 
 fn assembly() -> Assembly {

@@ -4,6 +4,8 @@ use std::ops::Range;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::vtp::{MAX_MISSING_RANGES, MISSING_WINDOW, MissingRange};
 
+use crate::liveness::UNKNOWN_ROUND_TRIP;
+
 /// Packets behind a missing one that end the wait for it (RFC 5681, section 3.2: three duplicate acknowledgements).
 const REORDERING: u64 = 3;
 
@@ -12,9 +14,6 @@ const REORDERING_TIME: [Duration; 2] = [Duration::from_millis(5), Duration::from
 
 /// How often a packet is named, as names can be lost too.
 const NAMES: u8 = 3;
-
-/// A round trip before the server has told of one.
-const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
 /// What a repeat may take beyond one and a half round trips before its packet is named again.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -3,33 +3,39 @@
 mod agreement;
 mod arrivals;
 mod assembly;
+mod event;
 mod gaps;
+mod intake;
 mod opening;
 mod player;
 mod reporter;
 mod requests;
 mod settings;
+mod state;
 #[cfg(test)]
 mod tests;
+mod tracks;
 
 use std::collections::VecDeque;
 
 use framewire_units::{DataSize, Duration, Timestamp};
-use framewire_wire::vtp::{Description, Features, Key, Origin, Packet, Reason, Teardown, VideoHeader};
+use framewire_wire::vtp::{Description, Features, Key, Origin, Reason, Teardown};
 
-use crate::datagram::{Channel, DropReason, Drops};
+use crate::datagram::{Channel, DropReason};
 use crate::liveness::Liveness;
 use crate::server::closing::Closing;
 use arrivals::Arrivals;
-use assembly::{Assembly, Output};
 use opening::Opening;
 use player::Player;
 use reporter::Reporter;
-use requests::{HAND_OVER, Requests};
+use requests::Requests;
+use tracks::Tracks;
 
 pub use assembly::Frame;
+pub use event::{AudioPacket, ClientEvent};
 pub use player::PlayerSettings;
 pub use settings::{ClientSettings, ReportKind};
+pub use state::ClientState;
 
 /// Datagrams that may wait to be sent.
 const MAX_OUTGOING: usize = 64;
@@ -52,65 +58,6 @@ pub struct ClientTransmit {
     pub bytes: Vec<u8>,
 }
 
-/// What happened in a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClientEvent {
-    /// The server described the movie.
-    Described(Description),
-    /// A video packet arrived that was not here before (only where [`ClientSettings::packet_events`] asks for it).
-    Packet {
-        /// When.
-        arrived: Timestamp,
-        /// What it says.
-        header: VideoHeader,
-    },
-    /// A frame arrived whole; frames come in their order.
-    FrameComplete(Frame),
-    /// From this frame on, another level arrives.
-    LevelChanged {
-        /// The first whole frame of the new level.
-        frame: u32,
-        /// The level before.
-        from: usize,
-        /// The level now.
-        to: usize,
-    },
-    /// Frames of which not every packet came.
-    FramesLost {
-        /// The first.
-        first: u32,
-        /// How many.
-        count: u32,
-    },
-    /// The session is over.
-    Ended(Reason),
-}
-
-/// What a client knows, for tables.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClientState {
-    /// Video packets that arrived, each counted once.
-    pub packets: u64,
-    /// Video packets up to the newest that did not arrive (yet).
-    pub missing: u64,
-    /// Packets among those that arrived that repeat one that did not, as far as the server was asked for them.
-    pub repeated: u64,
-    /// Bytes of video that arrived.
-    pub received: DataSize,
-    /// Frames that came out whole.
-    pub frames_complete: u64,
-    /// Frames that were given up.
-    pub frames_lost: u64,
-    /// The level of the last whole frame.
-    pub level: Option<usize>,
-    /// The round trip as the server measures it, by the last packet of video that said so.
-    pub round_trip: Option<Duration>,
-    /// Memory in use.
-    pub buffered: DataSize,
-    /// Datagrams thrown away.
-    pub drops: Drops,
-}
-
 /// The client's half of one session.
 ///
 /// # How to drive it
@@ -130,7 +77,8 @@ pub struct Client {
     reporter: Reporter,
     requests: Requests,
     player: Option<Player>,
-    assembly: Option<Assembly>,
+    /// Once it is known what comes.
+    tracks: Option<Tracks>,
     player_buffer: Option<DataSize>,
     outgoing: VecDeque<ClientTransmit>,
     events: VecDeque<ClientEvent>,
@@ -162,7 +110,7 @@ impl Client {
             liveness: None,
             description: None,
             arrivals: Arrivals::default(),
-            assembly: None,
+            tracks: None,
             player_buffer: None,
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
@@ -189,10 +137,15 @@ impl Client {
         if !matches!(self.events.front(), None | Some(ClientEvent::Ended(_))) {
             return self.events.pop_front();
         }
-        match self.assembly.as_mut().and_then(Assembly::poll) {
-            Some(output) => Some(self.output(output)),
-            None => self.events.pop_front(), // the end, after the last frame
+        if let Some(output) = self.tracks.as_mut().and_then(Tracks::poll_audio) {
+            return Some(self.state.count_audio(output));
         }
+        let Some(output) = self.tracks.as_mut().and_then(Tracks::poll_video) else {
+            return self.events.pop_front(); // the end, after the last frame
+        };
+        let (event, next) = self.state.count_video(output);
+        next.into_iter().for_each(|next| self.events.push_front(next));
+        Some(event)
     }
 
     /// When the client wants to be polled although nothing arrived; `None` when never.
@@ -251,139 +204,8 @@ impl Client {
         state.packets = self.arrivals.received();
         state.missing = self.arrivals.missing();
         state.repeated = self.requests.repeated();
-        state.buffered = self.assembly.as_ref().map(Assembly::used).unwrap_or_default();
+        state.buffered = self.tracks.as_ref().map_or(DataSize::ZERO, Tracks::used);
         state
-    }
-
-    fn accept(&mut self, now: Timestamp, channel: Channel, datagram: &[u8]) -> Result<(), DropReason> {
-        let packet = open(self.settings.key.as_ref(), datagram)?;
-        if packet.session() != self.settings.session {
-            return Err(DropReason::Foreign);
-        }
-        match packet {
-            Packet::Video(header, video) => self.accept_video(now, channel, &header, video),
-            Packet::Description(description) => self.accept_description(now, channel, description),
-            Packet::Teardown(teardown) => self.accept_teardown(now, teardown),
-            Packet::Offer(offer) => self.accept_offer(now, channel, offer.features),
-            Packet::Request(_) | Packet::Start(_) | Packet::Control(_) | Packet::Report(_) | Packet::Missing(_) => {
-                Err(DropReason::Unexpected)
-            }
-        }
-    }
-
-    fn accept_description(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        description: Description,
-    ) -> Result<(), DropReason> {
-        let Phase::Opening(opening) = &mut self.phase else { return Err(DropReason::Stale) };
-        let differs = |known: &Description| *known != Description { cookie: known.cookie, ..description.clone() };
-        if self.description.as_ref().is_some_and(differs) {
-            return Err(DropReason::Inconsistent);
-        }
-        opening.handle_cookie(now, channel, description.cookie)?;
-        if let Some(liveness) = &mut self.liveness {
-            liveness.hear(now);
-        }
-        if self.description.is_none() {
-            let settings = &self.settings;
-            let period = description.duration / description.frames.max(1);
-            self.assembly = Some(Assembly::new(description.frames, period, settings.reorder_frames, settings.buffer));
-            self.description = Some(description.clone());
-            self.event(ClientEvent::Described(description));
-        }
-        Ok(())
-    }
-
-    fn accept_video(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        header: &VideoHeader,
-        video: &[u8],
-    ) -> Result<(), DropReason> {
-        let (Some(description), Some(assembly)) = (&self.description, &mut self.assembly) else {
-            return Err(DropReason::Unexpected);
-        };
-        if channel != Channel::Data || matches!(self.phase, Phase::Closing(_) | Phase::Closed) {
-            return Err(DropReason::Unexpected);
-        }
-        let fits = header.frame < description.frames
-            && usize::from(header.level) < description.rates.len()
-            && video.len() <= usize::from(description.payload);
-        if !fits {
-            return Err(DropReason::Inconsistent);
-        }
-        let Some((number, skipped)) = self.arrivals.insert(header.sequence) else { return Err(DropReason::Stale) };
-        if matches!(self.phase, Phase::Opening(_)) {
-            self.phase = Phase::Streaming;
-        }
-        if let Some(liveness) = &mut self.liveness {
-            liveness.hear(now);
-        }
-        self.state.received += header.size;
-        self.state.round_trip = Some(header.round_trip).filter(|time| !time.is_zero()).or(self.state.round_trip);
-        self.requests.handle_packet(now, number, skipped, header);
-        let mut free = self.player_buffer;
-        if let Some(player) = &mut self.player {
-            player.handle_video(now, header);
-            free.get_or_insert(player.free(now));
-            if self.requests.has_repeats() {
-                assembly
-                    .wait_for_repeats(player.shown(now).unwrap_or(i64::MIN).saturating_add(player::nanos(HAND_OVER)));
-            }
-        }
-        let kept = assembly.insert(now, header, video);
-        if self.settings.packet_events {
-            self.event(ClientEvent::Packet { arrived: now, header: *header });
-        }
-        let mut bytes = vec![];
-        self.reporter.handle_video(now, header, free, &mut bytes);
-        self.report(bytes);
-        self.poll_report(now);
-        kept
-    }
-
-    /// The server's part of an agreement.
-    fn accept_offer(&mut self, now: Timestamp, channel: Channel, features: Features) -> Result<(), DropReason> {
-        let is_open = matches!(self.phase, Phase::Opening(_) | Phase::Streaming);
-        if channel != Channel::Control || !is_open || !self.requests.handle_answer(features) {
-            return Err(DropReason::Unexpected);
-        }
-        if let Some(liveness) = &mut self.liveness {
-            liveness.hear(now);
-        }
-        Ok(())
-    }
-
-    fn accept_teardown(&mut self, now: Timestamp, teardown: Teardown) -> Result<(), DropReason> {
-        if teardown.reason == Reason::Acknowledged {
-            let Phase::Closing(closing) = &self.phase else { return Err(DropReason::Unexpected) };
-            let reason = closing.reason();
-            self.finish(reason);
-            return Ok(());
-        }
-        // The server repeats what is missing until it hears that this is over.
-        let waits = teardown.reason == Reason::EndOfMovie
-            && self.requests.has_repeats()
-            && matches!(self.phase, Phase::Streaming | Phase::Lingering { .. })
-            && !self.assembly.as_ref().is_none_or(Assembly::is_done);
-        if waits {
-            self.requests.tell_newest();
-        } else if matches!(self.phase, Phase::Streaming | Phase::Lingering { .. } | Phase::Closing(_)) {
-            self.say_goodbye(Reason::Acknowledged);
-        }
-        match self.phase {
-            Phase::Streaming if teardown.reason == Reason::EndOfMovie => {
-                self.phase = Phase::Lingering { until: now + if waits { LINGER_FOR_REPEATS } else { LINGER } };
-                self.advance(now);
-            }
-            Phase::Opening(_) | Phase::Streaming => self.finish(teardown.reason),
-            Phase::Lingering { .. } | Phase::Closed => {}
-            Phase::Closing(closing) => self.finish(closing.reason()),
-        }
-        Ok(())
     }
 
     /// Whatever has to happen by now without a datagram.
@@ -391,6 +213,7 @@ impl Client {
         let liveness = self.liveness.get_or_insert(Liveness::new(now));
         liveness.tick(now);
         let vanished = now >= liveness.deadline(self.settings.peer_timeout);
+        let whole = self.is_whole();
         match &mut self.phase {
             Phase::Opening(_) | Phase::Streaming if vanished => self.finish(Reason::Vanished),
             Phase::Opening(opening) => {
@@ -412,7 +235,7 @@ impl Client {
             }
             Phase::Lingering { until } => {
                 *until = (*until).min(now + LINGER_FOR_REPEATS); // a clock that went back
-                if now >= *until || self.assembly.as_ref().is_none_or(Assembly::is_done) {
+                if now >= *until || whole {
                     if self.requests.has_repeats() {
                         self.say_goodbye(Reason::Acknowledged);
                     }
@@ -453,18 +276,22 @@ impl Client {
 
     /// Frames whose time has come while they waited for repeats.
     fn give_up(&mut self, now: Timestamp) {
-        if let (true, Some(assembly), Some(player)) = (self.requests.has_repeats(), &mut self.assembly, &self.player)
-            && let Some(shown) = player.shown(now)
-        {
-            assembly.wait_for_repeats(shown.saturating_add(player::nanos(HAND_OVER)));
-            assembly.give_up_late();
+        let shown = self.player.as_ref().and_then(|player| player.shown(now));
+        let Some(shown) = shown.filter(|_| self.requests.has_repeats()) else { return };
+        if let Some(tracks) = &mut self.tracks {
+            tracks.wait_for_repeats(shown);
+            tracks.give_up_late();
         }
+    }
+
+    /// Whether nothing is waited for any more.
+    fn is_whole(&self) -> bool {
+        self.tracks.as_ref().is_none_or(Tracks::is_whole)
     }
 
     /// When the next frame is given up that others wait behind.
     fn next_give_up(&self) -> Option<Timestamp> {
-        let (assembly, player) = (self.assembly.as_ref()?, self.player.as_ref()?);
-        player.time_of(assembly.next_give_up()?.saturating_sub(player::nanos(HAND_OVER)))
+        self.player.as_ref()?.time_of(self.tracks.as_ref()?.next_give_up()?)
     }
 
     fn report(&mut self, mut bytes: Vec<u8>) {
@@ -489,8 +316,8 @@ impl Client {
     }
 
     fn finish(&mut self, reason: Reason) {
-        if let Some(assembly) = &mut self.assembly {
-            assembly.flush();
+        if let Some(tracks) = &mut self.tracks {
+            tracks.flush();
         }
         self.phase = Phase::Closed;
         self.event(ClientEvent::Ended(reason));
@@ -501,28 +328,6 @@ impl Client {
             self.events.pop_front();
         }
         self.events.push_back(event);
-    }
-
-    /// Counts what comes out; a change of level goes before the frame that brings it.
-    fn output(&mut self, output: Output) -> ClientEvent {
-        match output {
-            Output::Lost { first, count } => {
-                self.state.frames_lost += u64::from(count);
-                ClientEvent::FramesLost { first, count }
-            }
-            Output::Whole(frame) => {
-                self.state.frames_complete += 1;
-                let before = self.state.level.replace(frame.level);
-                match before.filter(|&from| from != frame.level) {
-                    Some(from) => {
-                        let change = ClientEvent::LevelChanged { frame: frame.frame, from, to: frame.level };
-                        self.events.push_front(ClientEvent::FrameComplete(frame));
-                        change
-                    }
-                    None => ClientEvent::FrameComplete(frame),
-                }
-            }
-        }
     }
 }
 
@@ -535,13 +340,5 @@ fn offered(settings: &ClientSettings) -> Features {
 fn seal(key: Option<&Key>, bytes: &mut Vec<u8>) {
     if let Some(key) = key {
         key.seal(Origin::Client, bytes);
-    }
-}
-
-/// Video is never sealed, everything else is where a key is shared.
-fn open<'a>(key: Option<&Key>, datagram: &'a [u8]) -> Result<Packet<'a>, DropReason> {
-    match (key, Packet::parse(datagram)) {
-        (None, packet) | (Some(_), packet @ Ok(Packet::Video(..))) => Ok(packet?),
-        (Some(key), _) => Ok(Packet::parse(key.open(Origin::Server, datagram)?)?),
     }
 }

@@ -89,27 +89,14 @@ pub(super) fn nanos(time: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
     }
 
     fn video(frame: u32, size: u64) -> VideoHeader {
-        VideoHeader {
-            ack_request: false,
-            session: 1,
-            sequence: 0,
-            sender_time: Timestamp::ZERO,
-            size: DataSize::from_bytes(size),
-            frame,
-            index: 0,
-            level: 0,
-            last: true,
-            key: false,
-            media_time: Duration::from_millis(40) * frame,
-            round_trip: Duration::ZERO,
-            repeats: None,
-        }
+        VideoHeader { size: DataSize::from_bytes(size), ..testing::video(frame) }
     }
 
     fn player() -> Player {

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::Timestamp;
 use framewire_wire::vtp::{Features, Missing, VideoHeader};
 
 use super::agreement::Agreement;
@@ -76,6 +76,3 @@ impl Requests {
         [self.agreement.next_timeout(), gaps].into_iter().flatten().min()
     }
 }
-
-/// A frame that is not whole so long before it is shown is given up: who shows it needs a moment.
-pub(super) const HAND_OVER: Duration = Duration::from_millis(40);

@@ -1,9 +1,9 @@
 use framewire_units::{Bitrate, Duration};
-use framewire_wire::vtp::{Cookie, Request, Start};
+use framewire_wire::vtp::{AudioDescription, Cookie, Packet, Request, Start, VideoHeader};
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::title;
+use crate::testing::{self, title};
 
 const SESSION: u64 = 99;
 
@@ -27,6 +27,7 @@ fn description() -> Description {
         payload: 1_000,
         ack_every: 5,
         rates: vec![Bitrate::from_kbps(100), Bitrate::from_kbps(200)],
+        audio: None,
     }
 }
 
@@ -41,14 +42,7 @@ fn video(sequence: u32, frame: u32) -> VideoHeader {
         sequence,
         sender_time: at(u64::from(sequence) * 40),
         size: DataSize::from_bytes(10),
-        frame,
-        index: 0,
-        level: 0,
-        last: true,
-        key: false,
-        media_time: Duration::from_millis(40) * frame,
-        round_trip: Duration::ZERO,
-        repeats: None,
+        ..testing::video(frame)
     }
 }
 
@@ -249,4 +243,71 @@ proptest! {
             prop_assert!(fates <= 100);
         }
     }
+}
+
+fn with_audio() -> Client {
+    let audio =
+        AudioDescription { codec: 2, channels: 2, sample_rate: 48_000, packets: 160, rate: Bitrate::from_kbps(64) };
+    let mut client = Client::new(ClientSettings::paper(title(), SESSION));
+    said(&mut client, at(0));
+    for channel in Channel::BOTH {
+        let cookie = Cookie([channel.index() as u8 + 1; 16]);
+        let described = Description { cookie, audio: Some(audio), ..description() };
+        client.handle_datagram(at(10), channel, &bytes(&Packet::Description(described)));
+    }
+    client
+}
+
+fn audio(sequence: u32, number: u32) -> VideoHeader {
+    VideoHeader { frame: number, audio: true, media_time: Duration::from_millis(25) * number, ..video(sequence, 0) }
+}
+
+#[test]
+fn audio_that_was_not_described_or_cannot_be_is_dropped() {
+    let mut client = described();
+    send(&mut client, at(20), audio(0, 0));
+    assert_eq!(drops(&client, DropReason::Inconsistent), 1, "no audio in this session");
+    let mut client = with_audio();
+    send(&mut client, at(20), audio(0, 160));
+    assert_eq!(drops(&client, DropReason::Inconsistent), 1, "packets 0 to 159");
+    client.handle_datagram(at(20), Channel::Data, &bytes(&Packet::Video(audio(0, 0), &[7; 1_001])));
+    assert_eq!(drops(&client, DropReason::Inconsistent), 2, "longer than a packet");
+    send(&mut client, at(21), audio(1, 150));
+    send(&mut client, at(22), audio(2, 150));
+    assert_eq!(drops(&client, DropReason::Stale), 1, "there already");
+}
+
+/// A repeat that comes beside the packet gives nothing twice, and a late one gives nothing at all.
+#[test]
+fn audio_comes_once_and_in_its_order() {
+    let mut client = with_audio();
+    let numbers = [1, 0, 0, 3, 12, 2];
+    (0..)
+        .zip(numbers)
+        .for_each(|(sequence, number)| send(&mut client, at(20 + u64::from(sequence)), audio(sequence, number)));
+    let mut out = vec![];
+    while let Some(event) = client.poll_event() {
+        match event {
+            ClientEvent::Audio(packet) => out.push((packet.number, 1)),
+            ClientEvent::AudioLost { first, count } => out.push((first, -i64::from(count))),
+            _ => {}
+        }
+    }
+    // Packet 12 ends the wait for what is more than eight before it.
+    assert_eq!(out, [(0, 1), (1, 1), (2, -1), (3, 1)]);
+    assert_eq!((client.state().audio_complete, client.state().audio_lost), (3, 1));
+}
+
+#[test]
+fn audio_that_nobody_fetches_is_bounded() {
+    let mut client = with_audio();
+    let most = 2 * client.settings.buffer.as_bytes().min(1 << 20);
+    for round in 0..40 {
+        for number in 0..160 {
+            let header = audio(160 * round + number, number);
+            client.handle_datagram(at(20), Channel::Data, &bytes(&Packet::Video(header, &[7; 1_000])));
+            assert!(client.state().buffered.as_bytes() <= most);
+        }
+    }
+    assert_eq!(drops(&client, DropReason::Stale), 39 * 160);
 }

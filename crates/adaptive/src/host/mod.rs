@@ -14,6 +14,7 @@ use framewire_wire::vtp::{Description, Header, Origin, Packet, Reason};
 
 use crate::controller::Controller;
 use crate::datagram::{Channel, DropReason, Drops, Transmit};
+use crate::liveness::JUMP;
 use crate::server::{Door, Server, ServerError, ServerEvent, ServerSettings, ServerState};
 use crate::source::{PacketSource, Plan};
 use agenda::Agenda;
@@ -25,9 +26,6 @@ const MAX_ANSWERS: usize = 1_024;
 
 /// Events that may wait to be fetched; the oldest go first.
 const MAX_EVENTS: usize = 4_096;
-
-/// A step back of the clock beyond this is a jump, and no difference between the stamps of arrivals and departures.
-const JUMP: Duration = Duration::from_secs(1);
 
 /// Makes the controller of a new session.
 pub type MakeController = Box<dyn FnMut() -> Box<dyn Controller> + Send>;
@@ -63,6 +61,7 @@ pub struct Host {
     /// Of the door, with the time at which each was asked for.
     answers: VecDeque<(Timestamp, Transmit)>,
     events: VecDeque<HostEvent>,
+    /// Of no session, and of sessions that are gone.
     drops: Drops,
     lateness: Lateness,
     /// The time at which it was last polled.
@@ -185,9 +184,11 @@ impl Host {
         self.sessions.get(&session).map(|entry| entry.server.state())
     }
 
-    /// Datagrams of no session that were thrown away.
-    pub fn drops(&self) -> &Drops {
-        &self.drops
+    /// Datagrams that were thrown away: those of no session and those of every session, also when it is over.
+    pub fn drops(&self) -> Drops {
+        let mut drops = self.drops.clone();
+        self.sessions.values().for_each(|entry| drops.add(entry.server.drops()));
+        drops
     }
 
     /// By how much packets of video left later than they were due, over all sessions, as far as it was told.
@@ -276,12 +277,12 @@ impl Host {
         let next = if is_finished { None } else { next };
         self.agenda.reschedule(session, entry.scheduled, next);
         entry.scheduled = next;
-        if is_finished {
-            self.sessions.remove(&session);
+        if is_finished && let Some(Entry { server, .. }) = self.sessions.remove(&session) {
+            self.drops.add(server.drops());
         }
     }
 
-    /// A clock that jumped back: no session knows of it before it is asked, and the time of none would come.
+    /// A clock that jumped back, by more than the stamps of arrivals and departures may differ: no session knows of it before it is asked, and the time of none would come.
     fn mend_clock(&mut self, now: Timestamp) {
         if now + JUMP < self.polled {
             for session in self.names() {

@@ -130,14 +130,60 @@ fn nothing_is_kept_of_those_who_prove_no_address() {
         }
         asked += bytes.len();
         host.handle_datagram(now, Channel::Data, from, &bytes);
-        while let Some(answer) = host.poll_transmit(now) {
-            sent += answer.bytes.len();
-        }
+        let answers: Vec<_> = std::iter::from_fn(|| host.poll_transmit(now)).collect();
+        assert_eq!(answers.len(), usize::from(number % 3 == 0), "to datagram {number}");
+        assert!(answers.iter().all(|answer| answer.to == from && answer.bytes.len() <= bytes.len()));
+        sent += answers.iter().map(|answer| answer.bytes.len()).sum::<usize>();
     }
     assert_eq!(host.sessions(), 0);
     assert!(sent > 0 && sent <= asked, "{sent} bytes for {asked}");
     assert_eq!(host.drops().of(DropReason::BadCookie), 3_333);
     assert_eq!(host.drops().of(DropReason::Malformed), 3_333);
+}
+
+#[test]
+fn what_a_session_threw_away_is_counted_when_it_is_over_too() {
+    let mut host = host_with(server_settings(), 5);
+    let mut viewers = viewers(2);
+    run(&mut host, &mut viewers, 300);
+    let (now, before) = (Timestamp::from_millis(1_301), host.drops());
+    let mut hostile = vec![];
+    Packet::Request(Request { session: 1, title: title() }).emit(&mut hostile);
+    for number in 0..7 {
+        // To a session that knows its client.
+        host.handle_datagram(now, Channel::Data, SocketAddr::from((Ipv4Addr::from(number), 1)), &hostile);
+    }
+    let of = |host: &Host, before: &Drops| host.drops().of(DropReason::Unexpected) - before.of(DropReason::Unexpected);
+    assert_eq!((host.sessions(), of(&host, &before)), (2, 7), "while it lasts");
+    run(&mut host, &mut viewers, 10_000);
+    assert_eq!((host.sessions(), of(&host, &before)), (0, 7), "once, and for good");
+    assert_eq!(host.drops().total(), before.total() + 7, "nothing else was thrown away");
+}
+
+/// Its address is proved, and there is no room any more: one word of that, however often it comes.
+#[test]
+fn a_start_at_a_full_host_is_answered_once() {
+    let mut host = host_with(server_settings(), 1);
+    let (now, from) = (Timestamp::from_millis(1_000), SocketAddr::from((Ipv4Addr::new(192, 0, 2, 9), 5_000)));
+    let mut bytes = vec![];
+    Packet::Request(Request { session: 9, title: title() }).emit(&mut bytes);
+    host.handle_datagram(now, Channel::Data, from, &bytes);
+    let answer = host.poll_transmit(now).expect("a description");
+    let Ok(Packet::Description(description)) = Packet::parse(&answer.bytes) else { panic!("{answer:?}") };
+    let mut viewers = viewers(1);
+    run(&mut host, &mut viewers, 300);
+    let now = Timestamp::from_millis(1_300);
+    while host.poll_transmit(now).is_some() {}
+    bytes.clear();
+    Packet::Start(Start { session: 9, title: title(), cookie: description.cookie }).emit(&mut bytes);
+    for _ in 0..3 {
+        host.handle_datagram(now, Channel::Data, from, &bytes);
+        let answers: Vec<_> = std::iter::from_fn(|| host.poll_transmit(now)).collect();
+        let said: Vec<_> = answers.iter().map(|answer| (answer.to, Packet::parse(&answer.bytes).unwrap())).collect();
+        let busy = framewire_wire::vtp::Teardown { session: 9, reason: Reason::Busy };
+        assert_eq!(said, [(from, Packet::Teardown(busy))]);
+    }
+    assert_eq!(host.sessions(), 1);
 }
 
 #[test]

@@ -36,8 +36,6 @@ pub use profile::{Profile, Step};
 pub use segments::equal_segments;
 pub use smoothing::smoothed;
 
-use crate::source::Plan;
-
 /// Segments of the paper's plans (section 5.2).
 pub const PAPER_SEGMENTS: usize = 10;
 
@@ -210,20 +208,6 @@ impl Schedule {
     /// When there is no such level.
     pub fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
         self.levels[level].profile.rate_at(at)
-    }
-}
-
-impl Plan for Schedule {
-    fn levels(&self) -> usize {
-        self.levels.len()
-    }
-
-    /// As [`Schedule::rate_at`], but the last rate goes on where the plan has ended: who asks is behind it, and still has
-    /// to send.
-    fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
-        let profile = &self.levels[level].profile;
-        let rate = profile.rate_at(at);
-        if rate == Bitrate::default() { profile.last_rate() } else { rate }
     }
 }
 

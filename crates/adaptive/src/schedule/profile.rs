@@ -106,12 +106,6 @@ impl Profile {
         }
     }
 
-    /// The last rate that is not zero.
-    pub fn last_rate(&self) -> Bitrate {
-        let rates = self.points.windows(2).rev().map(|pair| whole(pair[0].slope_to(pair[1])));
-        rates.into_iter().find(|&rate| rate > Bitrate::default()).unwrap_or_default()
-    }
-
     /// The highest rate.
     pub fn peak_rate(&self) -> Bitrate {
         let rates = self.points.windows(2).map(|pair| pair[0].slope_to(pair[1]));

@@ -16,6 +16,8 @@ pub struct Cursor {
     frame: u32,
     index: u32,
     level: usize,
+    /// The packet of audio that is next.
+    heard: u32,
 }
 
 /// A packet in its place.
@@ -37,7 +39,7 @@ impl Cursor {
     /// At the first packet of a source, on level 0.
     pub fn new(source: Arc<dyn PacketSource>) -> Self {
         let origin = source.beginning();
-        Self { source, origin, origin_time: None, frame: origin, index: 0, level: 0 }
+        Self { source, origin, origin_time: None, frame: origin, index: 0, level: 0, heard: 0 }
     }
 
     /// Begins where the source begins now, if nothing was taken yet.
@@ -75,7 +77,7 @@ impl Cursor {
         let time = self.source.time_of(frame);
         let packet = self.source.packet(frame, level, index)?;
         let reason = || format!("a frame has at most {} packets", u32::from(u16::MAX) + 1);
-        let short = u16::try_from(index).map_err(|_| SourceError { frame, level, index, reason: reason() })?;
+        let short = u16::try_from(index).map_err(|_| SourceError::Video { frame, level, index, reason: reason() })?;
         let origin_time = *self.origin_time.get_or_insert(if frame == 0 { Duration::ZERO } else { time });
         if packet.last {
             self.frame += 1;
@@ -103,6 +105,34 @@ impl Cursor {
             Err(_) if !is_ready() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The packet of audio that goes before the next packet of video; `None` when that one goes first.
+    ///
+    /// # Errors
+    /// When the source cannot give it.
+    pub fn take_audio(&mut self) -> Result<Option<NextPacket>, SourceError> {
+        if !self.owes_audio() {
+            return Ok(None);
+        }
+        let next = self.audio_again(self.heard)?;
+        self.heard += 1;
+        Ok(Some(next))
+    }
+
+    /// Whether there is audio to be sent before the next packet of video, or at the end.
+    pub fn owes_audio(&self) -> bool {
+        self.index == 0 && self.heard < self.source.audio_before(self.frame)
+    }
+
+    /// A packet of audio by its number, which stands for the frame.
+    ///
+    /// # Errors
+    /// When the source cannot give it.
+    pub fn audio_again(&self, number: u32) -> Result<NextPacket, SourceError> {
+        let audio = self.source.audio_packet(number)?;
+        let packet = SourcePacket { bytes: audio.bytes, last: true, key: false };
+        Ok(NextPacket { frame: number, index: 0, level: 0, media_time: audio.time, packet })
     }
 
     /// Goes on with a later frame, as the one that was next is gone.
@@ -152,7 +182,7 @@ impl Cursor {
         self.level
     }
 
-    /// Whether everything has been taken.
+    /// Whether all video has been taken.
     pub fn is_at_end(&self) -> bool {
         self.source.availability(self.frame) == Availability::End
     }

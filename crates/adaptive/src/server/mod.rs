@@ -2,10 +2,14 @@
 
 pub(crate) mod closing;
 mod cursor;
+mod description;
 mod door;
+mod event;
+mod intake;
 mod pacer;
 mod repeats;
 mod settings;
+mod state;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -14,85 +18,30 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
-use framewire_wire::tfrc;
-use framewire_wire::vtp::{
-    Cookie, Description, Features, MAX_LEVELS, Missing, Offer, Origin, Packet, Reason, Teardown,
-};
+use framewire_units::Timestamp;
+use framewire_wire::vtp::{Description, MAX_LEVELS, Reason};
 
-use crate::controller::{Controller, ControllerState, Decision, Feedback};
+use crate::controller::{Controller, ControllerState};
 use crate::datagram::{Channel, DropReason, Drops, Transmit};
 use crate::liveness::Liveness;
-use crate::source::{PacketSource, Plan, SourceError};
+use crate::source::{PacketSource, Plan};
 use closing::Closing;
+use description::describe;
 use stream::Stream;
 
 pub use cursor::{Cursor, NextPacket};
 pub use door::Door;
+pub use event::ServerEvent;
 pub use pacer::Pacer;
 pub use repeats::RepeatCounts;
 pub use settings::{ServerError, ServerSettings};
+pub use state::ServerState;
 
 /// Answers that may wait to be sent.
 const MAX_ANSWERS: usize = 64;
 
 /// Events that may wait to be fetched; the oldest go first.
 const MAX_EVENTS: usize = 1_024;
-
-/// Places of the stream at which the plan is looked at for the description.
-const RATE_PROBES: u32 = 64;
-
-/// What happened in a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerEvent {
-    /// Both of the client's addresses are proved, and video flows.
-    Started {
-        /// The client's name for the session.
-        session: u64,
-        /// Where video goes.
-        data: SocketAddr,
-        /// Where control packets come from.
-        control: SocketAddr,
-    },
-    /// From this frame on, another level is sent.
-    LevelChanged {
-        /// The first frame of the new level.
-        frame: u32,
-        /// The level before.
-        from: usize,
-        /// The level now.
-        to: usize,
-    },
-    /// The movie cannot be read any further.
-    SourceFailed(SourceError),
-    /// The session is over.
-    Ended(Reason),
-}
-
-/// What a server knows, for tables.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ServerState {
-    /// The controller's part.
-    pub controller: ControllerState,
-    /// The rate and the level decided; `None` before the start.
-    pub decision: Option<Decision>,
-    /// The plan's rates where the stream is.
-    pub plan: Vec<Bitrate>,
-    /// The frame that is sent next.
-    pub frame: u32,
-    /// Its place in the movie.
-    pub media_time: Duration,
-    /// The level that is sent.
-    pub level: usize,
-    /// Video packets sent.
-    pub packets: u64,
-    /// Bytes of video sent.
-    pub sent: DataSize,
-    /// What of that was sent again.
-    pub repeats: RepeatCounts,
-    /// Datagrams thrown away.
-    pub drops: Drops,
-}
 
 /// The server's half of one session.
 ///
@@ -154,16 +103,7 @@ impl Server {
         if plan.levels() != levels {
             return Err(ServerError::Levels { plan: plan.levels(), source_levels: levels });
         }
-        let description = Description {
-            session: 0,
-            cookie: Cookie([0; 16]),
-            frames,
-            duration: source.duration(),
-            buffer: settings.buffer,
-            payload: settings.payload,
-            ack_every: settings.ack_every,
-            rates: (0..levels).map(|level| mean_rate(&*plan, level, source.duration())).collect(),
-        };
+        let description = describe(&*source, &*plan, &settings);
         Ok(Self {
             door: Door::new(settings.secret.clone(), settings.key.clone()),
             description,
@@ -245,185 +185,14 @@ impl Server {
         self.stream.state(self.drops.clone())
     }
 
+    /// Datagrams that were thrown away.
+    pub fn drops(&self) -> &Drops {
+        &self.drops
+    }
+
     /// What of it there is for tables without a copy of the counters.
     pub fn controller_state(&self) -> ControllerState {
         self.stream.controller_state()
-    }
-
-    fn accept(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        from: SocketAddr,
-        datagram: &[u8],
-    ) -> Result<(), DropReason> {
-        let datagram = match self.door.key() {
-            Some(key) => key.open(Origin::Client, datagram)?,
-            None => datagram,
-        };
-        match Packet::parse(datagram)? {
-            Packet::Request(request) => {
-                if !matches!(self.phase, Phase::Waiting) {
-                    return Err(DropReason::Unexpected);
-                }
-                let bytes = if self.session.is_some_and(|session| session != request.session) {
-                    self.door.refuse(request.session, Reason::Busy)
-                } else if request.title != self.settings.title {
-                    self.door.refuse(request.session, Reason::UnknownTitle)
-                } else {
-                    self.door.describe(now, channel, from, &request, self.description.clone())
-                };
-                self.answer(Transmit { channel, to: from, bytes, due: None })
-            }
-            Packet::Start(start) => {
-                if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
-                    return Err(DropReason::BadCookie);
-                }
-                self.admit(now, channel, from, start.session)
-            }
-            Packet::Control(control) => {
-                self.accept_report(now, channel, from, control.session, control.report)?;
-                self.feed(now, &Feedback::Control(control));
-                Ok(())
-            }
-            Packet::Report(report) => {
-                let feedback = tfrc::Feedback::parse(report.body).map_err(|_| DropReason::Malformed)?;
-                self.accept_report(now, channel, from, report.session, report.report)?;
-                self.feed(now, &Feedback::Tfrc(feedback));
-                Ok(())
-            }
-            Packet::Offer(offer) => self.accept_offer(now, channel, from, offer),
-            Packet::Missing(missing) => self.accept_missing(now, channel, from, &missing),
-            Packet::Teardown(teardown) => {
-                if self.session != Some(teardown.session) || !self.peers.contains(&Some(from)) {
-                    return Err(DropReason::Foreign);
-                }
-                self.accept_teardown(channel, from, teardown)
-            }
-            Packet::Video(..) | Packet::Description(_) => Err(DropReason::Unexpected),
-        }
-    }
-
-    /// A start whose address is proved.
-    fn admit(&mut self, now: Timestamp, channel: Channel, from: SocketAddr, session: u64) -> Result<(), DropReason> {
-        if self.session.is_some_and(|known| known != session) {
-            return Err(DropReason::Foreign);
-        }
-        let peer = &mut self.peers[channel.index()];
-        if !matches!(self.phase, Phase::Waiting) || peer.is_some() {
-            return Err(DropReason::Stale);
-        }
-        *peer = Some(from);
-        self.session = Some(session);
-        self.liveness = Liveness::new(now);
-        if let [Some(data), Some(control)] = self.peers {
-            self.phase = Phase::Streaming;
-            if self.settings.repeats {
-                self.stream.allow_repeats();
-            }
-            self.stream.start(now);
-            self.event(ServerEvent::Started { session, data, control });
-        }
-        Ok(())
-    }
-
-    fn accept_report(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        from: SocketAddr,
-        session: u64,
-        report: u32,
-    ) -> Result<(), DropReason> {
-        if self.session != Some(session) || self.peers[channel.index()] != Some(from) {
-            return Err(DropReason::Foreign);
-        }
-        if channel != Channel::Control || !matches!(self.phase, Phase::Streaming | Phase::Closing(_)) {
-            return Err(DropReason::Unexpected);
-        }
-        if self.last_report.is_some_and(|last| report <= last) {
-            return Err(DropReason::Stale);
-        }
-        self.last_report = Some(report);
-        self.liveness.hear(now);
-        Ok(())
-    }
-
-    /// What of an offer the session has. A server that repeats nothing does as one that knows of no offers.
-    fn accept_offer(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        from: SocketAddr,
-        offer: Offer,
-    ) -> Result<(), DropReason> {
-        self.check_peer(channel, from, offer.session)?;
-        let own = if self.settings.repeats { Features::REPEATS } else { Features::NONE };
-        if own == Features::NONE || !matches!(self.phase, Phase::Waiting | Phase::Streaming) {
-            return Err(DropReason::Unexpected);
-        }
-        let features = offer.features.and(own);
-        let mut bytes = vec![];
-        Offer { features, ..offer }.emit(&mut bytes);
-        self.door.seal(&mut bytes);
-        self.answer(Transmit { channel, to: from, bytes, due: None })?;
-        if features.has(Features::REPEATS) {
-            self.stream.agree_on_repeats();
-        }
-        self.liveness.hear(now);
-        Ok(())
-    }
-
-    fn accept_missing(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        from: SocketAddr,
-        missing: &Missing,
-    ) -> Result<(), DropReason> {
-        self.check_peer(channel, from, missing.session)?;
-        let is_over = match self.phase {
-            Phase::Streaming => false,
-            Phase::Closing(closing) if closing.reason() == Reason::EndOfMovie => true,
-            _ => return Err(DropReason::Unexpected),
-        };
-        if self.last_missing.is_some_and(|last| missing.report <= last) {
-            return Err(DropReason::Stale);
-        }
-        self.stream.handle_missing(now, missing, is_over)?;
-        self.last_missing = Some(missing.report);
-        self.liveness.hear(now);
-        Ok(())
-    }
-
-    /// Whether a datagram came from the client's socket for what is not video.
-    fn check_peer(&self, channel: Channel, from: SocketAddr, session: u64) -> Result<(), DropReason> {
-        if self.session != Some(session) || self.peers[channel.index()] != Some(from) {
-            return Err(DropReason::Foreign);
-        }
-        if channel == Channel::Control { Ok(()) } else { Err(DropReason::Unexpected) }
-    }
-
-    fn feed(&mut self, now: Timestamp, feedback: &Feedback) {
-        if matches!(self.phase, Phase::Streaming) {
-            self.stream.handle_feedback(now, feedback);
-        }
-    }
-
-    fn accept_teardown(&mut self, channel: Channel, from: SocketAddr, teardown: Teardown) -> Result<(), DropReason> {
-        if teardown.reason == Reason::Acknowledged {
-            let Phase::Closing(closing) = self.phase else { return Err(DropReason::Unexpected) };
-            self.finish(closing.reason());
-            return Ok(());
-        }
-        let bytes = self.door.refuse(teardown.session, Reason::Acknowledged);
-        self.answer(Transmit { channel, to: from, bytes, due: None })?;
-        match self.phase {
-            Phase::Closed => {}
-            Phase::Closing(closing) => self.finish(closing.reason()),
-            Phase::Waiting | Phase::Streaming => self.finish(teardown.reason),
-        }
-        Ok(())
     }
 
     fn answer(&mut self, transmit: Transmit) -> Result<(), DropReason> {
@@ -521,10 +290,4 @@ impl Server {
         self.phase = Phase::Closed;
         self.event(ServerEvent::Ended(reason));
     }
-}
-
-fn mean_rate(plan: &dyn Plan, level: usize, duration: Duration) -> Bitrate {
-    let rate = |place: u32| u128::from(plan.rate_at(level, duration / RATE_PROBES * place).as_bps());
-    let sum: u128 = (0..RATE_PROBES).map(rate).sum();
-    Bitrate::from_bps(u64::try_from(sum / u128::from(RATE_PROBES)).unwrap_or(u64::MAX))
 }

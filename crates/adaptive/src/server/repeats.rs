@@ -46,6 +46,8 @@ pub(super) struct Remembered {
 /// How many other frames need a frame: the order in which frames are repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
+    /// Packets of audio, which are small and missed most.
+    Audio,
     /// All to the next key frame.
     Key,
     /// Those behind it in its group: the more, the earlier it is shown.
@@ -61,7 +63,7 @@ pub(super) enum Rank {
 pub(super) struct Repeats {
     /// With consecutive numbers, oldest first, and whether each was named.
     sent: VecDeque<(Remembered, bool)>,
-    /// What is to be sent again: key frames first, then what is shown first.
+    /// What is to be sent again: audio and key frames first, then what is shown first.
     wanted: BTreeMap<(Rank, Duration, u32, u16), Remembered>,
     /// A moment, and the media time in nanoseconds that the client's player shows then.
     shown: Option<(Timestamp, i64)>,

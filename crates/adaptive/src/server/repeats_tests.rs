@@ -51,6 +51,21 @@ fn key_frames_first_then_what_is_shown_first_and_each_once() {
     assert_eq!(repeats.counts().named, 5);
 }
 
+/// Until the client's offer comes, no more is kept than may be asked for soon after.
+#[test]
+fn what_left_shortly_before_the_offer_can_be_named_too() {
+    for (before, after, known) in [(40, 0, 40), (64, 0, 64), (300, 0, 64), (300, 100, 164), (300, 2_000, 1_024)] {
+        let mut repeats = Repeats::default();
+        (0..before).for_each(|sequence| repeats.remember(packet(sequence)));
+        repeats.agree();
+        (before..before + after).for_each(|sequence| repeats.remember(packet(sequence)));
+        let sent = before + after;
+        let all = u16::try_from(sent.min(1_024)).unwrap();
+        repeats.handle_missing(at(1_000), &missing(sent, -1_000, &[(all, all)]), ROUND_TRIP, false).unwrap();
+        assert_eq!(repeats.counts().named, known, "{before} before and {after} after");
+    }
+}
+
 #[test]
 fn what_cannot_be_in_time_is_not_repeated() {
     // Packet 20 is shown at 800 ms of the movie, 21 at 840.

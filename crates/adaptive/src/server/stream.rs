@@ -9,10 +9,8 @@ use super::pacer::Pacer;
 use super::repeats::{Rank, Remembered, Repeats};
 use crate::controller::{Controller, ControllerState, Decision, Feedback, PlanRates};
 use crate::datagram::{DropReason, Drops};
-use crate::source::{PacketSource, Plan, SourceError};
-
-/// A round trip before there is one.
-const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
+use crate::liveness::UNKNOWN_ROUND_TRIP;
+use crate::source::{PacketSource, Plan, PlanWithAudio, SourceError};
 
 /// The video of a session: the file side (cursor), the network side (pacer) and the controller between them.
 pub(super) struct Stream {
@@ -29,6 +27,8 @@ pub(super) struct Stream {
     ack_every: u32,
     sequence: u32,
     packets: u64,
+    /// Of them, those of audio.
+    audio: u64,
     sent: DataSize,
     /// The last sample of the round trip, whatever the controller makes of it.
     round_trip: Option<Duration>,
@@ -54,9 +54,9 @@ impl Stream {
         ack_every: u32,
     ) -> Self {
         Self {
+            plan: PlanWithAudio::of(&*source, plan),
             cursor: Cursor::new(source),
             pacer: Pacer::default(),
-            plan,
             rates: vec![],
             controller,
             decision: None,
@@ -65,6 +65,7 @@ impl Stream {
             ack_every,
             sequence: 0,
             packets: 0,
+            audio: 0,
             sent: DataSize::ZERO,
             round_trip: None,
             repeats: None,
@@ -102,7 +103,7 @@ impl Stream {
     }
 
     pub(super) fn is_at_end(&self) -> bool {
-        self.cursor.is_at_end()
+        self.cursor.is_at_end() && !self.cursor.owes_audio()
     }
 
     /// What is sent can be asked for again, once the client has said that it will.
@@ -144,9 +145,14 @@ impl Stream {
         let round_trip = self.round_trip();
         while let Some(packet) = self.repeats.as_mut().and_then(|repeats| repeats.next(now, round_trip)) {
             let level = usize::from(packet.level);
-            let Some(next) = self.cursor.again(packet.frame, level, packet.index)? else { continue };
+            let next = match packet.rank {
+                Rank::Audio => Some(self.cursor.audio_again(packet.frame)?),
+                Rank::Key | Rank::Other => self.cursor.again(packet.frame, level, packet.index)?,
+            };
+            let Some(next) = next else { continue };
             let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
-            let bytes = self.send(now, session, decision.rate, &next, Some(packet.sequence));
+            let bytes =
+                self.send(now, session, decision.rate, &next, packet.rank == Rank::Audio, Some(packet.sequence));
             if let Some(repeats) = &mut self.repeats {
                 repeats.count(DataSize::from_bytes(next.packet.bytes.len() as u64));
             }
@@ -165,7 +171,9 @@ impl Stream {
         if let Some(repeat) = self.poll_repeat(now, session)? {
             return Ok(Some(repeat));
         }
-        self.skip_frames(now);
+        if let Some(audio) = self.next_audio(now)? {
+            return Ok(Some(self.leave(now, session, decision.rate, &audio, true)));
+        }
         let before = self.cursor.level();
         let next = self.cursor.take(decision.level)?;
         self.wait_for_more(next.is_none());
@@ -173,13 +181,19 @@ impl Stream {
         if next.packet.bytes.len() > MAX_PAYLOAD {
             let reason = format!("{} bytes, and a datagram has room for {MAX_PAYLOAD}", next.packet.bytes.len());
             let (frame, level, index) = (next.frame, next.level, u32::from(next.index));
-            return Err(SourceError { frame, level, index, reason });
+            return Err(SourceError::Video { frame, level, index, reason });
         }
-        let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
-        let bytes = self.send(now, session, decision.rate, &next, None);
-        self.decide(now);
+        let sent = self.leave(now, session, decision.rate, &next, false);
         let level_change = (next.level != before).then_some((before, next.level));
-        Ok(Some(Sent { due, frame: next.frame, level_change, bytes }))
+        Ok(Some(Sent { level_change, ..sent }))
+    }
+
+    /// A packet that was not sent before.
+    fn leave(&mut self, now: Timestamp, session: u64, rate: Bitrate, next: &NextPacket, audio: bool) -> Sent {
+        let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
+        let bytes = self.send(now, session, rate, next, audio, None);
+        self.decide(now);
+        Sent { due, frame: self.cursor.frame(), level_change: None, bytes }
     }
 
     /// A live stream has come further.
@@ -198,12 +212,17 @@ impl Stream {
         self.waits = waits;
     }
 
-    /// Leaves out what the controller does not keep, up to the next frame at which a level may be entered.
-    fn skip_frames(&mut self, now: Timestamp) {
-        while self.cursor.may_skip() {
+    /// Leaves out what the controller does not keep, up to the next frame at which a level may be entered, or to the audio
+    /// before a frame, which is never left out.
+    fn next_audio(&mut self, now: Timestamp) -> Result<Option<NextPacket>, SourceError> {
+        loop {
+            let audio = self.cursor.take_audio()?;
+            if audio.is_some() || !self.cursor.may_skip() {
+                return Ok(audio);
+            }
             let (controller, plan) = self.with_plan();
             if controller.keeps_frame(now, &plan) {
-                return;
+                return Ok(None);
             }
             self.cursor.skip_frame();
         }
@@ -216,6 +235,7 @@ impl Stream {
         session: u64,
         rate: Bitrate,
         next: &NextPacket,
+        audio: bool,
         repeats: Option<u32>,
     ) -> Vec<u8> {
         let sequence = self.sequence;
@@ -234,12 +254,14 @@ impl Stream {
             media_time: next.media_time,
             round_trip: self.controller.state().round_trip.unwrap_or_default(),
             repeats,
+            audio,
         };
         if let Some(remembering) = &mut self.repeats {
             remembering.remember(remembered(&header));
         }
         self.pacer.depart(now, rate, header.size);
         self.packets += 1;
+        self.audio += u64::from(audio);
         self.sent += header.size;
         self.controller.handle_sent(now, sequence, header.size, header.ack_request);
         let mut bytes = vec![];
@@ -260,6 +282,7 @@ impl Stream {
             media_time: self.cursor.media_time(),
             level: self.cursor.level(),
             packets: self.packets,
+            audio: self.audio,
             sent: self.sent,
             repeats: self.repeats.as_ref().map(Repeats::counts).unwrap_or_default(),
             drops,
@@ -302,7 +325,11 @@ fn remembered(header: &VideoHeader) -> Remembered {
         frame: header.frame,
         index: header.index,
         level: header.level,
-        rank: if header.key { Rank::Key } else { Rank::Other },
+        rank: match (header.audio, header.key) {
+            (true, _) => Rank::Audio,
+            (false, true) => Rank::Key,
+            (false, false) => Rank::Other,
+        },
         media_time: header.media_time,
         sent: header.sender_time,
     }

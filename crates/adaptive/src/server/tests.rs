@@ -1,7 +1,13 @@
-use framewire_wire::vtp::{ControlPacket, Key, Request, Secret, Start, VideoHeader};
+use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket};
+use framewire_units::{DataSize, Duration};
+use framewire_wire::vtp::{
+    ControlPacket, Cookie, Features, Key, Missing, MissingRange, Offer, Origin, Packet, Request,
+};
+use framewire_wire::vtp::{Secret, Start, Teardown, VideoHeader};
 use proptest::prelude::*;
 
 use super::*;
+use crate::source::{SourceAudio, SourceError, SourcePacket};
 use crate::testing::{Steps, client_address, server_settings, title};
 use crate::vtp::{VtpController, VtpSettings};
 
@@ -48,7 +54,11 @@ fn start(cookie: Cookie) -> Vec<u8> {
 
 /// A server that streams since `now`.
 fn streaming(now: Timestamp) -> Server {
-    let mut server = server();
+    started(server(), now)
+}
+
+/// The same server, once its client has proved its addresses.
+fn started(mut server: Server, now: Timestamp) -> Server {
     for channel in Channel::BOTH {
         let cookie = cookie(&mut server, now, channel, client_address(channel));
         server.handle_datagram(now, channel, client_address(channel), &start(cookie));
@@ -263,6 +273,88 @@ fn a_second_client_is_told_that_the_server_is_busy() {
     server.handle_datagram(now, Channel::Data, data, &bytes(&other));
     let answer = server.poll_transmit(now).unwrap();
     assert!(matches!(Packet::parse(&answer.bytes), Ok(Packet::Description(_))));
+}
+
+/// Frame 22 is a P frame and was lost first, 24 is an I frame.
+#[test]
+fn key_frames_are_repeated_before_what_was_lost_earlier() {
+    let mut server = started(server_with(ServerSettings { repeats: true, ..server_settings() }), at(0));
+    let from = client_address(Channel::Control);
+    let offer = Packet::Offer(Offer { session: SESSION, features: Features::REPEATS });
+    server.handle_datagram(at(0), Channel::Control, from, &bytes(&offer));
+    assert!(matches!(Packet::parse(&server.poll_transmit(at(0)).unwrap().bytes), Ok(Packet::Offer(_))));
+    for frame in 0..27 {
+        let sent = video(&server.poll_transmit(at(40 * u64::from(frame))).unwrap());
+        assert_eq!((sent.sequence, sent.frame, sent.key), (frame, frame, frame % 12 == 0));
+    }
+    let ranges = [5, 3].map(|back| MissingRange { back, count: 1 }).into();
+    let missing = Packet::Missing(Missing { session: SESSION, report: 0, next: 27, shown: 0, ranges });
+    server.handle_datagram(at(1_045), Channel::Control, from, &bytes(&missing));
+    let again = [27, 28, 29].map(|number| video(&server.poll_transmit(at(40 * number)).unwrap()));
+    let said = again.map(|header| (header.repeats, header.frame, header.key));
+    assert_eq!(said, [(Some(24), 24, true), (Some(22), 22, false), (None, 27, false)]);
+}
+
+/// A movie of two frames with five packets of audio behind the last one.
+struct Sounding(Steps);
+
+impl PacketSource for Sounding {
+    fn levels(&self) -> usize {
+        self.0.levels
+    }
+
+    fn frames(&self) -> u32 {
+        self.0.frames()
+    }
+
+    fn time_of(&self, frame: u32) -> Duration {
+        self.0.time_of(frame)
+    }
+
+    fn duration(&self) -> Duration {
+        self.0.duration()
+    }
+
+    fn is_switch_point(&self, frame: u32) -> bool {
+        self.0.is_switch_point(frame)
+    }
+
+    fn packet(&self, frame: u32, level: usize, index: u32) -> Result<SourcePacket, SourceError> {
+        self.0.packet(frame, level, index)
+    }
+
+    fn audio(&self) -> Option<SourceAudio> {
+        let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 48_000, channels: 2 };
+        Some(SourceAudio { format, packets: 5, rate: framewire_units::Bitrate::from_kbps(64) })
+    }
+
+    fn audio_before(&self, frame: u32) -> u32 {
+        if frame < self.frames() { 0 } else { 5 }
+    }
+
+    fn audio_packet(&self, number: u32) -> Result<AudioPacket, SourceError> {
+        assert!(number < 5);
+        let time = self.duration() + Duration::from_millis(1) * number;
+        Ok(AudioPacket { time, duration: Duration::from_millis(1), bytes: vec![number as u8; 100].into() })
+    }
+}
+
+#[test]
+fn a_stream_is_not_over_before_its_audio() {
+    let movie = || Steps { levels: 1, frames: 2, payload: 1_000 };
+    let controller = Box::new(VtpController::new(VtpSettings::paper()).unwrap());
+    let server = Server::new(Arc::new(Sounding(movie())), Arc::new(movie()), controller, server_settings());
+    let mut server = started(server.unwrap(), at(0));
+    let mut sent = vec![];
+    for now in (0..500).map(at) {
+        while let Some(transmit) = server.poll_transmit(now).filter(|transmit| transmit.channel == Channel::Data) {
+            let header = video(&transmit);
+            sent.push((header.audio, header.frame));
+        }
+    }
+    let audio = (0..5).map(|number| (true, number));
+    assert_eq!(sent, [(false, 0), (false, 1)].into_iter().chain(audio).collect::<Vec<_>>());
+    assert_eq!(server.state().audio, 5);
 }
 
 #[test]

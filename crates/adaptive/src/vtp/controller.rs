@@ -77,7 +77,7 @@ impl Controller for VtpController {
             name: state_name(level),
             rate: self.machine.as_ref().map(Machine::rate).unwrap_or_default(),
             level,
-            round_trip: self.measurement.least_round_trip(),
+            round_trip: self.measurement.smoothed_round_trip(),
             round_trip_sample: self.measurement.last_round_trip(),
             estimate: self.measurement.estimate().map(bitrate),
             sample: self.measurement.last_sample().map(bitrate),

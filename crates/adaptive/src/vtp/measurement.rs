@@ -1,13 +1,9 @@
-use std::collections::VecDeque;
-
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 use framewire_wire::vtp::ControlPacket;
 
 use super::estimator::BandwidthEstimator;
 use super::settings::{SampleRule, VtpSettings};
-
-/// Requests that are remembered; older ones count as lost. At k = 1 and 1,000 packets per second: one second.
-const MAX_REQUESTS: usize = 1_024;
+use crate::requests::{Refusal, Requests};
 
 /// What a control packet told.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +21,7 @@ pub enum Discard {
     Unrequested,
     /// The echoed time stamp is not the one that was sent.
     Forged,
-    /// More bytes than were ever sent.
+    /// More bytes or packets than were ever sent.
     Implausible,
     /// A request or an answer before this one was lost (section 4.1): the next one counts again.
     Gap,
@@ -45,27 +41,23 @@ pub enum Discard {
 pub struct Measurement {
     rule: SampleRule,
     estimator: BandwidthEstimator,
-    /// Open requests, oldest first; the front one follows the last that was answered.
-    requests: VecDeque<Request>,
+    requests: Requests,
     last: Option<Answered>,
-    sent: DataSize,
-    claimed: DataSize,
-    /// Nothing could be sent for a while since the last request.
-    idle: bool,
     round_trip: Option<Duration>,
     least_round_trip: Option<Duration>,
+    smoothed_round_trip: Option<Duration>,
     samples: u64,
     discarded: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    sequence: u32,
-    departure: Timestamp,
-    /// Bytes sent in the session, this packet included.
-    sent: DataSize,
-    /// Between the request before it and this one, nothing could be sent for a while.
-    spans_idle: bool,
+impl From<Refusal> for Discard {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Unrequested => Self::Unrequested,
+            Refusal::Forged => Self::Forged,
+            Refusal::Implausible => Self::Implausible,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,13 +74,11 @@ impl Measurement {
         Self {
             rule: settings.sample_rule,
             estimator: BandwidthEstimator::new(settings.alpha),
-            requests: VecDeque::new(),
+            requests: Requests::default(),
             last: None,
-            sent: DataSize::ZERO,
-            claimed: DataSize::ZERO,
-            idle: false,
             round_trip: None,
             least_round_trip: None,
+            smoothed_round_trip: None,
             samples: 0,
             discarded: 0,
         }
@@ -96,19 +86,12 @@ impl Measurement {
 
     /// A video packet left.
     pub fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
-        self.sent += payload;
-        if ack_requested {
-            if self.requests.len() == MAX_REQUESTS {
-                self.requests.pop_front();
-            }
-            let spans_idle = std::mem::take(&mut self.idle);
-            self.requests.push_back(Request { sequence, departure: now, sent: self.sent, spans_idle });
-        }
+        self.requests.handle_sent(now, sequence, payload, ack_requested);
     }
 
     /// There was nothing to send.
     pub fn handle_idle(&mut self) {
-        self.idle = true;
+        self.requests.handle_idle();
     }
 
     /// A control packet arrived. The packet's fields are anything at all.
@@ -126,27 +109,17 @@ impl Measurement {
     }
 
     fn sample(&mut self, now: Timestamp, control: &ControlPacket) -> Result<Sample, Discard> {
-        let place = self.requests.iter().position(|request| request.sequence == control.sequence);
-        let place = place.ok_or(Discard::Unrequested)?;
-        let request = self.requests[place];
-        if control.sender_time != request.departure {
-            return Err(Discard::Forged);
-        }
-        if self.claimed + control.size > request.sent {
-            return Err(Discard::Implausible);
-        }
-        self.claimed += control.size;
-        self.requests.drain(..=place);
+        let answer = self.requests.answer(control)?;
         let (sequence, arrival) = (control.sequence, control.receiver_time);
         let answered = Answered { sequence, arrival, size: control.size, packets: control.packets };
         let last = self.last.replace(answered);
-        if place > 0 {
+        if answer.skipped > 0 {
             return Err(Discard::Gap);
         }
-        if now < request.departure {
+        if now < answer.departure {
             return Err(Discard::ClockJump);
         }
-        if request.spans_idle {
+        if answer.spans_idle {
             return Err(Discard::Idle);
         }
         let bandwidth = match last {
@@ -157,15 +130,23 @@ impl Measurement {
             }
             None => None,
         };
-        let round_trip = now.saturating_since(request.departure);
+        let round_trip = now.saturating_since(answer.departure);
         self.round_trip = Some(round_trip);
         self.least_round_trip = Some(self.least_round_trip.map_or(round_trip, |least| least.min(round_trip)));
+        // RFC 6298, 2.3: alpha is 1/8.
+        let smoothed = self.smoothed_round_trip.map_or(round_trip, |smoothed| (smoothed * 7 + round_trip) / 8);
+        self.smoothed_round_trip = Some(smoothed);
         Ok(Sample { round_trip, bandwidth })
     }
 
     /// The minimum round-trip time of the session, which the rate control uses (section 5.1).
     pub fn least_round_trip(&self) -> Option<Duration> {
         self.least_round_trip
+    }
+
+    /// The smoothed round-trip time, for tables: nothing of the rate control looks at it.
+    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+        self.smoothed_round_trip
     }
 
     /// The last round-trip sample.
@@ -185,7 +166,7 @@ impl Measurement {
 
     /// Requests that were sent after the last one answered.
     pub fn open_requests(&self) -> usize {
-        self.requests.len()
+        self.requests.open()
     }
 
     /// Control packets that gave a sample, and that gave none.

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::requests::MAX_REQUESTS;
 
 /// Packets of 1,000 bytes leave each 10 ms from time 0, every `k`-th asks, and arrive 5 ms later on a clock that is
 /// 100 s ahead; answers take 5 ms.
@@ -144,6 +145,8 @@ fn what_was_not_asked_or_cannot_be_changes_nothing() {
     assert_eq!(path.answer(&forged), Err(Discard::Forged));
     let greedy = ControlPacket { size: DataSize::from_bytes(5_001), ..control };
     assert_eq!(path.answer(&greedy), Err(Discard::Implausible));
+    let many = ControlPacket { packets: 6, ..control };
+    assert_eq!(path.answer(&many), Err(Discard::Implausible));
     assert!(path.answer(&control).is_ok(), "the honest answer still counts");
 }
 
@@ -170,6 +173,8 @@ fn the_least_round_trip_counts() {
     }
     assert_eq!(path.measurement.least_round_trip(), Some(Duration::from_millis(12)));
     assert_eq!(path.measurement.last_round_trip(), Some(Duration::from_millis(25)));
+    // 30, then 7/8 of that and 1/8 of 12, then 7/8 of that and 1/8 of 25.
+    assert_eq!(path.measurement.smoothed_round_trip(), Some(Duration::from_nanos(27_406_250)));
 }
 
 proptest! {

@@ -145,8 +145,21 @@ impl Session {
         server: ServerSettings,
         client: ClientSettings,
     ) -> Self {
-        let plan = plan(&ladder);
-        let server = Server::new(Arc::new(LadderSource::new(ladder, 1_000)), plan, controller, server).unwrap();
+        let source = LadderSource::new(ladder, 1_000);
+        Self::of(source, controller, forth, back, server, client)
+    }
+
+    /// Of a source that may have audio.
+    pub fn of(
+        source: LadderSource,
+        controller: Box<dyn Controller>,
+        forth: Pipe,
+        back: Pipe,
+        server: ServerSettings,
+        client: ClientSettings,
+    ) -> Self {
+        let plan = plan(source.ladder());
+        let server = Server::new(Arc::new(source), plan, controller, server).unwrap();
         Self {
             server,
             client: Client::new(client),

@@ -158,6 +158,7 @@ mod tests {
             media_time: Duration::ZERO,
             round_trip: Duration::ZERO,
             repeats: None,
+            audio: false,
         };
         header.emit(b"video", &mut body);
         let headers = Headers::parse(&ip(17, &body));

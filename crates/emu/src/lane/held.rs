@@ -36,6 +36,11 @@ impl HeldPackets {
         id
     }
 
+    /// Number of the oldest packet under way; of the next to come where there is none.
+    pub(crate) fn oldest(&self) -> u64 {
+        self.first
+    }
+
     /// Length of the window.
     pub(crate) fn len(&self) -> usize {
         self.window.len()

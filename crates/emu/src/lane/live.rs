@@ -24,6 +24,9 @@ pub struct LaneCounters {
     pub forward: DirectionCounters,
     /// From receiver to sender.
     pub backward: DirectionCounters,
+    /// How many packets of either direction came into the network and have come out or were dropped, with all that came
+    /// in before them.
+    pub settled: u64,
 }
 
 #[derive(Debug, Default)]
@@ -38,6 +41,7 @@ struct Direction {
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     directions: [Direction; 2],
+    settled: AtomicU64,
 }
 
 impl Live {
@@ -59,6 +63,10 @@ impl Live {
         self.direction(from).dropped.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn settled(&self, packets: u64) {
+        self.settled.store(packets, Ordering::Relaxed);
+    }
+
     pub(crate) fn read(&self) -> LaneCounters {
         let read = |direction: &Direction| DirectionCounters {
             packets: direction.packets.load(Ordering::Relaxed),
@@ -66,6 +74,10 @@ impl Live {
             bytes_delivered: direction.bytes_delivered.load(Ordering::Relaxed),
             dropped: direction.dropped.load(Ordering::Relaxed),
         };
-        LaneCounters { forward: read(&self.directions[0]), backward: read(&self.directions[1]) }
+        LaneCounters {
+            forward: read(&self.directions[0]),
+            backward: read(&self.directions[1]),
+            settled: self.settled.load(Ordering::Relaxed),
+        }
     }
 }

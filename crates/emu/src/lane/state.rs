@@ -238,7 +238,7 @@ impl LaneState {
         {
             held.done = true;
             self.live.dropped(record.from);
-            self.held.forget_if_finished(record.packet);
+            self.forget_if_finished(record.packet);
         }
         if record.packet.0 < self.packets.len() {
             self.hops.push(record);
@@ -288,6 +288,7 @@ impl LaneState {
             }
             self.held.forget_if_finished(id);
         }
+        self.live.settled(self.held.oldest());
     }
 
     /// Writes the batch to a host's wire.
@@ -317,7 +318,12 @@ impl LaneState {
         if let Some(held) = self.held.get_mut(id) {
             held.done = true;
         }
+        self.forget_if_finished(id);
+    }
+
+    fn forget_if_finished(&mut self, id: PacketId) {
         self.held.forget_if_finished(id);
+        self.live.settled(self.held.oldest());
     }
 
     /// Lets the capture's writer end.

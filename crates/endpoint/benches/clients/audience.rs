@@ -9,10 +9,11 @@ use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
 use framewire_adaptive::datagram::Channel;
 use framewire_adaptive::host::Lateness;
 use framewire_sockets::{UdpOptions, UdpRead, UdpSocket};
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::{DataSize, Seed, Timestamp};
 use framewire_wire::vtp::{Header, Packet, Title};
 
-/// The clients are set up one after the other within this time, as viewers come.
+/// The clients are set up within this time, at random moments, as viewers come. At equal distances most would want their
+/// packets at the same few moments of a packet time: two seconds for a thousand clients are a quarter of it.
 const SET_UP: Duration = Duration::from_secs(2);
 
 /// Packets among which the earliest is sought: a second of them.
@@ -69,11 +70,13 @@ impl Audience {
         let now = || Timestamp::from_secs(1) + origin.elapsed();
         let mut buffer = vec![0; 65_536];
         let sessions: Vec<u64> = self.viewers.keys().copied().collect();
+        let mut arrivals: Vec<Duration> =
+            sessions.iter().map(|&session| SET_UP.mul_f64(Seed(1).stream("arrival", &[session]).next_f64())).collect();
+        arrivals.sort_unstable();
         let mut begun = 0;
         let mut next_look = Timestamp::ZERO;
         while (self.seen.ended as usize) < sessions.len() && Instant::now() < end {
-            let due = (origin.elapsed().as_secs_f64() / SET_UP.as_secs_f64() * sessions.len() as f64) as usize;
-            while begun < due.min(sessions.len()) {
+            while begun < sessions.len() && arrivals[begun] <= origin.elapsed() {
                 self.act(now(), sessions[begun]);
                 begun += 1;
             }

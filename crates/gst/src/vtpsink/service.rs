@@ -141,7 +141,7 @@ impl Shared {
                 known.state = now;
             }
         }
-        report.drops = host.drops().clone();
+        report.drops = host.drops();
         report.lateness = host.lateness().clone();
     }
 

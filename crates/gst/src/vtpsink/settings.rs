@@ -8,11 +8,13 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use framewire_adaptive::frame_plan::FramePlan;
-use framewire_adaptive::host::Host;
+use framewire_adaptive::host::{Host, MakeController};
+use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
+use framewire_adaptive::source::{Plan, PlanWithAudio};
 use framewire_adaptive::stored::FileSource;
 use framewire_endpoint::{MonotonicClock, Ports, Serving, random_secret};
-use framewire_media::streaming_file::StreamingFile;
+use framewire_media::streaming_file::{PAPER_PAYLOAD, StreamingFile};
 use framewire_units::DataSize;
 use gst::glib;
 use gst::prelude::*;
@@ -20,7 +22,9 @@ use gst::prelude::*;
 use super::live::{Limits, Live, LiveSource};
 use super::service::Terms;
 use super::transport::Transport;
-use crate::vtpsrc::{DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, shared_key, title};
+use crate::properties::{
+    self, DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, LONGEST, interval, shared_key, title,
+};
 
 /// Values of the properties.
 #[derive(Clone, Debug)]
@@ -71,13 +75,10 @@ impl Default for Settings {
 }
 
 /// Bytes of video in a packet of a live stream: as in the streaming files that `framewire movie ladder` writes.
-const LIVE_PAYLOAD: u16 = 1_024;
+const LIVE_PAYLOAD: u16 = PAPER_PAYLOAD as u16;
 
 /// The title of a live stream, which is what `vtpsrc` asks for unless told otherwise.
 const LIVE_TITLE: &str = "movie";
-
-/// A day, in nanoseconds.
-const LONGEST: u64 = 86_400 * 1_000_000_000;
 
 /// For the class: built once.
 pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
@@ -134,31 +135,15 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .default_value(default.bytes)
             .mutable_ready()
             .build(),
-        glib::ParamSpecUInt64::builder("stats-interval")
-            .nick("Statistics interval")
-            .blurb("Post an element message with the statistics this often, in ns (0 = never)")
-            .default_value(default.stats_interval)
-            .mutable_ready()
-            .build(),
-        glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
-            .nick("Statistics")
-            .blurb("Addresses, sessions with their rates, levels and estimates, how late packets left, the live window")
-            .read_only()
-            .build(),
+        properties::stats_interval(default.stats_interval),
+        properties::stats(
+            "Addresses, sessions with their rates, levels and estimates, how late packets left, the live window",
+        ),
     ]);
     properties
 });
 
 fn place_properties(default: &Settings) -> Vec<glib::ParamSpec> {
-    let port = |name, nick, blurb, value: u16| {
-        glib::ParamSpecUInt::builder(name)
-            .nick(nick)
-            .blurb(blurb)
-            .maximum(u16::MAX.into())
-            .default_value(value.into())
-            .mutable_ready()
-            .build()
-    };
     vec![
         glib::ParamSpecString::builder("location")
             .nick("Location")
@@ -176,13 +161,15 @@ fn place_properties(default: &Settings) -> Vec<glib::ParamSpec> {
             .default_value(Some(DEFAULT_HOST))
             .mutable_ready()
             .build(),
-        port("data-port", "Data port", "Port for video (0 = any that is free)", default.data_port),
-        port("control-port", "Control port", "Port for control packets (0 = any that is free)", default.control_port),
-        glib::ParamSpecString::builder("key-file")
-            .nick("Key file")
-            .blurb("File with the key that is shared with the clients, at least 16 bytes (NULL = no key)")
-            .mutable_ready()
-            .build(),
+        properties::port("data-port", "Data port", "Port for video (0 = any that is free)", 0, default.data_port),
+        properties::port(
+            "control-port",
+            "Control port",
+            "Port for control packets (0 = any that is free)",
+            0,
+            default.control_port,
+        ),
+        properties::key_file("File with the key that is shared with the clients, at least 16 bytes (NULL = no key)"),
     ]
 }
 
@@ -237,7 +224,7 @@ impl Settings {
     pub fn terms(&self) -> Terms {
         Terms {
             sessions: Some(self.sessions).filter(|&sessions| sessions > 0),
-            report_every: Some(Duration::from_nanos(self.stats_interval)).filter(|interval| !interval.is_zero()),
+            report_every: interval(self.stats_interval),
         }
     }
 
@@ -265,15 +252,14 @@ impl Settings {
             |error: &dyn Display| (gst::ResourceError::OpenRead, format!("location \"{location}\": {error}"));
         let file = File::open(location).map_err(|error| unreadable(&error))?;
         let file = StreamingFile::open(file).map_err(|error| unreadable(&error))?;
-        if file.plan().levels.iter().all(Vec::is_empty) {
-            return Err(unreadable(&"it was written without a plan of rates, which sending needs"));
-        }
+        let plan = FramePlan::of_file(&file).map_err(|error| unreadable(&error))?;
         let payload = u16::try_from(file.payload()).map_err(|error| unreadable(&error))?;
         let stem = || Path::new(location).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let server = self.server(self.title.clone().unwrap_or_else(stem), file.plan().client_buffer, payload)?;
-        let plan = Arc::new(FramePlan::of_file(&file));
-        let make = self.transport.maker(payload, Some(plan.clone()));
-        let host = Host::new(Arc::new(FileSource::new(file)), plan, make, server, self.clients as usize);
+        let plan = Arc::new(plan);
+        let source = Arc::new(FileSource::new(file));
+        let make = self.maker(payload, Some(PlanWithAudio::of(&*source, plan.clone())));
+        let host = Host::new(source, plan, make, server, self.clients as usize);
         let host = host.map_err(|error| unreadable(&error))?;
         Ok(Serving::on(host, self.open_ports()?))
     }
@@ -307,9 +293,15 @@ impl Settings {
         // A group waits whole before it is sent, and the client has another one in hand while it comes.
         let buffer = DataSize::from_bytes(2 * source.group_size().as_bytes());
         let server = self.server(self.live_title(), buffer, LIVE_PAYLOAD)?;
-        let make = self.transport.maker(LIVE_PAYLOAD, None);
+        let make = self.maker(LIVE_PAYLOAD, None);
         let host = Host::new(source.clone(), source.clone(), make, server, self.clients as usize);
         host.map_err(|error| unusable(error.to_string()))
+    }
+
+    /// Makes the controller of each session; of what may be known of the future, a live stream has nothing.
+    fn maker(&self, payload: u16, plan: Option<Arc<dyn Plan>>) -> MakeController {
+        let settings = RateControlSettings::new(DataSize::from_bytes(payload.into()));
+        RateControl::from(self.transport).maker(RateControlSettings { plan, ..settings })
     }
 
     fn live_title(&self) -> String {

@@ -1,17 +1,6 @@
 //! What decides on rate and level: VTP and its rivals, by the names of `framewire send --transport`.
 
-use std::sync::Arc;
-
-use framewire_adaptive::better::{BetterController, BetterSettings};
-use framewire_adaptive::binomial::{Binomial, BinomialSettings};
-use framewire_adaptive::controller::Controller;
-use framewire_adaptive::fixed::FixedRate;
-use framewire_adaptive::host::MakeController;
-use framewire_adaptive::rap::Rap;
-use framewire_adaptive::source::Plan;
-use framewire_adaptive::tfrc::{SegmentSize, SenderSettings, TfrcController};
-use framewire_adaptive::vtp::{VtpController, VtpSettings};
-use framewire_units::DataSize;
+use framewire_adaptive::rate_control::RateControl;
 use gst::glib;
 
 /// What decides on rate and level.
@@ -42,33 +31,32 @@ pub enum Transport {
     Fixed,
 }
 
-impl Transport {
-    /// Makes the controller of each session, for packets of up to `payload` bytes of video. `ahead` is what a controller
-    /// may know of the future.
-    pub(super) fn maker(self, payload: u16, ahead: Option<Arc<dyn Plan>>) -> MakeController {
-        const OWN: &str = "invariant: these settings are the library's own";
-        let payload = DataSize::from_bytes(payload.into());
-        let binomial = |settings: BinomialSettings| -> MakeController {
-            Box::new(move || Box::new(Binomial::new(settings).expect(OWN)))
-        };
-        match self {
-            Self::Vtp => Box::new(|| {
-                let controller = VtpController::new(VtpSettings::paper());
-                Box::new(controller.expect(OWN)) as Box<dyn Controller>
-            }),
-            Self::Better => Box::new(move || {
-                let settings = BetterSettings { payload, ..BetterSettings::default() };
-                Box::new(BetterController::new(settings, ahead.clone()).expect(OWN))
-            }),
-            Self::Tfrc => {
-                let segment = SegmentSize::Nominal(payload);
-                let settings = SenderSettings { segment, ..SenderSettings::default() };
-                Box::new(move || Box::new(TfrcController::new(settings)))
-            }
-            Self::Rap => Box::new(move || Box::new(Rap::new(payload, true))),
-            Self::Sqrt => binomial(BinomialSettings { payload, ..BinomialSettings::SQRT }),
-            Self::Aimd => binomial(BinomialSettings { payload, ..BinomialSettings::AIMD }),
-            Self::Fixed => Box::new(|| Box::new(FixedRate::new())),
+impl From<Transport> for RateControl {
+    fn from(transport: Transport) -> Self {
+        match transport {
+            Transport::Vtp => Self::Vtp,
+            Transport::Better => Self::Better,
+            Transport::Tfrc => Self::Tfrc,
+            Transport::Rap => Self::Rap,
+            Transport::Sqrt => Self::Sqrt,
+            Transport::Aimd => Self::Aimd,
+            Transport::Fixed => Self::Fixed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nicks_are_the_names_of_the_library() {
+        let class = glib::EnumClass::new::<Transport>();
+        let nicks: Vec<_> = class.values().iter().map(|value| value.nick().to_owned()).collect();
+        assert_eq!(nicks, RateControl::ALL.map(RateControl::as_str));
+        for value in class.values() {
+            let transport: Transport = value.to_value(&class).get().unwrap();
+            assert_eq!(RateControl::from(transport).as_str(), value.nick());
         }
     }
 }

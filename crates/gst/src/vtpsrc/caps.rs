@@ -1,7 +1,9 @@
-//! Which codec a key frame is of: the protocol does not tell.
+//! Which codec a key frame is of: the protocol does not tell. Of audio, it does.
 
 use framewire_media::access_unit::Codec;
+use framewire_media::audio::AudioCodec;
 use framewire_media::ladder::Level;
+use framewire_wire::vtp::AudioDescription;
 
 /// Caps of the stream that this key frame begins; `None` when its bytes do not tell.
 pub(super) fn of_key_frame(frame: &[u8]) -> Option<gst::Caps> {
@@ -27,4 +29,31 @@ fn byte_stream(name: &str) -> gst::caps::Builder<gst::caps::NoFeature> {
 /// Without an extension after the sequence header it is MPEG-1 (ISO/IEC 13818-2, 6.1.1.6).
 fn has_sequence_extension(frame: &[u8]) -> bool {
     memchr::memmem::find(frame, &[0, 0, 1, 0xB5]).is_some()
+}
+
+/// Caps of the audio that a description tells of; `None` where nothing is known of such audio.
+pub(super) fn of_audio(audio: &AudioDescription) -> Option<gst::Caps> {
+    let codec = AudioCodec::from_code(audio.codec)?;
+    let rate = i32::try_from(audio.sample_rate).ok()?;
+    let caps = audio_caps(codec).field("rate", rate).field("channels", i32::from(audio.channels));
+    Some(caps.build())
+}
+
+/// All that [`of_audio`] can give.
+pub(super) fn any_audio() -> gst::Caps {
+    let mut caps = gst::Caps::new_empty();
+    for codec in [AudioCodec::Mp2, AudioCodec::Mp3, AudioCodec::Aac] {
+        caps.merge(audio_caps(codec).build());
+    }
+    caps
+}
+
+/// A packet is a whole frame with its header.
+fn audio_caps(codec: AudioCodec) -> gst::caps::Builder<gst::caps::NoFeature> {
+    let caps = gst::Caps::builder("audio/mpeg");
+    match codec {
+        AudioCodec::Mp2 => caps.field("mpegversion", 1).field("layer", 2).field("parsed", true),
+        AudioCodec::Mp3 => caps.field("mpegversion", 1).field("layer", 3).field("parsed", true),
+        AudioCodec::Aac => caps.field("mpegversion", 4).field("stream-format", "adts").field("framed", true),
+    }
 }

@@ -12,21 +12,28 @@ use gst_base::prelude::*;
 use gst_base::subclass::base_src::CreateSuccess;
 use gst_base::subclass::prelude::*;
 
+use super::audio_pad::{self, Sound};
 use super::messages::{self, Pushed};
+use super::place::Place;
 use super::reception::{Next, Reception, complaint};
 use super::settings::{PROPERTIES, Settings};
 use crate::lock::lock;
+
+pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
+    gst::DebugCategory::new("vtpsrc", gst::DebugColorFlags::empty(), Some("Adaptive stream receiver"))
+});
 
 /// The element's private data.
 #[derive(Default)]
 pub struct VtpSrc {
     settings: Mutex<Settings>,
     /// The session, and after it the last one, for `stats`.
-    reception: Mutex<Option<Reception>>,
+    pub(super) reception: Mutex<Option<Reception>>,
     stream: Mutex<Stream>,
+    pub(super) sound: Mutex<Sound>,
 }
 
-/// What the streaming thread knows.
+/// What the streaming thread of the video knows.
 #[derive(Default)]
 struct Stream {
     pushed: Pushed,
@@ -63,7 +70,17 @@ impl ObjectImpl for VtpSrc {
 
     fn constructed(&self) {
         self.parent_constructed();
-        self.obj().set_format(gst::Format::Time);
+        let object = self.obj();
+        object.set_format(gst::Format::Time);
+        let element = object.downgrade();
+        // After the end of the video, whatever ended it, nobody takes frames from those who wait for audio.
+        object.src_pad().add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
+            let ends = info.event().is_some_and(|event| event.type_() == gst::EventType::Eos);
+            if let (true, Some(element)) = (ends, element.upgrade()) {
+                element.imp().drop_frames();
+            }
+            gst::PadProbeReturn::Ok
+        });
     }
 }
 
@@ -87,9 +104,30 @@ impl ElementImpl for VtpSrc {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
             let (name, any) = ("src", gst::Caps::new_any());
             let template = gst::PadTemplate::new(name, gst::PadDirection::Src, gst::PadPresence::Always, &any);
-            vec![template.expect("invariant: the template is valid")]
+            vec![template.expect("invariant: the template is valid"), audio_pad::template()]
         });
         &TEMPLATES
+    }
+
+    fn send_event(&self, event: gst::Event) -> bool {
+        self.send_to_audio(&event);
+        self.parent_send_event(event)
+    }
+
+    fn change_state(&self, transition: gst::StateChange) -> Result<gst::StateChangeSuccess, gst::StateChangeError> {
+        if transition == gst::StateChange::PlayingToPaused {
+            self.with_place(Place::pause);
+        }
+        let success = self.parent_change_state(transition)?;
+        match transition {
+            gst::StateChange::PausedToPlaying => {
+                let running = self.running_time();
+                self.with_place(|place, now| place.play(now, running));
+            }
+            gst::StateChange::PausedToReady => self.remove_audio(),
+            _ => {}
+        }
+        Ok(success)
     }
 }
 
@@ -100,6 +138,7 @@ impl BaseSrcImpl for VtpSrc {
         let reception = Reception::start(plan)
             .map_err(|error| gst::error_msg!(gst::ResourceError::OpenRead, ["no thread can be started: {error}"]))?;
         *lock(&self.stream) = Stream { discontinuous: true, ..Stream::default() };
+        *lock(&self.sound) = Sound::default();
         *lock(&self.reception) = Some(reception);
         Ok(())
     }
@@ -152,6 +191,7 @@ impl PushSrcImpl for VtpSrc {
             };
             match event {
                 ClientEvent::FrameComplete(frame) => {
+                    self.correct_place();
                     if let Some(buffer) = self.buffer(frame)? {
                         self.tell_stats();
                         return Ok(CreateSuccess::NewBuffer(buffer));
@@ -177,7 +217,32 @@ impl VtpSrc {
 
     fn known(&self, name: &str) -> gst::Structure {
         let known = lock(&self.reception).as_ref().map(Reception::known).unwrap_or_default();
-        messages::stats(name, &lock(&self.stream).pushed, &known)
+        let sound = lock(&self.sound);
+        let audio = (sound.packets, sound.bytes);
+        drop(sound);
+        messages::stats(name, &Pushed { audio, ..lock(&self.stream).pushed.clone() }, &known)
+    }
+
+    fn running_time(&self) -> Option<std::time::Duration> {
+        self.obj().current_running_time().map(Into::into)
+    }
+
+    fn with_place(&self, change: impl FnOnce(&mut Place, Instant)) {
+        if let Some(reception) = &*lock(&self.reception) {
+            reception.with_place(change);
+        }
+    }
+
+    /// The pipeline's clock goes at a rate of its own: whoever pushes something looks at it.
+    pub(super) fn correct_place(&self) {
+        let running = self.running_time();
+        self.with_place(|place, now| place.correct(now, running));
+    }
+
+    fn drop_frames(&self) {
+        if let Some(reception) = &*lock(&self.reception) {
+            reception.drop_frames();
+        }
     }
 
     /// Tells what is known, where the application asked to be told this often. With frames only: where none come, the
@@ -204,8 +269,13 @@ impl VtpSrc {
                 let structure = messages::described(&description);
                 let mut stream = lock(&self.stream);
                 stream.pushed.frames_by_level = vec![0; description.rates.len()];
+                let audio = description.audio;
                 stream.pushed.description = Some(description);
                 drop(stream);
+                if let Some(audio) = &audio {
+                    self.add_audio(audio);
+                }
+                object.no_more_pads();
                 let _ = object.post_message(gst::message::DurationChanged::builder().src(&*object).build());
                 structure
             }
@@ -217,13 +287,25 @@ impl VtpSrc {
                 lock(&self.stream).discontinuous = true;
                 messages::frames_lost(first, count)
             }
-            ClientEvent::Packet { .. } | ClientEvent::FrameComplete(_) | ClientEvent::Ended(_) => return,
+            // Audio goes another way, and the others were seen to.
+            ClientEvent::Packet { .. }
+            | ClientEvent::FrameComplete(_)
+            | ClientEvent::Audio(_)
+            | ClientEvent::AudioLost { .. }
+            | ClientEvent::Ended(_) => return,
         };
         let _ = object.post_message(gst::message::Element::builder(structure).src(&*object).build());
     }
 
     /// A frame as a buffer; `None` for one that nothing can be made of. The first key frame brings the caps.
     fn buffer(&self, frame: Frame) -> Result<Option<gst::Buffer>, gst::FlowError> {
+        if !self.obj().src_pad().is_linked() && self.has_listener() {
+            // Who listens only is no error; who looks later begins with a key frame.
+            let mut stream = lock(&self.stream);
+            (stream.begun, stream.discontinuous) = (false, true);
+            stream.pushed.skipped += 1;
+            return Ok(None);
+        }
         if !lock(&self.stream).begun {
             if !frame.key {
                 lock(&self.stream).pushed.skipped += 1;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use framewire_adaptive::source::ENDLESS;
 use framewire_wire::vtp::Description;
 
+use super::caps;
 use super::reception::Known;
 
 /// The server described the movie.
@@ -15,6 +16,9 @@ pub(super) fn described(description: &Description) -> gst::Structure {
         .field("rates", rates(description));
     if let Some(duration) = duration(description) {
         structure = structure.field("frames", description.frames).field("duration", duration);
+    }
+    if let Some(audio) = description.audio.as_ref().and_then(caps::of_audio) {
+        structure = structure.field("audio", audio);
     }
     structure.build()
 }
@@ -36,6 +40,11 @@ pub(super) fn level_changed(frame: u32, from: usize, to: usize) -> gst::Structur
 /// Frames did not come.
 pub(super) fn frames_lost(first: u32, count: u32) -> gst::Structure {
     gst::Structure::builder("framewire-frames-lost").field("frame", first).field("count", count).build()
+}
+
+/// Packets of audio did not come, or did not fit.
+pub(super) fn audio_lost(first: u32, count: u32) -> gst::Structure {
+    gst::Structure::builder("framewire-audio-lost").field("packet", first).field("count", count).build()
 }
 
 /// How long the movie is; `None` of a live one.
@@ -66,6 +75,8 @@ pub(super) struct Pushed {
     pub level: Option<usize>,
     /// Its play-out time.
     pub shown: Option<Duration>,
+    /// Packets of audio that went downstream, and their bytes.
+    pub audio: (u64, u64),
 }
 
 /// The `stats` property.
@@ -87,6 +98,9 @@ pub(super) fn stats(name: &str, pushed: &Pushed, known: &Known) -> gst::Structur
         .field("frames-in-time", known.in_time)
         .field("frames-late", known.late)
         .field("level-changes", pushed.level_changes)
+        .field("audio-packets", pushed.audio.0)
+        .field("audio-bytes", pushed.audio.1)
+        .field("audio-lost", known.audio_lost)
         .field("packets", state.packets)
         .field("packets-missing", state.missing)
         .field("packets-repeated", state.repeated)

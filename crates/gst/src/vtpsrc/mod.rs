@@ -1,19 +1,22 @@
 //! `vtpsrc`: receives an adaptive stream (VTP), so that any GStreamer player is a client of it.
 //!
 //! A thread of its own runs `framewire-endpoint`'s client and answers the server however long downstream takes; the
-//! streaming thread fetches whole frames. See `docs/elements/vtpsrc.md`.
+//! streaming threads, one for each pad, fetch whole frames and packets of audio. See `docs/elements/vtpsrc.md`.
 
+mod audio_line;
+mod audio_pad;
 mod caps;
 mod imp;
 mod messages;
+mod place;
 mod reception;
 mod settings;
+mod timing;
 
 use gst::glib;
 use gst::prelude::*;
 
 pub use settings::Reports;
-pub(crate) use settings::{DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, shared_key, title};
 
 glib::wrapper! {
     /// The element.

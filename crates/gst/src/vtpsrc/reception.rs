@@ -1,14 +1,18 @@
-//! The thread that receives, and what waits between it and the streaming thread.
+//! The thread that receives, and what waits between it and the streaming threads.
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientState, Frame};
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientState};
 use framewire_endpoint::Viewing;
-use framewire_units::{DataSize, Timestamp};
+use framewire_units::DataSize;
 use framewire_wire::vtp::Reason;
+
+use super::audio_line::{AudioItem, AudioLine};
+use super::place::Place;
+use super::timing::Timing;
 
 /// How long the server is given to hear that downstream wants no more; nobody waits for it.
 const GOODBYE: Duration = Duration::from_millis(500);
@@ -57,6 +61,9 @@ struct Waiting {
     events: VecDeque<ClientEvent>,
     /// Bytes of frames among them.
     bytes: u64,
+    /// Nobody takes frames any more.
+    unseen: bool,
+    audio: AudioLine,
     /// When the first frame may go on.
     begin: Option<Instant>,
     failure: Option<String>,
@@ -66,6 +73,7 @@ struct Waiting {
     flushing: bool,
     state: ClientState,
     timing: Timing,
+    place: Place,
 }
 
 impl Reception {
@@ -97,6 +105,9 @@ impl Reception {
             if patience.is_none()
                 && let Some(event) = waiting.pop()
             {
+                if let ClientEvent::FrameComplete(frame) = &event {
+                    waiting.place.begin(Instant::now(), frame.media_time);
+                }
                 self.0.changed.notify_all();
                 return Next::Event(event);
             }
@@ -119,8 +130,55 @@ impl Reception {
         if !is_frame || waiting.ended || waiting.bytes >= self.0.plan.buffer.as_bytes() {
             return None;
         }
-        let left = waiting.begin?.saturating_duration_since(Instant::now());
-        (!left.is_zero()).then_some(left)
+        until(waiting.begin?)
+    }
+
+    /// Waits for the next thing to be heard; not before the first frame may go on.
+    pub fn next_audio(&self) -> AudioItem {
+        let mut waiting = self.0.lock();
+        loop {
+            let limit = self.0.plan.buffer.as_bytes();
+            let is_full = waiting.bytes >= limit || waiting.audio.bytes() >= limit;
+            let goes_on = waiting.ended || waiting.audio.ends() || is_full;
+            // Before the first frame nobody knows how long.
+            let patience = if goes_on { None } else { waiting.begin.map_or(Some(TICK), until) };
+            if waiting.cancelled {
+                return AudioItem::Flushing;
+            }
+            let is_over = waiting.ended;
+            if let Some(item) = waiting.audio.take(patience.is_none(), is_over) {
+                if let AudioItem::Packet(packet) = &item {
+                    waiting.place.begin(Instant::now(), packet.media_time);
+                }
+                return item;
+            }
+            waiting = self
+                .0
+                .changed
+                .wait_timeout(waiting, patience.unwrap_or(TICK))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+
+    /// Changes what is to become of the audio.
+    pub fn with_audio(&self, change: impl FnOnce(&mut AudioLine)) {
+        change(&mut self.0.lock().audio);
+        self.0.changed.notify_all();
+    }
+
+    /// Changes what is known of the player's place.
+    pub fn with_place(&self, change: impl FnOnce(&mut Place, Instant)) {
+        change(&mut self.0.lock().place, Instant::now());
+    }
+
+    /// Frames are no longer kept for downstream: its stream has ended, and the audio's goes on.
+    pub fn drop_frames(&self) {
+        let mut waiting = self.0.lock();
+        waiting.unseen = true;
+        waiting.events = VecDeque::new();
+        waiting.bytes = 0;
+        self.0.changed.notify_all();
     }
 
     /// Makes [`next`](Self::next) return at once, or wait again.
@@ -135,6 +193,7 @@ impl Reception {
         waiting.cancelled = true;
         waiting.events = VecDeque::new();
         waiting.bytes = 0;
+        waiting.audio.drop_all();
         self.0.changed.notify_all();
     }
 
@@ -145,7 +204,8 @@ impl Reception {
         let timing = &waiting.timing;
         Known {
             state: waiting.state.clone(),
-            waiting: waiting.bytes,
+            waiting: waiting.bytes + waiting.audio.bytes(),
+            audio_lost: waiting.state.audio_lost + waiting.audio.refused(),
             in_time: timing.in_time,
             late: timing.late,
             newest: timing.newest,
@@ -159,68 +219,17 @@ impl Reception {
 pub(super) struct Known {
     /// The client's part.
     pub state: ClientState,
-    /// Bytes of frames that wait for downstream.
+    /// Bytes of frames and of audio that wait for downstream.
     pub waiting: u64,
+    /// Packets of audio that did not come, or did not fit.
+    pub audio_lost: u64,
     /// Whole frames that came before, and after, a player that begins after the start-up delay shows them.
     pub in_time: u64,
     pub late: u64,
     /// Play-out time of the newest whole frame.
     pub newest: Option<Duration>,
-    /// Bits of video that came in the last second.
+    /// Bits of video and audio that came in the last second.
     pub rate: Option<u64>,
-}
-
-/// When frames come, and how fast.
-#[derive(Debug, Default)]
-struct Timing {
-    /// Arrival and play-out time of the first whole frame.
-    first: Option<(Timestamp, Duration)>,
-    in_time: u64,
-    late: u64,
-    newest: Option<Duration>,
-    /// What had come at some times of the last second.
-    received: VecDeque<(Instant, u64)>,
-}
-
-/// What the rate is taken over, and how often what came is noted.
-const RATE_WINDOW: Duration = Duration::from_secs(1);
-const RATE_STEP: Duration = Duration::from_millis(50);
-
-impl Timing {
-    fn frame(&mut self, frame: &Frame, startup: Duration) {
-        let (arrived, shown) = *self.first.get_or_insert((frame.arrived, frame.media_time));
-        let due = arrived + startup + frame.media_time.saturating_sub(shown);
-        if frame.arrived <= due {
-            self.in_time += 1
-        } else {
-            self.late += 1
-        }
-        self.newest = self.newest.max(Some(frame.media_time));
-    }
-
-    fn note(&mut self, now: Instant, bytes: u64) {
-        if self.received.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= RATE_STEP) {
-            self.received.push_back((now, bytes));
-        }
-        self.forget(now);
-    }
-
-    /// One from before the window stays, to measure from.
-    fn forget(&mut self, now: Instant) {
-        let is_old = |(at, _): &(Instant, u64)| now.saturating_duration_since(*at) >= RATE_WINDOW;
-        while self.received.get(1).is_some_and(is_old) {
-            self.received.pop_front();
-        }
-    }
-
-    /// In bits per second; `None` before there are two times to measure between.
-    fn rate(&mut self, now: Instant) -> Option<u64> {
-        self.forget(now);
-        let (&(since, before), &(_, after)) = (self.received.front()?, self.received.back()?);
-        let nanos = now.saturating_duration_since(since).as_nanos();
-        (nanos >= RATE_STEP.as_nanos())
-            .then(|| u64::try_from(u128::from(after - before) * 8_000_000_000 / nanos).unwrap_or(u64::MAX))
-    }
 }
 
 impl Waiting {
@@ -242,25 +251,40 @@ impl Shared {
     fn take(&self, viewing: &mut Viewing) -> bool {
         let limit = self.plan.buffer.as_bytes();
         let mut waiting = self.lock();
-        waiting.state = viewing.state();
-        let received = waiting.state.received.as_bytes();
-        waiting.timing.note(Instant::now(), received);
         let mut taken_all = false;
         while waiting.bytes < limit && !taken_all {
             match viewing.poll_event() {
+                Some(ClientEvent::Audio(packet)) => waiting.audio.push(packet, limit),
+                Some(ClientEvent::AudioLost { first, count }) => waiting.audio.lose(first, count),
+                Some(ClientEvent::FrameComplete(_)) if waiting.unseen => {}
                 Some(ClientEvent::FrameComplete(frame)) => {
                     waiting.bytes += frame.bytes.len() as u64;
                     waiting.timing.frame(&frame, self.plan.startup);
                     waiting.begin.get_or_insert_with(|| Instant::now() + self.plan.startup);
                     waiting.events.push_back(ClientEvent::FrameComplete(frame));
                 }
-                Some(event) => waiting.events.push_back(event),
+                Some(event) => {
+                    if matches!(event, ClientEvent::Ended(_)) {
+                        waiting.audio.end();
+                    }
+                    if !waiting.unseen {
+                        waiting.events.push_back(event);
+                    }
+                }
                 None => taken_all = true,
             }
         }
+        // What comes out is counted as it does.
+        waiting.state = viewing.state();
+        let received = waiting.state.received.as_bytes();
+        waiting.timing.note(Instant::now(), received);
         let free = DataSize::from_bytes(limit.saturating_sub(waiting.bytes));
+        let shown = waiting.place.shown(Instant::now());
         drop(waiting);
         viewing.set_player_buffer(free);
+        if let Some(shown) = shown {
+            viewing.set_player_position(shown);
+        }
         self.changed.notify_all();
         taken_all
     }
@@ -296,6 +320,12 @@ fn receive(shared: &Shared) -> Result<(), String> {
             drop(shared.changed.wait_timeout(waiting, TICK));
         }
     }
+}
+
+/// How long it is until then; `None` when it is over.
+fn until(moment: Instant) -> Option<Duration> {
+    let left = moment.saturating_duration_since(Instant::now());
+    (!left.is_zero()).then_some(left)
 }
 
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {

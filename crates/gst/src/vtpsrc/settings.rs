@@ -3,15 +3,17 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use framewire_adaptive::client::{ClientSettings, PlayerSettings, ReportKind};
-use framewire_adaptive::tfrc::ReceiverSettings;
+use framewire_adaptive::client::{ClientSettings, PlayerSettings};
+use framewire_adaptive::rate_control::RateControl;
 use framewire_endpoint::random_session;
 use framewire_units::DataSize;
-use framewire_wire::vtp::{Key, Title};
 use gst::glib;
 use gst::prelude::*;
 
 use super::reception::Plan;
+use crate::properties::{
+    self, DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, LONGEST, interval, shared_key, title,
+};
 
 /// What the server is told of what arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -48,19 +50,11 @@ pub(super) struct Settings {
     pub stats_interval: u64,
 }
 
-/// Not `localhost`, which may be an address that a server does not serve at; over UDP nobody would say so.
-pub(crate) const DEFAULT_HOST: &str = "127.0.0.1";
-/// Those of `framewire send`: RTP's and RTCP's (RFC 3551, section 8), which have the same roles.
-pub(crate) const DEFAULT_DATA_PORT: u16 = 5_004;
-pub(crate) const DEFAULT_CONTROL_PORT: u16 = 5_005;
 /// The title that a server gives to the file that `framewire movie ladder` writes, `movie.vtp`.
 const DEFAULT_TITLE: &str = "movie";
 
 /// Less could not hold one frame of a small movie.
 const LEAST_BUFFER: u32 = 100_000;
-
-/// A day, in nanoseconds: beyond what anybody waits for.
-const LONGEST: u64 = 86_400 * 1_000_000_000;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -124,32 +118,15 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .default_value(default.repeats)
             .mutable_ready()
             .build(),
-        glib::ParamSpecUInt64::builder("stats-interval")
-            .nick("Statistics interval")
-            .blurb("Post an element message with the statistics this often, in ns (0 = never)")
-            .default_value(default.stats_interval)
-            .mutable_ready()
-            .build(),
-        glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
-            .nick("Statistics")
-            .blurb("Frames, packets, rate and levels that came, in time or late, what was lost, what is in hand")
-            .read_only()
-            .build(),
+        properties::stats_interval(default.stats_interval),
+        properties::stats(
+            "Frames, packets, rate and levels that came, in time or late, what was lost, what is in hand",
+        ),
     ]);
     properties
 });
 
 fn place_properties(default: &Settings) -> Vec<glib::ParamSpec> {
-    let port = |name, nick, blurb, value: u16| {
-        glib::ParamSpecUInt::builder(name)
-            .nick(nick)
-            .blurb(blurb)
-            .minimum(1)
-            .maximum(u16::MAX.into())
-            .default_value(value.into())
-            .mutable_ready()
-            .build()
-    };
     vec![
         glib::ParamSpecString::builder("host")
             .nick("Host")
@@ -157,19 +134,21 @@ fn place_properties(default: &Settings) -> Vec<glib::ParamSpec> {
             .default_value(Some(DEFAULT_HOST))
             .mutable_ready()
             .build(),
-        port("data-port", "Data port", "The server's port for video", default.data_port),
-        port("control-port", "Control port", "The server's port for control packets", default.control_port),
+        properties::port("data-port", "Data port", "The server's port for video", 1, default.data_port),
+        properties::port(
+            "control-port",
+            "Control port",
+            "The server's port for control packets",
+            1,
+            default.control_port,
+        ),
         glib::ParamSpecString::builder("title")
             .nick("Title")
             .blurb("The movie, by the name that the server gives it")
             .default_value(Some(DEFAULT_TITLE))
             .mutable_ready()
             .build(),
-        glib::ParamSpecString::builder("key-file")
-            .nick("Key file")
-            .blurb("File with the key that is shared with the server, at least 16 bytes (NULL = no key)")
-            .mutable_ready()
-            .build(),
+        properties::key_file("File with the key that is shared with the server, at least 16 bytes (NULL = no key)"),
     ]
 }
 
@@ -218,7 +197,7 @@ impl Settings {
 
     /// How often statistics are told; `None`: never.
     pub fn stats_interval(&self) -> Option<Duration> {
-        Some(Duration::from_nanos(self.stats_interval)).filter(|interval| !interval.is_zero())
+        interval(self.stats_interval)
     }
 
     /// What the receiving thread is to do.
@@ -227,8 +206,8 @@ impl Settings {
     /// In words that name the property, when one cannot be used.
     pub fn plan(&self) -> Result<Plan, String> {
         let reports = match self.reports {
-            Reports::Vtp => ReportKind::Control,
-            Reports::Tfrc => ReportKind::Tfrc(ReceiverSettings::default()),
+            Reports::Vtp => RateControl::Vtp.reports(),
+            Reports::Tfrc => RateControl::Tfrc.reports(),
         };
         // Half for what is incomplete, half for what waits.
         let half = DataSize::from_bytes(u64::from(self.buffer / 2));
@@ -254,17 +233,4 @@ impl Settings {
             buffer: half,
         })
     }
-}
-
-/// The property `title`, of either element.
-pub(crate) fn title(text: &str) -> Result<Title, String> {
-    Title::new(text).ok_or_else(|| format!("title has {} bytes, at most 255 are allowed", text.len()))
-}
-
-/// The property `key-file`, of either element.
-pub(crate) fn shared_key(path: Option<&str>) -> Result<Option<Key>, String> {
-    let Some(path) = path else { return Ok(None) };
-    let bytes = std::fs::read(path).map_err(|error| format!("key-file \"{path}\": {error}"))?;
-    let short = || format!("key-file \"{path}\" has {} bytes, at least 16 are needed", bytes.len());
-    Key::new(&bytes).map(Some).ok_or_else(short)
 }

@@ -5,7 +5,7 @@
 pub mod movie;
 
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gst::prelude::*;
 
@@ -45,6 +45,54 @@ pub fn program(name: &str) -> std::process::Command {
     command.env("GST_PLUGIN_PATH", plugin_directory());
     command.env("GST_REGISTRY", movie::directory().join("registry.bin"));
     command
+}
+
+/// Runs a launch line by `gst-launch-1.0`, and asks what of GStreamer's it leaves behind: nothing. Whether it succeeded.
+pub fn leaves_nothing(line: &str) -> bool {
+    let output = program("timeout")
+        .args(["60", "gst-launch-1.0", "-q"])
+        .args(line.split_whitespace())
+        .env("GST_TRACERS", "leaks")
+        .env("GST_DEBUG", "GST_TRACER:7")
+        .env("GST_DEBUG_NO_COLOR", "1")
+        .output()
+        .expect("gst-launch-1.0 runs");
+    assert_ne!(output.status.code(), Some(124), "{line}: it did not come to an end");
+    let log = String::from_utf8_lossy(&output.stderr);
+    // The tracer looked: it says how it will write. The rest of what it writes is what is left.
+    assert!(log.contains("new format string: object-alive"), "{line}:\n{log}");
+    let left: Vec<_> = log.lines().filter(|line| line.contains(" object-alive, type-name=(string)Gst")).collect();
+    assert!(left.is_empty(), "{line}:\n{}", left.join("\n"));
+    assert!(!log.contains("no element"), "{line}:\n{log}");
+    output.status.success()
+}
+
+/// The next message of one of these types; an error that is not wanted is a panic.
+pub fn wait_for(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message {
+    let patience = gst::ClockTime::try_from(PATIENCE).unwrap();
+    let message = pipeline.bus().unwrap().timed_pop_filtered(patience, &[kind, gst::MessageType::Error]);
+    let message = message.unwrap_or_else(|| panic!("no {kind:?} came"));
+    assert_eq!(message.type_(), kind, "{message:?}");
+    message
+}
+
+/// What an error or a warning says.
+pub fn text_of(message: &gst::Message) -> String {
+    match message.view() {
+        gst::MessageView::Error(error) => format!("{} {}", error.error(), error.debug().unwrap_or_default()),
+        gst::MessageView::Warning(warning) => warning.error().to_string(),
+        _ => panic!("{message:?}"),
+    }
+}
+
+/// How long what does not wait for a network may take on a busy machine; what it might wait for takes longer.
+pub const SOON: Duration = Duration::from_secs(3);
+
+/// Tears down soon, whatever happens.
+pub fn stop(pipeline: &gst::Pipeline) {
+    let begun = Instant::now();
+    pipeline.set_state(gst::State::Null).unwrap();
+    assert!(begun.elapsed() < SOON, "teardown took {:?}", begun.elapsed());
 }
 
 /// A bus of an element that no pipeline has. What nobody took off it goes with it: such messages hold their element, which

@@ -43,12 +43,19 @@ pub struct Parsed {
 /// Encodes `frames` pictures of a moving test image with FFmpeg into a file with time stamps, and parses them. `None`, after saying so, when there
 /// is no FFmpeg with that encoder.
 pub fn encode(name: &str, encoder: &[&str], parser: &str, frames: usize) -> Option<Parsed> {
-    let path = directory().join(name);
     let source = "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7,format=yuv420p";
+    let count = frames.to_string();
+    let arguments: Vec<&str> = ["-frames:v", &count].into_iter().chain(encoder.iter().copied()).collect();
+    Some(parse(&synthesised(name, source, &arguments)?, parser))
+}
+
+/// The file that FFmpeg makes of a source of its own; `None`, after saying so, when it does not.
+pub fn synthesised(name: &str, source: &str, arguments: &[&str]) -> Option<PathBuf> {
+    let path = directory().join(name);
     let status = Command::new("ffmpeg")
-        .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi", "-i", source, "-frames:v", &frames.to_string()])
-        .args(encoder)
-        .args(["-bitexact"])
+        .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi", "-i", source])
+        .args(arguments)
+        .arg("-bitexact")
         .arg(&path)
         .stdin(Stdio::null())
         .status();
@@ -56,7 +63,7 @@ pub fn encode(name: &str, encoder: &[&str], parser: &str, frames: usize) -> Opti
         eprintln!("skipped: ffmpeg does not make {name}");
         return None;
     }
-    Some(parse(&path, parser))
+    Some(path)
 }
 
 /// A place for files of this test program.

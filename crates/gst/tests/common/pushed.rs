@@ -2,22 +2,12 @@
 #![allow(dead_code, reason = "every test program uses its part")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use gst::prelude::*;
 
 use super::common::movie::{Parsed, encode};
 use super::common::{self, wait_until};
 use super::streaming::{launch, stats, text_of, wait_for};
-
-/// How long a change of state may take on a busy machine.
-const SOON: Duration = Duration::from_secs(3);
-
-pub fn stop(pipeline: &gst::Pipeline) {
-    let begun = Instant::now();
-    pipeline.set_state(gst::State::Null).unwrap();
-    assert!(begun.elapsed() < SOON, "teardown took {:?}", begun.elapsed());
-}
 
 /// What makes H.264 in closed groups of ten, and what parses it.
 pub const H264: [&str; 2] = [

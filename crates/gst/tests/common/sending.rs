@@ -1,16 +1,15 @@
 //! Pipelines from a file to `ifdsink`, and what can be told of the stream that arrives.
-#![allow(dead_code, reason = "every test program uses its part")]
+#![allow(dead_code, unused_imports, reason = "every test program uses its part")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::Instant;
 
 use framewire_media::Movie;
 use gst::prelude::*;
 
-use crate::common::{self, PATIENCE, stat};
-use crate::receiver::SOON;
+use crate::common::{self, stat};
+pub use crate::common::{stop, text_of, wait_for};
 
 /// 5 seconds of MPEG-2 video at about 1.5 Mbit/s; `None`, after saying so, without FFmpeg.
 pub fn movie() -> Option<&'static (PathBuf, Movie)> {
@@ -53,35 +52,11 @@ pub fn play_to(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message
     wait_for(pipeline, kind)
 }
 
-pub fn wait_for(pipeline: &gst::Pipeline, kind: gst::MessageType) -> gst::Message {
-    let patience = gst::ClockTime::try_from(PATIENCE).unwrap();
-    let message = pipeline.bus().unwrap().timed_pop_filtered(patience, &[kind, gst::MessageType::Error]);
-    let message = message.unwrap_or_else(|| panic!("no {kind:?} came"));
-    assert_eq!(message.type_(), kind, "{message:?}");
-    message
-}
-
 /// The text of the error with which a pipeline ends.
 pub fn error_of(pipeline: &gst::Pipeline) -> String {
     let message = play_to(pipeline, gst::MessageType::Error);
     stop(pipeline);
     text_of(&message)
-}
-
-/// What an error or a warning says.
-pub fn text_of(message: &gst::Message) -> String {
-    match message.view() {
-        gst::MessageView::Error(error) => format!("{} {}", error.error(), error.debug().unwrap_or_default()),
-        gst::MessageView::Warning(warning) => warning.error().to_string(),
-        _ => panic!("{message:?}"),
-    }
-}
-
-/// Tears down soon, whatever happens.
-pub fn stop(pipeline: &gst::Pipeline) {
-    let begun = Instant::now();
-    pipeline.set_state(gst::State::Null).unwrap();
-    assert!(begun.elapsed() < SOON, "teardown took {:?}", begun.elapsed());
 }
 
 /// What the sink counted.

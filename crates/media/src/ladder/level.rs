@@ -109,6 +109,13 @@ impl Level {
         Ok(Self { codec: None, frame_rate, picture_size: (0, 0), frames, bytes })
     }
 
+    /// The same with another kind of key frame.
+    #[cfg(test)]
+    pub(super) fn with_key(mut self, frame: usize, key: KeyKind) -> Self {
+        self.frames[frame].key = Some(key);
+        self
+    }
+
     fn checked(parts: Parts) -> Result<Self, LevelError> {
         let Parts { codec, frame_rate, picture_size, frames, bytes } = parts;
         let leading: Vec<bool> = frames.iter().map(|(_, leading)| *leading).collect();
@@ -134,7 +141,8 @@ impl Level {
     }
 
     fn check_keys(&self, codec: Codec) -> Result<(), LevelError> {
-        if !self.frames[0].is_key() {
+        // A stream that lies of its first frame may call one a key frame that refers to others.
+        if !self.frames[0].is_key() || matches!(self.frames[0].kind, PictureType::P | PictureType::B) {
             return Err(LevelError::NoKeyFirst);
         }
         let mut keys = (0..self.frames.len()).filter(|&frame| self.frames[frame].key == Some(KeyKind::Closed));

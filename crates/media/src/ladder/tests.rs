@@ -45,6 +45,21 @@ fn levels_that_do_not_belong_together() {
 }
 
 #[test]
+fn key_frames_are_of_one_kind() {
+    let kinds = [KeyKind::Closed, KeyKind::Open, KeyKind::BrokenLink];
+    let level = |size: u32, key| sizes(&[4 * size, size, size, size, 4 * size, size]).with_key(4, key);
+    for (low, high) in kinds.into_iter().flat_map(|low| kinds.map(|high| (low, high))) {
+        let ladder = Ladder::new(vec![level(100, low), level(200, high)]);
+        if low == high {
+            assert_eq!(ladder.unwrap().is_switch_point(4), low == KeyKind::Closed);
+        } else {
+            let refused = LadderError::Pattern { level: 1, frame: 4, difference: Difference::KeyKind };
+            assert_eq!(ladder.unwrap_err(), refused, "{low:?} and {high:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_refused_says_which_frame_of_which_level() {
     let longer = Level::of_sizes(RATE, 2, &[800, 200, 200, 200, 200]).unwrap();
     let text = Ladder::new(vec![sizes(&[400, 100, 100, 100]), longer]).unwrap_err().to_string();

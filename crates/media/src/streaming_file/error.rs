@@ -1,8 +1,10 @@
 use std::io;
+use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::streaming_file::header::VERSION;
+use crate::audio::MAX_PACKET;
+use crate::streaming_file::header::{VERSION, VERSION_WITH_AUDIO};
 use crate::streaming_file::{MAX_FRAME, PAYLOADS};
 
 /// Why a streaming file cannot be read or written.
@@ -12,7 +14,7 @@ pub enum StreamingFileError {
     #[error("not a streaming file: its first eight bytes are {0:02x?} (`framewire movie ladder` makes one)")]
     OtherFormat(Vec<u8>),
     /// A version that did not exist when this was written.
-    #[error("a streaming file of version {version}; version {VERSION} can be read")]
+    #[error("a streaming file of version {version}; versions {VERSION} and {VERSION_WITH_AUDIO} can be read")]
     UnknownVersion {
         /// Its version.
         version: u16,
@@ -54,6 +56,42 @@ pub enum StreamingFileError {
         level: u32,
         /// What is wrong.
         reason: &'static str,
+    },
+    /// Audio whose records are not as written.
+    #[error("the audio before frame {frame} is damaged at byte {offset}: its {field} is {value}, {allowed} is allowed")]
+    DamagedAudio {
+        /// The frame.
+        frame: u32,
+        /// Where in the file.
+        offset: u64,
+        /// The field, as in the description of the layout.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A packet of audio that does not fit into a packet.
+    #[error(
+        "packet {packet} of the audio has {size} bytes; packets of {payload} are to be written (up to {MAX_PACKET} are ever needed)"
+    )]
+    AudioTooLarge {
+        /// Its number.
+        packet: usize,
+        /// Its bytes.
+        size: usize,
+        /// Bytes that a packet may have.
+        payload: u32,
+    },
+    /// Audio that goes on behind the movie.
+    #[error("packet {packet} of the audio begins {} ns after the first frame, and the movie has ended by {} ns: it has to be cut", .time.as_nanos(), .end.as_nanos())]
+    AudioTooLong {
+        /// Its number.
+        packet: usize,
+        /// When it begins to play.
+        time: Duration,
+        /// When the movie ends.
+        end: Duration,
     },
     /// A payload that cannot be sent.
     #[error("packets with {0} bytes of video: {start} to {end} are allowed", start = PAYLOADS.start(), end = PAYLOADS.end())]

@@ -3,7 +3,7 @@
 //! | at | bytes | field |
 //! |---|---|---|
 //! | 0 | 8 | magic: 89 56 54 50 0D 0A 1A 0A |
-//! | 8 | 2 | version: 1 |
+//! | 8 | 2 | version: 1; 2 with audio |
 //! | 10 | 2 | number of levels, L |
 //! | 12 | 4 | number of frames, F |
 //! | 16 | 4 | frames per second, numerator |
@@ -22,6 +22,7 @@
 //! | | 8 | bytes of video |
 //! | | 4 | steps of its plan, S; 0 without a plan |
 //! | | 12 S | for each step: its start (8, nanoseconds) and its rate (4, bit/s) |
+//! | | 20 | with audio: its description ([`audio`](super::audio)) |
 //! | | 4 | CRC-32 of all bytes of the header before it |
 
 use std::time::Duration;
@@ -32,13 +33,18 @@ use crate::access_unit::Codec;
 use crate::index::FrameRate;
 use crate::ladder::MAX_LEVELS;
 use crate::movie::MAX_FRAMES;
+use crate::streaming_file::audio::{self, AudioDescription};
+use crate::streaming_file::index;
 use crate::streaming_file::{PAYLOADS, PlanStep, ReadAt, StoredPlan, StreamingFileError};
 
 /// The first bytes of every streaming file: as those of PNG, they do not survive a transfer as text.
 pub const MAGIC: [u8; 8] = *b"\x89VTP\r\n\x1a\n";
 
-/// The version that is written.
+/// The version that is written where there is no audio.
 pub const VERSION: u16 = 1;
+
+/// The version that is written where there is.
+pub const VERSION_WITH_AUDIO: u16 = 2;
 
 /// Bytes before the table of levels.
 const FIXED: usize = 72;
@@ -47,7 +53,7 @@ const STEP: usize = 12;
 pub(super) const CHECKSUM: usize = 4;
 
 /// A plan needs no more steps than there are frames, so that no header is longer than this.
-const LONGEST: u64 = (FIXED + CHECKSUM + MAX_LEVELS * (LEVEL + (MAX_FRAMES + 2) * STEP)) as u64;
+const LONGEST: u64 = (FIXED + audio::DESCRIPTION + CHECKSUM + MAX_LEVELS * (LEVEL + (MAX_FRAMES + 2) * STEP)) as u64;
 
 /// What the header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,19 +69,26 @@ pub(super) struct Header {
     /// Bytes of video of each level.
     pub(super) levels: Vec<DataSize>,
     pub(super) plan: StoredPlan,
+    pub(super) audio: Option<AudioDescription>,
 }
 
 impl Header {
     /// Bytes that it takes.
     pub(super) fn length(&self) -> u64 {
         let steps: usize = self.plan.levels.iter().map(Vec::len).sum();
-        (FIXED + self.levels.len() * LEVEL + steps * STEP + CHECKSUM) as u64
+        let audio = self.audio.map_or(0, |_| audio::DESCRIPTION);
+        (FIXED + self.levels.len() * LEVEL + steps * STEP + audio + CHECKSUM) as u64
+    }
+
+    /// Bytes of the index.
+    pub(super) fn index_length(&self) -> u64 {
+        index::length(self.frames as usize, self.levels.len(), self.audio.is_some())
     }
 
     pub(super) fn emit(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.length() as usize);
         bytes.extend(MAGIC);
-        bytes.extend(VERSION.to_be_bytes());
+        bytes.extend(self.audio.map_or(VERSION, |_| VERSION_WITH_AUDIO).to_be_bytes());
         bytes.extend((self.levels.len() as u16).to_be_bytes());
         bytes.extend(self.frames.to_be_bytes());
         bytes.extend(self.frame_rate.numerator.to_be_bytes());
@@ -98,6 +111,9 @@ impl Header {
                 bytes.extend(u32::try_from(step.rate.as_bps()).unwrap_or(u32::MAX).to_be_bytes());
             }
         }
+        if let Some(audio) = &self.audio {
+            audio.emit(&mut bytes);
+        }
         bytes.extend(crc32fast::hash(&bytes).to_be_bytes());
         bytes
     }
@@ -116,7 +132,7 @@ impl Header {
         }
         let mut reader = Reader { bytes: &fixed, at: MAGIC.len() };
         let version = reader.u16();
-        if version != VERSION {
+        if ![VERSION, VERSION_WITH_AUDIO].contains(&version) {
             return Err(StreamingFileError::UnknownVersion { version });
         }
         let header_length = u64::from(Reader { bytes: &fixed, at: 36 }.u32());
@@ -134,7 +150,8 @@ impl Header {
 
     /// Reads the fields of a header whose checksum is right. They are judged nevertheless: anybody can compute one.
     fn parse(bytes: &[u8], length: u64) -> Result<Self, StreamingFileError> {
-        let mut reader = Reader { bytes, at: 10 };
+        let mut reader = Reader { bytes, at: MAGIC.len() };
+        let has_audio = reader.u16() == VERSION_WITH_AUDIO;
         let level_count = within("number of levels", reader.u16(), 1..=MAX_LEVELS as u64)? as usize;
         let frames = within("number of frames", reader.u32(), 1..=MAX_FRAMES as u64)? as u32;
         let numerator = within("frame rate's numerator", reader.u32(), 1..=u32::MAX.into())? as u32;
@@ -155,11 +172,17 @@ impl Header {
             levels.push(DataSize::from_bytes(reader.u64()));
             steps.push(plan_of_level(&mut reader)?);
         }
+        let audio = if has_audio {
+            reader.needs(audio::DESCRIPTION)?;
+            Some(AudioDescription::parse(&mut reader)?)
+        } else {
+            None
+        };
         let end = reader.at + CHECKSUM;
         within("header length", header_length, end as u64..=end as u64)?;
         let plan = StoredPlan { client_buffer, startup, levels: steps };
         let frame_rate = FrameRate { numerator, denominator };
-        Ok(Self { frames, frame_rate, payload, codec, picture_size, index_offset, file_length, levels, plan })
+        Ok(Self { frames, frame_rate, payload, codec, picture_size, index_offset, file_length, levels, plan, audio })
     }
 }
 

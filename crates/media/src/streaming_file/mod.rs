@@ -6,8 +6,11 @@
 //!
 //! [`write`](fn@write) makes a file in one pass, without seeking; but for the index, its memory does not grow with the movie.
 //! [`StreamingFile::open`] reads the header and the index and checks both; every frame is checked when it is read, so
-//! that nothing damaged is ever sent.
+//! that nothing damaged is ever sent. Packets of audio stand before the frame in whose time they begin to play.
 
+pub mod audio;
+#[cfg(test)]
+mod audio_tests;
 mod error;
 pub mod header;
 mod index;
@@ -18,23 +21,26 @@ pub mod record;
 mod tests;
 mod write;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use framewire_units::{Bitrate, DataSize};
 
 use crate::access_unit::{Codec, KeyKind};
+use crate::audio::AudioPacket;
 use crate::index::{FrameRate, PictureType};
+pub use audio::AudioDescription;
 pub use error::StreamingFileError;
 use header::Header;
 use index::Index;
 pub use plan::{PlanStep, StoredPlan};
 pub use read_at::ReadAt;
 use record::{RECORD_HEADER, RecordHeader};
-pub use write::write;
+pub use write::{write, write_with_audio};
 
 /// Bytes of video in a packet: the paper's 1 Kbyte (section 6.1), which is read as 1,024 bytes, as its capital K was
-/// meant then.
+/// meant then. Where rates are reckoned in packets, a packet has 1,000 bytes (`docs/vtp.md`).
 pub const PAPER_PAYLOAD: u32 = 1_024;
 
 /// Allowed bytes of video in a packet. More than the upper bound fits into no UDP datagram (65,507 bytes) with headers.
@@ -84,6 +90,7 @@ impl<S: ReadAt> StreamingFile<S> {
     /// When a frame is damaged or cannot be read.
     pub fn verify(&self) -> Result<(), StreamingFileError> {
         for frame in 0..self.frame_count() {
+            self.audio_packets(frame)?;
             for level in 0..self.level_count() {
                 self.packets(level, frame)?;
             }
@@ -219,6 +226,46 @@ impl<S: ReadAt> StreamingFile<S> {
         Ok(bytes.freeze())
     }
 
+    /// The track of audio; `None` where there is none.
+    pub fn audio(&self) -> Option<AudioDescription> {
+        self.header.audio
+    }
+
+    /// Mean rate of the audio over the duration of the movie, to the nearest bit/s; 0 without audio.
+    pub fn audio_rate(&self) -> Bitrate {
+        self.audio().map_or(Bitrate::default(), |audio| self.frame_rate().mean_of(audio.size, self.frame_count()))
+    }
+
+    /// Packets of audio that stand before the records of a frame, by their numbers: those that begin to play while the
+    /// frame of this number in decode order is the one that is taken.
+    ///
+    /// # Panics
+    /// When there is no such frame.
+    pub fn audio_of(&self, frame: usize) -> Range<u32> {
+        let entry = self.index.audio(frame);
+        entry.first..entry.first + entry.count
+    }
+
+    /// These packets, checked; none where the file has no audio.
+    ///
+    /// # Errors
+    /// When they are damaged or cannot be read.
+    ///
+    /// # Panics
+    /// When there is no such frame.
+    pub fn audio_packets(&self, frame: usize) -> Result<Vec<AudioPacket>, StreamingFileError> {
+        let entry = self.index.audio(frame);
+        if entry.count == 0 {
+            return Ok(Vec::new());
+        }
+        let mut records = BytesMut::zeroed(entry.records_length() as usize);
+        let offset = self.frame(frame).offset;
+        self.source.read_exact_at(&mut records, offset)?;
+        let times = write::audio_times(self.frame_rate(), frame);
+        let place = audio::Place { frame: frame as u32, offset, times, payload: self.header.payload };
+        audio::packets(entry, &place, &records.freeze())
+    }
+
     /// What the records of a frame have to say, but for what differs between them.
     fn expected(&self, level: usize, frame: usize) -> RecordHeader {
         let entry = self.frame(frame);
@@ -261,7 +308,8 @@ impl FramePackets {
         self.records.slice(start..(start + RECORD_HEADER + self.payload).min(self.records.len()))
     }
 
-    /// Checks the checksum, and that every record says what it has to.
+    /// Checks the checksum, and that every record says what it has to. The rate is not held against the plan: files of
+    /// earlier writers have that of the moment at which the frame is due, and not that of the frame.
     fn check(&self, checksum: u32, expected: &RecordHeader) -> Result<(), StreamingFileError> {
         let damaged =
             |reason| StreamingFileError::DamagedFrame { frame: expected.frame, level: expected.level, reason };
@@ -269,6 +317,7 @@ impl FramePackets {
             return Err(damaged("the checksum of its records is another one"));
         }
         let count = self.count();
+        let expected = RecordHeader { rate: self.header(0).rate, ..*expected };
         for packet in 0..count {
             let size = self.record(packet).len() - RECORD_HEADER;
             if self.header(packet) != expected.packet(packet as u32, size as u32, packet + 1 == count) {

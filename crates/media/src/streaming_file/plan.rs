@@ -32,21 +32,27 @@ impl StoredPlan {
         begun.checked_sub(1).map_or(Bitrate::default(), |step| steps[step].rate)
     }
 
-    /// As [`rate_at`](Self::rate_at), but the last rate above zero goes on where the plan has ended: who still sends is
-    /// behind it.
-    pub fn rate_for(&self, level: usize, at: Duration) -> Bitrate {
-        match self.rate_at(level, at) {
-            rate if rate > Bitrate::default() => rate,
-            none => {
-                let steps = self.levels.get(level).map_or(&[][..], Vec::as_slice);
-                let past = steps.iter().rev().filter(|step| step.start <= at).map(|step| step.rate);
-                past.into_iter().find(|&rate| rate > Bitrate::default()).unwrap_or(none)
+    /// Of each frame of a level, in decode order, the rate of the step in which its first byte is sent; `sizes` are bytes. What
+    /// is sent ahead of its time has its own rate there, and not that of the moment. Zeros where there is no plan.
+    ///
+    /// # Panics
+    /// When there is a plan and no such level.
+    pub fn rates_of(&self, level: usize, sizes: impl Iterator<Item = u32>) -> Vec<Bitrate> {
+        /// Of the time that a byte takes to be sent: far more than the rounding of the steps moves a border by.
+        const ROUNDED: f64 = 0.5;
+        let steps = if self.levels.is_empty() { &[][..] } else { self.levels[level].as_slice() };
+        let (mut step, mut sent, mut first_byte) = (0, 0.0, 0.0);
+        let rate = |size: u32| {
+            while let [this, next, ..] = steps.get(step..).unwrap_or_default() {
+                let until = sent + this.rate.as_bps() as f64 / 8.0 * (next.start - this.start).as_secs_f64();
+                if next.rate == Bitrate::default() || until > first_byte + ROUNDED {
+                    break;
+                }
+                (step, sent) = (step + 1, until);
             }
-        }
-    }
-
-    /// The rate of a record: what does not fit its four bytes is the most they can say.
-    pub(super) fn field_at(&self, level: usize, at: Duration) -> u32 {
-        u32::try_from(self.rate_for(level, at).as_bps()).unwrap_or(u32::MAX)
+            first_byte += f64::from(size);
+            steps.get(step).map_or(Bitrate::default(), |step| step.rate)
+        };
+        sizes.map(rate).collect()
     }
 }

@@ -7,7 +7,7 @@
 //! | 8 | 4 | frame # | number of the frame in decode order, from 0 |
 //! | 12 | 4 | size | bytes of video behind this header, at least 1 |
 //! | 16 | 4 | video level | number of the level, from 0, the lowest |
-//! | 20 | 4 | rate | the plan's rate when the frame is due, bit/s; 0 where there is no plan |
+//! | 20 | 4 | rate | the plan's rate for the frame, bit/s; 0 where there is no plan |
 //! | 24 | 1 | frame_done | 1 in the last packet of the frame, else 0 |
 //! | 25 | 4 | video level | the same number again |
 //! | 29 | 1 | I_frame | 1 when decoding can begin at the frame, else 0 |
@@ -35,7 +35,7 @@ pub struct RecordHeader {
     pub size: u32,
     /// Number of the level.
     pub level: u32,
-    /// The plan's rate in bit/s.
+    /// The plan's rate for the frame in bit/s.
     pub rate: u32,
     /// 1 in the last packet of the frame.
     pub frame_done: u8,
@@ -75,7 +75,7 @@ impl RecordHeader {
         bytes
     }
 
-    /// What the packets of a frame have in common.
+    /// What the packets of a frame have in common, but for the rate.
     pub(super) fn of_frame(header: &Header, level: usize, frame: u32, display_index: u32, is_key: bool) -> Self {
         Self {
             timestamp: milliseconds(header.frame_rate.time_of(display_index.into())),
@@ -83,7 +83,7 @@ impl RecordHeader {
             frame,
             size: 0,
             level: level as u32,
-            rate: header.plan.field_at(level, header.frame_rate.time_of(frame.into())),
+            rate: 0,
             frame_done: 0,
             level_again: level as u32,
             i_frame: is_key.into(),

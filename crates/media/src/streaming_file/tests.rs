@@ -101,15 +101,30 @@ fn what_is_written_is_read() {
     file.verify().unwrap();
 }
 
+/// 50 bytes at 400 kbit/s, 450 at 3,600, and the rest at 800: the rate is that of the step in which the first byte is sent. The
+/// whole plan is over before frame 1 is due.
 #[test]
-fn a_plan_goes_on_after_its_end_for_who_is_behind() {
-    let plan = small_plan();
-    let rates = |at: u64| {
-        let at = Duration::from_millis(at);
-        (plan.rate_at(1, at).as_bps() / 1_000, plan.rate_for(1, at).as_bps() / 1_000)
+fn a_record_has_the_rate_of_its_own_bytes() {
+    let step = |millis, kbps| PlanStep { start: Duration::from_millis(millis), rate: Bitrate::from_kbps(kbps) };
+    let steps = vec![step(0, 400), step(1, 3_600), step(2, 800), step(40, 0)];
+    let plan = StoredPlan { levels: vec![steps], ..StoredPlan::default() };
+    let file = open(&written(&ladder_of(&[&[50, 449, 1, 2, 400]]), Some(&plan), 64)).unwrap();
+    let rates = |frame: usize| {
+        let packets = file.packets(0, frame).unwrap();
+        (0..packets.count()).map(|packet| packets.header(packet).rate / 1_000).collect::<Vec<_>>()
     };
-    assert_eq!([0, 99, 100, 120, 900].map(rates), [(300, 300), (300, 300), (400, 400), (0, 400), (0, 400)]);
-    assert_eq!(StoredPlan::default().rate_for(0, Duration::ZERO), Bitrate::default());
+    assert_eq!((rates(0), rates(1)), (vec![400], vec![3_600; 8]));
+    assert_eq!((rates(2), rates(3), rates(4)), (vec![3_600], vec![800], vec![800; 7]));
+    assert!(file.packets(0, 0).is_ok() && file.verify().is_ok());
+    assert_eq!(StoredPlan::default().rates_of(3, [7, 7].into_iter()), [Bitrate::default(); 2]);
+}
+
+#[test]
+fn a_plan_has_the_rate_of_its_step_and_none_after_its_end() {
+    let plan = small_plan();
+    let rate = |at: u64| plan.rate_at(1, Duration::from_millis(at)).as_bps() / 1_000;
+    assert_eq!([0, 99, 100, 119, 120, 900].map(rate), [300, 300, 400, 400, 0, 0]);
+    assert_eq!(StoredPlan::default().rate_at(0, Duration::ZERO), Bitrate::default());
 }
 
 #[test]
@@ -152,8 +167,9 @@ fn every_cut_and_every_surplus_is_noticed() {
 #[test]
 fn other_versions_and_files_are_named() {
     let mut bytes = written(&small(), None, 64);
-    bytes[9] = 2;
-    assert!(matches!(open(&bytes), Err(StreamingFileError::UnknownVersion { version: 2 })));
+    bytes[9] = 3;
+    let refused = open(&bytes).unwrap_err().to_string();
+    assert_eq!(refused, "a streaming file of version 3; versions 1 and 2 can be read");
     assert!(matches!(open(b"RIFF....AVI "), Err(StreamingFileError::OtherFormat(_))));
     assert!(matches!(open(b""), Err(StreamingFileError::OtherFormat(_))));
     assert!(matches!(open(&MAGIC_AND_NO_MORE), Err(StreamingFileError::Length { .. })));
@@ -176,6 +192,30 @@ fn what_cannot_be_written() {
     let slow = Ladder::new(vec![slow]).unwrap();
     let refused = write(&slow, None, 64, std::io::sink()).unwrap_err();
     assert!(matches!(refused, StreamingFileError::TooLong { seconds: 6_000_000 }), "{refused}");
+}
+
+/// The checksums are right: only the values are none that a writer writes.
+#[test]
+fn the_first_frame_refers_to_none() {
+    let bytes = written(&small(), None, 64);
+    let index = u32::from_be_bytes(bytes[44..48].try_into().unwrap()) as usize;
+    let with = |frame: usize, kind: u8, key: u8| {
+        let mut bytes = bytes.clone();
+        bytes[index + frame * 32 + 12..][..2].copy_from_slice(&[kind, key]);
+        seal(&mut bytes);
+        open(&bytes).map(|file| file.frame(frame).kind)
+    };
+    assert_eq!(with(0, b'D', 1).unwrap(), PictureType::D);
+    for kind in *b"PB" {
+        let refused = with(0, kind, 1).unwrap_err().to_string();
+        let expected = format!("type of the first frame is {kind}: I (73) or D (68) is allowed");
+        assert!(refused.ends_with(&expected), "{refused}");
+        assert!(with(1, kind, 0).is_ok());
+    }
+    let refused = with(0, b'I', 0).unwrap_err().to_string();
+    assert!(refused.ends_with("key of a frame is 0: 1 to 3 is allowed"), "{refused}");
+    let refused = with(2, b'X', 0).unwrap_err().to_string();
+    assert!(refused.contains("frame type is 88"), "{refused}");
 }
 
 fn any_ladder() -> impl Strategy<Value = Ladder> {

@@ -1,8 +1,13 @@
 //! Writing a streaming file from a ladder, front to back.
 
 use std::io::Write;
+use std::ops::Range;
+use std::time::Duration;
 
+use crate::audio::{AudioPacket, AudioTrack};
+use crate::index::FrameRate;
 use crate::ladder::Ladder;
+use crate::streaming_file::audio::{self, AUDIO_RECORD_HEADER, AudioDescription};
 use crate::streaming_file::header::Header;
 use crate::streaming_file::index::{self, LevelEntry, records_length};
 use crate::streaming_file::record::RecordHeader;
@@ -19,32 +24,66 @@ pub fn write(
     ladder: &Ladder,
     plan: Option<&StoredPlan>,
     payload: u32,
+    sink: impl Write,
+) -> Result<u64, StreamingFileError> {
+    write_with_audio(ladder, None, plan, payload, sink)
+}
+
+/// Writes a ladder with a track of audio beside it, as [`write`](fn@write) does without: the same bytes where there is no
+/// audio.
+///
+/// # Errors
+/// As of `write`; and when a packet of audio has more bytes than `payload`, or begins when the movie is over.
+pub fn write_with_audio(
+    ladder: &Ladder,
+    audio: Option<&AudioTrack>,
+    plan: Option<&StoredPlan>,
+    payload: u32,
     mut sink: impl Write,
 ) -> Result<u64, StreamingFileError> {
-    let header = header_of(ladder, plan, payload)?;
+    let header = header_of(ladder, audio, plan, payload)?;
+    let rates: Vec<_> = (0..ladder.level_count()).map(|level| rates_of(ladder, &header.plan, level)).collect();
+    let mut unheard = audio.map_or(&[][..], AudioTrack::packets);
+    let mut heard = 0;
     sink.write_all(&header.emit())?;
     let mut offset = header.length();
-    let mut entries = Vec::with_capacity(index::length(ladder.frame_count(), ladder.level_count()) as usize);
+    let mut entries = Vec::with_capacity(header.index_length() as usize);
     let mut records = Vec::new();
     for frame in 0..ladder.frame_count() {
         let of_first = ladder.frame(0, frame);
         let (display_index, key) = (of_first.display_index, of_first.key);
         let entry = FrameEntry { offset, display_index, kind: of_first.kind, key };
+        let times = audio_times(ladder.frame_rate(), frame);
+        let (here, later) = unheard.split_at(unheard.partition_point(|packet| packet.time < times.end));
+        let audio = audio.map(|_| audio::emit_records(heard, here, &mut records));
+        if let Some(entry) = audio {
+            sink.write_all(&records)?;
+            offset += entry.records_length();
+        }
+        (unheard, heard) = (later, heard + here.len() as u32);
         let mut levels = Vec::with_capacity(ladder.level_count());
-        for level in 0..ladder.level_count() {
+        for (level, rates) in rates.iter().enumerate() {
             let common = RecordHeader::of_frame(&header, level, frame as u32, display_index, key.is_some());
+            let common = RecordHeader { rate: rates[frame], ..common };
             let bytes = ladder.frame_bytes(level, frame);
             emit_records(&common, &bytes, payload, &mut records);
             levels.push(LevelEntry { bytes: bytes.len() as u32, checksum: crc32fast::hash(&records) });
             offset += records.len() as u64;
             sink.write_all(&records)?;
         }
-        index::emit(entry, &levels, &mut entries);
+        index::emit(entry, audio, &levels, &mut entries);
     }
     entries.extend(crc32fast::hash(&entries).to_be_bytes());
     sink.write_all(&entries)?;
     sink.flush()?;
     Ok(header.file_length)
+}
+
+/// The rate of each frame's records. A plan that was checked has none that does not fit.
+fn rates_of(ladder: &Ladder, plan: &StoredPlan, level: usize) -> Vec<u32> {
+    let sizes = (0..ladder.frame_count()).map(|frame| ladder.frame(level, frame).size);
+    let rates = plan.rates_of(level, sizes).into_iter();
+    rates.map(|rate| u32::try_from(rate.as_bps()).unwrap_or(u32::MAX)).collect()
 }
 
 fn emit_records(common: &RecordHeader, bytes: &[u8], payload: u32, records: &mut Vec<u8>) {
@@ -58,7 +97,12 @@ fn emit_records(common: &RecordHeader, bytes: &[u8], payload: u32, records: &mut
 }
 
 /// Everything that stands in front is known before the first frame is written.
-fn header_of(ladder: &Ladder, plan: Option<&StoredPlan>, payload: u32) -> Result<Header, StreamingFileError> {
+fn header_of(
+    ladder: &Ladder,
+    audio: Option<&AudioTrack>,
+    plan: Option<&StoredPlan>,
+    payload: u32,
+) -> Result<Header, StreamingFileError> {
     if !PAYLOADS.contains(&payload) {
         return Err(StreamingFileError::Payload(payload));
     }
@@ -76,6 +120,13 @@ fn header_of(ladder: &Ladder, plan: Option<&StoredPlan>, payload: u32) -> Result
             records += records_length(entry.size, payload);
         }
     }
+    if let Some(track) = audio {
+        check_audio(track, ladder, payload)?;
+    }
+    let audio = audio.map(AudioDescription::of);
+    let of_audio =
+        |audio: AudioDescription| u64::from(audio.packets) * AUDIO_RECORD_HEADER as u64 + audio.size.as_bytes();
+    records += audio.map_or(0, of_audio);
     let mut header = Header {
         frames: ladder.frame_count() as u32,
         frame_rate: ladder.frame_rate(),
@@ -86,10 +137,29 @@ fn header_of(ladder: &Ladder, plan: Option<&StoredPlan>, payload: u32) -> Result
         file_length: 0,
         levels: (0..ladder.level_count()).map(|level| ladder.size(level)).collect(),
         plan,
+        audio,
     };
     header.index_offset = header.length() + records;
-    header.file_length = header.index_offset + index::length(ladder.frame_count(), ladder.level_count());
+    header.file_length = header.index_offset + header.index_length();
     Ok(header)
+}
+
+/// When packets of audio begin to play that belong to a frame in decode order: while it is the one that is taken.
+pub(super) fn audio_times(frame_rate: FrameRate, frame: usize) -> Range<Duration> {
+    frame_rate.time_of(frame as u64)..frame_rate.time_of(frame as u64 + 1)
+}
+
+fn check_audio(track: &AudioTrack, ladder: &Ladder, payload: u32) -> Result<(), StreamingFileError> {
+    let end = ladder.duration();
+    for (packet, AudioPacket { time, bytes, .. }) in track.packets().iter().enumerate() {
+        if bytes.len() > payload as usize {
+            return Err(StreamingFileError::AudioTooLarge { packet, size: bytes.len(), payload });
+        }
+        if *time >= end {
+            return Err(StreamingFileError::AudioTooLong { packet, time: *time, end });
+        }
+    }
+    Ok(())
 }
 
 fn check_plan(plan: &StoredPlan, ladder: &Ladder) -> Result<(), StreamingFileError> {

@@ -138,9 +138,16 @@ impl Flow {
             }
             let full = self.channel.backlog(now) > BUFFER;
             let sent = !full && !gave_up;
-            self.log.datagrams_sent.push(DatagramSent { sequence, frame, part: None, size, at: now, sent });
+            self.log.datagrams_sent.push(DatagramSent {
+                sequence,
+                frame: Some(frame),
+                part: None,
+                size,
+                at: now,
+                sent,
+            });
             if sent && let Some(at) = self.channel.send(now, "udp", sequence, size) {
-                self.log.datagrams_received.push(DatagramReceived { sequence, size, at });
+                self.log.datagrams_received.push(DatagramReceived { sequence, size, at, kept: true });
             }
             if !sent && whole {
                 let rule = "send buffer full".to_owned();

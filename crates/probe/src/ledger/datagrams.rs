@@ -12,13 +12,13 @@ use crate::record::{DatagramSent, FlowLog, FlowStatus, FrameFacts, Place};
 pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>, Option<Timestamp>) {
     let cut = by_frame(log);
     let header = header_bytes(&log.frames, &cut);
-    let arrivals = Arrivals::of(log);
+    let arrivals = Arrivals::of_log(log);
     let verdicts = Verdicts::of(log, &arrivals);
     let frames = log.frames.iter().zip(senders).zip(&cut);
     let transfers = frames.map(|((facts, sender), datagrams)| {
         let mut transfer = transfer(facts, datagrams, header, &arrivals);
         let whole =
-            sender.last_byte.is_some() && !datagrams.is_empty() && parts(datagrams).all(|part| arrivals.any(part));
+            sender.last_byte.is_some() && !datagrams.is_empty() && parts(datagrams).all(|part| arrivals.keep(part));
         if whole {
             transfer.bytes_received = u64::from(facts.size);
             transfer.bytes_sent = u64::from(facts.size);
@@ -35,7 +35,7 @@ pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>
 fn by_frame(log: &FlowLog) -> Vec<Vec<&DatagramSent>> {
     let mut cut = vec![Vec::new(); log.frames.len()];
     for datagram in &log.datagrams_sent {
-        if let Some(datagrams) = cut.get_mut(datagram.frame as usize) {
+        if let Some(datagrams) = datagram.frame.and_then(|frame| cut.get_mut(frame as usize)) {
             datagrams.push(datagram);
         }
     }
@@ -57,19 +57,19 @@ fn header_bytes(frames: &[FrameFacts], cut: &[Vec<&DatagramSent>]) -> u32 {
     u32::try_from(shown.max().unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// The transfer of one frame as far as its datagrams tell it: `arrival` is that of the last one that came.
+/// The transfer of one frame as far as its datagrams tell it: `arrival` is that of the last part that came.
 fn transfer(facts: &FrameFacts, datagrams: &[&DatagramSent], header: u32, arrivals: &Arrivals) -> Transfer {
     let size = u64::from(facts.size);
     let mut transfer = Transfer::default();
     let mut lost = 0;
     for part in parts(datagrams) {
         let bytes = u64::from(part[0].size.saturating_sub(header));
-        let arrival = part.iter().filter_map(|copy| arrivals.at(copy.sequence)).min();
-        if arrival.is_some() {
+        let came = part.iter().filter_map(|copy| arrivals.of(copy)).min_by_key(|arrival| (!arrival.kept, arrival.at));
+        if let Some(arrival) = came {
             transfer.bytes_received += bytes;
-            transfer.arrival = transfer.arrival.max(arrival);
+            transfer.arrival = transfer.arrival.max(Some(arrival.at));
         }
-        lost += part.iter().filter(|copy| arrivals.at(copy.sequence).is_none()).count() as u32;
+        lost += part.iter().filter(|copy| arrivals.of(copy).is_none()).count() as u32;
         if part.iter().any(|copy| copy.sent) {
             transfer.bytes_sent += bytes;
         }
@@ -86,8 +86,8 @@ fn parts<'a, 'd>(datagrams: &'a [&'d DatagramSent]) -> impl Iterator<Item = &'a 
     datagrams.chunk_by(|one, next| one.part.is_some() && one.part == next.part)
 }
 
-/// The loss that doomed a frame: that of its first datagram that did not arrive. When all that were cut arrived, it
-/// was given up before it was cut whole.
+/// The loss that doomed a frame: that of its first datagram that did not arrive, or that came when the receiver had given
+/// the frame up. When all that were cut arrived, it was given up before it was cut whole.
 fn loss(
     sender: &SenderLife,
     datagrams: &[&DatagramSent],
@@ -95,7 +95,8 @@ fn loss(
     verdicts: &Verdicts,
     status: &FlowStatus,
 ) -> RootCause {
-    match parts(datagrams).find(|part| !arrivals.any(part)).map(|part| part[0]) {
+    match parts(datagrams).find(|part| !arrivals.keep(part)).map(|part| part[0]) {
+        Some(datagram) if arrivals.of(datagram).is_some() => RootCause::new(Place::ReceiverPipeline, GIVEN_UP),
         Some(datagram) if datagram.sent => verdicts.loss_of(datagram.sequence, status),
         Some(_) => sender
             .discards
@@ -109,30 +110,44 @@ fn loss(
     }
 }
 
-/// When each datagram arrived for the first time.
+/// Why a frame is lost of which every part came: the receiver had stopped waiting for one of them.
+const GIVEN_UP: &str = "came after its frame was given up";
+
+/// The datagrams that arrived, each once.
 struct Arrivals {
-    /// Sequence numbers and times, sorted.
-    sorted: Vec<(u64, Timestamp)>,
+    /// By sequence number.
+    sorted: Vec<Arrival>,
     first: Option<Timestamp>,
 }
 
+#[derive(Clone, Copy)]
+struct Arrival {
+    sequence: u64,
+    /// For the first time, and of an arrival that was kept where there is one.
+    at: Timestamp,
+    kept: bool,
+}
+
 impl Arrivals {
-    fn of(log: &FlowLog) -> Self {
-        let mut sorted: Vec<_> =
-            log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.at)).collect();
-        sorted.sort_unstable();
-        sorted.dedup_by_key(|(sequence, _)| *sequence);
-        Self { first: sorted.iter().map(|&(_, at)| at).min(), sorted }
+    fn of_log(log: &FlowLog) -> Self {
+        let received = log.datagrams_received.iter();
+        let mut sorted: Vec<_> = received
+            .map(|datagram| Arrival { sequence: datagram.sequence, at: datagram.at, kept: datagram.kept })
+            .collect();
+        let first = sorted.iter().map(|arrival| arrival.at).min();
+        sorted.sort_unstable_by_key(|arrival| (arrival.sequence, !arrival.kept, arrival.at));
+        sorted.dedup_by_key(|arrival| arrival.sequence);
+        Self { sorted, first }
     }
 
-    /// Whether one of these arrived.
-    fn any(&self, datagrams: &[&DatagramSent]) -> bool {
-        datagrams.iter().any(|datagram| self.at(datagram.sequence).is_some())
+    /// Whether the receiver has one of these.
+    fn keep(&self, datagrams: &[&DatagramSent]) -> bool {
+        datagrams.iter().any(|datagram| self.of(datagram).is_some_and(|arrival| arrival.kept))
     }
 
-    fn at(&self, sequence: u64) -> Option<Timestamp> {
-        let index = self.sorted.binary_search_by_key(&sequence, |&(sequence, _)| sequence).ok()?;
-        Some(self.sorted[index].1)
+    fn of(&self, datagram: &DatagramSent) -> Option<Arrival> {
+        let index = self.sorted.binary_search_by_key(&datagram.sequence, |arrival| arrival.sequence).ok()?;
+        Some(self.sorted[index])
     }
 }
 
@@ -188,7 +203,7 @@ impl Verdicts {
                 .and_modify(|known: &mut Verdict| *known = known.and(verdict))
                 .or_insert(verdict);
         }
-        let last_hop = arrivals.sorted.iter().find_map(|(sequence, _)| match by_sequence.get(sequence) {
+        let last_hop = arrivals.sorted.iter().find_map(|arrival| match by_sequence.get(&arrival.sequence) {
             Some(Verdict::Delivered(_, hop)) => Some(*hop),
             _ => None,
         });

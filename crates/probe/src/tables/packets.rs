@@ -16,8 +16,9 @@ pub struct PacketRow<'a> {
 impl<'a> PacketRow<'a> {
     /// The packets of a flow.
     pub fn all(log: &'a FlowLog) -> Vec<Self> {
+        let sent = log.datagrams_sent.iter();
         let mut frames: Vec<(u64, u32)> =
-            log.datagrams_sent.iter().map(|datagram| (datagram.sequence, datagram.frame)).collect();
+            sent.filter_map(|datagram| Some((datagram.sequence, datagram.frame?))).collect();
         frames.sort_unstable();
         let frame_of = |record: &PacketRecord| {
             let sequence = record.sequence.filter(|_| record.forward && record.protocol == "udp")?;

@@ -48,6 +48,7 @@ fn stream(flow: &FlowOutcome, adaptive: &AdaptiveOutcome, window: (Timestamp, Ti
         "end_s": window.1.as_secs_f64(),
         "finished": adaptive.finished,
         "throughput_bps": rate(&flow.received, window),
+        "throughput_bps_by_second": by_second(&flow.received, window),
         "video_bps": rate(&flow.goodput, window),
         "video_bps_by_second": by_second(&flow.goodput, window),
         "packets": counts(&flow.packets),

@@ -39,9 +39,7 @@ impl LadderContent {
     pub fn open(bytes: Bytes) -> Result<Self, LadderContentError> {
         let refused = |error: &dyn fmt::Display| LadderContentError(error.to_string());
         let file = StreamingFile::open(bytes).map_err(|error| refused(&error))?;
-        if file.plan().levels.len() != file.level_count() || file.plan().levels.iter().any(Vec::is_empty) {
-            return Err(LadderContentError("it has no plan, which says how fast each level is to be sent".to_owned()));
-        }
+        let plan = FramePlan::of_file(&file).map_err(|error| refused(&error))?;
         file.verify().map_err(|error| refused(&error))?;
         let references =
             (0..file.level_count()).map(|level| references(&file, level)).collect::<Result<Vec<_>, _>>()?;
@@ -53,7 +51,7 @@ impl LadderContent {
         Ok(Self {
             groups: groups.collect(),
             references: references.into(),
-            plan: Arc::new(FramePlan::of_file(&file)),
+            plan: Arc::new(plan),
             source: Arc::new(FileSource::new(file)),
         })
     }
@@ -184,7 +182,7 @@ fn references(file: &StreamingFile<Bytes>, level: usize) -> Result<Vec<Vec<u32>>
 fn references_of_sizes(file: &StreamingFile<Bytes>) -> Vec<Vec<u32>> {
     let of = |frame: usize| match file.frame(frame).kind {
         PictureType::I | PictureType::D => vec![],
-        PictureType::P | PictureType::B => vec![frame as u32 - 1],
+        PictureType::P | PictureType::B => (frame as u32).checked_sub(1).into_iter().collect(),
     };
     (0..file.frame_count()).map(of).collect()
 }

@@ -3,7 +3,6 @@
 //! Like the sessions of other transports, they are sans-IO: a world moves datagrams between the sockets of
 //! [`AdaptiveSender`] and [`AdaptiveReceiver`], and both only record.
 
-pub(crate) mod controllers;
 mod ladder;
 mod receiver;
 mod sender;

@@ -1,7 +1,5 @@
 //! The client of an adaptive stream, and what came to it.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 use framewire_adaptive::client::{Client, ClientEvent, ClientTransmit};
 use framewire_adaptive::datagram::Channel;
@@ -9,7 +7,7 @@ use framewire_probe::record::DatagramReceived;
 use framewire_units::Timestamp;
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 
-use crate::receiver::ReceiverLog;
+use crate::receiver::{ReceiverLog, Reception};
 
 /// The receiver's side of an adaptive flow.
 ///
@@ -19,13 +17,12 @@ use crate::receiver::ReceiverLog;
 /// [`poll_frame`](Self::poll_frame) gives until it is `None`.
 pub struct AdaptiveReceiver {
     client: Client,
-    kept: VecDeque<Bytes>,
-    log: ReceiverLog,
+    reception: Reception,
 }
 
 impl AdaptiveReceiver {
     pub(crate) fn new(client: Client) -> Self {
-        Self { client, kept: VecDeque::new(), log: ReceiverLog::default() }
+        Self { client, reception: Reception::default() }
     }
 
     /// A datagram came from the sender.
@@ -59,43 +56,47 @@ impl AdaptiveReceiver {
 
     /// The next frame, whole, for the received movie.
     pub fn poll_frame(&mut self) -> Option<Bytes> {
-        self.kept.pop_front()
+        self.reception.poll_frame()
     }
 
     /// Frames that arrived whole so far.
     pub fn complete_frames(&self) -> u32 {
-        self.log.complete_frames
+        self.reception.log.complete_frames
     }
 
     /// Frames that the client gave up, so far; those that were left out among them.
     pub fn incomplete_frames(&self) -> u32 {
-        self.log.incomplete_frames
+        self.reception.log.incomplete_frames
     }
 
     /// What was recorded.
     pub fn into_log(mut self) -> ReceiverLog {
         self.take_events();
         let drops = self.client.state().drops;
-        self.log.rejected = drops.iter().map(|(_, count)| count).sum();
         let reasons = drops.iter().filter(|(_, count)| *count > 0);
-        self.log.rejections = reasons.map(|(reason, count)| format!("{reason:?}: {count}")).collect();
-        self.log
+        ReceiverLog {
+            rejected: drops.iter().map(|(_, count)| count).sum(),
+            rejections: reasons.map(|(reason, count)| format!("{reason:?}: {count}")).collect(),
+            ..self.reception.log
+        }
     }
 
     fn take_events(&mut self) {
         while let Some(event) = self.client.poll_event() {
             match event {
-                ClientEvent::Packet { arrived, header } => self.log.datagrams.push(DatagramReceived {
+                ClientEvent::Packet { arrived, header, kept } => self.reception.log.datagrams.push(DatagramReceived {
                     sequence: header.sequence.into(),
                     size: u32::try_from(VIDEO_HEADER_LENGTH as u64 + header.size.as_bytes()).unwrap_or(u32::MAX),
                     at: arrived,
+                    kept,
                 }),
-                ClientEvent::FrameComplete(frame) => {
-                    self.log.complete_frames += 1;
-                    self.kept.push_back(frame.bytes);
-                }
-                ClientEvent::FramesLost { count, .. } => self.log.incomplete_frames += count,
-                ClientEvent::Described(_) | ClientEvent::LevelChanged { .. } | ClientEvent::Ended(_) => {}
+                ClientEvent::FrameComplete(frame) => self.reception.handle_frame(frame.bytes),
+                ClientEvent::FramesLost { count, .. } => self.reception.handle_lost(count),
+                ClientEvent::Described(_)
+                | ClientEvent::LevelChanged { .. }
+                | ClientEvent::Audio(_)
+                | ClientEvent::AudioLost { .. }
+                | ClientEvent::Ended(_) => {}
             }
         }
     }

@@ -14,8 +14,8 @@ use crate::sender::{SenderLog, SenderProgress};
 /// The sender's side of an adaptive flow.
 ///
 /// Contract: as that of [`Server`]: hand in a datagram, or nothing when [`next_timeout`](Self::next_timeout) has come;
-/// then send what [`poll_transmit`](Self::poll_transmit) gives until it is `None`. What it gives counts as sent at `now`;
-/// a datagram that this host dropped is told by [`handle_drop`](Self::handle_drop).
+/// then send what [`poll_transmit`](Self::poll_transmit) gives until it is `None`. What it gives counts as sent at `now`:
+/// every world keeps what its socket has no room for until there is some.
 pub struct AdaptiveSender {
     server: Server,
     content: LadderContent,
@@ -64,18 +64,6 @@ impl AdaptiveSender {
             self.leave_out(now, self.server.state().frame);
         }
         transmit
-    }
-
-    /// This host had no room for what was given last.
-    pub fn handle_drop(&mut self, now: Timestamp, transmit: &Transmit) {
-        let Ok(Packet::Video(header, _)) = Packet::parse(&transmit.bytes) else { return };
-        let sequence = u64::from(header.sequence);
-        if let Some(datagram) = self.log.datagrams.iter_mut().rev().find(|datagram| datagram.sequence == sequence) {
-            datagram.sent = false;
-            let what =
-                FrameEventKind::Discarded { place: Place::SenderSocket, rule: "no room in the socket".to_owned() };
-            self.log.frame_events.push(FrameEvent { frame: header.frame, at: now, what });
-        }
     }
 
     /// When it has something to do by itself.
@@ -153,8 +141,8 @@ impl AdaptiveSender {
     }
 
     fn record(&mut self, now: Timestamp, header: &VideoHeader, size: usize) {
-        let frame = header.frame;
-        if self.levels.len() <= frame as usize {
+        let frame = frame_of(header);
+        if let Some(frame) = frame.filter(|&frame| self.levels.len() <= frame as usize) {
             self.leave_out(now, frame);
             self.levels.push(Some(header.level));
             self.progress.offered += 1;
@@ -169,7 +157,7 @@ impl AdaptiveSender {
             at: now,
             sent: true,
         });
-        if header.last {
+        if let Some(frame) = frame.filter(|_| header.last && header.repeats.is_none()) {
             self.event(frame, now, FrameEventKind::LastByte);
         }
     }
@@ -190,4 +178,9 @@ impl AdaptiveSender {
     fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
     }
+}
+
+/// The frame that a packet is a part of; none of audio, which counts by itself.
+fn frame_of(header: &VideoHeader) -> Option<u32> {
+    (!header.audio).then_some(header.frame)
 }

@@ -7,7 +7,7 @@
 
 mod setup;
 
-use setup::{Control, Path, Row};
+use setup::{Control, Movie, Path, Row};
 
 /// Runs of each.
 const SEEDS: u64 = 5;
@@ -29,6 +29,7 @@ fn paths(traces: Option<&str>) -> Vec<Path> {
     paths.push(Path::new("1 s of queue, 300 kbit/s", 0.3, 0.0, 44));
     paths.push(Path::new("1 s of queue, 1 Mbit/s, 1 cubic", 1.0, 0.0, 83).among(1, "cubic"));
     paths.push(Path::new("below the floor, 100 kbit/s", 0.1, 0.0, 50));
+    paths.extend(few_rivals());
     for name in ["TMobile-LTE-short.down", "Verizon-LTE-short.down", "TMobile-LTE-short.up", "Verizon-LTE-short.up"] {
         if let Some(text) = traces.and_then(|folder| std::fs::read_to_string(format!("{folder}/{name}")).ok()) {
             paths.push(Path::recorded(name, &text));
@@ -36,6 +37,36 @@ fn paths(traces: Option<&str>) -> Vec<Path> {
         }
     }
     paths.extend(held_out(traces));
+    paths
+}
+
+/// A few rivals, and a movie whose highest level asks for more than the fair share.
+fn few_rivals() -> Vec<Path> {
+    let mut paths = vec![];
+    let kinds = [
+        (1.0, 40, 50, 3),
+        (2.0, 40, 100, 2),
+        (2.0, 10, 50, 3),
+        (5.0, 40, 100, 1),
+        (5.0, 20, 250, 3),
+        (10.0, 40, 200, 3),
+        (20.0, 40, 250, 1),
+        (20.0, 40, 250, 3),
+    ];
+    for congestion in ["reno", "cubic"] {
+        for (mbps, round_trip, queue, rivals) in kinds {
+            let name = format!("{rivals} {congestion}, {mbps} Mbit/s, {round_trip} ms, {queue} packets");
+            let movie = Movie::of(2e3 * mbps / f64::from(rivals + 1));
+            paths.push(
+                Path::delayed(name, mbps, round_trip, 0.0, queue).among(rivals as usize, congestion).showing(movie),
+            );
+        }
+    }
+    paths.push(Path::new("strong, 11 reno, 5 Mbit/s", 5.0, 0.0, 50).among(11, "reno").showing(Movie::STRONG));
+    for (mbps, round_trip, queue) in [(3.0, 150, 35), (2.0, 100, 15)] {
+        let name = format!("3 bbr, {mbps} Mbit/s, {round_trip} ms, {queue} packets");
+        paths.push(Path::delayed(name, mbps, round_trip, 0.0, queue).among(3, "bbr"));
+    }
     paths
 }
 
@@ -69,18 +100,19 @@ fn main() {
     let (part, traces) = (arguments.next().unwrap_or_default(), arguments.next());
     let only = arguments.next();
     println!(
-        "| path | control | mean level | switches | stalls | frames in time | share of fair | lost | one-way delay |"
+        "| path | control | mean level | switches | freezes | in time | shown | share of fair | lost | one-way delay |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for path in paths(traces.as_deref()).iter().filter(|path| path.name.contains(&part)) {
         let chosen = |name: &str| only.as_deref().map_or(name != Control::UNREPEATED, |only| name == only);
         for (control, name) in Control::ALL.into_iter().filter(|(_, name)| chosen(name)) {
             let rows: Vec<Row> = (1..=SEEDS).map(|seed| Row::of(&path.run(control, seed), path)).collect();
-            let Row { level, switches, stalls, intact, share, loss, delay } = Row::mean(&rows);
+            let Row { level, switches, freezes, intact, shown, share, loss, delay } = Row::mean(&rows);
             println!(
-                "| {} | {name} | {level:.2} | {switches:.1} | {stalls:.1} | {:.1} % | {share:.2} | {:.1} % | {:.0} ms |",
+                "| {} | {name} | {level:.2} | {switches:.1} | {freezes:.1} | {:.1} % | {:.1} % | {share:.2} | {:.1} % | {:.0} ms |",
                 path.name,
                 100.0 * intact,
+                100.0 * shown,
                 100.0 * loss,
                 1e3 * delay.as_secs_f64()
             );

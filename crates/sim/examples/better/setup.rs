@@ -20,8 +20,7 @@ use framewire_media::FrameRate;
 use framewire_media::ladder::{Ladder, Level};
 use framewire_sim::experiment::bottleneck;
 use framewire_sim::experiment::streaming::{
-    AdaptiveFlow, AdaptiveOutcome, BulkFlow, Fate, FlowConfig, FlowKind, KindOutcome, StreamingExperiment,
-    StreamingOutcome,
+    AdaptiveFlow, BulkFlow, Fate, FlowConfig, FlowKind, KindOutcome, StreamingExperiment, StreamingOutcome, Viewing,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::vtp::{Secret, Title};
@@ -33,20 +32,43 @@ const FRAMES: usize = 240 * GROUP;
 /// The connections are there first.
 const START: Timestamp = Timestamp::from_secs(10);
 const LENGTH: Duration = Duration::from_secs(150);
-/// What the player waits for, and its room: 18 s of the highest level.
+/// What the player waits for.
 const STARTUP: Duration = Duration::from_secs(1);
-const ROOM: DataSize = DataSize::from_bytes(1_000_000);
 
-/// Mean rates of the mild ladder in kbit/s.
-const LEVELS: [f64; 3] = [125.0, 260.0, 450.0];
+/// What a movie asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Movie {
+    /// Mean rates of its levels in kbit/s.
+    levels: [f64; 3],
+    /// What the rate of a scene is off the mean by at most, to either side.
+    spread: f64,
+}
 
-/// Movies of scenes of 3 to 10 s, whose rates vary by a quarter to either side, in groups whose first frame is large.
-fn movie() -> Ladder {
+impl Movie {
+    /// The mild ladder.
+    pub const MILD: Self = Self { levels: [125.0, 260.0, 450.0], spread: 0.25 };
+
+    /// The strong ladder, whose plan rises to 1.6 Mbit/s.
+    pub const STRONG: Self = Self { levels: [274.0, 569.0, 985.0], spread: 0.6 };
+
+    /// One whose highest level has this mean rate.
+    pub fn of(kbps: f64) -> Self {
+        Self { levels: [kbps / 4.0, kbps / 2.0, kbps], ..Self::MILD }
+    }
+
+    /// The player's: 18 s of the highest level.
+    fn room(self) -> DataSize {
+        DataSize::from_bytes((1e6 * self.levels[2] / Self::MILD.levels[2]) as u64)
+    }
+}
+
+/// Movies of scenes of 3 to 10 s in groups whose first frame is large.
+fn encode(movie: Movie) -> Ladder {
     let mut draws = Seed(5).stream("scenes", &[]);
     let mut scenes = vec![];
     while scenes.len() < FRAMES {
         let length = GROUP * (6 + (14.0 * draws.next_f64()) as usize);
-        let scale = 0.75 + 0.5 * draws.next_f64();
+        let scale = 1.0 - movie.spread + 2.0 * movie.spread * draws.next_f64();
         scenes.extend(std::iter::repeat_n(scale, length));
     }
     let of = |kbps: f64| {
@@ -56,7 +78,7 @@ fn movie() -> Ladder {
         let sizes: Vec<u32> = (0..FRAMES).map(|frame| size(frame) as u32).collect();
         Level::of_sizes(FILM, GROUP, &sizes).expect("invariant: every size is above zero")
     };
-    Ladder::new(LEVELS.map(of).into()).expect("invariant: the levels have the same frames")
+    Ladder::new(movie.levels.map(of).into()).expect("invariant: the levels have the same frames")
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -82,11 +104,11 @@ impl Control {
     ];
 
     /// The paper's client says nothing of its player.
-    fn player(self) -> Option<PlayerSettings> {
+    fn player(self, room: DataSize) -> Option<PlayerSettings> {
         let repeats = self == Self::Better;
         matches!(self, Self::Better | Self::Unrepeated).then_some(PlayerSettings {
             startup: STARTUP,
-            buffer: ROOM,
+            buffer: room,
             repeats,
         })
     }
@@ -105,8 +127,8 @@ impl Control {
     }
 }
 
-fn stream(control: Control) -> AdaptiveFlow {
-    let ladder = movie();
+fn stream(control: Control, movie: Movie) -> AdaptiveFlow {
+    let ladder = encode(movie);
     let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).expect("invariant: no scene is that long");
     let plan: Arc<dyn Plan> = Arc::new(FramePlan::new(&schedule, ladder.duration()));
     let title = || Title::new("film").expect("invariant: it is short");
@@ -122,7 +144,7 @@ fn stream(control: Control) -> AdaptiveFlow {
             repeats: control == Control::Better,
             ..ServerSettings::paper(title(), Secret::new([7; 32]))
         },
-        client: ClientSettings { reports, player: control.player(), ..ClientSettings::paper(title(), 1) },
+        client: ClientSettings { reports, player: control.player(movie.room()), ..ClientSettings::paper(title(), 1) },
         playout_delay: STARTUP,
     }
 }
@@ -135,6 +157,7 @@ pub struct Path {
     rate: f64,
     rivals: usize,
     congestion: &'static str,
+    movie: Movie,
 }
 
 impl Path {
@@ -147,11 +170,16 @@ impl Path {
         let loss = if loss > 0.0 { LossConfig::Bernoulli(Probability::clamped(loss)) } else { LossConfig::None };
         let rate = Bitrate::from_bps((mbps * 1e6) as u64);
         let network = bottleneck(rate, Duration::from_millis(round_trip_ms), loss, QueueLimit::Packets(queue));
-        Self { name: name.into(), network, rate: mbps * 1e6, rivals: 0, congestion: "reno" }
+        Self { name: name.into(), network, rate: mbps * 1e6, rivals: 0, congestion: "reno", movie: Movie::MILD }
     }
 
     pub fn among(self, rivals: usize, congestion: &'static str) -> Self {
         Self { rivals, congestion, ..self }
+    }
+
+    /// Another movie than the mild one.
+    pub fn showing(self, movie: Movie) -> Self {
+        Self { movie, ..self }
     }
 
     /// A recorded link with a queue of 250 packets and 40 ms there and back.
@@ -161,7 +189,7 @@ impl Path {
         let queue = QueueLimit::Packets(250);
         let wire = WireConfig { trace: Some(trace), queue, delay: Duration::from_millis(20), ..WireConfig::default() };
         let network = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
-        Self { name: name.to_owned(), network, rate, rivals: 0, congestion: "reno" }
+        Self { name: name.to_owned(), network, rate, rivals: 0, congestion: "reno", movie: Movie::MILD }
     }
 
     pub fn run(&self, control: Control, seed: u64) -> StreamingOutcome {
@@ -169,7 +197,7 @@ impl Path {
         let congestion = self.congestion.parse().expect("invariant: it is in the registry");
         experiment.flows = (0..self.rivals).map(|_| FlowConfig::at_once(BulkFlow::new(congestion))).collect();
         experiment.stagger(Duration::from_secs(2));
-        experiment.flows.push(FlowConfig::at(START, FlowKind::from(stream(control))));
+        experiment.flows.push(FlowConfig::at(START, FlowKind::from(stream(control, self.movie))));
         experiment.duration = LENGTH;
         experiment.run().expect("invariant: the network is valid")
     }
@@ -181,9 +209,12 @@ pub struct Row {
     /// Of the frames that are shown in time.
     pub level: f64,
     pub switches: f64,
-    /// Half seconds and more without any frame in time.
-    pub stalls: f64,
+    /// Half seconds and more without a frame that can be shown.
+    pub freezes: f64,
+    /// Of all frames those that were whole in time.
     pub intact: f64,
+    /// Those of them for which what they refer to was there too.
+    pub shown: f64,
     /// Of the rate over the number of flows.
     pub share: f64,
     /// Of packets.
@@ -197,15 +228,19 @@ impl Row {
         let KindOutcome::Adaptive(adaptive) = &flow.kind else {
             unreachable!("invariant: the stream is the last flow")
         };
-        let shown: Vec<usize> = (0..FRAMES).filter(|&frame| adaptive.viewing.fate(frame) == Fate::Intact).collect();
-        let level = |&frame: &usize| f64::from(adaptive.viewing.frames()[frame].level.unwrap_or(0));
+        let intact: Vec<bool> = (0..FRAMES).map(|frame| adaptive.viewing.fate(frame) == Fate::Intact).collect();
+        let shown: Vec<bool> = (0..FRAMES).map(|frame| is_shown(&adaptive.viewing, frame)).collect();
+        let part = |frames: &[bool]| frames.iter().filter(|&&is| is).count() as f64 / FRAMES as f64;
+        let level = |frame: usize| f64::from(adaptive.viewing.frames()[frame].level.unwrap_or(0));
+        let levels: Vec<f64> = (0..FRAMES).filter(|&frame| intact[frame]).map(level).collect();
         let window = (adaptive.begin.unwrap_or(START), adaptive.end.unwrap_or(outcome.end));
         let fair = path.rate / (path.rivals + 1) as f64;
         Self {
-            level: shown.iter().map(level).sum::<f64>() / shown.len().max(1) as f64,
+            level: levels.iter().sum::<f64>() / levels.len().max(1) as f64,
             switches: f64::from(adaptive.level_changes),
-            stalls: stalls(adaptive) as f64,
-            intact: shown.len() as f64 / FRAMES as f64,
+            freezes: freezes(&shown) as f64,
+            intact: part(&intact),
+            shown: part(&shown),
             share: flow.received.throughput(window.0, window.1).as_bps() as f64 / fair,
             loss: 1.0 - flow.packets.delivered as f64 / flow.packets.sent.max(1) as f64,
             delay: flow.forward_delay,
@@ -217,8 +252,9 @@ impl Row {
         Self {
             level: mean(&|row| row.level),
             switches: mean(&|row| row.switches),
-            stalls: mean(&|row| row.stalls),
+            freezes: mean(&|row| row.freezes),
             intact: mean(&|row| row.intact),
+            shown: mean(&|row| row.shown),
             share: mean(&|row| row.share),
             loss: mean(&|row| row.loss),
             delay: Duration::from_secs_f64(mean(&|row| row.delay.as_secs_f64())),
@@ -226,7 +262,14 @@ impl Row {
     }
 }
 
-fn stalls(adaptive: &AdaptiveOutcome) -> usize {
-    let intact: Vec<bool> = (0..FRAMES).map(|frame| adaptive.viewing.fate(frame) == Fate::Intact).collect();
-    intact.split(|&intact| intact).filter(|gap| gap.len() >= GROUP).count()
+/// Whether a frame and all before it in its group were whole when it is due: each refers to the one before, and the first
+/// to none. One that came too late to be shown itself can still be referred to.
+fn is_shown(viewing: &Viewing, frame: usize) -> bool {
+    let first = frame - frame % GROUP;
+    let is_there = |due| (first..=frame).all(|frame| viewing.frames()[frame].complete.is_some_and(|at| at <= due));
+    viewing.due(frame).is_some_and(is_there)
+}
+
+fn freezes(shown: &[bool]) -> usize {
+    shown.split(|&shown| shown).filter(|gap| gap.len() >= GROUP).count()
 }

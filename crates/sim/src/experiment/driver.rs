@@ -124,7 +124,7 @@ impl Driver {
             match event {
                 WireEvent::Delivered(id, to) => {
                     let segment = *self.wires.cargo(id);
-                    self.wires.finish(id, to);
+                    self.wires.finish(id);
                     self.handle_segment(now, to, &segment);
                 }
                 WireEvent::Released(id) => {

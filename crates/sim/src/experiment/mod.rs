@@ -146,9 +146,4 @@ impl TcpOutcome {
         let count = u32::try_from(measured().count()).ok().filter(|&count| count > 0)?;
         Some(measured().sum::<Duration>() / count)
     }
-
-    /// Mean round-trip time of packets, delayed acknowledgements left out.
-    pub fn mean_round_trip(&self) -> Duration {
-        self.forward_delay + self.backward_delay
-    }
 }

@@ -29,7 +29,12 @@ enum Phase {
     /// It has something to do.
     Sending,
     /// It has ended, and nothing tells the receiver so: what is under way may still come.
-    Settling { look: Timestamp, deadline: Timestamp },
+    Settling {
+        look: Timestamp,
+        deadline: Timestamp,
+        /// Packets that had entered the network by then.
+        packets: u64,
+    },
     /// It has ended; the receiver is told so by the stream itself, or has been told.
     Ended,
 }
@@ -116,7 +121,7 @@ impl StreamFlow {
             connection.handle_timeout(now, wires);
         }
         if self.phase == Phase::Sending && self.sending.advance(now, stop, &mut self.socket, wires) {
-            self.phase = self.after_sending(now);
+            self.phase = self.after_sending(now, wires);
         }
         let told = self.has_settled(now, wires);
         if !self.receiver_ended {
@@ -129,21 +134,26 @@ impl StreamFlow {
     }
 
     /// A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
-    fn after_sending(&self, now: Timestamp) -> Phase {
+    fn after_sending(&self, now: Timestamp, wires: &FlowWires) -> Phase {
         match self.socket {
             Socket::Tcp(_) if *self.sending.status() == FlowStatus::Complete => Phase::Ended,
-            _ => Phase::Settling { look: now + SETTLING_TICK, deadline: now + SETTLING_AT_MOST },
+            _ => Phase::Settling {
+                look: now + SETTLING_TICK,
+                deadline: now + SETTLING_AT_MOST,
+                packets: wires.entered(),
+            },
         }
     }
 
-    /// True when nothing more comes, and the receiver is to be told so.
+    /// True when nothing more comes of what was under way at the end, and the receiver is to be told so. Each direction
+    /// keeps its order, so that whatever others send after it does not matter.
     fn has_settled(&mut self, now: Timestamp, wires: &FlowWires) -> bool {
-        let Phase::Settling { look, deadline } = &mut self.phase else { return false };
+        let Phase::Settling { look, deadline, packets } = &mut self.phase else { return false };
         if now < *look {
             return false;
         }
         *look = now + SETTLING_TICK;
-        wires.forward_under_way() == 0 || now >= *deadline
+        wires.has_settled(*packets) || now >= *deadline
     }
 
     fn next_deadline(&self) -> Timestamp {

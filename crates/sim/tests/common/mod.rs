@@ -3,7 +3,9 @@
 
 use bytes::Bytes;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
+use framewire_media::audio::AudioTrack;
 use framewire_media::ladder::{Ladder, Level};
+use framewire_media::streaming_file::StoredPlan;
 use framewire_media::{FrameRate, Movie, streaming_file};
 use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
@@ -98,16 +100,27 @@ pub fn summaries(simulated: &Simulated) -> Vec<Summary> {
 /// A ladder of three levels of nothing but sizes, about 150, 300 and 600 kbit/s at 25 frames per second, as a streaming
 /// file holds it.
 pub fn ladder(seconds: usize) -> LadderContent {
+    ladder_with_audio(seconds, None)
+}
+
+/// The same with a track of audio beside the video.
+pub fn ladder_with_audio(seconds: usize, audio: Option<&AudioTrack>) -> LadderContent {
+    let size = |frame: usize| if frame.is_multiple_of(12) { 1_900 } else { 560 + 37 * (frame as u32 % 7) };
+    ladder_of(&(0..25 * seconds).map(size).collect::<Vec<_>>(), audio, None)
+}
+
+/// A ladder of three levels: frames of these sizes, of twice, and of four times as much; by this plan, or by the paper's.
+pub fn ladder_of(sizes: &[u32], audio: Option<&AudioTrack>, plan: Option<StoredPlan>) -> LadderContent {
     let rate = FrameRate { numerator: 25, denominator: 1 };
-    let level = |scale: usize| {
-        let size = |frame: usize| scale * if frame.is_multiple_of(12) { 1_900 } else { 560 + 37 * (frame % 7) };
-        let sizes: Vec<u32> = (0..25 * seconds).map(|frame| size(frame) as u32).collect();
+    let level = |scale: u32| {
+        let sizes: Vec<u32> = sizes.iter().map(|size| scale * size).collect();
         Level::of_sizes(rate, 12, &sizes).unwrap()
     };
     let ladder = Ladder::new([1, 2, 4].map(level).into()).unwrap();
-    let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).unwrap();
+    let papers = || StoredPlan::from(&Schedule::new(&ladder, ScheduleSettings::PAPER).unwrap());
+    let plan = plan.unwrap_or_else(papers);
     let mut bytes = Vec::new();
-    streaming_file::write(&ladder, Some(&(&schedule).into()), 1_000, &mut bytes).unwrap();
+    streaming_file::write_with_audio(&ladder, audio, Some(&plan), 1_000, &mut bytes).unwrap();
     LadderContent::open(Bytes::from(bytes)).unwrap()
 }
 

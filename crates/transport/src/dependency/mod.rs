@@ -1,7 +1,7 @@
 //! The general rule: give up what the viewer misses least, and never send what cannot be decoded.
 //!
 //! It knows what every frame refers to, of any codec, and has five rules. `docs/transports.md` and `docs/dropping.md`
-//! have the measurements that [the thresholds](threshold) were chosen by.
+//! have the measurements that the thresholds (`threshold.rs`) were chosen by.
 //!
 //! 1. *A disturbed group is given up to its end.* What refers to a frame that was given up goes at once, waiting or not.
 //! 2. *Old groups end early.* When a newer key frame waits, frames go from the end of the group before it, a few at a

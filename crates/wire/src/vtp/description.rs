@@ -1,7 +1,7 @@
 use framewire_units::{Bitrate, DataSize, Duration};
 
 use super::authentication::Cookie;
-use super::error::{PacketError, check_length};
+use super::error::{PacketError, check_length, check_reserved};
 use super::header::{HEADER_LENGTH, Header, PacketType, u16_at, u32_at, u64_at};
 use super::opening::COOKIE_LENGTH;
 use super::video::MAX_PAYLOAD;
@@ -16,6 +16,7 @@ const PAYLOAD_AT: usize = BUFFER_AT + 8;
 const ACK_EVERY_AT: usize = PAYLOAD_AT + 2;
 const LEVELS_AT: usize = ACK_EVERY_AT + 2;
 const RATES_AT: usize = LEVELS_AT + 1;
+const AUDIO_LENGTH: usize = 16;
 
 /// The server's answer to a request: what the movie is and what the client needs to receive it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +35,53 @@ pub struct Description {
     pub payload: u16,
     /// k: every k-th packet asks for a control packet.
     pub ack_every: u16,
-    /// Mean rate of each level, lowest first.
+    /// Mean rate of each level, lowest first, of its video.
     pub rates: Vec<Bitrate>,
+    /// The audio beside the video; a description without is as long as before there was any.
+    pub audio: Option<AudioDescription>,
+}
+
+/// What a description says of the audio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AudioDescription {
+    /// 1 MPEG audio layer II, 2 layer III, 3 AAC in ADTS frames.
+    pub codec: u8,
+    /// Channels: 1 to 8.
+    pub channels: u8,
+    /// Samples per second and channel, at least 1.
+    pub sample_rate: u32,
+    /// Packets of audio: at least 1.
+    pub packets: u32,
+    /// Mean rate.
+    pub rate: Bitrate,
+}
+
+impl AudioDescription {
+    fn parse(bytes: &[u8]) -> Result<Self, PacketError> {
+        check_reserved(u64::from(u16_at(bytes, 2)))?;
+        let (sample_rate, packets) = (u32_at(bytes, 4), u32_at(bytes, 8));
+        let rate = Bitrate::from_bps(u64::from(u32_at(bytes, 12)));
+        let parsed = Self { codec: bytes[0], channels: bytes[1], sample_rate, packets, rate };
+        let fields = [
+            ("audio codec", u64::from(parsed.codec), 1..=3, "1 to 3"),
+            ("audio channels", u64::from(parsed.channels), 1..=8, "1 to 8"),
+            ("audio sample rate", u64::from(sample_rate), 1..=u64::MAX, "at least 1"),
+            ("audio packets", u64::from(packets), 1..=u64::MAX, "at least 1"),
+        ];
+        for (field, value, range, allowed) in fields {
+            if !range.contains(&value) {
+                return Err(PacketError::Field { field, value, allowed });
+            }
+        }
+        Ok(parsed)
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.extend([self.codec, self.channels, 0, 0]);
+        out.extend(self.sample_rate.to_be_bytes());
+        out.extend(self.packets.to_be_bytes());
+        out.extend(u32::try_from(self.rate.as_bps()).unwrap_or(u32::MAX).to_be_bytes());
+    }
 }
 
 impl Description {
@@ -44,7 +90,17 @@ impl Description {
         let Some(&levels) = body.get(LEVELS_AT) else {
             return Err(PacketError::Length { packet, length, expected: HEADER_LENGTH + RATES_AT });
         };
-        check_length(packet, length, HEADER_LENGTH + RATES_AT + 4 * usize::from(levels))?;
+        let audio_at = RATES_AT + 4 * usize::from(levels);
+        let audio_length = header.size.as_bytes();
+        if ![0, AUDIO_LENGTH as u64].contains(&audio_length) {
+            return Err(PacketError::Field {
+                field: "size of the audio's description",
+                value: audio_length,
+                allowed: "0 or 16",
+            });
+        }
+        let has_audio = audio_length > 0;
+        check_length(packet, length, HEADER_LENGTH + audio_at + audio_length as usize)?;
         let mut cookie = [0; COOKIE_LENGTH];
         cookie.copy_from_slice(&body[..COOKIE_LENGTH]);
         let parsed = Self {
@@ -55,7 +111,11 @@ impl Description {
             buffer: DataSize::from_bytes(u64_at(body, BUFFER_AT)),
             payload: u16_at(body, PAYLOAD_AT),
             ack_every: u16_at(body, ACK_EVERY_AT),
-            rates: body[RATES_AT..].chunks_exact(4).map(|rate| Bitrate::from_bps(u64::from(u32_at(rate, 0)))).collect(),
+            rates: body[RATES_AT..audio_at]
+                .chunks_exact(4)
+                .map(|rate| Bitrate::from_bps(u64::from(u32_at(rate, 0))))
+                .collect(),
+            audio: if has_audio { Some(AudioDescription::parse(&body[audio_at..])?) } else { None },
         };
         let fields = [
             ("levels", u64::from(levels), 1, MAX_LEVELS as u64, "1 to 255"),
@@ -77,7 +137,8 @@ impl Description {
     /// With more than [`MAX_LEVELS`] levels.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let levels = u8::try_from(self.rates.len()).expect("invariant: a description has at most 255 levels");
-        Header::plain(PacketType::Description, self.session, 0).emit(out);
+        let size = DataSize::from_bytes(self.audio.map_or(0, |_| AUDIO_LENGTH as u64));
+        Header { size, ..Header::plain(PacketType::Description, self.session, 0) }.emit(out);
         out.extend(self.cookie.0);
         out.extend(self.frames.to_be_bytes());
         out.extend(u64::try_from(self.duration.as_nanos()).unwrap_or(u64::MAX).to_be_bytes());
@@ -87,6 +148,9 @@ impl Description {
         out.push(levels);
         for rate in &self.rates {
             out.extend(u32::try_from(rate.as_bps()).unwrap_or(u32::MAX).to_be_bytes());
+        }
+        if let Some(audio) = &self.audio {
+            audio.emit(out);
         }
     }
 }

@@ -75,7 +75,8 @@ pub struct Header {
     pub sender_time: Timestamp,
     /// When it arrived, on the receiver's clock; zero in what the sender sends.
     pub receiver_time: Timestamp,
-    /// SIZE: bytes of video in this packet; in a control packet, bytes of video received since the last one.
+    /// SIZE: bytes of video in this packet; in a control packet, bytes of video received since the last one;
+    /// in a description, bytes that it has on audio.
     pub size: DataSize,
 }
 
@@ -107,13 +108,15 @@ impl Header {
 
     /// Fields that mean nothing in a packet of this type are zero.
     fn check_unused(&self) -> Result<(), PacketError> {
-        use PacketType::{Control, Missing, Report, Video, VideoAckRequest};
+        use PacketType::{Control, Description, Missing, Report, Video, VideoAckRequest};
         let unused = match self.packet_type {
             Control => 0,
             Video | VideoAckRequest => self.receiver_time.as_nanos(),
             Report | Missing => self.sender_time.as_nanos() | self.receiver_time.as_nanos() | self.size.as_bytes(),
             _ => {
-                let numbers = u64::from(self.sequence) | self.size.as_bytes();
+                // A description says here how much it says of audio.
+                let size = if self.packet_type == Description { 0 } else { self.size.as_bytes() };
+                let numbers = u64::from(self.sequence) | size;
                 self.sender_time.as_nanos() | self.receiver_time.as_nanos() | numbers
             }
         };

@@ -22,7 +22,7 @@ mod video;
 
 pub use authentication::{Cookie, Key, Origin, Secret, TAG_LENGTH};
 pub use control::{CONTROL_LENGTH, ControlPacket};
-pub use description::{Description, MAX_LEVELS};
+pub use description::{AudioDescription, Description, MAX_LEVELS};
 pub use error::PacketError;
 pub use header::{HEADER_LENGTH, Header, PacketType, VERSION};
 pub use missing::{MAX_MISSING_RANGES, MISSING_WINDOW, Missing, MissingRange};

@@ -31,11 +31,15 @@ prop_compose! {
     fn description()(
         session: u64, cookie: [u8; 16], frames in 1u32.., duration: u64, buffer: u64, payload in 1u16..65_000,
         ack_every in 1u16.., rates in proptest::collection::vec(any::<u32>(), 1..255),
+        audio in proptest::option::of((1u8..=3, 1u8..=8, 1u32.., 1u32.., any::<u32>())),
     ) -> Packet<'static> {
         Packet::Description(Description {
             session, cookie: Cookie(cookie), frames, duration: Duration::from_nanos(duration),
             buffer: DataSize::from_bytes(buffer), payload, ack_every,
             rates: rates.into_iter().map(|rate| Bitrate::from_bps(u64::from(rate))).collect(),
+            audio: audio.map(|(codec, channels, sample_rate, packets, rate)| AudioDescription {
+                codec, channels, sample_rate, packets, rate: Bitrate::from_bps(u64::from(rate)),
+            }),
         })
     }
 }
@@ -44,11 +48,13 @@ prop_compose! {
     fn video_header()(
         ack_request: bool, session: u64, sequence: u32, sender_time in time(), frame: u32, index: u16, level: u8,
         last: bool, key: bool, media_time: u64, micros: u32,
-        repeats: Option<u32>,
+        repeats: Option<u32>, audio: bool,
     ) -> VideoHeader {
+        let (index, level) = if audio { (0, 0) } else { (index, level) };
         VideoHeader {
-            ack_request, session, sequence, sender_time, size: DataSize::ZERO, frame, index, level, last, key,
-            media_time: Duration::from_nanos(media_time), round_trip: Duration::from_micros(u64::from(micros)), repeats,
+            ack_request, session, sequence, sender_time, size: DataSize::ZERO, frame, index, level,
+            last: last || audio, key: key && !audio, media_time: Duration::from_nanos(media_time),
+            round_trip: Duration::from_micros(u64::from(micros)), repeats, audio,
         }
     }
 }
@@ -174,6 +180,7 @@ fn the_layout_is_that_of_the_document() {
         media_time: Duration::from_nanos(5),
         round_trip: Duration::from_micros(6),
         repeats: None,
+        audio: false,
     };
     let mut bytes = vec![];
     header.emit(&[0xAA, 0xBB], &mut bytes);
@@ -197,6 +204,61 @@ fn the_layout_is_that_of_the_document() {
     VideoHeader { repeats: Some(7), ..header }.emit(&[0xAA, 0xBB], &mut bytes);
     assert_eq!((bytes[43], &bytes[56..60]), (7, &[0, 0, 0, 7][..]), "flag 4, and what it repeats");
     assert_eq!((&bytes[..43], &bytes[44..56]), (&expected[..43], &expected[44..56]), "all else as ever");
+}
+
+#[test]
+fn audio_has_a_flag_and_nothing_of_what_video_has() {
+    let Packet::Video(mut header, _) = Packet::parse(&[&[1; 1][..], &[0; 59]].concat()).unwrap() else {
+        unreachable!()
+    };
+    (header.frame, header.last, header.audio) = (77, true, true);
+    let mut bytes = vec![];
+    header.emit(b"x", &mut bytes);
+    assert_eq!((&bytes[36..40], &bytes[40..44]), (&[0, 0, 0, 77][..], &[0, 0, 0, 9][..]));
+    assert_eq!(Packet::parse(&bytes), Ok(Packet::Video(VideoHeader { size: DataSize::from_bytes(1), ..header }, b"x")));
+    // An index, a level, an I frame, not the last packet, another flag.
+    for (at, value) in [(41, 1), (42, 1), (43, 11), (43, 8), (43, 25)] {
+        let mut changed = bytes.clone();
+        changed[at] = value;
+        assert!(Packet::parse(&changed).is_err(), "byte {at} is {value}");
+    }
+}
+
+/// A description of which only these two matter.
+fn described(levels: usize, audio: Option<AudioDescription>) -> Description {
+    Description {
+        session: 0,
+        cookie: Cookie([0; 16]),
+        frames: 1,
+        duration: Duration::ZERO,
+        buffer: DataSize::ZERO,
+        payload: 1_000,
+        ack_every: 5,
+        rates: vec![Bitrate::default(); levels],
+        audio,
+    }
+}
+
+#[test]
+fn a_description_says_of_audio_in_sixteen_bytes_more() {
+    let description = described(2, None);
+    let rate = Bitrate::from_kbps(128);
+    let audio = AudioDescription { codec: 2, channels: 2, sample_rate: 48_000, packets: 7, rate };
+    let (mut without, mut with) = (vec![], vec![]);
+    description.emit(&mut without);
+    Description { audio: Some(audio), ..description }.emit(&mut with);
+    assert_eq!((without.len(), &without[32..36], &with[32..36]), (85, &[0; 4][..], &[0, 0, 0, 16][..]));
+    assert_eq!((&with[..32], &with[36..85]), (&without[..32], &without[36..85]));
+    assert_eq!(with[85..], [2, 2, 0, 0, 0, 0, 0xBB, 0x80, 0, 0, 0, 7, 0, 1, 0xF4, 0]);
+    let refused = |at: usize, value| {
+        let mut changed = with.clone();
+        changed[at] = value;
+        Packet::parse(&changed).unwrap_err().to_string()
+    };
+    assert_eq!(refused(85, 4), "audio codec is 4, allowed: 1 to 3");
+    assert_eq!(refused(96, 0), "audio packets is 0, allowed: at least 1");
+    assert_eq!(refused(35, 15), "size of the audio's description is 15, allowed: 0 or 16");
+    assert_eq!(refused(35, 0), "101 bytes, and this description has 85");
 }
 
 #[test]
@@ -252,18 +314,10 @@ fn errors_name_the_field_the_value_and_what_is_allowed() {
 #[test]
 fn no_answer_to_an_opening_is_longer_than_the_opening() {
     let mut bytes = vec![];
-    let description = Description {
-        session: 0,
-        cookie: Cookie([0; 16]),
-        frames: 1,
-        duration: Duration::ZERO,
-        buffer: DataSize::ZERO,
-        payload: 1_000,
-        ack_every: 5,
-        rates: vec![Bitrate::default(); MAX_LEVELS],
-    };
+    let audio = AudioDescription { codec: 1, channels: 1, sample_rate: 1, packets: 1, rate: Bitrate::default() };
+    let description = described(MAX_LEVELS, Some(audio));
     description.emit(&mut bytes);
-    assert!(bytes.len() <= OPENING_LENGTH, "{}", bytes.len());
+    assert!(bytes.len() + TAG_LENGTH <= OPENING_LENGTH, "{}", bytes.len());
 }
 
 /// RFC 4231, section 4.3 (test case 2) gives the hash; here its first half is the tag.

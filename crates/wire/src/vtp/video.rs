@@ -13,6 +13,7 @@ const RECORD_LENGTH: usize = 24;
 const LAST_OF_FRAME: u8 = 1;
 const KEY_FRAME: u8 = 2;
 const REPEAT: u8 = 4;
+const AUDIO: u8 = 8;
 
 /// Everything in a video packet but the video: the header of figure 5 and what of the record of figure 7 the client
 /// needs (the second level field and the nominal rate are left out).
@@ -46,6 +47,9 @@ pub struct VideoHeader {
     /// The packet carries again what this one carried; only in sessions that agreed on
     /// [`Features::REPEATS`](super::Features::REPEATS).
     pub repeats: Option<u32>,
+    /// The packet carries a packet of audio: `frame` is its number, and it is the only packet of it; only in sessions
+    /// whose description has audio.
+    pub audio: bool,
 }
 
 impl VideoHeader {
@@ -56,7 +60,13 @@ impl VideoHeader {
         };
         check_length(packet, length, VIDEO_HEADER_LENGTH.saturating_add(header.size.as_bytes() as usize))?;
         let flags = record[7];
-        check_reserved(u64::from(flags & !(LAST_OF_FRAME | KEY_FRAME | REPEAT)))?;
+        check_reserved(u64::from(flags & !(LAST_OF_FRAME | KEY_FRAME | REPEAT | AUDIO)))?;
+        let audio = flags & AUDIO != 0;
+        if audio {
+            // The index, the level, and flags that have no meaning for audio.
+            check_reserved(u64::from(u16_at(record, 4)) | u64::from(record[6]) | u64::from(flags & KEY_FRAME))?;
+            check_reserved(u64::from(flags & LAST_OF_FRAME ^ LAST_OF_FRAME))?;
+        }
         let repeats = (flags & REPEAT != 0).then(|| u32_at(record, 20));
         if repeats.is_none() {
             check_reserved(u64::from(u32_at(record, 20)))?;
@@ -75,6 +85,7 @@ impl VideoHeader {
             media_time: Duration::from_nanos(u64_at(record, 8)),
             round_trip: Duration::from_micros(u64::from(u32_at(record, 16))),
             repeats,
+            audio,
         };
         Ok((parsed, video))
     }
@@ -99,7 +110,7 @@ impl VideoHeader {
         out.extend(self.index.to_be_bytes());
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         let flags = flag(self.last, LAST_OF_FRAME) | flag(self.key, KEY_FRAME);
-        out.extend([self.level, flags | flag(self.repeats.is_some(), REPEAT)]);
+        out.extend([self.level, flags | flag(self.repeats.is_some(), REPEAT) | flag(self.audio, AUDIO)]);
         out.extend(u64::try_from(self.media_time.as_nanos()).unwrap_or(u64::MAX).to_be_bytes());
         out.extend(u32::try_from(self.round_trip.as_micros()).unwrap_or(u32::MAX).to_be_bytes());
         out.extend(self.repeats.unwrap_or(0).to_be_bytes());

@@ -5,6 +5,7 @@
 //! buffers. The element's pads stand in `pads`.
 
 mod align;
+mod interval;
 mod pads;
 #[cfg(test)]
 mod session_tests;

@@ -4,16 +4,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ReportKind};
+use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
 use framewire_adaptive::datagram::Channel;
 use framewire_adaptive::host::Host;
+use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::tfrc::ReceiverSettings;
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::{Secret, Title};
 
 use super::window::{Limits, LiveSource, Row, Taken};
-use crate::vtpsink::Transport;
 
 const FRAME: Duration = Duration::from_millis(40);
 const GROUP: u32 = 25;
@@ -26,17 +25,15 @@ fn row(number: u32) -> Row {
 }
 
 /// The level of each frame that came, in order, over `seconds` of a stream; the one-way delay is 10 ms.
-fn levels(transport: Transport, seconds: u32) -> Vec<usize> {
+fn levels(control: RateControl, seconds: u32) -> Vec<usize> {
     let source = Arc::new(LiveSource::new(1_000, Limits { time: Duration::from_secs(8), bytes: 64_000_000 }));
     source.set_interval(FRAME);
     (0..=GROUP).for_each(|number| _ = source.push(row(number)));
     let title = Title::new("live").unwrap();
     let settings = ServerSettings::paper(title.clone(), Secret::new([3; 32]));
-    let make = transport.maker(1_000, None);
+    let make = control.maker(RateControlSettings::new(DataSize::from_bytes(1_000)));
     let mut host = Host::new(source.clone(), source.clone(), make, settings, 1).unwrap();
-    let is_tfrc = transport == Transport::Tfrc;
-    let reports = if is_tfrc { ReportKind::Tfrc(ReceiverSettings::default()) } else { ReportKind::Control };
-    let mut client = Client::new(ClientSettings { reports, ..ClientSettings::paper(title, 1) });
+    let mut client = Client::new(ClientSettings { reports: control.reports(), ..ClientSettings::paper(title, 1) });
     let on = |channel: Channel| SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 5_000 + channel as u16));
     let (mut there, mut back, mut levels) = (vec![], vec![], vec![]);
     for millis in 0..1_000 * u64::from(seconds) {
@@ -59,11 +56,11 @@ fn levels(transport: Transport, seconds: u32) -> Vec<usize> {
         while let Some(event) = client.poll_event() {
             match event {
                 ClientEvent::FrameComplete(frame) => {
-                    assert_eq!(frame.frame as usize, levels.len(), "{transport:?}: no frame is lost");
+                    assert_eq!(frame.frame as usize, levels.len(), "{control:?}: no frame is lost");
                     assert_eq!(frame.media_time, FRAME * frame.frame);
                     levels.push(frame.level);
                 }
-                ClientEvent::FramesLost { .. } | ClientEvent::Ended(_) => panic!("{transport:?}: {event:?}"),
+                ClientEvent::FramesLost { .. } | ClientEvent::Ended(_) => panic!("{control:?}: {event:?}"),
                 _ => {}
             }
         }
@@ -74,24 +71,24 @@ fn levels(transport: Transport, seconds: u32) -> Vec<usize> {
 /// On a path that carries everything, every control climbs to the top of a live stream and stays there: waiting for the
 /// next group is no sign of a slow network.
 #[test]
-fn every_transport_climbs_to_the_top_and_stays() {
+fn every_control_climbs_to_the_top_and_stays() {
     let all = [
-        Transport::Vtp,
-        Transport::Better,
-        Transport::Tfrc,
-        Transport::Rap,
-        Transport::Sqrt,
-        Transport::Aimd,
-        Transport::Fixed,
+        RateControl::Vtp,
+        RateControl::Better,
+        RateControl::Tfrc,
+        RateControl::Rap,
+        RateControl::Sqrt,
+        RateControl::Aimd,
+        RateControl::Fixed,
     ];
-    for transport in all {
-        let levels = levels(transport, 120);
+    for control in all {
+        let levels = levels(control, 120);
         // A group waits until it is whole, and another one for as long while it is sent.
-        assert!((2_900..=3_000).contains(&levels.len()), "{transport:?}: {} frames of 3,000", levels.len());
+        assert!((2_900..=3_000).contains(&levels.len()), "{control:?}: {} frames of 3,000", levels.len());
         let top = levels.iter().position(|&level| level == 2).map(|frame| frame / 25);
         let falls = levels.windows(2).filter(|pair| pair[1] < pair[0]).count();
-        println!("{transport:?}: top level after {top:?} s, {falls} falls");
-        assert!(top.is_some_and(|top| top <= 60), "{transport:?}: the top level after {top:?} s");
-        assert!(levels[levels.len() - 500..].iter().all(|&level| level == 2), "{transport:?}: it stays");
+        println!("{control:?}: top level after {top:?} s, {falls} falls");
+        assert!(top.is_some_and(|top| top <= 60), "{control:?}: the top level after {top:?} s");
+        assert!(levels[levels.len() - 500..].iter().all(|&level| level == 2), "{control:?}: it stays");
     }
 }

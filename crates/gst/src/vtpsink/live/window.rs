@@ -7,6 +7,7 @@ use bytes::Bytes;
 use framewire_adaptive::source::{Availability, ENDLESS, PacketSource, Plan, SourceError, SourcePacket};
 use framewire_units::{Bitrate, DataSize, Duration};
 
+use super::interval::Interval;
 use crate::lock::lock;
 
 /// A group is sent faster than it plays by one frame interval, but by no more than this part of it.
@@ -78,8 +79,7 @@ pub(in crate::vtpsink) struct LiveSource {
 #[derive(Debug)]
 struct Window {
     limits: Limits,
-    /// Frame interval by the caps, or by the first group; fixed once a group is there.
-    interval: Option<Duration>,
+    interval: Interval,
     groups: VecDeque<Group>,
     /// The group that is not complete.
     open: Group,
@@ -117,7 +117,7 @@ impl LiveSource {
     pub(in crate::vtpsink) fn new(payload: u16, limits: Limits) -> Self {
         let window = Window {
             limits,
-            interval: None,
+            interval: Interval::default(),
             groups: VecDeque::new(),
             open: Group::default(),
             next: 0,
@@ -136,8 +136,8 @@ impl LiveSource {
     /// The frame interval of the caps; no more changes once a group is there.
     pub(in crate::vtpsink) fn set_interval(&self, interval: Duration) {
         let mut window = self.window();
-        if window.groups.is_empty() && window.next == 0 && !interval.is_zero() {
-            window.interval = Some(interval);
+        if window.groups.is_empty() && window.next == 0 {
+            window.interval.tell(interval);
         }
     }
 
@@ -161,9 +161,10 @@ impl LiveSource {
         window.ended = true;
     }
 
-    /// Whether there is something to send, or was.
+    /// Whether there is something to send, or was, and it is known how time goes on in it.
     pub(in crate::vtpsink) fn has_begun(&self) -> bool {
-        self.window().next > 0
+        let window = self.window();
+        window.next > 0 && (window.ended || window.interval.is_settled())
     }
 
     /// Whether the stream has ended.
@@ -219,7 +220,7 @@ impl Window {
 
     /// The frame's time since the first one. Without time stamps, frames follow each other at the interval.
     fn time_of(&mut self, row: &Row) -> Duration {
-        let step = self.interval.unwrap_or(Duration::from_millis(40));
+        let step = self.interval.get();
         let open = self.open.frames.len() as u32;
         let expected = self.groups.back().map_or(Duration::ZERO, |group| group.start + group.lasts) + step * open;
         let Some(time) = row.time else { return expected };
@@ -242,15 +243,14 @@ impl Window {
         }
         let mut group = std::mem::take(&mut self.open);
         let count = group.frames.len() as u32;
+        self.interval.learn(group.frames.iter().map(|&(time, _)| time).chain(end));
+        let interval = self.interval.get();
+        let expected = interval.saturating_mul(count);
         let lasts = end.map(|end| end.saturating_sub(group.start)).filter(|lasts| !lasts.is_zero());
-        let shown = || group.frames.iter().map(|&(time, _)| time).max().unwrap_or_default().saturating_sub(group.start);
-        let interval = *self.interval.get_or_insert_with(|| match lasts {
-            Some(lasts) => lasts / count,
-            None if count > 1 => shown() / (count - 1),
-            None => Duration::from_millis(40),
-        });
-        let expected = interval * count;
-        group.lasts = lasts.filter(|lasts| *lasts <= expected * JUMP).unwrap_or(expected).max(Duration::from_nanos(1));
+        group.lasts = lasts
+            .filter(|lasts| *lasts <= expected.saturating_mul(JUMP))
+            .unwrap_or(expected)
+            .max(Duration::from_nanos(1));
         group.rates = group.plan(interval);
         self.next = group.first.saturating_add(count);
         self.groups.push_back(group);
@@ -277,10 +277,6 @@ impl Window {
     fn frame(&self, frame: u32) -> Option<&(Duration, Vec<Bytes>)> {
         let group = self.group_of(frame)?;
         group.frames.get((frame - group.first) as usize)
-    }
-
-    fn interval(&self) -> Duration {
-        self.interval.unwrap_or(Duration::from_millis(40))
     }
 }
 
@@ -335,7 +331,7 @@ impl PacketSource for LiveSource {
     }
 
     fn duration(&self) -> Duration {
-        self.window().interval() * ENDLESS
+        self.window().interval.get().saturating_mul(ENDLESS)
     }
 
     fn is_switch_point(&self, frame: u32) -> bool {
@@ -343,7 +339,7 @@ impl PacketSource for LiveSource {
     }
 
     fn packet(&self, frame: u32, level: usize, index: u32) -> Result<SourcePacket, SourceError> {
-        let missing = |reason: &str| SourceError { frame, level, index, reason: reason.to_owned() };
+        let missing = |reason: &str| SourceError::Video { frame, level, index, reason: reason.to_owned() };
         let window = self.window();
         let (_, levels) = window.frame(frame).ok_or_else(|| missing("the live window does not have the frame"))?;
         let bytes = levels.get(level).ok_or_else(|| missing("the live stream has no such level"))?;
@@ -365,7 +361,7 @@ impl Plan for LiveSource {
     /// That of the group in which the place is; of the newest, beyond it.
     fn rate_at(&self, level: usize, at: Duration) -> Bitrate {
         let window = self.window();
-        let frame = u32::try_from(at.as_nanos() / window.interval().as_nanos().max(1)).unwrap_or(ENDLESS);
+        let frame = u32::try_from(at.as_nanos() / window.interval.get().as_nanos().max(1)).unwrap_or(ENDLESS);
         let group = window.group_of(frame).or_else(|| window.groups.back());
         group.and_then(|group| group.rates.get(level)).copied().unwrap_or_default()
     }

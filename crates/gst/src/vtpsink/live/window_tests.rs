@@ -121,6 +121,51 @@ fn time_goes_on_over_a_break() {
     assert!(jumped.rate_at(0, Duration::ZERO) > Bitrate::from_kbps(200), "a jump is not the time of a group");
 }
 
+/// Without a frame rate in the caps, a jump behind the first group is not the time of its frames.
+#[test]
+fn a_jump_at_the_beginning_is_no_frame_interval() {
+    // Beyond the last, the time of so many frames would be more than there is.
+    let year = Duration::from_secs(31_557_600);
+    for jump in [FRAME * 10, Duration::from_secs(3), Duration::from_secs(3_600), year * 137, year * 500] {
+        let source = LiveSource::new(1_000, LIMITS);
+        for number in 0..31 {
+            let row = row(number, 10, [1_000, 2_000]);
+            let time = row.time.map(|time| if number < 10 { time } else { time + jump });
+            source.push(Row { time, ..row });
+        }
+        assert!(source.has_begun());
+        assert_eq!(source.duration(), FRAME * ENDLESS, "a jump of {jump:?}");
+        let rate = |bytes: u64| Bitrate::from_bps((bytes * 8 * 1_000).div_ceil(360));
+        let rates = [10, 20].map(|frame| source.rate_at(0, FRAME * frame));
+        assert_eq!(rates, [rate(10_000); 2], "a jump of {jump:?}");
+    }
+}
+
+/// Where each frame is a group of its own, more of them have to come before it is known how far apart they are.
+#[test]
+fn a_jump_behind_the_first_frame_of_a_stream_of_key_frames_only_is_outvoted() {
+    let year = Duration::from_secs(31_557_600);
+    for jump in [Duration::ZERO, Duration::from_secs(3), year * 500] {
+        let source = LiveSource::new(1_000, LIMITS);
+        let push = |number: u32| {
+            let time = FRAME * number + if number > 0 { jump } else { Duration::ZERO };
+            source.push(Row { time: Some(time), ..row(number, 1, [1_000, 2_000]) })
+        };
+        (0..3).for_each(|number| assert_eq!(push(number) == Taken::GroupComplete, number > 0));
+        assert!(!source.has_begun(), "a jump of {jump:?}");
+        (3..20).for_each(|number| assert_eq!(push(number), Taken::GroupComplete));
+        assert!(source.has_begun());
+        assert_eq!(source.duration(), FRAME * ENDLESS, "a jump of {jump:?}");
+    }
+    // The end settles what there is, also where that is a jump only.
+    let source = LiveSource::new(1_000, LIMITS);
+    source.push(row(0, 1, [10, 10]));
+    source.push(Row { time: Some(year * 500), ..row(1, 1, [10, 10]) });
+    source.end();
+    assert!(source.has_begun());
+    assert_eq!((source.duration(), source.state().time), (FRAME * ENDLESS, FRAME * 2));
+}
+
 /// Whatever comes, memory is bounded, and what is there is in order.
 #[test]
 fn any_stream_keeps_the_bounds() {

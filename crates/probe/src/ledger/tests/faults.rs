@@ -270,7 +270,7 @@ fn a_part_that_was_sent_again_is_there_when_one_copy_of_it_is() {
     let lost = Ledger::build(&log, LIVE);
     assert_eq!((lost.rows[0].fate, lost.rows[0].packets, lost.rows[0].packets_lost), (Fate::Lost, Some(3), Some(1)));
     let again = DatagramSent { sequence: 9, ..log.datagrams_sent[1].clone() };
-    log.datagrams_received.push(DatagramReceived { sequence: 9, size: again.size, at: ms(300) });
+    log.datagrams_received.push(DatagramReceived { sequence: 9, size: again.size, at: ms(300), kept: true });
     log.datagrams_sent.push(again);
     let came = Ledger::build(&log, LIVE);
     assert_eq!((came.rows[0].fate, came.rows[0].arrival), (Fate::Shown, Some(ms(300))));
@@ -279,4 +279,38 @@ fn a_part_that_was_sent_again_is_there_when_one_copy_of_it_is() {
         (Some(4), Some(1), 1200)
     );
     assert_eq!(came.rows[1].packets, Some(3));
+}
+
+/// A receiver that stops waiting for a frame has not got it, whatever comes later: of a repeat, and of the packet itself.
+#[test]
+fn what_comes_when_its_frame_was_given_up_makes_no_frame_whole() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 3]));
+    (0..3).for_each(|frame| flow.send(frame, &[]));
+    let mut log = flow.log;
+    log.frames.iter_mut().for_each(|frame| frame.references.clear());
+    for datagram in &mut log.datagrams_sent {
+        datagram.part = Some((datagram.sequence % 3) as u16);
+    }
+    let whole = Ledger::build(&log, LIVE);
+    assert!(whole.rows.iter().all(|row| row.fate == Fate::Shown));
+    // Frame 0: the second part comes too late. Frame 1: it is lost in a queue, and its repeat comes too late.
+    log.datagrams_received[1].kept = false;
+    log.datagrams_received.retain(|datagram| datagram.sequence != 4);
+    for packet in log.packets.iter_mut().filter(|packet| packet.sequence == Some(4)) {
+        packet.dropped = Some((Place::IntermediateQueue, "queue full"));
+    }
+    let again = DatagramSent { sequence: 9, ..log.datagrams_sent[4].clone() };
+    log.datagrams_received.push(DatagramReceived { sequence: 9, size: again.size, at: ms(300), kept: false });
+    // Frame 2: its repeat is not needed any more.
+    let needless = DatagramSent { sequence: 10, ..log.datagrams_sent[7].clone() };
+    log.datagrams_received.push(DatagramReceived { sequence: 10, size: needless.size, at: ms(1), kept: false });
+    log.datagrams_sent.extend([again, needless]);
+    let ledger = Ledger::build(&log, LIVE);
+    let receiver = Place::ReceiverPipeline;
+    assert_lost(&ledger.rows[0], receiver, "came after its frame was given up", receiver);
+    assert_lost(&ledger.rows[1], Place::IntermediateQueue, "queue full", receiver);
+    assert_eq!(ledger.rows[2].fate, Fate::Shown);
+    assert_eq!(ledger.rows[2].arrival, whole.rows[2].arrival, "that of the copy that counted");
+    let counts = |row: usize| (ledger.rows[row].packets_lost, ledger.rows[row].bytes_received);
+    assert_eq!([counts(0), counts(1), counts(2)], [(Some(0), 1200), (Some(1), 1200), (Some(0), 1200)], "they came");
 }

@@ -212,10 +212,10 @@ proptest! {
             },
         }));
         log.datagrams_sent.extend(sent.into_iter().map(|(sequence, frame, size, sent)| {
-            DatagramSent { sequence, frame, part: None, size, at: Timestamp::ZERO, sent }
+            DatagramSent { sequence, frame: (frame % 7 > 0).then_some(frame), part: None, size, at: Timestamp::ZERO, sent }
         }));
         log.datagrams_received.extend(received.into_iter().map(|(sequence, size, at)| {
-            DatagramReceived { sequence, size, at: Timestamp::from_nanos(at) }
+            DatagramReceived { sequence, size, at: Timestamp::from_nanos(at), kept: size % 3 > 0 }
         }));
         log.stream_reads.extend(reads.into_iter().map(|(total, at)| StreamRead { total, at: Timestamp::from_nanos(at) }));
         log.status = if failed { FlowStatus::Failed("nonsense".into()) } else { FlowStatus::Complete };

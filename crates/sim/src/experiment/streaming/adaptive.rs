@@ -187,14 +187,18 @@ impl Adaptive {
         let mut video = DataSize::ZERO;
         while let Some(event) = self.client.poll_event() {
             match event {
-                ClientEvent::Packet { arrived, header } => {
+                ClientEvent::Packet { arrived, header, .. } => {
                     video += header.size;
-                    self.outcome.viewing.handle_packet(arrived, header.frame, header.level.into(), header.size);
+                    if !header.audio {
+                        self.outcome.viewing.handle_packet(arrived, header.frame, header.level.into(), header.size);
+                    }
                 }
                 ClientEvent::FrameComplete(frame) => self.outcome.viewing.handle_complete(frame.arrived, frame.frame),
                 ClientEvent::Described(_)
                 | ClientEvent::LevelChanged { .. }
                 | ClientEvent::FramesLost { .. }
+                | ClientEvent::Audio(_)
+                | ClientEvent::AudioLost { .. }
                 | ClientEvent::Ended(_) => {}
             }
         }

@@ -100,7 +100,7 @@ impl Driver {
             }
             WireEvent::Delivered(_, to) => {
                 let packet = cargo.take();
-                self.wires.finish(id, to);
+                self.wires.finish(id);
                 if to == Port::Receiver {
                     self.wires.recorder.handle_delivery(number);
                     self.flows[number].count(now, &packet);

@@ -3,11 +3,13 @@
 
 use std::collections::VecDeque;
 
-use framewire_adaptive::binomial::{Binomial, BinomialSettings};
-use framewire_adaptive::controller::{Controller, Feedback, PlanRates};
-use framewire_adaptive::rap::Rap;
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::vtp::ControlPacket;
+
+use crate::binomial::{Binomial, BinomialSettings};
+use crate::controller::{Controller, Feedback, PlanRates};
+use crate::path_reports::testing::control;
+use crate::rap::Rap;
 
 const PAYLOAD: DataSize = DataSize::from_bytes(1_000);
 const ROUND_TRIP: Duration = Duration::from_millis(100);
@@ -48,20 +50,6 @@ fn mean_rate(mut controller: Box<dyn Controller>, loss: f64, k: u32) -> f64 {
         now = next.max(now);
     }
     f64::from(sent) / end.saturating_since(start).as_secs_f64()
-}
-
-fn control(report: u32, sequence: u32, packets: u32, sent: Timestamp) -> ControlPacket {
-    ControlPacket {
-        session: 1,
-        sequence,
-        sender_time: sent,
-        receiver_time: sent,
-        size: DataSize::from_bytes(1_000 * u64::from(packets)),
-        report,
-        first_arrival: sent,
-        packets,
-        buffer_free: None,
-    }
 }
 
 /// sqrt(3 / (2p)) packets per round trip (Mathis et al. 1997, for periodic losses).

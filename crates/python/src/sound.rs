@@ -1,0 +1,114 @@
+//! The audio of a stream, as a file beside that of the video.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use framewire_adaptive::client::ClientEvent;
+use framewire_media::audio::AudioCodec;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::endpoint::failure;
+use crate::received::Received;
+
+/// Packets in a row that stand for lost ones: 2.7 s of AAC at 96 kHz, 6.5 s of MPEG audio at 44.1 kHz, and no more of a disk
+/// than that for one packet that came.
+const MOST_IN_A_ROW: u32 = 250;
+
+/// Writes packets of audio as a stream that plays by itself.
+///
+/// Such a stream has no times. In the place of a packet that was lost stands the one before it again, so that what follows
+/// keeps its time.
+pub(crate) struct Sound {
+    /// Where the video goes.
+    video: Option<PathBuf>,
+    /// Whether a file that is there already may go.
+    replace: bool,
+    /// Where the audio goes, once there is some.
+    file: Option<Received>,
+    before: Option<Vec<u8>>,
+    /// How often it was written again by now.
+    filled: u32,
+    /// Packets lost before the first that came.
+    owed: u32,
+    described: bool,
+    packets: u64,
+    lost: u64,
+    /// What went wrong first.
+    failed: Option<String>,
+}
+
+impl Sound {
+    /// Beside a file of video; nowhere without one.
+    pub(crate) fn new(video: Option<PathBuf>, replace: bool) -> Self {
+        let (file, before, failed) = (None, None, None);
+        Self { video, replace, file, before, filled: 0, owed: 0, described: false, packets: 0, lost: 0, failed }
+    }
+
+    /// Whatever happens in the session.
+    pub(crate) fn handle(&mut self, event: &ClientEvent) {
+        match event {
+            ClientEvent::Described(description) => {
+                let codec = description.audio.and_then(|audio| AudioCodec::from_code(audio.codec));
+                self.described = codec.is_some();
+                if let (Some(codec), Some(video)) = (codec, &self.video) {
+                    let path = video.with_extension(codec.name());
+                    match Received::open(&path, self.replace) {
+                        Ok(file) => self.file = Some(file),
+                        Err(error) => self.fail(&path, &error),
+                    }
+                }
+            }
+            ClientEvent::Audio(packet) => {
+                self.packets += 1;
+                let owed = std::mem::take(&mut self.owed);
+                self.write(&packet.bytes, owed.min(MOST_IN_A_ROW) + 1);
+                self.filled = 0;
+                self.before = Some(packet.bytes.to_vec());
+            }
+            ClientEvent::AudioLost { count, .. } => {
+                self.lost += u64::from(*count);
+                match self.before.clone() {
+                    Some(before) => {
+                        let times = (*count).min(MOST_IN_A_ROW - self.filled);
+                        self.filled += times;
+                        self.write(&before, times);
+                    }
+                    None => self.owed = self.owed.saturating_add(*count),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What came of it, once the session is over; null without audio.
+    pub(crate) fn finish(mut self) -> PyResult<Value> {
+        let mut written = None;
+        if let Some(mut file) = self.file.take() {
+            let path = file.path().to_owned();
+            match file.flush() {
+                Ok(()) if file.is_empty() => {}
+                Ok(()) => written = Some(path),
+                Err(error) => self.fail(&path, &error),
+            }
+        }
+        match self.failed {
+            Some(reason) => Err(failure(reason)),
+            None if !self.described => Ok(Value::Null),
+            None => Ok(json!({ "file": written, "packets": self.packets, "lost": self.lost })),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8], times: u32) {
+        let Some(file) = &mut self.file else { return };
+        if let Some(error) = (0..times).find_map(|_| file.write_all(bytes).err()) {
+            let path = file.path().to_owned();
+            self.file = None;
+            self.fail(&path, &error);
+        }
+    }
+
+    fn fail(&mut self, path: &std::path::Path, error: &std::io::Error) {
+        self.failed.get_or_insert_with(|| format!("{}: the audio cannot be written: {error}", path.display()));
+    }
+}
