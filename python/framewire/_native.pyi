@@ -8,6 +8,7 @@ from typing import Any, final
 __all__ = [
     "CONTROLLERS",
     "EndpointFailure",
+    "EndpointRefusal",
     "LadderError",
     "LoadedMovie",
     "MovieError",
@@ -46,6 +47,9 @@ CONTROLLERS: list[str]
 
 class EndpointFailure(RuntimeError):
     """A server or a client could not do its work."""
+
+class EndpointRefusal(ValueError):
+    """A file, a title, a key or an address was refused."""
 
 class LadderError(ValueError):
     """Levels, a plan or a streaming file were refused."""
@@ -133,7 +137,13 @@ class PlanSettings:
 
 def inspect_ladder(paths: list[Path]) -> str: ...
 def plan_levels(sizes: list[list[int]], frame_rate: tuple[int, int], settings: PlanSettings) -> str: ...
-def write_streaming_file(paths: list[Path], out: str | PathLike[str], payload: int, settings: PlanSettings) -> str: ...
+def write_streaming_file(
+    paths: list[Path],
+    out: str | PathLike[str],
+    payload: int,
+    settings: PlanSettings,
+    audio: str | PathLike[str] | None = None,
+) -> str: ...
 def read_streaming_file(path: str | PathLike[str]) -> str: ...
 def serve_stream(
     path: str | PathLike[str],
@@ -158,4 +168,5 @@ def view_stream(
     tfrc: bool,
     repeats: bool,
     key: bytes | None,
+    replace: bool,
 ) -> str: ...

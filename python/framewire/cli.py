@@ -256,12 +256,12 @@ movie_app.command(
 app.command(
     "send",
     short_help="Serve an adaptive stream.",
-    epilog="Example: framewire send mild/mild.vtp --listen 127.0.0.1:5004",
+    epilog="Example: framewire send mild/movie.vtp --listen 127.0.0.1:5004",
 )(stream_cli.send)
 app.command(
     "receive",
     short_help="Receive an adaptive stream.",
-    epilog="Example: framewire receive 127.0.0.1:5004 mild --out received.m4v",
+    epilog="Example: framewire receive 127.0.0.1:5004 movie --out received.m4v",
 )(stream_cli.receive)
 
 

@@ -12,7 +12,7 @@ from framewire import _native
 from framewire.errors import InputError
 from framewire.scenario import Scenario
 
-__all__ = ["MOVIELESS", "Content", "prepare", "streams_movie"]
+__all__ = ["MOVIELESS", "Content", "prepare", "streams_movie", "top_level"]
 
 Progress = Callable[[str, float], None]
 
@@ -63,7 +63,7 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
     if not streams_movie(scenario):
         return Content(None, ladder, ladder_s or None, {})
     if ladder is not None and wanted.get("source") is None:
-        return Content(_top_level(ladder), ladder, ladder_s, {})
+        return Content(_movie_of(ladder), ladder, ladder_s, {})
     from framewire import movie  # only runs need it
 
     made = movie.prepare(
@@ -93,8 +93,11 @@ def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
         raise InputError(f'movie.ladder = "{named}": {error}') from None
 
 
-def _top_level(ladder: Path) -> Path:
-    """The highest level of a streaming file as an elementary stream, kept in the cache."""
+def top_level(ladder: Path) -> Path:
+    """The highest level of a streaming file as an elementary stream, kept in the cache.
+
+    Raises InputError for a file that is no streaming file.
+    """
     from framewire.movie import cache
 
     with ladder.open("rb") as file:
@@ -109,6 +112,12 @@ def _top_level(ladder: Path) -> Path:
             except _native.MovieError as error:
                 raise InputError(f"movie.ladder: {error}") from None
             part.replace(path)
+    return path
+
+
+def _movie_of(ladder: Path) -> Path:
+    """The top level for the flows that send a movie."""
+    path = top_level(ladder)
     try:
         _native.load_movie(path)
     except _native.MovieError as error:

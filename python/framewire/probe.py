@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -17,6 +18,9 @@ from framewire.errors import InputError
 __all__ = ["Probe", "probe"]
 
 NANOS = 1_000_000_000
+
+STREAMING_FILE = bytes.fromhex("89 56 54 50 0D 0A 1A 0A")
+"""How a streaming file begins (docs/ladder.md): behind it stand bytes that may be taken for any stream."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +174,9 @@ class Probe:
 def probe(path: str | os.PathLike[str]) -> Probe:
     """Read the frame index of a video elementary stream (MPEG-1, MPEG-2, H.264, H.265)."""
     try:
+        with Path(path).open("rb") as file:
+            if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
+                raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
         found = _native.probe_movie(path)
     except _native.MovieError as error:
         raise InputError(f"{path}: {error}") from None

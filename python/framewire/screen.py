@@ -34,15 +34,22 @@ def comparison(
     def column(heading: str, text: Callable[[Mapping[str, Any]], str]) -> Column:
         return Column(heading, [text(row) for row in rows])
 
+    # With what was shown and lost these account for every frame; where there are none they take no place.
+    others = [
+        column(f"{heading}\n%", lambda row, fate=fate: _share(row.get(fate), row.get("frames")))  # type: ignore[misc]
+        for heading, fate in (("late", "late"), ("undecod.", "undecodable"))
+        if any(row.get(fate) for row in rows)
+    ]
     columns = [
         column("duration\ns", lambda row: _number(row.get("duration_s"), "{:.1f}")),
         column("shown\n%", lambda row: _share(row.get("shown"), row.get("frames"))),
+        *others,
         column("lost\nI", lambda row: _of(row.get("lost_i"), row.get("frames_i"))),
         column("lost\nP", lambda row: _of(row.get("lost_p"), row.get("frames_p"))),
         column("lost\nB", lambda row: _of(row.get("lost_b"), row.get("frames_b"))),
         column("latency\np95 ms", lambda row: _number(row.get("latency_p95_ms"), "{:.0f}")),
         column("rate\nMbit/s", lambda row: _number(_rate(row), "{:.2f}", 1e-6)),
-        column("stalls", lambda row: _stalls(row.get("stalls"), row.get("stalled_s"))),
+        column("stalls if\nit waits", lambda row: _stalls(row.get("stalls"), row.get("stalled_s"))),
     ]
     if any(row.get("level_switches") is not None for row in rows):
         columns += [

@@ -330,6 +330,18 @@ def test_a_narrow_terminal_gets_the_table_in_pieces(width: int) -> None:
         assert sum(line.split()[:1] == ["flow"] for line in lines) == {80: 2, 100: 2, 120: 1}[width]
 
 
+def test_the_table_accounts_for_every_frame() -> None:
+    told = {"late": 30, "undecodable": 300, "shown": 1170}
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(screen.comparison([STREAMS[1] | told, STREAMS[1] | {"late": 0, "undecodable": 0}]))
+    rows = [line.split() for line in captured.get().splitlines() if line.startswith("tcp+ifd-optimised")]
+    assert rows[0][2:5] == ["78.0", "2.0", "20.0"]
+    assert rows[1][2:5] == ["100.0", "0.0", "0.0"]
+    assert "undecod." in captured.get()
+    assert "stalls if" in captured.get(), "a live player does not wait"
+
+
 def test_flows_that_cannot_differ_are_told_once(stream: Path, tmp_path: Path) -> None:
     path = tmp_path / "remote.toml"
     flows = "".join(f'[[flow]]\ntransport = "{name}"\n' for name in ("udp", "udp+ifd", "tcp"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
+from own_program import descendants, state_of, streaming
 
 import framewire
 from framewire import emulator, movie
@@ -148,38 +148,10 @@ def test_flows_may_share_one_wired_bottleneck(film: Path, tmp_path: Path) -> Non
 
 @pytest.fixture
 def own_program(film: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A run of the command line in a process of its own, streaming."""
-    file = tmp_path / "long.toml"
-    file.write_text(scenario(film, '[network.wifi]\nrate = "1 Mbit/s"', '[[flow]]\ntransport = "tcp"'))
-    program = [sys.executable, "-c", "from framewire.cli import main; main()"]
-    command = [*program, "run", str(file), "--out", str(tmp_path / "out"), "--no-report"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        said = ""
-        for line in process.stderr:
-            said += line
-            if line.startswith("tcp: "):
-                break
-        else:
-            if "overloaded" in said:
-                pytest.skip(said)
-            pytest.fail(f"it never streamed: {said}")
-        time.sleep(2)  # of nine seconds that the stream takes
+    """A run two seconds into the nine that its stream takes."""
+    text = scenario(film, '[network.wifi]\nrate = "1 Mbit/s"', '[[flow]]\ntransport = "tcp"')
+    with streaming(text, tmp_path, "tcp", 2) as process:
         yield process
-        process.kill()
-
-
-def state_of(pid: int) -> str:
-    """A letter, as of ps; Z for a process that has ended, whether or not somebody has taken note of it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return "Z"
-
-
-def descendants(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid for child in map(int, children) for pid in [child, *descendants(child)]]
 
 
 def test_an_interrupted_run_leaves_a_valid_partial_result(own_program: subprocess.Popen[str], tmp_path: Path) -> None:

@@ -171,6 +171,13 @@ def test_figures_9_to_14_are_drawn(made: ladder.MadeLadder, tmp_path: Path) -> N
     assert set(wanted) <= set(drawn)
     # As planned, nothing is missing at any time that is drawn.
     assert min(drawn["figure-12-u"].data[0]["y"]) > -1e-5
+    # The best plans with its buffer: nobody peaks lower than the smoothest, nobody has fewer rates than the fewest.
+    planned, smooth, fewest = drawn["smoothed"].data
+    assert max(smooth["y"]) <= min(max(planned["y"]), max(fewest["y"])) + 0.01
+    assert len(fewest["y"]) <= min(len(planned["y"]), len(smooth["y"]))
+    sent = [sum(bps * (end - start) for bps, start, end in zip(one["y"], one["x"], one["x"][1:], strict=False))
+            for one in (planned, smooth, fewest)]  # fmt: skip
+    assert sent == pytest.approx([sum(made.description["levels"][-1]["sizes"]) * 8e-3] * 3, rel=1e-3)
     page = plots.write_page(made.description, tmp_path / "ladder.html").read_text(encoding="utf-8")
     assert page.count("Plotly.newPlot('") == len(drawn)
 
@@ -186,6 +193,9 @@ def test_figures_9_to_14_are_drawn(made: ladder.MadeLadder, tmp_path: Path) -> N
         (["--lab", "--codec", "h264", "--levels", "2-10"], "a constant quality (CRF) from 0 to 51"),
         (["--preset", "mild", "--duration", "9 s"], "of its own"),
         (["--lab", "--plot"], "--plot needs --out"),
+        (["--lab", "--codec", "h264", "--levels", "800 kbit/s, 300 kbit/s"], "level 1 (300 kbit/s) is no better than"),
+        (["--lab", "--codec", "h265", "--levels", "30, 36"], "level 1 (CRF 36) is no better than level 0 (CRF 30)"),
+        (["--lab", "--levels", "2-10, 8-31"], "level 1 (quantisers 8-31) is no better than"),
     ],
 )
 def test_wrong_options_are_told_clearly(arguments: list[str], told: str) -> None:

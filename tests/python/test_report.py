@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,11 @@ from framewire.campaign import origin
 from framewire.campaign.index import Place
 from framewire.errors import InputError
 from framewire.report import palette
+from framewire.report.caveats import caveats
+from framewire.report.data import load
 from framewire.report.figures.base import rounded, thinned
+from framewire.report.figures.losses import size_against_latency
+from framewire.report.page import competition
 
 FIGURES = {
     "psnr", "psnr-frames", "throughput-frames", "throughput-packets", "latency", "jitter", "fates", "places", "types",
@@ -189,6 +194,40 @@ def test_a_partial_disturbed_run_says_so_at_the_top(movie: Path, pictures: list[
     assert "all flows: p99 8 ms" in verdict
     assert "Provisional: the run did not come to its end and the emulation was disturbed" in verdict
     assert "shared one network" in verdict
+
+
+def test_what_chance_there_is_is_told_as_it_is_in_each_world(full_run: Path) -> None:
+    run = load(full_run)
+    run.scenario = {"network": {"kind": "wired", "wire": {"loss": "0 %", "jitter": "0 s"}}}
+    for world, in_real_time in (("simulated", False), ("emulated", True)):
+        run.info["world"] = world
+        told = str(caveats(run, {})[-1])
+        assert "another seed changes nothing" in told
+        assert ("In real time the order of packets is chance" in told) is in_real_time
+    run.scenario["network"]["wire"]["loss"] = "1 %"
+    assert "another seed changes nothing" not in " ".join(map(str, caveats(run, {})))
+
+
+def test_what_came_ahead_of_its_time_is_drawn(full_run: Path) -> None:
+    run = load(full_run)
+    assert size_against_latency(run).layout["yaxis"]["type"] == "log"
+    run.frames = run.frames.with_columns(pl.col("latency_ns") - 40_000_000)
+    figure = size_against_latency(run)
+    assert figure.layout["yaxis"]["type"] == "linear"
+    assert "ahead of their time" in figure.hint
+    assert any(value < 0 for trace in figure.data for value in trace["y"])
+
+
+def test_what_streams_and_cross_traffic_got_is_told_where_they_share(full_run: Path) -> None:
+    run = load(full_run)
+    assert competition(run) == []
+    bulk = replace(run.flows[0], name="reno", transport="bulk")
+    run.flows.append(bulk)
+    assert competition(run) == [], "each had a network of its own"
+    run.scenario |= {"layout": "together", "network": {"wire": {"rate": "3 Mbit/s"}}}
+    (told,) = competition(run)
+    assert "of a link of 3 Mbit/s: <b>udp</b> " in told
+    assert told.endswith("<b>reno</b> nothing.")
 
 
 def test_a_quiet_complete_run_is_not_excused(full_run: Path) -> None:

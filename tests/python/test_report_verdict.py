@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from framewire.report.comparison import COLUMNS, rows
 from framewire.report.metrics import Metrics
-from framewire.report.verdict import LIVE, PAUSE, choose, judge, percent
+from framewire.report.rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
+from framewire.report.verdict import judge, percent
 
 BASE = Metrics(
     flow="base",
@@ -141,6 +142,23 @@ def test_the_player_of_the_scenario_comes_first() -> None:
     assert judge([equal, BASE]).headline == "For live viewing, choose <b>equal</b>."
 
 
+def test_what_is_sent_ahead_of_its_time_is_no_better_than_what_comes_at_it() -> None:
+    titles = [column.title for column in COLUMNS]
+
+    def marked(*latencies: float) -> list[bool]:
+        flows = [flow(f"at {value}", latency_p95_ms=value) for value in latencies]
+        return [cells[titles.index("latency p95")].best for _, cells in rows(flows)]
+
+    assert marked(-4000.0, 30.0) == [True, False]
+    assert marked(-4000.0, 0.0, 30.0) == [True, True, False]
+    assert marked(-4000.0, -10.0) == [False, False], "both are there before they are shown"
+    assert marked(20.0, 30.0) == [True, False]
+    # Nor does it decide: 30 ms later than at its time is nothing, however far ahead the other one is.
+    ahead, behind = flow("ahead", latency_p95_ms=-4000.0), flow("behind", latency_p95_ms=LATENCY_MS - 1)
+    assert {one.flow for one in choose([ahead, behind], LIVE).best} == {"ahead", "behind"}
+    assert [one.flow for one in choose([ahead, flow("late", latency_p95_ms=LATENCY_MS + 1)], LIVE).best] == ["ahead"]
+
+
 def test_few_quick_frames_are_not_called_best_in_latency() -> None:
     quick = flow("quick", shown=10, lost=990, latency_p95_ms=5.0, stalls=0)
     enough = flow("enough", shown=600, lost=400, latency_p95_ms=50.0)
@@ -150,7 +168,7 @@ def test_few_quick_frames_are_not_called_best_in_latency() -> None:
     assert "latency p95" in marked["enough"]
     assert "latency p95" not in marked["quick"] + marked["base"]
     assert "shown" in marked["base"]
-    assert "stalls" not in marked["enough"], "where all that compete are equal, none is best"
+    assert "stalls if waiting" not in marked["enough"], "where all that compete are equal, none is best"
 
 
 def test_a_network_that_is_too_narrow_is_named_first() -> None:
@@ -160,3 +178,79 @@ def test_a_network_that_is_too_narrow_is_named_first() -> None:
     assert "5.1 (a)" in said
     for bitrate in (5.1e6, None):
         assert "something has to give" not in " ".join(judge(flows, bitrate_bps=bitrate).reasons)
+
+
+def of_levels(name: str, level: float, **changes: object) -> Metrics:
+    """A stream of levels that showed all, ahead of its time."""
+    rate = 300e3 * (1 + level)
+    full = {"shown": 1000, "lost": 0, "longest_freeze_s": 0.0, "level_mean": level, "latency_p95_ms": 20.0}
+    return flow(name, **full | {"shown_bps": rate, "usable_bps": rate, "psnr_mean_db": None} | changes)
+
+
+def test_where_all_is_shown_the_level_decides_and_not_the_latency() -> None:
+    flows = [of_levels("mid", 1.46, latency_p95_ms=124.0), of_levels("low", 0.0), of_levels("top", 2.0)]
+    flows[1] = replace(flows[1], latency_p95_ms=-4000.0)
+    for policy in ("live", "stall"):
+        verdict = judge(flows, policy=policy)
+        said = " ".join(map(str, (verdict.headline, *verdict.reasons, *verdict.others)))
+        assert "choose <b>top</b>" in verdict.headline
+        assert "Runner-up: <b>mid</b>" in said
+        assert "mean level 2.00 (900 kbit/s shown)" in said
+        assert "mean level 1.46 (738 kbit/s shown)" in said
+        assert "what decided was the higher bit rate" in said
+        assert "latency" not in said
+    # The same levels within a tenth: too close, and of latency nothing is said.
+    close = judge([of_levels("a", 1.0), of_levels("b", 0.85, latency_p95_ms=5000.0)])
+    assert "All but equal" in close.headline
+    assert "10 % of the bit rate shown" in close.reasons[2]
+    assert "latency" not in close.reasons[2]
+    two = judge([of_levels("a", 1.0), of_levels("b", 0.85), of_levels("low", 0.0)])
+    assert "too close to call between <b>a</b> and <b>b</b>" in two.headline
+    apart = judge([of_levels("a", 1.0), of_levels("b", 0.75)])
+    assert "choose <b>a</b>" in apart.headline
+
+
+def test_a_choice_for_more_frames_says_which_level_it_gives_up() -> None:
+    full, gaps = of_levels("full", 0.5), of_levels("gaps", 2.0, shown=900, lost=100, shown_bps=810e3)
+    said = judge([full, gaps]).reasons
+    assert "choose" in judge([full, gaps]).headline
+    assert (
+        "bit rate (mean level 0.50 (450 kbit/s shown); <b>gaps</b> has mean level 2.00 (810 kbit/s shown))" in said[2]
+    )
+    near = replace(gaps, shown_bps=490e3)
+    assert "bit rate (" not in judge([full, near]).reasons[2]
+
+
+def test_psnr_decides_before_the_bit_rate() -> None:
+    sharp, rich = of_levels("sharp", 1.0, psnr_mean_db=42.0), of_levels("rich", 2.0, psnr_mean_db=40.0)
+    assert "choose <b>sharp</b>" in judge([sharp, rich]).headline
+    assert "choose <b>rich</b>" in judge([replace(sharp, psnr_mean_db=40.5), rich]).headline
+
+
+def test_latency_of_levels_counts_where_one_is_late_and_rates_only_among_levels() -> None:
+    quick, slow = of_levels("quick", 1.0), of_levels("slow", 1.0, latency_p95_ms=900.0, shown=985, late=15)
+    assert "its lower latency" in [rule.name for rule in rules_for([quick, slow], LIVE)]
+    assert "its lower latency" not in [rule.name for rule in rules_for([quick, replace(slow, late=9)], LIVE)]
+    mixed = [rule.name for rule in rules_for([quick, BASE], LIVE)]
+    assert "the higher bit rate shown" not in mixed
+    assert [rule.name for rule in rules_for([BASE], LIVE)] == [
+        "the share of frames shown in time", "the picture quality with freezes counted", "its shorter freezes",
+        "its lower latency",
+    ]  # fmt: skip
+
+
+def test_one_stream_beside_cross_traffic_is_not_called_alone() -> None:
+    bulk = Markup("What each got: ...")
+    alone, beside = judge([BASE]), judge([BASE], cross_traffic=[bulk])
+    assert alone.headline == "<b>base</b> alone was run: 90.0 % of the frames were shown in time."
+    assert beside.headline == "<b>base</b> beside cross traffic: 90.0 % of the frames were shown in time."
+    assert beside.reasons[-1] == bulk
+    assert alone.reasons[0].startswith("Lost were 0 % of the I frames, 0 % of the P frames and 15.2 % of the B frames;")
+    assert judge([BASE, flow("other")], cross_traffic=[bulk]).reasons[-1] == bulk
+
+
+def test_what_could_not_be_measured_is_neither_better_nor_worse() -> None:
+    unknown = flow("unknown", psnr_mean_db=None)
+    assert set(winners(unknown, flow("known"))) == {"unknown", "known"}
+    assert winners(unknown, flow("known", longest_freeze_s=3.0)) == ["unknown"], "the next rule decides"
+    assert winners(flow("low", psnr_mean_db=30.0), flow("high")) == ["high"], "known of all, it still does"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +16,7 @@ import framewire
 from framewire import content, report
 from framewire.errors import InputError
 from framewire.movie import ladder
-from framewire.report import quantities
+from framewire.report import filmstrip, psnr, quantities
 from framewire.report.data import load as load_run
 from framewire.screen import comparison
 
@@ -92,6 +94,57 @@ def test_the_report_draws_cross_traffic_beside_the_streams_and_levels_over_time(
     total = run.summary.filter(pl.col("flow") == "reno").select(pl.col("packet_throughput_bps") * 5e-6).item()
     assert total <= mbit < total + 1.0, "what was in the socket when it was stopped came later"
     assert carried.filter(pl.col("at_s") < 3)["bps"].sum() == 0
+
+
+def psnr_of_levels(film: Path, scratch: Path) -> dict[int, list[float]]:
+    """ffmpeg's own comparison of each level, frame by frame, with the top one."""
+    levels = sorted(film.parent.glob("*.h264"))
+    assert len(levels) == 3
+    told = {}
+    for level, path in enumerate(levels):
+        log = scratch / f"{level}.log"
+        inputs = ["-r", "25", "-i", str(path), "-r", "25", "-i", str(levels[-1])]
+        command = ["ffmpeg", "-v", "error", *inputs, "-lavfi", f"psnr=stats_file={log}", "-f", "null", "-"]
+        subprocess.run(command, check=True)
+        told[level] = [float(value) for value in re.findall(r"psnr_y:(\S+)", log.read_text())]
+    return told
+
+
+def test_pictures_of_a_level_score_what_they_lack_of_the_top_one(
+    film: Path, run: framewire.Run, tmp_path: Path
+) -> None:
+    expected = psnr_of_levels(film, tmp_path)
+    result = psnr.measure(load_run(run.directory))
+    assert (result.failure, result.problems) == (None, {})
+    scored = result.table.join(run.frames, on=["flow", "display"], how="left")
+    assert scored.height == run.frames.height
+    shown = scored.filter(pl.col("on_screen") == pl.col("display"))
+    assert shown.height == run.frames.filter(pl.col("fate") == "shown").height
+    for flow, level, display, decibel in shown.select("flow", "level", "display", "psnr_db").iter_rows():
+        assert decibel == pytest.approx(expected[level][display], abs=0.01), (flow, display)
+    lower = shown.filter(pl.col("level") == 0)
+    assert lower.height > 50 and lower["psnr_db"].is_finite().all()
+    frozen = scored.filter(pl.col("on_screen") != pl.col("display"))
+    assert frozen.height > 0 and frozen["mse"].min() > 0  # type: ignore[operator]
+
+
+def test_the_filmstrip_has_a_row_for_the_top_level_and_each_stream(run: framewire.Run) -> None:
+    strip = filmstrip.make(load_run(run.directory))
+    assert strip.failure is None
+    assert [row.label for row in strip.rows] == ["top level", "vtp", "better", "fixed"]
+    assert all(row.problem is None and len(row.cells) == len(strip.moments) for row in strip.rows)
+    top, *_, fixed = strip.rows
+    same = [a.picture == b.picture for a, b in zip(top.cells, fixed.cells, strict=True)]
+    assert same == [cell.frozen_s == 0 and cell.picture is not None for cell in fixed.cells] and True in same
+
+
+def test_a_ladder_that_was_moved_is_said_to_be(run: framewire.Run, tmp_path: Path) -> None:
+    opened = load_run(run.directory)
+    gone = str(tmp_path / "gone.vtp")
+    opened.info["ladder"] = opened.info["ladder"] | {"path": gone}
+    opened = replace(opened, directory=tmp_path)
+    assert psnr.measure(opened).failure == f"the ladder that was sent is no longer at {gone}"
+    assert filmstrip.make(opened).failure == f"the ladder that was sent is no longer at {gone}"
 
 
 def test_the_table_on_the_screen_shows_both_kinds(run: framewire.Run) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from framewire.errors import InputError, MachineError
 
-__all__ = ["probe", "run", "version_of"]
+__all__ = ["has_audio", "probe", "run", "version_of"]
 
 
 def run(arguments: Sequence[str], show: Callable[[int], None]) -> None:
@@ -40,6 +40,13 @@ def version_of(program: str) -> str:
         raise MachineError(f"{program} is not installed: making a movie needs ffmpeg and ffprobe (apt install ffmpeg)")
     said = subprocess.run([program, "-version"], capture_output=True, text=True, check=False).stdout
     return said.partition("\n")[0].strip()
+
+
+def has_audio(path: Path) -> bool:
+    """Whether there is a stream of audio in a file that was probed before."""
+    command = ["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "stream=index", "-of", "csv=p=0"]
+    result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
+    return bool(result.stdout.strip())
 
 
 def probe(path: Path, *more: str) -> dict[str, Any]:

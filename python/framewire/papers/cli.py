@@ -109,7 +109,7 @@ def balk(
     tables: Annotated[bool, typer.Option("--tables", help="Print what stands beside the paper, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Repeat the experiments of the paper on VTP (Balk, Maggiorini, Gerla, Sanadidi) in virtual time.
+    """Repeat the experiments of the paper on VTP (Balk, Gerla, Sanadidi, Maggiorini) in virtual time.
 
     Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, PSNR, frame rates and quantisers. Each claim of
     the paper stands beside ours, with a verdict, and its rate control beside the better one.

@@ -39,11 +39,13 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     unproven = [flow.name for flow in run.flows if not run.accuracy(flow)]
     if unproven and run.info.get("world", "emulated") == "emulated":
         said.append(Markup("There is no proof of accuracy for {}.").format(", ".join(unproven)))
-    if run.together:
+    if run.together and len(run.streams) > 1:
         said.append(
             Markup("The transports shared one network: each took from the others. This says who wins a competition, "
                    "not which is best alone.")
         )  # fmt: skip
+    elif run.together and run.streams:
+        said.append(Markup("The stream shared its network with cross traffic: what it lacks, the others may have had."))
     if alike_flows := alike.note(run.scenario):
         said.append(Markup("{}.").format(alike_flows))
     if unlike_flows := unlike.note(run.scenario, run.info):
@@ -51,7 +53,12 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
     if not _draws(run.scenario):
-        said.append(Markup("Nothing in this scenario is drawn by chance: another seed changes nothing."))
+        said.append(
+            Markup("Nothing in this scenario is drawn by chance: another seed changes nothing.")
+            if run.simulated
+            else Markup("Nothing of the network is drawn from the seed, so another seed changes nothing. In real time "
+                        "the order of packets is chance all the same: a repeat may differ.")
+        )  # fmt: skip
         return said
     seed = run.scenario.get("seed")
     told_seed = Markup(" (seed {})").format(seed) if seed is not None else Markup("")

@@ -25,6 +25,13 @@ class Column:
     meaning: str
     of_arrived: bool = False
     """Worked out from the frames that arrived alone: few and quick ones would win it."""
+    floor: float | None = None
+    """Less than this is not better: a stream that is sent ahead of its time has latencies below zero."""
+
+    def judged(self, one: Metrics) -> float | None:
+        """What flows are compared by."""
+        value = self.value(one)
+        return value if value is None or self.floor is None else max(value, self.floor)
 
 
 @dataclass(frozen=True)
@@ -76,11 +83,14 @@ COLUMNS: Sequence[Column] = (
     Column("PSNR pooled", "dB", lambda m: m.psnr_pooled_db, True, number(1),
            "PSNR of the mean squared error of the whole movie: no cap is involved"),
     Column("latency p50", "ms", lambda m: m.latency_p50_ms, False, number(0),
-           "median latency of the frames that came", True),
-    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True),
+           "median latency of the frames that came; below 0 it came ahead of its time, which is no better than 0",
+           True, 0.0),
+    Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
-    Column("stalls", "", lambda m: m.stalls, False, number(0), "pauses of a player that waits for every frame", True),
-    Column("stalled", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still", True),
+    Column("stalls if waiting", "", lambda m: m.stalls, False, number(0),
+           "pauses of a player that waits for every frame that can be decoded, and goes on without the others", True),
+    Column("stalled if waiting", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still",
+           True),
     Column("duration", "s", lambda m: m.duration_s, None, number(1), "from the first to the last frame that arrived"),
     Column("throughput", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
            "bits of complete frames over the duration"),
@@ -97,6 +107,8 @@ CONNECTION: Sequence[Column] = (
 
 LEVELS: Sequence[Column] = (
     Column("level", "", lambda m: m.level_mean, True, number(2), "mean level of the frames shown, from 0", True),
+    Column("bit rate shown", "kbit/s", lambda m: scaled(m.shown_bps, 1e3), True, number(0),
+           "bits of the frames shown in time, over the length of the movie"),
     Column("switches", "", lambda m: m.level_switches, False, number(0),
            "how often frames came from another level than the frame before", True),
 )  # fmt: skip
@@ -120,11 +132,19 @@ def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
     for column in columns(flows):
         values = [column.value(one) for one in flows]
         texts = [(NOT_MEASURED if value is None else column.text(value)) for value in values]
-        competes = [one.decodable_share >= FEW_SHARE or not column.of_arrived for one in flows]
-        known = [value for value, may in zip(values, competes, strict=True) if value is not None and may]
-        best_text = None
-        if column.more_is_better is not None and known and len(set(texts)) > 1:
-            best_text = column.text((max if column.more_is_better else min)(known))
-        for (_, cells), value, text, may in zip(made, values, texts, competes, strict=True):
-            cells.append(Cell(text, value, may and text == best_text))
+        marks = _best(column, flows)
+        for (_, cells), value, text, best in zip(made, values, texts, marks, strict=True):
+            cells.append(Cell(text, value, best))
     return made
+
+
+def _best(column: Column, flows: Sequence[Metrics]) -> list[bool]:
+    """Which flows are marked: those that read the same as the best one, unless that is all of them."""
+    judged = [column.judged(one) for one in flows]
+    texts = [NOT_MEASURED if value is None else column.text(value) for value in judged]
+    competes = [one.decodable_share >= FEW_SHARE or not column.of_arrived for one in flows]
+    known = [value for value, may in zip(judged, competes, strict=True) if value is not None and may]
+    if column.more_is_better is None or not known or len(set(texts)) == 1:
+        return [False] * len(flows)
+    best = column.text((max if column.more_is_better else min)(known))
+    return [may and text == best for text, may in zip(texts, competes, strict=True)]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import polars as pl
 from PIL import Image
 
-from framewire.report.data import ReportRun
-from framewire.report.psnr import DECODERS, original
-from framewire.report.psnr import received as cut_received
+from framewire.report.data import Flow, ReportRun
+from framewire.report.originals import Original, originals, received
+from framewire.report.psnr import DECODERS
 from framewire.report.screen import Screen
 from framewire.report.stream import CutStream, StreamError, small_pictures
 
@@ -88,28 +88,40 @@ def spread(start: float, end: float, count: int) -> list[float]:
 def make(run: ReportRun, progress: Callable[[str, float], None] | None = None) -> Filmstrip:
     """Decodes only the groups of pictures that the moments need."""
     chosen = moments(run)
-    try:
-        movie, ledger = original(run)
-        whole = Screen([*range(ledger.height)], [slot / run.frame_rate for slot in range(ledger.height)])
-        rows = [row("sent", "#777777", movie, ledger, whole, chosen, run.frame_rate)]
-    except StreamError as error:
-        return Filmstrip(chosen, [], str(error))
+    sent, problems = originals(run)
+    if not sent:
+        return Filmstrip(chosen, [], "; ".join(dict.fromkeys(problems.values())) or "no flow has pictures")
+    shown = [(original, flow) for original in sent for flow in (None, *original.flows)]
 
     def of_flow(index: int) -> Row:
-        flow = run.of_movie[index]
-        try:
-            one = cut_received(run, flow, movie.coding)
-            frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
-            made = row(flow.name, flow.colour, one.stream, frames, one.screen, chosen, run.frame_rate)
-        except StreamError as error:
-            made = Row(flow.name, flow.colour, [], str(error))
+        original, flow = shown[index]
+        made = _sent(original, chosen) if flow is None else _viewed(run, original, flow, chosen)
         if progress is not None:
-            progress("filmstrip", (index + 1) / len(run.of_movie))
+            progress("filmstrip", (index + 1) / len(shown))
         return made
 
     with ThreadPoolExecutor(DECODERS) as pool:
-        rows += pool.map(of_flow, range(len(run.of_movie)))
-    return Filmstrip(chosen, rows)
+        rows = [*pool.map(of_flow, range(len(shown)))]
+    without = [Row(flow.name, flow.colour, [], problems[flow.name]) for flow in run.streams if flow.name in problems]
+    return Filmstrip(chosen, rows + without)
+
+
+def _sent(original: Original, chosen: list[Moment]) -> Row:
+    slots = range(original.ledger.height)
+    whole = Screen([*slots], [slot / original.frame_rate for slot in slots])
+    try:
+        return row(original.name, "#777777", original.stream, original.ledger, whole, chosen, original.frame_rate)
+    except StreamError as error:
+        return Row(original.name, "#777777", [], str(error))
+
+
+def _viewed(run: ReportRun, original: Original, flow: Flow, chosen: list[Moment]) -> Row:
+    try:
+        one = received(run, flow, original)
+        frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
+        return row(flow.name, flow.colour, one.stream, frames, one.screen, chosen, original.frame_rate)
+    except StreamError as error:
+        return Row(flow.name, flow.colour, [], str(error))
 
 
 def row(
@@ -143,8 +155,7 @@ def row(
 def standing(played: Screen, moment: Moment) -> int | None:
     """The display number of the picture on the screen at a moment."""
     found: int | None = None
-    for slot in range(moment.slot + 1):
-        at = played.shown_at_s[slot]
+    for slot, at in enumerate(played.shown_at_s):
         if at is not None and at <= moment.at_s + 1e-6:
             found = slot
     return found

@@ -50,6 +50,10 @@ class Metrics:
     srtt_mean_ms: float | None = None
     level_mean: float | None = None
     level_switches: int | None = None
+    shown_bps: float | None = None
+    """Of a stream of levels: bits of the frames shown in time, over the length of all its frames."""
+    usable_bps: float | None = None
+    """The same of all frames that could be decoded, in time or not."""
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
 
@@ -71,6 +75,11 @@ class Metrics:
     def decodable_share(self) -> float:
         """Per cent of frames that could be decoded, in time or not."""
         return self.share(self.shown + self.late)
+
+    @property
+    def has_levels(self) -> bool:
+        """It chose among the levels of a ladder."""
+        return self.shown_bps is not None
 
     @property
     def main_place(self) -> str | None:
@@ -111,5 +120,13 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         never_offered=run.never_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
+        shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
+        usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
         **{field: rest.get(field) for field in SUMMARY_FIELDS},
     )
+
+
+def bit_rate(ledger: pl.DataFrame, fates: list[str], seconds: float) -> float:
+    """Bits of the frames of these fates per second of the movie."""
+    size = ledger.filter(pl.col("fate").is_in(fates))["size"].cast(pl.Int64).sum()
+    return 8 * float(size) / seconds if seconds else 0.0

@@ -44,7 +44,9 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         name=origin.read(run.directory) or str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
         provisional=provisional(run),
-        verdict=judge(flows, caveats(run, scores.problems), run.policy, quantities.movie_bitrate(run)),
+        verdict=judge(
+            flows, caveats(run, scores.problems), run.policy, quantities.movie_bitrate(run), competition(run)
+        ),
         columns=comparison.columns(flows),
         rows=comparison.rows(flows),
         strip=strip,
@@ -142,6 +144,21 @@ def cross_traffic(run: ReportRun, flow: Flow) -> str:
     connections = "1 TCP connection" if count == 1 else f"{count} TCP connections"
     when = f"from {of.get('start', '0 s')}" + (f" for {lasted:.1f} s" if lasted else "")
     return f"{flow.name}: {connections} ({of.get('congestion', '?')}) {when}, {brought}"
+
+
+def competition(run: ReportRun) -> list[Markup]:
+    """What cross traffic and the streams beside it got of the network that they shared."""
+    bulk = [flow for flow in run.flows if flow.is_bulk]
+    if not run.together or not bulk:
+        return []
+    got = []
+    for flow in [*run.streams, *bulk]:
+        rate = quantities.summary_row(run, flow).get("packet_throughput_bps")
+        brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
+        got.append(Markup("<b>{}</b> {}").format(flow.name, brought))
+    link = run.scenario.get("network", {}).get("wire", {}).get("rate")
+    of = Markup(" of a link of {}").format(link) if isinstance(link, str) else Markup("")
+    return [Markup("What each got, while it was there,{}: {}.").format(of, Markup(", ").join(got))]
 
 
 def versions(run: ReportRun) -> list[tuple[str, str]]:

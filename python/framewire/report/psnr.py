@@ -1,8 +1,8 @@
 """PSNR over time, with a missing frame scored as the picture that stands in its place ("psnr with freeze").
 
-The reference is the movie as it was sent, decoded: a picture that came through undamaged is identical to it, and its
-PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`, about where an eye sees no difference.
-Before the first picture the screen is black.
+The reference is the movie as it was sent, decoded, or the top level of a ladder: a picture that came through undamaged
+is identical to it, and its PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`, about where
+an eye sees no difference. Before the first picture the screen is black.
 
 The received movie is decoded for itself. Its pictures are compared with the reference by checksum of their luma; only
 one that differs is compared point by point. A frozen picture is compared with what should stand there, point by
@@ -23,8 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from framewire.report.data import Flow, ReportRun
-from framewire.report.screen import Screen, screen
-from framewire.report.stream import Coding, CutStream, StreamError, coding_of, cut, luma_checksums, luma_pictures
+from framewire.report.originals import Original, Received, originals, received
+from framewire.report.stream import StreamError, luma_checksums, luma_pictures
 
 CAP_DB = 50.0
 """What an undamaged picture counts. A choice, and stated wherever a mean is shown."""
@@ -78,70 +78,56 @@ def decibel(mse: float) -> float:
 
 def measure(run: ReportRun, progress: Progress | None = None) -> PsnrResult:
     """Scores of all flows, from the run's cache when nothing has changed since."""
-    try:
-        job = Job.prepare(run)
-    except StreamError as error:
-        return PsnrResult(pl.DataFrame(schema=SCHEMA), {}, str(error))
-    cached = read_cache(run.directory / CACHE, job.fingerprint())
+    sent, problems = originals(run)
+    jobs = [Job.prepare(run, original) for original in sent]
+    fingerprint = json.dumps([CACHE_FORMAT, sorted(problems.items()), *(job.inputs() for job in jobs)])
+    cached = read_cache(run.directory / CACHE, fingerprint)
     if cached is not None:
         return cached
-    try:
-        result = job.run(progress or (lambda _text, _share: None))
-    except StreamError as error:
-        return PsnrResult(pl.DataFrame(schema=SCHEMA), {}, str(error))
-    write_cache(run.directory / CACHE, job.fingerprint(), result)
+    tables = [pl.DataFrame(schema=SCHEMA)]
+    for job in jobs:
+        try:
+            tables.append(job.run(progress or (lambda _text, _share: None)))
+            problems |= job.problems
+        except StreamError as error:
+            problems |= {flow.name: str(error) for flow in job.original.flows}
+    table = pl.concat(tables)
+    if table.is_empty() and len(set(problems.values())) == 1:
+        return PsnrResult(table, {}, next(iter(problems.values())))
+    result = PsnrResult(table, problems)
+    write_cache(run.directory / CACHE, fingerprint, result)
     return result
 
 
 @dataclass
-class Received:
-    """One flow's side of the comparison."""
-
-    flow: Flow
-    stream: CutStream
-    screen: Screen
-    decodable: list[int]
-    """Frames to decode, in decode order."""
-    slots: list[int]
-    """Their display numbers, in the order in which the decoder puts them out."""
-
-
-@dataclass
 class Job:
-    """Everything that is to be compared."""
+    """Everything that is to be compared with one original."""
 
-    movie: CutStream
-    width: int
-    height: int
-    frames: list[int]
+    original: Original
     received: list[Received]
     problems: dict[str, str]
 
     @staticmethod
-    def prepare(run: ReportRun) -> Job:
+    def prepare(run: ReportRun, original: Original) -> Job:
         """Cuts all streams; a flow whose stream does not fit its ledger becomes a problem."""
-        movie, ledger = original(run)
-        size = run.movie
-        if not size.get("width") or not size.get("height"):
-            raise StreamError("run.json does not say how large the movie's pictures are")
-        job = Job(movie, int(size["width"]), int(size["height"]), ledger["frame"].to_list(), [], {})
-        for flow in run.of_movie:
+        job = Job(original, [], {})
+        for flow in original.flows:
             try:
-                job.received.append(received(run, flow, movie.coding))
+                job.received.append(received(run, flow, original))
             except StreamError as error:
                 job.problems[flow.name] = str(error)
         return job
 
-    def fingerprint(self) -> str:
+    def inputs(self) -> list[object]:
         """Changes when anything that the scores depend on does."""
-        files = [self.movie.path, *(one.stream.path for one in self.received)]
+        files = [self.original.source, *(one.stream.path for one in self.received)]
         state = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file()]
         screens = crc32(repr([(one.flow.name, one.decodable, one.screen.source) for one in self.received]).encode())
-        return json.dumps([CACHE_FORMAT, state, screens, self.width, self.height, sorted(self.problems.items())])
+        return [state, screens, self.original.width, self.original.height, sorted(self.problems.items())]
 
-    def run(self, progress: Progress) -> PsnrResult:
+    def run(self, progress: Progress) -> pl.DataFrame:
         """Two passes: freezes against the reference beside checksums of what was received; then what differed."""
-        errors = {one.flow.name: np.full(len(self.frames), np.nan) for one in self.received}
+        errors = {one.flow.name: np.full(self.original.ledger.height, np.nan) for one in self.received}
         with ThreadPoolExecutor(DECODERS) as pool:
             reference = pool.submit(self.score_freezes, errors, progress)
             checks = {one.flow.name: pool.submit(checksums, one) for one in self.received}
@@ -152,14 +138,20 @@ class Job:
                 except StreamError as error:
                     self.problems[one.flow.name] = str(error)
         parts = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name not in self.problems]
-        return PsnrResult(pl.concat([pl.DataFrame(schema=SCHEMA), *parts]), self.problems)
+        return pl.concat([pl.DataFrame(schema=SCHEMA), *parts])
+
+    def pictures(self) -> Iterator[bytes]:
+        """The luma of the original."""
+        original = self.original
+        return luma_pictures(original.stream, original.ledger["frame"].to_list(), original.width, original.height)
 
     def score_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress) -> list[int]:
         """One walk through the reference: error of every slot that shows another picture than its own."""
         held: dict[str, Luma] = {one.flow.name: self.black() for one in self.received}
         sums: list[int] = []
-        for slot, picture in enumerate(luma_pictures(self.movie, self.frames, self.width, self.height)):
-            if slot >= len(self.frames):
+        frames = self.original.ledger.height
+        for slot, picture in enumerate(self.pictures()):
+            if slot >= frames:
                 break
             sums.append(crc32(picture))
             luma = np.frombuffer(picture, dtype=np.uint8).astype(np.float32)
@@ -170,11 +162,10 @@ class Job:
                 else:
                     errors[name][slot] = squared_error(luma, held[name])
             if slot % 25 == 0:
-                progress("comparing pictures", slot / len(self.frames))
-        if len(sums) != len(self.frames):
-            raise StreamError(
-                f"{self.movie.path.name} decodes to {len(sums):,} pictures, the ledger names {len(self.frames):,}"
-            )
+                progress("comparing pictures", slot / frames)
+        if len(sums) != frames:
+            name = self.original.source.name
+            raise StreamError(f"{name} decodes to {len(sums):,} pictures, the ledger names {frames:,}")
         return sums
 
     def check(self, one: Received, got: list[int], sums: list[int], errors: NDArray[np.float64]) -> None:
@@ -193,10 +184,10 @@ class Job:
 
     def compare_all(self, one: Received, errors: NDArray[np.float64]) -> None:
         """Walks through both decodes side by side: for a received movie whose pictures differ from those sent."""
-        mine: Iterator[bytes] = luma_pictures(one.stream, one.decodable, self.width, self.height)
+        mine = luma_pictures(one.stream, one.decodable, self.original.width, self.original.height)
         decodable = set(one.slots)
         held = self.black()
-        for slot, picture in enumerate(luma_pictures(self.movie, self.frames, self.width, self.height)):
+        for slot, picture in enumerate(self.pictures()):
             if slot in decodable:
                 luma = np.frombuffer(next(mine), dtype=np.uint8).astype(np.float32)
                 held = luma if one.screen.source[slot] == slot else held
@@ -204,42 +195,7 @@ class Job:
 
     def black(self) -> Luma:
         """The screen before the first picture."""
-        return np.full(self.width * self.height, BLACK, dtype=np.float32)
-
-
-def original(run: ReportRun) -> tuple[CutStream, pl.DataFrame]:
-    """The movie as sent, cut by the ledger of the first flow that has one."""
-    given = run.movie.get("path")
-    if not given and run.has_levels:
-        raise StreamError(
-            "the streams were sent from levels of a ladder, each of its own choice: there is no one original"
-        )
-    if not given:
-        raise StreamError("run.json names no movie")
-    path = Path(str(given))
-    candidates = [path, run.directory / path, run.directory / path.name]
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
-    if found is None:
-        raise StreamError(f"the movie that was sent is no longer at {path}")
-    ledger = next((rows for flow in run.of_movie if not (rows := run.ledger(flow)).is_empty()), None)
-    if ledger is None:
-        raise StreamError("the ledger is empty")
-    return cut(found, ledger, coding_of(found), whole_file=False), ledger
-
-
-def received(run: ReportRun, flow: Flow, coding: Coding) -> Received:
-    """The received movie of one flow, cut by its ledger: the file holds the complete frames in decode order."""
-    ledger = run.ledger(flow)
-    if ledger.is_empty():
-        raise StreamError("the ledger has no frames of this flow")
-    complete = ledger.filter(pl.col("complete"))
-    if Path(flow.name).name != flow.name:
-        raise StreamError("its name cannot be that of a file")
-    path = run.directory / "received" / f"{flow.name}.m2v"
-    stream = CutStream(path, {}, coding) if complete.is_empty() else cut(path, complete, coding, whole_file=True)
-    decodable = complete.filter(pl.col("decodable"))
-    played = screen(ledger, run.frame_rate, run.policy, run.startup_s)
-    return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())
+        return np.full(self.original.width * self.original.height, BLACK, dtype=np.float32)
 
 
 def checksums(one: Received) -> list[int]:

@@ -32,6 +32,8 @@ class Coding:
             return start == 0 and value in (0x00, 0xB3, 0xB8)
         if self is H264:  # a slice, SEI, parameter sets, delimiter (ITU-T H.264, table 7-1)
             return value & 0x1F in (1, 2, 5, 6, 7, 8, 9)
+        if self is MPEG4_PART2:  # ISO/IEC 14496-2, table 6-3: from video object to VOP
+            return value <= 0x2F or value in (0xB0, 0xB2, 0xB3, 0xB5, 0xB6)
         # A slice, parameter sets, delimiter, SEI (ITU-T H.265, table 7-1).
         return value >> 1 & 0x3F in (*range(10), *range(16, 22), 32, 33, 34, 35, 39)
 
@@ -39,6 +41,9 @@ class Coding:
 MPEG_VIDEO = Coding("mpegvideo", b"\x00\x00\x01\xb7")
 H264 = Coding("h264", b"\x00\x00\x01\x0a\x00\x00\x01\x0b")
 H265 = Coding("hevc", b"\x00\x00\x01\x48\x01\x00\x00\x01\x4a\x01")
+MPEG4_PART2 = Coding("m4v", b"\x00\x00\x01\xb1")
+CODINGS = {"MPEG video": MPEG_VIDEO, "MPEG-4 part 2": MPEG4_PART2, "H.264": H264, "H.265": H265}
+"""By the names that run.json and streaming files have for them."""
 
 
 def coding_of(path: Path) -> Coding:

@@ -1,39 +1,34 @@
 """The verdict in plain words: which transport to choose, why, and what is given up.
 
-Rules for live viewing, in order; the next one is asked only about transports that the one before leaves together:
-
-1. the largest share of the movie's frames shown in time; within `SHARE_POINTS` of the best counts as equal,
-2. the higher mean PSNR with freeze; within `PSNR_DB` of the best counts as equal,
-3. the shorter longest freeze; within `FREEZE_S` of the best counts as equal,
-4. the lower latency (95th percentile); within `LATENCY_RATIO` and `LATENCY_MS` of the best counts as equal.
-
-For watching with a pause allowed the player waits, so nothing is late:
-
-1. the largest share of frames that could be decoded at all, within `SHARE_POINTS`,
-2. the least time stalled, within `STALL_S`,
-3. the lower latency, as above.
-
-What is still together after the last rule is too close to call, and said to be so. The scenario's player decides which
-of the two comes first. In a run whose player waited, rule 2 of live viewing is left out: its pictures are not live.
+`rules` says by what it is found. The scenario's player decides which way of viewing comes first: live, or with a pause
+allowed. In a run whose player waited, picture quality does not decide live viewing: its pictures are not live.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
 from framewire.report.metrics import Metrics
 from framewire.report.palette import PLACE_NAMES
+from framewire.report.rules import (
+    FREEZE_S,
+    LATENCY_RATIO,
+    LIVE,
+    PAUSE,
+    PSNR_DB,
+    RATE_RATIO,
+    SHARE_POINTS,
+    SHOWN_RATE,
+    Choice,
+    choose,
+    latency_counts,
+    latency_limit,
+    rules_for,
+)
 
-SHARE_POINTS = 1.0
-"""Percentage points: one run on one seed does not carry more."""
-PSNR_DB = 1.0
-FREEZE_S = 0.2
-LATENCY_RATIO = 0.2
-LATENCY_MS = 20.0
-STALL_S = 0.5
 FEW_SHARE = 50.0
 """A flow that brought fewer of the frames (per cent) is no measure of latency: few and quick ones would win."""
 NARROW_SHARE = 0.97
@@ -42,16 +37,6 @@ NARROW_SHARE = 0.97
 UNWATCHABLE_SHARE = 50.0
 """Below this share of frames shown in time the best is called the least bad."""
 ALL_GOOD_SHARE = 99.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Who wins under one way of viewing."""
-
-    best: list[Metrics]
-    """One, or several that are too close to call."""
-    runner_up: Metrics | None
-    decided_by: str
 
 
 @dataclass(frozen=True)
@@ -64,84 +49,33 @@ class Verdict:
     caveats: list[Markup] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One step: a value, whether more is better, and what counts as equal to the best value."""
-
-    name: str
-    value: Callable[[Metrics], float | None]
-    more_is_better: bool
-    equal: Callable[[float], float]
-    """Best value -> the worst value that still counts as equal."""
-
-
-def latency_limit(best: float) -> float:
-    """A latency that is not worth a difference."""
-    return max(best * (1 + LATENCY_RATIO), best + LATENCY_MS)
-
-
-LATENCY = Rule("its lower latency", lambda m: m.latency_p95_ms, False, latency_limit)
-QUALITY = Rule("the picture quality with freezes counted", lambda m: m.psnr_mean_db, True, lambda best: best - PSNR_DB)
-LIVE: Sequence[Rule] = (
-    Rule("the share of frames shown in time", lambda m: m.live_share, True, lambda best: best - SHARE_POINTS),
-    QUALITY,
-    Rule("its shorter freezes", lambda m: m.longest_freeze_s, False, lambda best: best + FREEZE_S),
-    LATENCY,
-)
-PAUSE: Sequence[Rule] = (
-    Rule("the share of frames that arrive usable", lambda m: m.decodable_share, True, lambda best: best - SHARE_POINTS),
-    Rule("the shorter waiting", lambda m: m.stalled_s, False, lambda best: best + STALL_S),
-    LATENCY,
-)
-
-
-def choose(flows: Sequence[Metrics], rules: Sequence[Rule]) -> Choice:
-    """Applies the rules in order, then names the best of the rest the runner-up."""
-    if not flows:
-        raise ValueError("there is nothing to choose from")
-    best, decided_by = narrow(flows, rules)
-    rest = [one for one in flows if one not in best]
-    runner_up = narrow(rest, rules)[0][0] if rest and len(best) == 1 else None
-    return Choice(best, runner_up, decided_by)
-
-
-def narrow(flows: Sequence[Metrics], rules: Sequence[Rule]) -> tuple[list[Metrics], str]:
-    """Those that no rule can separate, and the rule that separated the last one from them."""
-    left, decided_by = list(flows), ""
-    for rule in rules:
-        known = [(one, value) for one in left if (value := rule.value(one)) is not None]
-        if len(left) == 1 or not known:
-            continue
-        extreme = (max if rule.more_is_better else min)(value for _, value in known)
-        limit = rule.equal(extreme)
-        kept = [one for one, value in known if (value >= limit if rule.more_is_better else value <= limit)]
-        if len(kept) < len(left):
-            left, decided_by = kept, rule.name
-    return left, decided_by
-
-
 def judge(
-    flows: Sequence[Metrics], caveats: Sequence[Markup] = (), policy: str = "live", bitrate_bps: float | None = None
+    flows: Sequence[Metrics],
+    caveats: Sequence[Markup] = (),
+    policy: str = "live",
+    bitrate_bps: float | None = None,
+    cross_traffic: Sequence[Markup] = (),
 ) -> Verdict:
     """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first.
 
-    `bitrate_bps` is the movie's: where no transport brought as much, the verdict says so first.
+    `bitrate_bps` is the movie's: where no transport brought as much, the verdict says so first. `cross_traffic` says
+    what bulk flows got of the same network.
     """
     measured = [one for one in flows if one.frames > 0]
     if not measured:
         return Verdict(Markup("Nothing was measured: no frame was offered."), [], [], list(caveats))
     if len(measured) == 1:
-        return Verdict(*single(measured[0]), [], list(caveats))
-    # Scores of pictures belong to the player that the run had: a player that waits says nothing of live viewing.
-    live = choose(measured, LIVE if policy == "live" else [rule for rule in LIVE if rule is not QUALITY])
-    pause = choose(measured, PAUSE)
+        opening, told = single(measured[0], bool(cross_traffic))
+        return Verdict(opening, [*told, *cross_traffic], [], list(caveats))
+    live = choose(measured, rules_for(measured, LIVE, policy))
+    pause = choose(measured, rules_for(measured, PAUSE))
     if policy == "live":
         first, reasons = live, [*live_reasons(measured, live), pause_in_a_line(live, pause)]
         opening = headline(measured, live)
     else:
         first, reasons = pause, [*pause_reasons(pause), live_in_a_line(live, pause)]
         opening = pause_headline(pause)
-    reasons = [*too_narrow(measured, bitrate_bps), *reasons]
+    reasons = [*too_narrow(measured, bitrate_bps), *reasons, *cross_traffic]
     winners = {one.flow for one in first.best}
     others = [account(one) for one in measured if one.flow not in winners]
     return Verdict(opening, reasons, others, list(caveats))
@@ -159,7 +93,8 @@ def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None) -> list[Mark
 def headline(flows: Sequence[Metrics], live: Choice) -> Markup:
     """The first sentence, for live viewing."""
     best = live.best[0]
-    if all(one.live_share >= ALL_GOOD_SHARE for one in flows) and len(live.best) > 1:
+    level_decided = len(live.best) < len(flows) and any(one.has_levels for one in flows)
+    if all(one.live_share >= ALL_GOOD_SHARE for one in flows) and len(live.best) > 1 and not level_decided:
         return Markup("All but equal here: every transport shows at least {} of the frames in time.").format(
             percent(min(one.live_share for one in flows))
         )
@@ -199,26 +134,34 @@ def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
         said.append(given_up(best, flows))
     elif len(live.best) > 1:
         said.append(
-            Markup("Between them, differences are within {:g} point of frames, {:g} dB, {:g} s of freeze and {:g} % of "
-                   "latency: less than one run can tell. Take the simpler one, or repeat with other seeds.")
-            .format(SHARE_POINTS, PSNR_DB, FREEZE_S, LATENCY_RATIO * 100)
+            Markup("Between them, differences are within {}: less than one run can tell. Take the simpler one, or "
+                   "repeat with other seeds.").format(bounds(flows))
         )  # fmt: skip
     return said
+
+
+def bounds(flows: Sequence[Metrics]) -> Markup:
+    """What counts as equal, as far as it was asked about."""
+    asked = rules_for(flows, LIVE)
+    rate = [Markup("{:g} % of the bit rate shown").format(RATE_RATIO * 100)] if SHOWN_RATE in asked else []
+    latency = [Markup("{:g} % of latency").format(LATENCY_RATIO * 100)] if latency_counts(flows) else []
+    always = [f"{SHARE_POINTS:g} point of frames", f"{PSNR_DB:g} dB"]
+    return listed([*map(Markup, always), *rate, Markup("{:g} s of freeze").format(FREEZE_S), *latency])
 
 
 def pause_reasons(pause: Choice) -> list[Markup]:
     """The same for a player that waits."""
     said = [
-        Markup("{} brought {} of the frames, {}; {}.").format(
-            name(best), percent(best.decodable_share), waiting(best), missing(best)
+        Markup("{} brought {} of the frames, {}{}; {}.").format(
+            name(best), percent(best.decodable_share), waiting(best), levels(best), missing(best)
         )
         for best in pause.best
     ]
     if pause.runner_up is not None:
         second = pause.runner_up
         said.append(
-            Markup("Runner-up: {} with {} of the frames, {}; what decided was {}.").format(
-                name(second), percent(second.decodable_share), waiting(second), pause.decided_by
+            Markup("Runner-up: {} with {} of the frames, {}{}; what decided was {}.").format(
+                name(second), percent(second.decodable_share), waiting(second), levels(second), pause.decided_by
             )
         )
     return said
@@ -251,7 +194,8 @@ def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
     # Below zero, frames came before their time: how much before is no merit.
     serious = [one for one in flows if one.decodable_share >= FEW_SHARE and (one.latency_p95_ms or -1) >= 0]
     fastest = min(serious, key=lambda m: m.latency_p95_ms or 0, default=None)
-    if fastest and best.latency_p95_ms is not None and best.latency_p95_ms > latency_limit(fastest.latency_p95_ms or 0):
+    slower = best.latency_p95_ms is not None and latency_counts(flows)
+    if fastest and slower and (best.latency_p95_ms or 0) > latency_limit(fastest.latency_p95_ms or 0):
         costs.append(
             Markup("latency ({} at the 95th percentile, {} has {})").format(
                 milliseconds(best.latency_p95_ms), name(fastest), milliseconds(fastest.latency_p95_ms)
@@ -263,16 +207,30 @@ def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
             Markup("completeness ({} of the frames never became a picture; {} brings {} in the end, if not in time)")
             .format(percent(100 - best.decodable_share), name(fullest), percent(fullest.decodable_share))
         )  # fmt: skip
+    clearest = max(flows, key=lambda m: m.psnr_mean_db or 0)
+    if best.psnr_mean_db is not None and (clearest.psnr_mean_db or 0) > best.psnr_mean_db + PSNR_DB:
+        costs.append(
+            Markup("picture quality (mean PSNR {:.1f} dB, {} has {:.1f} dB)").format(
+                best.psnr_mean_db, name(clearest), clearest.psnr_mean_db
+            )
+        )
+    richest = max(flows, key=lambda m: m.shown_bps or 0)
+    if all(one.has_levels for one in flows) and (richest.shown_bps or 0) * (1 - RATE_RATIO) > (best.shown_bps or 0):
+        costs.append(
+            Markup("bit rate ({}; {} has {})").format(levels_in_words(best), name(richest), levels_in_words(richest))
+        )
     if not costs:
-        return Markup("Nothing measured here speaks against it: no other was clearly faster or more complete.")
+        return Markup("Nothing measured here speaks against it: no other was clearly faster, sharper or more complete.")
     return Markup("What choosing {} gives up: {}.").format(name(best), listed(costs))
 
 
-def single(one: Metrics) -> tuple[Markup, list[Markup]]:
+def single(one: Metrics, beside: bool = False) -> tuple[Markup, list[Markup]]:
     """One flow: nothing to choose, so a description."""
-    text = Markup("{} alone was run: {} of the frames were shown in time.").format(name(one), percent(one.shown_share))
-    told = Markup("{}; the longest freeze was {}{}. There is nothing to compare it with in this run.").format(
-        missing(one).capitalize(), duration(one.longest_freeze_s), quality(one)
+    run = "beside cross traffic" if beside else "alone was run"
+    text = Markup("{} {}: {} of the frames were shown in time.").format(name(one), run, percent(one.shown_share))
+    lost = missing(one)
+    told = Markup("{}; the longest freeze was {}{}. There is no other stream to compare it with in this run.").format(
+        lost[:1].upper() + lost[1:], duration(one.longest_freeze_s), quality(one)
     )
     return text, [told]
 
@@ -282,7 +240,7 @@ def account(one: Metrics) -> Markup:
     where = ""
     if one.main_place is not None and one.lost > 0:
         where = f", mostly: {PLACE_NAMES.get(one.main_place, one.main_place)}"
-    return Markup("{}: {} shown, {} late, {} undecodable, {} lost{}; longest freeze {}.").format(
+    return Markup("{}: {} shown, {} late, {} undecodable, {} lost{}; longest freeze {}{}.").format(
         name(one),
         percent(one.shown_share),
         percent(one.share(one.late)),
@@ -290,6 +248,7 @@ def account(one: Metrics) -> Markup:
         percent(one.share(one.lost)),
         where,
         duration(one.longest_freeze_s),
+        levels(one),
     )
 
 
@@ -304,8 +263,20 @@ def missing(one: Metrics) -> Markup:
 
 
 def quality(one: Metrics) -> str:
-    """The picture quality, when it was measured."""
-    return "" if one.psnr_mean_db is None else f", mean PSNR {one.psnr_mean_db:.1f} dB"
+    """The picture quality, when it was measured, and the levels that were shown."""
+    psnr = "" if one.psnr_mean_db is None else f", mean PSNR {one.psnr_mean_db:.1f} dB"
+    return psnr + levels(one)
+
+
+def levels(one: Metrics) -> str:
+    """The levels that were shown, where there are some."""
+    return f", {levels_in_words(one)}" if one.has_levels else ""
+
+
+def levels_in_words(one: Metrics) -> str:
+    """The mean level and the bit rate, of what was shown in time."""
+    rate = "" if one.shown_bps is None else f" ({one.shown_bps / 1e3:,.0f} kbit/s shown)"
+    return f"mean level {'-' if one.level_mean is None else f'{one.level_mean:.2f}'}{rate}"
 
 
 def name(one: Metrics) -> Markup:

@@ -6,6 +6,7 @@ Example:
     ('vtp', 'better', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
 """
 
-from framewire.stream.endpoint import CONTROLLERS, Address, receive, send
+from framewire.stream.address import Address
+from framewire.stream.endpoint import CONTROLLERS, Interrupted, receive, send
 
-__all__ = ["CONTROLLERS", "Address", "receive", "send"]
+__all__ = ["CONTROLLERS", "Address", "Interrupted", "receive", "send"]

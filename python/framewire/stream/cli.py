@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout
+from framewire.commands import EXIT_INTERRUPTED, AsJson, clear_errors, print_json, stdout
 from framewire.errors import InputError, RunError
-from framewire.stream.endpoint import CONTROLLERS, Address, Listener
+from framewire.stream import telling
+from framewire.stream.address import Address
+from framewire.stream.endpoint import CONTROLLERS, Interrupted
 from framewire.stream.endpoint import receive as receive_stream
 from framewire.stream.endpoint import send as send_stream
+from framewire.stream.words import how_it_plays, why_it_ended
 
 __all__ = ["receive", "send"]
 
@@ -33,7 +33,9 @@ def send(
         str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen; only this machine unless told otherwise.")
     ] = "127.0.0.1:5004",
     control_port: ControlPort = None,
-    transport: Annotated[str, typer.Option(help=f"What decides the rate: {', '.join(CONTROLLERS)}.")] = "vtp",
+    transport: Annotated[
+        str, typer.Option(help=f"What decides the rate: {', '.join(CONTROLLERS)}. Of tfrc, clients must be told.")
+    ] = "vtp",
     title: Annotated[str | None, typer.Option(help="What clients ask for [default: the file's name].")] = None,
     k: Annotated[int, typer.Option("-k", help="Video packets per control packet.")] = 5,
     clients: Annotated[int, typer.Option(help="Sessions at a time.")] = 1_000,
@@ -44,37 +46,57 @@ def send(
 ) -> None:
     """Serve a streaming file to any number of clients, each at the rate and the level that its network carries."""
     address = Address.parse(listen, control=control_port)
-    with _listener(log, "serving at") as listener:
-        served = send_stream(
-            path,
-            address,
-            title=title,
-            controller=transport,
-            ack_every=k,
-            key=_key(key_file),
-            clients=clients,
-            sessions=sessions,
-            listener=listener,
-        )
+    key, interrupted = _key(key_file), False
+    with telling.log_to(log, telling.server(transport)) as listener:
+        try:
+            served = send_stream(
+                path,
+                address,
+                title=title,
+                controller=transport,
+                ack_every=k,
+                key=key,
+                clients=clients,
+                sessions=sessions,
+                listener=listener,
+            )
+        except Interrupted as interruption:
+            served, interrupted = interruption.result, True
     if as_json:
         print_json(served)
     else:
         late = served["lateness_s"]["p99"]
         spoken = "" if late is None else f"; 99 % of packets left within {late * 1e3:.2f} ms of their time"
-        stdout().print(f"{served['sessions']} sessions{spoken}", highlight=False)
+        count = served["sessions"]
+        stdout().print(f"{count} session{'' if count == 1 else 's'}{spoken}", highlight=False)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 @clear_errors
 def receive(
-    server: Annotated[str, typer.Argument(metavar="ADDRESS:PORT", help="Where the server is.")],
+    server: Annotated[
+        str, typer.Argument(metavar="ADDRESS:PORT", help="Where the server is: an IP address or a name.")
+    ],
     title: Annotated[str, typer.Argument(help="What to ask for: the name of the server's file without its ending.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write whole frames here, as a decoder takes them."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write whole frames here, as a decoder takes them, and audio beside them: FILE with another ending. "
+            "Files that are there already are refused.",
+        ),
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write FILE, and audio beside it, anew.")] = False,
     control_port: ControlPort = None,
     transport: Annotated[
-        str, typer.Option(help="vtp, or what the server was told: tfrc, or better (lost packets are asked for again).")
+        str,
+        typer.Option(
+            help=f"What the server was told: {', '.join(CONTROLLERS)}. Only tfrc has reports of its own and must be "
+            "said on both sides; lost packets are asked for again wherever the server (better) does that."
+        ),
     ] = "vtp",
     key_file: KeyFile = None,
     log: Log = None,
@@ -83,47 +105,45 @@ def receive(
     """Receive an adaptive stream, and say how many frames came from which level."""
     if transport not in CONTROLLERS:
         raise InputError(f"transport {transport!r} does not exist; {', '.join(CONTROLLERS)} do")
-    with _listener(log, "") as listener:
-        viewed = receive_stream(
-            Address.parse(server, control=control_port),
-            out,
-            title=title,
-            tfrc=transport == "tfrc",
-            repeats=transport == "better",
-            key=_key(key_file),
-            listener=listener,
-        )
+    address, key, interrupted = Address.parse(server, control=control_port), _key(key_file), False
+    with telling.receiver(title) as listener, telling.log_to(log, listener) as told:
+        try:
+            viewed = receive_stream(
+                address, out, title=title, tfrc=transport == "tfrc", key=key, replace=replace, listener=told
+            )
+        except Interrupted as interruption:
+            viewed, interrupted = interruption.result, True
     if as_json:
         print_json(viewed)
     else:
+        _show(viewed, out, by="you" if interrupted else "the server")
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    wrong = why_it_ended(viewed, server=server, title=title, keyed=key is not None)
+    if wrong is not None:
+        raise RunError(wrong)
+
+
+def _show(viewed: dict[str, Any], out: Path | None, *, by: str) -> None:
+    """What came, and what plays it; nothing where nothing did."""
+    lines = []
+    if viewed["packets"]:
         levels = ", ".join(f"{count} of level {level}" for level, count in enumerate(viewed["frames_by_level"]))
-        stdout().print(
-            f"{viewed['frames']} whole frames ({levels}), {viewed['frames_lost']} lost; ended: {viewed['ended']}",
-            highlight=False,
-        )
-    if viewed["ended"] not in ("EndOfMovie", "Stopped"):
-        raise RunError(f"{server}: the session ended before the movie: {viewed['ended']}")
-
-
-@contextmanager
-def _listener(log: Path | None, spoken: str) -> Iterator[Listener]:
-    """What tells of events: on stderr where something begins, and in the log."""
-    lines = None if log is None else log.open("w", encoding="utf-8")
-
-    def listener(kind: str, event: dict[str, Any]) -> None:
-        if kind == "listening" and spoken:
-            stderr().print(
-                f"{spoken} {event['data']} (video) and {event['control']} (control)", highlight=False, soft_wrap=True
-            )
-        if lines is not None:
-            lines.write(json.dumps({"kind": kind, **event}) + "\n")
-
-    try:
-        yield listener
-    finally:
-        if lines is not None:
-            lines.close()
+        ended = {"EndOfMovie": "to the end of the movie", "Stopped": f"until {by} stopped it"}.get(viewed["ended"])
+        lost = f"{viewed['frames_lost']} lost" if viewed["ended"] == "EndOfMovie" else "what followed did not come"
+        lines.append(f"{viewed['frames']} whole frames ({levels}), {lost}; {ended or 'not to the end'}")
+    elif viewed["ended"] == "Stopped":
+        lines.append(f"{by} stopped it before anything came")
+    heard = viewed["audio"]
+    if heard is not None and heard["packets"]:
+        where = "" if heard["file"] is None else f": {heard['file']}"
+        lines.append(f"{heard['packets']} packets of audio, {heard['lost']} lost{where}")
+    for line in [*lines, *how_it_plays(viewed, out)]:
+        stdout().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _key(path: Path | None) -> bytes | None:
-    return None if path is None else path.read_bytes()
+    try:
+        return None if path is None else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: the key cannot be read: {error.strerror or error}") from None

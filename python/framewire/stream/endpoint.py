@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from framewire import _native
 from framewire.errors import InputError, RunError
+from framewire.stream.address import Address
 
-__all__ = ["CONTROLLERS", "Address", "receive", "send"]
+__all__ = ["CONTROLLERS", "Interrupted", "receive", "send"]
 
 CONTROLLERS: tuple[str, ...] = tuple(_native.CONTROLLERS)
 """What decides how fast to send and from which level: VTP and its rivals."""
@@ -19,35 +19,12 @@ CONTROLLERS: tuple[str, ...] = tuple(_native.CONTROLLERS)
 Listener = Callable[[str, dict[str, Any]], None]
 
 
-@dataclass(frozen=True)
-class Address:
-    """Where a server is reached: video at one port, control packets at another, the next one unless it is named."""
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a stream; `result` is what came of it until then, as the function would have returned it."""
 
-    host: str
-    data: int
-    control: int
-
-    @classmethod
-    def parse(cls, text: str, *, control: int | None = None) -> Address:
-        """Reads ``ADDRESS:PORT``.
-
-        Raises:
-            InputError: when it is none.
-        """
-        host, colon, port = text.rpartition(":")
-        if not colon or not port.isdecimal() or not 0 <= int(port) <= 65_535 or not host:
-            raise InputError(f"address {text!r}: ADDRESS:PORT is needed, as 127.0.0.1:5004 or [::1]:5004")
-        number = int(port)
-        following = 0 if number == 0 else number + 1
-        return cls(host, number, following if control is None else control)
-
-    def data_text(self) -> str:
-        """Of video."""
-        return f"{self.host}:{self.data}"
-
-    def control_text(self) -> str:
-        """Of control packets."""
-        return f"{self.host}:{self.control}"
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__("interrupted")
+        self.result = result
 
 
 def send(
@@ -76,23 +53,27 @@ def send(
         listener: called with a kind ("listening" or "event") and what happened.
 
     Returns:
-        Sessions, datagrams thrown away by reason, and by how much packets left too late.
+        Sessions, datagrams thrown away by reason, those of every session included, and by how much packets left too
+        late.
 
     Raises:
         InputError: when the file or an argument is refused.
+        RunError: when the sockets cannot be opened, or break.
+        Interrupted: at Ctrl-C, with what would have been returned.
     """
     if controller not in CONTROLLERS:
         raise InputError(f"controller {controller!r} does not exist; {', '.join(CONTROLLERS)} do")
     if not 1 <= ack_every <= 65_535:
         raise InputError(f"k = {ack_every}: 1 to 65535 packets are allowed")
+    place = address.resolved()
     try:
         return _read(
             _native.serve_stream(
                 path,
                 _told(listener),
                 title=path.stem if title is None else title,
-                data=address.data_text(),
-                control=address.control_text(),
+                data=place.data_text(),
+                control=place.control_text(),
                 controller=controller,
                 ack_every=ack_every,
                 key=key,
@@ -100,8 +81,10 @@ def send(
                 sessions=sessions,
             )
         )
+    except _native.EndpointRefusal as error:
+        raise InputError(str(error)) from None
     except _native.EndpointFailure as error:
-        raise RunError(str(error)) from None
+        raise RunError(_of_control_port(str(error), place)) from None
 
 
 def receive(
@@ -110,41 +93,52 @@ def receive(
     *,
     title: str,
     tfrc: bool = False,
-    repeats: bool = False,
+    repeats: bool = True,
     key: bytes | None = None,
+    replace: bool = False,
     listener: Listener | None = None,
 ) -> dict[str, Any]:
     """Receives a stream until it ends.
 
     Args:
         address: where the server is.
-        path: where whole frames are written, as one elementary stream; None for nowhere.
+        path: where whole frames are written, as one elementary stream, and audio beside it, in a file whose name
+            ends as its codec's does; None for nowhere.
         title: what is asked for.
         tfrc: report as RFC 5348 has it instead of with VTP's control packets; for a server with that controller.
-        repeats: tell of a player that begins after a second and has room for 16 MB, and name missing packets; for a
-            server with the better controller, which repeats what can still be in time.
+        repeats: offer to name missing packets, and tell of a player that begins after a second and has room for 16 MB;
+            a server with the better controller repeats what can still be in time, others do without.
         key: as the server's.
+        replace: files of video and of audio that are there already are written anew.
         listener: called with "event" and what happened.
 
     Returns:
-        Why it ended, frames by level, packets, and what was thrown away.
+        Why it ended, frames by level, packets, audio where there is some, and what was thrown away.
 
     Raises:
-        RunError: when the server is not there, or what came cannot be written.
+        InputError: when an argument is refused, or a file is there already.
+        RunError: when no socket can be opened, or what came cannot be written.
+        Interrupted: at Ctrl-C, with what would have been returned.
     """
+    place = address.resolved()
+    if path is not None:
+        check_out(path, replace=replace)
     try:
         return _read(
             _native.view_stream(
                 path,
                 _told(listener),
                 title=title,
-                data=address.data_text(),
-                control=address.control_text(),
+                data=place.data_text(),
+                control=place.control_text(),
                 tfrc=tfrc,
                 repeats=repeats,
                 key=key,
+                replace=replace,
             )
         )
+    except _native.EndpointRefusal as error:
+        raise InputError(str(error)) from None
     except _native.EndpointFailure as error:
         raise RunError(str(error)) from None
 
@@ -159,4 +153,30 @@ def _told(listener: Listener | None) -> Callable[[str, str], None]:
 
 def _read(text: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(text)
+    if document.pop("interrupted"):
+        raise Interrupted(document)
     return document
+
+
+def check_out(path: Path, *, replace: bool) -> None:
+    """Whether video may be written there, and audio beside it.
+
+    Raises:
+        InputError: when one of the files is there already and is not to be replaced, or the name is that of audio.
+    """
+    from framewire.movie.ladder.sound import CODECS  # not needed elsewhere
+
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; the name of a file is needed")
+    endings = [f".{codec}" for codec in CODECS]
+    if path.suffix in endings:
+        raise InputError(f"{path}: {path.suffix} is for the audio beside it; name the video otherwise, as received.m4v")
+    for one in () if replace else (path, *map(path.with_suffix, endings)):
+        if one.is_file():
+            what = "" if one == path else f" (audio would be written there, beside {path.name})"
+            raise InputError(f"{one}: exists already{what}; name another file, or say --replace")
+
+
+def _of_control_port(reason: str, address: Address) -> str:
+    taken = address.control not in (0, address.data) and f"port {address.control} at" in reason
+    return f"{reason} (control packets: --control-port names another port)" if taken else reason

@@ -9,7 +9,8 @@ frame, and it is cut into packets with the plan by which they are to be sent. ``
 """
 
 from framewire.movie.ladder.coding import LevelSpec, parse_levels
+from framewire.movie.ladder.given import join
 from framewire.movie.ladder.making import MadeLadder, Plan, make
 from framewire.movie.ladder.presets import PRESETS
 
-__all__ = ["PRESETS", "LevelSpec", "MadeLadder", "Plan", "make", "parse_levels"]
+__all__ = ["PRESETS", "LevelSpec", "MadeLadder", "Plan", "join", "make", "parse_levels"]

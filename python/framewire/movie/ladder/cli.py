@@ -8,28 +8,43 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 from framewire import progress as progress_module
 from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout
 from framewire.errors import InputError
+from framewire.movie.quantities import parse_bitrate
 
 __all__ = ["ladder"]
 
 
 @clear_errors
 def ladder(
-    source: Annotated[
-        Path | None, typer.Argument(metavar="[SOURCE]", help="A file that ffmpeg reads, or a streaming file (.vtp).")
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[SOURCE]...",
+            help="A file that ffmpeg reads, to be encoded; several, lowest first, that are the levels already and are "
+            "not encoded again; or a streaming file (.vtp).",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Put the levels and the streaming file here.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Put the levels and the streaming file here [default: only into the cache, $FRAMEWIRE_CACHE or "
+            "~/.cache/framewire; the path is printed].",
+        ),
     ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of the ladder in DIR.")] = False,
     lab: Annotated[bool, typer.Option("--lab", help="The lab's own picture instead of a file.")] = False,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="mild or strong: the lab's picture at the paper's rates.")
     ] = None,
-    codec: Annotated[str, typer.Option(help="mpeg4, h264 or h265.")] = "mpeg4",
+    codec: Annotated[str | None, typer.Option(help="mpeg4, h264 or h265 [default: mpeg4].")] = None,
     levels: Annotated[
         str | None,
         typer.Option(
@@ -53,37 +68,64 @@ def ladder(
     buffer: Annotated[
         int | None, typer.Option(metavar="BYTES", help="Plan as smoothly as this client buffer allows, instead.")
     ] = None,
+    audio: Annotated[
+        str, typer.Option(metavar="CODEC", help="mp3, aac or mp2: the audio of a file, beside the levels.")
+    ] = "mp3",
+    audio_rate: Annotated[str, typer.Option(metavar="RATE", help="Rate of the audio.")] = "128 kbit/s",
+    no_audio: Annotated[bool, typer.Option("--no-audio", help="Leave the audio of a file out.")] = False,
     plot: Annotated[bool, typer.Option("--plot", help="Draw V(t), C(t), U(t) and the rates: DIR/ladder.html.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Encode a movie at several levels with the same frames, and cut them into a streaming file with its plan.
 
-    A streaming file (.vtp) instead of a source is checked, every byte of it, and described.
+    Several files are levels that were encoded before: they are checked frame by frame and used as they are. A streaming
+    file (.vtp) instead of a source is checked, every byte of it, and described.
     """
-    from framewire.movie.ladder import making, parse_levels, plots  # not needed elsewhere
+    from framewire.movie.ladder import given, making, parse_levels, plots  # not needed elsewhere
+    from framewire.movie.ladder.made import PAGE
+    from framewire.movie.ladder.sound import Audio
 
-    if source is not None and source.suffix == ".vtp":
-        _show(making.describe(source), source, as_json)
+    sources = sources or []
+    if len(sources) == 1 and sources[0].suffix == ".vtp":
+        _show(making.describe(sources[0]), sources[0], as_json)
         return
-    if sum((source is not None, lab, preset is not None)) != 1:
+    if sum((bool(sources), lab, preset is not None)) != 1:
         raise InputError("what to encode: one of SOURCE, --lab and --preset is needed")
+    encoded = {"--codec": codec, "--levels": levels, "--duration": duration, "--size": size}
+    if len(sources) > 1 and (asked := [option for option, value in encoded.items() if value is not None]):
+        raise InputError(
+            f"{', '.join(asked)}: several files are levels that are encoded already, and nothing of them is changed; "
+            "give one file to have it encoded"
+        )
     if plot and out is None:
         raise InputError("--plot needs --out, where the page goes")
+    plan = making.Plan(segments=segments, pre_send_s=pre_send, startup_s=startup, buffer=buffer)
+    sound = None if no_audio else Audio(audio, parse_bitrate(audio_rate))
+    codec = codec or "mpeg4"
     with progress_module.for_console(stderr()) as display:
-        made = making.make(
-            out,
-            source=source,
-            preset=preset,
-            codec=codec,
-            levels=None if levels is None else parse_levels(levels, codec),
-            duration=duration,
-            size=None if size is None else _parse_size(size),
-            payload=payload,
-            plan=making.Plan(segments=segments, pre_send_s=pre_send, startup_s=startup, buffer=buffer),
-            progress=lambda text, share: display({"event": "step", "text": text, "share": share}),
-        )
+
+        def tell(text: str, share: float) -> None:
+            display({"event": "step", "text": text, "share": share})
+
+        if len(sources) > 1:
+            made = given.join(sources, out, payload=payload, plan=plan, audio=sound, replace=replace, progress=tell)
+        else:
+            made = making.make(
+                out,
+                source=sources[0] if sources else None,
+                preset=preset,
+                codec=codec,
+                levels=None if levels is None else parse_levels(levels, codec),
+                duration=duration,
+                size=None if size is None else _parse_size(size),
+                payload=payload,
+                plan=plan,
+                audio=sound,
+                replace=replace,
+                progress=tell,
+            )
     if plot:
-        plots.write_page(made.description, made.directory / "ladder.html")
+        plots.write_page(made.description, made.directory / PAGE)
     _show(made.description, made.streaming_file, as_json)
 
 
@@ -101,25 +143,40 @@ def _show(description: dict[str, Any], path: Path, as_json: bool) -> None:
             | {key: value for key, value in description.items() if key != "streaming_file"}
         )
         return
-    table = Table(box=box.SIMPLE, title=f"{description['frames']} frames, {description['codec']}", title_justify="left")
-    plan = description.get("plan")
-    columns = ["level", "quality", "mean (kbit/s)", "plan's peak (kbit/s)", "rates", "client buffer (kB)"]
-    for column in columns:
-        table.add_column(column, justify="left" if column == "quality" else "right")
-    for number, level in enumerate(description["levels"]):
-        if plan is None:
-            rates = [rate for _, rate in level["steps"]]
-            peak, count, buffer = (
-                max(rates, default=0),
-                len([rate for rate in rates if rate]),
-                description["client_buffer_bytes"],
-            )
-        else:
-            own = plan["levels"][number]
-            peak, count, buffer = own["peak_bps"], len(own["steps"]), own["client_buffer_bytes"]
-        quality = str(level.get("quality", ""))
-        numbers = (f"{level['mean_bps'] / 1e3:.1f}", f"{peak / 1e3:.1f}", str(count), f"{buffer / 1e3:.1f}")
-        table.add_row(str(number), quality, *numbers)
     console = stdout()
-    console.print(table)
+    console.print(_levels_table(description))
+    if "plan" not in description and description["client_buffer_bytes"]:
+        buffer = f"{description['client_buffer_bytes'] / 1e3:.1f} kB for the whole ladder"
+        console.print(f"client buffer: {buffer}", markup=False, highlight=False)
+    sound = description.get("audio")
+    if sound is not None:
+        rate = f"{sound['mean_bps'] / 1e3:.1f} kbit/s"
+        heard = f"{sound['codec']}, {sound['sample_rate']} Hz, {sound['channels']} channels, {rate}"
+        console.print(f"audio: {heard}", markup=False, highlight=False)
     console.print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
+def _levels_table(description: dict[str, Any]) -> Table:
+    """One row per level; what a streaming file does not know of them is left out."""
+    plan = description.get("plan")
+    rows: list[dict[str, str]] = []
+    for number, level in enumerate(description["levels"]):
+        row = {"level": str(number)}
+        for heading, key in (("quality", "quality"), ("of", "source")):
+            if key in level:
+                row[heading] = escape(str(level[key]))
+        row["mean (kbit/s)"] = f"{level['mean_bps'] / 1e3:.1f}"
+        if plan is not None:
+            own = plan["levels"][number]
+            row["plan's peak (kbit/s)"], row["rates"] = f"{own['peak_bps'] / 1e3:.1f}", str(len(own["steps"]))
+            row["client buffer (kB)"] = f"{own['client_buffer_bytes'] / 1e3:.1f}"
+        elif level["steps"]:
+            rates = [rate for _, rate in level["steps"]]
+            row["plan's peak (kbit/s)"], row["rates"] = f"{max(rates) / 1e3:.1f}", str(len([r for r in rates if r]))
+        rows.append(row)
+    table = Table(box=box.SIMPLE, title=f"{description['frames']} frames, {description['codec']}", title_justify="left")
+    for heading in rows[0]:
+        table.add_column(heading, justify="left" if heading in ("quality", "of") else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*row.values())
+    return table

@@ -6,10 +6,12 @@ no scene cuts, so that frames are of the same types whatever the level, and the 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from framewire.errors import InputError
@@ -116,7 +118,24 @@ def parse_levels(text: str, codec: str) -> tuple[LevelSpec, ...]:
     levels = tuple(_parse_level(part.strip(), coded) for part in text.split(","))
     if len(levels) > MOST_LEVELS:
         raise InputError(f"{len(levels)} levels: 1 to {MOST_LEVELS} are allowed")
+    for number, (below, level) in enumerate(pairwise(levels), 1):
+        if _falls(below, level):
+            raise InputError(
+                f"level {number} ({level}) is no better than level {number - 1} ({below}): levels are given from the "
+                "lowest to the highest"
+            )
     return levels
+
+
+def _falls(below: LevelSpec, level: LevelSpec) -> bool:
+    """Whether a level cannot have more bytes than the one below, as far as what is asked for tells."""
+    if below.rate_bps is not None and level.rate_bps is not None:
+        return level.rate_bps <= below.rate_bps
+    if below.crf is not None and level.crf is not None:
+        return level.crf >= below.crf
+    if below.quantisers is not None and level.quantisers is not None and below.rate_bps is level.rate_bps is None:
+        return math.prod(level.quantisers) >= math.prod(below.quantisers)
+    return False
 
 
 def _parse_level(text: str, codec: Codec) -> LevelSpec:

@@ -17,18 +17,33 @@ from framewire.errors import InputError, MachineError
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder import coding, pinning, presets
 from framewire.movie.ladder.coding import Codec, LevelSpec
+from framewire.movie.ladder.made import DESCRIPTION, MadeLadder, copied, found, settle
 from framewire.movie.ladder.picture import FileSource, LabSource
 from framewire.movie.ladder.presets import Preset
+from framewire.movie.ladder.sound import Audio
 from framewire.movie.picture import Progress
 from framewire.movie.quantities import parse_duration
 
-__all__ = ["DESCRIPTION", "PAYLOAD", "MadeLadder", "Plan", "describe", "make"]
+__all__ = [
+    "AUDIO",
+    "DESCRIPTION",
+    "FORMAT",
+    "PAYLOAD",
+    "STREAMING_FILE",
+    "MadeLadder",
+    "Plan",
+    "describe",
+    "make",
+    "written",
+]
 
 FORMAT = 1
-DESCRIPTION = "ladder.json"
 STREAMING_FILE = "movie.vtp"
 PAYLOAD = 1024
 """Bytes of video in a packet: the paper's 1 Kbyte."""
+
+AUDIO = Audio()
+"""How the audio of a file is encoded unless told otherwise."""
 
 DEFAULT_LEVELS = {"mpeg4": "8-31, 4-18, 2-10", "h264": "36, 30, 24", "h265": "38, 32, 26"}
 
@@ -57,24 +72,6 @@ class Plan:
         )
 
 
-@dataclass(frozen=True)
-class MadeLadder:
-    """A ladder that is ready to be sent."""
-
-    directory: Path
-    description: dict[str, Any]
-
-    @property
-    def streaming_file(self) -> Path:
-        """What a server sends."""
-        return self.directory / str(self.description["streaming_file"])
-
-    @property
-    def levels(self) -> list[Path]:
-        """The encoded levels, lowest first."""
-        return [self.directory / level["file"] for level in self.description["levels"]]
-
-
 def make(
     out: Path | None = None,
     *,
@@ -86,12 +83,16 @@ def make(
     size: tuple[int, int] | None = None,
     payload: int = PAYLOAD,
     plan: Plan | None = None,
+    audio: Audio | None = AUDIO,
+    replace: bool = False,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> MadeLadder:
     """Makes a ladder of a preset, of a file that ffmpeg reads, or of the lab's picture, or finds it in the cache.
 
-    It is made in the cache and, with ``out``, copied there: the levels, ``movie.vtp`` and ``ladder.json``.
+    The audio of a file is encoded as ``audio`` says and goes into the streaming file; None leaves it out.
+    It is made in the cache and, with ``out``, copied there: the levels, ``movie.vtp`` and ``ladder.json``. A directory
+    that holds another ladder is refused, unless ``replace`` asks for this one in its place.
 
     Raises InputError for what cannot be encoded, levels that are not aligned, or a plan that cannot be, and
     MachineError when ffmpeg is missing or a directory cannot be written.
@@ -115,14 +116,20 @@ def make(
         "payload": payload,
         "plan": asdict(plan),
     }
+    if audio is not None and picture.sound() is None:
+        audio = None
+    if audio is not None:
+        recipe["audio"] = asdict(audio)
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
     parent = cache_dir if cache_dir is not None else cache.cache_directory()
     place = parent / f"ladder-{picture.name}-{coded.name}-{key}"
     try:
         parent.mkdir(parents=True, exist_ok=True)
         with cache.alone(place):
-            made = _found(place) or _make(place, picture, chosen, coded, specs, payload, plan, report)
-        return made if out is None else _copied(made, out)
+            kept = found(place)
+            settle(out, replace, kept)
+            made = kept or _make(place, picture, chosen, coded, specs, payload, plan, audio, report)
+        return made if out is None else copied(made, out)
     except OSError as error:
         raise MachineError(
             f"{error.filename or parent}: the ladder cannot be kept: {error.strerror or error}"
@@ -134,7 +141,30 @@ def describe(path: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(_native.read_streaming_file(path)))
     except _native.LadderError as error:
-        raise InputError(str(error)) from None
+        raise InputError(f"{error}{_looks_like(path, str(error))}") from None
+
+
+def _looks_like(path: Path, told: str) -> str:
+    """What a file is that is no streaming file, where its first bytes tell.
+
+    >>> _looks_like(Path("movie.vtp"), "movie.vtp: frame 2 of level 0 is damaged")
+    ''
+    """
+    if "not a streaming file" not in told:
+        return ""
+    with path.open("rb") as file:
+        head = file.read(12)
+    if not head:
+        return "; the file is empty"
+    known = (
+        (head[4:8] in (b"ftyp", b"moov", b"mdat"), "an MP4 or MOV file"),
+        (head.startswith(b"\x1aE\xdf\xa3"), "a Matroska or WebM file"),
+        (head.startswith(b"RIFF"), "an AVI file"),
+        (head.startswith((b"\0\0\1", b"\0\0\0\1")), "a video elementary stream"),
+        (head.startswith(b"G"), "an MPEG transport stream"),
+    )
+    what = next((name for is_it, name in known if is_it), None)
+    return "" if what is None else f"; it looks like {what}"
 
 
 def _specs(preset: Preset | None, codec: Codec, levels: Sequence[LevelSpec] | None) -> list[LevelSpec]:
@@ -156,15 +186,6 @@ def _picture(
     return LabSource(preset, frames)
 
 
-def _found(place: Path) -> MadeLadder | None:
-    try:
-        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
-        whole = all((place / name).stat().st_size == size for name, size in description["files"].items())
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, KeyError):
-        return None
-    return MadeLadder(place, description) if whole else None
-
-
 def _make(
     place: Path,
     picture: LabSource | FileSource,
@@ -173,6 +194,7 @@ def _make(
     specs: Sequence[LevelSpec],
     payload: int,
     plan: Plan,
+    audio: Audio | None,
     report: Progress,
 ) -> MadeLadder:
     with tempfile.TemporaryDirectory(prefix=f".{place.stem}-", dir=place.parent) as directory:
@@ -190,7 +212,11 @@ def _make(
             options.append(_encode(codec, source, spec, preset, specs, out, show))
             out.replace(kept / out.name)
         files = [kept / f"level{number}{codec.suffix}" for number in range(len(specs))]
-        description = _written(files, kept / STREAMING_FILE, payload, plan)
+        track, sound = None, picture.sound() if audio is not None else None
+        if audio is not None and sound is not None:
+            track = kept / f"audio.{audio.codec}"
+            audio.encode(*sound, track, report)
+        description = written(files, kept / STREAMING_FILE, payload, plan, track)
         description |= {"name": picture.name, "preset": None if preset is None else preset.name}
         for level, file, spec, used in zip(description["levels"], files, specs, options, strict=True):
             level |= {"file": file.name, "quality": str(spec), "encoded_with": used}
@@ -232,28 +258,20 @@ def _inspected(paths: Sequence[Path]) -> dict[str, Any]:
         raise InputError(str(error)) from None
 
 
-def _written(files: Sequence[Path], out: Path, payload: int, plan: Plan) -> dict[str, Any]:
+def written(files: Sequence[Path], out: Path, payload: int, plan: Plan, audio: Path | None) -> dict[str, Any]:
     """Writes the streaming file, reads it again, and describes it."""
     try:
-        written = json.loads(_native.write_streaming_file(list(files), out, payload, plan.settings()))
+        told = json.loads(_native.write_streaming_file(list(files), out, payload, plan.settings(), audio))
     except _native.LadderError as error:
         raise InputError(str(error)) from None
     again = describe(out)
-    if any(again[field] != written["ladder"][field] for field in ("frames", "types", "switch_points", "frame_rate")):
+    if any(again[field] != told["ladder"][field] for field in ("frames", "types", "switch_points", "frame_rate")):
         raise MachineError(f"{out}: what was read is not what was written")
     return {
         "format": FORMAT,
         "streaming_file": out.name,
-        "payload": written["payload"],
-        **written["ladder"],
-        "plan": written["plan"],
+        "payload": told["payload"],
+        **told["ladder"],
+        "plan": told["plan"],
+        "audio": again["audio"],
     }
-
-
-def _copied(made: MadeLadder, out: Path) -> MadeLadder:
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out}: a directory is needed, and this is a file")
-    out.mkdir(parents=True, exist_ok=True)
-    for name in (*made.description["files"], DESCRIPTION):
-        shutil.copyfile(made.directory / name, out / name)
-    return MadeLadder(out, made.description)

@@ -72,6 +72,10 @@ class LabSource:
         grain = f"{_grain(self._scenes)};\n{merge}" if self._scenes else "[scene]"
         return f"{scene.scene_graph(DIVISOR)};\n{grain}{rate}"
 
+    def sound(self) -> tuple[list[str], Fraction | None] | None:
+        """None: the lab's picture has no audio."""
+        return None
+
     def identity(self, report: Progress) -> dict[str, Any]:
         """What tells this picture from any other."""
         drawn = hashlib.sha256((scene.layers_graph() + self._graph()).encode())
@@ -121,6 +125,11 @@ class FileSource:
             "limit": self._limit,
             "filter": self._filter(),
         }
+
+    def sound(self) -> tuple[list[str], Fraction | None] | None:
+        """Options of ffmpeg that name the file, and the second at which its audio is to end; None where it has none."""
+        end = None if self._limit is None else self._limit / self.frame_rate
+        return (["-i", f"file:{self._path}"], end) if ffmpeg.has_audio(self._path) else None
 
     def _filter(self) -> str:
         width, height = self._size or (None, None)

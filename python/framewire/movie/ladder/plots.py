@@ -15,7 +15,7 @@ from framewire.report.figures.base import FONT, Figure, Trace, base_layout, roun
 
 __all__ = ["figures", "write_page"]
 
-_BLUE, _RED, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#7f8c8d"
+_BLUE, _RED, _GREEN, _GREY, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#7f8c8d", "#AA4499"
 _LEVEL_COLOURS = ("#56B4E9", "#009E73", "#D55E00", "#332288", "#AA4499", "#999933", "#117733", "#882255")
 _MEGA = 1e6
 
@@ -28,6 +28,7 @@ def figures(description: dict[str, Any]) -> list[Figure]:
     startup, top = float(plan["startup_s"]), plan["levels"][-1]
     constant = _plan(sizes, rate, segments=1, startup_s=startup)
     smooth = _plan(sizes, rate, buffer=top["client_buffer_bytes"], startup_s=startup)
+    fewest = _fewest_changes(sizes, rate, top["client_buffer_bytes"], startup)
     played = _Consumption(sizes, rate, startup)
     pairs = [
         ("9", "Sent at the mean rate", constant["base_steps"], constant["base_end_s"], constant["base_occupancy"]),
@@ -40,13 +41,25 @@ def figures(description: dict[str, Any]) -> list[Figure]:
     drawn.append(_corridor(played, _Sent(top["steps"], top["end_s"]), top["client_buffer_bytes"]))
     drawn.append(_sources(description))
     drawn.append(_profiles(description))
-    drawn.append(_compared(top, smooth))
+    drawn.append(_compared(top, smooth, fewest))
     return drawn
 
 
 def _plan(sizes: Sequence[int], rate: tuple[int, int], **settings: Any) -> dict[str, Any]:
     planned = json.loads(_native.plan_levels([list(sizes)], rate, _native.PlanSettings(**settings)))
     return dict(planned["levels"][0])
+
+
+def _fewest_changes(sizes: Sequence[int], rate: tuple[int, int], buffer: int, startup: float) -> dict[str, Any]:
+    """The plan with the fewest changes of rate; its steps as those of the other plans, with the bytes sent by then."""
+    ladder = _native.StreamingLadder(frame_rate=rate, key_interval=1, sizes=[list(sizes)])
+    planned = json.loads(ladder.best_plan(0, buffer, fewest_changes=True, startup_s=startup))
+    steps: list[tuple[float, float, float]] = []
+    for start, bps in planned["steps"]:
+        before = steps[-1] if steps else (0.0, 0.0, 0.0)
+        steps.append((start, before[1] + before[2] / 8 * (start - before[0]), bps))
+    start, sent, bps = steps[-1]
+    return dict(planned) | {"steps": steps, "end_s": start + (sum(sizes) - sent) * 8 / bps}
 
 
 class _Consumption:
@@ -156,16 +169,22 @@ def _rates(name: str, steps: Sequence[Sequence[float]], end: float, colour: str)
     return _line(name, times, [*rates, rates[-1]], colour, shape="hv")
 
 
-def _compared(plan: dict[str, Any], smooth: dict[str, Any]) -> Figure:
-    traces = [
-        _rates("as planned", plan["steps"], plan["end_s"], _BLUE),
-        _rates("as smooth as its buffer allows", smooth["steps"], smooth["end_s"], _RED),
-    ]
-    hint = (
-        f"{plan['client_buffer_bytes'] / 1e3:,.0f} kB of buffer: a peak of {plan['peak_bps'] / 1e3:,.0f} and "
-        f"{smooth['peak_bps'] / 1e3:,.0f} kbit/s, {len(plan['steps'])} and {len(smooth['steps'])} rates."
+def _compared(plan: dict[str, Any], smooth: dict[str, Any], fewest: dict[str, Any]) -> Figure:
+    every = (
+        ("as planned", plan, _BLUE),
+        ("as smooth as its buffer allows", smooth, _RED),
+        ("with the fewest changes of rate", fewest, _PURPLE),
     )
-    return Figure("smoothed", "The plan and the smoothest one (not in the paper)", hint, traces, _layout("kbit/s"))
+    traces = [_rates(name, one["steps"], one["end_s"], colour) for name, one, colour in every]
+    told = [f"{name} {_count(one)} of at most {one['peak_bps'] / 1e3:,.0f} kbit/s" for name, one, _ in every]
+    hint = f"With the {plan['client_buffer_bytes'] / 1e3:,.0f} kB of buffer that the plan needs: {'; '.join(told)}."
+    title = "The plan and the best ones with its buffer (not in the paper)"
+    return Figure("smoothed", title, hint, traces, _layout("kbit/s"))
+
+
+def _count(plan: dict[str, Any]) -> str:
+    rates = len(plan["steps"])
+    return f"{rates} rate{'s' if rates > 1 else ''}"
 
 
 def write_page(description: dict[str, Any], out: Path) -> Path:

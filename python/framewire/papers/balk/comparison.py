@@ -11,6 +11,7 @@ from framewire.papers.balk.clips import CLIPS, QUANTISERS, Clip
 from framewire.papers.balk.drawing import Drawn
 from framewire.papers.balk.measure import Measured
 from framewire.papers.balk.plan import DECISIONS
+from framewire.papers.balk.published import Kind
 from framewire.papers.balk.tables import Table
 
 __all__ = ["Comparison", "compare"]
@@ -33,14 +34,29 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        """The result in a sentence. What a setting was calibrated by is no check, and counted apart."""
-        independent = [one for one in self.findings if not one.published.calibrated]
-        counts = Counter(one.verdict for one in independent)
-        told = [f"{counts['holds']} of {len(independent)} independent claims hold", f"{counts['does not hold']} do not"]
-        rest: tuple[claims.Verdict, ...] = ("undecided", "not measured")
-        told += [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]]
-        calibrated = len(self.findings) - len(independent)
-        return ", ".join(told) + f"; {calibrated} more set alpha and is no check."
+        """The result in a sentence: of what could have come out otherwise, the paper's claims and this project's."""
+        independent = [one for one in self.findings if one.published.is_independent]
+        of_paper = [one for one in independent if not one.published.is_asked]
+        asked = [one for one in independent if one.published.is_asked]
+        return (
+            f"{_counted(of_paper, 'independent claims of the paper hold')}; "
+            f"{_counted(asked, 'bounds that this project asks hold')}."
+        )
+
+    @property
+    def counted_apart(self) -> str:
+        """What is no check, by kind and with how it came out; and what hangs on which bytes are counted."""
+        parts = []
+        for name, kind in _APART:
+            some = [one for one in self.findings if one.published.kind == kind]
+            parts.append(f"{len(some)} {name} ({_verdicts(some)})")
+        rates = [one for one in self.findings if one.published.is_independent and one.with_headers is not None]
+        differ = [f"{one.published.key} ({_both_verdicts(one)})" for one in rates if one.differs_with_headers]
+        text = f"Not counted: {'; '.join(parts)}."
+        if rates:
+            text += f" With headers counted, {len(differ)} of {len(rates)} independent verdicts on rates would change"
+            text += f": {', '.join(differ)}." if differ else "."
+        return text
 
     @property
     def experiments(self) -> int:
@@ -55,6 +71,32 @@ class Comparison:
     def of_figure(self, number: str) -> list[claims.Finding]:
         """The claims of a figure."""
         return [one for one in self.findings if str(one.published.figure) == number]
+
+
+_APART: Sequence[tuple[str, Kind]] = (
+    ("true or false by construction", "by-construction"),
+    ("by which a setting was calibrated", "calibrated"),
+    ("the same as another", "same-as"),
+)
+
+
+def _both_verdicts(one: claims.Finding) -> str:
+    """Both verdicts of a claim that hangs on the ruler."""
+    return f"{one.verdict} \N{RIGHTWARDS ARROW} {one.verdict_with_headers}"
+
+
+def _counted(some: Sequence[claims.Finding], what: str) -> str:
+    counts = Counter(one.verdict for one in some)
+    rest: tuple[claims.Verdict, ...] = ("undecided", "not measured")
+    said = [f"{counts['holds']} of {len(some)} {what}", f"{counts['does not hold']} do not"]
+    return ", ".join(said + [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]])
+
+
+def _verdicts(some: Sequence[claims.Finding]) -> str:
+    counts = Counter(one.verdict for one in some)
+    words = {"holds": ("holds", "hold"), "does not hold": ("does not hold", "do not hold")}
+    told = [f"{count} {words.get(verdict, (verdict, verdict))[count > 1]}" for verdict, count in counts.most_common()]
+    return ", ".join(told)
 
 
 def compare(measured: Measured) -> Comparison:

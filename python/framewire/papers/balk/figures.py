@@ -77,7 +77,10 @@ def _over(
     known = [(at, setting) for at, setting in places if measured.of(setting)]
     if not known:
         return []
-    return [_points(name, [at for at, _ in known], [measured.mean(setting, value) for _, setting in known], colour)]
+    # TCP is ringed, so that it is seen where another line lies upon it.
+    ringed = {"marker": {"color": colour, "size": 11, "symbol": "circle-open", "line": {"width": 2}}}
+    means = [measured.mean(setting, value) for _, setting in known]
+    return [_points(name, [at for at, _ in known], means, colour, **(ringed if colour == TCP else {}))]
 
 
 def _climb(measured: Measured) -> list[Figure]:

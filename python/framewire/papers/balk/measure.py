@@ -10,18 +10,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Any, Literal
 
 from framewire import _native
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.papers.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
-from framewire.papers.balk.plan import Setting
+from framewire.papers.balk.plan import Setting, settings
 
-__all__ = ["Measured", "Run", "carry_out", "ladder"]
+__all__ = ["Measured", "Ruler", "Run", "UnpairedError", "carry_out", "ladder"]
+
+Ruler = Literal["payload", "wire"]
+"""Which bytes count: those that applications get (video, or what iperf reads), or those of whole IP packets."""
 
 Progress = Callable[[dict[str, Any]], None]
 
 FRAMES_PER_SECOND = FRAME_RATE[0] / FRAME_RATE[1]
+
+
+class UnpairedError(ValueError):
+    """Runs that are to be compared seed by seed do not have the same seeds."""
 
 
 @dataclass(frozen=True)
@@ -29,46 +36,76 @@ class Run:
     """One experiment with one seed."""
 
     setting: Setting
+    seed: int
     document: Mapping[str, Any]
     """As the simulator gave it."""
     clip: Clip | None = None
     """What was streamed; None for made-up sizes."""
 
+    def rate_kbps(self, ruler: Ruler = "payload") -> float:
+        """What came of the stream, from its first packet to its last."""
+        return float(self.document["stream"]["video_bps" if ruler == "payload" else "throughput_bps"]) / 1e3
+
     @property
     def stream_kbps(self) -> float:
-        """Video that came, from the stream's first packet to its last."""
-        return float(self.document["stream"]["video_bps"]) / 1e3
+        """Video that came."""
+        return self.rate_kbps()
+
+    def tcp_rates_kbps(self, ruler: Ruler = "payload") -> list[float]:
+        """What each connection's application read in the same time, which is what iperf counts; or its packets."""
+        key = "goodput_bps" if ruler == "payload" else "throughput_bps"
+        return [float(one[key]) / 1e3 for one in self.document["tcp"]]
 
     @property
     def tcp_kbps(self) -> list[float]:
-        """What each connection's application read in the same time, which is what iperf counts."""
-        return [float(one["goodput_bps"]) / 1e3 for one in self.document["tcp"]]
+        """What each connection's application read."""
+        return self.tcp_rates_kbps()
 
-    @property
-    def least_second_kbps(self) -> float:
-        """The least of a second, of the 20 s of steady state that figure 20 shows, in bytes of video."""
-        received = self.document["stream"]["video_bps_by_second"][10:30]
-        return float(min(received, default=0.0)) / 1e3
+    def steady_kbps(self, ruler: Ruler = "payload") -> list[float]:
+        """Received in each of the 20 s of steady state that figure 20 shows."""
+        key = "video_bps_by_second" if ruler == "payload" else "throughput_bps_by_second"
+        return [float(rate) / 1e3 for rate in self.document["stream"][key][10:30]]
+
+    def least_second_kbps(self, ruler: Ruler = "payload") -> float:
+        """The least of these seconds."""
+        return min(self.steady_kbps(ruler), default=0.0)
+
+    def of_lossless(self, free: Run, ruler: Ruler = "payload") -> list[float]:
+        """Received in each of these seconds, over what the same stream received in it without random loss.
+
+        The plan rises by a quarter in this time, and the level falls where it does: that is not what loss does.
+        """
+        pairs = zip(self.steady_kbps(ruler), free.steady_kbps(ruler), strict=False)
+        return [rate / usual for rate, usual in pairs if usual]
+
+    def dip_percent(self, free: Run, ruler: Ruler = "payload") -> float:
+        """How far the worst of these is below the mean of all."""
+        parts = self.of_lossless(free, ruler)
+        mean = fmean(parts or [0.0])
+        return 100 * (1 - min(parts) / mean) if mean else 0.0
 
     @property
     def share(self) -> float:
         """Of the fair share: the normalised throughput of figures 16 to 18."""
-        return self.stream_kbps / self.setting.fair_share_kbps
+        return self.share_by()
+
+    def share_by(self, ruler: Ruler = "payload") -> float:
+        """The same, by either ruler; by that of the wire all flows together have the link."""
+        return self.rate_kbps(ruler) / self.setting.fair_share_kbps
+
+    def tcp_share_by(self, ruler: Ruler = "payload") -> float:
+        """The same of the mean connection."""
+        return fmean(self.tcp_rates_kbps(ruler)) / self.setting.fair_share_kbps
 
     @property
     def tcp_share(self) -> float:
-        """The same of the mean connection."""
-        return fmean(self.tcp_kbps) / self.setting.fair_share_kbps
+        """The same of the mean connection, as its application counts."""
+        return self.tcp_share_by()
 
     @property
     def tcp_spread(self) -> float:
         """Standard deviation of the connections' shares: the bars of figure 16."""
         return float(pstdev(self.tcp_kbps)) / self.setting.fair_share_kbps
-
-    @property
-    def share_with_headers(self) -> float:
-        """The stream's share when IP packets are counted, which add up to the link."""
-        return float(self.document["stream"]["throughput_bps"]) / 1e3 / self.setting.fair_share_kbps
 
     @property
     def utilisation(self) -> float:
@@ -115,8 +152,11 @@ class Run:
         return float(self.document["stream"]["switches"])
 
     @property
-    def stalls(self) -> float:
-        """How often no frame is shown for half a second or longer."""
+    def freezes(self) -> float:
+        """How often one picture stands for half a second or longer because no other came whole and in time.
+
+        These are no stalls: those are of a player that waits (docs/results.md), and this one does not.
+        """
         fates = self.document["stream"]["fates"]
         return float(sum(len(gap) >= FRAMES_PER_SECOND / 2 for gap in fates.split("i")))
 
@@ -173,6 +213,11 @@ class Measured:
     traces: Mapping[str, float] = field(default_factory=dict)
     """Recorded links by name, with their mean rates in Mbit/s."""
 
+    @cached_property
+    def left_out(self) -> int:
+        """How many settings of the whole were not run."""
+        return sum(setting not in self.runs for setting in settings())
+
     def of(self, setting: Setting) -> Sequence[Run]:
         """The runs of a setting, one per seed; none where it was not measured."""
         return self.runs.get(setting, ())
@@ -180,6 +225,22 @@ class Measured:
     def samples(self, setting: Setting, value: Callable[[Run], float]) -> list[float]:
         """One value per seed."""
         return [value(run) for run in self.of(setting)]
+
+    def paired(self, *settings: Setting) -> list[tuple[Run, ...]]:
+        """Runs of several settings with the same seed; none when one of them was not measured.
+
+        Raises UnpairedError when not all of them have the same seeds: what is left would compare other draws.
+        """
+        found = [{run.seed: run for run in self.of(setting)} for setting in settings]
+        if not all(found):
+            return []
+        for setting, runs in zip(settings, found, strict=True):
+            if len(runs) != len(self.of(setting)):
+                raise UnpairedError(f"{setting}: a seed was run twice")
+            if runs.keys() != found[0].keys():
+                alone = sorted(runs.keys() ^ found[0].keys())
+                raise UnpairedError(f"{setting} and {settings[0]} have not the same seeds: only one has {alone}")
+        return [tuple(runs[seed] for runs in found) for seed in sorted(found[0])]
 
     def mean(self, setting: Setting, value: Callable[[Run], float]) -> Estimate | None:
         """Its mean and 95 % confidence interval over the seeds."""
@@ -227,7 +288,8 @@ def carry_out(
             seed + repeat, duration_s=movie.duration_s, series=repeat == 0 or setting.is_isolated
         )
         trace = None if setting.trace is None else recorded[setting.trace]
-        return Run(setting, json.loads(_native.simulate_streaming(streamed, json.dumps(document), trace)), movie)
+        found = json.loads(_native.simulate_streaming(streamed, json.dumps(document), trace))
+        return Run(setting, seed + repeat, found, movie)
 
     with ThreadPoolExecutor(jobs) as pool:
         waiting = {pool.submit(simulate, setting, repeat): (setting, repeat) for setting, repeat in places}

@@ -12,7 +12,7 @@ from markupsafe import Markup
 import framewire
 from framewire.papers.balk.claims import Verdict
 from framewire.papers.balk.comparison import Comparison
-from framewire.papers.balk.screen import told
+from framewire.papers.balk.screen import remarks, told
 from framewire.report import file
 from framewire.report.page import HERE as REPORT
 from framewire.report.page import in_script, plotly_packed
@@ -47,7 +47,9 @@ def render(comparison: Comparison) -> str:
     return template.render(
         comparison=comparison,
         told=told,
+        remarks=remarks,
         marks=MARKS,
+        made_up=all(clip.quality is None for clip in comparison.measured.clips.values()),
         style=Markup(style),
         script=Markup(REPORT.joinpath("report.js").read_text(encoding="utf-8")),
         figures_json=in_script({figure.name: [figure.data, figure.layout] for figure in drawn}),

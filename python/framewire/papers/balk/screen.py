@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,12 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from framewire.errors import InputError
-from framewire.papers.balk.claims import Finding, Verdict
+from framewire.papers.balk.claims import Finding, Ours, Verdict
 from framewire.papers.balk.comparison import Comparison
-from framewire.papers.balk.tables import Table
+from framewire.papers.balk.tables import Table, rounded_up
 from framewire.report.figures.base import significant
 
-__all__ = ["as_json", "show", "told", "write_files"]
+__all__ = ["as_json", "remarks", "show", "told", "write_files"]
 
 _STYLES: dict[Verdict, str] = {
     "holds": "green",
@@ -28,20 +29,48 @@ _STYLES: dict[Verdict, str] = {
 }
 
 
-def told(finding: Finding) -> str:
-    """Our number with its interval."""
-    ours = finding.ours
+def told(ours: Ours | None) -> str:
+    """Our number with its interval.
+
+    >>> told(Ours(1.114, 1.11, 1.118, 20)), told(Ours(-0.19, -2.425, 2.045, 20))
+    ('1.11 ± 0.01', '-0.2 ± 2.3')
+    >>> told(Ours(100.0, 61.0, 100.0, 6)), told(Ours(2.0, None, None, 1))
+    ('100 (61 to 100)', '2')
+    """
     if ours is None:
         return "\N{EN DASH}"
-    mean = f"{significant(ours.mean, 3):g}"
-    spread = ours.half_width or 0.0
+    text = f"{significant(ours.value, 3):g}"
+    if ours.low is None or ours.high is None:
+        return text
+    below, above = ours.value - ours.low, ours.high - ours.value
     # Repeats that found the same may differ by rounding.
-    return mean if spread <= 1e-9 * abs(ours.mean) else f"{mean} ± {significant(spread, 2):g}"
+    if max(below, above) <= 1e-9 * abs(ours.value):
+        return text
+    if math.isclose(below, above, rel_tol=1e-6):
+        # Three digits that count, or two of the reach where that is a tenth of the value or more.
+        leading = above / 10 if above >= abs(ours.value) / 10 else abs(ours.value) / 100
+        digits = max(0, -math.floor(math.log10(leading)))
+        return f"{ours.value:,.{digits}f} ± {rounded_up(above, digits)}"
+    return f"{text} ({significant(ours.low, 3):g} to {significant(ours.high, 3):g})"
+
+
+def remarks(one: Finding) -> list[str]:
+    """What has to be known of a verdict: its worth, and what it hangs on."""
+    claim = one.published
+    said = ["asked by this project"] if claim.is_asked else []
+    if not claim.is_independent:
+        said.append(f"not counted: {claim.worth}")
+    if one.differs_with_headers:
+        said.append(f"with headers {told(one.with_headers)}: {one.verdict_with_headers}")
+    if one.ours is not None and one.ours.low is None:
+        said.append("exact: no draw enters" if claim.exact else "a single value")
+    return said
 
 
 def show(comparison: Comparison, console: Console, *, tables: bool) -> None:
     """The claims, a line for each, and on request the tables of what the paper leaves open."""
     console.print(comparison.headline, markup=False, highlight=False, style="bold")
+    console.print(comparison.counted_apart, markup=False, highlight=False)
     console.print()
     made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     made.add_column("fig.", justify="right", no_wrap=True)
@@ -51,9 +80,10 @@ def show(comparison: Comparison, console: Console, *, tables: bool) -> None:
     made.add_column("", no_wrap=True)
     for one in comparison.findings:
         claim = one.published
-        verdict = f"[{_STYLES[one.verdict]}]{one.verdict}[/]" + (" (calibrated)" if claim.calibrated else "")
-        ours = f"{told(one)} {claim.unit}" if len(claim.unit) <= 6 else told(one)
-        made.add_row(str(claim.figure), escape(claim.says), escape(claim.theirs), escape(ours), verdict)
+        verdict = f"[{_STYLES[one.verdict]}]{one.verdict}[/]"
+        said = f"\n[dim]{escape('; '.join(remarks(one)))}[/]" if remarks(one) else ""
+        ours = f"{told(one.ours)} {claim.unit}" if len(claim.unit) <= 6 else told(one.ours)
+        made.add_row(str(claim.figure), escape(claim.says) + said, escape(claim.theirs), escape(ours), verdict)
     console.print(made)
     if comparison.better is not None:
         console.print()
@@ -80,6 +110,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     cost = comparison.measured
     return {
         "headline": comparison.headline,
+        "counted_apart": comparison.counted_apart,
         "claims": [_claim(one) for one in comparison.findings],
         "better": None if comparison.better is None else _table(comparison.better),
         "better_headline": comparison.better_headline,
@@ -99,7 +130,7 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _claim(one: Finding) -> dict[str, Any]:
-    claim, ours = one.published, one.ours
+    claim = one.published
     return {
         "key": claim.key,
         "figure": claim.figure,
@@ -110,13 +141,22 @@ def _claim(one: Finding) -> dict[str, Any]:
         "high": claim.high,
         "unit": claim.unit,
         "basis": claim.basis,
-        "calibrated": claim.calibrated,
-        "ours": None if ours is None else ours.mean,
-        "half_width": None if ours is None else ours.half_width,
-        "seeds": 0 if ours is None else ours.count,
+        "kind": claim.kind if claim.same_as is None else f"{claim.kind}={claim.same_as}",
+        "reason": claim.reason,
+        **_numbers("ours", one.ours),
+        "values": 0 if one.ours is None else one.ours.count,
+        "exact": claim.exact,
         "verdict": one.verdict,
+        **_numbers("with_headers", one.with_headers),
+        "verdict_with_headers": one.verdict_with_headers,
         "why": one.why,
     }
+
+
+def _numbers(name: str, ours: Ours | None) -> dict[str, float | None]:
+    """A number with its 95 % confidence interval."""
+    value, low, high = (None, None, None) if ours is None else (ours.value, ours.low, ours.high)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def write_files(comparison: Comparison, directory: Path) -> None:

@@ -54,7 +54,7 @@ METRICS = (
     Metric("frames in time (%)", lambda run: run.intact_percent, 1, True),
     Metric("mean level (0 to 2)", lambda run: run.mean_level, 2, True),
     Metric("level switches", lambda run: run.switches, 1, False),
-    Metric("freezes", lambda run: run.stalls, 1, False),
+    Metric("freezes", lambda run: run.freezes, 1, False),
     Metric("Jain's index", lambda run: run.jain, 3, True),
 )
 
@@ -76,11 +76,10 @@ def _places(measured: Measured) -> list[tuple[str, str, Setting]]:
     return places
 
 
-def _differences(paper: Sequence[Run], other: Sequence[Run], metric: Metric) -> Estimate | None:
-    """How much better, seed by seed; above zero is better."""
+def _differences(pairs: Sequence[tuple[Run, ...]], metric: Metric) -> Estimate | None:
+    """How much better the second of each pair is, seed by seed; above zero is better."""
     value = _beyond_share if metric.higher_is_better is None else metric.value
     sign = 1 if metric.higher_is_better else -1
-    pairs = list(zip(paper, other, strict=False))
     return mean_with_confidence([sign * (value(b) - value(a)) for a, b in pairs]) if pairs else None
 
 
@@ -95,8 +94,7 @@ def _cell(measured: Measured, setting: Setting, metric: Metric) -> tuple[str, Re
         return "\N{EN DASH}", None  # nobody to share with
     if setting.tcp == 0 and metric.name == "Jain's index":
         return "\N{EN DASH}", None
-    runs = measured.of(setting), measured.of(better(setting))
-    difference = _differences(*runs, metric)
+    difference = _differences(measured.paired(setting, better(setting)), metric)
     if difference is None:
         return "\N{EN DASH}", None
     result = _result(difference, metric.digits)
@@ -152,8 +150,9 @@ def by_how_much(measured: Measured) -> Table:
     hint = (
         "Paper \N{RIGHTWARDS ARROW} better. Better and worse are marked where the 95 % interval of the differences, "
         "seed by seed, does not hold zero. A share is better the less it is above 1; below 1 it says nothing, because "
-        "the clip may ask for less. Mean level is of the frames in time; a freeze is half a second without any. Where "
-        "the share falls towards 1, the mean level has to fall with it."
+        "the clip may ask for less. Mean level is of the frames in time; a freeze is half a second or longer without "
+        "any (this player does not wait, so that nothing stalls). Where the share falls towards 1, the mean level has "
+        "to fall with it."
     )
     rows = [row for row, _ in _compared(measured)]
     return Table("Better than the paper: by how much", hint, ["", *(metric.name for metric in METRICS)], rows)

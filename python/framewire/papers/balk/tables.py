@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from framewire.confidence import Estimate
+from framewire.confidence import Estimate, mean_with_confidence
 from framewire.papers.balk import climbing
 from framewire.papers.balk.figures import video_kbps
 from framewire.papers.balk.measure import Measured, Run
@@ -18,13 +20,14 @@ from framewire.papers.balk.plan import (
     STRONG_FLOWS,
     TFRC_ROUND_TRIPS_MS,
     Setting,
+    Transport,
     alone,
     isolated,
     mild,
     strong,
 )
 
-__all__ = ["Table", "shown", "tables"]
+__all__ = ["Table", "rounded_up", "shown", "tables"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,26 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-def shown(one: Estimate | None, digits: int = 2) -> str:
-    """A mean with its interval.
+def rounded_up(value: float, digits: int) -> str:
+    """A reach is never told smaller than it is, so that it does not read as none.
 
-    >>> shown(Estimate(1.0, 0.123, 20))
-    '1.00 ± 0.12'
+    >>> rounded_up(0.0004, 2), rounded_up(0.123, 2), rounded_up(0.12, 2)
+    ('0.01', '0.13', '0.12')
+    """
+    scale = 10**digits
+    return f"{math.ceil(value * scale - 1e-6) / scale:,.{digits}f}"
+
+
+def shown(one: Estimate | None, digits: int = 2) -> str:
+    """A mean with its interval, which is left out where all values are alike.
+
+    >>> shown(Estimate(1.0, 0.123, 20)), shown(Estimate(1.0, 0.0, 20))
+    ('1.00 ± 0.13', '1.00')
     """
     if one is None:
         return "\N{EN DASH}"
-    spread = "" if one.half_width is None else f" ± {one.half_width:,.{digits}f}"
-    return f"{one.mean:,.{digits}f}{spread}"
+    reach = one.half_width or 0.0
+    return f"{one.mean:,.{digits}f}" + (f" ± {rounded_up(reach, digits)}" if reach > 1e-9 * abs(one.mean) else "")
 
 
 def tables(measured: Measured) -> list[Table]:
@@ -57,6 +70,7 @@ def tables(measured: Measured) -> list[Table]:
         _alpha(measured),
         _rivals(measured),
         _lossy_rivals(measured),
+        _one_ruler(measured),
         _tfrc(measured),
         _over_loss(measured),
     ]
@@ -86,7 +100,8 @@ def _fairness(measured: Measured) -> Table:
             values = [
                 measured.mean(paper, _share),
                 measured.mean(paper, lambda run: run.tcp_share),
-                measured.mean(paper, lambda run: run.share_with_headers),
+                measured.mean(paper, lambda run: run.share_by("wire")),
+                measured.mean(paper, lambda run: run.tcp_share_by("wire")),
                 measured.mean(paper, lambda run: run.packet_loss_percent),
                 measured.mean(unbiased, _share),
                 measured.mean(unbiased, lambda run: run.packet_loss_percent),
@@ -98,6 +113,7 @@ def _fairness(measured: Measured) -> Table:
         "share",
         "TCP's share",
         "share with headers",
+        "TCP's with headers",
         "packets lost (%)",
         "share, unbiased",
         "lost, unbiased (%)",
@@ -166,6 +182,35 @@ def _lossy_rivals(measured: Measured) -> Table:
     places = [(transport, strong(12, transport=transport, loss_percent=1.0)) for transport in RIVALS]
     title = "Controllers: strong clip among 11 TCP connections, 5 Mbit/s, 1 % random loss"
     return Table(title, "", ["", *_COLUMNS], _rows(measured, places, _values()))
+
+
+_STEADY: Sequence[tuple[str, Callable[[Run, Run], float], int]] = (
+    ("mean (kbit/s)", lambda run, _: fmean(run.steady_kbps()), 0),
+    ("worst second (kbit/s)", lambda run, _: run.least_second_kbps(), 0),
+    ("mean, with headers", lambda run, _: fmean(run.steady_kbps("wire")), 0),
+    ("worst second, with headers", lambda run, _: run.least_second_kbps("wire"), 0),
+    ("of its own without loss (%)", lambda run, free: 100 * fmean(run.of_lossless(free)), 1),
+    ("deepest dip of that (%)", lambda run, free: run.dip_percent(free), 1),
+    ("seconds below 90 % of it", lambda run, free: float(sum(part < 0.9 for part in run.of_lossless(free))), 1),
+)
+
+
+def _one_ruler(measured: Measured) -> Table:
+    """Figure 20: the same of all."""
+    names: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("VTP, better", "better"), ("TFRC", "tfrc"))
+    rows = []
+    for loss in (1.0, 5.0):
+        for name, transport in names:
+            pairs = measured.paired(alone(loss, transport), alone(0.0, transport))
+            means = [mean_with_confidence([value(*pair) for pair in pairs]) for _, value, _ in _STEADY if pairs]
+            cells = [shown(mean, digits) for mean, (_, _, digits) in zip(means, _STEADY, strict=False)]
+            rows += [[f"{name}, {loss:g} % loss", *cells]] if cells else []
+    hint = (
+        "Seconds 10 to 30 of the stream, 10 ms: what was received, of all by the same ruler. The plan rises by a "
+        "quarter in this time, so that dips are of what the same stream receives in the same second without loss. The "
+        "better rate control sends ahead of the plan."
+    )
+    return Table("Figure 20 by one ruler", hint, ["", *(name for name, *_ in _STEADY)], rows)
 
 
 def _tfrc(measured: Measured) -> Table:

@@ -129,7 +129,12 @@ def size_against_latency(run: ReportRun) -> Figure:
                     "hovertemplate": "%{x:.1f} kB, %{y:.1f} ms",
                 }
             )  # fmt: skip
-    layout = base_layout("latency (ms)", xaxis={"title": {"text": "size of the frame (kB)"}}, yaxis={"type": "log"})
+    # A logarithm has no place for what came at its time or ahead of it, as streams of levels do.
+    ahead = any(value <= 0 for trace in traces for value in trace["y"])
+    scale = "linear" if ahead else "log"
+    layout = base_layout("latency (ms)", xaxis={"title": {"text": "size of the frame (kB)"}}, yaxis={"type": scale})
     hint = "A slope is the time that a large frame takes on the link; a cloud without one is time spent waiting."
+    if ahead:
+        hint += " Below zero, frames came ahead of their time."
     absent = None if traces else "no frame arrived"
     return Figure("size-latency", "Size against latency", hint, traces, layout, absent=absent, half=True)

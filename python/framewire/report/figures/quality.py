@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from framewire.report.data import ReportRun
+from framewire.report.data import Flow, ReportRun
 from framewire.report.figures.base import HEADROOM, Figure, Trace, label, line, rounded, thinned, time_layout
 from framewire.report.psnr import CAP_DB, PsnrResult
 
@@ -14,12 +14,13 @@ LANE_PX = 74
 def per_second(run: ReportRun, psnr: PsnrResult) -> Figure:
     """Mean of each second, so that the flows can be told apart."""
     name, title = "psnr", "PSNR with freeze, mean of each second"
-    hint = f"At {CAP_DB:g} dB every picture is the one that was sent; a deep dip is a second mostly frozen."
+    sent = "that of the ladder's top level" if run.has_levels else "the one that was sent"
+    hint = f"At {CAP_DB:g} dB every picture is {sent}; a deep dip is a second mostly frozen."
     if psnr.failure:
         return Figure(name, title, hint, absent=psnr.failure)
     traces: list[Trace] = []
     for flow in run.flows:
-        rows = capped(run, psnr.of(flow))
+        rows = capped(run, flow, psnr)
         if rows.height:
             means = rows.group_by(pl.col("at_s").floor().alias("second")).agg(pl.col("db").mean()).sort("second")
             traces.append(line(flow, (means["second"] + 0.5).to_list(), means["db"].to_list(),
@@ -46,7 +47,7 @@ def per_frame(run: ReportRun, psnr: PsnrResult) -> Figure:
     traces: list[Trace] = []
     for index, flow in enumerate(flows):
         number = "" if index == 0 else str(index + 1)
-        rows = capped(run, psnr.of(flow))
+        rows = capped(run, flow, psnr)
         x, y = thinned(rows["at_s"].to_list(), rows["db"].to_list())
         traces.append(
             line(flow, rounded(x, 5), rounded(y, 3), yaxis=f"y{number}", line={"color": flow.colour, "width": 1},
@@ -67,8 +68,8 @@ def per_frame(run: ReportRun, psnr: PsnrResult) -> Figure:
     return Figure(name, title, hint, traces, layout)
 
 
-def capped(run: ReportRun, rows: pl.DataFrame) -> pl.DataFrame:
+def capped(run: ReportRun, flow: Flow, psnr: PsnrResult) -> pl.DataFrame:
     """Columns `at_s` (time in the movie) and `db`."""
-    return rows.select(
-        (pl.col("display") / run.frame_rate).alias("at_s"), pl.col("psnr_db").clip(upper_bound=CAP_DB).alias("db")
+    return psnr.of(flow).select(
+        (pl.col("display") / run.rate_of(flow)).alias("at_s"), pl.col("psnr_db").clip(upper_bound=CAP_DB).alias("db")
     )

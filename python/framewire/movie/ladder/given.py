@@ -1,0 +1,156 @@
+"""A ladder of levels that were encoded before: taken out of their containers, checked frame by frame, never encoded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from framewire.errors import InputError, MachineError
+from framewire.movie import cache, ffmpeg
+from framewire.movie.ladder import making
+from framewire.movie.ladder.coding import MOST_LEVELS
+from framewire.movie.ladder.made import DESCRIPTION, MadeLadder, copied, found, settle
+from framewire.movie.ladder.sound import Audio
+from framewire.movie.picture import Progress
+
+__all__ = ["join"]
+
+_AS_THEY_ARE = {"avi": ".avi", "mpegvideo": ".m2v", "h264": ".h264", "hevc": ".h265", "m4v": ".m4v"}
+"""FFmpeg's names of what a level may be, and what its file's name ends with."""
+
+_TAKEN_OUT = {
+    "h264": (".h264", ("-f", "h264")),
+    "hevc": (".h265", ("-f", "hevc")),
+    "mpeg1video": (".m1v", ("-f", "mpeg1video")),
+    "mpeg2video": (".m2v", ("-f", "mpeg2video")),
+    # A container may have the headers once for the whole stream, and a level needs them wherever it can be entered.
+    "mpeg4": (".m4v", ("-bsf:v", "dump_extra=freq=keyframe", "-f", "m4v")),
+}
+"""Codecs of what stands in another container: the level's file, and how ffmpeg writes it without encoding."""
+
+
+def join(
+    sources: Sequence[Path],
+    out: Path | None = None,
+    *,
+    payload: int = making.PAYLOAD,
+    plan: making.Plan | None = None,
+    audio: Audio | None = making.AUDIO,
+    replace: bool = False,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+) -> MadeLadder:
+    """Makes a ladder of files that are its levels already, lowest first, or finds it in the cache.
+
+    Each is an elementary stream, an AVI file, or a container out of which ffmpeg takes one; no frame is encoded. The
+    audio is that of the highest level that has some, encoded as ``audio`` says; None leaves it out.
+
+    Raises InputError for files that hold no such video and for levels that are not aligned, with the level and the
+    frame, and MachineError when ffmpeg is missing or a directory cannot be written.
+    """
+    if len(sources) > MOST_LEVELS:
+        raise InputError(f"{len(sources)} levels: 1 to {MOST_LEVELS} are allowed")
+    report, plan = progress or (lambda _step, _share: None), plan or making.Plan()
+    shapes = [_shape(path) for path in sources]
+    heard = next((path for path in reversed(sources) if ffmpeg.has_audio(path)), None) if audio is not None else None
+    recipe = {
+        "format": making.FORMAT,
+        "ffmpeg": ffmpeg.version_of("ffmpeg"),
+        "levels": [[path.name, _digest(path, report)] for path in sources],
+        "payload": payload,
+        "plan": asdict(plan),
+        "audio": None if heard is None or audio is None else [asdict(audio), sources.index(heard)],
+    }
+    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
+    parent = cache_dir if cache_dir is not None else cache.cache_directory()
+    place = parent / f"ladder-given-{key}"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with cache.alone(place):
+            kept = found(place)
+            settle(out, replace, kept)
+            if kept is None:
+                with tempfile.TemporaryDirectory(prefix=f".{place.stem}-", dir=parent) as scratch:
+                    made = Path(scratch) / "kept"
+                    made.mkdir()
+                    _fill(made, sources, shapes, payload, plan, (heard, audio), report)
+                    shutil.rmtree(place, ignore_errors=True)
+                    made.rename(place)
+                kept = found(place)
+                assert kept is not None, "it was just made"
+        return kept if out is None else copied(kept, out)
+    except OSError as error:
+        raise MachineError(
+            f"{error.filename or parent}: the ladder cannot be kept: {error.strerror or error}"
+        ) from error
+
+
+def _shape(path: Path) -> tuple[str, tuple[str, ...] | None]:
+    """What a level's file is to end with, and ffmpeg's options that write it; None where it is one as it stands."""
+    if path.suffix == ".vtp":
+        raise InputError(f"{path}: a streaming file, which is a whole ladder; a level is needed beside other levels")
+    probed = ffmpeg.probe(path)
+    codec, container = probed["streams"][0]["codec_name"], probed["format"]["format_name"]
+    if container in _AS_THEY_ARE:
+        return _AS_THEY_ARE[container], None
+    if codec not in _TAKEN_OUT:
+        raise InputError(
+            f"{path}: {codec} video; levels are of {', '.join(_TAKEN_OUT)} (MPEG-1, MPEG-2, MPEG-4 part 2)"
+        )
+    return _TAKEN_OUT[codec]
+
+
+def _digest(path: Path, report: Progress) -> str:
+    report(f"reading {path.name}", 0.0)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _fill(
+    place: Path,
+    sources: Sequence[Path],
+    shapes: Sequence[tuple[str, tuple[str, ...] | None]],
+    payload: int,
+    plan: making.Plan,
+    sound: tuple[Path | None, Audio | None],
+    report: Progress,
+) -> None:
+    """Puts levels, audio, streaming file and description into a directory."""
+    files = []
+    for number, (path, (suffix, options)) in enumerate(zip(sources, shapes, strict=True)):
+        report(f"taking level {number} out of {path.name}", number / len(sources))
+        level = place / f"level{number}{suffix}"
+        if options is None:
+            shutil.copyfile(path, level)
+        else:
+            chosen = ["-map", "0:V:0", "-c", "copy", "-fflags", "+bitexact", "-map_metadata", "-1"]
+            ffmpeg.run(["-i", f"file:{path}", *chosen, *options, str(level)], lambda _frame: None)
+        files.append(level)
+    heard, audio = sound
+    track = None
+    if heard is not None and audio is not None:
+        track = place / f"audio.{audio.codec}"
+        audio.encode(["-i", f"file:{heard}"], None, track, report)
+    report("checking the levels frame by frame", 0.0)
+    try:
+        description = making.written(files, place / making.STREAMING_FILE, payload, plan, track)
+    except InputError as error:
+        raise InputError(_of_sources(str(error), files, sources)) from None
+    description |= {"name": sources[-1].stem, "preset": None}
+    for level_facts, file, path in zip(description["levels"], files, sources, strict=True):
+        level_facts |= {"file": file.name, "source": path.name}
+    description["files"] = {path.name: path.stat().st_size for path in sorted(place.iterdir())}
+    (place / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+
+
+def _of_sources(told: str, files: Sequence[Path], sources: Sequence[Path]) -> str:
+    """An error with the user's own files in it: by name where it is of one, else with all that have a number."""
+    for file, path in zip(files, sources, strict=True):
+        if str(file) in told:
+            return told.replace(str(file), str(path))
+    return f"{told} ({', '.join(f'level {number}: {path}' for number, path in enumerate(sources))})"

@@ -1,0 +1,138 @@
+"""What the flows of a run sent, as decoded pictures that the received ones are held against.
+
+Flows that send the movie have the movie. Flows that choose among the levels of a ladder have its highest level: what
+a viewer would have had over a network without limits.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from framewire import _native, content
+from framewire.errors import InputError
+from framewire.report.data import Flow, ReportRun
+from framewire.report.screen import Screen, screen
+from framewire.report.stream import CODINGS, CutStream, StreamError, coding_of, cut
+
+ELEMENTARY_STREAMS = ("m2v", "m4v", "h264", "h265", "obu")
+"""Endings of received movies (docs/results.md)."""
+
+
+@dataclass(frozen=True)
+class Original:
+    """One movie as it was sent, cut into the frames of the ledger, and the flows that sent it."""
+
+    name: str
+    source: Path
+    """The file that it is from."""
+    stream: CutStream
+    ledger: pl.DataFrame
+    """Its frames in decode order; columns `frame`, `display`, `type`, `gop`, `size`."""
+    width: int
+    height: int
+    frame_rate: float
+    flows: list[Flow]
+
+
+@dataclass(frozen=True)
+class Received:
+    """One flow's side of the comparison."""
+
+    flow: Flow
+    stream: CutStream
+    screen: Screen
+    decodable: list[int]
+    """Frames to decode, in decode order."""
+    slots: list[int]
+    """Their display numbers, in the order in which the decoder puts them out."""
+
+
+def originals(run: ReportRun) -> tuple[list[Original], dict[str, str]]:
+    """What was sent, and by name of a flow why there is nothing to hold it against."""
+    found: list[Original] = []
+    problems: dict[str, str] = {}
+    adaptive = [flow for flow in run.streams if flow.is_adaptive]
+    for flows, find in ((run.of_movie, _movie), (adaptive, _top_level)):
+        try:
+            found += [find(run, flows)] if flows else []
+        except StreamError as error:
+            problems |= {flow.name: str(error) for flow in flows}
+    return found, problems
+
+
+def received(run: ReportRun, flow: Flow, original: Original) -> Received:
+    """The received movie of one flow, cut by its ledger: the file holds the complete frames in decode order."""
+    ledger = run.ledger(flow)
+    if ledger.is_empty():
+        raise StreamError("the ledger has no frames of this flow")
+    complete = ledger.filter(pl.col("complete"))
+    if Path(flow.name).name != flow.name:
+        raise StreamError("its name cannot be that of a file")
+    candidates = [run.directory / "received" / f"{flow.name}.{ending}" for ending in ELEMENTARY_STREAMS]
+    path = next((path for path in candidates if path.is_file()), candidates[0])
+    coding = original.stream.coding
+    stream = CutStream(path, {}, coding) if complete.is_empty() else cut(path, complete, coding, whole_file=True)
+    decodable = complete.filter(pl.col("decodable"))
+    played = screen(ledger, original.frame_rate, run.policy, run.startup_s)
+    return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())
+
+
+def _movie(run: ReportRun, flows: list[Flow]) -> Original:
+    """The movie as sent, cut by the ledger of the first flow that has one."""
+    given = run.movie.get("path")
+    if not given:
+        raise StreamError("run.json names no movie")
+    path = _still_there(run, Path(str(given)), "movie")
+    size = run.movie.get("width"), run.movie.get("height")
+    if not size[0] or not size[1]:
+        raise StreamError("run.json does not say how large the movie's pictures are")
+    ledger = _ledger(run, flows)
+    stream = cut(path, ledger, coding_of(path), whole_file=False)
+    return Original("sent", path, stream, ledger, int(size[0]), int(size[1]), run.frame_rate, flows)
+
+
+def _top_level(run: ReportRun, flows: list[Flow]) -> Original:
+    """The highest level of the ladder, whose frames stand where those of every level do."""
+    given = run.ladder.get("path")
+    if not given:
+        raise StreamError("run.json names no ladder")
+    path = _still_there(run, Path(str(given)), "ladder")
+    try:
+        described = json.loads(_native.read_streaming_file(path))
+        stream = content.top_level(path)
+    except (InputError, OSError, _native.LadderError) as error:
+        raise StreamError(f"the ladder that was sent cannot be read: {error}") from None
+    coding = CODINGS.get(described["codec"])
+    if coding is None:
+        raise StreamError(
+            f"pictures of the ladder cannot be had: its codec is {described['codec'] or 'none, only sizes'}"
+        )
+    ledger = _ledger(run, flows)
+    sizes = described["levels"][-1]["sizes"]
+    if ledger.height != len(sizes):
+        raise StreamError(f"{path.name} has {len(sizes):,} frames, the ledger {ledger.height:,}")
+    ledger = ledger.with_columns(pl.Series("size", sizes))
+    width, height = described["size"]
+    rate = run.rate_of(flows[0])
+    return Original(
+        "top level", path, cut(stream, ledger, coding, whole_file=False), ledger, width, height, rate, flows
+    )
+
+
+def _still_there(run: ReportRun, path: Path, what: str) -> Path:
+    candidates = [path, run.directory / path, run.directory / path.name]
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        raise StreamError(f"the {what} that was sent is no longer at {path}")
+    return found
+
+
+def _ledger(run: ReportRun, flows: list[Flow]) -> pl.DataFrame:
+    ledger = next((rows for flow in flows if not (rows := run.ledger(flow)).is_empty()), None)
+    if ledger is None:
+        raise StreamError("the ledger is empty")
+    return ledger

@@ -1,0 +1,134 @@
+"""What ``framewire send`` and ``framewire receive`` say while they work: on stderr, and in a log of JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from framewire import progress
+from framewire.commands import stderr
+from framewire.stream.endpoint import Listener
+
+__all__ = ["log_to", "receiver", "server"]
+
+_ENDLESS = 2**32 - 1
+"""Frames of a live stream."""
+
+_EVERY_S = 0.2
+
+
+@contextmanager
+def log_to(path: Path | None, listener: Listener) -> Iterator[Listener]:
+    """The listener, and a line of JSON for whatever it hears."""
+    if path is None:
+        yield listener
+        return
+    with path.open("w", encoding="utf-8") as lines:
+
+        def both(kind: str, event: dict[str, Any]) -> None:
+            listener(kind, event)
+            lines.write(json.dumps({"kind": kind, **event}) + "\n")
+
+        yield both
+
+
+def server(transport: str) -> Listener:
+    """Says where a server listens, and which clients come and go."""
+    clients: dict[int, tuple[str, float, int]] = {}
+
+    def listener(kind: str, event: dict[str, Any]) -> None:
+        if kind == "listening":
+            _say(f"serving at {event['data']} (video) and {event['control']} (control); Ctrl-C ends it")
+            if event["audio"] is not None:
+                _say(f"with audio: {event['audio']}")
+            return
+        session = event["session"]
+        address, began, level = clients.get(session, ("a client", event["at_s"], 0))
+        match event["event"]:
+            case "started":
+                clients[session] = (event["data"], event["at_s"], 0)
+                _say(f"{event['data']} comes; {_clients(event['sessions'])}")
+            case "level":
+                clients[session] = (address, began, event["to"])
+            case "unheard":
+                _say(
+                    f"warning: {address}: no report that {transport} can use in {event['for_s']:.0f} s; a client of "
+                    "tfrc reports otherwise than those of all other transports (receive --transport)"
+                )
+            case "source failed":
+                _say(f"{address}: {event['error']}")
+            case "ended":
+                clients.pop(session, None)
+                late = event["lateness_p99_s"]
+                spoken = "" if late is None else f"; 99 % of all packets within {late * 1e3:.2f} ms of their time"
+                took = event["at_s"] - began
+                _say(f"{address} goes after {took:.1f} s at level {level}: {event['reason']}{spoken}")
+
+    return listener
+
+
+@contextmanager
+def receiver(title: str) -> Iterator[Listener]:
+    """Shows how far a client has come, and says what does not come although it should."""
+    with progress.for_console(stderr()) as display:
+        yield _Receiver(title, display)
+
+
+class _Receiver:
+    def __init__(self, title: str, display: progress.Display) -> None:
+        self._title, self._display = title, display
+        self._frames: int | None = None
+        self._whole = self._lost = self._bytes = self._level = self._newest = 0
+        self._began = self._next = 0.0
+
+    def __call__(self, _kind: str, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "described":
+                self._frames = None if event["frames"] == _ENDLESS else event["frames"]
+                self._began = event["at_s"]
+                self._display({"event": "started", "flows": [self._title]})
+            case "frame":
+                self._whole += 1
+                self._bytes += event["bytes"]
+                self._level, self._newest = event["level"], event["frame"]
+                self._show(event["at_s"])
+            case "lost":
+                self._lost += event["count"]
+            case "ended":
+                self._show(event["at_s"], done=True)
+            case "no answer":
+                _say(f"no answer for {event['for_s']:.0f} s; still asking")
+            case "unheard":
+                _say(
+                    f"warning: the server has used no report of this side for {event['for_s']:.0f} s; is its "
+                    "--transport tfrc, this side needs --transport tfrc, else none"
+                )
+
+    def _show(self, at_s: float, *, done: bool = False) -> None:
+        if self._whole == 0 or (at_s < self._next and not done):
+            return
+        self._next = at_s + _EVERY_S
+        elapsed = max(at_s - self._began, 1e-3)
+        self._display(
+            {
+                "event": "progress",
+                "flow": self._title,
+                "elapsed_s": elapsed,
+                "throughput_bps": 8 * self._bytes / elapsed,
+                "dropped": None,
+                **({} if self._frames is None else {"frames": self._frames}),
+                "offered": self._newest + 1,
+                "state": "done" if done else f"level {self._level}, {self._lost} frames lost",
+            }
+        )
+
+
+def _clients(count: int) -> str:
+    return "1 client" if count == 1 else f"{count} clients"
+
+
+def _say(text: str) -> None:
+    stderr().print(text, markup=False, highlight=False, soft_wrap=True)

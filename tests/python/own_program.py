@@ -1,0 +1,51 @@
+"""A run of the command line in a process of its own, for tests that interrupt or kill it, and what is left below it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+__all__ = ["descendants", "state_of", "streaming"]
+
+
+@contextmanager
+def streaming(text: str, directory: Path, flow: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
+    """A run of this scenario, so many seconds after it said that this flow streams; its results go to `out` there."""
+    file = directory / "scenario.toml"
+    file.write_text(text)
+    program = [sys.executable, "-c", "from framewire.cli import main; main()"]
+    command = [*program, "run", str(file), "--out", str(directory / "out"), "--no-report"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if line.startswith(f"{flow}: "):
+                break
+        else:
+            if "overloaded" in said:
+                pytest.skip(said)
+            pytest.fail(f"it never streamed: {said}")
+        time.sleep(seconds)
+        yield process
+        process.kill()
+
+
+def state_of(pid: int) -> str:
+    """A letter, as of ps; Z for a process that has ended, whether or not somebody has taken note of it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z"
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes below this one, at any depth."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid for child in map(int, children) for pid in [child, *descendants(child)]]

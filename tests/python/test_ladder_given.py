@@ -1,0 +1,172 @@
+"""Ladders of the user's own encodes, where a ladder is put, and what is said of files that are something else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from framewire import cli
+from framewire.errors import InputError
+from framewire.movie import ladder
+from framewire.movie.ladder import making
+
+ALIKE = "keyint=12:min-keyint=12:scenecut=0:bframes=0"
+
+
+def ffmpeg(*arguments: str) -> None:
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *arguments], check=True)
+
+
+def command(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(cli.app, ["movie", *map(str, arguments)])
+
+
+def said(result: Any) -> str:
+    return " ".join(str(result.stderr).split())
+
+
+def encode(path: Path, crf: int, *more: str, parameters: str = ALIKE, seconds: str = "2") -> Path:
+    picture = ["-f", "lavfi", "-i", "testsrc2=s=160x96:r=24", "-f", "lavfi", "-i", "sine=440"]
+    sound = ["-c:a", "aac"] if path.suffix in (".mp4", ".mkv") else ["-an"]
+    coded = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", str(crf), "-x264-params", parameters]
+    ffmpeg(*picture, "-t", seconds, *coded, *sound, *more, str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def encodes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An elementary stream, and two containers of which the upper has audio that counts."""
+    directory = tmp_path_factory.mktemp("encodes")
+    return [encode(directory / name, crf) for name, crf in (("low.h264", 40), ("mid.mkv", 32), ("high [1].mp4", 22))]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+
+
+def test_encodes_of_the_user_become_a_ladder_bit_by_bit(encodes: list[Path], tmp_path: Path) -> None:
+    result = command("ladder", *encodes, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
+    assert all(name in result.stdout for name in ("low.h264", "mid.mkv", "high [1].mp4", "movie.vtp"))
+    described = making.describe(tmp_path / "out" / "movie.vtp")
+    assert (described["frames"], described["switch_points"]) == (48, [0, 12, 24, 36])
+    assert (described["audio"]["channels"], described["audio"]["sample_rate"]) == (2, 44100)
+    assert len(json.loads((tmp_path / "out" / "ladder.json").read_text())["plan"]["levels"]) == 3
+    # Levels are what the encoder made: the first as a file, the others by the hash of what is decoded.
+    assert (tmp_path / "out" / "level0.h264").read_bytes() == encodes[0].read_bytes()
+    for number, source in enumerate(encodes):
+        assert decoded(tmp_path / "out" / f"level{number}.h264") == decoded(source)
+
+
+def decoded(path: Path) -> str:
+    hashed = ["ffmpeg", "-v", "error", "-i", str(path), "-map", "0:v", "-f", "hash", "-"]
+    return subprocess.run(hashed, check=True, capture_output=True, text=True).stdout
+
+
+def test_mpeg4_out_of_a_container_repeats_its_headers(tmp_path: Path) -> None:
+    levels = []
+    for quantiser in (20, 4):
+        levels.append(tmp_path / f"{quantiser}.mp4")
+        picture = ["-f", "lavfi", "-i", "testsrc2=s=160x96:r=24", "-t", "2"]
+        coded = ["-c:v", "mpeg4", "-g", "12", "-bf", "0", "-sc_threshold", "1000000000", "-q:v", str(quantiser)]
+        ffmpeg(*picture, *coded, str(levels[-1]))
+    made = ladder.join(levels, cache_dir=tmp_path / "cache")
+    assert made.description["switch_points"] == [0, 12, 24, 36]
+    assert made.description["audio"] is None
+    assert ladder.join(levels, cache_dir=tmp_path / "cache") == made
+
+
+def test_encodes_that_are_not_aligned_are_refused_with_level_and_frame(encodes: list[Path], tmp_path: Path) -> None:
+    other = encode(tmp_path / "other.mp4", 10, parameters=ALIKE.replace("12", "15"))
+    told = said(command("ladder", *encodes, other, "--out", tmp_path / "out"))
+    assert "frame 12 of level 3 is no key frame, which it is in level 0" in told
+    assert "level 3: " in told
+    short = encode(tmp_path / "short.mp4", 10, seconds="1")
+    assert "level 1 has 24 frames, level 0 has 48" in said(command("ladder", encodes[0], short))
+    assert "from the lowest to the highest" in said(command("ladder", *reversed(encodes)))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--levels", "30, 20"], ["--codec", "h264"], ["--size", "160x96"], ["--duration", "1 s"], ["--preset", "mild"]],
+)
+def test_encodes_are_not_encoded_again(options: list[str], encodes: list[Path]) -> None:
+    result = command("ladder", *encodes, *options)
+    assert result.exit_code == 2
+    told = "one of SOURCE, --lab and --preset" if "--preset" in options else f"{options[0]}: several files are levels"
+    assert told in said(result)
+
+
+def test_what_is_no_level_is_refused_by_name(encodes: list[Path], tmp_path: Path) -> None:
+    sound = tmp_path / "sound.mp3"
+    ffmpeg("-f", "lavfi", "-i", "sine=440", "-t", "1", str(sound))
+    assert "sound.mp3: it holds no video" in said(command("ladder", encodes[0], sound))
+    clip = tmp_path / "clip.webm"
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x64:r=24", "-t", "1", "-c:v", "vp8", str(clip))
+    assert "clip.webm: vp8 video; levels are of h264" in said(command("ladder", encodes[0], clip))
+    made = ladder.join(encodes, cache_dir=tmp_path)
+    assert "movie.vtp: a streaming file, which is a whole ladder" in said(
+        command("ladder", encodes[0], made.streaming_file)
+    )
+
+
+def test_a_ladder_is_not_written_over_another(encodes: list[Path], tmp_path: Path) -> None:
+    out, mine = tmp_path / "out", tmp_path / "out" / "notes.txt"
+    assert command("ladder", *encodes, "--out", out).exit_code == 0
+    mine.write_text("mine", encoding="utf-8")
+    assert command("ladder", *encodes, "--out", out).exit_code == 0, "the same one again changes nothing"
+    refused = command("ladder", *encodes[:2], "--out", out)
+    assert refused.exit_code == 2
+    assert "exists already, with another ladder" in said(refused)
+    assert len(list(out.glob("level*"))) == 3
+    assert command("ladder", *encodes[:2], "--out", out, "--replace", "--no-audio").exit_code == 0
+    kept = {path.name for path in out.iterdir()}
+    assert kept == {"level0.h264", "level1.h264", "movie.vtp", "ladder.json", "notes.txt"}
+    for options in ([], ["--replace"]):
+        strange = tmp_path / "strange"
+        strange.mkdir(exist_ok=True)
+        (strange / "thesis.tex").touch()
+        assert "exists already, and holds no ladder" in said(command("ladder", *encodes, "--out", strange, *options))
+    assert [path.name for path in strange.iterdir()] == ["thesis.tex"]
+
+
+def test_nothing_is_encoded_for_a_directory_that_is_refused(encodes: list[Path], tmp_path: Path) -> None:
+    ladder.join(encodes, tmp_path / "out", cache_dir=tmp_path / "cache")
+    steps: list[str] = []
+    with pytest.raises(InputError, match="exists already"):
+        ladder.make(
+            tmp_path / "out", source=encodes[0], cache_dir=tmp_path / "cache",
+            progress=lambda step, _share: steps.append(step),
+        )  # fmt: skip
+    assert not [step for step in steps if step.startswith("encoding")]
+
+
+def test_of_a_streaming_file_only_what_it_knows_is_shown(encodes: list[Path], tmp_path: Path) -> None:
+    made = ladder.join(encodes, cache_dir=tmp_path)
+    shown = command("ladder", made.streaming_file).stdout
+    assert "quality" not in shown
+    buffer = made.description["plan"]["client_buffer_bytes"] / 1e3
+    assert f"client buffer: {buffer:.1f} kB for the whole ladder" in shown
+    assert shown.count(f"{buffer:.1f}") == 1
+
+
+def test_files_of_another_kind_are_told_by_name(encodes: list[Path], tmp_path: Path) -> None:
+    made = ladder.join(encodes, cache_dir=tmp_path)
+    probed = command("probe", made.streaming_file)
+    assert probed.exit_code == 2
+    assert "movie.vtp: is a streaming file: framewire movie ladder FILE describes it" in said(probed)
+    for source, kind in ((encodes[2], "an MP4 or MOV file"), (encodes[0], "a video elementary stream")):
+        wrong = tmp_path / "wrong.vtp"
+        wrong.write_bytes(source.read_bytes())
+        assert f"it looks like {kind}" in said(command("ladder", wrong))
+    wrong.write_bytes(b"something else altogether")
+    told = said(command("ladder", wrong))
+    assert "not a streaming file" in told
+    assert "looks like" not in told
