@@ -1,3 +1,6 @@
+//! This kernel's time as a count of a run's own: monotonic, and for stamps of arrivals put right by the real-time clock
+//! that the kernel stamps with.
+
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use framewire_units::{Duration, Timestamp};

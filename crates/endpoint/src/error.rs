@@ -1,3 +1,7 @@
+//! What stops a server or a client, in words for whoever started it.
+
+use std::path::PathBuf;
+
 use framewire_adaptive::server::ServerError;
 use framewire_sockets::OpenError;
 use framewire_transport::socket::SocketError;
@@ -20,4 +24,12 @@ pub enum EndpointError {
     /// What came cannot be kept.
     #[error("the received movie cannot be written: {0}")]
     Write(std::io::Error),
+    /// The audio beside it cannot be kept.
+    #[error("{}: the audio cannot be written: {error}", path.display())]
+    WriteAudio {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
 }

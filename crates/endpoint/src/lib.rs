@@ -4,26 +4,41 @@
 //! [`Client`](framewire_adaptive::client::Client); both are one thread that waits for two sockets and a timer. Nothing
 //! listens on more than the addresses that it was given. Who drives one half of a session on a clock of his own takes
 //! the [`Ports`].
+//!
+//! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that. [`Watch`] and
+//! [`UnheardSessions`] notice what does not come although it should, at the client and at the server.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "this crate is a world: it opens sockets, reads clocks and waits"
 )]
 
+mod audio_file;
 mod clock;
 mod error;
 mod ports;
 mod random;
+mod received_file;
 mod serve;
+#[cfg(test)]
+mod testing;
 mod turn;
+mod unheard_sessions;
 mod view;
+mod viewed;
+mod watch;
 
+pub use audio_file::{AudioFile, ReceivedAudio};
 pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;
 pub use ports::Ports;
 pub use random::{random_secret, random_session};
+pub use received_file::ReceivedFile;
 pub use serve::{Served, Serving};
-pub use view::{Viewed, Viewing};
+pub use unheard_sessions::{UnheardSession, UnheardSessions};
+pub use view::Viewing;
+pub use viewed::Viewed;
+pub use watch::{Noticed, Watch};
 
 use framewire_units::Duration;
 

@@ -1,3 +1,6 @@
+//! The two sockets at either end of a session: what a full socket does not take waits here, and nothing blocks but waiting
+//! itself.
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,3 +1,5 @@
+//! What nobody may guess: read from the system, and drawn from no seed.
+
 use std::fs::File;
 use std::io::Read;
 

@@ -1,3 +1,5 @@
+//! A host of sessions driven by this kernel's sockets and clock.
+
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 

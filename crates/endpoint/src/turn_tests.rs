@@ -13,10 +13,7 @@ use framewire_units::Duration;
 use framewire_wire::vtp::{Packet, Request, Secret, Title};
 
 use super::*;
-
-#[path = "../tests/movie/mod.rs"]
-mod movie;
-use movie::Movie;
+use crate::testing::movie::Movie;
 
 /// A wait that is to end at a time ends so much later: the slack of timers, and waking up.
 const WAKE_UP: Duration = Duration::from_micros(60);

@@ -1,14 +1,16 @@
+//! A client driven by this kernel's sockets and clock.
+
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientState};
 use framewire_adaptive::datagram::Channel;
 use framewire_units::{DataSize, Duration, Timestamp};
-use framewire_wire::vtp::Reason;
 
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
+use crate::viewed::{Tally, Viewed};
 
 /// A client on two sockets.
 ///
@@ -18,19 +20,6 @@ pub struct Viewing {
     client: Client,
     ports: Ports,
     server: [SocketAddr; 2],
-}
-
-/// What came of viewing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Viewed {
-    /// What the client knows at the end.
-    pub state: ClientState,
-    /// Why the session ended.
-    pub ended: Reason,
-    /// Whole frames of each level, lowest level first.
-    pub frames_by_level: Vec<u64>,
-    /// Bytes written.
-    pub written: u64,
 }
 
 impl Viewing {
@@ -49,26 +38,35 @@ impl Viewing {
     /// # Errors
     /// When a socket is broken, or `sink` takes no more.
     pub fn run(
+        self,
+        sink: impl Write,
+        cancelled: impl Fn() -> bool,
+        look: impl FnMut(Timestamp, &ClientEvent),
+    ) -> Result<Viewed, EndpointError> {
+        self.run_and_watch(sink, cancelled, look, |_| {})
+    }
+
+    /// The same; `watch` is told the time whenever `cancelled` is looked at.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_and_watch(
         mut self,
         mut sink: impl Write,
         cancelled: impl Fn() -> bool,
         mut look: impl FnMut(Timestamp, &ClientEvent),
+        mut watch: impl FnMut(Timestamp),
     ) -> Result<Viewed, EndpointError> {
         let mut stopped = false;
-        let mut frames_by_level = vec![];
-        let mut written = 0;
+        let mut tally = Tally::default();
         let mut ended = None;
         loop {
             self.step()?;
             while let Some(event) = self.poll_event() {
                 look(self.ports.now(), &event);
+                tally.handle(&event);
                 match event {
-                    ClientEvent::Described(description) => frames_by_level = vec![0; description.rates.len()],
                     ClientEvent::FrameComplete(frame) => {
-                        if let Some(count) = frames_by_level.get_mut(frame.level) {
-                            *count += 1;
-                        }
-                        written += frame.bytes.len() as u64;
                         sink.write_all(&frame.bytes).map_err(EndpointError::Write)?;
                     }
                     ClientEvent::Ended(reason) => ended = Some(reason),
@@ -77,13 +75,21 @@ impl Viewing {
             }
             if let (Some(ended), true) = (ended, self.is_finished()) {
                 sink.flush().map_err(EndpointError::Write)?;
-                return Ok(Viewed { state: self.state(), ended, frames_by_level, written });
+                return Ok(tally.conclude(self.state(), ended));
             }
-            if !stopped && cancelled() {
-                stopped = true;
-                self.stop();
+            if !stopped {
+                watch(self.ports.now());
+                if cancelled() {
+                    stopped = true;
+                    self.stop();
+                }
             }
         }
+    }
+
+    /// The time, in the count that events are told in.
+    pub fn now(&self) -> Timestamp {
+        self.ports.now()
     }
 
     /// What happened. Frames that are not fetched count against the client's buffer.

@@ -15,8 +15,10 @@ use framewire_adaptive::controller::Controller;
 use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::host::Host;
 use framewire_adaptive::server::{ServerEvent, ServerSettings};
-use framewire_endpoint::{Serving, Viewed, Viewing, random_secret, random_session};
-use framewire_units::Duration;
+use framewire_adaptive::source::{PacketSource, Plan, SourceAudio, SourceError, SourcePacket};
+use framewire_endpoint::{AudioFile, ReceivedFile, Serving, Viewed, Viewing, random_secret, random_session};
+use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket};
+use framewire_units::{Bitrate, Duration};
 use framewire_wire::vtp::{Reason, Title};
 
 mod movie;
@@ -29,9 +31,13 @@ fn title() -> Title {
 fn serving(frames: u32) -> Serving {
     // Two packets of 1,000 bytes, 50 times a second: 800 kbit/s.
     let movie = Arc::new(Movie::new(frames, Duration::from_millis(20), 2, 1_000));
+    serving_of(movie.clone(), movie)
+}
+
+fn serving_of(movie: Arc<dyn PacketSource>, plan: Arc<dyn Plan>) -> Serving {
     let make = || Box::new(FixedRate::new()) as Box<dyn Controller>;
     let settings = ServerSettings::paper(title(), random_secret().expect("random bytes"));
-    let host = Host::new(movie.clone(), movie, Box::new(make), settings, 100).expect("a host");
+    let host = Host::new(movie, plan, Box::new(make), settings, 100).expect("a host");
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     Serving::open(host, any, any).expect("two sockets")
 }
@@ -83,6 +89,88 @@ fn either_side_can_end_it() {
     let (viewed, ..) = client.join().expect("no panic");
     assert_eq!(viewed.ended, Reason::Stopped);
     assert_eq!(host.join().expect("no panic").expect("served").sessions, 2);
+}
+
+#[test]
+fn who_watches_is_told_the_time_ten_times_a_second_until_the_session_is_ended() {
+    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+    let viewing = Viewing::open(Client::new(ClientSettings::paper(title(), 1)), nowhere, nowhere).expect("two sockets");
+    let (began, begun) = (viewing.now(), std::time::Instant::now());
+    let mut times = vec![];
+    let cancelled = || begun.elapsed() > Duration::from_millis(700);
+    let viewed = viewing.run_and_watch(std::io::sink(), cancelled, |_, _| {}, |now| times.push(now));
+    assert_eq!(viewed.expect("a session").ended, Reason::Stopped);
+    assert!(times.is_sorted() && times.iter().all(|&now| now >= began));
+    let steps = [began].into_iter().chain(times.iter().copied()).zip(&times);
+    let longest = steps.map(|(one, next)| next.saturating_since(one)).max().expect("looks");
+    assert!((80..1_000).contains(&longest.as_millis()), "{longest:?}");
+    let last = times.last().expect("looks").saturating_since(began);
+    assert!((650..3_000).contains(&last.as_millis()), "{last:?}");
+}
+
+/// The disk is full for the audio, as the kernel plays one, and not for the video.
+#[test]
+fn audio_that_cannot_be_written_does_not_stop_the_video() {
+    let directory = std::env::temp_dir().join(format!("framewire-loopback-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (video, sound) = (directory.join("movie.m4v"), directory.join("movie.mp3"));
+    std::os::unix::fs::symlink("/dev/full", &sound).expect("a link");
+    let movie = Arc::new(WithAudio(Movie::new(50, Duration::from_millis(20), 2, 1_000)));
+    let plan = Movie::new(50, Duration::from_millis(20), 2, 1_000);
+    let serving = serving_of(movie, Arc::new(plan));
+    let server = serving.addresses().expect("addresses");
+    let host = thread::spawn(move || serving.run(Some(1), || false, |_, _, _| {}));
+    let file = ReceivedFile::open(&video, false).expect("a file");
+    let mut audio = AudioFile::beside(Some(&video), false);
+    let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
+    let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+    let mut packets = 0;
+    let look = |_, event: &ClientEvent| {
+        packets += u32::from(matches!(event, ClientEvent::Audio(_)));
+        audio.handle(event);
+    };
+    let viewed = viewing.run(file, || false, look).expect("a session");
+    assert_eq!((viewed.ended, viewed.frames_by_level, packets), (Reason::EndOfMovie, vec![50], 50));
+    assert_eq!(std::fs::metadata(&video).expect("a file").len(), 100_000);
+    let error = audio.finish().expect_err("a full disk").to_string();
+    assert!(error.starts_with(&format!("{}: the audio cannot be written: ", sound.display())), "{error}");
+    host.join().expect("no panic").expect("served");
+    std::fs::remove_dir_all(directory).expect("a directory");
+}
+
+/// A movie with a packet of audio beside each frame.
+struct WithAudio(Movie);
+
+impl PacketSource for WithAudio {
+    fn levels(&self) -> usize {
+        PacketSource::levels(&self.0)
+    }
+    fn frames(&self) -> u32 {
+        self.0.frames()
+    }
+    fn time_of(&self, frame: u32) -> Duration {
+        self.0.time_of(frame)
+    }
+    fn duration(&self) -> Duration {
+        self.0.duration()
+    }
+    fn is_switch_point(&self, frame: u32) -> bool {
+        self.0.is_switch_point(frame)
+    }
+    fn packet(&self, frame: u32, level: usize, index: u32) -> Result<SourcePacket, SourceError> {
+        self.0.packet(frame, level, index)
+    }
+    fn audio(&self) -> Option<SourceAudio> {
+        let format = AudioFormat { codec: AudioCodec::Mp3, sample_rate: 44_100, channels: 2 };
+        Some(SourceAudio { format, packets: self.frames(), rate: Bitrate::from_bps(160_000) })
+    }
+    fn audio_before(&self, frame: u32) -> u32 {
+        frame
+    }
+    fn audio_packet(&self, number: u32) -> Result<AudioPacket, SourceError> {
+        let (time, duration) = (self.time_of(number), self.time_of(1));
+        Ok(AudioPacket { time, duration, bytes: vec![number as u8; 400].into() })
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::source::PlanWithAudio;
 use framewire_adaptive::stored::FileSource;
-use framewire_endpoint::{EndpointError, Served, Serving, random_secret};
+use framewire_endpoint::{EndpointError, Served, Serving, UnheardSessions, random_secret};
 use framewire_media::streaming_file::StreamingFile;
 use framewire_units::DataSize;
 use framewire_wire::vtp::{Key, Title};
@@ -23,7 +23,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::host_events::{Unheard, of_host};
+use crate::host_events::{of_host, of_unheard};
 use crate::interruption::interruptible;
 
 create_exception!(_native, EndpointFailure, PyRuntimeError, "A server or a client could not do its work.");
@@ -83,7 +83,7 @@ fn serve_stream(
     let listening = json!({ "audio": audio, "data": addresses[0].to_string(), "control": addresses[1].to_string() });
     told.call1(py, ("listening", listening.to_string()))?;
     let (served, interruption) = interruptible(py, |cancel| {
-        let unheard = RefCell::new(Unheard::default());
+        let unheard = RefCell::new(UnheardSessions::new(controller));
         serving.run_and_watch(
             sessions,
             || cancel.is_raised(),
@@ -92,11 +92,8 @@ fn serve_stream(
                 tell(&told, &of_host(now, event, host));
             },
             |now, host| {
-                // A rate that is fixed needs no reports.
-                if controller != RateControl::Fixed
-                    && let Some(event) = unheard.borrow_mut().poll(now, host)
-                {
-                    tell(&told, &event);
+                if let Some(session) = unheard.borrow_mut().poll(now, host) {
+                    tell(&told, &of_unheard(now, session, host));
                 }
             },
         )

@@ -1,8 +1,9 @@
 //! Python bindings, conversion only: `framewire._native`.
 //!
 //! Nothing is decided here: scenarios are read by `framewire-scenario`, movies by `framewire-media`, runs in virtual time
-//! made by `framewire-sim`, and their errors become Python exceptions with the same text. Beside that it sees to it that
-//! Python goes on while a simulation runs, and can interrupt it. `python/framewire/_native.pyi` holds the signatures.
+//! made by `framewire-sim`, streams served and received by `framewire-endpoint`, and their errors become Python exceptions
+//! with the same text. Beside that it sees to it that Python goes on while a simulation runs, and can interrupt it.
+//! `python/framewire/_native.pyi` holds the signatures.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -16,10 +17,8 @@ mod host_events;
 mod interruption;
 mod ladder;
 mod movie;
-mod received;
 mod scenario;
 mod simulation;
-mod sound;
 mod streaming;
 mod viewing;
 

@@ -1,15 +1,13 @@
 //! The audio of a stream, as a file beside that of the video.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use framewire_adaptive::client::ClientEvent;
 use framewire_media::audio::AudioCodec;
-use pyo3::prelude::*;
-use serde_json::{Value, json};
 
-use crate::endpoint::failure;
-use crate::received::Received;
+use crate::error::EndpointError;
+use crate::received_file::ReceivedFile;
 
 /// Packets in a row that stand for lost ones: 2.7 s of AAC at 96 kHz, 6.5 s of MPEG audio at 44.1 kHz, and no more of a disk
 /// than that for one packet that came.
@@ -18,14 +16,15 @@ const MOST_IN_A_ROW: u32 = 250;
 /// Writes packets of audio as a stream that plays by itself.
 ///
 /// Such a stream has no times. In the place of a packet that was lost stands the one before it again, so that what follows
-/// keeps its time.
-pub(crate) struct Sound {
+/// keeps its time. What goes wrong with the file stops nothing: it is told by [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct AudioFile {
     /// Where the video goes.
     video: Option<PathBuf>,
     /// Whether a file that is there already may go.
     replace: bool,
     /// Where the audio goes, once there is some.
-    file: Option<Received>,
+    file: Option<ReceivedFile>,
     before: Option<Vec<u8>>,
     /// How often it was written again by now.
     filled: u32,
@@ -35,27 +34,41 @@ pub(crate) struct Sound {
     packets: u64,
     lost: u64,
     /// What went wrong first.
-    failed: Option<String>,
+    failed: Option<EndpointError>,
 }
 
-impl Sound {
-    /// Beside a file of video; nowhere without one.
-    pub(crate) fn new(video: Option<PathBuf>, replace: bool) -> Self {
+/// What came of the audio of a stream that has some.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedAudio {
+    /// The file; `None` where nothing was to be written, or nothing came.
+    pub file: Option<PathBuf>,
+    /// Packets that came.
+    pub packets: u64,
+    /// Packets that did not.
+    pub lost: u64,
+}
+
+impl AudioFile {
+    /// For a file beside that of the video, which is there already; its name ends as the codec's does. Nowhere without
+    /// one, and nothing goes beside what is no file of a disk (`/dev/null`). A file that is there already goes only with
+    /// `replace`.
+    pub fn beside(video: Option<&Path>, replace: bool) -> Self {
+        let video = video.filter(|path| path.is_file()).map(Path::to_owned);
         let (file, before, failed) = (None, None, None);
         Self { video, replace, file, before, filled: 0, owed: 0, described: false, packets: 0, lost: 0, failed }
     }
 
     /// Whatever happens in the session.
-    pub(crate) fn handle(&mut self, event: &ClientEvent) {
+    pub fn handle(&mut self, event: &ClientEvent) {
         match event {
             ClientEvent::Described(description) => {
                 let codec = description.audio.and_then(|audio| AudioCodec::from_code(audio.codec));
                 self.described = codec.is_some();
                 if let (Some(codec), Some(video)) = (codec, &self.video) {
                     let path = video.with_extension(codec.name());
-                    match Received::open(&path, self.replace) {
+                    match ReceivedFile::open(&path, self.replace) {
                         Ok(file) => self.file = Some(file),
-                        Err(error) => self.fail(&path, &error),
+                        Err(error) => self.fail(path, error),
                     }
                 }
             }
@@ -81,21 +94,24 @@ impl Sound {
         }
     }
 
-    /// What came of it, once the session is over; null without audio.
-    pub(crate) fn finish(mut self) -> PyResult<Value> {
+    /// What came of it, once the session is over; `None` without audio.
+    ///
+    /// # Errors
+    /// [`EndpointError::WriteAudio`] of what went wrong first, when not everything could be written.
+    pub fn finish(mut self) -> Result<Option<ReceivedAudio>, EndpointError> {
         let mut written = None;
         if let Some(mut file) = self.file.take() {
             let path = file.path().to_owned();
             match file.flush() {
                 Ok(()) if file.is_empty() => {}
                 Ok(()) => written = Some(path),
-                Err(error) => self.fail(&path, &error),
+                Err(error) => self.fail(path, error),
             }
         }
         match self.failed {
-            Some(reason) => Err(failure(reason)),
-            None if !self.described => Ok(Value::Null),
-            None => Ok(json!({ "file": written, "packets": self.packets, "lost": self.lost })),
+            Some(error) => Err(error),
+            None if !self.described => Ok(None),
+            None => Ok(Some(ReceivedAudio { file: written, packets: self.packets, lost: self.lost })),
         }
     }
 
@@ -104,11 +120,15 @@ impl Sound {
         if let Some(error) = (0..times).find_map(|_| file.write_all(bytes).err()) {
             let path = file.path().to_owned();
             self.file = None;
-            self.fail(&path, &error);
+            self.fail(path, error);
         }
     }
 
-    fn fail(&mut self, path: &std::path::Path, error: &std::io::Error) {
-        self.failed.get_or_insert_with(|| format!("{}: the audio cannot be written: {error}", path.display()));
+    fn fail(&mut self, path: PathBuf, error: io::Error) {
+        self.failed.get_or_insert(EndpointError::WriteAudio { path, error });
     }
 }
+
+#[cfg(test)]
+#[path = "audio_file_tests.rs"]
+mod tests;

@@ -1,4 +1,4 @@
-//! Files for what comes from a server.
+//! The file that what a server sends goes into.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -6,18 +6,25 @@ use std::path::{Path, PathBuf};
 
 /// A file that is there from the beginning, so that nobody streams for an hour and then cannot write; what it held before
 /// goes only when something comes, and a file that was made for nothing is removed.
-pub(crate) struct Received {
+///
+/// Dropping it writes what it still holds, but only [`flush`](Write::flush) tells when that fails.
+#[derive(Debug)]
+pub struct ReceivedFile {
     file: BufWriter<File>,
     path: PathBuf,
-    /// This session made it.
+    /// It was not there before.
     is_new: bool,
     is_empty: bool,
 }
 
-impl Received {
+impl ReceivedFile {
     /// Opens the file for writing; where one is already, only with `replace`. What is no file of a disk (`/dev/null`, a
     /// pipe) is written to as it is.
-    pub(crate) fn open(path: &Path, replace: bool) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When there is a file already that is to stay ([`AlreadyExists`](io::ErrorKind::AlreadyExists)), or the system
+    /// refuses to open or make one.
+    pub fn open(path: &Path, replace: bool) -> io::Result<Self> {
         let open = |options: &mut OpenOptions| options.write(true).open(path);
         let (file, is_new) = match open(OpenOptions::new().create_new(true)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -31,16 +38,18 @@ impl Received {
         Ok(Self { file: BufWriter::new(file), path: path.to_owned(), is_new, is_empty: true })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing came yet.
+    pub fn is_empty(&self) -> bool {
         self.is_empty
     }
 }
 
-impl Write for Received {
+impl Write for ReceivedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_empty && !bytes.is_empty() {
             let file = self.file.get_ref();
@@ -57,7 +66,7 @@ impl Write for Received {
     }
 }
 
-impl Drop for Received {
+impl Drop for ReceivedFile {
     fn drop(&mut self) {
         if self.is_new && self.is_empty {
             // A file of nothing that cannot be removed does no harm.
@@ -65,3 +74,7 @@ impl Drop for Received {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "received_file_tests.rs"]
+mod tests;

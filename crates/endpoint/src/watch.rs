@@ -1,0 +1,93 @@
+//! What does not come to a client although it should.
+
+use framewire_adaptive::client::ClientEvent;
+use framewire_units::{Duration, Timestamp};
+
+use crate::unheard_sessions::PATIENCE;
+
+/// Silence at the beginning that is worth a word: requests are repeated after 0.25, 0.5 and each further second.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// Notices what does not come although it should.
+///
+/// Hand in whatever happens to the client ([`handle`](Self::handle)), and ask it ten times a second or so
+/// ([`poll`](Self::poll)). Packets have to be events
+/// ([`packet_events`](framewire_adaptive::client::ClientSettings::packet_events)): they say what the server has heard.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    began: Timestamp,
+    /// When the first packet came.
+    first_packet: Option<Timestamp>,
+    is_answered: bool,
+    /// The server has a round trip: it hears the reports.
+    is_heard: bool,
+    /// Something but the top level comes, so that reports matter: `fixed` sends the top level and listens to none.
+    is_below_top: bool,
+    levels: usize,
+    is_told_silent: bool,
+    is_told_unheard: bool,
+}
+
+/// What a [`Watch`] noticed; each is told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noticed {
+    /// Nothing came from the server.
+    NoAnswer {
+        /// For so long, from the beginning.
+        waited: Duration,
+    },
+    /// Packets come, below the top level, and the server has used none of this side's reports: it has no round trip.
+    Unheard {
+        /// For so long, from the first packet on.
+        waited: Duration,
+    },
+}
+
+impl Watch {
+    /// From `began` on.
+    pub fn new(began: Timestamp) -> Self {
+        Self {
+            began,
+            first_packet: None,
+            is_answered: false,
+            is_heard: false,
+            is_below_top: false,
+            levels: 0,
+            is_told_silent: false,
+            is_told_unheard: false,
+        }
+    }
+
+    /// Whatever happens in the session.
+    pub fn handle(&mut self, now: Timestamp, event: &ClientEvent) {
+        match event {
+            ClientEvent::Described(description) => self.levels = description.rates.len(),
+            ClientEvent::Packet { header, .. } => {
+                self.first_packet.get_or_insert(now);
+                self.is_heard |= !header.round_trip.is_zero();
+                self.is_below_top |= !header.audio && usize::from(header.level) + 1 < self.levels;
+            }
+            _ => {}
+        }
+        self.is_answered = true;
+    }
+
+    /// What is noticed by now, if it was not told.
+    pub fn poll(&mut self, now: Timestamp) -> Option<Noticed> {
+        let is_silent = !self.is_answered && now.saturating_since(self.began) >= SILENCE;
+        if is_silent && !self.is_told_silent {
+            self.is_told_silent = true;
+            return Some(Noticed::NoAnswer { waited: SILENCE });
+        }
+        let is_late = self.first_packet.is_some_and(|first| now.saturating_since(first) >= PATIENCE);
+        if is_late && !self.is_heard && self.is_below_top && !self.is_told_unheard {
+            self.is_told_unheard = true;
+            return Some(Noticed::Unheard { waited: PATIENCE });
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "watch_tests.rs"]
+mod tests;
