@@ -22,7 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "world": {"units", "scenario", "media", "transport", "link", "probe", "session"},
     "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "probe", "session", "world"},
     "sockets": {"units", "transport"},
-    "endpoint": {"units", "wire", "transport", "adaptive", "sockets"},
+    "endpoint": {"units", "media", "wire", "transport", "adaptive", "sockets"},
     "emu": {
         *("units", "scenario", "media", "wire", "transport", "adaptive", "link", "probe", "session", "world"),
         *("sockets", "endpoint"),

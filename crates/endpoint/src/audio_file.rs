@@ -10,7 +10,7 @@ use crate::error::EndpointError;
 use crate::received_file::ReceivedFile;
 
 /// Packets in a row that stand for lost ones: 2.7 s of AAC at 96 kHz, 6.5 s of MPEG audio at 44.1 kHz, and no more of a disk
-/// than that for one packet that came.
+/// than that on either side of a packet that came.
 const MOST_IN_A_ROW: u32 = 250;
 
 /// Writes packets of audio as a stream that plays by itself.
