@@ -22,6 +22,7 @@ from framewire.papers.balk.comparison import compare
 from framewire.papers.balk.measure import Measured, Run
 from framewire.papers.balk.plan import Setting, Transport
 from framewire.papers.balk.published import Kind, published, read
+from framewire.papers.balk.variants import VARIANT_REPEATS, VARIANTS
 
 
 def test_every_claim_is_judged_and_has_a_figure() -> None:
@@ -98,9 +99,24 @@ def test_what_is_compared_has_the_same_seeds_or_is_refused() -> None:
     for others, told in ((runs[1:], r"only one has \[1\]"), ([*runs, runs[0]], "twice")):
         with pytest.raises(measure.UnpairedError, match=told):
             Measured({two: seeded(two, [0.1, 0.2, 0.3]), four: others}).paired(two, four)
+    longer = Measured({four: seeded(four, [0.4, 0.5, 0.6, 0.7, 0.8]), two: seeded(two, [0.1, 0.2, 0.3])}, repeats=3)
+    assert [one.seed for pair in longer.paired(two, four) for one in pair] == [1, 1, 2, 2, 3, 3]
+    with pytest.raises(measure.UnpairedError, match=r"only one has \[2\]"):
+        Measured({four: longer.of(four), two: [longer.of(two)[0], longer.of(two)[2]]}).paired(two, four)
     found = finding(Measured({two: seeded(two, [0.1, 0.2, 0.3]), four: runs[1:]}), "quality-low")
     assert found.verdict == "not measured"
     assert "only one has [1]" in found.why
+
+
+def test_what_is_seldom_has_more_seeds() -> None:
+    """What is compared seed by seed has as many as each other: by two ways to stream, and with and without loss."""
+    ways: tuple[Transport, ...] = ("vtp", "better", "fixed")
+    assert [plan.mild(16, transport=transport).repeats(3) for transport in ways] == [60, 60, 60]
+    assert {plan.alone(loss, transport).repeats(3) for loss in (0, 1.0, 5.0) for transport in ("vtp", "tfrc")} == {30}
+    others = (plan.mild(8), plan.mild(16, alpha=0.9), plan.mild(16, loss_percent=1.0), plan.alone(1.0, "tfrc", 50))
+    assert [other.repeats(3) for other in others] == [3] * len(others)
+    variant = plan.of_variant(VARIANTS[0])["16"]
+    assert [variant.repeats(asked) for asked in (3, 20)] == [3, VARIANT_REPEATS]
 
 
 def test_a_gain_is_of_runs_with_the_same_seed_and_number_of_flows() -> None:

@@ -227,15 +227,18 @@ class Measured:
         return [value(run) for run in self.of(setting)]
 
     def paired(self, *settings: Setting) -> list[tuple[Run, ...]]:
-        """Runs of several settings with the same seed; none when one of them was not measured.
+        """Runs of several settings with the same seed, as far as the shortest of them goes; none when one of them was
+        not measured.
 
-        Raises UnpairedError when not all of them have the same seeds: what is left would compare other draws.
+        Raises UnpairedError when one lacks a seed before that: what is left would compare other draws.
         """
-        found = [{run.seed: run for run in self.of(setting)} for setting in settings]
-        if not all(found):
+        whole = [{run.seed: run for run in self.of(setting)} for setting in settings]
+        if not all(whole):
             return []
+        last = min(max(runs) for runs in whole)
+        found = [{seed: run for seed, run in runs.items() if seed <= last} for runs in whole]
         for setting, runs in zip(settings, found, strict=True):
-            if len(runs) != len(self.of(setting)):
+            if len(runs) != sum(run.seed <= last for run in self.of(setting)):
                 raise UnpairedError(f"{setting}: a seed was run twice")
             if runs.keys() != found[0].keys():
                 alone = sorted(runs.keys() ^ found[0].keys())
@@ -277,7 +280,7 @@ def carry_out(
     tell = progress or (lambda _event: None)
     began = time.monotonic()
     clips = {name: (movie, ladder(movie)) for name, movie in movies.items()}
-    places = [(setting, repeat) for setting in every for repeat in range(min(repeats, setting.most_repeats or repeats))]
+    places = [(setting, repeat) for setting in every for repeat in range(setting.repeats(repeats))]
     made: dict[Setting, dict[int, Run]] = {setting: {} for setting in every}
     failures: list[str] = []
     simulated_s = 0.0

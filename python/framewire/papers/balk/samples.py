@@ -145,10 +145,15 @@ def _psnr_steps(measured: Measured) -> Samples:
     return [min(after - before for before, after in pairwise(means))]
 
 
-def _where_fixed_falls(measured: Measured) -> Count | Samples:
+def _where_fixed_falls(transport: Transport) -> Callable[[Measured], Count | Samples]:
     """The seconds of all seeds together in which fixed-rate streaming falls below 15."""
-    seconds = seconds_where_fixed_falls(measured.paired(mild(16), mild(16, transport="fixed")))
-    return Count(sum(seconds), len(seconds)) if seconds else []
+
+    def found(measured: Measured) -> Count | Samples:
+        pairs = measured.paired(mild(16, transport=transport), mild(16, transport="fixed"))
+        seconds = seconds_where_fixed_falls(pairs)
+        return Count(sum(seconds), len(seconds)) if seconds else []
+
+    return found
 
 
 def _runs_where_fixed_falls(measured: Measured) -> Samples:
@@ -208,7 +213,8 @@ OTHERS: Mapping[str, Callable[[Measured], Samples | Count]] = {
     "psnr-levels": _psnr_steps,
     "frames-vtp": lambda m: m.samples(mild(16), within_percent),
     "frames-fixed": lambda m: m.samples(mild(16, transport="fixed"), seconds_below),
-    "frames-seconds": _where_fixed_falls,
+    "frames-seconds": _where_fixed_falls("vtp"),
+    "frames-better": _where_fixed_falls("better"),
     "frames-runs": _runs_where_fixed_falls,
     "frames-strong": _spread_of_frames,
     "frames-strong-fixed": lambda m: m.samples(strong(12, transport="fixed"), _later_spread),

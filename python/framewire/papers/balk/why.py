@@ -66,16 +66,23 @@ def _together(*parts: Callable[[Measured], str]) -> Callable[[Measured], str]:
     return lambda measured: "".join(part(measured) for part in parts).strip()
 
 
-def _few_seconds(measured: Measured) -> str:
-    pairs = measured.paired(mild(16), mild(16, transport="fixed"))
-    seconds = len(differences.seconds_where_fixed_falls(pairs))
-    runs = sum(differences.below_percent(fixed) > 0 for _, fixed in pairs)
-    every = sum(len(fixed.frame_rates) for _, fixed in pairs)
-    return (
-        f"Of {every:,} seconds, {seconds:,} {'is' if seconds == 1 else 'are'} such, in {runs} of {len(pairs)} runs: "
-        "too few to say much. The "
-        "table of frames per second has the same where fixed-rate streaming fails more often."
-    )
+def _seconds(transport: Transport) -> Callable[[Measured], str]:
+    """How many seconds, and runs, of fixed-rate streaming below 15 there are."""
+
+    def told(measured: Measured) -> str:
+        pairs = measured.paired(mild(16, transport=transport), mild(16, transport="fixed"))
+        if not pairs:
+            return ""
+        seconds = len(differences.seconds_where_fixed_falls(pairs))
+        runs = sum(differences.below_percent(fixed) > 0 for _, fixed in pairs)
+        every = sum(len(fixed.frame_rates) for _, fixed in pairs)
+        return (
+            f"Of {every:,} seconds, {seconds:,} {'is' if seconds == 1 else 'are'} such, in {runs:,} of "
+            f"{len(pairs):,} runs. The table of frames per second has the same where fixed-rate streaming fails more "
+            "often."
+        )
+
+    return told
 
 
 def _without_bias(setting: Setting) -> Setting:
@@ -287,8 +294,9 @@ _REASONS: Mapping[str, Callable[[Measured], str]] = {
     "tfrc-vtp-5": _steadier(5.0),
     "frames-vtp": _together(_lost(mild(16)), _what_else("18 to 24 frames (% of s)")),
     "frames-fixed": _together(_fixed_frames, _what_else("fixed rate below 15 (s of a run)")),
-    "frames-seconds": _few_seconds,
-    "frames-runs": _few_seconds,
+    "frames-seconds": _seconds("vtp"),
+    "frames-better": _seconds("better"),
+    "frames-runs": _seconds("vtp"),
     "frames-strong": _spreads,
     "frames-strong-fixed": _halves,
     "quality-low": _top_frames,
