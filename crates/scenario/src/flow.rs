@@ -1,6 +1,7 @@
 use framewire_units::{DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
+use toml::{Table, Value};
 
 use crate::application::{Receiver, Sender};
 use crate::error::ScenarioError;
@@ -135,6 +136,16 @@ impl Flow {
         "receiver",
     ];
 
+    /// The table of a flow; an unknown key is answered with those of its transport.
+    pub(crate) fn section(path: String, table: Table) -> Result<Section, ScenarioError> {
+        let name = table.get("transport").and_then(Value::as_str);
+        let transport = Transport::ALL.iter().find(|transport| Some(transport.as_str()) == name);
+        let is_foreign =
+            |key: &str| transport.is_some_and(|&of| foreign_keys(of).iter().any(|(foreign, ..)| *foreign == key));
+        let offered: Vec<&str> = Self::KEYS.iter().copied().filter(|key| !is_foreign(key)).collect();
+        Section::offering(path, table, Self::KEYS, &offered)
+    }
+
     pub(crate) fn read(mut section: Section) -> Result<Self, ScenarioError> {
         let transport = read_transport(&mut section)?;
         refuse_foreign_keys(&section, transport)?;
@@ -204,13 +215,13 @@ fn read_applications(
     }
 }
 
-/// Refuses keys that mean nothing for the transport: they would be ignored otherwise.
-fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), ScenarioError> {
+/// Keys that mean nothing for the transport, and whose they are.
+fn foreign_keys(transport: Transport) -> Vec<(&'static str, &'static str)> {
     let connection = transport.has_connection();
     let external = transport == Transport::External;
     let limits = QueueLimits::of(transport).is_some();
     let limits_beside_time = QueueLimits::beside_time(transport);
-    let foreign = [
+    let keys = [
         ("packets", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("spread", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
         ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
@@ -227,8 +238,13 @@ fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), Sc
         ("sender", !external, "transport external"),
         ("receiver", !external, "transport external"),
     ];
-    match foreign.iter().find(|(key, is_foreign, _)| *is_foreign && section.has(key)) {
-        Some((key, _, owners)) => Err(ScenarioError::new(
+    keys.into_iter().filter_map(|(key, is_foreign, owners)| is_foreign.then_some((key, owners))).collect()
+}
+
+/// Refuses keys that mean nothing for the transport: they would be ignored otherwise.
+fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), ScenarioError> {
+    match foreign_keys(transport).into_iter().find(|(key, _)| section.has(key)) {
+        Some((key, owners)) => Err(ScenarioError::new(
             section.key(key),
             format!("means nothing for transport {transport}; it is a key of {owners}"),
         )),

@@ -330,7 +330,7 @@ fn read_flows(value: Option<Value>) -> Result<Vec<Flow>, ScenarioError> {
         return Err(ScenarioError::value("flow", format!("{} flows", flows.len()), format!("1 to {MOST} flows")));
     }
     let read = |(index, value): (usize, Value)| match value {
-        Value::Table(table) => Flow::read(Section::new(format!("flow.{index}"), table, Flow::KEYS)?),
+        Value::Table(table) => Flow::read(Flow::section(format!("flow.{index}"), table)?),
         other => Err(ScenarioError::value(&format!("flow.{index}"), Shown(&other), ALLOWED)),
     };
     flows.into_iter().enumerate().map(read).collect()

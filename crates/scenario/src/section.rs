@@ -18,9 +18,19 @@ pub(crate) struct Section {
 impl Section {
     /// Refuses keys that are not in `known`.
     pub(crate) fn new(path: String, table: Table, known: &'static [&'static str]) -> Result<Self, ScenarioError> {
+        Self::offering(path, table, known, known)
+    }
+
+    /// The same; what is offered instead of an unknown key are those that mean something beside the others.
+    pub(crate) fn offering(
+        path: String,
+        table: Table,
+        known: &'static [&'static str],
+        offered: &[&'static str],
+    ) -> Result<Self, ScenarioError> {
         let section = Self { path, known, table };
         match section.table.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(ScenarioError::unknown_key(section.key(key), key, known)),
+            Some(key) => Err(ScenarioError::unknown_key(section.key(key), key, offered)),
             None => Ok(section),
         }
     }
