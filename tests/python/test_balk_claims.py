@@ -79,13 +79,15 @@ def test_a_share_of_few_seconds_is_no_certainty() -> None:
     """Against the table of Newcombe (Statistics in Medicine 17, 1998, table I): Wilson's intervals of four shares."""
     for of_these, all_, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605),
                                       (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)):  # fmt: skip
-        one = claims.Ours.share(samples.Count(of_these, all_))
+        one = claims.Ours.share(samples.Count(of_these, all_, all_))
         assert one.value == pytest.approx(100 * of_these / all_)
         assert [one.low, one.high] == pytest.approx([100 * low, 100 * high], abs=0.006)
     claim = published()["frames-seconds"]
     for count, expected in ((6, "undecided"), (100, "holds")):
-        assert claims.Finding(claim, claims.Ours.share(samples.Count(count, count)), "").verdict == expected
-    assert claims.Finding(claim, claims.Ours.share(samples.Count(80, 100)), "").verdict == "does not hold"
+        assert claims.Finding(claim, claims.Ours.share(samples.Count(count, count, count)), "").verdict == expected
+    # The same seconds, ten of them from each run, are ten draws.
+    assert claims.Finding(claim, claims.Ours.share(samples.Count(100, 100, 10)), "").verdict == "undecided"
+    assert claims.Finding(claim, claims.Ours.share(samples.Count(80, 100, 100)), "").verdict == "does not hold"
 
 
 def test_what_is_compared_has_the_same_seeds_or_is_refused() -> None:

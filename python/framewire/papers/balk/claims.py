@@ -40,15 +40,16 @@ class Ours:
     @classmethod
     def share(cls, count: Count) -> Ours:
         """Percent, with the score interval (E. B. Wilson, "Probable inference, the law of succession, and statistical
-        inference", JASA 22, 1927): unlike that of a mean it is not empty where all are alike.
+        inference", JASA 22, 1927) of as many draws as there are runs: unlike that of a mean it is not empty where all
+        are alike.
 
-        >>> one = Ours.share(Count(6, 6))
+        >>> one = Ours.share(Count(12, 12, runs=6))
         >>> round(one.value), round(one.low), round(one.high)
         (100, 61, 100)
         """
-        z2, part = 1.959964**2, count.of_these / count.all
-        middle = (part + z2 / (2 * count.all)) / (1 + z2 / count.all)
-        reach = math.sqrt(z2 * (part * (1 - part) + z2 / (4 * count.all)) / count.all) / (1 + z2 / count.all)
+        z2, part, draws = 1.959964**2, count.of_these / count.all, count.runs
+        middle = (part + z2 / (2 * draws)) / (1 + z2 / draws)
+        reach = math.sqrt(z2 * (part * (1 - part) + z2 / (4 * draws)) / draws) / (1 + z2 / draws)
         return cls(100 * part, 100 * max(0.0, middle - reach), 100 * min(1.0, middle + reach), count.all)
 
 

@@ -218,6 +218,11 @@ class Measured:
         """How many settings of the whole were not run."""
         return sum(setting not in self.runs for setting in settings())
 
+    @cached_property
+    def most_repeats(self) -> int:
+        """Seeds of the setting that has the most."""
+        return max(self.repeats, *map(len, self.runs.values())) if self.runs else self.repeats
+
     def of(self, setting: Setting) -> Sequence[Run]:
         """The runs of a setting, one per seed; none where it was not measured."""
         return self.runs.get(setting, ())

@@ -31,6 +31,8 @@ class Count:
 
     of_these: int
     all: int
+    runs: int
+    """In how many runs: what happens within one hangs together, so that each is taken for one draw."""
 
 
 Samples = Sequence[float]
@@ -151,7 +153,8 @@ def _where_fixed_falls(transport: Transport) -> Callable[[Measured], Count | Sam
     def found(measured: Measured) -> Count | Samples:
         pairs = measured.paired(mild(16, transport=transport), mild(16, transport="fixed"))
         seconds = seconds_where_fixed_falls(pairs)
-        return Count(sum(seconds), len(seconds)) if seconds else []
+        runs = sum(seconds_below(fixed) > 0 for _, fixed in pairs)
+        return Count(sum(seconds), len(seconds), runs) if seconds else []
 
     return found
 
