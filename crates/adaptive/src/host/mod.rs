@@ -43,7 +43,9 @@ pub struct HostEvent {
 ///
 /// It is driven as a [`Server`] is, and told of departures ([`handle_departure`](Self::handle_departure)), of which it
 /// keeps a distribution. Before a client has proved its address, nothing of it is kept; a session costs no more than its
-/// own timers when nothing happens in it.
+/// own timers when nothing happens in it. A session has its place for good once both addresses are proved: while one is,
+/// it is forgotten after [`peer_timeout`](ServerSettings::peer_timeout), or as soon as another start needs its place and
+/// it is the oldest such.
 ///
 /// What is due first leaves first, over all sessions: a packet of video at the time that its pace wants, an answer at
 /// the time when what it answers arrived. One packet is taken from a session at a time, so that no session, however
@@ -57,6 +59,10 @@ pub struct Host {
     door: Door,
     description: Description,
     sessions: BTreeMap<u64, Entry>,
+    /// By their age, the sessions of which one start has come: when the host is full, the oldest gives way.
+    half_open: BTreeMap<u64, u64>,
+    /// Sessions that were opened so far.
+    opened: u64,
     agenda: Agenda,
     /// Of the door, with the time at which each was asked for.
     answers: VecDeque<(Timestamp, Transmit)>,
@@ -72,6 +78,8 @@ struct Entry {
     server: Server,
     /// Its time in the agenda.
     scheduled: Option<Timestamp>,
+    /// Its place among those that are half open.
+    half_open: Option<u64>,
 }
 
 impl Host {
@@ -97,6 +105,8 @@ impl Host {
             most,
             description,
             sessions: BTreeMap::new(),
+            half_open: BTreeMap::new(),
+            opened: 0,
             agenda: Agenda::default(),
             answers: VecDeque::new(),
             events: VecDeque::new(),
@@ -212,7 +222,7 @@ impl Host {
             Packet::Request(request) => {
                 let bytes = if request.title != self.settings.title {
                     self.door.refuse(request.session, Reason::UnknownTitle)
-                } else if self.sessions.len() >= self.most {
+                } else if self.is_full() {
                     self.door.refuse(request.session, Reason::Busy)
                 } else {
                     self.door.describe(now, channel, from, &request, self.description.clone())
@@ -223,7 +233,7 @@ impl Host {
                 if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
                     return Err(DropReason::BadCookie);
                 }
-                if self.sessions.len() >= self.most {
+                if self.is_full() {
                     let bytes = self.door.refuse(start.session, Reason::Busy);
                     return self.answer(now, Transmit { channel, to: from, bytes, due: None });
                 }
@@ -245,12 +255,33 @@ impl Host {
         Ok(None)
     }
 
+    /// Whether every place is taken by a client that has proved both of its addresses.
+    fn is_full(&self) -> bool {
+        self.sessions.len() >= self.most && self.half_open.is_empty()
+    }
+
     fn open_session(&mut self, session: u64) -> Result<(), DropReason> {
         let server = Server::new(self.source.clone(), self.plan.clone(), (self.make)(), self.settings.clone());
         // It was possible once; what a controller's maker does meanwhile is not known here.
         let server = server.map_err(|_| DropReason::NoRoom)?;
-        self.sessions.insert(session, Entry { server, scheduled: None });
+        if self.sessions.len() >= self.most
+            && let Some((_, oldest)) = self.half_open.pop_first()
+        {
+            self.remove(oldest);
+        }
+        self.half_open.insert(self.opened, session);
+        self.sessions.insert(session, Entry { server, scheduled: None, half_open: Some(self.opened) });
+        self.opened += 1;
         Ok(())
+    }
+
+    fn remove(&mut self, session: u64) {
+        let Some(Entry { server, scheduled, half_open }) = self.sessions.remove(&session) else { return };
+        self.agenda.reschedule(session, scheduled, None);
+        if let Some(place) = half_open {
+            self.half_open.remove(&place);
+        }
+        self.drops.add(server.drops());
     }
 
     /// What a session whose time has come has to send: one datagram, so that the others have their turn.
@@ -271,15 +302,18 @@ impl Host {
             }
             self.events.push_back(HostEvent { session, event });
         }
-        let is_finished = entry.server.is_finished();
+        if entry.server.is_finished() || entry.server.is_vacant() {
+            return self.remove(session);
+        }
+        if !entry.server.is_half_open()
+            && let Some(place) = entry.half_open.take()
+        {
+            self.half_open.remove(&place);
+        }
         let answers = entry.server.has_answers().then_some(now);
         let next = [entry.server.next_timeout(), answers].into_iter().flatten().min().map(|at| at.max(earliest));
-        let next = if is_finished { None } else { next };
         self.agenda.reschedule(session, entry.scheduled, next);
         entry.scheduled = next;
-        if is_finished && let Some(Entry { server, .. }) = self.sessions.remove(&session) {
-            self.drops.add(server.drops());
-        }
     }
 
     /// A clock that jumped back, by more than the stamps of arrivals and departures may differ: no session knows of it before it is asked, and the time of none would come.

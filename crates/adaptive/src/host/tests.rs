@@ -254,3 +254,99 @@ fn a_clock_that_jumps_back_or_forth_stops_no_session() {
         assert_eq!(host.sessions(), 0);
     }
 }
+
+/// The start of a session on one channel, with the cookie that a request from there earns.
+fn start_from(host: &Host, now: Timestamp, channel: Channel, from: SocketAddr, session: u64) -> Vec<u8> {
+    let request = Request { session, title: title() };
+    let answer = host.door.describe(now, channel, from, &request, host.description.clone());
+    let Ok(Packet::Description(description)) = Packet::parse(&answer) else { panic!("{answer:?}") };
+    let mut bytes = vec![];
+    Packet::Start(Start { session, title: title(), cookie: description.cookie }).emit(&mut bytes);
+    bytes
+}
+
+/// Opens half of each of these sessions, all from one address.
+fn open_halves(host: &mut Host, now: Timestamp, sessions: std::ops::Range<u64>) {
+    let from = SocketAddr::from((Ipv4Addr::new(203, 0, 113, 1), 7));
+    for session in sessions {
+        let start = start_from(host, now, Channel::Data, from, session);
+        host.handle_datagram(now, Channel::Data, from, &start);
+    }
+}
+
+/// A client that died between its two starts has its place for the timeout and no longer.
+#[test]
+fn a_session_whose_other_start_never_comes_is_forgotten() {
+    let mut host = host_with(server_settings(), 4);
+    let begin = Timestamp::from_secs(1);
+    open_halves(&mut host, begin, 100..104);
+    let end = begin + server_settings().peer_timeout;
+    assert_eq!((host.sessions(), host.next_timeout()), (4, Some(end)));
+    let mut now = begin;
+    while let Some(next) = host.next_timeout() {
+        assert_eq!(host.sessions(), 4, "at {now}");
+        // A driver that is in time: what is more would be a jump of its clock.
+        now = next.min(now + Duration::from_millis(900));
+        assert_eq!(host.poll_transmit(now), None);
+    }
+    assert_eq!((host.sessions(), now), (0, end));
+    assert!(host.half_open.is_empty() && host.poll_event().is_none());
+    let mut viewers = viewers(4);
+    run(&mut host, &mut viewers, 10_000);
+    assert!(viewers.iter().all(|viewer| viewer.frames == 50), "every place is free again");
+}
+
+/// However often one address begins: who proves both addresses finds a place, and keeps it.
+#[test]
+fn half_open_sessions_give_way_oldest_first_and_open_ones_never() {
+    let mut host = host_with(server_settings(), 4);
+    let mut viewers = viewers(2);
+    viewers[0].act(Timestamp::from_millis(999), &mut host);
+    run(&mut host, &mut viewers[..1], 100);
+    assert_eq!((host.sessions(), host.half_open.len()), (1, 0));
+    let now = Timestamp::from_millis(1_101);
+    open_halves(&mut host, now, 100..104);
+    assert_eq!((host.sessions(), host.half_open.values().copied().collect::<Vec<_>>()), (4, vec![101, 102, 103]));
+    for round in 0..10u64 {
+        open_halves(&mut host, now, 200 + 100 * round..300 + 100 * round);
+        assert_eq!((host.sessions(), host.half_open.len()), (4, 3));
+    }
+    // The flood goes on while both watch.
+    for millis in 0..4_000 {
+        let now = Timestamp::from_millis(1_102 + millis);
+        viewers.iter_mut().for_each(|viewer| viewer.act(now, &mut host));
+        while let Some(sent) = host.poll_transmit(now) {
+            let viewer = viewers.iter_mut().find(|viewer| viewer.on(sent.channel) == sent.to).expect("a viewer");
+            viewer.client.handle_datagram(now, sent.channel, &sent.bytes);
+            viewer.act(now, &mut host);
+        }
+        open_halves(&mut host, now, 10_000 + millis..10_001 + millis);
+        assert!(host.sessions() <= 4);
+    }
+    let got: Vec<_> = viewers.iter().map(|viewer| (viewer.frames, viewer.ended)).collect();
+    assert_eq!(got, [(50, Some(Reason::EndOfMovie)); 2]);
+    // Where everybody has proved both, nobody gives way.
+    let mut host = host_with(server_settings(), 2);
+    let mut viewers = self::viewers(2);
+    run(&mut host, &mut viewers, 100);
+    assert_eq!((host.sessions(), host.half_open.len()), (2, 0));
+    let mut late = vec![Viewer::new(9, ClientSettings::paper(title(), 9))];
+    late[0].act(Timestamp::from_millis(1_100), &mut host);
+    let busy = std::iter::from_fn(|| host.poll_transmit(Timestamp::from_millis(1_100)))
+        .filter(|sent| matches!(Packet::parse(&sent.bytes), Ok(Packet::Teardown(said)) if said.reason == Reason::Busy));
+    assert_eq!((busy.count(), host.sessions()), (2, 2), "one word for each request");
+}
+
+/// Who asks and never fetches costs a bounded memory: what is beyond is dropped and counted.
+#[test]
+fn answers_that_nobody_sends_are_bounded() {
+    let mut host = host_with(server_settings(), 1);
+    let now = Timestamp::from_millis(1);
+    for number in 0..3_000u32 {
+        let mut bytes = vec![];
+        Packet::Request(Request { session: number.into(), title: title() }).emit(&mut bytes);
+        host.handle_datagram(now, Channel::Data, SocketAddr::from((Ipv4Addr::from(number), 1)), &bytes);
+    }
+    assert_eq!((host.answers.len(), host.drops().of(DropReason::NoRoom)), (1_024, 1_976));
+    assert_eq!(std::iter::from_fn(|| host.poll_transmit(now)).count(), 1_024);
+}

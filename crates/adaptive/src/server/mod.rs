@@ -127,6 +127,8 @@ impl Server {
         if let Err(reason) = self.accept(now, channel, from, datagram) {
             self.drops.count(reason);
         }
+        // A start may be all that happens until the other one is late.
+        self.liveness.expect(self.next_timeout());
     }
 
     /// What is to be sent now; `None` when nothing is, before [`next_timeout`](Self::next_timeout).
@@ -168,6 +170,17 @@ impl Server {
     /// Whether the session is over and everything was said.
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Closed) && self.answers.is_empty()
+    }
+
+    /// Whether no client has it, as before the first start, or as the other start never came in time. Alone it goes on to
+    /// wait for another client; among others it is not needed any more.
+    pub(crate) fn is_vacant(&self) -> bool {
+        matches!(self.phase, Phase::Waiting) && self.session.is_none() && self.answers.is_empty()
+    }
+
+    /// Whether it waits for its client's other start.
+    pub(crate) fn is_half_open(&self) -> bool {
+        matches!(self.phase, Phase::Waiting) && self.session.is_some()
     }
 
     /// Whether answers wait to be fetched, of which [`next_timeout`](Self::next_timeout) says nothing.
