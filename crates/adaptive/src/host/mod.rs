@@ -15,7 +15,7 @@ use framewire_wire::vtp::{Description, Header, Origin, Packet, Reason};
 use crate::controller::Controller;
 use crate::datagram::{Channel, DropReason, Drops, Transmit};
 use crate::liveness::JUMP;
-use crate::server::{Door, Server, ServerError, ServerEvent, ServerSettings, ServerState};
+use crate::server::{COOKIE_LIFE, Door, Server, ServerError, ServerEvent, ServerSettings, ServerState};
 use crate::source::{PacketSource, Plan};
 use agenda::Agenda;
 
@@ -26,6 +26,9 @@ const MAX_ANSWERS: usize = 1_024;
 
 /// Events that may wait to be fetched; the oldest go first.
 const MAX_EVENTS: usize = 4_096;
+
+/// Sessions that are over and still remembered; the oldest are forgotten first.
+const MAX_OVER: usize = 4_096;
 
 /// Makes the controller of a new session.
 pub type MakeController = Box<dyn FnMut() -> Box<dyn Controller> + Send>;
@@ -61,6 +64,8 @@ pub struct Host {
     sessions: BTreeMap<u64, Entry>,
     /// By their age, the sessions of which one start has come: when the host is full, the oldest gives way.
     half_open: BTreeMap<u64, u64>,
+    /// Sessions that had begun and are over, and when they were, oldest first: their cookies may still be good.
+    over: VecDeque<(Timestamp, u64)>,
     /// Sessions that were opened so far.
     opened: u64,
     agenda: Agenda,
@@ -106,6 +111,7 @@ impl Host {
             description,
             sessions: BTreeMap::new(),
             half_open: BTreeMap::new(),
+            over: VecDeque::new(),
             opened: 0,
             agenda: Agenda::default(),
             answers: VecDeque::new(),
@@ -233,11 +239,14 @@ impl Host {
                 if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
                     return Err(DropReason::BadCookie);
                 }
+                if self.was_lately(now, start.session) {
+                    return Err(DropReason::Stale);
+                }
                 if self.is_full() {
                     let bytes = self.door.refuse(start.session, Reason::Busy);
                     return self.answer(now, Transmit { channel, to: from, bytes, due: None });
                 }
-                self.open_session(start.session)?;
+                self.open_session(now, start.session)?;
                 Ok(Some(start.session))
             }
             Packet::Video(..) | Packet::Description(_) => Err(DropReason::Unexpected),
@@ -260,14 +269,20 @@ impl Host {
         self.sessions.len() >= self.most && self.half_open.is_empty()
     }
 
-    fn open_session(&mut self, session: u64) -> Result<(), DropReason> {
+    /// Whether the session is over, so that what was said in it could be said again to a new one of its name: starts are
+    /// good as long as their cookies, and numbers begin anew.
+    fn was_lately(&self, now: Timestamp, session: u64) -> bool {
+        self.over.iter().any(|&(at, over)| over == session && now.saturating_since(at) < COOKIE_LIFE)
+    }
+
+    fn open_session(&mut self, now: Timestamp, session: u64) -> Result<(), DropReason> {
         let server = Server::new(self.source.clone(), self.plan.clone(), (self.make)(), self.settings.clone());
         // It was possible once; what a controller's maker does meanwhile is not known here.
         let server = server.map_err(|_| DropReason::NoRoom)?;
         if self.sessions.len() >= self.most
             && let Some((_, oldest)) = self.half_open.pop_first()
         {
-            self.remove(oldest);
+            self.remove(now, oldest);
         }
         self.half_open.insert(self.opened, session);
         self.sessions.insert(session, Entry { server, scheduled: None, half_open: Some(self.opened) });
@@ -275,11 +290,17 @@ impl Host {
         Ok(())
     }
 
-    fn remove(&mut self, session: u64) {
+    fn remove(&mut self, now: Timestamp, session: u64) {
         let Some(Entry { server, scheduled, half_open }) = self.sessions.remove(&session) else { return };
         self.agenda.reschedule(session, scheduled, None);
         if let Some(place) = half_open {
             self.half_open.remove(&place);
+        } else {
+            let is_old = |&(at, _): &(Timestamp, u64)| now.saturating_since(at) >= COOKIE_LIFE;
+            while self.over.len() >= MAX_OVER || self.over.front().is_some_and(is_old) {
+                self.over.pop_front();
+            }
+            self.over.push_back((now, session));
         }
         self.drops.add(server.drops());
     }
@@ -303,7 +324,7 @@ impl Host {
             self.events.push_back(HostEvent { session, event });
         }
         if entry.server.is_finished() || entry.server.is_vacant() {
-            return self.remove(session);
+            return self.remove(now, session);
         }
         if !entry.server.is_half_open()
             && let Some(place) = entry.half_open.take()

@@ -350,3 +350,46 @@ fn answers_that_nobody_sends_are_bounded() {
     assert_eq!((host.answers.len(), host.drops().of(DropReason::NoRoom)), (1_024, 1_976));
     assert_eq!(std::iter::from_fn(|| host.poll_transmit(now)).count(), 1_024);
 }
+
+/// All that a client said, sealed, is said again by somebody else when the session is over: it opens nothing, and nothing
+/// flows. A new session does.
+#[test]
+fn what_was_said_in_a_session_opens_no_other_one() {
+    let key = || Key::new(&[3; 16]);
+    let movie = Steps { frames: 10_000, ..MOVIE };
+    let mut host = host_of(movie, ServerSettings { key: key(), ..server_settings() }, 5);
+    let settings = |session| ClientSettings { key: key(), ..ClientSettings::paper(title(), session) };
+    let mut viewer = Viewer::new(1, settings(1));
+    let mut said = vec![];
+    for millis in 0..3_000 {
+        let now = Timestamp::from_millis(1_000 + millis);
+        if millis == 2_500 {
+            viewer.client.stop(now);
+        }
+        loop {
+            while let Some(sent) = viewer.client.poll_transmit(now) {
+                host.handle_datagram(now, sent.channel, viewer.on(sent.channel), &sent.bytes);
+                said.push((sent.channel, sent.bytes));
+            }
+            let Some(sent) = host.poll_transmit(now) else { break };
+            viewer.client.handle_datagram(now, sent.channel, &sent.bytes);
+        }
+    }
+    assert_eq!((host.sessions(), said.len() > 10), (0, true), "{}", said.len());
+    // Everything but the goodbye.
+    let replayed: Vec<_> = said[..said.len() - 1].to_vec();
+    let replay = |host: &mut Host, now: Timestamp| {
+        for (channel, bytes) in &replayed {
+            host.handle_datagram(now, *channel, viewer.on(*channel), bytes);
+        }
+        std::iter::from_fn(|| host.poll_transmit(now)).filter(|sent| sent.due.is_some()).count()
+    };
+    for millis in [4_001, 9_000, 19_000, 30_000] {
+        assert_eq!(replay(&mut host, Timestamp::from_millis(millis)), 0, "at {millis} ms");
+        assert_eq!(host.sessions(), 0, "at {millis} ms");
+    }
+    assert_eq!(host.drops().of(DropReason::Stale), 6, "two starts with good cookies, three times");
+    let mut other = vec![Viewer::new(1, settings(2))];
+    run(&mut host, &mut other, 500);
+    assert!(other[0].frames > 5, "the next session");
+}

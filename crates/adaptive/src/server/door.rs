@@ -8,6 +8,9 @@ use crate::datagram::Channel;
 /// A cookie is good for the slot of time it was made in and the next one.
 const COOKIE_SLOT: Duration = Duration::from_secs(10);
 
+/// From when a cookie was made, it is good for less than this.
+pub(crate) const COOKIE_LIFE: Duration = Duration::from_secs(20);
+
 /// The way in: answers requests without remembering anything of them, and knows its own cookies again.
 ///
 /// Nothing it sends to an address is longer than what came in the address's name, and one answer goes out for one

@@ -55,7 +55,7 @@ impl Server {
                 self.feed(now, &Feedback::Tfrc(feedback));
                 Ok(())
             }
-            Packet::Offer(offer) => self.accept_offer(now, channel, from, offer),
+            Packet::Offer(offer) => self.accept_offer(channel, from, offer),
             Packet::Missing(missing) => self.accept_missing(now, channel, from, &missing),
             Packet::Teardown(teardown) => {
                 if self.session != Some(teardown.session) || !self.peers.contains(&Some(from)) {
@@ -113,13 +113,7 @@ impl Server {
     }
 
     /// What of an offer the session has. A server that repeats nothing does as one that knows of no offers.
-    fn accept_offer(
-        &mut self,
-        now: Timestamp,
-        channel: Channel,
-        from: SocketAddr,
-        offer: Offer,
-    ) -> Result<(), DropReason> {
+    fn accept_offer(&mut self, channel: Channel, from: SocketAddr, offer: Offer) -> Result<(), DropReason> {
         self.check_peer(channel, from, offer.session)?;
         let own = if self.settings.repeats { Features::REPEATS } else { Features::NONE };
         if own == Features::NONE || !matches!(self.phase, Phase::Waiting | Phase::Streaming) {
@@ -133,7 +127,7 @@ impl Server {
         if features.has(Features::REPEATS) {
             self.stream.agree_on_repeats();
         }
-        self.liveness.hear(now);
+        // No sign of life: without a number, who has seen one can send it again and again.
         Ok(())
     }
 
@@ -153,8 +147,9 @@ impl Server {
         if self.last_missing.is_some_and(|last| missing.report <= last) {
             return Err(DropReason::Stale);
         }
-        self.stream.handle_missing(now, missing, is_over)?;
+        // Seen, whatever comes of it: it may not come again.
         self.last_missing = Some(missing.report);
+        self.stream.handle_missing(now, missing, is_over)?;
         self.liveness.hear(now);
         Ok(())
     }

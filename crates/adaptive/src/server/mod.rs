@@ -29,6 +29,8 @@ use closing::Closing;
 use description::describe;
 use stream::Stream;
 
+pub(crate) use door::COOKIE_LIFE;
+
 pub use cursor::{Cursor, NextPacket};
 pub use door::Door;
 pub use event::ServerEvent;

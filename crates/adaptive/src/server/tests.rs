@@ -23,6 +23,13 @@ fn server_with(settings: ServerSettings) -> Server {
     Server::new(movie.clone(), movie, Box::new(controller), settings).unwrap()
 }
 
+/// The same with a movie that lasts.
+fn long_server(settings: ServerSettings) -> Server {
+    let movie = Arc::new(Steps { levels: 1, frames: 10_000, payload: 1_000 });
+    let controller = VtpController::new(VtpSettings::paper()).unwrap();
+    Server::new(movie.clone(), movie, Box::new(controller), settings).unwrap()
+}
+
 fn server() -> Server {
     server_with(server_settings())
 }
@@ -273,6 +280,51 @@ fn a_second_client_is_told_that_the_server_is_busy() {
     server.handle_datagram(now, Channel::Data, data, &bytes(&other));
     let answer = server.poll_transmit(now).unwrap();
     assert!(matches!(Packet::parse(&answer.bytes), Ok(Packet::Description(_))));
+}
+
+/// What has no number can be sent again by who has seen it: it keeps no session alive. What has one does, once.
+#[test]
+fn nothing_that_is_replayed_keeps_a_session_alive() {
+    let key = Key::new(&[3; 32]).unwrap();
+    let sealed = |packet: &Packet<'_>| {
+        let mut bytes = bytes(packet);
+        key.seal(Origin::Client, &mut bytes);
+        bytes
+    };
+    let offer = sealed(&Packet::Offer(Offer { session: SESSION, features: Features::REPEATS }));
+    let missing = sealed(&Packet::Missing(Missing { session: SESSION, report: 0, next: 1, shown: 0, ranges: vec![] }));
+    let report = sealed(&Packet::Control(control(4, at(160), 0)));
+    let mut starts = vec![];
+    let settings = ServerSettings { key: Some(key.clone()), repeats: true, ..server_settings() };
+    let mut server = long_server(settings);
+    for channel in Channel::BOTH {
+        let request = Request { session: SESSION, title: title() };
+        server.handle_datagram(at(0), channel, client_address(channel), &sealed(&Packet::Request(request)));
+        let answer = server.poll_transmit(at(0)).unwrap();
+        let answer = Packet::parse(key.open(Origin::Server, &answer.bytes).unwrap()).unwrap();
+        let Packet::Description(Description { cookie, .. }) = answer else { panic!("{answer:?}") };
+        starts.push(sealed(&Packet::Start(Start { session: SESSION, title: title(), cookie })));
+        server.handle_datagram(at(0), channel, client_address(channel), starts.last().unwrap());
+    }
+    server.poll_event().expect("the session began");
+    let mut ended = None;
+    for millis in 0..60_000 {
+        let now = at(millis);
+        if millis % 3_000 == 0 {
+            for datagram in [&offer, &missing, &report] {
+                server.handle_datagram(now, Channel::Control, client_address(Channel::Control), datagram);
+            }
+            for channel in Channel::BOTH {
+                server.handle_datagram(now, channel, client_address(channel), &starts[channel.index()]);
+            }
+        }
+        while server.poll_transmit(now).is_some() {}
+        if let Some(ServerEvent::Ended(reason)) = server.poll_event() {
+            ended.get_or_insert((millis, reason));
+        }
+    }
+    // Their first coming counts, here at once but for the list: before the first packet it was none.
+    assert!(matches!(ended, Some((12_000..=12_001, Reason::Vanished))), "10 s, and 2 s of goodbyes: {ended:?}");
 }
 
 /// Frame 22 is a P frame and was lost first, 24 is an I frame.
