@@ -63,6 +63,8 @@ pub(super) enum Rank {
 pub(super) struct Repeats {
     /// With consecutive numbers, oldest first, and whether each was named.
     sent: VecDeque<(Remembered, bool)>,
+    /// Packets that left in all, those that are forgotten included.
+    total: u64,
     /// What is to be sent again: audio and key frames first, then what is shown first.
     wanted: BTreeMap<(Rank, Duration, u32, u16), Remembered>,
     /// A moment, and the media time in nanoseconds that the client's player shows then.
@@ -78,6 +80,7 @@ impl Default for Repeats {
     fn default() -> Self {
         Self {
             sent: VecDeque::new(),
+            total: 0,
             wanted: BTreeMap::new(),
             shown: None,
             lists: (Timestamp::ZERO, BURST),
@@ -99,6 +102,7 @@ impl Repeats {
             self.sent.pop_front();
         }
         self.sent.push_back((packet, false));
+        self.total += 1;
     }
 
     /// The client named packets. With `is_over`, what was sent after the newest that arrived, more than a round trip ago,
@@ -114,8 +118,10 @@ impl Repeats {
             return Err(DropReason::Unexpected);
         }
         let Some(&(newest, _)) = self.sent.back() else { return Err(DropReason::Inconsistent) };
-        // Beyond what was sent, modulo 2^32.
-        if (newest.sequence.wrapping_add(1).wrapping_sub(missing.next) as i32) < 0 {
+        // Modulo 2^32: how far what came lags behind what was sent, and how far back the list reaches.
+        let lag = newest.sequence.wrapping_add(1).wrapping_sub(missing.next);
+        let reach = u64::from(lag) + missing.ranges.first().map_or(0, |oldest| u64::from(oldest.back));
+        if (lag as i32) < 0 || reach > self.total {
             return Err(DropReason::Inconsistent);
         }
         if !self.admit(now) {

@@ -109,6 +109,12 @@ fn hostile_lists_are_refused_and_floods_cost_nothing() {
     let refused =
         |repeats: &mut Repeats, next| repeats.handle_missing(at(0), &missing(next, 0, &[]), ROUND_TRIP, false);
     assert_eq!(refused(&mut repeats, 1_501), Err(DropReason::Inconsistent), "beyond what was sent");
+    let mut young = self::repeats(0..5);
+    let mut back = |next, back| young.handle_missing(at(0), &missing(next, 0, &[(back, 1)]), ROUND_TRIP, false);
+    assert_eq!(back(3, 4), Err(DropReason::Inconsistent), "before the first packet");
+    assert_eq!(back(u32::MAX, 1), Err(DropReason::Inconsistent), "nothing was sent by then");
+    assert_eq!(back(3, 3), Ok(()), "the first packet");
+    assert_eq!(young.counts().named, 1);
     assert_eq!(refused(&mut Repeats::default(), 0), Err(DropReason::Unexpected), "nobody agreed");
     assert_eq!(refused(&mut self::repeats(0..0), 0), Err(DropReason::Inconsistent), "nothing was sent");
     let list = missing(1_500, i64::MIN, &[(1_024, 1_024)]);
@@ -118,6 +124,20 @@ fn hostile_lists_are_refused_and_floods_cost_nothing() {
     assert_eq!(repeats.handle_missing(at(1_008), &list, ROUND_TRIP, false), Ok(()));
     assert_eq!(repeats.counts().named, 1_024, "each once");
     assert_eq!(repeats.sent.len(), REMEMBERED);
+}
+
+/// Sound is small and missed most: it does not wait for the key frames, whichever was lost first.
+#[test]
+fn audio_is_repeated_before_key_frames() {
+    for audio in [3, 17] {
+        let mut repeats = repeats(0..0);
+        for sequence in 0..20 {
+            let rank = if sequence == audio { Rank::Audio } else { packet(sequence).rank };
+            repeats.remember(Remembered { rank, ..packet(sequence) });
+        }
+        repeats.handle_missing(at(200), &missing(20, -1_000, &[(20, 20)]), ROUND_TRIP, false).unwrap();
+        assert_eq!(all(&mut repeats, at(200))[..4], [audio, 0, 10, 1]);
+    }
 }
 
 proptest! {
