@@ -64,6 +64,23 @@ fn row_6_the_heuristic_begins_anew_after_a_decrease() {
     assert_eq!(estimate(&mut machine, 59, 300.0).1, Quality(1));
 }
 
+/// The plan rises above the rate and falls again: what was waited before that does not count.
+#[test]
+fn row_6_the_heuristic_begins_anew_when_the_rate_no_longer_covers_the_next_level() {
+    let higher = [Bitrate::from_kbps(100), Bitrate::from_kbps(250), Bitrate::from_kbps(300)];
+    for (rises, expected) in [(false, Quality(1)), (true, Quality(0))] {
+        let mut machine = resting(0, 200.0);
+        assert_eq!(estimate(&mut machine, 10, 300.0), (IncreaseRate(0), Quality(0), 208.0));
+        let plan = if rises { PlanRates { rates: &higher, ..PLAN } } else { PLAN };
+        machine.handle_estimate(at(20), 300e3, ROUND_TRIP, &plan);
+        assert_eq!((machine.state(), machine.rate / 1_000.0), (Quality(0), 216.0));
+        assert_eq!(estimate(&mut machine, 30, 300.0).1, expected, "the plan rose: {rises}");
+        // Two round trips after it covers the level again.
+        assert_eq!(estimate(&mut machine, 40, 300.0).1, expected);
+        assert_eq!(estimate(&mut machine, 50, 300.0).1, Quality(1));
+    }
+}
+
 /// Gap: at the top the rate rises to the plan and stays there, and follows it down.
 #[test]
 fn row_8_at_the_top_the_rate_is_that_of_the_plan() {
