@@ -35,8 +35,8 @@ impl VtpSettings {
     /// The paper's: heuristic 2, threshold 1 kbit/s, packets of 1 kbyte (sections 6.1 and 4.3).
     ///
     /// α is "a constant close to 1" (section 4.2). 0.93 is the value at which the climb of figure 15 takes its about
-    /// 7 s on a movie of the same rates; a larger one makes the estimate lag further behind a growing rate, and the
-    /// climb longer (`docs/vtp.md`).
+    /// 7 s on a movie of the same rates with made-up sizes of frames (on encoded ones, about 6 s); a larger one makes the
+    /// estimate lag further behind a growing rate, and the climb longer (`docs/vtp.md`).
     pub fn paper() -> Self {
         Self {
             alpha: 0.93,
