@@ -108,6 +108,9 @@ pub trait Controller: Send {
     /// fast the stream is made, and not what the path carries.
     fn handle_idle(&mut self) {}
 
+    /// A live stream begins to be sent, or has come further: to `made`, in the time of [`PlanRates::now_in_stream`].
+    fn handle_more(&mut self, _now: Timestamp, _made: Duration) {}
+
     /// When the controller wants to be called without anything having happened.
     fn next_timeout(&self) -> Option<Timestamp>;
 

@@ -5,6 +5,7 @@ use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 use super::allowance::{Allowance, Reading};
 use super::delivery::Delivery;
 use super::levels::{Levels, Position};
+use super::live::Live;
 use super::losses::Losses;
 use super::queue::Queue;
 use super::rivals::Rivals;
@@ -61,6 +62,10 @@ pub struct BetterController {
     levels: Levels,
     /// When the first packet left.
     began: Option<Timestamp>,
+    /// Of a live stream.
+    live: Option<Live>,
+    /// All that there is of it was sent.
+    waits: bool,
     /// The mean of the rate allowed, and when it was last updated.
     steady: Option<(f64, Timestamp)>,
     chosen: Option<Timestamp>,
@@ -89,6 +94,8 @@ impl BetterController {
             allowance: Allowance::new(settings.queue_target),
             levels: Levels::new(settings.horizon),
             began: None,
+            live: None,
+            waits: false,
             steady: None,
             chosen: None,
             free: None,
@@ -100,8 +107,14 @@ impl BetterController {
     /// Video that the viewer has in hand, in seconds: what was sent, less what still waits in the path and
     /// what the player has shown by now.
     fn lead(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
-        let shown = self.began.map_or(0.0, |began| now.saturating_since(began).as_secs_f64());
-        plan.now_in_stream.as_secs_f64() + self.settings.startup.as_secs_f64() - shown - self.queue.delay()
+        let startup = self.settings.startup.as_secs_f64();
+        plan.now_in_stream.as_secs_f64() + startup - self.shown(now) - self.queue.delay()
+    }
+
+    /// What the player has shown, in seconds.
+    fn shown(&self, now: Timestamp) -> f64 {
+        let passed = self.began.map_or(0.0, |began| now.saturating_since(began).as_secs_f64());
+        passed - self.live.map_or(0.0, |live| live.behind())
     }
 
     /// Bits of video that go with a packet of the equation.
@@ -200,12 +213,25 @@ impl Controller for BetterController {
         }
     }
 
+    fn handle_idle(&mut self) {
+        self.waits = true;
+    }
+
+    fn handle_more(&mut self, now: Timestamp, made: Duration) {
+        self.waits = false;
+        let passed = self.began.map(|began| now.saturating_since(began).as_secs_f64());
+        self.live = Some(Live::come_to(self.live, made.as_secs_f64(), passed));
+    }
+
     fn next_timeout(&self) -> Option<Timestamp> {
         self.path.next_timeout()
     }
 
     fn decision(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> Decision {
-        self.choose_level(now, plan);
+        // What is in hand says nothing while there is nothing to send.
+        if !self.waits {
+            self.choose_level(now, plan);
+        }
         let rate = Bitrate::from_bps(libm::round(self.rate(now, plan)) as u64);
         self.last = Decision { rate, level: self.levels.level() };
         self.last

@@ -14,6 +14,9 @@ mod allowance;
 mod controller;
 mod delivery;
 mod levels;
+mod live;
+#[cfg(test)]
+mod live_tests;
 mod losses;
 mod queue;
 mod rivals;

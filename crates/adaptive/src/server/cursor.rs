@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use framewire_units::Duration;
 
-use crate::source::{Availability, PacketSource, SourceError, SourcePacket};
+use crate::source::{Availability, ENDLESS, PacketSource, SourceError, SourcePacket};
 
 /// The place in a movie that is being sent: packets one after the other, the level changing at switch points only.
 ///
@@ -165,6 +165,19 @@ impl Cursor {
     /// The same, from the beginning of the source: where the plan is looked up.
     pub fn place(&self) -> Duration {
         self.time_before(self.frame)
+    }
+
+    /// How far a live stream is made, as [`media_time`](Self::media_time) counts; `None` of a movie.
+    pub fn made(&self) -> Option<Duration> {
+        let mut frame = self.frame;
+        loop {
+            frame = match self.source.availability(frame) {
+                _ if self.source.frames() < ENDLESS => return None,
+                Availability::Ready => frame + 1,
+                Availability::Gone { next } => next.max(frame + 1),
+                Availability::NotYet | Availability::End => return Some(self.time_before(frame - self.origin)),
+            }
+        }
     }
 
     fn time_before(&self, frame: u32) -> Duration {

@@ -74,6 +74,7 @@ impl Stream {
 
     pub(super) fn start(&mut self, now: Timestamp) {
         self.cursor.begin();
+        self.handle_more(now);
         self.decide(now);
     }
 
@@ -200,6 +201,9 @@ impl Stream {
     pub(super) fn handle_more(&mut self, now: Timestamp) {
         if std::mem::take(&mut self.waits) {
             self.known_since = now;
+        }
+        if let Some(made) = self.cursor.made() {
+            self.controller.handle_more(now, made);
         }
     }
 
