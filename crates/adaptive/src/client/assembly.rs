@@ -10,6 +10,10 @@ use crate::source::ENDLESS;
 /// What a packet costs beside its bytes: its place in the maps, so that empty packets fill the memory too.
 const PACKET_COST: u64 = 64;
 
+/// The part of the memory that is for the next frame to come out, where missing packets are repeated: a sixteenth, of 16 MB
+/// more than a key frame has.
+const KEPT_FREE: u64 = 16;
+
 /// A frame that arrived whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -121,9 +125,10 @@ impl Assembly {
             return Err(DropReason::Stale);
         }
         let cost = PACKET_COST + video.len() as u64;
-        while self.used + cost > self.buffer {
+        while self.used + cost > self.limit(header.frame) {
             match self.begun.first_key_value() {
-                Some((&oldest, _)) if oldest < header.frame => self.give_up_before(oldest + 1),
+                // What is repeated comes again when there is room; what is incomplete is shown before it.
+                Some((&oldest, _)) if oldest < header.frame && self.over.is_none() => self.give_up_before(oldest + 1),
                 _ => return Err(DropReason::NoRoom),
             }
         }
@@ -192,6 +197,19 @@ impl Assembly {
     /// Whether every frame has come out or been given up.
     pub(super) fn is_done(&self) -> bool {
         self.next >= self.frames
+    }
+
+    /// Memory that a packet of this frame may fill. Where packets are repeated, some is for the frame that all wait for:
+    /// filled by those behind it, nothing would come out before its time has passed.
+    fn limit(&self, frame: u32) -> u64 {
+        let kept_free = if self.over.is_some() && frame != self.next { self.buffer / KEPT_FREE } else { 0 };
+        self.buffer - kept_free
+    }
+
+    /// Packets of so many bytes that there is room for, of any frame.
+    pub(super) fn room(&self, payload: u16) -> usize {
+        let left = self.limit(u32::MAX).saturating_sub(self.used);
+        usize::try_from(left / (PACKET_COST + u64::from(payload))).unwrap_or(usize::MAX)
     }
 
     /// Memory in use, packets counted with what they cost beside their bytes.

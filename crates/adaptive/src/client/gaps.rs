@@ -40,24 +40,39 @@ struct Gap {
     named: u8,
     /// When it was last named.
     at: Timestamp,
+    /// It came, and there was no room for it.
+    refused: bool,
 }
 
 impl Gaps {
     /// A packet arrived that was not here before; `skipped` are the numbers below it that became missing by that.
-    /// `settles` is the packet that it repeats.
-    pub(super) fn handle_packet(&mut self, now: Timestamp, number: u64, skipped: Range<u64>, settles: Option<u32>) {
-        self.missing.remove(&number);
+    /// `settles` is the packet that it repeats. One that was `refused` for want of room is missing too, and is named when
+    /// there is some; a repeat of it that is refused again goes on with the names that it had.
+    pub(super) fn handle_packet(
+        &mut self,
+        now: Timestamp,
+        number: u64,
+        skipped: Range<u64>,
+        settles: Option<u32>,
+        refused: bool,
+    ) {
+        let mut settled = self.missing.remove(&number);
         let oldest = (number + 1).max(self.next).saturating_sub(u64::from(MISSING_WINDOW));
         self.missing.extend(
-            (skipped.start.max(oldest)..skipped.end).map(|number| (number, Gap { noticed: now, named: 0, at: now })),
+            (skipped.start.max(oldest)..skipped.end)
+                .map(|number| (number, Gap { noticed: now, named: 0, at: now, refused: false })),
         );
         self.next = self.next.max(number + 1);
         if let Some(repeated) = settles {
             // Modulo 2^32, before this one.
             let back = u64::from((number as u32).wrapping_sub(repeated));
             if let Some(repeated) = number.checked_sub(back) {
-                self.missing.remove(&repeated);
+                settled = self.missing.remove(&repeated).or(settled);
             }
+        }
+        if refused {
+            let named = settled.map_or(0, |gap| gap.named);
+            self.missing.insert(number, Gap { noticed: now, named, at: now, refused });
         }
         while self.missing.first_key_value().is_some_and(|(&first, _)| first < oldest) {
             self.missing.pop_first();
@@ -74,17 +89,19 @@ impl Gaps {
         self.forced = true;
     }
 
-    /// What is to be named now, oldest first.
-    pub(super) fn poll(&mut self, now: Timestamp) -> Option<(u32, Vec<MissingRange>)> {
+    /// What is to be named now, oldest first; of what was refused, no more than there is `room` for.
+    pub(super) fn poll(&mut self, now: Timestamp, room: usize) -> Option<(u32, Vec<MissingRange>)> {
         self.mend_clock(now);
-        if self.next_timeout().is_none_or(|due| due > now) {
+        if self.next_timeout(room).is_none_or(|due| due > now) {
             return None;
         }
         let (wait, retry) = (self.reordering(), self.retry());
+        let mut unclaimed = self.unclaimed(room);
         let mut ranges: Vec<MissingRange> = vec![];
         let mut given_up = vec![];
         for (&number, gap) in &mut self.missing {
-            if due_at(gap, number, self.next, wait, retry) > now {
+            let waits = gap.refused && (room == 0 || gap.named == 0 && unclaimed == 0);
+            if waits || due_at(gap, number, self.next, wait, retry) > now {
                 continue;
             }
             if gap.named == NAMES {
@@ -98,6 +115,9 @@ impl Gaps {
                 _ if is_full => break,
                 _ => ranges.push(MissingRange { back, count: 1 }),
             }
+            if gap.refused && gap.named == 0 {
+                unclaimed -= 1;
+            }
             (gap.named, gap.at) = (gap.named + 1, now);
         }
         for number in given_up {
@@ -110,12 +130,20 @@ impl Gaps {
         Some((self.next as u32, ranges))
     }
 
-    /// When there may be something to name.
-    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
+    /// When there may be something to name, with room for so many packets.
+    pub(super) fn next_timeout(&self, room: usize) -> Option<Timestamp> {
         let (wait, retry) = (self.reordering(), self.retry());
-        let due = self.missing.iter().map(|(&number, gap)| due_at(gap, number, self.next, wait, retry)).min();
+        let unclaimed = self.unclaimed(room);
+        let waits = |gap: &Gap| gap.refused && (room == 0 || gap.named == 0 && unclaimed == 0);
+        let asked = self.missing.iter().filter(|(_, gap)| !waits(gap));
+        let due = asked.map(|(&number, gap)| due_at(gap, number, self.next, wait, retry)).min();
         let due = if self.forced { Some(Timestamp::ZERO) } else { due };
         due.map(|due| self.last.map_or(due, |last| due.max(last + INTERVAL)))
+    }
+
+    /// Of the room, what no refused packet that was named is to have.
+    fn unclaimed(&self, room: usize) -> usize {
+        room.saturating_sub(self.missing.values().filter(|gap| gap.refused && gap.named > 0).count())
     }
 
     /// A clock that went back holds nothing up.
@@ -140,7 +168,7 @@ impl Gaps {
 
 fn due_at(gap: &Gap, number: u64, next: u64, wait: Duration, retry: Duration) -> Timestamp {
     match gap.named {
-        0 if next > number + REORDERING => gap.noticed,
+        0 if gap.refused || next > number + REORDERING => gap.noticed,
         0 => gap.noticed + wait,
         _ => gap.at + retry,
     }
@@ -151,6 +179,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// For all that is refused.
+    const ROOM: usize = 1_024;
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -164,32 +195,32 @@ mod tests {
     fn a_gap_is_named_after_three_packets_or_a_quarter_of_a_round_trip() {
         let mut gaps = Gaps::default();
         gaps.set_round_trip(Duration::from_millis(100));
-        gaps.handle_packet(at(0), 0, 0..0, None);
-        assert_eq!((gaps.poll(at(0)), gaps.next_timeout()), (None, None));
-        gaps.handle_packet(at(10), 2, 1..2, None);
-        assert_eq!((gaps.poll(at(34)), gaps.next_timeout()), (None, Some(at(35))));
-        assert_eq!(gaps.poll(at(35)), Some((3, vec![range(2, 1)])));
+        gaps.handle_packet(at(0), 0, 0..0, None, false);
+        assert_eq!((gaps.poll(at(0), ROOM), gaps.next_timeout(ROOM)), (None, None));
+        gaps.handle_packet(at(10), 2, 1..2, None, false);
+        assert_eq!((gaps.poll(at(34), ROOM), gaps.next_timeout(ROOM)), (None, Some(at(35))));
+        assert_eq!(gaps.poll(at(35), ROOM), Some((3, vec![range(2, 1)])));
         // Again after one and a half round trips and 50 ms.
-        assert_eq!(gaps.next_timeout(), Some(at(235)));
-        gaps.handle_packet(at(40), 6, 3..6, None);
-        gaps.handle_packet(at(41), 7, 7..7, None);
+        assert_eq!(gaps.next_timeout(ROOM), Some(at(235)));
+        gaps.handle_packet(at(40), 6, 3..6, None, false);
+        gaps.handle_packet(at(41), 7, 7..7, None, false);
         // 3 and 4 are behind three packets; 5 waits until 65 ms.
-        assert_eq!(gaps.poll(at(45)), Some((8, vec![range(5, 2)])));
-        assert_eq!(gaps.poll(at(65)), Some((8, vec![range(3, 1)])));
+        assert_eq!(gaps.poll(at(45), ROOM), Some((8, vec![range(5, 2)])));
+        assert_eq!(gaps.poll(at(65), ROOM), Some((8, vec![range(3, 1)])));
     }
 
     #[test]
     fn what_arrives_or_is_repeated_is_not_named_again_and_nothing_more_than_three_times() {
         let mut gaps = Gaps::default();
         gaps.set_round_trip(Duration::from_millis(20));
-        gaps.handle_packet(at(0), 5, 0..5, None);
-        gaps.handle_packet(at(1), 3, 3..3, None);
-        gaps.handle_packet(at(2), 6, 6..6, Some(1));
+        gaps.handle_packet(at(0), 5, 0..5, None, false);
+        gaps.handle_packet(at(1), 3, 3..3, None, false);
+        gaps.handle_packet(at(2), 6, 6..6, Some(1), false);
         let mut named = vec![];
         let mut now = at(2);
-        while let Some(next) = gaps.next_timeout() {
+        while let Some(next) = gaps.next_timeout(ROOM) {
             now = next.max(now);
-            named.extend(gaps.poll(now).map(|(_, ranges)| ranges));
+            named.extend(gaps.poll(now, ROOM).map(|(_, ranges)| ranges));
         }
         // 0 and 2 are seven and five before the next; 4, after 0.
         let first: Vec<_> = named.iter().flatten().filter(|range| range.back == 7).collect();
@@ -198,13 +229,42 @@ mod tests {
         assert!(gaps.missing.is_empty());
     }
 
+    /// What came and had no room is asked for as soon as there is some, so much of it as there is room for, and by all the
+    /// names of its repeats together three times.
+    #[test]
+    fn what_was_refused_is_named_when_there_is_room() {
+        let mut gaps = Gaps::default();
+        gaps.set_round_trip(Duration::from_millis(100));
+        (0..5).for_each(|number| gaps.handle_packet(at(0), number, number..number, None, number >= 2));
+        assert_eq!((gaps.next_timeout(0), gaps.poll(at(5_000), 0)), (None, None), "for as long as it takes");
+        assert_eq!(gaps.poll(at(5_000), 2), Some((5, vec![range(3, 2)])), "2 and 3");
+        assert_eq!(gaps.poll(at(5_100), 2), None, "4 would be a third one");
+        assert_eq!(gaps.poll(at(5_100), 3), Some((5, vec![range(1, 1)])));
+        // 2 and 3 come, 4 is refused again.
+        gaps.handle_packet(at(5_150), 5, 5..5, Some(2), false);
+        gaps.handle_packet(at(5_150), 6, 6..6, Some(3), false);
+        gaps.handle_packet(at(5_150), 7, 7..7, Some(4), true);
+        assert_eq!(gaps.missing.keys().copied().collect::<Vec<_>>(), [7]);
+        let mut names = 1;
+        for number in 8..20 {
+            let Some(next) = gaps.next_timeout(1) else { break };
+            match gaps.poll(next, 1) {
+                Some(named) => assert_eq!(named, (number as u32, vec![range(1, 1)])),
+                None => break,
+            }
+            names += 1;
+            gaps.handle_packet(next, number, number..number, Some(number as u32 - 1), true);
+        }
+        assert_eq!((names, gaps.missing.len()), (3, 0), "and given up");
+    }
+
     #[test]
     fn a_forced_list_says_what_was_newest() {
         let mut gaps = Gaps::default();
-        gaps.handle_packet(at(0), 0, 0..0, None);
+        gaps.handle_packet(at(0), 0, 0..0, None, false);
         gaps.force();
-        assert_eq!(gaps.poll(at(1)), Some((1, vec![])));
-        assert_eq!(gaps.poll(at(50)), None);
+        assert_eq!(gaps.poll(at(1), ROOM), Some((1, vec![])));
+        assert_eq!(gaps.poll(at(50), ROOM), None);
     }
 
     proptest! {
@@ -216,10 +276,10 @@ mod tests {
             for (step, millis, poll) in steps {
                 let number = (next + step).saturating_sub(10);
                 if arrived.insert(number) {
-                    gaps.handle_packet(at(millis), number, next.min(number)..number, None);
+                    gaps.handle_packet(at(millis), number, next.min(number)..number, None, false);
                     next = next.max(number + 1);
                 }
-                if poll && let Some((of, ranges)) = gaps.poll(at(millis)) {
+                if poll && let Some((of, ranges)) = gaps.poll(at(millis), ROOM) {
                     prop_assert_eq!(u64::from(of), next);
                     let mut most = u64::from(MISSING_WINDOW) + 1;
                     for range in ranges {

@@ -79,20 +79,27 @@ impl Client {
         }
         self.state.received += header.size;
         self.state.round_trip = Some(header.round_trip).filter(|time| !time.is_zero()).or(self.state.round_trip);
-        self.requests.handle_packet(now, number, skipped, header);
-        let mut free = self.player_buffer;
         if let Some(player) = &mut self.player {
-            player.handle_video(now, header);
-            free.get_or_insert(player.free(now));
+            player.begin(now);
             if self.requests.has_repeats() {
                 tracks.wait_for_repeats(player.shown(now).unwrap_or(i64::MIN));
             }
         }
         let kept = tracks.insert(now, header, video);
+        let refused = kept == Err(DropReason::NoRoom);
+        self.requests.handle_packet(now, number, skipped, header, refused);
+        let mut free = self.player_buffer;
+        if let Some(player) = &mut self.player {
+            if !refused {
+                player.handle_video(now, header);
+            }
+            free.get_or_insert(player.free(now));
+        }
         if self.settings.packet_events {
             self.event(ClientEvent::Packet { arrived: now, header: *header, kept: kept.is_ok() });
         }
         let mut bytes = vec![];
+        // Whether it was kept or not: equation 1 is about the path, and over that it came.
         self.reporter.handle_video(now, header, free, &mut bytes);
         self.report(bytes);
         self.poll_report(now);

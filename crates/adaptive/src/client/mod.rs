@@ -155,10 +155,12 @@ impl Client {
         match &self.phase {
             Phase::Opening(opening) => Some(opening.next_attempt().min(vanished)),
             Phase::Streaming => {
-                let own = [self.reporter.next_timeout(), self.requests.next_timeout(), self.next_give_up()];
+                let own = [self.reporter.next_timeout(), self.requests.next_timeout(self.room()), self.next_give_up()];
                 own.into_iter().flatten().chain([vanished]).min()
             }
-            Phase::Lingering { until } => [Some(*until), self.requests.next_timeout()].into_iter().flatten().min(),
+            Phase::Lingering { until } => {
+                [Some(*until), self.requests.next_timeout(self.room())].into_iter().flatten().min()
+            }
             Phase::Closing(closing) => Some(closing.next_attempt()),
             Phase::Closed => None,
         }
@@ -270,7 +272,8 @@ impl Client {
     fn poll_requests(&mut self, now: Timestamp) {
         let mut bytes = vec![];
         let shown = self.player.as_ref().and_then(|player| player.shown(now));
-        self.requests.poll(now, shown, &mut bytes);
+        let room = self.room();
+        self.requests.poll(now, shown, room, &mut bytes);
         self.report(bytes);
     }
 
@@ -287,6 +290,12 @@ impl Client {
     /// Whether nothing is waited for any more.
     fn is_whole(&self) -> bool {
         self.tracks.as_ref().is_none_or(Tracks::is_whole)
+    }
+
+    /// Packets, as long as they may be, that there is room for.
+    fn room(&self) -> usize {
+        let payload = self.description.as_ref().map_or(0, |description| description.payload);
+        self.tracks.as_ref().map_or(0, |tracks| tracks.room(payload))
     }
 
     /// When the next frame is given up that others wait behind.

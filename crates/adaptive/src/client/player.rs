@@ -45,8 +45,14 @@ impl Player {
         self.anchor = Some((now, nanos(shown)));
     }
 
-    pub(super) fn handle_video(&mut self, now: Timestamp, header: &VideoHeader) {
+    /// A packet came: the first one sets the time at which the player begins.
+    pub(super) fn begin(&mut self, now: Timestamp) {
         self.anchor.get_or_insert((now, -nanos(self.settings.startup)));
+    }
+
+    /// The player has a packet now.
+    pub(super) fn handle_video(&mut self, now: Timestamp, header: &VideoHeader) {
+        self.begin(now);
         let shown = self.shown(now).unwrap_or(i64::MIN);
         let due = nanos(header.media_time);
         if due > shown {

@@ -37,12 +37,19 @@ impl Requests {
         self.repeated
     }
 
-    /// A packet arrived that was not here before; see [`Gaps::handle_packet`].
-    pub(super) fn handle_packet(&mut self, now: Timestamp, number: u64, skipped: Range<u64>, header: &VideoHeader) {
+    /// A packet arrived that was not here before, and was refused for want of room or not; see [`Gaps::handle_packet`].
+    pub(super) fn handle_packet(
+        &mut self,
+        now: Timestamp,
+        number: u64,
+        skipped: Range<u64>,
+        header: &VideoHeader,
+        refused: bool,
+    ) {
         // What is lost before the server answers is missing too.
         if self.agreement.may_have(Features::REPEATS) {
             self.gaps.set_round_trip(header.round_trip);
-            self.gaps.handle_packet(now, number, skipped, header.repeats);
+            self.gaps.handle_packet(now, number, skipped, header.repeats, refused);
             self.repeated += u64::from(header.repeats.is_some());
         }
     }
@@ -59,20 +66,20 @@ impl Requests {
         }
     }
 
-    /// What is to be asked for now; `shown` is the media time that the player shows.
-    pub(super) fn poll(&mut self, now: Timestamp, shown: Option<i64>, out: &mut Vec<u8>) {
+    /// What is to be asked for now; `shown` is the media time that the player shows, `room` the packets there is room for.
+    pub(super) fn poll(&mut self, now: Timestamp, shown: Option<i64>, room: usize, out: &mut Vec<u8>) {
         if let Some(offer) = self.agreement.poll(now, self.session) {
             offer.emit(out);
         } else if let (true, Some(shown)) = (self.has_repeats(), shown)
-            && let Some((next, ranges)) = self.gaps.poll(now)
+            && let Some((next, ranges)) = self.gaps.poll(now, room)
         {
             Missing { session: self.session, report: self.report, next, shown, ranges }.emit(out);
             self.report = self.report.wrapping_add(1);
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
-        let gaps = if self.has_repeats() { self.gaps.next_timeout() } else { None };
+    pub(super) fn next_timeout(&self, room: usize) -> Option<Timestamp> {
+        let gaps = if self.has_repeats() { self.gaps.next_timeout(room) } else { None };
         [self.agreement.next_timeout(), gaps].into_iter().flatten().min()
     }
 }

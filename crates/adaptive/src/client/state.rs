@@ -9,7 +9,7 @@ use crate::datagram::Drops;
 pub struct ClientState {
     /// Packets of video and of audio that arrived, each counted once.
     pub packets: u64,
-    /// Such packets up to the newest that did not arrive (yet).
+    /// Such packets up to the newest that did not arrive (yet); those that came and had no room are counted in `drops`.
     pub missing: u64,
     /// Packets among those that arrived that repeat one that did not, as far as the server was asked for them.
     pub repeated: u64,

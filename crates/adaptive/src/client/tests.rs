@@ -169,6 +169,81 @@ fn frames_that_nobody_fetches_do_not_fill_more_than_the_buffer() {
     assert!(client.outgoing.len() <= MAX_OUTGOING);
 }
 
+/// Lists that a client says, as the numbers they name.
+fn lists(client: &mut Client, now: Timestamp) -> Vec<Vec<u32>> {
+    let said = said(client, now);
+    let list = |(_, bytes): &(Channel, Vec<u8>)| match Packet::parse(bytes) {
+        Ok(Packet::Missing(missing)) => Some(missing.sequences().collect()),
+        _ => None,
+    };
+    said.iter().filter_map(list).collect()
+}
+
+/// A pause: nobody fetches, and the player stands still. What had no room then comes again once it has, and every frame is
+/// whole; what the path carried is counted in control packets all the same, and the player's room is that of what it has.
+#[test]
+fn what_had_no_room_in_a_pause_comes_again() {
+    let player = PlayerSettings { buffer: DataSize::from_bytes(5_000), ..PlayerSettings::default() };
+    // For 30 packets; the last two only while they are next.
+    let buffer = DataSize::from_bytes(30 * 74 + 70);
+    let settings = ClientSettings { player: Some(player), buffer, ..ClientSettings::paper(title(), SESSION) };
+    let mut client = Client::new(settings);
+    said(&mut client, at(0));
+    for channel in Channel::BOTH {
+        let described = Description { payload: 10, ..description() };
+        let cookie = Cookie([channel.index() as u8 + 1; 16]);
+        client.handle_datagram(at(10), channel, &bytes(&Packet::Description(Description { cookie, ..described })));
+    }
+    said(&mut client, at(10));
+    let offer = Packet::Offer(framewire_wire::vtp::Offer { session: SESSION, features: Features::REPEATS });
+    let mut size = 0;
+    for number in 0..60 {
+        let now = at(20 + 40 * u64::from(number));
+        client.set_player_position(now, Duration::ZERO);
+        send(&mut client, now, video(number, number));
+        if number == 0 {
+            client.handle_datagram(now, Channel::Control, &bytes(&offer));
+        }
+        for (_, bytes) in said(&mut client, now) {
+            match Packet::parse(&bytes) {
+                Ok(Packet::Control(control)) => {
+                    size += control.size.as_bytes();
+                    let kept = 10 * u64::from(number + 1).min(30);
+                    let free = control.buffer_free.map(DataSize::as_bytes);
+                    assert!(free.is_some_and(|free| (5_000 - kept..=5_000 - kept + 10).contains(&free)), "{free:?}");
+                }
+                other => assert!(!matches!(other, Ok(Packet::Missing(_))), "there is no room for any"),
+            }
+        }
+    }
+    assert_eq!((size, client.state().packets), (600, 60));
+    let refused = drops(&client, DropReason::NoRoom);
+    assert_eq!(refused, 60 - 30);
+    // The player goes on. The server does as it is told, a round trip later.
+    let (mut frames, mut lost, mut named, mut next) = (0, 0, vec![], 60);
+    for number in 0..60 {
+        let now = at(2_500 + 40 * number);
+        client.set_player_position(now, Duration::from_millis(40) * number as u32);
+        match client.poll_event() {
+            Some(ClientEvent::FrameComplete(_)) => frames += 1,
+            Some(ClientEvent::FramesLost { count, .. }) => lost += count,
+            _ => {}
+        }
+        for sequence in lists(&mut client, now).concat() {
+            named.push(sequence);
+            let repeat = VideoHeader { repeats: Some(sequence), ..video(sequence, sequence) };
+            send(&mut client, now + Duration::from_millis(20), VideoHeader { sequence: next, ..repeat });
+            next += 1;
+        }
+    }
+    assert_eq!(named, (30..60).collect::<Vec<_>>(), "each once, in its order");
+    assert_eq!((lost, drops(&client, DropReason::NoRoom)), (0, refused));
+    while let Some(event) = client.poll_event() {
+        frames += u32::from(matches!(event, ClientEvent::FrameComplete(_)));
+    }
+    assert_eq!(frames, 60);
+}
+
 #[test]
 fn the_end_waits_for_the_last_packets() {
     let mut client = described();
@@ -296,6 +371,27 @@ fn audio_comes_once_and_in_its_order() {
     // Packet 12 ends the wait for what is more than eight before it.
     assert_eq!(out, [(0, 1), (1, 1), (2, -1), (3, 1)]);
     assert_eq!((client.state().audio_complete, client.state().audio_lost), (3, 1));
+}
+
+/// Audio has memory of its own, a megabyte at the most: video goes on beside it, and what is beyond is dropped.
+#[test]
+fn audio_has_no_more_than_its_own_memory() {
+    let mut client = with_audio();
+    let described = client.description.as_mut().unwrap();
+    described.audio.as_mut().unwrap().packets = 10_000;
+    client.tracks = Some(Tracks::new(described, &client.settings));
+    for number in 0..2_000 {
+        client.handle_datagram(at(20), Channel::Data, &bytes(&Packet::Video(audio(number, number), &[7; 1_000])));
+        said(&mut client, at(20));
+    }
+    // 1,064 bytes a packet, in 1 MiB.
+    let kept = (1 << 20) / 1_064;
+    assert_eq!(client.state().buffered.as_bytes(), kept * 1_064);
+    assert_eq!(drops(&client, DropReason::NoRoom), 2_000 - kept);
+    send(&mut client, at(30), video(2_000, 0));
+    assert_eq!(drops(&client, DropReason::NoRoom), 2_000 - kept, "video has its own");
+    let audio = std::iter::from_fn(|| client.poll_event()).filter(|event| matches!(event, ClientEvent::Audio(_)));
+    assert_eq!(audio.count() as u64, kept);
 }
 
 #[test]

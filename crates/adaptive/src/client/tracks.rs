@@ -78,6 +78,11 @@ impl Tracks {
         self.all().all(Assembly::is_done)
     }
 
+    /// Packets of so many bytes that every track has room for.
+    pub(super) fn room(&self, payload: u16) -> usize {
+        self.all().map(|track| track.room(payload)).min().unwrap_or(0)
+    }
+
     /// Memory in use.
     pub(super) fn used(&self) -> DataSize {
         self.all().map(Assembly::used).fold(DataSize::ZERO, |sum, used| sum + used)
