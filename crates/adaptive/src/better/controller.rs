@@ -20,7 +20,7 @@ use crate::source::Plan;
 /// share beside 7 reno flows is lower by a tenth.
 const CATCH_UP: f64 = 1.25;
 
-/// Video in hand with which the highest level goes on at its plan: flat.
+/// Seconds of video in hand with which the highest level goes on at its plan; all others do at `longest_lead`: flat.
 const ENOUGH: f64 = 10.0;
 
 /// Time constant of the mean of the rate that levels are chosen by: flat, but for a quarter of a level beside one CUBIC
@@ -45,11 +45,16 @@ const LEAST_ROOM: u64 = 4;
 
 /// The rate control that goes beyond the paper's.
 ///
-/// The decided rate is outside the plan's floor and cap in two cases. It exceeds the cap by up to a quarter while the
-/// viewer has less than 10 s in hand, because a stream that may not send faster than its plan can never get ahead, nor
-/// find out that a higher level would pass. And it falls below the floor, to `least_share` of it (and, while a queue is
-/// tried, to 0.7 of that), where a queue proved to be its own: what then does not fit is left out by whole frames, from
-/// the end of each group, see [`keeps_frame`](Controller::keeps_frame).
+/// The decided rate is outside the plan's floor and cap in two cases. It exceeds the cap by up to a quarter, because a
+/// stream that may not send faster than its plan can never get ahead, nor find out that a higher level would pass: at the
+/// highest level while the viewer has less than 10 s in hand, and at any other one while it has less than
+/// `longest_lead`. And it falls below the floor:
+/// - to `least_share` of it, where a queue proved to be its own;
+/// - to 0.7 of that in every trial, and so among rivals too, for as long as the trial lasts: where the path carries less
+///   than the floor, nothing could be proved at the floor.
+///
+/// What then does not fit is left out by whole frames, from the end of each group, see
+/// [`keeps_frame`](Controller::keeps_frame).
 pub struct BetterController {
     settings: BetterSettings,
     ahead: Option<Arc<dyn Plan>>,

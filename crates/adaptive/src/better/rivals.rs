@@ -22,9 +22,10 @@ const TOO_MUCH_SWAY: std::ops::Range<f64> = 0.24..0.32;
 const RENO_WEIGHT: f64 = 0.4;
 const CUBIC_WEIGHT: f64 = 0.8;
 
-/// The queue counts as full above this part of the longest one lately, and as drained below this one.
+/// The queue counts as full above this part of the longest one lately, and as nearly empty below this one. With 0.49
+/// reno's and CUBIC's queues count as BBR's, with 0.98 none does; the other one is flat.
 const FULL: f64 = 0.7;
-const DRAINED: f64 = 0.35;
+const NEARLY_EMPTY: f64 = 0.35;
 
 /// Part of the time for which a queue that BBR flows fill is full. They answer no loss, and drain it for a moment each
 /// 10 s (`PROBE_RTT`), all at once. Measured as above: medians of 0.89 to 0.96 beside 2 to 7 of them, and at most 0.83
@@ -65,7 +66,7 @@ impl Rivals {
         self.variance = (1.0 - weight) * (self.variance + weight * off * off);
         let part = |is: bool| if is { 1.0 } else { 0.0 };
         self.full += weight * (part(filled > FULL) - self.full);
-        self.drained += weight * (part(filled < DRAINED) - self.drained);
+        self.drained += weight * (part(filled < NEARLY_EMPTY) - self.drained);
     }
 
     /// Standard deviation of the round trip over its mean.

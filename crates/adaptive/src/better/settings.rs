@@ -18,7 +18,8 @@ pub struct BetterSettings {
     /// How far ahead the plan is looked at.
     pub horizon: Duration,
     /// The share of the lowest level's rate that is still sent, with frames left out, where the stream alone fills the
-    /// queue; 1 for never less than all of it.
+    /// queue, or this is being tried: a trial sends down to 0.7 of it. 1 for never less than all of the lowest level's but
+    /// in trials.
     pub least_share: f64,
 }
 

@@ -5,7 +5,7 @@ use framewire_wire::vtp::ControlPacket;
 use proptest::prelude::*;
 
 use super::*;
-use crate::controller::{Controller, Feedback, PlanRates};
+use crate::controller::{Controller, Decision, Feedback, PlanRates};
 use crate::path_reports::testing::control;
 use crate::server::Cursor;
 use crate::source::Plan;
@@ -103,6 +103,15 @@ mod losses {
         assert!((228.0..244.0).contains(&reno), "{reno}");
     }
 
+    /// 3 % of the packets are lost, from which on they get all of it.
+    #[test]
+    fn beside_bbr_flows_the_limit_is_two_and_a_half_times_as_high() {
+        let mut losses = Losses::default();
+        (0..12).for_each(|event| _ = losses.update(at(event), (960, 40), true, true, (100.0, ROUND_TRIP)));
+        let limit = |millis| losses.limit(ROUND_TRIP, &rivals::drained_for(millis, 0.95));
+        assert!((limit(500) / limit(0) - 2.5).abs() < 1e-9, "{} and {}", limit(500), limit(0));
+    }
+
     #[test]
     fn on_a_short_path_cubic_is_reno() {
         let mut losses = Losses::default();
@@ -138,7 +147,7 @@ mod rivals {
     }
 
     /// A minute of a queue that is full but for so many milliseconds of each 10 s, in which it drains.
-    fn drained_for(millis: u64, filled: f64) -> Rivals {
+    pub(super) fn drained_for(millis: u64, filled: f64) -> Rivals {
         let mut rivals = Rivals::default();
         for now in (0..60_000).step_by(50) {
             rivals.update(at(now), 0.2, if now % 10_000 < millis { 0.1 } else { filled });
@@ -307,6 +316,31 @@ mod allowance {
         }
     }
 
+    /// The floor is 50 kbit/s, and 0.7 of it 35: where the path carries less, its queue drains at that and not before.
+    #[test]
+    fn a_trial_goes_below_the_floor_by_its_share_and_comes_back() {
+        for (delivered, expected) in [(60e3, 42e3), (40e3, 35e3)] {
+            let mut reports = Reports::new();
+            reports.take(1, 0.0, delivered);
+            assert_eq!(reports.take(20, 0.6, delivered), "trial");
+            assert_eq!(reports.allowance.rate(), Some(expected));
+            assert_eq!(reports.take(80, 0.6, delivered), "rivals", "it did not drain");
+            assert!(reports.allowance.rate() >= Some(50e3), "{:?}", reports.allowance);
+        }
+    }
+
+    #[test]
+    fn silence_halves_the_rate_down_to_the_floor_and_ends_the_doubling() {
+        let mut reports = Reports::new();
+        assert_eq!(reports.take(20, 0.0, 400e3), "startup");
+        let before = reports.allowance.rate().unwrap();
+        assert!(before > 400e3, "{before}");
+        reports.allowance.handle_silence(50e3);
+        assert_eq!((reports.allowance.rate(), reports.allowance.name()), (Some(before / 2.0), "alone"));
+        (0..5).for_each(|_| reports.allowance.handle_silence(50e3));
+        assert_eq!(reports.allowance.rate(), Some(50e3));
+    }
+
     #[test]
     fn near_what_the_path_carried_it_grows_slowly() {
         let mut reports = Reports::new();
@@ -344,21 +378,32 @@ fn it_begins_at_the_lowest_level() {
     assert_eq!(better.state().name, "start");
 }
 
+/// After two seconds in which 800 kbit/s arrived.
+fn grown(free: Option<u64>) -> BetterController {
+    let mut better = controller();
+    for number in 0..20 {
+        let sent = u64::from(number) * 100;
+        (0..10).for_each(|index| better.handle_sent(at(sent), 10 * number + index, PAYLOAD, index == 9));
+        let packet = ControlPacket {
+            buffer_free: free.map(DataSize::from_bytes),
+            ..control(number, 10 * number + 9, 10, at(sent))
+        };
+        better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
+    }
+    better
+}
+
+/// A second is waited before the first frame is shown.
+#[test]
+fn at_the_highest_level_ten_seconds_in_hand_are_enough() {
+    let decision_with = |lead: u64| grown(None).decision(at(2_000), &plan_at(lead + 1));
+    assert_eq!(decision_with(9), Decision { rate: Bitrate::from_kbps(500), level: 2 });
+    assert_eq!(decision_with(11), Decision { rate: RATES[2], level: 2 });
+}
+
 #[test]
 fn a_player_without_room_gets_no_more_than_it_shows() {
-    let after_growth = |free: Option<u64>| {
-        let mut better = controller();
-        for number in 0..20 {
-            let sent = u64::from(number) * 100;
-            (0..10).for_each(|index| better.handle_sent(at(sent), 10 * number + index, PAYLOAD, index == 9));
-            let packet = ControlPacket {
-                buffer_free: free.map(DataSize::from_bytes),
-                ..control(number, 10 * number + 9, 10, at(sent))
-            };
-            better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
-        }
-        better.decision(at(2_000), &plan_at(0)).rate
-    };
+    let after_growth = |free: Option<u64>| grown(free).decision(at(2_000), &plan_at(0)).rate;
     assert_eq!(after_growth(None), Bitrate::from_kbps(500));
     assert_eq!(after_growth(Some(1_000_000)), Bitrate::from_kbps(500));
     assert_eq!(after_growth(Some(40_000)), RATES[2], "less than a second of the highest level: its plan");
