@@ -35,24 +35,31 @@ impl StoredPlan {
     /// Of each frame of a level, in decode order, the rate of the step in which its first byte is sent; `sizes` are bytes. What
     /// is sent ahead of its time has its own rate there, and not that of the moment. Zeros where there is no plan.
     ///
+    /// Rates are stored in whole bit/s, rounded up: by a border, up to an eighth of a byte more per second before it is sent
+    /// than by the plan that was rounded. A frame that begins behind a border by less than that has the rate of the step
+    /// before, as has the one that begins at it.
+    ///
     /// # Panics
     /// When there is a plan and no such level.
     pub fn rates_of(&self, level: usize, sizes: impl Iterator<Item = u32>) -> Vec<Bitrate> {
-        /// Of the time that a byte takes to be sent: far more than the rounding of the steps moves a border by.
-        const ROUNDED: f64 = 0.5;
+        /// Bytes are whole, and places of a plan are not: a byte belongs to the step in which the most of it is sent.
+        const HALF_A_BYTE: f64 = 0.5;
         let steps = if self.levels.is_empty() { &[][..] } else { self.levels[level].as_slice() };
         let (mut step, mut sent, mut first_byte) = (0, 0.0, 0.0);
-        let rate = |size: u32| {
+        let mut rate = steps.first().map_or(Bitrate::default(), |step| step.rate);
+        let rate_of = |size: u32| {
             while let [this, next, ..] = steps.get(step..).unwrap_or_default() {
                 let until = sent + this.rate.as_bps() as f64 / 8.0 * (next.start - this.start).as_secs_f64();
-                if next.rate == Bitrate::default() || until > first_byte + ROUNDED {
+                if until > first_byte + HALF_A_BYTE {
                     break;
                 }
+                // Nothing is sent in a step of no rate, and so no frame begins there.
+                rate = if next.rate == Bitrate::default() { rate } else { next.rate };
                 (step, sent) = (step + 1, until);
             }
             first_byte += f64::from(size);
-            steps.get(step).map_or(Bitrate::default(), |step| step.rate)
+            rate
         };
-        sizes.map(rate).collect()
+        sizes.map(rate_of).collect()
     }
 }

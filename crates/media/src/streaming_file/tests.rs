@@ -119,6 +119,21 @@ fn a_record_has_the_rate_of_its_own_bytes() {
     assert_eq!(StoredPlan::default().rates_of(3, [7, 7].into_iter()), [Bitrate::default(); 2]);
 }
 
+/// The rates in bit/s of frames of these sizes, by a plan of one level with these steps: a start in ms and a rate.
+fn rates(steps: &[(u64, u64)], sizes: &[u32]) -> Vec<u64> {
+    let step = |&(millis, bps)| PlanStep { start: Duration::from_millis(millis), rate: Bitrate::from_bps(bps) };
+    let plan = StoredPlan { levels: vec![steps.iter().map(step).collect()], ..StoredPlan::default() };
+    plan.rates_of(0, sizes.iter().copied()).into_iter().map(Bitrate::as_bps).collect()
+}
+
+#[test]
+fn a_plan_goes_on_after_a_pause() {
+    let plan = [(0, 8_000), (1_000, 0), (2_000, 16_000), (3_000, 0)];
+    assert_eq!(rates(&plan, &[500; 6]), [8_000, 8_000, 16_000, 16_000, 16_000, 16_000]);
+    assert_eq!(rates(&[(0, 0), (1_000, 8_000)], &[500; 2]), [8_000; 2]);
+    assert_eq!(rates(&[(0, 0)], &[500; 2]), [0; 2]);
+}
+
 #[test]
 fn a_plan_has_the_rate_of_its_step_and_none_after_its_end() {
     let plan = small_plan();
