@@ -167,6 +167,43 @@ fn a_damaged_frame_leaves_the_others() {
     assert!(file.packets(1, 1).is_ok() && file.packets(0, 2).is_ok() && file.verify().is_err());
 }
 
+/// The bytes of the records of a frame of [`small`] at a level, in packets of 64 bytes, and of its checksum in the index.
+fn places_of(bytes: &[u8], level: usize, frame: usize) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
+    let file = open(bytes).unwrap();
+    let length = |level| file.frame_size(level, frame) as usize + file.packet_count(level, frame) as usize * 30;
+    let start = file.frame(frame).offset as usize + (0..level).map(length).sum::<usize>();
+    let index = u32::from_be_bytes(bytes[44..48].try_into().unwrap()) as usize;
+    let sum = index + frame * 32 + 16 + level * 8 + 4;
+    (start..start + length(level), sum..sum + 4)
+}
+
+/// All checksums are right, and a header of the first, a middle or the last packet is not that of the frame.
+#[test]
+fn a_record_that_contradicts_the_index_is_refused() {
+    let whole = written(&small(), Some(&small_plan()), 64);
+    let (records, sum) = places_of(&whole, 1, 0);
+    let with = |places: &[usize]| {
+        let mut bytes = whole.clone();
+        places.iter().for_each(|&at| bytes[records.start + at] ^= 1);
+        let right = crc32fast::hash(&bytes[records.clone()]);
+        bytes[sum.clone()].copy_from_slice(&right.to_be_bytes());
+        seal(&mut bytes);
+        let file = open(&bytes).unwrap();
+        assert!(file.packets(0, 0).is_ok() && file.packets(1, 1).is_ok());
+        file.packets(1, 0).map(drop).map_err(|error| error.to_string())
+    };
+    let refused = "frame 0 of level 1 is damaged: a record contradicts the index".to_owned();
+    for at in [0, 94, 4 * 94].into_iter().flat_map(|packet| packet..packet + 30) {
+        assert_eq!(with(&[at]), Err(refused.clone()), "byte {at}");
+    }
+    assert_eq!(with(&[30]), Ok(()), "video");
+    assert_eq!(
+        with(&[0, 94, 188, 282, 376].map(|packet| packet + 23)),
+        Ok(()),
+        "another rate, the same in all packets"
+    );
+}
+
 #[test]
 fn every_cut_and_every_surplus_is_noticed() {
     let whole = written(&small(), Some(&small_plan()), 64);
