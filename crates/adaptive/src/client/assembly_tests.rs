@@ -80,6 +80,28 @@ fn without_room_older_frames_go_first_and_then_the_packet() {
     assert_eq!(insert(&mut assembly, 3, 3, 4), Err(DropReason::NoRoom), "a frame larger than the memory");
 }
 
+/// Fifteen packets fit. Where they are repeated, what is new is refused before what is older is given up, and the frame that
+/// all wait for has the last place.
+#[test]
+fn a_full_memory_that_waits_for_repeats_keeps_what_is_older() {
+    let mut assembly = assembly();
+    assembly.wait_for_repeats(i64::MIN);
+    insert(&mut assembly, 0, 0, 2).unwrap();
+    (1..=13).for_each(|frame| insert(&mut assembly, frame, 0, 1).unwrap());
+    assert_eq!((insert(&mut assembly, 14, 0, 1), assembly.room(2)), (Err(DropReason::NoRoom), 0));
+    assert_eq!(outputs(&mut assembly), []);
+    insert(&mut assembly, 0, 1, 2).unwrap();
+    let out = outputs(&mut assembly);
+    assert!(out.iter().all(Result::is_ok) && out.len() == 14, "{out:?}");
+    assert_eq!(assembly.room(2), 14);
+    // Where they are not, what is older makes room.
+    let mut assembly = Assembly::new(100, Duration::from_millis(40), 50, DataSize::from_bytes(1_000));
+    insert(&mut assembly, 0, 0, 2).unwrap();
+    (1..=14).for_each(|frame| insert(&mut assembly, frame, 0, 1).unwrap());
+    insert(&mut assembly, 15, 0, 1).unwrap();
+    assert_eq!(outputs(&mut assembly)[0], Err((0, 1)));
+}
+
 proptest! {
     /// Whatever comes in whatever order: memory stays in its bound, every frame comes out or is lost exactly once, in
     /// order, and what comes out is what went in.
