@@ -86,7 +86,9 @@ def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
         return made.streaming_file, float(made.description["duration_s"])
     path = Path(named)
     if not path.is_file():
-        raise InputError(f'movie.ladder = "{named}": there is no such file')
+        name = Path(named).name
+        meant = f'; the lab\'s own is "{LADDERS}{name}"' if name in {one.name for one in ladder.PRESETS} else ""
+        raise InputError(f'movie.ladder = "{named}": there is no such file{meant}')
     try:
         return path, float(making.describe(path)["duration_s"])
     except (InputError, OSError) as error:

@@ -191,6 +191,8 @@ def test_files_that_are_no_ladder_are_named(film: Path, tmp_path: Path) -> None:
         return str(caught.value)
 
     assert "movie.ladder" in refused(tmp_path / "absent.vtp") and "no such file" in refused(tmp_path / "absent.vtp")
+    assert "lab-" not in refused(tmp_path / "absent.vtp")
+    assert refused(tmp_path / "mild").endswith('; the lab\'s own is "lab-mild"')
     cut = tmp_path / "cut.vtp"
     cut.write_bytes(film.read_bytes()[:50_000])
     assert "movie.ladder" in refused(cut)

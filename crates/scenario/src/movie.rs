@@ -125,7 +125,11 @@ impl Movie {
             (false, None) => "means nothing: no flow sends a movie",
         };
         if let Some(key) = ["source", "bitrate", "duration"].iter().find(|key| section.has(key)) {
-            return Err(ScenarioError::new(section.key(key), problem));
+            let hint = match (*key, &ladder) {
+                ("duration", Some(_)) => "; a shorter ladder is made by `framewire movie ladder --duration`",
+                _ => "",
+            };
+            return Err(ScenarioError::new(section.key(key), format!("{problem}{hint}")));
         }
         let codec_key = section.key("codec");
         let codec: Option<MovieCodec> = section.text("codec")?;

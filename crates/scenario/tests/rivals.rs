@@ -93,6 +93,8 @@ fn nothing_but_a_limit_ends_bulk_flows_alone() {
 fn the_ladder_is_there_exactly_where_its_levels_are_sent() {
     assert_refused(VTP, "movie.ladder", &["is missing", "flow.0 (vtp)", "lab-mild", "streaming file"]);
     assert_refused(&format!("{LADDER}{TCP}"), "movie.ladder", &["means nothing"]);
+    let shorter = format!("movie.duration = \"20 s\"\n{LADDER}{VTP}");
+    assert_refused(&shorter, "movie.duration", &["only levels of the ladder; a shorter", "movie ladder --duration"]);
     assert_refused(&format!("movie.ladder = \"lab-wild\"\n{VTP}"), "movie.ladder", &["lab-wild", "lab-strong"]);
     assert_refused(&format!("movie.ladder = \"\"\n{VTP}"), "movie.ladder", &["\"\"", "streaming file"]);
     let origin = Origin { directory: Some("/films".as_ref()), ..Origin::default() };
