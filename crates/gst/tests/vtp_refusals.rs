@@ -9,9 +9,13 @@ mod common;
 #[path = "common/streaming.rs"]
 mod streaming;
 
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use common::wait_until;
+use framewire_units::{Bitrate, DataSize, Timestamp};
+use framewire_wire::vtp::{Cookie, Description, Packet, VideoHeader};
 use gst::prelude::*;
 use streaming::*;
 
@@ -104,4 +108,90 @@ fn a_server_that_cannot_serve_says_why() {
         stop(&pipeline);
     }
     stop(&server);
+}
+
+/// Frames of no bytes that the server of no good sends.
+const EMPTY_FRAMES: u32 = 20_000;
+
+/// Opens a session on the sockets of both channels, data and control, as a server does; the client's address for data and
+/// the number of the session.
+fn open_session(sockets: &[UdpSocket; 2]) -> (SocketAddr, u64) {
+    let mut started = [None; 2];
+    while started.contains(&None) {
+        for (socket, started) in sockets.iter().zip(&mut started) {
+            let mut buffer = [0; 2_000];
+            let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
+            match Packet::parse(&buffer[..length]) {
+                Ok(Packet::Request(request)) => {
+                    let description = Description {
+                        session: request.session,
+                        cookie: Cookie([7; 16]),
+                        frames: EMPTY_FRAMES,
+                        duration: Duration::from_millis(40) * EMPTY_FRAMES,
+                        buffer: DataSize::ZERO,
+                        payload: 1_000,
+                        ack_every: 5,
+                        rates: vec![Bitrate::from_kbps(100)],
+                        audio: None,
+                    };
+                    let mut answer = Vec::new();
+                    Packet::Description(description).emit(&mut answer);
+                    socket.send_to(&answer, from).unwrap();
+                }
+                Ok(Packet::Start(start)) => *started = Some((from, start.session)),
+                _ => {}
+            }
+        }
+    }
+    started[0].unwrap()
+}
+
+/// Whole frames one after the other, in packets without video.
+fn send_empty_frames(socket: &UdpSocket, client: SocketAddr, session: u64) {
+    for frame in 0..EMPTY_FRAMES {
+        let header = VideoHeader {
+            ack_request: false,
+            session,
+            sequence: frame,
+            sender_time: Timestamp::ZERO,
+            size: DataSize::ZERO,
+            frame,
+            index: 0,
+            level: 0,
+            last: true,
+            key: frame == 0,
+            media_time: Duration::from_millis(40) * frame,
+            round_trip: Duration::ZERO,
+            repeats: None,
+            audio: false,
+        };
+        let mut packet = Vec::new();
+        header.emit(&[], &mut packet);
+        socket.send_to(&packet, client).unwrap();
+        if frame % 20 == 19 {
+            // The client's socket does not hold all of them.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn frames_of_no_bytes_fill_no_more_memory_than_is_allowed() {
+    common::init();
+    let sockets = [0; 2].map(|port| UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).unwrap());
+    sockets.iter().for_each(|socket| socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap());
+    let ports = [0, 1].map(|channel: usize| sockets[channel].local_addr().unwrap().port());
+    let properties = "startup-delay=0 buffer-size=100000 caps=video/x-h264";
+    let (client, _) = receive(ports, properties, "fakesink sync=true");
+    // Downstream stands.
+    client.set_state(gst::State::Paused).unwrap();
+    let (address, session) = open_session(&sockets);
+    send_empty_frames(&sockets[0], address, session);
+    let count = |field: &str| stats(&client, "client").get::<u64>(field).unwrap();
+    wait_until("a frame for which there is no room", || count("dropped-datagrams") > 0);
+    // Half of the buffer is for what waits, and a frame in it takes more than 128 bytes, with or without video.
+    let (frames, waiting) = (count("frames-in-time") + count("frames-late"), count("waiting-bytes"));
+    assert!((100..50_000 / 128).contains(&frames), "{frames} frames wait");
+    assert!((90_000..=101_000).contains(&waiting), "{waiting} bytes wait");
+    stop(&client);
 }

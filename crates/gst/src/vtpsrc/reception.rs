@@ -20,6 +20,12 @@ const GOODBYE: Duration = Duration::from_millis(500);
 /// How long the thread waits for room before it looks at the network again.
 const TICK: Duration = Duration::from_millis(50);
 
+/// What an event costs beside the bytes of its frame: its place in a line that may have grown to twice what is in it. So
+/// frames of no bytes, losses and changes of level fill the memory too, which a server may send without end.
+const EVENT_COST: u64 = 256;
+
+const _: () = assert!(2 * size_of::<ClientEvent>() as u64 <= EVENT_COST);
+
 /// What to receive.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
@@ -29,7 +35,7 @@ pub(super) struct Plan {
     pub client: ClientSettings,
     /// From the first frame to when it goes on.
     pub startup: Duration,
-    /// Frames that may wait for downstream.
+    /// Frames and other events that may wait for downstream.
     pub buffer: DataSize,
 }
 
@@ -59,7 +65,7 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     events: VecDeque<ClientEvent>,
-    /// Bytes of frames among them.
+    /// Memory in use by them.
     bytes: u64,
     /// Nobody takes frames any more.
     unseen: bool,
@@ -219,7 +225,7 @@ impl Reception {
 pub(super) struct Known {
     /// The client's part.
     pub state: ClientState,
-    /// Bytes of frames and of audio that wait for downstream.
+    /// Memory that frames, other events and audio take which wait for downstream.
     pub waiting: u64,
     /// Packets of audio that did not come, or did not fit.
     pub audio_lost: u64,
@@ -235,11 +241,19 @@ pub(super) struct Known {
 impl Waiting {
     fn pop(&mut self) -> Option<ClientEvent> {
         let event = self.events.pop_front()?;
-        if let ClientEvent::FrameComplete(frame) = &event {
-            self.bytes -= frame.bytes.len() as u64;
-        }
+        self.bytes -= cost(&event);
         Some(event)
     }
+
+    fn push(&mut self, event: ClientEvent) {
+        self.bytes += cost(&event);
+        self.events.push_back(event);
+    }
+}
+
+fn cost(event: &ClientEvent) -> u64 {
+    let of_frame = if let ClientEvent::FrameComplete(frame) = event { frame.bytes.len() } else { 0 };
+    EVENT_COST + of_frame as u64
 }
 
 impl Shared {
@@ -258,17 +272,16 @@ impl Shared {
                 Some(ClientEvent::AudioLost { first, count }) => waiting.audio.lose(first, count),
                 Some(ClientEvent::FrameComplete(_)) if waiting.unseen => {}
                 Some(ClientEvent::FrameComplete(frame)) => {
-                    waiting.bytes += frame.bytes.len() as u64;
                     waiting.timing.frame(&frame, self.plan.startup);
                     waiting.begin.get_or_insert_with(|| Instant::now() + self.plan.startup);
-                    waiting.events.push_back(ClientEvent::FrameComplete(frame));
+                    waiting.push(ClientEvent::FrameComplete(frame));
                 }
                 Some(event) => {
                     if matches!(event, ClientEvent::Ended(_)) {
                         waiting.audio.end();
                     }
                     if !waiting.unseen {
-                        waiting.events.push_back(event);
+                        waiting.push(event);
                     }
                 }
                 None => taken_all = true,
