@@ -159,8 +159,7 @@ fn over_an_open_path_no_frame_is_left_out_whatever_the_source_does() {
     let slow = |frame| steadily(frame) * 105 / 100;
     let fast = |frame| steadily(frame) * 95 / 100;
     let drops_one_of_ten = |frame| steadily(frame) * 10 / 9;
-    // Half a second, which is less than what the player waits for.
-    let comes_late_and_then_at_once = |frame| steadily(frame).max(if frame > 150 { 6_200 } else { 0 });
+    let comes_late_and_then_at_once = |frame| steadily(frame).max(if frame > 150 { 8_000 } else { 0 });
     let sources: [(&str, &dyn Fn(u32) -> u64); 7] = [
         ("steady", &steadily),
         ("a stall", &stands_still),
