@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 from framewire import cli
 from framewire.errors import InputError
 from framewire.movie import ladder
+from framewire.movie.ladder import made as made_module
 from framewire.movie.ladder import making
 
 ALIKE = "keyint=12:min-keyint=12:scenecut=0:bframes=0"
@@ -135,6 +138,102 @@ def test_a_ladder_is_not_written_over_another(encodes: list[Path], tmp_path: Pat
         (strange / "thesis.tex").touch()
         assert "exists already, and holds no ladder" in said(command("ladder", *encodes, "--out", strange, *options))
     assert [path.name for path in strange.iterdir()] == ["thesis.tex"]
+
+
+def fake_ladder(place: Path, levels: int) -> made_module.MadeLadder:
+    """Files that are one as far as copying goes."""
+    place.mkdir()
+    contents = {f"level{number}.avi": f"{number} of {levels}" for number in range(levels)}
+    contents |= {"movie.vtp": f"all {levels}"}
+    for name, text in contents.items():
+        (place / name).write_text(text)
+    description = {"streaming_file": "movie.vtp", "files": {name: len(text) for name, text in contents.items()}}
+    (place / "ladder.json").write_text(json.dumps(description))
+    return made_module.MadeLadder(place, description)
+
+
+def contents(directory: Path) -> dict[str, str] | None:
+    return {path.name: path.read_text() for path in directory.iterdir()} if directory.is_dir() else None
+
+
+class Interrupted:
+    """Calls of what puts files into place, of which the n-th is interrupted, before or after it was done."""
+
+    def __init__(self, at: int, after: bool) -> None:
+        self.at, self.after, self.calls = at, after, 0
+
+    def wrap(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            self.calls += 1
+            mine = self.calls == self.at
+            if mine and not self.after:
+                raise KeyboardInterrupt
+            result = real(*arguments, **options)
+            if mine:
+                raise KeyboardInterrupt
+            return result
+
+        return call
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("there", ["nothing", "empty", "a ladder and notes"])
+def test_a_copy_that_is_interrupted_changes_nothing(
+    there: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each step: files copied, old ones set aside, new ones moved into place."""
+    new, out = fake_ladder(tmp_path / "new", 2), tmp_path / "place" / "out"
+    out.parent.mkdir()
+    if there == "empty":
+        out.mkdir()
+    elif there != "nothing":
+        made_module.copied(fake_ladder(tmp_path / "old", 3), out)
+        (out / "notes.txt").write_text("mine")
+    before = contents(out)
+    done, at = False, 0
+    while not done:
+        at += 1
+        interrupted = Interrupted(at, after)
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "copyfile", interrupted.wrap(shutil.copyfile))
+            for name in ("replace", "rename"):
+                patch.setattr(Path, name, interrupted.wrap(getattr(Path, name)))
+            try:
+                made_module.copied(new, out)
+                done = True
+            except KeyboardInterrupt:
+                whole = there == "nothing" and after and interrupted.calls == 5
+                assert contents(out) == (contents(new.directory) if whole else before), at
+                assert [path.name for path in out.parent.iterdir()] == ([] if before is None and not whole else ["out"])
+                if whole:
+                    shutil.rmtree(out)
+    assert at == {"nothing": 6, "empty": 9, "a ladder and notes": 15}[there]
+    notes = {"notes.txt": "mine"} if there.endswith("notes") else {}
+    assert contents(out) == (contents(new.directory) or {}) | notes
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_what_a_killed_copy_left_can_be_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / f"{made_module.SCRATCH}left" / "new").mkdir(parents=True)
+    made_module.settle(out, replace=False, kept=None)
+    made_module.copied(fake_ladder(tmp_path / "two", 2), out)
+    (out / "movie.vtp").unlink()
+    with pytest.raises(InputError, match="--replace"):
+        made_module.settle(out, replace=False, kept=None)
+    made_module.settle(out, replace=True, kept=None)
+    made_module.copied(fake_ladder(tmp_path / "three", 3), out)
+    assert made_module.found(out) is not None
+
+
+def test_a_file_of_the_user_with_a_name_of_the_ladder_stays(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    made_module.copied(fake_ladder(tmp_path / "two", 2), out)
+    (out / "level2.avi").write_text("mine")
+    before = contents(out)
+    with pytest.raises(InputError, match=r"level2\.avi: exists already, and is not of the ladder there"):
+        made_module.copied(fake_ladder(tmp_path / "three", 3), out)
+    assert contents(out) == before
 
 
 def test_nothing_is_encoded_for_a_directory_that_is_refused(encodes: list[Path], tmp_path: Path) -> None:

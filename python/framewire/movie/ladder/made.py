@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ __all__ = ["DESCRIPTION", "PAGE", "MadeLadder", "copied", "found", "settle"]
 DESCRIPTION = "ladder.json"
 PAGE = "ladder.html"
 """What ``--plot`` draws beside a ladder."""
+
+SCRATCH = ".framewire-ladder-"
+"""How the directory begins in which a ladder is copied, before it is put where it is to be."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,8 @@ def settle(out: Path | None, replace: bool, kept: MadeLadder | None) -> None:
         raise InputError(f"{out}: a directory is needed, and this is a file")
     there = found(out)
     same = kept is not None and there is not None and there.description == kept.description
-    if same or not any(out.iterdir()):
+    # Only a process that was killed leaves a directory of its own behind, which is nothing of the user's.
+    if same or all(path.name.startswith(SCRATCH) for path in out.iterdir()):
         return
     if not (out / DESCRIPTION).is_file():
         raise InputError(f"{out}: exists already, and holds no ladder; allowed is the name of a directory to be made")
@@ -67,13 +73,74 @@ def settle(out: Path | None, replace: bool, kept: MadeLadder | None) -> None:
 
 
 def copied(made: MadeLadder, out: Path) -> MadeLadder:
-    """Puts a ladder into a directory, in the place of the one that was there."""
-    out.mkdir(parents=True, exist_ok=True)
-    for name in _of_ladder(out):
-        (out / name).unlink(missing_ok=True)
-    for name in (*made.description["files"], DESCRIPTION):
-        shutil.copyfile(made.directory / name, out / name)
+    """Puts a ladder into a directory, in the place of the one that was there: all of it, or nothing is changed.
+
+    It is copied to a directory beside ``out`` first, or in ``out`` where that is there already: what is there may be
+    mounted, or have files of the user, and only within a file system are files put into place without being copied.
+
+    Raises InputError for a file of the user that has the name of one of the ladder's.
+    """
+    there = out.is_dir()
+    if there:
+        _keep_of_user(made, out)
+    else:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=out if there else out.parent))
+    new, old = scratch / "new", scratch / "old"
+    try:
+        new.mkdir()
+        for name in _names(made):
+            shutil.copyfile(made.directory / name, new / name)
+        if there:
+            _exchange(new, old, out, _names(made))
+        else:
+            new.rename(out)
+    except BaseException:
+        # Empty, unless the old ladder could not be put back: then this is where it is.
+        if not old.is_dir() or not any(old.iterdir()):
+            shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    shutil.rmtree(scratch, ignore_errors=True)
     return MadeLadder(out, made.description)
+
+
+def _names(made: MadeLadder) -> list[str]:
+    """Its files, the description first."""
+    return [DESCRIPTION, *made.description["files"]]
+
+
+def _keep_of_user(made: MadeLadder, out: Path) -> None:
+    before = _of_ladder(out)
+    for name in _names(made):
+        if (out / name).exists() and name not in before:
+            raise InputError(
+                f"{out / name}: exists already, and is not of the ladder there; allowed are a directory without such a "
+                "file, or the name of one to be made"
+            )
+
+
+def _exchange(new: Path, old: Path, out: Path, names: Sequence[str]) -> None:
+    """Moves the ladder in ``out`` to ``old`` and that in ``new`` to ``out``, or leaves both where they were.
+
+    A description stands in ``out`` at any time, so that ``--replace`` is allowed even after a kill in between.
+    """
+    old.mkdir()
+    try:
+        for name in _of_ladder(out):
+            if name == DESCRIPTION and (out / name).exists():
+                # Under its name only when it is whole: what is in `old` goes back if this is interrupted.
+                shutil.copyfile(out / name, old.with_name(name)).replace(old / name)
+            elif (out / name).exists():
+                (out / name).replace(old / name)
+        for name in names:
+            (new / name).replace(out / name)
+    except BaseException:
+        for name in names:
+            if not (new / name).exists() and (out / name).exists():
+                (out / name).replace(new / name)
+        for path in old.iterdir():
+            path.replace(out / path.name)
+        raise
 
 
 def _of_ladder(directory: Path) -> list[str]:
