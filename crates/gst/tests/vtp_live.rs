@@ -115,6 +115,31 @@ fn every_transport_serves_levels_from_pads() {
     }
 }
 
+/// Frames come as a camera makes them, and for a while none does: what comes behind that is not late, and nothing of it is
+/// left out. Pushed all at once, the stream would only get further ahead.
+#[test]
+fn a_source_in_real_time_that_stands_still_for_a_while_loses_no_frame() {
+    const FRAMES: usize = 110;
+    let Some(levels) = h264(FRAMES) else { return };
+    let server = Server::start(&levels, &[0, 1], "transport=better");
+    server.push(0..11);
+    let (client, buffers) = receive(server.ports(), "reports=vtp startup-delay=0", "fakesink sync=false");
+    client.set_state(gst::State::Playing).unwrap();
+    server.wait_for_clients(1);
+    let begun = Instant::now();
+    for frame in 11..FRAMES {
+        let stall = Duration::from_millis(if frame > 40 { 1_500 } else { 0 });
+        std::thread::sleep((Duration::from_millis(40) * (frame - 10) as u32 + stall).saturating_sub(begun.elapsed()));
+        server.push(frame..frame + 1);
+    }
+    server.end();
+    wait_for_end(&client);
+    let offsets: Vec<_> = buffers.lock().unwrap().iter().map(|buffer| buffer.offset()).collect();
+    assert_eq!(offsets, (0..FRAMES as u64).collect::<Vec<_>>());
+    stop(&client);
+    stop(&server.pipeline);
+}
+
 /// Both ends know of rate, level, estimate, round trip, loss, frames in time and what is in hand.
 fn check_statistics(server: &Server, client: &gst::Pipeline, transport: &str) {
     let told_by_server = structures(&server.pipeline, "framewire-stats");
