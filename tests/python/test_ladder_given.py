@@ -269,3 +269,38 @@ def test_files_of_another_kind_are_told_by_name(encodes: list[Path], tmp_path: P
     told = said(command("ladder", wrong))
     assert "not a streaming file" in told
     assert "looks like" not in told
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [
+        ("--payload", "63", "64 to 65000 bytes"),
+        ("--payload", "65001", "64 to 65000 bytes"),
+        ("--segments", "0", "1 to the number of frames"),
+        ("--startup", "0.0", "more than 0 s"),
+        ("--startup", "nan", "more than 0 s"),
+        ("--pre-send", "0.0", "more than 0 s"),
+        ("--buffer", "-1", "1 byte and more"),
+        ("--buffer", "0", "1 byte and more"),
+    ],
+)
+def test_options_out_of_range_are_told_by_name_before_anything_is_encoded(
+    option: str, value: str, allowed: str, encodes: list[Path], tmp_path: Path
+) -> None:
+    for sources in (encodes, encodes[:1]):
+        result = command("ladder", *sources, f"{option}={value}")
+        assert result.exit_code == 2
+        assert f"{option}: {value} is not allowed; allowed is {allowed}" in said(result)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_more_segments_than_frames_are_told_where_the_frames_are_known(tmp_path: Path) -> None:
+    result = command("ladder", "--lab", "--duration", "1 s", "--segments", "25")
+    assert "--segments: 25 is not allowed; allowed is 1 to 24" in said(result)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_options_within_their_ranges_are_not_refused() -> None:
+    for payload in (64, 65_000):
+        making.check_options(payload, making.Plan(segments=24, startup_s=1e-9, pre_send_s=0.1, buffer=1), 24)
+    making.check_options(1024, making.Plan())

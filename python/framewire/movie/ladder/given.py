@@ -56,6 +56,7 @@ def join(
     if len(sources) > MOST_LEVELS:
         raise InputError(f"{len(sources)} levels: 1 to {MOST_LEVELS} are allowed")
     report, plan = progress or (lambda _step, _share: None), plan or making.Plan()
+    making.check_options(payload, plan)
     shapes = [_shape(path) for path in sources]
     heard = next((path for path in reversed(sources) if ffmpeg.has_audio(path)), None) if audio is not None else None
     recipe = {

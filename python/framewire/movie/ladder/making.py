@@ -32,6 +32,7 @@ __all__ = [
     "STREAMING_FILE",
     "MadeLadder",
     "Plan",
+    "check_options",
     "describe",
     "make",
     "written",
@@ -41,6 +42,11 @@ FORMAT = 1
 STREAMING_FILE = "movie.vtp"
 PAYLOAD = 1024
 """Bytes of video in a packet: the paper's 1 Kbyte."""
+
+PAYLOADS = range(64, 65_001)
+"""What a streaming file allows (``crates/media/src/streaming_file``), known here to tell before anything is encoded."""
+
+_DAY_S = 86_400.0
 
 AUDIO = Audio()
 """How the audio of a file is encoded unless told otherwise."""
@@ -72,6 +78,29 @@ class Plan:
         )
 
 
+def check_options(payload: int, plan: Plan, frames: int | None = None) -> None:
+    """Raises InputError, with the name of the option, for what no ladder of so many frames (None: any) can have.
+
+    What hangs on the sizes of the frames, as a buffer that is smaller than one, is not known before they are encoded.
+    """
+    pre_send_s = _DAY_S if plan.pre_send_s is None else plan.pre_send_s
+    checks = (
+        ("payload", payload, payload in PAYLOADS, f"{PAYLOADS[0]} to {PAYLOADS[-1]} bytes"),
+        (
+            "segments",
+            plan.segments,
+            1 <= plan.segments <= (frames or plan.segments),
+            f"1 to {frames or 'the number of frames'}",
+        ),
+        ("startup", plan.startup_s, 1e-9 <= plan.startup_s <= _DAY_S, "more than 0 s, up to a day"),
+        ("pre-send", pre_send_s, 1e-9 <= pre_send_s <= _DAY_S, "more than 0 s, up to a day"),
+        ("buffer", plan.buffer, plan.buffer is None or 1 <= plan.buffer < 2**63, "1 byte and more"),
+    )
+    for name, value, fits, allowed in checks:
+        if not fits:
+            raise InputError(f"--{name}: {value} is not allowed; allowed is {allowed}")
+
+
 def make(
     out: Path | None = None,
     *,
@@ -94,8 +123,8 @@ def make(
     It is made in the cache and, with ``out``, copied there: the levels, ``movie.vtp`` and ``ladder.json``. A directory
     that holds another ladder is refused, unless ``replace`` asks for this one in its place.
 
-    Raises InputError for what cannot be encoded, levels that are not aligned, or a plan that cannot be, and
-    MachineError when ffmpeg is missing or a directory cannot be written.
+    Raises InputError for options out of range, what cannot be encoded, levels that are not aligned, or a plan that
+    cannot be, and MachineError when ffmpeg is missing or a directory cannot be written.
     """
     report = progress or (lambda _step, _share: None)
     coded = coding.named(codec)
@@ -106,6 +135,7 @@ def make(
     seconds = None if duration is None else parse_duration(duration)
     picture = _picture(chosen, source, seconds, size)
     plan = plan or Plan()
+    check_options(payload, plan, picture.frames if isinstance(picture, LabSource) else None)
     recipe = {
         "format": FORMAT,
         "ffmpeg": ffmpeg.version_of("ffmpeg"),
