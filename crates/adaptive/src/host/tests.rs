@@ -330,8 +330,8 @@ fn half_open_sessions_give_way_oldest_first_and_open_ones_never() {
     let mut viewers = self::viewers(2);
     run(&mut host, &mut viewers, 100);
     assert_eq!((host.sessions(), host.half_open.len()), (2, 0));
-    let mut late = vec![Viewer::new(9, ClientSettings::paper(title(), 9))];
-    late[0].act(Timestamp::from_millis(1_100), &mut host);
+    let mut late = Viewer::new(9, ClientSettings::paper(title(), 9));
+    late.act(Timestamp::from_millis(1_100), &mut host);
     let busy = std::iter::from_fn(|| host.poll_transmit(Timestamp::from_millis(1_100)))
         .filter(|sent| matches!(Packet::parse(&sent.bytes), Ok(Packet::Teardown(said)) if said.reason == Reason::Busy));
     assert_eq!((busy.count(), host.sessions()), (2, 2), "one word for each request");
