@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from framewire import cli
 from framewire.errors import InputError
 from framewire.movie import ladder
+from framewire.movie.ladder import alike, making
 from framewire.movie.ladder import made as made_module
-from framewire.movie.ladder import making
 
 ALIKE = "keyint=12:min-keyint=12:scenecut=0:bframes=0"
 
@@ -304,3 +304,74 @@ def test_options_within_their_ranges_are_not_refused() -> None:
     for payload in (64, 65_000):
         making.check_options(payload, making.Plan(segments=24, startup_s=1e-9, pre_send_s=0.1, buffer=1), 24)
     making.check_options(1024, making.Plan())
+
+
+CODED = {
+    "avi": "mpeg4 -g 12 -bf 0 -sc_threshold 1000000000",
+    "m2v": "mpeg2video -g 12 -bf 0 -sc_threshold 1000000000",
+    "h264": f"libx264 -x264-params {ALIKE}",
+    "h265": f"libx265 -x265-params {ALIKE}:log-level=error",
+}
+
+
+def drawn(path: Path, picture: str, *quality: str) -> Path:
+    coded = ["-pix_fmt", "yuv420p", "-c:v", *CODED[path.suffix[1:]].split()]
+    ffmpeg("-f", "lavfi", "-i", picture, "-t", "2", *coded, *quality, str(path))
+    return path
+
+
+@pytest.mark.parametrize("suffix", CODED)
+def test_levels_of_two_movies_are_refused_with_level_frame_and_time(suffix: str, tmp_path: Path) -> None:
+    coarse, fine = (["-crf", "45"], ["-crf", "20"]) if suffix.startswith("h26") else (["-q:v", "31"], ["-q:v", "2"])
+    low = drawn(tmp_path / f"low.{suffix}", "testsrc2=s=160x96:r=24", *coarse)
+    same = drawn(tmp_path / f"same.{suffix}", "testsrc2=s=160x96:r=24", *fine)
+    # Another movie from the second of its key frames on.
+    cut = "testsrc2=s=160x96:r=24,drawbox=t=fill:c=gray:enable='gte(n,12)',noise=c0s=40:c0f=t"
+    other = drawn(tmp_path / f"other.{suffix}", cut, *fine)
+    assert ladder.join([low, same], cache_dir=tmp_path / "kept").description["switch_points"] == [0, 12, 24, 36]
+    told = said(command("ladder", low, other, "--out", tmp_path / "out"))
+    assert "frame 12 (0.500 s) of level 1 is another picture than in level 0: they have a correlation of" in told
+    assert "0.7 is the least that is allowed" in told
+    assert f"level 1: {other}" in told
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("picture", "least", "told"),
+    [
+        ("testsrc2=s=320x192:r=24", 0.95, 4),
+        ("mandelbrot=s=320x192:r=24", 0.95, 4),
+        ("smptebars=s=320x192:r=24", 0.95, 4),
+        ("testsrc2=s=320x192:r=24,fade=in:0:30", 0.95, 3),
+        ("color=c=black:s=320x192:r=24", None, 0),
+        ("color=c=gray:s=320x192:r=24,noise=c0s=30:c0f=t", None, 0),
+    ],
+)
+def test_the_same_movie_passes_at_the_lowest_quality(
+    picture: str, least: float | None, told: int, tmp_path: Path
+) -> None:
+    """By a wide margin, and flat pictures are not judged."""
+    best = alike._key_frames(drawn(tmp_path / "best.avi", picture, "-q:v", "2"))
+    assert len(best) == 4
+    for name, quality in {"coarse": ["-q:v", "31"], "slow": ["-b:v", "100k"]}.items():
+        worst = alike._key_frames(drawn(tmp_path / f"{name}.avi", picture, *quality))
+        judged = [alike.correlation(*pair) for pair in zip(best, worst, strict=True)]
+        found = [one for one in judged if one is not None]
+        assert len(found) == told
+        assert least is None or min(found) > least > alike.LEAST_CORRELATION
+
+
+def test_different_movies_are_told_even_between_black_bars(tmp_path: Path) -> None:
+    barred = ",pad=320:192:0:24"
+    pictures = [
+        "testsrc2=s=320x192:r=24", "smptebars=s=320x192:r=24", "color=c=black:s=320x192:r=24",
+        f"testsrc2=s=320x144:r=24{barred}", f"mandelbrot=s=320x144:r=24{barred}",
+    ]  # fmt: skip
+    shown = [
+        alike._key_frames(drawn(tmp_path / f"{number}.avi", picture, "-q:v", "2"))
+        for number, picture in enumerate(pictures)
+    ]
+    for number, one in enumerate(shown):
+        for other in shown[:number]:
+            found = [alike.correlation(*pair) for pair in zip(one, other, strict=True)]
+            assert min(value for value in found if value is not None) < alike.LEAST_CORRELATION

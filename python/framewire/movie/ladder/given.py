@@ -12,7 +12,7 @@ from pathlib import Path
 
 from framewire.errors import InputError, MachineError
 from framewire.movie import cache, ffmpeg
-from framewire.movie.ladder import making
+from framewire.movie.ladder import alike, making
 from framewire.movie.ladder.coding import MOST_LEVELS
 from framewire.movie.ladder.made import DESCRIPTION, MadeLadder, copied, found, settle
 from framewire.movie.ladder.sound import Audio
@@ -50,8 +50,8 @@ def join(
     Each is an elementary stream, an AVI file, or a container out of which ffmpeg takes one; no frame is encoded. The
     audio is that of the highest level that has some, encoded as ``audio`` says; None leaves it out.
 
-    Raises InputError for files that hold no such video and for levels that are not aligned, with the level and the
-    frame, and MachineError when ffmpeg is missing or a directory cannot be written.
+    Raises InputError for files that hold no such video, and for levels that are not aligned or show another movie, with
+    the level and the frame, and MachineError when ffmpeg is missing or a directory cannot be written.
     """
     if len(sources) > MOST_LEVELS:
         raise InputError(f"{len(sources)} levels: 1 to {MOST_LEVELS} are allowed")
@@ -65,6 +65,7 @@ def join(
         "levels": [[path.name, _digest(path, report)] for path in sources],
         "payload": payload,
         "plan": asdict(plan),
+        "alike": alike.LEAST_CORRELATION,
         "audio": None if heard is None or audio is None else [asdict(audio), sources.index(heard)],
     }
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
@@ -140,6 +141,7 @@ def _fill(
     report("checking the levels frame by frame", 0.0)
     try:
         description = making.written(files, place / making.STREAMING_FILE, payload, plan, track)
+        alike.compare(files, description, report)
     except InputError as error:
         raise InputError(_of_sources(str(error), files, sources)) from None
     description |= {"name": sources[-1].stem, "preset": None}
