@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 from balk_synthetic import made_up, measured, seeded
@@ -258,6 +259,54 @@ def test_the_command_refuses_what_is_out_of_range() -> None:
     for option in (["--repeats", "1"], ["--jobs", "0"]):
         ended = CliRunner().invoke(app, ["reproduce", "balk", "--made-up", *option])
         assert ended.exit_code != 0
+
+
+class StoppedError(Exception):
+    """Everything was allowed: the experiments would begin."""
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, *options: str | Path) -> Any:
+    """The command, up to its first experiment."""
+
+    def stop(*_arguments: object, **_options: object) -> None:
+        raise StoppedError
+
+    monkeypatch.setattr(measure, "carry_out", stop)
+    return CliRunner().invoke(app, ["reproduce", "balk", "--made-up", *map(str, options)])
+
+
+def test_results_go_to_no_directory_with_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(place: Path) -> str:
+        ended = begun(monkeypatch, "--out", place)
+        assert ended.exit_code == 2
+        return " ".join(ended.stderr.split())
+
+    out = tmp_path / "out"
+    assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
+    out.mkdir()
+    assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
+    for name in ("report.html", "claims.csv", "results.json"):
+        (out / name).write_text("of before")
+    assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
+    (out / "thesis.tex").touch()
+    told = refused(out)
+    assert f"{out}: holds thesis.tex, which is no result of this command" in told
+    assert "nothing but report.html, claims.csv, results.json" in told
+    assert "a directory is needed, and this is a file" in refused(out / "thesis.tex")
+    assert {path.name: path.read_text() for path in out.iterdir()} == {
+        "report.html": "of before", "claims.csv": "of before", "results.json": "of before", "thesis.tex": "",
+    }  # fmt: skip
+
+
+def test_a_quick_result_replaces_no_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, other in (("balk", "--quick"), ("balk-quick", "--seed=1")):
+        (tmp_path / "reproduce" / name).mkdir(parents=True)
+        (tmp_path / "reproduce" / name / "mine").touch()
+        own = "--quick" if name == "balk-quick" else "--seed=1"
+        assert f"reproduce/{name}: holds mine" in " ".join(begun(monkeypatch, own).stderr.split())
+        assert isinstance(begun(monkeypatch, other).exception, StoppedError)
+        (tmp_path / "reproduce" / name / "mine").unlink()
 
 
 def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path) -> None:

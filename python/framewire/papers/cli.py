@@ -87,8 +87,14 @@ def ouwens(
 @clear_errors
 def balk(
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the CSV file, the numbers and the report are kept.")
-    ] = Path("reproduce/balk"),
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where the CSV file, the numbers and the report are kept, and nothing else "
+            "[default: reproduce/balk, quick: reproduce/balk-quick].",
+        ),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Experiments at once [default: one per core].")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The first seed.")] = 1,
     repeats: Annotated[
@@ -124,6 +130,8 @@ def balk(
     for name, value, least, most in (("repeats", count, 2, 1_000), ("jobs", 1 if jobs is None else jobs, 1, 1_024)):
         if not least <= value <= most:
             raise InputError(f"--{name}: {value} is not allowed; allowed is {least} to {most}")
+    out = out or Path("reproduce/balk-quick" if quick else "reproduce/balk")
+    screen.check_directory(out)
     links = recorded.load(traces)
     with display.for_console(stderr()) as shown:
 
@@ -138,6 +146,7 @@ def balk(
         shown({"event": "step", "text": "comparing"})
         comparison = compare(measured)
         screen.write_files(comparison, out)
+        (out / "report.html").unlink(missing_ok=True)  # of other numbers
         report = None if no_report else page.write(comparison, out / "report.html")
     if as_json:
         print_json(screen.as_json(comparison) | {"report": None if report is None else str(report)})

@@ -19,7 +19,10 @@ from framewire.papers.balk.comparison import Comparison
 from framewire.papers.balk.tables import Table, rounded_up
 from framewire.report.figures.base import significant
 
-__all__ = ["as_json", "remarks", "show", "told", "write_files"]
+__all__ = ["as_json", "check_directory", "remarks", "show", "told", "write_files"]
+
+_OWN = ("report.html", "claims.csv", "results.json")
+"""All that a directory of results holds."""
 
 _STYLES: dict[Verdict, str] = {
     "holds": "green",
@@ -157,6 +160,25 @@ def _numbers(name: str, ours: Ours | None) -> dict[str, float | None]:
     """A number with its 95 % confidence interval."""
     value, low, high = (None, None, None) if ours is None else (ours.value, ours.low, ours.high)
     return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def check_directory(directory: Path) -> None:
+    """Says whether results may go to a directory: one to be made, an empty one, or one with results only.
+
+    Raises InputError with the name of something else in it, before anything is simulated.
+    """
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise InputError(f"{directory}: a directory is needed, and this is a file")
+    # The last is what the report is before it is whole.
+    own = {directory / name for name in (*_OWN, ".report.html.partial")}
+    strange = min((path for path in directory.iterdir() if path not in own or not path.is_file()), default=None)
+    if strange is not None:
+        raise InputError(
+            f"{directory}: holds {strange.name}, which is no result of this command; allowed are a directory to be "
+            f"made, an empty one, or one that holds nothing but {', '.join(_OWN)}, which are replaced"
+        )
 
 
 def write_files(comparison: Comparison, directory: Path) -> None:
