@@ -10,6 +10,7 @@ from typing import Any
 from framewire import _native
 from framewire.errors import InputError, RunError
 from framewire.stream.address import Address
+from framewire.stream.lead import Lead
 
 __all__ = ["CONTROLLERS", "Interrupted", "receive", "send"]
 
@@ -102,8 +103,8 @@ def receive(
 
     Args:
         address: where the server is.
-        path: where whole frames are written, as one elementary stream, and audio beside it, in a file whose name
-            ends as its codec's does; None for nowhere.
+        path: where whole frames are written from the first whole key frame on, as one elementary stream, and audio
+            beside it, in a file whose name ends as its codec's does; None for nowhere.
         title: what is asked for.
         tfrc: report as RFC 5348 has it instead of with VTP's control packets; for a server with that controller.
         repeats: offer to name missing packets, and tell of a player that begins after a second and has room for 16 MB;
@@ -113,7 +114,8 @@ def receive(
         listener: called with "event" and what happened.
 
     Returns:
-        Why it ended, frames by level, packets, audio where there is some, and what was thrown away.
+        Why it ended, frames by level, packets, audio where there is some, what was thrown away, and how many frames
+        stood before the first whole key frame, lost or not.
 
     Raises:
         InputError: when an argument is refused, or a file is there already.
@@ -123,24 +125,30 @@ def receive(
     place = address.resolved()
     if path is not None:
         check_out(path, replace=replace)
+    lead = Lead()
+
+    def heard(kind: str, event: dict[str, Any]) -> None:
+        lead(event)
+        if listener is not None:
+            listener(kind, event)
+
     try:
-        return _read(
-            _native.view_stream(
-                path,
-                _told(listener),
-                title=title,
-                data=place.data_text(),
-                control=place.control_text(),
-                tfrc=tfrc,
-                repeats=repeats,
-                key=key,
-                replace=replace,
-            )
+        text = _native.view_stream(
+            path,
+            _told(heard),
+            title=title,
+            data=place.data_text(),
+            control=place.control_text(),
+            tfrc=tfrc,
+            repeats=repeats,
+            key=key,
+            replace=replace,
         )
     except _native.EndpointRefusal as error:
         raise InputError(str(error)) from None
     except _native.EndpointFailure as error:
         raise RunError(str(error)) from None
+    return _read(text, lambda viewed: lead.settle(viewed, path))
 
 
 def _told(listener: Listener | None) -> Callable[[str, str], None]:
@@ -151,8 +159,9 @@ def _told(listener: Listener | None) -> Callable[[str, str], None]:
     return told
 
 
-def _read(text: str) -> dict[str, Any]:
+def _read(text: str, settle: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(text)
+    settle(document)
     if document.pop("interrupted"):
         raise Interrupted(document)
     return document

@@ -12,6 +12,9 @@ __all__ = ["how_it_plays", "why_it_ended"]
 _FORMATS = {"MPEG video": "mpegvideo", "MPEG-4 part 2": "m4v", "H.264": "h264", "H.265": "hevc", "AV1": "obu"}
 """FFmpeg's names of byte streams."""
 
+_WITHOUT_TIMES = ("H.264", "H.265")
+"""Codecs of whose byte streams FFmpeg cannot tell when a frame is shown, where there are B frames."""
+
 
 def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool) -> str | None:
     """What went wrong in a session, and what to look at; None where nothing did."""
@@ -52,20 +55,48 @@ def how_it_plays(viewed: dict[str, Any], out: Path | None) -> list[str]:
     kind = _FORMATS.get(viewed["codec"] or "")
     if kind is None:
         return [f"{out}: a codec that is not known"]
+    if viewed["frames_before_key"] is None:
+        return [f"{out}: no key frame came whole, without which no player shows anything of it"]
     rate = viewed["frames_per_second"]
     video = ["-f", kind, *([] if rate is None else ["-framerate", _rate(rate)])]
     lines = [f"{out}: {viewed['codec']}; plays with: {shlex.join(['ffplay', *video, str(out)])}"]
     heard = viewed["audio"]
     if heard is not None and heard["file"] is not None:
-        both = ["ffmpeg", "-fflags", "+genpts", *video, "-i", str(out), "-i", heard["file"], "-c", "copy"]
+        before = viewed["frames_before_key"]
+        # The audio of what no picture is there of is passed over, so that both begin together.
+        skip = ["-ss", f"{before / rate:.3f}"] if before and rate is not None else []
+        times, codecs = _joining(viewed["codec"])
+        both = ["ffmpeg", *times, *video, "-i", str(out), *skip, "-i", heard["file"], *codecs]
         lines.append(f"with its audio: {shlex.join([*both, str(out.with_suffix('.mkv'))])}")
-        lost = viewed["frames_lost"]
-        if lost and rate is not None and viewed["ended"] == "EndOfMovie":
-            lines.append(
-                f"{lost} frames are missing: the video is {lost / rate:.2f} s shorter than "
-                "its audio and runs ahead of it; a server with --transport better sends lost packets again"
+    return [*lines, *_missing(viewed, is_joined=len(lines) > 1)]
+
+
+def _joining(codec: str) -> tuple[list[str], list[str]]:
+    """Options before the video and of the film, with which FFmpeg joins it with its audio.
+
+    FFmpeg has no times for the frames of a bare stream of H.264 or H.265 whose decode order is not that of display, so
+    that they cannot be copied: a decoder puts them into order, and they are encoded again.
+    """
+    return ([], ["-c:a", "copy"]) if codec in _WITHOUT_TIMES else (["-fflags", "+genpts"], ["-c", "copy"])
+
+
+def _missing(viewed: dict[str, Any], *, is_joined: bool) -> list[str]:
+    """What is missing of the video, and how it then stands to its audio where they are joined as was said."""
+    before, rate = viewed["frames_before_key"], viewed["frames_per_second"]
+    lost = viewed["frames_lost"] - viewed["frames_lost_before_key"]
+    begins = "the first key frame did not come whole: "
+    begun = f"{begins}the video begins {before} frames later, at the next one" if before else ""
+    lines = [f"{begun}, and its audio begins there too" if begun and is_joined and rate is not None else begun]
+    if lost and is_joined and rate is not None and viewed["ended"] == "EndOfMovie":
+        gaps = f"{lost} frames are missing within the film: "
+        if viewed["codec"] == "MPEG-4 part 2":
+            gaps += (
+                "its pictures carry times, but behind a gap they may be late against the audio, by up to a second a gap"
             )
-    return lines
+        else:
+            gaps += f"behind each gap the video is ahead of its audio, at the end by {lost / rate:.2f} s"
+        lines.append(f"{gaps}; a server with --transport better sends lost packets again")
+    return [line for line in lines if line]
 
 
 def _rate(rate: float) -> str:
