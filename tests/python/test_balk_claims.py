@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import re
+from collections import Counter
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 from balk_synthetic import finding, made_up, measured, seeded, verdict
+from rich.console import Console
 
+from framewire.movie.ladder.quality import Quality
 from framewire.papers.balk import (
     claims,
     differences,
     measure,
+    page,
     plan,
     samples,
     screen,
@@ -194,12 +200,47 @@ def test_what_is_no_check_is_counted_apart() -> None:
     assert set(kinds["by-construction"]) == by_construction
     assert all(claim.reason for claim in every if not claim.is_independent)
     asked = sum(claim.is_asked and claim.is_independent for claim in every)
-    assert f"of {len(kinds['independent']) - asked} independent claims of the paper" in comparison.headline
-    assert f"of {asked} bounds that this project asks" in comparison.headline
+    whole = compare(Measured(dict.fromkeys(plan.settings(), ())))
+    assert f"of {len(kinds['independent']) - asked} independent claims of the paper" in whole.headline
+    assert f"of {asked} bounds that this project asks" in whole.headline
     assert f"{len(by_construction)} true or false by construction" in comparison.counted_apart
     for one in comparison.findings:
         if not one.published.is_independent:
             assert f"not counted: {one.published.worth}" in screen.remarks(one)
+
+
+def test_a_part_says_first_what_it_is_and_counts_what_it_measured() -> None:
+    part = measured((plan.mild(8), [0.99, 1.0, 1.01]), (plan.mild(16), [2.0, 2.01, 1.99]), (plan.mild(4), [0.6, 0.8]))
+    begin = "A part of the experiments, 3 seeds, sizes of frames drawn: of "
+    assert compare(part).headline.startswith(begin)
+    independent = [one for one in claims.findings(part) if one.published.is_independent and not one.published.is_asked]
+    counts = Counter(one.verdict for one in independent)
+    assert min(counts[verdict] for verdict in ("holds", "does not hold", "undecided", "not measured")) > 0
+    of_paper, asked = compare(part).headline.removeprefix(begin).removesuffix(".").split("; ")
+    count = counts.total() - counts["not measured"]
+    assert of_paper.startswith(f"{count} independent claims of the paper that were measured, {counts['holds']} hold")
+    assert f"{counts['does not hold']} do" in of_paper
+    assert f"{counts['undecided']} " in of_paper
+    assert of_paper.endswith("undecided")
+    assert asked == "no bounds that this project asks were measured"
+    for text in (page.render(compare(part)), shown(part)):
+        assert compare(part).headline in " ".join(text.split())
+
+
+def test_a_part_of_encoded_movies_and_the_whole_do_not_speak_of_drawn_sizes() -> None:
+    part = measured((plan.mild(8), [0.99, 1.0, 1.01]))
+    encoded = {name: replace(clip(name), quality=Quality((), ())) for name in ("mild", "strong")}
+    of_encoded = replace(compare(part), measured=replace(part, clips=encoded))
+    assert of_encoded.headline.startswith("A part of the experiments, 3 seeds: of 1 ")
+    headline = compare(Measured(dict.fromkeys(plan.settings(), ()))).headline
+    assert headline.startswith("0 of 23 independent claims of the paper hold, 0 do not, 23 not measured; ")
+
+
+def shown(of: Measured) -> str:
+    """As a terminal has it."""
+    console = Console(file=io.StringIO(), width=400)
+    screen.show(compare(of), console, tables=False)
+    return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_a_single_value_decides_only_where_no_draw_enters() -> None:

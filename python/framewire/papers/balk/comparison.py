@@ -34,14 +34,29 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        """The result in a sentence: of what could have come out otherwise, the paper's claims and this project's."""
+        """The result in a sentence: of what could have come out otherwise, the paper's claims and this project's.
+
+        Of a part, what it is stands first, and claims that it leaves out are not among those that are counted.
+        """
         independent = [one for one in self.findings if one.published.is_independent]
         of_paper = [one for one in independent if not one.published.is_asked]
         asked = [one for one in independent if one.published.is_asked]
+        if self.measured.left_out:
+            drawn = ", sizes of frames drawn" if self.made_up else ""
+            return (
+                f"A part of the experiments, {self.measured.repeats} seeds{drawn}: "
+                f"{_counted_measured(of_paper, 'independent claims of the paper')}; "
+                f"{_counted_measured(asked, 'bounds that this project asks')}."
+            )
         return (
             f"{_counted(of_paper, 'independent claims of the paper hold')}; "
             f"{_counted(asked, 'bounds that this project asks hold')}."
         )
+
+    @property
+    def made_up(self) -> bool:
+        """Whether sizes of frames were drawn, and no movie was encoded."""
+        return all(clip.quality is None for clip in self.measured.clips.values())
 
     @property
     def counted_apart(self) -> str:
@@ -80,6 +95,9 @@ _APART: Sequence[tuple[str, Kind]] = (
 )
 
 
+_MEASURED: Sequence[claims.Verdict] = ("holds", "does not hold", "undecided")
+
+
 def _both_verdicts(one: claims.Finding) -> str:
     """Both verdicts of a claim that hangs on the ruler."""
     return f"{one.verdict} \N{RIGHTWARDS ARROW} {one.verdict_with_headers}"
@@ -90,6 +108,18 @@ def _counted(some: Sequence[claims.Finding], what: str) -> str:
     rest: tuple[claims.Verdict, ...] = ("undecided", "not measured")
     said = [f"{counts['holds']} of {len(some)} {what}", f"{counts['does not hold']} do not"]
     return ", ".join(said + [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]])
+
+
+def _counted_measured(some: Sequence[claims.Finding], what: str) -> str:
+    """The same of those that were measured."""
+    counts: Counter[claims.Verdict] = Counter(one.verdict for one in some if one.verdict != "not measured")
+    if not counts:
+        return f"no {what} were measured"
+    held, failed, open_ = (counts[verdict] for verdict in _MEASURED)
+    said = [f"{held} {'holds' if held == 1 else 'hold'}", f"{failed} {'does' if failed == 1 else 'do'} not"]
+    if open_:
+        said.append(f"{open_} {'is' if open_ == 1 else 'are'} undecided")
+    return f"of {counts.total()} {what} that were measured, {', '.join(said)}"
 
 
 def _verdicts(some: Sequence[claims.Finding]) -> str:

@@ -49,7 +49,6 @@ def render(comparison: Comparison) -> str:
         told=told,
         remarks=remarks,
         marks=MARKS,
-        made_up=all(clip.quality is None for clip in comparison.measured.clips.values()),
         style=Markup(style),
         script=Markup(REPORT.joinpath("report.js").read_text(encoding="utf-8")),
         figures_json=in_script({figure.name: [figure.data, figure.layout] for figure in drawn}),
