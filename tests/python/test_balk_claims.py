@@ -236,6 +236,27 @@ def test_a_part_of_encoded_movies_and_the_whole_do_not_speak_of_drawn_sizes() ->
     assert headline.startswith("0 of 23 independent claims of the paper hold, 0 do not, 23 not measured; ")
 
 
+def test_numbers_have_their_units_on_the_page_and_in_the_terminal() -> None:
+    part = measured((plan.mild(8), [0.99, 1.0, 1.01]))
+    found = {one.published.key: one for one in claims.findings(part)}
+    with_units = {"plan-cbr": " kB", "plan-bmin": " %", "plan-ten": "", "fair-8": ""}
+    text, rendered = shown(part), page.render(compare(part))
+    for key, unit in with_units.items():
+        ours = screen.told(found[key].ours) + unit
+        row = next(line for line in text.splitlines() if found[key].published.says in line)
+        assert re.search(rf"  {re.escape(ours)}  +(holds|does not hold)", row), key
+        assert f'<td class="number ours">{ours}<' in rendered
+    assert screen.told(None, "kB") == "\N{EN DASH}"
+    assert "\N{EN DASH} kB" not in text
+
+
+def test_every_unit_of_a_claim_is_known_to_be_shown_or_not() -> None:
+    units = {screen.short_unit(claim.unit) for claim in published().values()}
+    assert units == {"", "%", "dB", "kB", "kbit/s", "s", "times"}
+    left_out = {claim.unit for claim in published().values() if not screen.short_unit(claim.unit)}
+    assert not [unit for unit in left_out if re.match(r"(%|dB|kB|kbit/s|s|times)(?= |$)(?! per)", unit)]
+
+
 def shown(of: Measured) -> str:
     """As a terminal has it."""
     console = Console(file=io.StringIO(), width=400)

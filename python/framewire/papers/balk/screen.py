@@ -19,10 +19,12 @@ from framewire.papers.balk.comparison import Comparison
 from framewire.papers.balk.tables import Table, rounded_up
 from framewire.report.figures.base import significant
 
-__all__ = ["as_json", "check_directory", "remarks", "show", "told", "write_files"]
+__all__ = ["as_json", "check_directory", "remarks", "short_unit", "show", "told", "write_files"]
 
 _OWN = ("report.html", "claims.csv", "results.json")
 """All that a directory of results holds."""
+
+_UNITS = ("%", "dB", "kB", "kbit/s", "s", "times")
 
 _STYLES: dict[Verdict, str] = {
     "holds": "green",
@@ -32,17 +34,32 @@ _STYLES: dict[Verdict, str] = {
 }
 
 
-def told(ours: Ours | None) -> str:
-    """Our number with its interval.
+def short_unit(unit: str) -> str:
+    """What of a claim's unit stands beside a number: how it is counted, not of what.
+
+    >>> [short_unit(unit) for unit in ("kB", "% of the clip", "kbit/s (least second)", "s of a run")]
+    ['kB', '%', 'kbit/s', 's']
+    >>> [short_unit(unit) for unit in ("of the fair share", "kbit/s per point of loss", "slope per doubling of k")]
+    ['', '', '']
+    """
+    first, _, rest = unit.partition(" ")
+    return first if first in _UNITS and not rest.startswith("per ") else ""
+
+
+def told(ours: Ours | None, unit: str = "") -> str:
+    """Our number with its interval, in a unit that is shown short.
 
     >>> told(Ours(1.114, 1.11, 1.118, 20)), told(Ours(-0.19, -2.425, 2.045, 20))
     ('1.11 ± 0.01', '-0.2 ± 2.3')
     >>> told(Ours(100.0, 61.0, 100.0, 6)), told(Ours(2.0, None, None, 1))
     ('100 (61 to 100)', '2')
+    >>> told(Ours(-0.19, -2.425, 2.045, 20), "dB"), told(Ours(100.0, 61.0, 100.0, 6), "% of frames")
+    ('-0.2 ± 2.3 dB', '100 % (61 to 100)')
     """
     if ours is None:
         return "\N{EN DASH}"
-    text = f"{significant(ours.value, 3):g}"
+    counted = f" {short_unit(unit)}".rstrip()
+    text = f"{significant(ours.value, 3):g}{counted}"
     if ours.low is None or ours.high is None:
         return text
     below, above = ours.value - ours.low, ours.high - ours.value
@@ -53,7 +70,7 @@ def told(ours: Ours | None) -> str:
         # Three digits that count, or two of the reach where that is a tenth of the value or more.
         leading = above / 10 if above >= abs(ours.value) / 10 else abs(ours.value) / 100
         digits = max(0, -math.floor(math.log10(leading)))
-        return f"{ours.value:,.{digits}f} ± {rounded_up(above, digits)}"
+        return f"{ours.value:,.{digits}f} ± {rounded_up(above, digits)}{counted}"
     return f"{text} ({significant(ours.low, 3):g} to {significant(ours.high, 3):g})"
 
 
@@ -64,7 +81,7 @@ def remarks(one: Finding) -> list[str]:
     if not claim.is_independent:
         said.append(f"not counted: {claim.worth}")
     if one.differs_with_headers:
-        said.append(f"with headers {told(one.with_headers)}: {one.verdict_with_headers}")
+        said.append(f"with headers {told(one.with_headers, claim.unit)}: {one.verdict_with_headers}")
     if one.ours is not None and one.ours.low is None:
         said.append("exact: no draw enters" if claim.exact else "a single value")
     return said
@@ -85,8 +102,8 @@ def show(comparison: Comparison, console: Console, *, tables: bool) -> None:
         claim = one.published
         verdict = f"[{_STYLES[one.verdict]}]{one.verdict}[/]"
         said = f"\n[dim]{escape('; '.join(remarks(one)))}[/]" if remarks(one) else ""
-        ours = f"{told(one.ours)} {claim.unit}" if len(claim.unit) <= 6 else told(one.ours)
-        made.add_row(str(claim.figure), escape(claim.says) + said, escape(claim.theirs), escape(ours), verdict)
+        ours = escape(told(one.ours, claim.unit))
+        made.add_row(str(claim.figure), escape(claim.says) + said, escape(claim.theirs), ours, verdict)
     console.print(made)
     if comparison.better is not None:
         console.print()
