@@ -102,7 +102,10 @@ def receive(
     log: Log = None,
     as_json: AsJson = False,
 ) -> None:
-    """Receive an adaptive stream, and say how many frames came from which level."""
+    """Receive an adaptive stream, and say how many frames came from which level.
+
+    Exit code 0 is the end of the movie; 1 also a server that was stopped before: what came until then stays in FILE.
+    """
     if transport not in CONTROLLERS:
         raise InputError(f"transport {transport!r} does not exist; {', '.join(CONTROLLERS)} do")
     address, key, interrupted = Address.parse(server, control=control_port), _key(key_file), False

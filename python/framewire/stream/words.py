@@ -17,9 +17,9 @@ _WITHOUT_TIMES = ("H.264", "H.265")
 
 
 def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool) -> str | None:
-    """What went wrong in a session, and what to look at; None where nothing did."""
+    """What went wrong in a session that nobody interrupted here, and what to look at; None where nothing did."""
     ended = viewed["ended"]
-    if ended in ("EndOfMovie", "Stopped"):
+    if ended == "EndOfMovie":
         return None
     if ended == "Vanished":
         return f"{server}: {_silence(viewed, keyed=keyed)}"
@@ -27,6 +27,7 @@ def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool
         "UnknownTitle": f"the server has no movie of the title {title!r}; a title is the name of the server's file "
         "without .vtp, unless the server was told another (--title)",
         "Busy": "the server has as many sessions as it may (its --clients); try again later",
+        "Stopped": f"the server was stopped after {viewed['frames']} whole frames, before the end of the movie",
         "SourceFailed": f"the server cannot read its file any further, after {viewed['frames']} frames",
     }
     return f"{server}: {reasons.get(ended, f'the session ended before the movie: {ended}')}"
