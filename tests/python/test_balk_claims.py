@@ -218,7 +218,7 @@ def test_a_part_says_first_what_it_is_and_counts_what_it_measured() -> None:
     assert min(counts[verdict] for verdict in ("holds", "does not hold", "undecided", "not measured")) > 0
     of_paper, asked = compare(part).headline.removeprefix(begin).removesuffix(".").split("; ")
     count = counts.total() - counts["not measured"]
-    assert of_paper.startswith(f"{count} independent claims of the paper that were measured, {counts['holds']} hold")
+    assert of_paper.startswith(f"{count} measured independent claims of the paper, {counts['holds']} hold")
     assert f"{counts['does not hold']} do" in of_paper
     assert f"{counts['undecided']} " in of_paper
     assert of_paper.endswith("undecided")

@@ -119,7 +119,7 @@ def _counted_measured(some: Sequence[claims.Finding], what: str) -> str:
     said = [f"{held} {'holds' if held == 1 else 'hold'}", f"{failed} {'does' if failed == 1 else 'do'} not"]
     if open_:
         said.append(f"{open_} {'is' if open_ == 1 else 'are'} undecided")
-    return f"of {counts.total()} {what} that were measured, {', '.join(said)}"
+    return f"of {counts.total()} measured {what}, {', '.join(said)}"
 
 
 def _verdicts(some: Sequence[claims.Finding]) -> str:
