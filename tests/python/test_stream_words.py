@@ -24,6 +24,7 @@ from framewire import cli, stream
 from framewire.errors import InputError, RunError
 from framewire.movie import ladder
 from framewire.movie.ladder import making
+from framewire.stream import cli as stream_cli
 from framewire.stream import words
 
 __all__ = ["heard", "movie"]  # fixtures
@@ -109,6 +110,22 @@ def test_no_server_is_told_from_one_that_fell_silent_and_from_a_wrong_title(movi
 def verdict(**given: Any) -> str | None:
     viewed = {"ended": "Vanished", "frames": 0, "packets": 0, "frames_by_level": [], "drops": {}}
     return words.why_it_ended({**viewed, **given}, server="here:1", title="x", keyed=bool(given.get("keyed")))
+
+
+def spoken(capsys: pytest.CaptureFixture[str], *, by: str, **given: Any) -> str:
+    """What ``framewire receive`` prints of a session with audio."""
+    viewed = {"ended": "Stopped", "packets": 9, "frames": 20, "frames_lost": 30, "frames_by_level": [20], "bytes": 0}
+    stream_cli._show({**viewed, "audio": {"file": "a.mp3", "packets": 40, "lost": 396}, **given}, None, by=by)
+    return capsys.readouterr().out
+
+
+def test_what_was_never_sent_is_not_called_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    said = spoken(capsys, by="you")
+    assert "20 whole frames (20 of level 0), what followed did not come; until you stopped it" in said
+    assert "40 packets of audio, what followed did not come: a.mp3" in said and "396" not in said
+    assert "what followed did not come: a.mp3" in spoken(capsys, by="the server", ended="Vanished")
+    said = spoken(capsys, by="the server", ended="EndOfMovie")
+    assert "30 lost; to the end of the movie" in said and "40 packets of audio, 396 lost: a.mp3" in said
 
 
 def test_each_end_has_words_of_its_own() -> None:

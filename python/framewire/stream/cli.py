@@ -130,19 +130,24 @@ def receive(
 def _show(viewed: dict[str, Any], out: Path | None, *, by: str) -> None:
     """What came, and what plays it; nothing where nothing did."""
     lines = []
+    came_to_end = viewed["ended"] == "EndOfMovie"  # else what is counted as lost was, for the most part, never sent
     if viewed["packets"]:
         levels = ", ".join(f"{count} of level {level}" for level, count in enumerate(viewed["frames_by_level"]))
         ended = {"EndOfMovie": "to the end of the movie", "Stopped": f"until {by} stopped it"}.get(viewed["ended"])
-        lost = f"{viewed['frames_lost']} lost" if viewed["ended"] == "EndOfMovie" else "what followed did not come"
+        lost = _lost(viewed["frames_lost"], came_to_end=came_to_end)
         lines.append(f"{viewed['frames']} whole frames ({levels}), {lost}; {ended or 'not to the end'}")
     elif viewed["ended"] == "Stopped":
         lines.append(f"{by} stopped it before anything came")
     heard = viewed["audio"]
     if heard is not None and heard["packets"]:
         where = "" if heard["file"] is None else f": {heard['file']}"
-        lines.append(f"{heard['packets']} packets of audio, {heard['lost']} lost{where}")
+        lines.append(f"{heard['packets']} packets of audio, {_lost(heard['lost'], came_to_end=came_to_end)}{where}")
     for line in [*lines, *how_it_plays(viewed, out)]:
         stdout().print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _lost(count: int, *, came_to_end: bool) -> str:
+    return f"{count} lost" if came_to_end else "what followed did not come"
 
 
 def _key(path: Path | None) -> bytes | None:
