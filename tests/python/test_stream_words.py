@@ -62,6 +62,10 @@ def test_files_that_are_there_are_refused_before_anybody_is_asked(tmp_path: Path
         assert not other.exists()
         code, _, said = received(address, "movie", "--out", tmp_path / "video.aac")
         assert code == 2 and ".aac is for the audio" in said
+        for ending in (".mp4", ".mkv", ".mov", ".webm", ".avi", ".MP4"):
+            code, _, said = received(address, "movie", "--out", tmp_path / f"half{ending}", "--replace")
+            assert code == 2 and f"is no {ending} but an elementary stream; name it so, as half.m4v, .h264" in said
+            assert said.count("error:") == 1 and "the command that is printed then makes a film of it" in said
         code, _, said = received(address, "movie", "--out", tmp_path)
         assert code == 2 and "is a directory" in said
         with pytest.raises(BlockingIOError):

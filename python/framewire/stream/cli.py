@@ -85,8 +85,9 @@ def receive(
             "--out",
             "-o",
             metavar="FILE",
-            help="Write whole frames here, as a decoder takes them, and audio beside them: FILE with another ending. "
-            "Files that are there already are refused.",
+            help="Write whole frames here, as an elementary stream (.m4v, .h264, .h265), and audio beside them: FILE "
+            "with another ending. A command that makes a film of them is printed. Files that are there already are "
+            "refused.",
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write FILE, and audio beside it, anew.")] = False,

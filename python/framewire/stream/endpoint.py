@@ -17,6 +17,9 @@ __all__ = ["CONTROLLERS", "Interrupted", "receive", "send"]
 CONTROLLERS: tuple[str, ...] = tuple(_native.CONTROLLERS)
 """What decides how fast to send and from which level: VTP and its rivals."""
 
+_CONTAINERS = (".mp4", ".m4a", ".mkv", ".mov", ".webm", ".avi", ".ts", ".flv")
+"""Endings of films, which hold more than an elementary stream."""
+
 Listener = Callable[[str, dict[str, Any]], None]
 
 
@@ -171,12 +174,18 @@ def check_out(path: Path, *, replace: bool) -> None:
     """Whether video may be written there, and audio beside it.
 
     Raises:
-        InputError: when one of the files is there already and is not to be replaced, or the name is that of audio.
+        InputError: when one of the files is there already and is not to be replaced, or the name is that of audio or of
+            a container.
     """
     from framewire.movie.ladder.sound import CODECS  # not needed elsewhere
 
     if path.is_dir():
         raise InputError(f"{path}: is a directory; the name of a file is needed")
+    if path.suffix.lower() in _CONTAINERS:
+        raise InputError(
+            f"{path}: what is written is no {path.suffix} but an elementary stream; name it so, as "
+            f"{path.with_suffix('.m4v').name}, .h264 or .h265: the command that is printed then makes a film of it"
+        )
     endings = [f".{codec}" for codec in CODECS]
     if path.suffix in endings:
         raise InputError(f"{path}: {path.suffix} is for the audio beside it; name the video otherwise, as received.m4v")
