@@ -110,7 +110,7 @@ def receive(
     if transport not in CONTROLLERS:
         raise InputError(f"transport {transport!r} does not exist; {', '.join(CONTROLLERS)} do")
     address, key, interrupted = Address.parse(server, control=control_port), _key(key_file), False
-    with telling.receiver(title) as listener, telling.log_to(log, listener) as told:
+    with telling.receiver(title, tfrc=transport == "tfrc") as listener, telling.log_to(log, listener) as told:
         try:
             viewed = receive_stream(
                 address, out, title=title, tfrc=transport == "tfrc", key=key, replace=replace, listener=told

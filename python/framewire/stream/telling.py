@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,11 @@ _ENDLESS = 2**32 - 1
 """Frames of a live stream."""
 
 _EVERY_S = 0.2
+
+_WINDOW_S = 5.0
+"""Of the rate that is shown, and how long nothing may come before that is said."""
+
+_WATCH_EVERY_S = 1.0
 
 
 @contextmanager
@@ -71,57 +79,113 @@ def server(transport: str) -> Listener:
 
 
 @contextmanager
-def receiver(title: str) -> Iterator[Listener]:
+def receiver(title: str, *, tfrc: bool = False) -> Iterator[Listener]:
     """Shows how far a client has come, and says what does not come although it should."""
     with progress.for_console(stderr()) as display:
-        yield _Receiver(title, display)
+        shown, over = _Receiver(title, display, tfrc=tfrc), threading.Event()
+
+        def watch() -> None:
+            while not over.wait(_WATCH_EVERY_S):
+                shown.tick()
+
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            yield shown
+        finally:
+            over.set()
+            watching.join()
 
 
 class _Receiver:
-    def __init__(self, title: str, display: progress.Display) -> None:
-        self._title, self._display = title, display
+    def __init__(
+        self,
+        title: str,
+        display: progress.Display,
+        *,
+        tfrc: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._title, self._display, self._tfrc, self._clock = title, display, tfrc, clock
+        self._lock = threading.Lock()  # events and ticks come from two threads
         self._frames: int | None = None
         self._whole = self._lost = self._bytes = self._level = self._newest = 0
         self._began = self._next = 0.0
+        self._recent: deque[tuple[float, int]] = deque()
+        self._heard: tuple[float, float] | None = None
+        """When something came last: in the time of events, and on this side's clock; None before, and after the end."""
 
     def __call__(self, _kind: str, event: dict[str, Any]) -> None:
+        with self._lock:
+            self._handle(event)
+
+    def tick(self) -> None:
+        """Says that nothing comes, once that has lasted."""
+        with self._lock:
+            if self._heard is None:
+                return
+            at_s, heard = self._heard
+            silent_s = self._clock() - heard
+            if silent_s >= _WINDOW_S:
+                self._show(at_s + silent_s, f"nothing has come for {silent_s:.0f} s")
+
+    def _handle(self, event: dict[str, Any]) -> None:
         match event["event"]:
             case "described":
                 self._frames = None if event["frames"] == _ENDLESS else event["frames"]
                 self._began = event["at_s"]
+                self._hear(event["at_s"])
                 self._display({"event": "started", "flows": [self._title]})
             case "frame":
                 self._whole += 1
                 self._bytes += event["bytes"]
+                self._recent.append((event["at_s"], event["bytes"]))
                 self._level, self._newest = event["level"], event["frame"]
-                self._show(event["at_s"])
+                self._hear(event["at_s"])
+                self._show(event["at_s"], f"level {self._level}, {self._lost} frames lost")
             case "lost":
                 self._lost += event["count"]
             case "ended":
-                self._show(event["at_s"], done=True)
+                self._heard = None
+                self._next = 0.0
+                is_whole = event["reason"] == "EndOfMovie"
+                self._show(event["at_s"], "done" if is_whole else "broken off", mean=True)
             case "no answer":
                 _say(f"no answer for {event['for_s']:.0f} s; still asking")
             case "unheard":
                 _say(
-                    f"warning: the server has used no report of this side for {event['for_s']:.0f} s; is its "
-                    "--transport tfrc, this side needs --transport tfrc, else none"
+                    f"warning: the server has used no report of this side for {event['for_s']:.0f} s: "
+                    + (
+                        "it seems to run without --transport tfrc; leave that out here too"
+                        if self._tfrc
+                        else "it seems to run with --transport tfrc; say that here too"
+                    )
                 )
 
-    def _show(self, at_s: float, *, done: bool = False) -> None:
-        if self._whole == 0 or (at_s < self._next and not done):
+    def _hear(self, at_s: float) -> None:
+        self._heard = at_s, self._clock()
+
+    def _show(self, at_s: float, state: str, *, mean: bool = False) -> None:
+        """With the rate of the last seconds, or at the end of all of it."""
+        if at_s < self._next or (self._whole == 0 and mean):
             return
         self._next = at_s + _EVERY_S
         elapsed = max(at_s - self._began, 1e-3)
+        while self._recent and self._recent[0][0] <= at_s - _WINDOW_S:
+            self._recent.popleft()
+        span, count = (
+            (elapsed, self._bytes) if mean else (min(elapsed, _WINDOW_S), sum(size for _, size in self._recent))
+        )
         self._display(
             {
                 "event": "progress",
                 "flow": self._title,
                 "elapsed_s": elapsed,
-                "throughput_bps": 8 * self._bytes / elapsed,
+                "throughput_bps": 8 * count / span,
                 "dropped": None,
                 **({} if self._frames is None else {"frames": self._frames}),
-                "offered": self._newest + 1,
-                "state": "done" if done else f"level {self._level}, {self._lost} frames lost",
+                "offered": self._newest + 1 if self._whole else 0,
+                "state": state,
             }
         )
 

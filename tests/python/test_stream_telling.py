@@ -1,0 +1,124 @@
+"""What is said while a stream is sent and received."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from framewire.emulator import Event
+from framewire.progress import Silence
+from framewire.stream import telling
+
+
+class Shown(Silence):
+    """Keeps what would be shown."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+
+    def last(self) -> tuple[str, float]:
+        """The state, and the rate in Mbit/s."""
+        return str(self.events[-1]["state"]), float(self.events[-1]["throughput_bps"]) / 1e6
+
+
+class Watched:
+    """A receiver on a clock of its own."""
+
+    def __init__(self, *, tfrc: bool = False) -> None:
+        self.shown, self.now = Shown(), 100.0
+        self.receiver = telling._Receiver("movie", self.shown, tfrc=tfrc, clock=lambda: self.now)
+        self.frame = 0
+        self.tell(event="described", frames=1_000)
+
+    def tell(self, **event: Any) -> None:
+        self.receiver("event", {"at_s": self.now, **event})
+
+    def frames(self, seconds: int, size: int) -> None:
+        """Ten a second."""
+        for _ in range(10 * seconds):
+            self.now += 0.1
+            self.tell(event="frame", frame=self.frame, level=1, bytes=size)
+            self.frame += 1
+
+
+def test_the_rate_is_that_of_the_last_seconds_and_at_the_end_the_mean() -> None:
+    watched = Watched()
+    watched.frames(2, 25_000)
+    assert watched.shown.last()[1] == pytest.approx(2, rel=0.1)
+    watched.frames(18, 25_000)
+    assert watched.shown.last() == ("level 1, 0 frames lost", pytest.approx(2, rel=0.05))
+    watched.frames(6, 2_500)
+    assert watched.shown.last()[1] == pytest.approx(0.2, rel=0.05)
+    watched.tell(event="ended", reason="EndOfMovie")
+    assert watched.shown.last() == ("done", pytest.approx((20 * 2 + 6 * 0.2) / 26, rel=0.02))
+
+
+def test_what_does_not_come_any_more_is_said_after_five_seconds_and_not_before() -> None:
+    watched = Watched()
+    watched.frames(10, 25_000)
+    count = len(watched.shown.events)
+    watched.now += 4.9
+    watched.receiver.tick()
+    assert len(watched.shown.events) == count
+    watched.now += 2.1
+    watched.receiver.tick()
+    assert watched.shown.last() == ("nothing has come for 7 s", 0)
+    assert watched.shown.events[-1]["elapsed_s"] == pytest.approx(17)
+    watched.frames(1, 25_000)
+    assert watched.shown.last()[0] == "level 1, 0 frames lost"
+    watched.tell(event="ended", reason="EndOfMovie")
+    count = len(watched.shown.events)
+    watched.now += 60
+    watched.receiver.tick()
+    assert len(watched.shown.events) == count, "it is over"
+
+
+def test_nothing_is_said_before_a_server_described_the_movie_and_silence_at_its_beginning_is() -> None:
+    shown = Shown()
+    receiver = telling._Receiver("movie", shown, clock=lambda: 1_000.0)
+    receiver.tick()
+    assert shown.events == []
+    watched = Watched()
+    watched.now += 6
+    watched.receiver.tick()
+    assert watched.shown.last() == ("nothing has come for 6 s", 0)
+    assert watched.shown.events[-1]["offered"] == 0
+
+
+@pytest.mark.parametrize("reason", ["EndOfMovie", "Stopped", "Vanished", "SourceFailed"])
+def test_only_the_end_of_the_movie_is_called_done(reason: str) -> None:
+    watched = Watched()
+    watched.frames(1, 1_000)
+    watched.tell(event="ended", reason=reason)
+    assert watched.shown.last()[0] == ("done" if reason == "EndOfMovie" else "broken off")
+
+
+def test_a_receiver_is_watched_from_a_thread_that_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Shown()
+    monkeypatch.setattr(telling.progress, "for_console", lambda _: shown)
+    monkeypatch.setattr(telling, "_WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(telling, "_WINDOW_S", 0.05)
+    with telling.receiver("movie") as listener:
+        listener("event", {"at_s": 0.0, "event": "described", "frames": 5})
+        deadline = time.monotonic() + 10
+        while len(shown.events) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert str(shown.events[-1]["state"]).startswith("nothing has come")
+    count = len(shown.events)
+    time.sleep(0.3)
+    assert len(shown.events) == count
+
+
+@pytest.mark.parametrize(("tfrc", "advice"), [(False, "say that here too"), (True, "leave that out here too")])
+def test_who_has_the_wrong_reports_is_told_what_to_do(
+    tfrc: bool, advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Watched(tfrc=tfrc).tell(event="unheard", for_s=5.0)
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.startswith("warning: the server has used no report of this side for 5 s: it seems to run with")
+    assert said.endswith(advice) and ("without --transport tfrc" in said) == tfrc
