@@ -122,3 +122,22 @@ def test_who_has_the_wrong_reports_is_told_what_to_do(
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith("warning: the server has used no report of this side for 5 s: it seems to run with")
     assert said.endswith(advice) and ("without --transport tfrc" in said) == tfrc
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("EndOfMovie", "the movie was sent to its end"),
+        ("Stopped", "it, or this server, was stopped before the end of the movie"),
+        ("Vanished", "nothing was heard of it any more"),
+        ("SourceFailed", "the file cannot be read any further"),
+    ],
+)
+def test_a_server_says_in_words_why_a_client_goes(reason: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = telling.server("vtp")
+    told("event", {"event": "started", "session": 1, "data": "192.0.2.1:9", "at_s": 1.0, "sessions": 1})
+    told("event", {"event": "level", "session": 1, "at_s": 2.0, "to": 2})
+    told("event", {"event": "ended", "session": 1, "at_s": 17.0, "reason": reason, "lateness_p99_s": 0.001})
+    said = " ".join(capsys.readouterr().err.split())
+    expected = f"192.0.2.1:9 goes after 16.0 s at level 2: {why}; 99 % of all packets within 1.00 ms of their time"
+    assert said.endswith(expected) and reason not in said

@@ -28,6 +28,15 @@ _WINDOW_S = 5.0
 _WATCH_EVERY_S = 1.0
 
 
+_WHY = {
+    "EndOfMovie": "the movie was sent to its end",
+    "Stopped": "it, or this server, was stopped before the end of the movie",
+    "Vanished": "nothing was heard of it any more",
+    "SourceFailed": "the file cannot be read any further",
+}
+"""Why a session ended, in a server's words."""
+
+
 @contextmanager
 def log_to(path: Path | None, listener: Listener) -> Iterator[Listener]:
     """The listener, and a line of JSON for whatever it hears."""
@@ -73,7 +82,8 @@ def server(transport: str) -> Listener:
                 late = event["lateness_p99_s"]
                 spoken = "" if late is None else f"; 99 % of all packets within {late * 1e3:.2f} ms of their time"
                 took = event["at_s"] - began
-                _say(f"{address} goes after {took:.1f} s at level {level}: {event['reason']}{spoken}")
+                why = _WHY.get(event["reason"], event["reason"])
+                _say(f"{address} goes after {took:.1f} s at level {level}: {why}{spoken}")
 
     return listener
 
