@@ -22,7 +22,7 @@
 //! | | 8 | bytes of video |
 //! | | 4 | steps of its plan, S; 0 without a plan |
 //! | | 12 S | for each step: its start (8, nanoseconds) and its rate (4, bit/s) |
-//! | | 20 | with audio: its description ([`audio`](super::audio)) |
+//! | | 20 | with audio: its description ([`audio`]) |
 //! | | 4 | CRC-32 of all bytes of the header before it |
 
 use std::time::Duration;
