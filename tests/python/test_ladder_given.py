@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from framewire import cli
 from framewire.errors import InputError
 from framewire.movie import ladder
-from framewire.movie.ladder import alike, making
 from framewire.movie.ladder import made as made_module
+from framewire.movie.ladder import making, same_movie
 
 ALIKE = "keyint=12:min-keyint=12:scenecut=0:bframes=0"
 
@@ -351,14 +351,14 @@ def test_the_same_movie_passes_at_the_lowest_quality(
     picture: str, least: float | None, told: int, tmp_path: Path
 ) -> None:
     """By a wide margin, and flat pictures are not judged."""
-    best = alike._key_frames(drawn(tmp_path / "best.avi", picture, "-q:v", "2"))
+    best = same_movie._key_frames(drawn(tmp_path / "best.avi", picture, "-q:v", "2"))
     assert len(best) == 4
     for name, quality in {"coarse": ["-q:v", "31"], "slow": ["-b:v", "100k"]}.items():
-        worst = alike._key_frames(drawn(tmp_path / f"{name}.avi", picture, *quality))
-        judged = [alike.correlation(*pair) for pair in zip(best, worst, strict=True)]
+        worst = same_movie._key_frames(drawn(tmp_path / f"{name}.avi", picture, *quality))
+        judged = [same_movie.correlation(*pair) for pair in zip(best, worst, strict=True)]
         found = [one for one in judged if one is not None]
         assert len(found) == told
-        assert least is None or min(found) > least > alike.LEAST_CORRELATION
+        assert least is None or min(found) > least > same_movie.LEAST_CORRELATION
 
 
 def test_different_movies_are_told_even_between_black_bars(tmp_path: Path) -> None:
@@ -368,10 +368,10 @@ def test_different_movies_are_told_even_between_black_bars(tmp_path: Path) -> No
         f"testsrc2=s=320x144:r=24{barred}", f"mandelbrot=s=320x144:r=24{barred}",
     ]  # fmt: skip
     shown = [
-        alike._key_frames(drawn(tmp_path / f"{number}.avi", picture, "-q:v", "2"))
+        same_movie._key_frames(drawn(tmp_path / f"{number}.avi", picture, "-q:v", "2"))
         for number, picture in enumerate(pictures)
     ]
     for number, one in enumerate(shown):
         for other in shown[:number]:
-            found = [alike.correlation(*pair) for pair in zip(one, other, strict=True)]
-            assert min(value for value in found if value is not None) < alike.LEAST_CORRELATION
+            found = [same_movie.correlation(*pair) for pair in zip(one, other, strict=True)]
+            assert min(value for value in found if value is not None) < same_movie.LEAST_CORRELATION

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from framewire.errors import InputError, MachineError
 from framewire.movie import cache, ffmpeg
-from framewire.movie.ladder import alike, making
+from framewire.movie.ladder import making, same_movie
 from framewire.movie.ladder.coding import MOST_LEVELS
 from framewire.movie.ladder.made import DESCRIPTION, MadeLadder, copied, found, settle
 from framewire.movie.ladder.sound import Audio
@@ -65,7 +65,7 @@ def join(
         "levels": [[path.name, _digest(path, report)] for path in sources],
         "payload": payload,
         "plan": asdict(plan),
-        "alike": alike.LEAST_CORRELATION,
+        "alike": same_movie.LEAST_CORRELATION,
         "audio": None if heard is None or audio is None else [asdict(audio), sources.index(heard)],
     }
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
@@ -141,7 +141,7 @@ def _fill(
     report("checking the levels frame by frame", 0.0)
     try:
         description = making.written(files, place / making.STREAMING_FILE, payload, plan, track)
-        alike.compare(files, description, report)
+        same_movie.compare(files, description, report)
     except InputError as error:
         raise InputError(_of_sources(str(error), files, sources)) from None
     description |= {"name": sources[-1].stem, "preset": None}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from framewire.errors import InputError
 from framewire.movie.picture import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Pictures = NDArray[np.float64]
 
 __all__ = ["LEAST_CORRELATION", "compare"]
 
@@ -27,8 +30,6 @@ where both have the same black bars above and below, each pair with frames below
 FLAT = 16.0
 """Standard deviation of the grey values up to which a picture tells nothing: one that is black, or fades, has none that
 is its own, and coarse quantisers take what it has (at 11, CRF 51 leaves a correlation of 0.02)."""
-
-Pictures = NDArray[np.float64]
 
 
 def compare(files: Sequence[Path], description: dict[str, Any], report: Progress) -> None:
@@ -65,6 +66,8 @@ def correlation(one: Pictures, other: Pictures) -> float | None:
 
 def _key_frames(path: Path) -> Pictures:
     """A row for each key frame that ffmpeg finds, small and grey."""
+    import numpy as np  # slow, and help does not need it
+
     small = f"scale={WIDTH}:{HEIGHT}:flags=area,format=gray"
     chosen = ["-map", "0:V:0", "-vf", small, "-fps_mode", "passthrough", "-f", "rawvideo", "-"]
     command = ["ffmpeg", "-nostdin", "-v", "error", "-skip_frame", "nokey", "-i", f"file:{path}", *chosen]
