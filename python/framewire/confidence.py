@@ -22,6 +22,36 @@ class Estimate:
     """Half the confidence interval; None for a single value, which says nothing of its spread."""
     count: int
 
+    def within(self, least: float = -math.inf, most: float = math.inf) -> tuple[float, float] | None:
+        """The confidence interval of the mean of a quantity that is never below `least` nor above `most`.
+
+        Between two bounds it is Student's interval on the logit scale, above one bound on the logarithmic scale, else
+        on the quantity's own; the spread is taken to that scale by its slope at the mean (the delta method). So it
+        never promises a share below 0 or above 100 %, it holds the mean, and it is the usual interval where the spread
+        is small. None for a single value.
+
+        >>> [round(bound, 1) for bound in Estimate(98.9, 4.6, 3).within(0, 100)]
+        [56.7, 100.0]
+        >>> [round(bound, 1) for bound in Estimate(47.9, 72.6, 3).within(0, 100)]
+        [4.8, 94.4]
+        >>> [round(bound, 1) for bound in Estimate(20.0, 30.0, 3).within(0)]
+        [4.5, 89.6]
+        >>> Estimate(20.0, 30.0, 3).within()
+        (-10.0, 50.0)
+        """
+        if self.half_width is None:
+            return None
+        if self.half_width == 0 or math.isinf(least):
+            return self.mean - self.half_width, self.mean + self.half_width
+        above = self.mean - least
+        if math.isinf(most):
+            factor = _exp(self.half_width / above)
+            return least + above / factor, least + above * factor
+        below = most - self.mean
+        factor = _exp(self.half_width * (most - least) / (above * below))
+        span = most - least
+        return least + span * above / (above + below * factor), least + span * above * factor / (above * factor + below)
+
     def __str__(self) -> str:
         return f"{self.mean:.4g}" if self.half_width is None else f"{self.mean:.4g} ± {self.half_width:.2g}"
 
@@ -47,6 +77,11 @@ def mean_with_confidence(values: Sequence[float], confidence: float = 0.95) -> E
         return Estimate(values[0], 0.0, count)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     return Estimate(mean, student_t(confidence, count - 1) * math.sqrt(variance / count), count)
+
+
+def _exp(power: float) -> float:
+    """e to this power, at most 1e300: a factor on an interval's bound that no measurement reaches."""
+    return math.exp(min(power, 690.0))
 
 
 @cache

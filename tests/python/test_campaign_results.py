@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ def test_means_are_over_repeats_with_students_t(result: Campaign) -> None:
     assert len(values) == row["duration_s_n"] == 3
     assert row["duration_s"] == pytest.approx(sum(values) / 3)
     spread = math.sqrt(sum((value - row["duration_s"]) ** 2 for value in values) / 2)
-    assert row["duration_s_ci95"] == pytest.approx(4.302653 * spread / math.sqrt(3), rel=1e-6)
+    factor = math.exp(4.302653 * spread / math.sqrt(3) / row["duration_s"])
+    assert row["duration_s_low"] == pytest.approx(row["duration_s"] / factor, rel=1e-6)
+    assert row["duration_s_high"] == pytest.approx(row["duration_s"] * factor, rel=1e-6)
     lost = result.summary.filter(where)["lost"].to_list()
     assert row["lost_percent"] == pytest.approx(100 * sum(lost) / 3 / fake_simulator.FRAMES)
 
@@ -66,11 +69,11 @@ def test_rows_of_one_repeat_are_one_sample(result: Campaign) -> None:
     spread = math.sqrt(sum((value - mean) ** 2 for value in per_repeat) / 2)
     assert row["duration_s_n"] == 3
     assert row["duration_s"] == pytest.approx(mean)
-    assert row["duration_s_ci95"] == pytest.approx(4.302653 * spread / math.sqrt(3), rel=1e-6)
+    assert row["duration_s_high"] == pytest.approx(mean * math.exp(4.302653 * spread / math.sqrt(3) / mean), rel=1e-6)
     assert result.means("duration_s", by="flow")["duration_s_n"].to_list() == [3, 3]
     by_repeat = result.means("duration_s", by=["repeat"])
     assert by_repeat["duration_s"].to_list() == pytest.approx(per_repeat_in_order(result))
-    assert by_repeat["duration_s_ci95"].to_list() == [None] * 3
+    assert by_repeat["duration_s_low"].to_list() == by_repeat["duration_s_high"].to_list() == [None] * 3
 
 
 def per_repeat_in_order(result: Campaign) -> list[float]:
@@ -94,12 +97,48 @@ def test_metrics_may_be_expressions(result: Campaign) -> None:
     assert means.columns == [
         "flow",
         "goodput_mbps",
-        "goodput_mbps_ci95",
+        "goodput_mbps_low",
+        "goodput_mbps_high",
         "goodput_mbps_n",
         "lost",
-        "lost_ci95",
+        "lost_low",
+        "lost_high",
         "lost_n",
+        "cut",
     ]
+
+
+def test_the_interval_of_a_share_is_one_of_shares(tmp_path: Path, stream: Path) -> None:
+    """With two repeats a symmetric interval would be wider than all that a share can be."""
+    document = {
+        "repeats": 2,
+        "axes": {"network.wifi.retry": [0, 4]},
+        "scenario": {"movie": {"source": str(stream)}, "flow": [{"transport": "udp"}]},
+    }
+    campaign = framewire.campaign(document, out=tmp_path / "shares")
+    share = (100 * (pl.col("lost") - 10) / 4).clip(0, 100).alias("made_up_percent")
+    means = campaign.means([share, "lost_percent"])
+    assert means["made_up_percent_low"].drop_nulls().min() >= 0  # type: ignore[operator]
+    assert means["made_up_percent_high"].drop_nulls().max() <= 100  # type: ignore[operator]
+    assert (means["lost_percent_low"] < means["lost_percent"]).all()
+    assert (means["lost_percent_high"] > means["lost_percent"]).all()
+
+
+def test_runs_that_ended_at_their_limit_are_counted_beside_the_mean(tmp_path: Path, stream: Path) -> None:
+    document = {
+        "repeats": 3,
+        "axes": {"network.wifi.retry": [4, 19]},
+        "scenario": {"movie": {"source": str(stream)}, "flow": [{"transport": "udp"}, {"transport": "tcp"}]},
+    }
+    campaign = framewire.campaign(document, out=tmp_path / "out")
+    assert campaign.means("duration_s")["cut"].to_list() == [0, 0, 3, 0]
+    assert campaign.means("duration_s", by="flow")["cut"].to_list() == [3, 0]
+    assert campaign.means("duration_s", by=[])["cut"].to_list() == [3]
+    shown = runner.invoke(app, ["campaign", "show", str(tmp_path / "out"), "--metric", "duration_s"])
+    assert shown.stdout.count("3, 3 cut") == 1, shown.stdout
+    assert "ended at its limit" in shown.stdout
+    others = runner.invoke(app, ["campaign", "show", str(tmp_path / "out"), "--metric", "duration_s", "--by", "repeat"])
+    assert others.stdout.count("1, 1 cut") == 3, others.stdout
 
 
 def test_unknown_metrics_and_groups_are_named(result: Campaign) -> None:
@@ -163,7 +202,7 @@ def test_the_command_line_runs_shows_and_continues(
     assert max(map(len, ran.stdout.splitlines())) <= 100
     assert "12 of 12 cells, 12 computed now" in ran.stdout
     assert "results  campaigns/sweep" in ran.stdout
-    assert ran.stdout.count(" ± ") == 8 * 2
+    assert len(re.findall(r" \[[\d.]+, [\d.]+\]", ran.stdout)) == 8 * 2
     assert "12 of 12 cells" in ran.stderr
     again = runner.invoke(app, ["campaign", "run", str(campaign_file), "--jobs", "1", "--json"])
     document = json.loads(again.stdout)
@@ -171,7 +210,7 @@ def test_the_command_line_runs_shows_and_continues(
     assert len(document["means"]) == 8
     assert "every repeat measured the same" not in ran.stdout
     same = runner.invoke(app, ["campaign", "show", "campaigns/sweep", "--by", "flow", "--metric", "frames"])
-    assert same.stdout.count("25.0 ± -") == 2, same.stdout
+    assert same.stdout.count("25.0 [-]") == 2, same.stdout
     assert "every repeat measured the same" in same.stdout
     shown = runner.invoke(app, ["campaign", "show", "campaigns/sweep", "--by", "flow", "--metric", "stalls"])
     assert shown.exit_code == 0, shown.output

@@ -212,13 +212,13 @@ def _print(
 ) -> None:
     console = stdout()
     if result.meta["cells"]["done"]:
-        from framewire.campaign.table import NO_SPREAD, lacks_spread, means_table
+        from framewire.campaign.table import means_table, notes
 
         means = result.means(metrics, by)
         shown = means if limit is None else means.head(limit)
         console.print(means_table(shown))
-        if lacks_spread(shown):
-            console.print(NO_SPREAD, highlight=False)
+        for note in notes(shown):
+            console.print(note, markup=False, highlight=False)
         if limit is not None and means.height > limit:
             console.print(f"... and {means.height - limit} more rows: framewire campaign show {result.directory}")
         console.print()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import math
 
 from framewire.errors import InputError
 
-__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "check"]
+__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "bounds", "check"]
 
 _TRANSMISSIONS = ("tx_1", "tx_2", "tx_3", "tx_4", "tx_5_up")
 _RUNS = ("runs_1", "runs_2", "runs_3", "runs_4", "runs_5_10", "runs_over_10")
@@ -43,7 +44,7 @@ PERCENTAGES = {
 DEFAULT = ("shown_percent", "lost_percent", "duration_s", "latency_p95_ms", "frame_throughput_bps")
 """What is shown where the campaign does not say."""
 
-RESERVED = frozenset({"cell", "repeat", "seed", "flow", "transport", "status", *COLUMNS, *PERCENTAGES})
+RESERVED = frozenset({"cell", "repeat", "seed", "flow", "transport", "status", "cut", *COLUMNS, *PERCENTAGES})
 """Names of columns of the results, which no axis may have."""
 
 
@@ -54,3 +55,13 @@ def check(name: object) -> None:
         near = difflib.get_close_matches(str(name), known, 1)
         hint = f"did you mean `{near[0]}`? " if near else ""
         raise InputError(f"metrics: {name!r} is not a metric; {hint}allowed are {', '.join(known)}")
+
+
+def bounds(name: str) -> tuple[float, float]:
+    """What a metric is never below and never above: shares are of 0 to 100 %, what is counted or timed is not negative.
+
+    Of what is made from columns nothing is known, unless its name says that it is a share.
+    """
+    if name.endswith("_percent"):
+        return 0.0, 100.0
+    return (0.0 if name in COLUMNS else -math.inf), math.inf

@@ -148,12 +148,14 @@ class Campaign:
     def means(
         self, metrics: Sequence[Metric] | Metric | None = None, by: Sequence[str] | str | None = None
     ) -> pl.DataFrame:
-        """Mean of each metric with half its 95 % confidence interval, by Student's t over the repeats.
+        """Mean of each metric with its 95 % confidence interval, by Student's t over the repeats.
 
         ``metrics`` are those of the campaign by default; ``by`` is every axis and ``flow``. For a metric ``x`` there
-        are the columns ``x``, ``x_ci95`` (null where fewer than two repeats measured it) and ``x_n``, the number of
-        repeats. Cells of one repeat meet the same channel and are no independent samples: where a group holds several
-        rows of one repeat (an axis is not in ``by``), their mean is the sample.
+        are the columns ``x``, ``x_low`` and ``x_high`` (the interval, within what the metric can be:
+        :meth:`framewire.confidence.Estimate.within`; null where fewer than two repeats measured it) and ``x_n``, the
+        number of repeats. Cells of one repeat meet the same channel and are no independent samples: where a group holds
+        several rows of one repeat (an axis is not in ``by``), their mean is the sample. The column ``cut`` counts the
+        repeats in which a run ended at its limit: what it had not sent or shown by then counts as lost.
         """
         wanted = [metrics] if isinstance(metrics, str | pl.Expr) else self.metrics if metrics is None else metrics
         groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)
@@ -164,17 +166,21 @@ class Campaign:
         # A sample is what one repeat says; it takes part in the grouping also where it is asked for.
         per_repeat = [*groups, *({"repeat"} - set(groups))]
         samples = (
-            self.summary.select(*per_repeat, *expressions)
+            self.summary.select(*per_repeat, *expressions, _CUT)
             .group_by(per_repeat, maintain_order=True)
-            .agg(pl.col(name).mean() for name in names)
+            .agg(*(pl.col(name).mean() for name in names), pl.col("cut").any())
         )
-        lists = [pl.col(name).drop_nulls() for name in names]
+        lists = [*(pl.col(name).drop_nulls() for name in names), pl.col("cut")]
         listed = (
             samples.group_by(groups, maintain_order=True).agg(lists)
             if groups
             else samples.select(column.implode() for column in lists)
         )
-        return listed.select(*groups, *(series for name in names for series in _estimates(name, listed[name])))
+        return listed.select(
+            *groups,
+            *(series for name in names for series in _estimates(name, listed[name])),
+            pl.col("cut").list.sum().cast(pl.Int32),
+        )
 
     def run_cell(
         self,
@@ -242,10 +248,16 @@ def _expression(metric: Metric) -> pl.Expr:
     return pl.col(metric).cast(pl.Float64)
 
 
+_CUT = (pl.col("status") == "partial").alias("cut")
+"""Whether a run ended at its limit: nothing else ends one of a campaign before its flows have."""
+
+
 def _estimates(name: str, samples: pl.Series) -> list[pl.Series]:
     estimates = [mean_with_confidence(values.to_list()) if len(values) else None for values in samples]
+    intervals = [None if e is None else e.within(*metrics.bounds(name)) for e in estimates]
     return [
         pl.Series(name, [None if e is None else e.mean for e in estimates], pl.Float64),
-        pl.Series(f"{name}_ci95", [None if e is None else e.half_width for e in estimates], pl.Float64),
+        pl.Series(f"{name}_low", [None if i is None else i[0] for i in intervals], pl.Float64),
+        pl.Series(f"{name}_high", [None if i is None else i[1] for i in intervals], pl.Float64),
         pl.Series(f"{name}_n", [0 if e is None else e.count for e in estimates], pl.Int32),
     ]

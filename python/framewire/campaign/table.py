@@ -12,24 +12,28 @@ import polars as pl
 
 from framewire.wrapped_table import Column, WrappedTable
 
-__all__ = ["NO_SPREAD", "cells_table", "lacks_spread", "means_table"]
+__all__ = ["cells_table", "means_table", "notes"]
 
 NOT_MEASURED = "-"
 
-NO_SPREAD = "± -: every repeat measured the same; where nothing is drawn at random, every other one will, too."
-"""What is to be said below a table with such means."""
+INTERVALS = "In brackets: 95 % confidence interval of the mean, within what the quantity can be; n: repeats."
+
+NO_SPREAD = "[-]: every repeat measured the same; where nothing is drawn at random, every other one will, too."
+
+CUT = "cut: so many of the repeats have a run that ended at its limit; what it had not shown by then counts as lost."
 
 UNITS = {"_percent": ("%", 1.0), "_ms": ("ms", 1.0), "_s": ("s", 1.0), "_bps": ("Mbit/s", 1e-6), "_bytes": ("MB", 1e-6)}
 """How names of metrics end, the unit in which they are shown, and the factor."""
 
 
 def means_table(means: pl.DataFrame) -> WrappedTable:
-    """A row per group: what was varied, the number of repeats, and each metric as mean ± half its confidence interval.
+    """A row per group: what was varied, the number of repeats, and each metric as mean and confidence interval.
 
     Where fewer repeats measured a metric than took part, their number stands behind its mean. Repeats that measured the
-    same have no interval: one of width 0 would promise that the next does, too.
+    same have no interval: one of width 0 would promise that the next does, too. Repeats with a run that ended at its
+    limit are counted beside n.
     """
-    metrics = [_Metric.of(name.removesuffix("_ci95"), means) for name in means.columns if name.endswith("_ci95")]
+    metrics = [_Metric.of(name, means) for name in _metrics_of(means)]
     places = means.columns[: means.columns.index(metrics[0].name)]
     rows = means.rows(named=True)
     repeats = [max(row[f"{metric.name}_n"] for metric in metrics) for row in rows]
@@ -39,7 +43,9 @@ def means_table(means: pl.DataFrame) -> WrappedTable:
             places, _without_dittos([[str(row[name]) for name in places] for row in rows]), strict=True
         )
     ]
-    counts = Column("n", list(map(str, repeats)))
+    counts = Column(
+        "n", [f"{n}, {row['cut']} cut" if row["cut"] else str(n) for row, n in zip(rows, repeats, strict=True)]
+    )
     values = [
         Column(metric.heading, [metric.cell(row, count) for row, count in zip(rows, repeats, strict=True)])
         for metric in metrics
@@ -47,9 +53,19 @@ def means_table(means: pl.DataFrame) -> WrappedTable:
     return WrappedTable([*keys, counts], values)
 
 
-def lacks_spread(means: pl.DataFrame) -> bool:
-    """Whether one of these means is of repeats that all measured the same."""
-    return any((means[name] == 0).any() for name in means.columns if name.endswith("_ci95"))
+def notes(means: pl.DataFrame) -> list[str]:
+    """What is to be said below the table of these means, a line each."""
+    widths = [means[f"{name}_high"] - means[f"{name}_low"] for name in _metrics_of(means)]
+    said = {
+        INTERVALS: any((width > 0).any() for width in widths),
+        NO_SPREAD: any((width == 0).any() for width in widths),
+        CUT: bool((means["cut"] > 0).any()),
+    }
+    return [text for text, is_true in said.items() if is_true]
+
+
+def _metrics_of(means: pl.DataFrame) -> list[str]:
+    return [name.removesuffix("_low") for name in means.columns if name.endswith("_low")]
 
 
 def cells_table(cells: pl.DataFrame) -> WrappedTable:
@@ -77,31 +93,36 @@ class _Metric:
         unit, factor = UNITS.get(ending, ("", 1.0))
         words = name.removesuffix(ending).split("_")
         what = " ".join(word.upper() if word in ("i", "p", "b", "srtt") else word for word in words)
-        errors = [factor * error for error in means[f"{name}_ci95"].drop_nulls()]
-        return _Metric(name, f"{what}\n{unit}", factor, _digits(errors))
+        widths = means[f"{name}_high"] - means[f"{name}_low"]
+        return _Metric(name, f"{what}\n{unit}", factor, _digits([factor * width / 2 for width in widths.drop_nulls()]))
 
     def cell(self, row: Mapping[str, Any], repeats: int) -> str:
         """The mean of a row, and how many repeats measured it where some did not."""
-        text, count = self.text(row[self.name], row[f"{self.name}_ci95"]), row[f"{self.name}_n"]
+        text = self.text(row[self.name], row[f"{self.name}_low"], row[f"{self.name}_high"])
+        count = row[f"{self.name}_n"]
         return text if count in (0, repeats) else f"{text} (n {count})"
 
-    def text(self, mean: float | None, error: float | None) -> str:
-        """Mean and half width.
+    def text(self, mean: float | None, low: float | None, high: float | None) -> str:
+        """Mean and interval.
 
         >>> metric = _Metric("duration_s", "", 1.0, 2)
-        >>> metric.text(66.123, 0.2345), metric.text(66.123, 0.0), metric.text(66.123, None), metric.text(None, None)
-        ('66.12 ± 0.23', '66.12 ± -', '66.12', '-')
+        >>> metric.text(66.123, 66.0, 66.5), metric.text(66.123, 66.123, 66.123)
+        ('66.12 [66.00, 66.50]', '66.12 [-]')
+        >>> metric.text(66.123, None, None), metric.text(None, None, None)
+        ('66.12', '-')
         """
         if mean is None:
             return NOT_MEASURED
-        text = f"{mean * self.factor:.{self.digits}f}"
-        if error is None:
-            return text
-        return f"{text} ± {error * self.factor:.{self.digits}f}" if error > 0 else f"{text} ± {NOT_MEASURED}"
+        if low is None or high is None:
+            return self._number(mean)
+        return f"{self._number(mean)} [{f'{self._number(low)}, {self._number(high)}' if high > low else NOT_MEASURED}]"
+
+    def _number(self, value: float) -> str:
+        return f"{value * self.factor:.{self.digits}f}"
 
 
 def _digits(errors: Iterable[float]) -> int:
-    """Digits after the point that leave two of a usual error.
+    """Digits after the point that leave two of half the width of a usual interval.
 
     >>> _digits([0.012, 0.031, 0.5]), _digits([120.0]), _digits([0.0]), _digits([])
     (3, 0, 1, 1)
