@@ -116,6 +116,7 @@ impl Flow {
     pub(crate) const KEYS: &'static [&'static str] = &[
         "name",
         "transport",
+        "count",
         "station",
         "packets",
         "spread",

@@ -10,6 +10,7 @@
 mod application;
 mod error;
 mod flow;
+mod flows;
 mod movie;
 mod names;
 mod network;

@@ -8,11 +8,12 @@ use toml::{Table, Value};
 
 use crate::error::ScenarioError;
 use crate::flow::{Flow, check_name};
+use crate::flows;
 use crate::movie::{Movie, MovieCodec};
 use crate::names::words;
 use crate::network::{Bottleneck, Network, NetworkKind, admits_a_packet};
 use crate::overrides;
-use crate::section::{Section, Shown};
+use crate::section::Section;
 use crate::text::{self, LONGEST, Text};
 use crate::transport::Transport;
 
@@ -199,7 +200,7 @@ impl Scenario {
         check_name("name", &name)?;
         let seed = section.integer("seed", 0..=i64::MAX)?.unwrap_or(1);
         let movie = section.section_or_empty("movie", Movie::KEYS)?;
-        let flows = read_flows(section.take("flow"))?;
+        let flows = flows::read(section.take("flow"))?;
         let movie = Movie::read(movie, origin.directory, &flows)?;
         let movie_duration = movie.length(origin.movie_duration);
         let limit = section.text("limit")?;
@@ -316,24 +317,6 @@ impl Playout {
             timing: section.text("timing")?.unwrap_or(Timing::Clock),
         })
     }
-}
-
-fn read_flows(value: Option<Value>) -> Result<Vec<Flow>, ScenarioError> {
-    const MOST: usize = 64;
-    const ALLOWED: &str = "one [[flow]] or more, each with a transport";
-    let flows = match value {
-        None => return Err(ScenarioError::missing("flow", ALLOWED)),
-        Some(Value::Array(flows)) => flows,
-        Some(other) => return Err(ScenarioError::value("flow", Shown(&other), ALLOWED)),
-    };
-    if !(1..=MOST).contains(&flows.len()) {
-        return Err(ScenarioError::value("flow", format!("{} flows", flows.len()), format!("1 to {MOST} flows")));
-    }
-    let read = |(index, value): (usize, Value)| match value {
-        Value::Table(table) => Flow::read(Flow::section(format!("flow.{index}"), table)?),
-        other => Err(ScenarioError::value(&format!("flow.{index}"), Shown(&other), ALLOWED)),
-    };
-    flows.into_iter().enumerate().map(read).collect()
 }
 
 /// A schedule has to begin while the movie is offered and to end before the run must.

@@ -3,15 +3,17 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use crate::flows::OWN_STATION;
 use crate::scenario::Scenario;
 
 /// The JSON schema (2020-12) of a scenario file: the resolved form, in which all but the flows and their transport
-/// may be left out. It describes names and shapes; [`Scenario::parse`] alone decides about values.
+/// may be left out, and what a flow may have before it is resolved. It describes names and shapes; [`Scenario::parse`] alone decides about values.
 pub fn json_schema() -> Value {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let mut schema = schema.to_value();
     leave_out_instead_of_null(&mut schema);
     schema["required"] = json!(["flow"]);
+    add_what_is_resolved(&mut schema["$defs"]["Flow"]["properties"]);
     if let Some(definitions) = schema["$defs"].as_object_mut() {
         for (name, definition) in definitions {
             let required: &[&str] = match name.as_str() {
@@ -26,6 +28,18 @@ pub fn json_schema() -> Value {
         }
     }
     schema
+}
+
+/// Several equal flows, and wireless senders of their own, are numbers and names in the resolved form.
+fn add_what_is_resolved(flow: &mut Value) {
+    flow["count"] = json!({
+        "description": "So many equal flows, named NAME-1, NAME-2 and so on.",
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 64,
+    });
+    let number = flow["station"].take();
+    flow["station"] = json!({ "description": number["description"], "anyOf": [number, { "const": OWN_STATION }] });
 }
 
 /// What is optional is left out: TOML has no null.

@@ -135,7 +135,9 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
     let of_levels = parse("[[flow]]\ntransport = \"vtp\"\npacket = \"full\"").unwrap_err().to_string();
-    assert!(of_levels.ends_with("here: name, transport, station, mtu, send_buffer, device_queue, start, ack_every"));
+    assert!(
+        of_levels.ends_with("here: name, transport, count, station, mtu, send_buffer, device_queue, start, ack_every")
+    );
     assert!(!of_levels.contains("did you mean"), "{of_levels}: it would be refused, too");
     let of_none = parse("[[flow]]\ntransport = \"vpt\"\npacket = \"full\"").unwrap_err().to_string();
     assert!(of_none.contains("did you mean `packets`"), "{of_none}");
