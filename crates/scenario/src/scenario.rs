@@ -4,7 +4,7 @@ use framewire_units::{Duration, Seed};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use toml::{Table, Value};
+use toml::Table;
 
 use crate::error::ScenarioError;
 use crate::flow::{Flow, check_name};
