@@ -100,6 +100,15 @@ impl DeliveryTrace {
         Bitrate::from_bps(bits * 1_000 / u64::from(self.last()))
     }
 
+    /// Its mean rate after `from`, up to and including `to`; nothing where that is no time.
+    pub fn rate_between(&self, from: Timestamp, to: Timestamp) -> Option<Bitrate> {
+        let millis = to.saturating_since(from).as_millis();
+        let opportunities = self.first_after(to).saturating_sub(self.first_after(from));
+        let bits = u128::from(opportunities) * u128::from(OPPORTUNITY * 8);
+        let rate = (bits * 1_000).checked_div(millis)?;
+        Some(Bitrate::from_bps(rate.try_into().unwrap_or(u64::MAX)))
+    }
+
     fn last(&self) -> u32 {
         *self.opportunities.last().expect("invariant: a trace has an opportunity")
     }
@@ -184,6 +193,17 @@ impl TraceServer {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_rate_of_each_second_is_that_of_its_opportunities_and_their_mean_that_of_the_trace() {
+        let trace = DeliveryTrace::parse("500\n1000\n1000\n1001\n2000\n").unwrap();
+        let rate = |from: u64, to: u64| trace.rate_between(millis(from), millis(to)).map(Bitrate::as_bps);
+        assert_eq!(rate(0, 1_000), Some(3 * 12_000));
+        assert_eq!(rate(1_000, 2_000), Some(2 * 12_000));
+        assert_eq!(rate(4_000, 5_000), Some(3 * 12_000), "it is repeated");
+        assert_eq!(rate(0, 20_000), Some(trace.mean_rate().as_bps()));
+        assert_eq!(rate(1_000, 1_000), None);
+    }
 
     fn millis(value: u64) -> Timestamp {
         Timestamp::from_millis(value)

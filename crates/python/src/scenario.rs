@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use framewire_scenario::{Origin, Scenario, json_schema};
-use framewire_units::Duration;
+use framewire_units::{Duration, Timestamp};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,6 +21,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(check_network, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)
 }
 
@@ -59,6 +60,15 @@ fn check_network(scenario: &str) -> PyResult<()> {
     let scenario: Scenario =
         serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     framewire_sim::check_network(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+/// What the recording of a link (`network.wire.trace`) can carry in each of the first seconds, in bit/s.
+#[pyfunction]
+fn trace_rates(path: &str, seconds: u32) -> PyResult<Vec<u64>> {
+    let trace = framewire_sim::read_trace(path).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let at = |second: u32| Timestamp::from_millis(u64::from(second) * 1_000);
+    let rates = (0..seconds).filter_map(|second| trace.rate_between(at(second), at(second.saturating_add(1))));
+    Ok(rates.map(|rate| rate.as_bps()).collect())
 }
 
 /// Refuses a resolved scenario (JSON) that the simulated world cannot run.

@@ -20,7 +20,7 @@ pub use description::{RunDescription, write_documents};
 pub use groups::{group_name, groups, port, session_seed};
 pub use limits::{SAMPLE_INTERVAL, SETTLING_AT_MOST, UDP_RECEIVE_BUFFER};
 pub use movie::{MovieError, load_movie};
-pub use network::{NetworkError, network_model};
+pub use network::{NetworkError, network_model, read_trace};
 pub use outcome::{FlowOutcome, contradiction, failures, flow_log, is_complete};
 pub use packets::{FlowPackets, PacketDescription, Sequence, place_and_cause};
 pub use settings::{playout, received_file};

@@ -136,7 +136,11 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
 /// How a file of gzip begins (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
+/// Reads the recording of a link (`network.wire.trace`).
+///
+/// # Errors
+/// When the file cannot be read, or is none.
+pub fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
     let failed = |reason: String| NetworkError::Trace { path: path.to_owned(), reason };
     let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
     if bytes.starts_with(&GZIP_MAGIC) {
