@@ -62,10 +62,18 @@ pub fn kernel_json() -> Value {
         "net/ipv4/tcp_available_congestion_control",
         "net/ipv4/tcp_congestion_control",
     ];
-    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).ok();
-    let settings = SETTINGS.iter().filter_map(|name| Some((name.replace('/', "."), json!(read(name)?.trim()))));
+    let settings = SETTINGS.iter().filter_map(|name| Some((name.replace('/', "."), json!(setting(name)?))));
     json!({
-        "release": read("kernel/osrelease").map(|text| text.trim().to_owned()),
+        "release": setting("kernel/osrelease"),
         "settings": settings.collect::<Map<_, _>>(),
     })
+}
+
+/// The congestion control of TCP sockets that choose none; to be asked inside a host.
+pub fn default_congestion_json() -> Value {
+    json!(setting("net/ipv4/tcp_congestion_control"))
+}
+
+fn setting(name: &str) -> Option<String> {
+    Some(std::fs::read_to_string(format!("/proc/sys/{name}")).ok()?.trim().to_owned())
 }

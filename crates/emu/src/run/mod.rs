@@ -25,6 +25,7 @@ use framewire_scenario::{self as scenario, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_world::{FlowOutcome, group_name, groups, network_model, port};
+use serde_json::{Map, Value};
 
 pub use self::events::{Event, emit};
 pub use self::failure::Failure;
@@ -74,14 +75,38 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let (mut flows, limit_hit) = streaming.run(&received)?;
-    let told = groups.iter().position(|group| group.iter().any(|&flow| setups[flow].is_external())).unwrap_or(0);
-    let kernel = world.lane(told).in_sender(description::kernel_json)?;
+    let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     let lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
     let interrupted = interruptions() > 0;
     let outcome = RunOutcome { flows, lanes, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+/// The kernel and its settings, and by application the congestion control that its sockets have when they choose none:
+/// each has hosts of its own, where the kernel may not have allowed the scenario's.
+fn describe_kernel(
+    scenario: &Scenario,
+    groups: &[Vec<usize>],
+    setups: &[FlowSetup],
+    world: &World,
+) -> Result<Value, Failure> {
+    let applications =
+        |group: &[usize]| -> Vec<usize> { group.iter().copied().filter(|&flow| setups[flow].is_external()).collect() };
+    let told = groups.iter().position(|group| !applications(group).is_empty()).unwrap_or(0);
+    let mut kernel = world.lane(told).in_sender(description::kernel_json)?;
+    let mut defaults = Map::new();
+    for (lane, group) in groups.iter().enumerate() {
+        for flow in applications(group) {
+            let default = world.lane(lane).in_sender(description::default_congestion_json)?;
+            defaults.insert(scenario.flows[flow].name.clone(), default);
+        }
+    }
+    if !defaults.is_empty() {
+        kernel["default_congestion"] = Value::Object(defaults);
+    }
+    Ok(kernel)
 }
 
 /// Asks the packets what the applications do not say: when frames were due that the lab did not offer, and why some did
