@@ -7,10 +7,11 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 from __future__ import annotations
 
 import shutil
+import textwrap
 import tomllib
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +26,9 @@ from framewire.errors import InputError, RunError
 from framewire.movie.ladder import cli as ladder_cli
 from framewire.papers import cli as papers_cli
 from framewire.stream import cli as stream_cli
+
+if TYPE_CHECKING:
+    from framewire.report.verdict import Verdict
 
 app = typer.Typer(
     name="framewire",
@@ -105,7 +109,7 @@ def run(
     console = stderr()
     with progress_module.for_console(console) as display:
         result = framewire.run(scenario, set=overrides, out=out, world=world, progress=display)
-        report = None if no_report else _report_of(result, display)
+        report, verdict = (None, _verdict_on(result)) if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:
         print_json(
@@ -114,11 +118,12 @@ def run(
                 "status": result.status,
                 "report": None if report is None else str(report),
                 "failures": result.failures,
+                "verdict": None if verdict is None else verdict.as_json(),
                 "summary": rows,
             }
         )
     else:
-        _print_run(result, rows, report)
+        _print_run(result, rows, report, verdict)
     if open_report and report is not None:
         webbrowser.open(report.resolve().as_uri())
     for failure in result.failures:
@@ -129,15 +134,27 @@ def run(
         raise typer.Exit(RunError.exit_code)
 
 
-def _report_of(result: framewire.Run, display: progress_module.Display) -> Path:
+def _report_of(result: framewire.Run, display: progress_module.Display) -> tuple[Path, Verdict]:
+    from framewire import report  # it pulls in what is slow to import
+
     try:
-        return result.report(progress=display)
+        written = report.write(result.directory, progress=display)
     except BaseException:
         complain(f"no report was written; the results are in {result.directory}, framewire report writes it later")
         raise
+    return written.path, written.verdict
 
 
-def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None) -> None:
+def _verdict_on(result: framewire.Run) -> Verdict | None:
+    from framewire import report
+
+    try:
+        return report.judge(result.directory)
+    except InputError:  # a table cannot be read
+        return None
+
+
+def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None, verdict: Verdict | None) -> None:
     console = stdout()
     left_out = never_offered(result)
     console.print(screen.comparison(rows, left_out))
@@ -147,12 +164,18 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
     if left_out:
         console.print("Shares and losses are of the frames that were offered to the transports.")
     scenario = tomllib.loads(result.results.scenario)
-    for told in (alike.note(scenario), unlike.note(scenario, result.results.meta)):
+    applications = any(flow.get("transport") == "external" for flow in scenario.get("flow", []))
+    protocols = result.results.protocols if applications else {}
+    for told in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):
         if told is not None:
             console.print(f"Note: {told}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+    if verdict is not None:
+        console.print()
+        told = textwrap.fill(verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width)
+        console.print(told, style="bold", markup=False, highlight=False, soft_wrap=True)
 
 
 def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:

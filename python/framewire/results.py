@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from framewire import stats
 from framewire.errors import InputError
 
 __all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
@@ -68,6 +69,14 @@ class RunDirectory:
     def summary(self) -> pl.DataFrame:
         """One row per flow."""
         return self.table("summary")
+
+    @cached_property
+    def protocols(self) -> dict[str, str]:
+        """By flow the protocol (``udp``, ``tcp``) that carried it; empty where the packets cannot be read."""
+        try:
+            return stats.main_protocols(self.packets)
+        except InputError:
+            return {}
 
     @cached_property
     def scenario(self) -> str:

@@ -23,7 +23,7 @@ NOT_MEASURED = "-"
 def comparison(
     rows: Iterable[Mapping[str, Any]], never_offered: Mapping[str, Mapping[str, int]] | None = None
 ) -> WrappedTable:
-    """One row per flow of a run's summary.
+    """One row per flow of a run's summary: what the viewer had, and in a wide terminal what the transport did for it.
 
     ``never_offered`` counts, by flow and picture type, the frames that a partial run ended before: the summary has them
     as lost, here they are left out of frames and losses and get a column.
@@ -34,39 +34,39 @@ def comparison(
     def column(heading: str, text: Callable[[Mapping[str, Any]], str]) -> Column:
         return Column(heading, [text(row) for row in rows])
 
+    def known(name: str) -> bool:
+        return any(row.get(name) is not None for row in rows)
+
     # With what was shown and lost these account for every frame; where there are none they take no place.
     others = [
         column(f"{heading}\n%", lambda row, fate=fate: _share(row.get(fate), row.get("frames")))  # type: ignore[misc]
-        for heading, fate in (("late", "late"), ("undecod.", "undecodable"))
+        for heading, fate in (("late", "late"), ("undec.", "undecodable"))
         if any(row.get(fate) for row in rows)
     ]
     columns = [
-        column("duration\ns", lambda row: _number(row.get("duration_s"), "{:.1f}")),
         column("shown\n%", lambda row: _share(row.get("shown"), row.get("frames"))),
         *others,
-        column("lost\nI", lambda row: _of(row.get("lost_i"), row.get("frames_i"))),
-        column("lost\nP", lambda row: _of(row.get("lost_p"), row.get("frames_p"))),
-        column("lost\nB", lambda row: _of(row.get("lost_b"), row.get("frames_b"))),
+        column("lost %\nI/P/B", _lost),
         column("latency\np95 ms", lambda row: _number(row.get("latency_p95_ms"), "{:.0f}")),
         column("rate\nMbit/s", lambda row: _number(_rate(row), "{:.2f}", 1e-6)),
-        column("stalls if\nit waits", lambda row: _stalls(row.get("stalls"), row.get("stalled_s"))),
+        column("waits\ns", lambda row: _number(row.get("stalled_s"), "{:.1f}")),
     ]
-    if any(row.get("level_switches") is not None for row in rows):
-        columns += [
-            column("mean\nlevel", lambda row: _number(row.get("level_mean"), "{:.2f}")),
-            column("level\nswitches", lambda row: _number(row.get("level_switches"), "{:.0f}")),
-        ]
-    if any(row.get("retransmissions") is not None for row in rows):
-        columns += [
-            column("resent\npackets", lambda row: _number(row.get("retransmissions"), "{:.0f}")),
-            column("timeouts", lambda row: _number(row.get("timeouts"), "{:.0f}")),
-            column("mean\nSRTT ms", lambda row: _number(row.get("srtt_mean_ms"), "{:.1f}")),
-        ]
+    if known("level_switches"):
+        columns.append(column("mean\nlevel", lambda row: _number(row.get("level_mean"), "{:.2f}")))
     if left:
         columns.append(column("never\noffered", lambda row: str(sum(left.get(str(row.get("flow")), {}).values()))))
     if any(row.get("status") != "complete" for row in rows):
         columns.append(Column("status", [str(row.get("status")) for row in rows], "left"))
-    return WrappedTable([Column("flow", [str(row.get("flow")) for row in rows], "left")], columns)
+    details = [column("duration\ns", lambda row: _number(row.get("duration_s"), "{:.1f}"))]
+    if known("level_switches"):
+        details.append(column("level\nswitches", lambda row: _number(row.get("level_switches"), "{:.0f}")))
+    if known("retransmissions"):
+        details += [
+            column("resent\npackets", lambda row: _number(row.get("retransmissions"), "{:.0f}")),
+            column("timeouts", lambda row: _number(row.get("timeouts"), "{:.0f}")),
+            column("mean\nSRTT ms", lambda row: _number(row.get("srtt_mean_ms"), "{:.1f}")),
+        ]
+    return WrappedTable([Column("flow", [str(row.get("flow")) for row in rows], "left")], columns, details)
 
 
 def checks_table(checks: Iterable[Check]) -> Table:
@@ -112,11 +112,22 @@ def _share(part: int | None, whole: int | None) -> str:
     return NOT_MEASURED if part is None or not whole else f"{100 * part / whole:.1f}"
 
 
-def _of(part: int | None, whole: int | None) -> str:
-    return NOT_MEASURED if part is None else f"{part}/{whole}"
+def _lost(row: Mapping[str, Any]) -> str:
+    """Per cent of the I, P and B frames that were lost, in whole numbers that never call some all or nothing.
 
-
-def _stalls(count: int | None, seconds: float | None) -> str:
-    if count is None:
+    >>> _lost({"lost_i": 0, "frames_i": 101, "lost_p": 3, "frames_p": 400, "lost_b": 998, "frames_b": 999})
+    '0/1/>99'
+    >>> _lost({"lost_i": 1, "frames_i": 300, "lost_p": 2, "frames_p": 2, "lost_b": 0, "frames_b": 0}), _lost({})
+    ('<1/100/-', '-')
+    """
+    if row.get("lost_i") is None:
         return NOT_MEASURED
-    return f"{count} ({seconds:.1f} s)" if count and seconds is not None else str(count)
+    counts = [(row.get(f"lost_{kind}") or 0, row.get(f"frames_{kind}") or 0) for kind in "ipb"]
+    return "/".join(_whole_share(lost, of) for lost, of in counts)
+
+
+def _whole_share(part: int, whole: int) -> str:
+    if not whole:
+        return NOT_MEASURED
+    share = 100 * part / whole
+    return "<1" if 0 < share < 0.5 else ">99" if 99.5 <= share < 100 else f"{share:.0f}"

@@ -21,6 +21,7 @@ __all__ = [
     "loss_by_place",
     "loss_by_type",
     "loss_runs",
+    "main_protocols",
     "never_offered",
     "offered",
     "packet_throughput",
@@ -67,6 +68,21 @@ def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFr
     arrived = ends.filter(pl.col("outcome") == "delivered").join(furthest, on=["flow", "hop"])
     rates = _per_window(arrived.select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64)), window_s)
     return _in_flow_order(rates, packets)
+
+
+def main_protocols(packets: pl.DataFrame) -> dict[str, str]:
+    """By flow the protocol (``udp``, ``tcp``) of most of what was sent towards the receiver, above its headers."""
+    if not {"flow", "direction", "protocol", "payload"} <= {*packets.columns}:
+        return {}
+    sums = (
+        packets.lazy()
+        .filter(pl.col("direction") == "forward")
+        .group_by("flow", "protocol")
+        .agg(pl.col("payload").cast(pl.Int64).sum(), pl.len())
+        .sort("payload", "len")
+        .collect()
+    )
+    return dict(sums.select("flow", "protocol").iter_rows())
 
 
 def _per_window(arrived: pl.DataFrame, window_s: float) -> pl.DataFrame:

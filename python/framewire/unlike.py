@@ -1,4 +1,4 @@
-"""Flows that differ in what the scenario made alike: said beside the results, lest the network be blamed for it."""
+"""Flows that differ in what the scenario made alike: said beside the results, so that the network is not blamed."""
 
 from __future__ import annotations
 
@@ -8,31 +8,39 @@ from typing import Any
 __all__ = ["note"]
 
 DEFAULT = "net.ipv4.tcp_congestion_control"
-"""The congestion control of sockets that choose none, as ``kernel.settings`` of ``run.json`` has it."""
+"""The congestion control of sockets that choose none, as ``kernel.settings`` of ``run.json`` has it: of one host."""
 
 
-def note(scenario: Mapping[str, Any], info: Mapping[str, Any]) -> str | None:
+def note(scenario: Mapping[str, Any], info: Mapping[str, Any], protocols: Mapping[str, str]) -> str | None:
     """Says that applications had another congestion control than the resolved scenario gives them; else None.
 
-    The kernel lets a network namespace have only a default that every user of the machine may choose.
+    The kernel lets a network namespace have only a default that every user of the machine may choose. ``protocols``
+    names by flow the protocol that carried it (:func:`framewire.stats.main_protocols`): what went over UDP, as SRT
+    does, has no congestion control of the kernel's.
 
     >>> flows = [{"name": "theirs", "transport": "external", "congestion": "cubic"}]
-    >>> note({"flow": flows}, {"kernel": {"settings": {"net.ipv4.tcp_congestion_control": "cubic"}}})
-    >>> note({"flow": flows}, {"kernel": None})
-    >>> note({"flow": flows}, {"kernel": {"settings": {"net.ipv4.tcp_congestion_control": "bbr"}}}).partition(",")[0]
+    >>> bbr = {"kernel": {"default_congestion": {"theirs": "bbr"}}}
+    >>> note({"flow": flows}, bbr, {"theirs": "tcp"}).partition(",")[0]
     "theirs had this machine's congestion control"
+    >>> note({"flow": flows}, bbr, {"theirs": "udp"})
+    >>> note({"flow": flows}, {"kernel": {"default_congestion": {"theirs": "cubic"}}}, {"theirs": "tcp"})
+    >>> note({"flow": flows}, {"kernel": None}, {"theirs": "tcp"})
     """
-    had = (info.get("kernel") or {}).get("settings", {}).get(DEFAULT)  # in virtual time there is no kernel
-    others = [
-        flow
-        for flow in scenario.get("flow", [])
-        if flow.get("transport") == "external" and had is not None and flow.get("congestion") not in (None, had)
+    kernel = info.get("kernel") or {}  # in virtual time there is none
+    one_host = (kernel.get("settings") or {}).get(DEFAULT)  # before hosts were told apart
+    by_flow = kernel.get("default_congestion") or {}
+    told: dict[tuple[str, str], list[str]] = {}
+    for flow in scenario.get("flow", []):
+        name, wanted = str(flow.get("name")), flow.get("congestion")
+        had = by_flow.get(name, one_host)
+        if flow.get("transport") == "external" and protocols.get(name) == "tcp" and None not in (had, wanted):
+            told.setdefault((str(had), str(wanted)), []).append(name)
+    sentences = [
+        f"{', '.join(names)} had this machine's congestion control, {had}, where the sockets did not choose one, and "
+        f"not {wanted} as the scenario says: this kernel allows no other. Add {wanted} to "
+        f'net.ipv4.tcp_allowed_congestion_control (as root), or give the lab\'s own flows congestion = "{had}" to '
+        "compare like with like"
+        for (had, wanted), names in told.items()
+        if had != wanted
     ]
-    if not others:
-        return None
-    names, wanted = ", ".join(str(flow["name"]) for flow in others), others[0]["congestion"]
-    return (
-        f"{names} had this machine's congestion control, {had}, where the sockets did not choose one, and not {wanted} "
-        f"as the scenario says: this kernel allows no other. Add {wanted} to net.ipv4.tcp_allowed_congestion_control "
-        f'(as root), or give the lab\'s own flows congestion = "{had}" to compare like with like'
-    )
+    return ". ".join(sentences) or None

@@ -42,10 +42,14 @@ class Column:
 
 @dataclass(frozen=True)
 class WrappedTable:
-    """Columns that name the rows, and columns that are cut into as many tables as the terminal asks for."""
+    """Columns that name the rows, and columns that are cut into as many tables as the terminal asks for.
+
+    Of ``details``, those that fit beside the last of the values are shown, and no others.
+    """
 
     keys: Sequence[Column]
     values: Sequence[Column]
+    details: Sequence[Column] = ()
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Draws it."""
@@ -65,6 +69,11 @@ class WrappedTable:
                 part, taken = [], -BETWEEN
             part.append(column)
             taken += BETWEEN + column.width
+        for column in self.details:
+            taken += BETWEEN + column.width
+            if taken > free:
+                break
+            part.append(column)
         yield part
 
 

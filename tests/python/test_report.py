@@ -21,11 +21,11 @@ from framewire.campaign import origin
 from framewire.campaign.index import Place
 from framewire.errors import InputError
 from framewire.report import palette
-from framewire.report.caveats import caveats
+from framewire.report.caveats import caveats, provisional
 from framewire.report.data import load
 from framewire.report.figures.base import rounded, thinned
 from framewire.report.figures.losses import size_against_latency
-from framewire.report.page import competition
+from framewire.report.outcome import competition
 
 FIGURES = {
     "psnr", "psnr-frames", "throughput-frames", "throughput-packets", "latency", "jitter", "fates", "places", "types",
@@ -136,6 +136,7 @@ def test_a_transport_has_one_colour_everywhere(full_run: Path) -> None:
 def test_a_transports_colour_means_nothing_else() -> None:
     others = {*palette.FATE_COLOURS.values(), *palette.TYPE_COLOURS.values(), *palette.PLACE_COLOURS.values()}
     transports = list(palette.TRANSPORT_COLOURS.values())
+    assert {*palette.REPEATED} <= {*transports}
     assert len(set(transports)) == len(transports)
     assert not others & {*transports, palette.OTHER_COLOUR}
 
@@ -193,6 +194,8 @@ def test_a_partial_disturbed_run_says_so_at_the_top(movie: Path, pictures: list[
     assert "The run is partial" in verdict
     assert "all flows: p99 8 ms" in verdict
     assert "Provisional: the run did not come to its end and the emulation was disturbed" in verdict
+    assert "Do not choose by it" in verdict
+    assert ", choose " not in verdict
     assert "shared one network" in verdict
 
 
@@ -206,6 +209,27 @@ def test_what_chance_there_is_is_told_as_it_is_in_each_world(full_run: Path) -> 
         assert ("In real time the order of packets is chance" in told) is in_real_time
     run.scenario["network"]["wire"]["loss"] = "1 %"
     assert "another seed changes nothing" not in " ".join(map(str, caveats(run, {})))
+
+
+def test_a_run_whose_flow_failed_is_not_called_ended_early(full_run: Path) -> None:
+    run = load(full_run)
+    run.info |= {"status": "partial", "ended_by": None}
+    run.info["flows"] = [one | {"failure": "it broke" if one["name"] == "udp" else None} for one in run.info["flows"]]
+    said = " ".join(map(str, caveats(run, {})))
+    assert "<b>udp</b> failed: it broke." in said
+    assert "ended as" not in said, "said once"
+    assert "Do not choose by it" not in said
+    assert provisional(run) is None
+    run.info["ended_by"] = "time limit"
+    assert "ended early (time limit)" in str(caveats(run, {})[0])
+    assert provisional(run) == "the run did not come to its end"
+
+
+def test_one_stream_is_not_told_that_all_transports_met_one_channel(full_run: Path) -> None:
+    run = load(full_run)
+    assert "all transports met the same channel" in str(caveats(run, {})[-1])
+    run.flows[1:] = [replace(flow, transport="bulk") for flow in run.flows[1:]]
+    assert "all transports" not in str(caveats(run, {})[-1])
 
 
 def test_what_came_ahead_of_its_time_is_drawn(full_run: Path) -> None:
@@ -224,7 +248,9 @@ def test_what_streams_and_cross_traffic_got_is_told_where_they_share(full_run: P
     bulk = replace(run.flows[0], name="reno", transport="bulk")
     run.flows.append(bulk)
     assert competition(run) == [], "each had a network of its own"
-    run.scenario |= {"layout": "together", "network": {"wire": {"rate": "3 Mbit/s"}}}
+    run.scenario |= {"layout": "together", "network": {"kind": "wifi", "wire": {"rate": "100 Mbit/s"}}}
+    assert "of a link" not in competition(run)[0], "the wire behind the access point is not what they shared"
+    run.scenario["network"] = {"kind": "wired", "wire": {"rate": "3 Mbit/s"}}
     (told,) = competition(run)
     assert "of a link of 3 Mbit/s: <b>udp</b> " in told
     assert told.endswith("<b>reno</b> nothing.")
@@ -273,11 +299,16 @@ def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], t
     deliveries = {f"tcp {number}": Delivery("tcp", prompt(pictures), datagrams=False) for number in range(count)}
     page = build(write_run(tmp_path / "run", movie, deliveries, sniffer=False))
     assert page.text.count("alone was run") == (1 if count == 1 else 0)
-    styles = {(trace["line"]["color"], trace["line"]["dash"]) for trace in page.figures["latency"][0]}
-    assert len({colour for colour, _ in styles}) == 1
-    assert len(styles) == min(count, 6)
-    assert "sniffer" not in page.figures
-    assert "there was no sniffer" in page.text
+    styles = [(trace["line"]["color"], trace["line"]["dash"], trace["marker"]["symbol"]) for trace in
+              page.figures["latency"][0]]  # fmt: skip
+    assert len(set(styles)) == count, "no two look alike"
+    assert len({style[1:] for style in styles}) == count, "nor without colour"
+    assert len({colour for colour, _, _ in styles}) == min(count, 8)
+    assert styles[0][0] == palette.colour("tcp")
+    signs = re.findall(r'class="key flow" style="color: (#[0-9A-F]{6})" aria-hidden="true">(.)<', page.source)
+    drawn = [(colour, dict(palette.MARKERS)[symbol]) for colour, _, symbol in styles]
+    assert signs == drawn[:count] * 3, "the same in table, filmstrip and fates"
+    assert "link" not in page.identifiers, "nothing was sent over the air"
 
 
 def test_a_wired_run_without_most_tables(movie: Path, pictures: list[Picture], tmp_path: Path) -> None:

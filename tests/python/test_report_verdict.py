@@ -9,13 +9,15 @@ from markupsafe import Markup
 
 from framewire.report.comparison import COLUMNS, rows
 from framewire.report.metrics import Metrics
+from framewire.report.palette import Look
 from framewire.report.rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
-from framewire.report.verdict import judge, percent
+from framewire.report.verdict import judge
+from framewire.report.words import percent
 
 BASE = Metrics(
     flow="base",
     transport="tcp",
-    colour="#000000",
+    look=Look("#000000"),
     frames=1000,
     shown=900,
     late=0,
@@ -84,7 +86,7 @@ def test_the_text_names_winner_runner_up_and_price() -> None:
     assert "Runner-up: <b>fast</b>" in text
     assert "<b>fast</b> has 10 ms" in text
     assert "<b>slow</b> brings 100 %" in text
-    assert "12.0 s of waiting in 1 pause, or a start-up delay longer by as much)" in text
+    assert "12.0 s of waiting for 1 frame, or a start-up delay longer by as much)" in text
     assert [line.split("</b>")[0] for line in verdict.others] == ["<b>slow", "<b>fast", "<b>few"]
 
 
@@ -108,6 +110,53 @@ def test_a_poor_winner_is_called_the_least_bad_and_a_blank_screen_blank() -> Non
 def test_one_flow_is_described_and_none_is_admitted() -> None:
     assert "alone was run" in judge([BASE]).headline
     assert "Nothing was measured" in judge([replace(BASE, frames=0, shown=0, lost=0)]).headline
+
+
+@pytest.mark.parametrize("policy", ["live", "stall"])
+def test_a_run_that_is_nothing_to_choose_by_names_no_choice(policy: str) -> None:
+    flows = [BASE, flow("less", shown=700, lost=300)]
+    final, provisional = (judge(flows, policy=policy, provisional=why) for why in (None, "it was ended"))
+    assert "choose <b>base</b>" in final.headline
+    said = " ".join(map(str, (provisional.headline, *provisional.reasons, provisional.summary)))
+    assert "<b>base</b> is ahead" in said
+    assert "choose " not in said
+    assert "choosing" not in said
+    assert provisional.sentence.startswith("Provisional, because it was ended: for")
+    assert (final.best, final.runner_up) == (["base"], "less") == (provisional.best, provisional.runner_up)
+
+
+def test_the_sentence_has_the_figures_that_decided() -> None:
+    verdict = judge([BASE, flow("less", shown=700, lost=300)])
+    assert verdict.sentence == (
+        "For live viewing, choose base: 90.0 % of the frames in time, before less with 70.0 %; "
+        "what decided was the share of frames shown in time."
+    )
+    told = verdict.as_json()
+    assert told["sentence"] == verdict.sentence
+    assert told["reasons"] == [reason.striptags() for reason in verdict.reasons]
+    close = judge([BASE, flow("twin")])
+    assert close.sentence == "For live viewing it is too close to call between base and twin."
+    assert (close.best, close.runner_up) == (["base", "twin"], None)
+
+
+def test_what_could_not_be_asked_is_not_called_equal() -> None:
+    known, unknown = [BASE, flow("twin")], [replace(BASE, psnr_mean_db=None), flow("twin", psnr_mean_db=None)]
+    assert "1 dB" in judge(known).reasons[2]
+    assert "1 dB" not in judge(unknown).reasons[2]
+    assert "repeat with other seeds" in judge(known).reasons[2]
+    assert "seeds" not in judge(known, seeded=False).reasons[2], "another seed changes nothing"
+    apart = [replace(one, psnr_mean_db=None) for one in (BASE, flow("less", shown=700, lost=300))]
+    assert not any("sharper" in reason for reason in judge(apart).reasons)
+    assert any("sharper" in reason for reason in judge([BASE, flow("less", shown=700, lost=300)]).reasons)
+
+
+def test_a_player_that_waits_is_not_said_to_show_in_time() -> None:
+    slow = flow("slow", shown=1000, lost=0, live_shown=300, stalls=2, stalled_s=12.0)
+    assert judge([slow], policy="stall").headline.startswith(
+        "<b>slow</b> alone was run: 100 % of the frames were shown, 12.0 s"
+    )
+    assert "in time" not in judge([slow], policy="stall").headline
+    assert judge([slow]).headline == "<b>slow</b> alone was run: 30.0 % of the frames were shown in time."
 
 
 def test_names_are_escaped() -> None:
@@ -168,7 +217,7 @@ def test_few_quick_frames_are_not_called_best_in_latency() -> None:
     assert "latency p95" in marked["enough"]
     assert "latency p95" not in marked["quick"] + marked["base"]
     assert "shown" in marked["base"]
-    assert "stalls if waiting" not in marked["enough"], "where all that compete are equal, none is best"
+    assert "waited for" not in marked["enough"], "where all that compete are equal, none is best"
 
 
 def test_a_network_that_is_too_narrow_is_named_first() -> None:
@@ -176,6 +225,10 @@ def test_a_network_that_is_too_narrow_is_named_first() -> None:
     said = judge(flows, bitrate_bps=6e6).reasons[0]
     assert "needs 6.0 Mbit/s" in said
     assert "5.1 (a)" in said
+    assert "something has to give" in judge(flows, bitrate_bps=6e6, link_bps=5.9e6).reasons[0]
+    wide = judge(flows, bitrate_bps=6e6, link_bps=8e6).reasons[0]
+    assert "the link has 8.0 at the least, so it is not its rate that is in the way" in wide
+    assert "something has to give" not in wide
     for bitrate in (5.1e6, None):
         assert "something has to give" not in " ".join(judge(flows, bitrate_bps=bitrate).reasons)
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from report_run import Delivery, make_movie, prompt, read_pictures, write_run
 
 from conftest import REPOSITORY
 from framewire import report
@@ -18,8 +19,24 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 MEASURE = """<script>addEventListener("load", () => {
   const table = document.querySelector(".compare");
   const inside = table.parentElement.scrollWidth > table.parentElement.clientWidth;
-  document.title = `${document.documentElement.scrollWidth} of ${document.documentElement.clientWidth}, ${inside}`;
+  const picture = document.querySelector(".strip img")?.getBoundingClientRect().width ?? 0;
+  const page = document.documentElement;
+  document.title = `${page.scrollWidth} of ${page.clientWidth}, ${inside}, ${picture}`;
 });</script></body>"""
+
+
+def laid_out(run: Path, window: int, scratch: Path) -> tuple[int, int, bool, float]:
+    """Width of the page and of its room, whether the table scrolls, and the width of a picture of the filmstrip."""
+    page = scratch / "page.html"
+    page.write_text(report.build(run).read_text().replace("</body>", MEASURE))
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    command += [f"--user-data-dir={scratch}", "--virtual-time-budget=20000", f"--window-size={window},900"]
+    seen = subprocess.run([*command, "--dump-dom", page.as_uri()], check=True, capture_output=True, text=True).stdout
+    measured = re.search(r"<title>(\d+) of (\d+), (true|false), ([0-9.]+)</title>", seen)
+    assert measured is not None
+    width, room, inside, picture = measured.groups()
+    return int(width), int(room), inside == "true", float(picture)
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
@@ -28,14 +45,17 @@ def test_nothing_is_wider_than_the_window(window: int, scrolls: bool, tmp_path: 
     run = Path(shutil.copytree(REPOSITORY / "tests/golden/format-2", tmp_path / "run"))
     info = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(info | {"a_key_without_a_place_to_break_it" * 3: "and its value" * 9}))
-    page = tmp_path / "page.html"
-    page.write_text(report.build(run).read_text().replace("</body>", MEASURE))
-    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    command += [f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000", f"--window-size={window},900"]
-    seen = subprocess.run([*command, "--dump-dom", page.as_uri()], check=True, capture_output=True, text=True).stdout
-    measured = re.search(r"<title>(\d+) of (\d+), (true|false)</title>", seen)
-    assert measured is not None
-    width, room, inside = measured.groups()
-    assert int(width) <= int(room) <= window
-    assert (inside == "true") == scrolls
+    width, room, inside, _ = laid_out(run, window, tmp_path)
+    assert width <= room <= window
+    assert inside == scrolls
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+@pytest.mark.parametrize(("window", "least"), [(1280, 90), (390, 120)])
+def test_pictures_of_the_filmstrip_can_be_seen_in_any_window(window: int, least: int, tmp_path: Path) -> None:
+    movie = make_movie(tmp_path / "small.m2v")
+    pictures = read_pictures(movie)
+    flows = {name: Delivery(name, prompt(pictures)) for name in ("udp", "udp-with-a-long-name")}
+    width, room, _, picture = laid_out(write_run(tmp_path / "run", movie, flows), window, tmp_path)
+    assert width <= room <= max(window, 500), "the browser's least width is 500"
+    assert least <= picture <= 150

@@ -233,3 +233,13 @@ def test_empty_tables_give_empty_answers() -> None:
         stats.transmissions(packets),
     ):
         assert table.height == 0
+
+
+def test_the_protocol_of_a_flow_is_that_of_most_of_its_bytes() -> None:
+    rows = [
+        ("rtsp", "forward", "tcp", 300), ("rtsp", "forward", "udp", 1400), ("rtsp", "backward", "tcp", 9000),
+        ("mute", "forward", "tcp", 0), ("plain", "forward", "tcp", 1448), ("plain", "forward", "udp", 40),
+    ]  # fmt: skip
+    packets = pl.DataFrame(rows, schema=["flow", "direction", "protocol", "payload"], orient="row")
+    assert stats.main_protocols(packets) == {"rtsp": "udp", "mute": "tcp", "plain": "tcp"}
+    assert stats.main_protocols(pl.DataFrame()) == {}

@@ -7,12 +7,12 @@ from typing import Any
 
 from framewire.errors import InputError
 
-__all__ = ["parse_bitrate", "parse_duration"]
+__all__ = ["RATE_UNITS", "parse_bitrate", "parse_duration"]
 
 BITRATES = (100_000, 15_000_000)  # bit/s; the upper bound is that of Main Profile at Main Level
 SHORTEST = 0.2  # seconds: a few frames
 
-_RATE_UNITS = {"bit/s": 1, "kbit/s": 1_000, "Mbit/s": 1_000_000, "Gbit/s": 1_000_000_000}
+RATE_UNITS = {"bit/s": 1, "kbit/s": 1_000, "Mbit/s": 1_000_000, "Gbit/s": 1_000_000_000}
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "min": 60.0}
 
 
@@ -22,7 +22,7 @@ def parse_bitrate(value: str | float) -> int:
     >>> parse_bitrate("5.5 Mbit/s")
     5500000
     """
-    rate = _parse(value, "bitrate", _RATE_UNITS)
+    rate = _parse(value, "bitrate", RATE_UNITS)
     if not BITRATES[0] <= rate <= BITRATES[1]:
         raise InputError(f"bitrate {value}: {BITRATES[0] / 1e3:g} kbit/s to {BITRATES[1] / 1e6:g} Mbit/s is allowed")
     return round(rate)

@@ -7,16 +7,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framewire.report import file
 from framewire.report.data import load
 
-__all__ = ["build"]
+if TYPE_CHECKING:
+    from framewire.report.verdict import Verdict
+
+__all__ = ["Report", "build", "judge", "write"]
 
 Progress = Callable[[dict[str, Any]], None]
 """Called with `{"event": "step", "text": ...}` at each step, as runs do."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report that was written."""
+
+    path: Path
+    verdict: Verdict
 
 
 def build(
@@ -29,10 +41,28 @@ def build(
 
     Raises InputError when the directory is no run directory or the file cannot be written.
     """
+    return write(run_dir, out, progress).path
+
+
+def write(
+    run_dir: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, progress: Progress | None = None
+) -> Report:
+    """As :func:`build`; also returns the verdict that stands in the report."""
     from framewire.report import page
 
     tell = progress or (lambda _event: None)
     run = load(Path(run_dir))
     target = Path(out) if out is not None else run.directory / "report.html"
-    html = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}))
-    return file.write(html, target)
+    html, verdict = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}))
+    return Report(file.write(html, target), verdict)
+
+
+def judge(run_dir: str | os.PathLike[str]) -> Verdict:
+    """The verdict on a run without a report: no picture is decoded, so picture quality takes no part.
+
+    Raises InputError when the directory is no run directory.
+    """
+    from framewire.report import psnr
+    from framewire.report.outcome import outcome
+
+    return outcome(load(Path(run_dir)), psnr.unmeasured()).verdict

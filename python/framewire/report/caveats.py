@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+import polars as pl
 from markupsafe import Markup
 
-from framewire import alike, unlike
-from framewire.report.data import ReportRun
+from framewire import alike, stats, unlike
+from framewire.report.data import ReportRun, seconds
 
 
-def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
-    """Reasons for caution, the gravest first."""
-    said: list[Markup] = []
-    status = str(run.info.get("status", "complete"))
-    if status != "complete":
-        ended = run.info.get("ended_by")
-        said.append(
-            Markup("<b>The run is {}</b>{}: it did not come to its end, and frames that were offered but had not "
-                   "arrived by then count as lost. Do not choose by it.")
-            .format(status, f" ({ended})" if ended else "")
-        )  # fmt: skip
-        said += never_offered(run)
-    said += [
-        Markup("<b>{}</b> ended as {}.").format(row["flow"], row["status"])
-        for row in run.summary.iter_rows(named=True)
-        if row.get("status") not in (None, "complete", status)
-    ]
-    said += [
-        Markup("<b>{}</b> failed: {}.").format(entry.get("name"), entry["failure"])
-        for entry in run.info.get("flows", [])
-        if isinstance(entry, dict) and entry.get("failure")
-    ]
+def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = None) -> list[Markup]:
+    """Reasons for caution, the gravest first.
+
+    `problems` says by flow why its pictures could not be compared, `unscored` why none was.
+    """
+    said = endings(run)
     if disturbed := disturbances(run):
         told = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
         said.append(doubted(run, told))
@@ -48,11 +30,13 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
         said.append(Markup("The stream shared its network with cross traffic: what it lacks, the others may have had."))
     if alike_flows := alike.note(run.scenario):
         said.append(Markup("{}.").format(alike_flows))
-    if unlike_flows := unlike.note(run.scenario, run.info):
+    if unlike_flows := unlike.note(run.scenario, run.info, stats.main_protocols(run.packets)):
         said.append(Markup("{}.").format(unlike_flows))
+    if unscored and run.policy == "live" and len(run.streams) > 1:
+        said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
-    if not _draws(run.scenario):
+    if not drawn_by_chance(run):
         said.append(
             Markup("Nothing in this scenario is drawn by chance: another seed changes nothing.")
             if run.simulated
@@ -65,10 +49,41 @@ def caveats(run: ReportRun, problems: dict[str, str]) -> list[Markup]:
     said.append(
         Markup("One run, one seed{}: all transports met the same channel, but another seed is another channel. "
                "Differences of a few per cent need repeats.").format(told_seed)
-        if len(run.flows) > 1 and not run.together
+        if len(run.streams) > 1 and not run.together
         else Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
     )  # fmt: skip
     return said
+
+
+def endings(run: ReportRun) -> list[Markup]:
+    """How the run and its flows ended, where that was not their end."""
+    said: list[Markup] = []
+    if run.partial:
+        early = f"ended early ({run.ended_by})" if run.ended_by else "did not come to its end"
+        said.append(
+            Markup("<b>The run is {}</b>: it {}{}. Do not choose by it.").format(run.status, early, on_the_way(run))
+        )
+        said += never_offered(run)
+    failures = {str(entry.get("name")): entry["failure"] for entry in run.info.get("flows", [])
+                if isinstance(entry, dict) and entry.get("failure")}  # fmt: skip
+    said += [
+        Markup("<b>{}</b> failed: {}. What it did not send counts as its own loss.").format(flow, failure)
+        for flow, failure in failures.items()
+    ]
+    said += [
+        Markup("<b>{}</b> ended as {}.").format(row["flow"], row["status"])
+        for row in run.summary.iter_rows(named=True)
+        if row.get("status") not in (None, "complete", run.status) and row["flow"] not in failures
+    ]
+    return said
+
+
+def on_the_way(run: ReportRun) -> str:
+    """Says that frames were still on their way when the run ended, where some were."""
+    if "root_cause" not in run.offered.columns:
+        return ""
+    cut = run.offered.filter((pl.col("fate") == "lost") & (pl.col("root_cause") == "run ended")).height
+    return f", and {cut:,} frames that were offered but had not arrived by then count as lost" if cut else ""
 
 
 def doubted(run: ReportRun, told: Markup) -> Markup:
@@ -113,8 +128,12 @@ def provisional(run: ReportRun) -> str | None:
     return " and ".join(reasons) or None
 
 
-def _draws(scenario: Mapping[str, Any]) -> bool:
+def drawn_by_chance(run: ReportRun) -> bool:
     """Whether anything depends on the seed: a wireless hop, random loss or jitter; nothing said counts as drawn."""
-    network = scenario.get("network", {})
+    network = run.scenario.get("network", {})
     wire = network.get("wire", {})
-    return network.get("kind") != "wired" or wire.get("loss") != "0 %" or wire.get("jitter") not in ("0 s", "0 ms")
+    if network.get("kind") != "wired":
+        return True
+    loss = wire.get("loss")
+    lossless = loss == "0 %" or (isinstance(loss, dict) and {loss.get("loss_good"), loss.get("loss_bad")} == {"0 %"})
+    return not lossless or seconds(wire.get("jitter", "1 s")) > 0

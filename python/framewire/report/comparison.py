@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from framewire.report.metrics import Metrics
 from framewire.report.psnr import CAP_DB
-from framewire.report.verdict import FEW_SHARE, percent
+from framewire.report.verdict import FEW_SHARE
+from framewire.report.words import percent
 
 NOT_MEASURED = "\N{EN DASH}"
 Value = Callable[[Metrics], float | None]
@@ -69,7 +70,8 @@ def scaled(value: float | None, divisor: float) -> float | None:
 
 
 COLUMNS: Sequence[Column] = (
-    Column("shown", "%", lambda m: m.shown_share, True, share_text, "frames shown in time"),
+    Column("shown", "%", lambda m: m.shown_share, True, share_text,
+           "frames shown; of a player that does not wait, those in time"),
     Column("lost I", "%", lost_of("I"), False, share_text, "I frames that did not arrive whole"),
     Column("lost P", "%", lost_of("P"), False, share_text, "P frames that did not arrive whole"),
     Column("lost B", "%", lost_of("B"), False, share_text, "B frames that did not arrive whole"),
@@ -87,10 +89,11 @@ COLUMNS: Sequence[Column] = (
            True, 0.0),
     Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
-    Column("stalls if waiting", "", lambda m: m.stalls, False, number(0),
-           "pauses of a player that waits for every frame that can be decoded, and goes on without the others", True),
-    Column("stalled if waiting", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still",
-           True),
+    Column("waited for", "frames", lambda m: m.stalls, False, number(0),
+           "frames that a player which waits for every frame that can be decoded has to wait for, each counted by "
+           "itself, hundreds a minute on a slow link: they are no pauses, a real player fills its buffer again and "
+           "stops less often", True),
+    Column("waits", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still, in all", True),
     Column("duration", "s", lambda m: m.duration_s, None, number(1), "from the first to the last frame that arrived"),
     Column("throughput", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),
            "bits of complete frames over the duration"),

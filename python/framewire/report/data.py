@@ -12,7 +12,7 @@ import polars as pl
 from framewire import stats
 from framewire.content import ADAPTIVE, BULK
 from framewire.errors import InputError
-from framewire.report.palette import DASHES, PATTERNS, colour
+from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
 
 
@@ -23,9 +23,7 @@ class Flow:
     name: str
     transport: str
     settings: dict[str, Any]
-    colour: str
-    dash: str
-    pattern: str
+    look: Look
 
     @property
     def is_bulk(self) -> bool:
@@ -127,9 +125,32 @@ class ReportRun:
         return self.scenario.get("layout") == "together" and len(self.flows) > 1
 
     @property
+    def status(self) -> str:
+        """`complete`, or `partial` when a flow did not come to its end."""
+        return str(self.info.get("status", "complete"))
+
+    @property
+    def ended_by(self) -> str | None:
+        """What ended the run: `interrupted` or `time limit`; None where its streams came to their end or failed."""
+        given = self.info.get("ended_by")
+        return None if given is None else str(given)
+
+    @property
     def partial(self) -> bool:
-        """The run ended before its end."""
-        return str(self.info.get("status", "complete")) != "complete"
+        """The run ended before its end: more than a flow that failed while the others came to theirs."""
+        failed = any(isinstance(entry, dict) and entry.get("failure") for entry in self.info.get("flows", []))
+        return self.status != "complete" and (self.ended_by is not None or not failed)
+
+    @property
+    def wired(self) -> bool:
+        """Nothing was sent over the air."""
+        return bool(self.scenario.get("network", {}).get("kind") == "wired")
+
+    @property
+    def samples_sockets(self) -> bool:
+        """Some flow has a connection whose state is recorded, or the table of them is missing."""
+        columns = [name for name in ("cwnd_packets", "unsent_bytes") if name in self.states.columns]
+        return not columns or any(self.states[name].null_count() < self.states.height for name in columns)
 
     @property
     def simulated(self) -> bool:
@@ -210,28 +231,15 @@ def load(directory: Path) -> ReportRun:
 
 
 def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
-    """The flows in the order of the scenario; each that shares a transport gets its own line style."""
+    """The flows in the order of the scenario."""
     named = [entry for entry in info.get("flows", []) if isinstance(entry, dict) and "name" in entry]
     known = [str(entry["name"]) for entry in named]
     named += [{"name": name} for name in frames["flow"].unique(maintain_order=True) if name not in known]
+    transports = [str(entry.get("transport", entry["name"])) for entry in named]
     flows: list[Flow] = []
-    used: dict[str, int] = {}
-    for entry in named:
-        name = str(entry["name"])
-        transport = str(entry.get("transport", name))
-        count = used.get(transport, 0)
-        used[transport] = count + 1
+    for entry, transport, look in zip(named, transports, looks(transports), strict=True):
         settings = entry.get("settings")
-        flows.append(
-            Flow(
-                name=name,
-                transport=transport,
-                settings=settings if isinstance(settings, dict) else {},
-                colour=colour(transport),
-                dash=DASHES[count % len(DASHES)],
-                pattern=PATTERNS[count % len(PATTERNS)],
-            )
-        )
+        flows.append(Flow(str(entry["name"]), transport, settings if isinstance(settings, dict) else {}, look))
     return flows
 
 

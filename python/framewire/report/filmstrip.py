@@ -13,6 +13,7 @@ from PIL import Image
 
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import Original, originals, received
+from framewire.report.palette import Look
 from framewire.report.psnr import DECODERS
 from framewire.report.screen import Screen
 from framewire.report.stream import CutStream, StreamError, small_pictures
@@ -49,7 +50,8 @@ class Row:
     """One screen at all moments, or why it cannot be shown."""
 
     label: str
-    colour: str
+    look: Look | None
+    """Of the flow; None for what was sent."""
     cells: list[Cell]
     problem: str | None = None
 
@@ -102,7 +104,7 @@ def make(run: ReportRun, progress: Callable[[str, float], None] | None = None) -
 
     with ThreadPoolExecutor(DECODERS) as pool:
         rows = [*pool.map(of_flow, range(len(shown)))]
-    without = [Row(flow.name, flow.colour, [], problems[flow.name]) for flow in run.streams if flow.name in problems]
+    without = [Row(flow.name, flow.look, [], problems[flow.name]) for flow in run.streams if flow.name in problems]
     return Filmstrip(chosen, rows + without)
 
 
@@ -110,23 +112,23 @@ def _sent(original: Original, chosen: list[Moment]) -> Row:
     slots = range(original.ledger.height)
     whole = Screen([*slots], [slot / original.frame_rate for slot in slots])
     try:
-        return row(original.name, "#777777", original.stream, original.ledger, whole, chosen, original.frame_rate)
+        return row(original.name, None, original.stream, original.ledger, whole, chosen, original.frame_rate)
     except StreamError as error:
-        return Row(original.name, "#777777", [], str(error))
+        return Row(original.name, None, [], str(error))
 
 
 def _viewed(run: ReportRun, original: Original, flow: Flow, chosen: list[Moment]) -> Row:
     try:
         one = received(run, flow, original)
         frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
-        return row(flow.name, flow.colour, one.stream, frames, one.screen, chosen, original.frame_rate)
+        return row(flow.name, flow.look, one.stream, frames, one.screen, chosen, original.frame_rate)
     except StreamError as error:
-        return Row(flow.name, flow.colour, [], str(error))
+        return Row(flow.name, flow.look, [], str(error))
 
 
 def row(
     label: str,
-    colour: str,
+    look: Look | None,
     stream: CutStream,
     frames: pl.DataFrame,
     played: Screen,
@@ -149,7 +151,7 @@ def row(
                 behind_s=delayed,
             )
         )
-    return Row(label, colour, cells)
+    return Row(label, look, cells)
 
 
 def standing(played: Screen, moment: Moment) -> int | None:

@@ -8,6 +8,7 @@ import polars as pl
 
 from framewire.report import quantities
 from framewire.report.data import Flow, ReportRun
+from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
 from framewire.report.screen import live_ledger, screen
 
@@ -18,7 +19,7 @@ class Metrics:
 
     flow: str
     transport: str
-    colour: str
+    look: Look
     frames: int
     shown: int
     late: int
@@ -107,7 +108,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     return Metrics(
         flow=flow.name,
         transport=flow.transport,
-        colour=flow.colour,
+        look=flow.look,
         frames=ledger.height,
         shown=fates.get("shown", 0),
         late=fates.get("late", 0),

@@ -15,38 +15,38 @@ import jinja2
 import plotly.offline
 from markupsafe import Markup
 
+from framewire import _native
 from framewire.campaign import origin
-from framewire.report import comparison, figures, filmstrip, psnr, quantities
-from framewire.report.caveats import caveats, provisional
-from framewire.report.data import Flow, ReportRun
-from framewire.report.metrics import metrics
+from framewire.report import again, comparison, figures, filmstrip, psnr
+from framewire.report.caveats import drawn_by_chance
+from framewire.report.data import ReportRun
+from framewire.report.facts import facts
+from framewire.report.outcome import outcome
 from framewire.report.palette import FATE_COLOURS, NEVER_OFFERED, NEVER_OFFERED_COLOUR
 from framewire.report.proof import proof
 from framewire.report.timeline import fate_strip
-from framewire.report.verdict import judge
+from framewire.report.verdict import Verdict
 
 HERE = files("framewire.report")
 
 
-def render(run: ReportRun, step: Callable[[str], None]) -> str:
-    """The whole report as HTML."""
+def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
+    """The whole report as HTML, and the verdict that stands in it."""
     step("comparing what was shown with what was sent")
     scores = psnr.measure(run).of_offered(run)
     step("cutting the filmstrip")
     strip = filmstrip.make(run)
     step("drawing")
-    flows = [metrics(run, flow, scores) for flow in run.streams]
+    found = outcome(run, scores)
+    flows = found.flows
     sections = figures.sections(run, scores)
     accuracy = None if run.simulated else figures.accuracy(run)
     drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
-    return template().render(
+    html = template().render(
         run=run,
         name=origin.read(run.directory) or str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
-        provisional=provisional(run),
-        verdict=judge(
-            flows, caveats(run, scores.problems), run.policy, quantities.movie_bitrate(run), competition(run)
-        ),
+        verdict=found.verdict,
         columns=comparison.columns(flows),
         rows=comparison.rows(flows),
         strip=strip,
@@ -57,6 +57,9 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         sections=sections,
         accuracy=accuracy,
         proof=proof(run),
+        scenario=again.portable(run),
+        simulation_only=needs_simulation(run),
+        seeded=drawn_by_chance(run),
         versions=versions(run),
         style=Markup(HERE.joinpath("style.css").read_text(encoding="utf-8")),
         script=Markup(HERE.joinpath("report.js").read_text(encoding="utf-8")),
@@ -65,6 +68,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> str:
         sort_value=sort_value,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
+    return html, found.verdict
 
 
 def template() -> jinja2.Template:
@@ -93,72 +97,12 @@ def plotly_packed() -> Markup:
     return Markup(base64.b64encode(packed).decode("ascii"))
 
 
-def facts(run: ReportRun) -> list[tuple[str, str]]:
-    """The run in a line."""
-    movie = run.movie
-    told: list[tuple[str, str]] = []
-    if movie.get("width"):
-        told.append(("movie", f"{movie['width']}x{movie.get('height', '?')}, {run.frame_rate:g} frames/s, "
-                              f"{run.movie_seconds:.1f} s"))  # fmt: skip
-    if isinstance(movie.get("bitrate"), (int, float)):
-        told.append(("bitrate", f"{movie['bitrate'] / 1e6:.2f} Mbit/s"))
-    if run.ladder:
-        told.append(("ladder", ladder_in_a_line(run.ladder)))
-    network = run.scenario.get("network", {})
-    if network:
-        wifi = network.get("wifi", {})
-        told.append(("network", ", ".join(str(part) for part in (
-            network.get("kind"), wifi.get("standard"), f"rate {wifi['rate']}" if "rate" in wifi else None,
-            f"{wifi['retry']} transmissions at most" if "retry" in wifi else None,
-            f"bottleneck: {network['bottleneck']}" if "bottleneck" in network else None) if part)))  # fmt: skip
-    if run.interference:
-        told.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
-    told.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
-    told.append(("flows", f"{len(run.flows)}, {run.scenario.get('layout', 'side-by-side')}"))
-    told += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
-    if run.info.get("world"):
-        told.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
-    if run.info.get("origin_utc"):
-        told.append(("run", str(run.info["origin_utc"])))
-    told.append(("status", str(run.info.get("status", "complete"))))
-    return told
-
-
-def ladder_in_a_line(ladder: dict[str, Any]) -> str:
-    """Levels and their rates.
-
-    >>> ladder_in_a_line({"codec": "H.264", "levels_bps": [125e3, 1e6], "duration_s": 70.0, "frame_rate": 23.976})
-    'H.264, levels of 125, 1000 kbit/s, 23.976 frames/s, 70.0 s'
-    """
-    rates = ", ".join(f"{rate / 1e3:.0f}" for rate in ladder.get("levels_bps", []))
-    codec = f"{ladder['codec']}, " if ladder.get("codec") else ""
-    return f"{codec}levels of {rates} kbit/s, {ladder['frame_rate']:.5g} frames/s, {ladder['duration_s']:.1f} s"
-
-
-def cross_traffic(run: ReportRun, flow: Flow) -> str:
-    """What a bulk flow was, and what it brought."""
-    of, row = flow.settings, quantities.summary_row(run, flow)
-    count = int(of.get("connections", 1))
-    rate, lasted = row.get("packet_throughput_bps"), row.get("duration_s")
-    brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
-    connections = "1 TCP connection" if count == 1 else f"{count} TCP connections"
-    when = f"from {of.get('start', '0 s')}" + (f" for {lasted:.1f} s" if lasted else "")
-    return f"{flow.name}: {connections} ({of.get('congestion', '?')}) {when}, {brought}"
-
-
-def competition(run: ReportRun) -> list[Markup]:
-    """What cross traffic and the streams beside it got of the network that they shared."""
-    bulk = [flow for flow in run.flows if flow.is_bulk]
-    if not run.together or not bulk:
-        return []
-    got = []
-    for flow in [*run.streams, *bulk]:
-        rate = quantities.summary_row(run, flow).get("packet_throughput_bps")
-        brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
-        got.append(Markup("<b>{}</b> {}").format(flow.name, brought))
-    link = run.scenario.get("network", {}).get("wire", {}).get("rate")
-    of = Markup(" of a link of {}").format(link) if isinstance(link, str) else Markup("")
-    return [Markup("What each got, while it was there,{}: {}.").format(of, Markup(", ").join(got))]
+def needs_simulation(run: ReportRun) -> bool:
+    """Whether only the simulated world can run the scenario."""
+    try:
+        return _native.needs_simulation(json.dumps(run.scenario)) is not None
+    except _native.ScenarioError:  # of an earlier version, or lost
+        return False
 
 
 def versions(run: ReportRun) -> list[tuple[str, str]]:
@@ -168,10 +112,10 @@ def versions(run: ReportRun) -> list[tuple[str, str]]:
 
 
 def flattened(value: Any, prefix: str = "") -> list[tuple[str, str]]:
-    """Nested values as dotted names."""
+    """Nested values as dotted names, without the directories of the machine that it ran on."""
     if isinstance(value, list) and any(isinstance(part, dict) for part in value):
         value = {part.get("name", i) if isinstance(part, dict) else i: part for i, part in enumerate(value)}
     if isinstance(value, dict):
         dotted = f"{prefix}." if prefix else ""
         return [pair for key, part in value.items() for pair in flattened(part, f"{dotted}{key}")]
-    return [(prefix, json.dumps(value) if isinstance(value, (list, bool)) or value is None else str(value))]
+    return [(prefix, json.dumps(value) if isinstance(value, (list, bool)) or value is None else again.shortened(value))]

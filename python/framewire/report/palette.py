@@ -1,7 +1,12 @@
-"""One colour per transport, the same in every report. Okabe and Ito's palette, and beyond its eight Paul Tol's, both
-safe for colour-blind readers."""
+"""How flows are drawn: a colour per transport, the same in every report, and what tells flows apart without colour.
+
+Okabe and Ito's palette, and beyond its eight Paul Tol's, both safe for colour-blind readers.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 TRANSPORT_COLOURS: dict[str, str] = {
     "udp-blocking": "#E69F00",
@@ -32,9 +37,24 @@ interference: it cannot carry a thin line."""
 OTHER_COLOUR = "#555555"
 """For a transport that this version does not know."""
 
+REPEATED = ("#D55E00", "#009E73", "#E69F00", "#CC79A7", "#0072B2", "#7A4B00", "#AA3377", "#56B4E9")
+"""Colours of further flows of a transport, the first that no other flow of the run has."""
+
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+"""Of the flows of one transport."""
+MARKERS = (
+    ("circle", "\N{BLACK CIRCLE}"),
+    ("square", "\N{BLACK SQUARE}"),
+    ("triangle-up", "\N{BLACK UP-POINTING TRIANGLE}"),
+    ("diamond", "\N{BLACK DIAMOND}"),
+    ("triangle-down", "\N{BLACK DOWN-POINTING TRIANGLE}"),
+    ("cross", "\N{HEAVY GREEK CROSS}"),
+    ("x", "\N{HEAVY MULTIPLICATION X}"),
+    ("star", "\N{BLACK STAR}"),
+)
+"""plotly's name of a marker, and the sign that stands for the flow in tables: of the flows of a run, in order."""
 PATTERNS = ("", "/", "\\", "x", "-", "|", "+", ".")
-"""Several flows of one transport share its colour and differ in line style (bars: in pattern)."""
+"""Of bars, as the markers of lines."""
 
 INTERFERENCE_FILL = "rgba(240, 228, 66, 0.28)"
 
@@ -63,6 +83,40 @@ PLACE_NAMES: dict[str, str] = {
     "intermediate-queue": "queue in between",
     "receiver-pipeline": "discarded by the receiver",
 }
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one flow is drawn everywhere in a report."""
+
+    colour: str
+    dash: str = "solid"
+    marker: str = "circle"
+    glyph: str = "\N{BLACK CIRCLE}"
+    """The marker as a sign, for texts."""
+    pattern: str = ""
+    """Of its bars."""
+
+
+def looks(transports: Sequence[str]) -> list[Look]:
+    """One look for each flow, by its transport.
+
+    The first flow of a transport has the transport's colour, the others have colours that nothing else in the run has,
+    as long as there are any. Marker and pattern differ from flow to flow, and so does the dash within a transport.
+
+    >>> [look.colour for look in looks(["tcp", "udp", "tcp"])]
+    ['#56B4E9', '#D55E00', '#009E73']
+    >>> [(look.dash, look.marker) for look in looks(["tcp", "udp", "tcp"])]
+    [('solid', 'circle'), ('solid', 'square'), ('dash', 'triangle-up')]
+    """
+    made: list[Look] = []
+    free = [one for one in REPEATED if one not in {colour(transport) for transport in transports}]
+    for number, transport in enumerate(transports):
+        before = transports[:number].count(transport)
+        own = free.pop(0) if before and free else colour(transport)
+        marker, glyph = MARKERS[number % len(MARKERS)]
+        made.append(Look(own, DASHES[before % len(DASHES)], marker, glyph, PATTERNS[number % len(PATTERNS)]))
+    return made
 
 
 def colour(transport: str) -> str:

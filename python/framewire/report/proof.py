@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -44,11 +44,15 @@ FORMER_NAMES = {
 
 @dataclass(frozen=True)
 class Proof:
-    """Sentences, and a table with one column per flow."""
+    """Sentences, and tables with one column per flow."""
 
     sentences: list[Markup]
     flows: list[str]
     rows: list[tuple[str, list[str]]]
+    evidence: list[tuple[str, list[str]]] = field(default_factory=list)
+    """Counters that back the figures of `rows`."""
+    zero: list[str] = field(default_factory=list)
+    """Those of them that are zero, or none, for every flow."""
 
 
 def proof(run: ReportRun) -> Proof:
@@ -57,11 +61,25 @@ def proof(run: ReportRun) -> Proof:
         return Proof(of_virtual_time(run), [], [])
     found = [(flow.name, told(run, flow)) for flow in run.flows if run.accuracy(flow)]
     entries = [entry for _, entry in found]
-    rows = [
-        (LABELS.get(key, key.replace("_", " ")), [shown(entry.get(key)) for entry in entries])
-        for key in ordered_keys(entries)
-    ]
-    return Proof(sentences(run, entries), [name for name, _ in found], rows)
+    keys = ordered_keys(entries)
+    counters = [key for key in keys if key not in LABELS]
+    zero = [key for key in counters if not any(entry.get(key) for entry in entries)]
+
+    def rows(keys: Sequence[str]) -> list[tuple[str, list[str]]]:
+        return [(told_as(key), [shown(entry.get(key)) for entry in entries]) for key in keys]
+
+    return Proof(
+        sentences(run, entries),
+        [name for name, _ in found],
+        rows([key for key in keys if key in LABELS]),
+        rows([key for key in counters if key not in zero]),
+        [told_as(key) for key in zero],
+    )
+
+
+def told_as(key: str) -> str:
+    """The name of a figure, as a reader sees it."""
+    return LABELS.get(key, key.replace("_", " "))
 
 
 def of_virtual_time(run: ReportRun) -> list[Markup]:

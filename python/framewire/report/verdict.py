@@ -6,19 +6,24 @@ allowed. In a run whose player waited, picture quality does not decide live view
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from markupsafe import Markup
 
 from framewire.report.metrics import Metrics
 from framewire.report.palette import PLACE_NAMES
 from framewire.report.rules import (
+    FREEZE,
     FREEZE_S,
+    LATENCY,
+    LATENCY_MS,
     LATENCY_RATIO,
     LIVE,
     PAUSE,
     PSNR_DB,
+    QUALITY,
     RATE_RATIO,
     SHARE_POINTS,
     SHOWN_RATE,
@@ -27,6 +32,19 @@ from framewire.report.rules import (
     latency_counts,
     latency_limit,
     rules_for,
+)
+from framewire.report.words import (
+    freeze,
+    levels,
+    levels_in_words,
+    listed,
+    milliseconds,
+    missing,
+    name,
+    names,
+    percent,
+    quality,
+    waiting,
 )
 
 FEW_SHARE = 50.0
@@ -47,6 +65,31 @@ class Verdict:
     reasons: list[Markup]
     others: list[Markup]
     caveats: list[Markup] = field(default_factory=list)
+    summary: Markup | None = None
+    """The headline with what decided, in one sentence; the headline itself where that says it all."""
+    best: list[str] = field(default_factory=list)
+    """Names of the flows that are chosen: one, or several that are too close to call."""
+    runner_up: str | None = None
+    provisional: str | None = None
+    """Why nothing should be decided by this run."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence, as plain text."""
+        told = (self.summary or self.headline).striptags()
+        if self.provisional is None:
+            return told
+        begin = told[:1] if self.summary is None else told[:1].lower()
+        return f"Provisional, because {self.provisional}: {begin}{told[1:]}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict with its reasons, as plain text."""
+        texts = {
+            name: [text.striptags() for text in given]
+            for name, given in (("reasons", self.reasons), ("others", self.others), ("caveats", self.caveats))
+        }
+        return {"sentence": self.sentence, "best": self.best, "runner_up": self.runner_up,
+                "provisional": self.provisional, **texts}  # fmt: skip
 
 
 def judge(
@@ -55,42 +98,84 @@ def judge(
     policy: str = "live",
     bitrate_bps: float | None = None,
     cross_traffic: Sequence[Markup] = (),
+    *,
+    link_bps: float | None = None,
+    provisional: str | None = None,
+    seeded: bool = True,
 ) -> Verdict:
     """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first.
 
-    `bitrate_bps` is the movie's: where no transport brought as much, the verdict says so first. `cross_traffic` says
-    what bulk flows got of the same network.
+    `bitrate_bps` is the movie's: where no transport brought as much, the verdict says so first; `link_bps` is the
+    least rate of the link where it is known and each flow had it to itself. `cross_traffic` says what bulk flows got
+    of the same network. `provisional` says why nothing should be chosen by this run, `seeded` whether another seed
+    would change it.
     """
     measured = [one for one in flows if one.frames > 0]
     if not measured:
-        return Verdict(Markup("Nothing was measured: no frame was offered."), [], [], list(caveats))
+        nothing = Markup("Nothing was measured: no frame was offered.")
+        return Verdict(nothing, [], [], list(caveats), provisional=provisional)
     if len(measured) == 1:
-        opening, told = single(measured[0], bool(cross_traffic))
-        return Verdict(opening, [*told, *cross_traffic], [], list(caveats))
+        opening, told = single(measured[0], policy, beside=bool(cross_traffic))
+        told = [*told, *cross_traffic]
+        return Verdict(opening, told, [], list(caveats), best=[measured[0].flow], provisional=provisional)
     live = choose(measured, rules_for(measured, LIVE, policy))
     pause = choose(measured, rules_for(measured, PAUSE))
+    final = provisional is None
     if policy == "live":
-        first, reasons = live, [*live_reasons(measured, live), pause_in_a_line(live, pause)]
-        opening = headline(measured, live)
+        first, share, what = live, _live_share, "in time"
+        reasons = [*live_reasons(measured, live, final=final, seeded=seeded), pause_in_a_line(live, pause)]
+        opening = headline(measured, live, final=final)
     else:
-        first, reasons = pause, [*pause_reasons(pause), live_in_a_line(live, pause)]
-        opening = pause_headline(pause)
-    reasons = [*too_narrow(measured, bitrate_bps), *reasons, *cross_traffic]
-    winners = {one.flow for one in first.best}
+        first, share, what = pause, _decodable_share, "that can be decoded"
+        reasons = [*pause_reasons(pause), live_in_a_line(live, pause)]
+        opening = pause_headline(pause, final=final)
+    reasons = [*too_narrow(measured, bitrate_bps, link_bps), *reasons, *cross_traffic]
+    winners = [one.flow for one in first.best]
     others = [account(one) for one in measured if one.flow not in winners]
-    return Verdict(opening, reasons, others, list(caveats))
+    return Verdict(
+        opening,
+        reasons,
+        others,
+        list(caveats),
+        summary=in_a_sentence(opening, first, share, what),
+        best=winners,
+        runner_up=None if first.runner_up is None else first.runner_up.flow,
+        provisional=provisional,
+    )
 
 
-def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None) -> list[Markup]:
-    """Says that the network carried less than the movie needs, where it did."""
+def _live_share(one: Metrics) -> float:
+    return one.live_share
+
+
+def _decodable_share(one: Metrics) -> float:
+    return one.decodable_share
+
+
+def in_a_sentence(opening: Markup, first: Choice, share: Callable[[Metrics], float], what: str) -> Markup:
+    """The headline with the figures of the best and of the runner-up, and what decided between them."""
+    best = first.best[0]
+    if first.runner_up is None or share(best) == 0:
+        return opening
+    return Markup("{}: {} of the frames {}, before {} with {}; what decided was {}.").format(
+        Markup(opening[:-1]), percent(share(best)), what, name(first.runner_up), percent(share(first.runner_up)),
+        first.decided_by
+    )  # fmt: skip
+
+
+def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None, link_bps: float | None = None) -> list[Markup]:
+    """Says that the network carried less than the movie needs, where it did, and whether its rate can be the reason."""
     carried = max((one.packet_throughput_bps or 0.0, one.flow) for one in flows)
     if bitrate_bps is None or carried[0] == 0 or carried[0] >= NARROW_SHARE * bitrate_bps:
         return []
     text = Markup("The movie needs {:.1f} Mbit/s, and the most that any transport brought is {:.1f} ({}): {}.")
-    return [text.format(bitrate_bps / 1e6, carried[0] / 1e6, carried[1], "something has to give")]
+    why = "something has to give"
+    if link_bps is not None and link_bps > bitrate_bps:
+        why = f"the link has {link_bps / 1e6:.1f} at the least, so it is not its rate that is in the way"
+    return [text.format(bitrate_bps / 1e6, carried[0] / 1e6, carried[1], why)]
 
 
-def headline(flows: Sequence[Metrics], live: Choice) -> Markup:
+def headline(flows: Sequence[Metrics], live: Choice, *, final: bool = True) -> Markup:
     """The first sentence, for live viewing."""
     best = live.best[0]
     level_decided = len(live.best) < len(flows) and any(one.has_levels for one in flows)
@@ -104,23 +189,29 @@ def headline(flows: Sequence[Metrics], live: Choice) -> Markup:
         return Markup("For live viewing it is too close to call between {}.").format(names(live.best))
     if best.live_share < UNWATCHABLE_SHARE:
         return Markup("None of them makes live viewing good here; the least bad is {}.").format(name(best))
-    return Markup("For live viewing, choose {}.").format(name(best))
+    return chosen("live viewing", best, final=final)
 
 
-def pause_headline(pause: Choice) -> Markup:
+def chosen(viewing: str, best: Metrics, *, final: bool) -> Markup:
+    """What to choose, or who is ahead in a run by which nothing should be chosen."""
+    text = "For {}, choose {}." if final else "For {}, {} is ahead."
+    return Markup(text).format(viewing, name(best))
+
+
+def pause_headline(pause: Choice, *, final: bool = True) -> Markup:
     """The first sentence, for a player that waits."""
     if pause.best[0].decodable_share == 0:
         return Markup("No transport brought a single picture.")
     if len(pause.best) > 1:
         return Markup("For a player that waits it is too close to call between {}.").format(names(pause.best))
-    return Markup("For a player that waits, choose {}.").format(name(pause.best[0]))
+    return chosen("a player that waits", pause.best[0], final=final)
 
 
-def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
+def live_reasons(flows: Sequence[Metrics], live: Choice, *, final: bool, seeded: bool) -> list[Markup]:
     """What the winner does, beside the runner-up, and what it costs."""
     said = [
-        Markup("{} showed {} of the frames in time; {}; its longest freeze was {}{}.").format(
-            name(best), percent(best.live_share), missing(best), duration(best.longest_freeze_s), quality(best)
+        Markup("{} showed {} of the frames in time; {}; {}{}.").format(
+            name(best), percent(best.live_share), missing(best), freeze(best), quality(best)
         )
         for best in live.best
     ]
@@ -131,22 +222,29 @@ def live_reasons(flows: Sequence[Metrics], live: Choice) -> list[Markup]:
                 name(second), percent(second.live_share), quality(second), live.decided_by
             )
         )
-        said.append(given_up(best, flows))
+        said.append(given_up(best, flows, final=final))
     elif len(live.best) > 1:
+        repeat = "Take the simpler one, or repeat with other seeds." if seeded else "Take the simpler one."
+        advice = repeat if final else "Repeat the run."
         said.append(
-            Markup("Between them, differences are within {}: less than one run can tell. Take the simpler one, or "
-                   "repeat with other seeds.").format(bounds(flows))
-        )  # fmt: skip
+            Markup("Between them, differences are within {}: less than one run can tell. {}").format(
+                bounds(flows, live.best), advice
+            )
+        )
     return said
 
 
-def bounds(flows: Sequence[Metrics]) -> Markup:
-    """What counts as equal, as far as it was asked about."""
-    asked = rules_for(flows, LIVE)
-    rate = [Markup("{:g} % of the bit rate shown").format(RATE_RATIO * 100)] if SHOWN_RATE in asked else []
-    latency = [Markup("{:g} % of latency").format(LATENCY_RATIO * 100)] if latency_counts(flows) else []
-    always = [f"{SHARE_POINTS:g} point of frames", f"{PSNR_DB:g} dB"]
-    return listed([*map(Markup, always), *rate, Markup("{:g} s of freeze").format(FREEZE_S), *latency])
+def bounds(flows: Sequence[Metrics], best: Sequence[Metrics]) -> Markup:
+    """What counts as equal, as far as it was asked about and known of all that are called so."""
+    names_of_rules = {
+        QUALITY: f"{PSNR_DB:g} dB",
+        SHOWN_RATE: f"{RATE_RATIO * 100:g} % of the bit rate shown",
+        FREEZE: f"{FREEZE_S:g} s of freeze",
+        LATENCY: f"{LATENCY_RATIO * 100:g} % or {LATENCY_MS:g} ms of latency",
+    }
+    asked = [rule for rule in rules_for(flows, LIVE) if all(rule.value(one) is not None for one in best)]
+    told = [names_of_rules.get(rule, f"{SHARE_POINTS:g} point of frames") for rule in asked]
+    return listed([Markup(text) for text in told])
 
 
 def pause_reasons(pause: Choice) -> list[Markup]:
@@ -188,7 +286,7 @@ def live_in_a_line(live: Choice, pause: Choice) -> Markup:
     return Markup("For live viewing, where what comes late is not shown, {} {}.").format(listed(told), verb)
 
 
-def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
+def given_up(best: Metrics, flows: Sequence[Metrics], *, final: bool = True) -> Markup:
     """Where another transport did clearly better than the chosen one."""
     costs: list[Markup] = []
     # Below zero, frames came before their time: how much before is no merit.
@@ -220,17 +318,24 @@ def given_up(best: Metrics, flows: Sequence[Metrics]) -> Markup:
             Markup("bit rate ({}; {} has {})").format(levels_in_words(best), name(richest), levels_in_words(richest))
         )
     if not costs:
-        return Markup("Nothing measured here speaks against it: no other was clearly faster, sharper or more complete.")
-    return Markup("What choosing {} gives up: {}.").format(name(best), listed(costs))
+        asked = [Markup("faster")] if slower else []
+        asked += [Markup("sharper")] if best.psnr_mean_db is not None else []
+        told = Markup(" or ").join([Markup(", ").join(asked), Markup("more complete")] if asked else ["more complete"])
+        return Markup("Nothing measured here speaks against it: no other was clearly {}.").format(told)
+    opening = Markup("What choosing {} gives up").format(name(best)) if final else Markup("Where others did better")
+    return Markup("{}: {}.").format(opening, listed(costs))
 
 
-def single(one: Metrics, beside: bool = False) -> tuple[Markup, list[Markup]]:
+def single(one: Metrics, policy: str = "live", *, beside: bool = False) -> tuple[Markup, list[Markup]]:
     """One flow: nothing to choose, so a description."""
     run = "beside cross traffic" if beside else "alone was run"
-    text = Markup("{} {}: {} of the frames were shown in time.").format(name(one), run, percent(one.shown_share))
+    waits = policy == "stall"
+    share = percent(one.decodable_share if waits else one.live_share)
+    shown = Markup("shown, {}").format(waiting(one)) if waits else Markup("shown in time")
+    text = Markup("{} {}: {} of the frames were {}.").format(name(one), run, share, shown)
     lost = missing(one)
-    told = Markup("{}; the longest freeze was {}{}. There is no other stream to compare it with in this run.").format(
-        lost[:1].upper() + lost[1:], duration(one.longest_freeze_s), quality(one)
+    told = Markup("{}{}{}. There is no other stream to compare it with in this run.").format(
+        lost[:1].upper() + lost[1:], "" if waits else f"; {freeze(one)}", quality(one)
     )
     return text, [told]
 
@@ -240,88 +345,13 @@ def account(one: Metrics) -> Markup:
     where = ""
     if one.main_place is not None and one.lost > 0:
         where = f", mostly: {PLACE_NAMES.get(one.main_place, one.main_place)}"
-    return Markup("{}: {} shown, {} late, {} undecodable, {} lost{}; longest freeze {}{}.").format(
+    return Markup("{}: {} shown, {} late, {} undecodable, {} lost{}; {}{}.").format(
         name(one),
         percent(one.shown_share),
         percent(one.share(one.late)),
         percent(one.share(one.undecodable)),
         percent(one.share(one.lost)),
         where,
-        duration(one.longest_freeze_s),
+        freeze(one),
         levels(one),
     )
-
-
-def missing(one: Metrics) -> Markup:
-    """What was lost, by type."""
-    told = [
-        Markup("{} of the {} frames").format(percent(100 * lost / total), kind)
-        for kind, (lost, total) in one.by_type.items()
-        if total
-    ]
-    return Markup("lost were {}").format(listed(told)) if one.lost else Markup("no frame was lost")
-
-
-def quality(one: Metrics) -> str:
-    """The picture quality, when it was measured, and the levels that were shown."""
-    psnr = "" if one.psnr_mean_db is None else f", mean PSNR {one.psnr_mean_db:.1f} dB"
-    return psnr + levels(one)
-
-
-def levels(one: Metrics) -> str:
-    """The levels that were shown, where there are some."""
-    return f", {levels_in_words(one)}" if one.has_levels else ""
-
-
-def levels_in_words(one: Metrics) -> str:
-    """The mean level and the bit rate, of what was shown in time."""
-    rate = "" if one.shown_bps is None else f" ({one.shown_bps / 1e3:,.0f} kbit/s shown)"
-    return f"mean level {'-' if one.level_mean is None else f'{one.level_mean:.2f}'}{rate}"
-
-
-def name(one: Metrics) -> Markup:
-    """The flow's name."""
-    return Markup("<b>{}</b>").format(one.flow)
-
-
-def names(flows: Sequence[Metrics]) -> Markup:
-    """Their names as a list."""
-    return listed([name(one) for one in flows])
-
-
-def listed(parts: Sequence[Markup]) -> Markup:
-    """a, b and c."""
-    if len(parts) < 2:
-        return Markup("").join(parts)
-    return Markup("{} and {}").format(Markup(", ").join(parts[:-1]), parts[-1])
-
-
-def percent(value: float) -> str:
-    """A share; near the ends it is never rounded to all or nothing."""
-    if 0 < value < 0.1:
-        return "under 0.1 %"
-    if 99.9 < value < 100:
-        return "over 99.9 %"
-    return f"{value:.0f} %" if value in (0, 100) else f"{value:.1f} %"
-
-
-def duration(value: float | None) -> str:
-    """Seconds."""
-    return "not measured" if value is None else "none" if value == 0 else f"{value:.2f} s"
-
-
-def milliseconds(value: float | None) -> str:
-    """Milliseconds, or seconds where they are many."""
-    if value is None:
-        return "not measured"
-    return f"{value / 1000:.1f} s" if value >= 10_000 else f"{value:.0f} ms"
-
-
-def waiting(one: Metrics) -> str:
-    """How long and how often a player that waits stands still."""
-    if one.stalled_s is None or one.stalls is None:
-        return "waiting not measured"
-    if one.stalls == 0:
-        return "without a pause"
-    pauses = "1 pause" if one.stalls == 1 else f"{one.stalls:,} pauses"
-    return f"{one.stalled_s:.1f} s of waiting in {pauses}, or a start-up delay longer by as much"

@@ -43,14 +43,15 @@ def drawn(run: ReportRun, psnr: PsnrResult) -> list[Section]:
             [losses.by_fate(run), losses.by_place(run), losses.by_type(run), losses.size_against_latency(run),
              losses.frame_runs(run), losses.packet_runs(run)],
         ),
-        Section(
+        *([] if run.wired else [Section(
             "link",
             "On the air",
             [link.transmissions(run), link.transmissions_over_time(run), link.rates_over_time(run), link.sniffer(run)],
-        ),
+        )]),
         *([Section("levels", "Levels", [over_time.levels(run), over_time.sending_rates(run), over_time.estimates(run)])]
           if run.has_levels else []),
-        Section("socket", "In the sender's socket", [link.congestion_window(run), link.unsent_bytes(run)]),
+        *([Section("socket", "In the sender's socket", [link.congestion_window(run), link.unsent_bytes(run)])]
+          if run.samples_sockets else []),
     ]  # fmt: skip
 
 

@@ -19,6 +19,8 @@ LEGEND_LINE_PX = 18
 MOST_LEGEND_LINES = 5
 HEADROOM = 1.12
 """Room above a curve of known range, so that the word for the interference stands free."""
+MOST_MARKERS = 8
+"""Markers on one line: they name it, and are no points of measurement."""
 MOST_POINTS = 1500
 """Points of one line: what a screen can show. More are thinned to the extremes of equal parts."""
 
@@ -107,20 +109,22 @@ def arranged(figures: list[Figure]) -> list[Figure]:
     return placed
 
 
-def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], **more: Any) -> Trace:
-    """A line in the flow's colour and style."""
+def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], width: float = 1.8, **more: Any) -> Trace:
+    """A line in the flow's colour and style, with some of its markers, so that it can be told without colour too."""
+    look = flow.look
     trace: Trace = {
-        "type": "scatter", "mode": "lines", "name": label(flow), "x": rounded(x), "y": rounded(y),
-        "line": {"color": flow.colour, "dash": flow.dash, "width": 1.8}, "connectgaps": False,
+        "type": "scatter", "mode": "lines+markers", "name": label(flow), "x": rounded(x), "y": rounded(y),
+        "line": {"color": look.colour, "dash": look.dash, "width": width}, "connectgaps": False,
+        "marker": {"symbol": look.marker, "color": look.colour, "size": 7, "maxdisplayed": MOST_MARKERS},
     }  # fmt: skip
     return trace | more
 
 
 def bars(flow: Flow, x: Sequence[Any], y: Sequence[Number], **more: Any) -> Trace:
     """Bars in the flow's colour and pattern."""
-    marker: Trace = {"color": flow.colour}
-    if flow.pattern:
-        marker["pattern"] = {"shape": flow.pattern, "fillmode": "overlay", "size": 6}
+    marker: Trace = {"color": flow.look.colour}
+    if flow.look.pattern:
+        marker["pattern"] = {"shape": flow.look.pattern, "fillmode": "overlay", "size": 6}
     return {"type": "bar", "name": label(flow), "x": list(x), "y": rounded(y), "marker": marker} | more
 
 

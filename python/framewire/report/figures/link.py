@@ -95,7 +95,7 @@ def sniffer(run: ReportRun) -> Figure:
                     "type": "bar", "name": what, "legendgroup": what, "showlegend": index == 0,
                     "x": ["1", "2", "3", "4", "5+"], "y": rounded([100 * share for share in shares]),
                     "xaxis": f"x{number}", "yaxis": f"y{number}", "hovertemplate": "%{y:.1f} %",
-                    "marker": {"color": flow.colour, "opacity": 1 if not look else 0.55,
+                    "marker": {"color": flow.look.colour, "opacity": 1 if not look else 0.55,
                                "pattern": {"shape": look, "fillmode": "overlay", "size": 5}},
                 }
             )  # fmt: skip
@@ -133,8 +133,7 @@ def flow_state(run: ReportRun, name: str, title: str, hint: str, column: str, di
             if rows.height:
                 until = max(until, float(rows["at_ns"][-1]) / 1e9)
                 x, y = thinned((rows["at_ns"] / 1e9).to_list(), (rows[column] / divisor).to_list())
-                traces.append(line(flow, rounded(x, 5), y, hovertemplate="%{y:.4g} " + plain(unit), line={
-                    "color": flow.colour, "dash": flow.dash, "width": 1.3}))  # fmt: skip
+                traces.append(line(flow, rounded(x, 5), y, 1.3, hovertemplate="%{y:.4g} " + plain(unit)))
     layout = time_layout(run, unit, until_s=until)
     return Figure(name, title, hint, traces, layout, absent=None if traces else "no flow has it", half=True)
 

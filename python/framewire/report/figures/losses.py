@@ -102,7 +102,7 @@ def runs_of(run: ReportRun, what: Literal["packets", "frames"], name: str, title
 
 def frame_runs(run: ReportRun) -> Figure:
     """Runs of lost frames."""
-    hint = "Runs of one or two are dropped B frames, hardly seen; long runs are what the viewer calls a freeze."
+    hint = "Runs of one or two B frames are hardly seen; long runs are what the viewer calls a freeze."
     if run.counted == "offered":
         hint += " The frames that were never offered are one run here, of each flow."
     return runs_of(run, "frames", "frame-runs", "Frames lost in a row", hint)
@@ -110,7 +110,7 @@ def frame_runs(run: ReportRun) -> Figure:
 
 def packet_runs(run: ReportRun) -> Figure:
     """Runs of lost datagrams."""
-    hint = "Runs of one come from the radio; runs of many from a buffer that overflowed or a frame given up."
+    hint = "Runs of one are single losses on the link; runs of many come from bursts, a full queue or a frame given up."
     return runs_of(run, "packets", "packet-runs", "Packets lost in a row", hint)
 
 
@@ -125,7 +125,7 @@ def size_against_latency(run: ReportRun) -> Figure:
                 {
                     "type": "scatter", "mode": "markers", "name": label(flow), "x": (rows["size"] / 1000).to_list(),
                     "y": rounded(rows["latency_ms"].to_list()),
-                    "marker": {"color": flow.colour, "size": 4, "opacity": 0.55},
+                    "marker": {"color": flow.look.colour, "symbol": flow.look.marker, "size": 5, "opacity": 0.55},
                     "hovertemplate": "%{x:.1f} kB, %{y:.1f} ms",
                 }
             )  # fmt: skip

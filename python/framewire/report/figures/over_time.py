@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from framewire import stats
 from framewire.report import quantities
+from framewire.report.capacity import Link, of_link
 from framewire.report.data import Flow, ReportRun
-from framewire.report.figures.base import Figure, Trace, line, thinned, time_layout
+from framewire.report.figures.base import HEADROOM, Figure, Trace, line, rounded, thinned, time_layout
 
 SCALE_BUTTONS = {
     "type": "buttons", "direction": "right", "x": 1, "xanchor": "right", "y": -0.09, "yanchor": "top",
@@ -20,13 +23,17 @@ SCALE_BUTTONS = {
 
 
 LEVELS_APART = 0.05
+MOST_ROOM = 3.0
+"""How many times as high as the highest curve the link is drawn: more would press the curves flat."""
 
 
 def frame_throughput(run: ReportRun) -> Figure:
     """Throughput of complete frames."""
-    hint = "The dotted line is the movie's rate: below it the transport falls behind or drops; above it, it catches up."
-    if run.has_levels:
-        hint = "Of an adaptive stream it follows the level: compare it with the levels below."
+    hint = "Of an adaptive stream it follows the level: compare it with the levels below."
+    if quantities.movie_bitrate(run):
+        hint = (
+            "The dotted line is the movie's rate: a transport below it falls behind or drops, one above it catches up."
+        )
     if len(run.streams) < len(run.flows):
         hint += " Cross traffic has no frames: drawn is what its application got."
     return throughput(run, "throughput-frames", "Throughput at frame level", hint, brought)
@@ -61,12 +68,36 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantit
             traces.append(line(flow, x, (rows["bps"] / 1e6).to_list(), hovertemplate="%{y:.2f} Mbit/s"))
     layout = time_layout(run, "Mbit/s", until_s=until)
     bitrate = quantities.movie_bitrate(run)
+    if (link := of_link(run)) is not None and traces:
+        highest = max([bitrate or 0.0, *(1e6 * value for trace in traces for value in trace["y"] if value is not None)])
+        room, said = capacity(link, until, highest)
+        traces = [*room, *traces]
+        hint = f"{hint} {said}"
+        if room:
+            layout["yaxis"] |= {"range": [0, HEADROOM * min(max(room[0]["y"]), MOST_ROOM * highest / 1e6)]}
     if bitrate:
         layout["shapes"] = layout["shapes"] + [
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": bitrate / 1e6, "y1": bitrate / 1e6,
              "line": {"color": "#22272b", "width": 1, "dash": "dot"}}
         ]  # fmt: skip
     return Figure(name, title, hint, traces, layout, absent=None if traces else "nothing arrived")
+
+
+def capacity(link: Link, until_s: float, highest_bps: float) -> tuple[list[Trace], str]:
+    """The link as an area behind the curves, and what to say of it; nothing is drawn of one far above them all."""
+    rates = link.per_second(math.ceil(until_s) or 1)
+    if not rates:
+        return [], f"What the link can carry is not drawn: its recording ({link.in_words}) is no longer there."
+    if min(rates) > MOST_ROOM * highest_bps:
+        return [], f"What the link can carry ({link.in_words}) is far above this plot."
+    steps: Trace = {
+        "type": "scatter", "mode": "lines", "name": "link", "x": list(range(len(rates) + 1)),
+        "y": rounded([rate / 1e6 for rate in (*rates, rates[-1])]), "fill": "tozeroy",
+        "fillcolor": "rgba(154, 165, 172, 0.16)", "line": {"color": "#9aa5ac", "width": 1, "shape": "hv"},
+        "hovertemplate": "%{y:.2f} Mbit/s",
+    }  # fmt: skip
+    cut = ", cut off above," if max(rates) > MOST_ROOM * highest_bps else ""
+    return [steps], f"The grey area{cut} is what the link can carry ({link.in_words}), headers of packets included."
 
 
 def latency(run: ReportRun) -> Figure:
@@ -105,11 +136,11 @@ def levels(run: ReportRun) -> Figure:
         if changes.height:
             rows = pl.concat([changes, rows[-1:]])
             x = (rows["due_ns"] / stats.NANOS).to_list()
-            shaped = {"color": flow.colour, "dash": flow.dash, "width": 1.8, "shape": "hv"}
+            shaped = {"color": flow.look.colour, "dash": flow.look.dash, "width": 1.8, "shape": "hv"}
             # A little apart, so that streams on one level are seen beside each other.
             y = (rows["level"] + LEVELS_APART * len(traces)).to_list()
-            known = {"customdata": rows["level"].to_list(), "hovertemplate": "level %{customdata}"}
-            traces.append(line(flow, x, y, line=shaped, **known))
+            levels = rows["level"].to_list()
+            traces.append(line(flow, x, y, line=shaped, customdata=levels, hovertemplate="level %{customdata}"))
     layout = time_layout(run, "level")
     layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
     top = max(0, len(run.ladder.get("levels_bps", [])) - 1)
@@ -150,8 +181,7 @@ def of_samples(run: ReportRun, name: str, title: str, column: str, hint: str) ->
         rows = run.states.filter((pl.col("flow") == flow.name) & pl.col(column).is_not_null()).sort("at_ns")
         if rows.height:
             x, y = thinned((rows["at_ns"] / stats.NANOS).to_list(), (rows[column] / 1e6).to_list())
-            traces.append(line(flow, x, y, hovertemplate="%{y:.2f} Mbit/s", line={
-                "color": flow.colour, "dash": flow.dash, "width": 1.3}))  # fmt: skip
+            traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.2f} Mbit/s"))
     layout = time_layout(run, "Mbit/s")
     return Figure(name, title, hint, traces, layout, None if traces else "nothing was sampled", half=True)
 
@@ -163,8 +193,7 @@ def per_frame(run: ReportRun, name: str, title: str, hint: str, column: str, uni
         rows = stats.delays(run.ledger(flow)).drop_nulls(column).sort("due_s")
         if rows.height:
             x, y = thinned(rows["due_s"].to_list(), rows[column].to_list())
-            traces.append(line(flow, x, y, hovertemplate="%{y:.1f} " + unit, line={
-                "color": flow.colour, "dash": flow.dash, "width": 1.3}))  # fmt: skip
+            traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.1f} " + unit))
     layout = time_layout(run, unit)
     layout["xaxis"] |= {"title": {"text": "time when the frame was due (s)"}}
     return Figure(name, title, hint, traces, layout if traces else {}, absent=None if traces else "no frame arrived")

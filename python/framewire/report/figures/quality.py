@@ -50,8 +50,8 @@ def per_frame(run: ReportRun, psnr: PsnrResult) -> Figure:
         rows = capped(run, flow, psnr)
         x, y = thinned(rows["at_s"].to_list(), rows["db"].to_list())
         traces.append(
-            line(flow, rounded(x, 5), rounded(y, 3), yaxis=f"y{number}", line={"color": flow.colour, "width": 1},
-                 hovertemplate="%{x:.2f} s: %{y:.1f} dB")
+            line(flow, rounded(x, 5), rounded(y, 3), mode="lines", yaxis=f"y{number}",
+                 line={"color": flow.look.colour, "width": 1}, hovertemplate="%{x:.2f} s: %{y:.1f} dB")
         )  # fmt: skip
         top = 1 - index / len(flows)
         layout[f"yaxis{number}"] = {
@@ -61,8 +61,8 @@ def per_frame(run: ReportRun, psnr: PsnrResult) -> Figure:
         }  # fmt: skip
         layout["annotations"].append(
             {"text": f"<b>{label(flow)}</b>", "xref": "paper", "x": 0.004, "yref": f"y{number}", "y": 3,
-             "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 12, "color": flow.colour},
-             "bgcolor": "rgba(255,255,255,0.75)"}
+             "xanchor": "left", "yanchor": "bottom", "showarrow": False,
+             "font": {"size": 12, "color": flow.look.colour}, "bgcolor": "rgba(255,255,255,0.75)"}
         )  # fmt: skip
         layout["shapes"] += [span | {"yref": f"y{number} domain"} for span in spans]
     return Figure(name, title, hint, traces, layout)

@@ -1,0 +1,52 @@
+"""The scenario as a reader elsewhere can run it again: without the directories of the machine that it ran on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from framewire.report.data import ReportRun
+
+__all__ = ["Scenario", "portable", "shortened"]
+
+EVERYWHERE = ("/bin/", "/dev/", "/etc/", "/lib/", "/proc/", "/run/", "/sbin/", "/sys/", "/usr/")
+"""Directories that every machine of the kind has: what lies there is named in full."""
+
+ABSOLUTE = re.compile(r"""(?:^|(?<=[\s"'=,\[]))/(?:[^\s"'/,\]]+/)+[^\s"'/,\]]+""")
+"""An absolute path of two names or more, as commands and pipelines have them; what follows a host's name is none."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The text of a scenario, and the files that it names and that have to lie beside it."""
+
+    text: str
+    files: list[str]
+
+
+def portable(run: ReportRun) -> Scenario:
+    """The run's scenario, each file of the user's own by its name alone."""
+    network = run.scenario.get("network", {})
+    movie = run.scenario.get("movie", {})
+    given = [movie.get("source"), movie.get("ladder"), network.get("wire", {}).get("trace")]
+    text, files = run.scenario_text, []
+    for path in (str(path) for path in given if isinstance(path, str) and PurePath(path).is_absolute()):
+        text = text.replace(path, PurePath(path).name)
+        files.append(PurePath(path).name)
+    files += [PurePath(path).name for path in ABSOLUTE.findall(text) if not path.startswith(EVERYWHERE)]
+    return Scenario(shortened(text), list(dict.fromkeys(files)))
+
+
+def shortened(text: Any) -> str:
+    """A text in which the user's own files stand by their names alone.
+
+    >>> shortened('["/home/me/sender", "--from=/home/me/a.ts", "/dev/stdin", "rtsp://{receiver}:{port}/live/a"]')
+    '["sender", "--from=a.ts", "/dev/stdin", "rtsp://{receiver}:{port}/live/a"]'
+    """
+
+    def named(found: re.Match[str]) -> str:
+        return found[0] if found[0].startswith(EVERYWHERE) else PurePath(found[0]).name
+
+    return ABSOLUTE.sub(named, str(text))

@@ -1,0 +1,142 @@
+"""The run in a few lines, for the head of the report: movie, network, flows, player."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from framewire.report import quantities
+from framewire.report.capacity import of_link
+from framewire.report.data import Flow, ReportRun
+
+__all__ = ["facts"]
+
+
+def facts(run: ReportRun) -> list[tuple[str, str]]:
+    """What was run, as names and texts."""
+    told = [*movie(run), ("network", network(run))]
+    if run.interference:
+        told.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
+    told.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
+    layout = f", {run.scenario.get('layout', 'side-by-side')}" if len(run.flows) > 1 else ""
+    told.append(("flows", f"{len(run.flows)}{layout}"))
+    told += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
+    if run.info.get("world"):
+        told.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
+    if run.info.get("origin_utc"):
+        told.append(("run", str(run.info["origin_utc"])))
+    told.append(("status", f"{run.status} ({run.ended_by})" if run.ended_by else run.status))
+    return [(name, text) for name, text in told if text]
+
+
+def movie(run: ReportRun) -> list[tuple[str, str]]:
+    """What was sent: its name, and what it is."""
+    told: list[tuple[str, str]] = []
+    of, given = run.scenario.get("movie", {}), run.movie
+    if given or run.of_movie:
+        parts = [source(of.get("source"), "the lab's test movie"), of.get("codec")]
+        if given.get("width"):
+            parts.append(f"{given['width']}x{given.get('height', '?')}")
+        parts.append(f"{run.frame_rate:.5g} frames/s, {run.movie_seconds:.1f} s")
+        told.append(("movie", ", ".join(str(part) for part in parts if part)))
+    if isinstance(given.get("bitrate"), (int, float)):
+        told.append(("bitrate", f"{given['bitrate'] / 1e6:.2f} Mbit/s"))
+    if run.ladder:
+        told.append(("ladder", f"{source(of.get('ladder'), 'ladder')}: {ladder_in_a_line(run.ladder)}"))
+    return told
+
+
+def source(given: Any, of_the_lab: str) -> str:
+    """The name of a file, without where it lay; of what the lab made, what that is.
+
+    >>> source("/home/me/film.mp4", "the lab's test movie"), source("lab", "the lab's test movie")
+    ('film.mp4', "the lab's test movie")
+    """
+    return of_the_lab if given in (None, "lab") else PurePath(str(given)).name
+
+
+def network(run: ReportRun) -> str:
+    """The network in a line: what carries, with which rate, delay, queue, loss."""
+    of = run.scenario.get("network", {})
+    wired = of.get("kind") == "wired"
+    parts = [
+        *([] if wired else air(of.get("wifi", {}))),
+        f"bottleneck {of['bottleneck']}" if "bottleneck" in of else "",
+    ]
+    wire = wire_in_words(run)
+    if wired:
+        return ", ".join(part for part in ("wired", *wire, *parts) if part)
+    first = ", ".join(part for part in (str(of.get("kind", "")), *parts) if part)
+    return f"{first}; behind it a wire: {', '.join(wire)}" if wire else first
+
+
+def air(wifi: dict[str, Any]) -> list[str]:
+    """The 802.11 link."""
+    rate = {"auto": "automatic rate"}.get(str(wifi.get("rate")), str(wifi.get("rate", "")))
+    return [
+        str(wifi.get("standard", "")),
+        rate,
+        f"{wifi['retry']} transmissions at most" if "retry" in wifi else "",
+        f"queue of the access point {wifi['queue']}" if "queue" in wifi else "",
+        f"{wifi['contenders']} contending stations" if wifi.get("contenders") else "",
+    ]
+
+
+def wire_in_words(run: ReportRun) -> list[str]:
+    """The wire: its rate or trace, delay, jitter, queue, loss, outages."""
+    wire = run.scenario.get("network", {}).get("wire", {})
+    if not wire:
+        return []
+    link = of_link(run)
+    rate = link.in_words if link is not None else str(wire.get("rate", ""))
+    if link is None and "trace" in wire:
+        rate = f"trace {PurePath(str(wire['trace'])).name}"
+    jitter, outages = str(wire.get("jitter", "")), wire.get("outages", [])
+    return [
+        part
+        for part in (
+            rate,
+            f"{wire['delay']} each way" if "delay" in wire else "",
+            f"jitter up to {jitter}" if jitter.partition(" ")[0] not in ("", "0") else "",
+            f"queue {wire['queue']}" if "queue" in wire else "",
+            loss_in_words(wire["loss"]) if "loss" in wire else "",
+            f"outages {', '.join(f'{start} to {end}' for start, end in outages)}" if outages else "",
+        )
+        if part
+    ]
+
+
+def loss_in_words(loss: Any) -> str:
+    """Random loss, or loss in bursts.
+
+    >>> loss_in_words("1 %")
+    'loss 1 %'
+    >>> loss_in_words({"good_to_bad": "1 %", "bad_to_good": "30 %", "loss_good": "0 %", "loss_bad": "100 %"})
+    'loss in bursts: 1 % into one, 30 % out of it, 0 % lost outside, 100 % inside'
+    """
+    if not isinstance(loss, dict):
+        return f"loss {loss}"
+    into, out, good, bad = (loss.get(key, "?") for key in ("good_to_bad", "bad_to_good", "loss_good", "loss_bad"))
+    return f"loss in bursts: {into} into one, {out} out of it, {good} lost outside, {bad} inside"
+
+
+def ladder_in_a_line(ladder: dict[str, Any]) -> str:
+    """Levels and their rates.
+
+    >>> ladder_in_a_line({"codec": "H.264", "levels_bps": [125e3, 1e6], "duration_s": 70.0, "frame_rate": 23.976})
+    'H.264, levels of 125, 1000 kbit/s, 23.976 frames/s, 70.0 s'
+    """
+    rates = ", ".join(f"{rate / 1e3:.0f}" for rate in ladder.get("levels_bps", []))
+    codec = f"{ladder['codec']}, " if ladder.get("codec") else ""
+    return f"{codec}levels of {rates} kbit/s, {ladder['frame_rate']:.5g} frames/s, {ladder['duration_s']:.1f} s"
+
+
+def cross_traffic(run: ReportRun, flow: Flow) -> str:
+    """What a bulk flow was, and what it brought."""
+    of, row = flow.settings, quantities.summary_row(run, flow)
+    count = int(of.get("connections", 1))
+    rate, lasted = row.get("packet_throughput_bps"), row.get("duration_s")
+    brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
+    connections = "1 TCP connection" if count == 1 else f"{count} TCP connections"
+    when = f"from {of.get('start', '0 s')}" + (f" for {lasted:.1f} s" if lasted else "")
+    return f"{flow.name}: {connections} ({of.get('congestion', '?')}) {when}, {brought}"

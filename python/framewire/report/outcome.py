@@ -1,0 +1,55 @@
+"""The outcome of a run: the figures of its flows and the verdict on them, for the report and the terminal alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from framewire.report import quantities
+from framewire.report.capacity import of_link
+from framewire.report.caveats import caveats, drawn_by_chance, provisional
+from framewire.report.data import ReportRun
+from framewire.report.metrics import Metrics, metrics
+from framewire.report.psnr import PsnrResult
+from framewire.report.verdict import Verdict, judge
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the streams of a run brought, and what follows from it."""
+
+    flows: list[Metrics]
+    verdict: Verdict
+
+
+def outcome(run: ReportRun, scores: PsnrResult) -> Outcome:
+    """Figures and verdict; `scores` may be empty, then picture quality takes no part."""
+    flows = [metrics(run, flow, scores) for flow in run.streams]
+    link = of_link(run)
+    verdict = judge(
+        flows,
+        caveats(run, scores.problems, scores.failure),
+        run.policy,
+        quantities.movie_bitrate(run),
+        competition(run),
+        link_bps=None if link is None or run.together else link.least_bps,
+        provisional=provisional(run),
+        seeded=drawn_by_chance(run),
+    )
+    return Outcome(flows, verdict)
+
+
+def competition(run: ReportRun) -> list[Markup]:
+    """What cross traffic and the streams beside it got of the network that they shared."""
+    bulk = [flow for flow in run.flows if flow.is_bulk]
+    if not run.together or not bulk:
+        return []
+    got = []
+    for flow in [*run.streams, *bulk]:
+        rate = quantities.summary_row(run, flow).get("packet_throughput_bps")
+        brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
+        got.append(Markup("<b>{}</b> {}").format(flow.name, brought))
+    link = of_link(run)
+    of = Markup("") if link is None else Markup(" of a link of {}").format(link.in_words)
+    return [Markup("What each got, while it was there,{}: {}.").format(of, Markup(", ").join(got))]

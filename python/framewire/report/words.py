@@ -1,0 +1,84 @@
+"""Words of the verdict for figures of one flow: shares, times, losses, levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from framewire.report.metrics import Metrics
+
+
+def missing(one: Metrics) -> Markup:
+    """What was lost, by type."""
+    told = [
+        Markup("{} of the {} frames").format(percent(100 * lost / total), kind)
+        for kind, (lost, total) in one.by_type.items()
+        if total
+    ]
+    return Markup("lost were {}").format(listed(told)) if one.lost else Markup("no frame was lost")
+
+
+def quality(one: Metrics) -> str:
+    """The picture quality, when it was measured, and the levels that were shown."""
+    psnr = "" if one.psnr_mean_db is None else f", mean PSNR {one.psnr_mean_db:.1f} dB"
+    return psnr + levels(one)
+
+
+def levels(one: Metrics) -> str:
+    """The levels that were shown, where there are some."""
+    return f", {levels_in_words(one)}" if one.has_levels else ""
+
+
+def levels_in_words(one: Metrics) -> str:
+    """The mean level and the bit rate, of what was shown in time."""
+    rate = "" if one.shown_bps is None else f" ({one.shown_bps / 1e3:,.0f} kbit/s shown)"
+    return f"mean level {'-' if one.level_mean is None else f'{one.level_mean:.2f}'}{rate}"
+
+
+def name(one: Metrics) -> Markup:
+    """The flow's name."""
+    return Markup("<b>{}</b>").format(one.flow)
+
+
+def names(flows: Sequence[Metrics]) -> Markup:
+    """Their names as a list."""
+    return listed([name(one) for one in flows])
+
+
+def listed(parts: Sequence[Markup]) -> Markup:
+    """a, b and c."""
+    if len(parts) < 2:
+        return Markup("").join(parts)
+    return Markup("{} and {}").format(Markup(", ").join(parts[:-1]), parts[-1])
+
+
+def percent(value: float) -> str:
+    """A share; near the ends it is never rounded to all or nothing."""
+    if 0 < value < 0.1:
+        return "under 0.1 %"
+    if 99.9 < value < 100:
+        return "over 99.9 %"
+    return f"{value:.0f} %" if value in (0, 100) else f"{value:.1f} %"
+
+
+def freeze(one: Metrics) -> str:
+    """The longest freeze of live viewing."""
+    return f"longest freeze {one.longest_freeze_s:.2f} s" if one.longest_freeze_s else "no freeze"
+
+
+def milliseconds(value: float | None) -> str:
+    """Milliseconds, or seconds where they are many."""
+    if value is None:
+        return "not measured"
+    return f"{value / 1000:.1f} s" if value >= 10_000 else f"{value:.0f} ms"
+
+
+def waiting(one: Metrics) -> str:
+    """How long a player that waits stands still, and for how many frames: it buffers none again, as real ones do."""
+    if one.stalled_s is None or one.stalls is None:
+        return "waiting not measured"
+    if one.stalls == 0:
+        return "without waiting"
+    frames = "1 frame" if one.stalls == 1 else f"{one.stalls:,} frames, each by itself"
+    return f"{one.stalled_s:.1f} s of waiting for {frames}, or a start-up delay longer by as much"
