@@ -1,15 +1,3 @@
-//! Any bytes as a level: AVI files and elementary streams are read or refused, and frames lie within the bytes.
 #![no_main]
 
-use bytes::Bytes;
-use framewire_media::ladder::{Ladder, Level};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|stream: &[u8]| {
-    let Ok(level) = Level::parse(Bytes::copy_from_slice(stream)) else { return };
-    let total: usize = (0..level.frames().len()).map(|frame| level.frame_bytes(frame).len()).sum();
-    assert_eq!(total as u64, level.size().as_bytes());
-    assert!(level.frames()[0].is_key());
-    let ladder = Ladder::new(vec![level]).expect("one level is aligned with itself");
-    assert!((0..ladder.frame_count()).all(|frame| ladder.frame(0, frame).size > 0));
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| framewire_fuzzing::run("media_ladder", data));

@@ -1,25 +1,3 @@
-//! Any bytes as a frame: refused, or packetized within the limits and received again byte for byte.
 #![no_main]
 
-use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{
-    Depacketizer, HeaderRepr, HeaderView, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin,
-};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| {
-    let [choice, frame @ ..] = data else { return };
-    let rule = PacketRule::ALL[usize::from(*choice) % 3];
-    let mut packetizer = Packetizer::new(rule, DataSize::from_bytes(310), 1, 65_535, PAYLOAD_TYPE).unwrap();
-    let Ok(packets) = packetizer.packetize(frame, 0) else { return };
-    let origin = StreamOrigin { ssrc: 1, initial_sequence: 65_535 };
-    let mut receiver = Depacketizer::new(PAYLOAD_TYPE, Some(origin), Limits::default());
-    for packet in &packets {
-        assert!(packet.bytes.len() <= 310 - 28);
-        HeaderRepr::parse(&HeaderView::new(&packet.bytes[12..]).unwrap()).unwrap();
-        receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
-    }
-    let received = receiver.poll_frame().unwrap();
-    assert!(received.complete);
-    assert_eq!(received.bytes, frame);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| framewire_fuzzing::run("wire_round_trip", data));

@@ -1,20 +1,3 @@
-//! Any bytes as packets of TFRC: refused, or the same bytes again.
 #![no_main]
 
-use framewire_wire::tfrc::{DataHeader, Feedback, rtp};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| {
-    if let Ok(header) = DataHeader::parse(data) {
-        assert_eq!(header.emit(), data);
-    }
-    if let Ok(feedback) = Feedback::parse(data) {
-        assert!((0.0..=1.0).contains(&feedback.loss_event_rate));
-        assert_eq!(feedback.emit(), data);
-    }
-    if let Ok((header, fields, payload)) = rtp::parse(data) {
-        // Padding and contributing sources are not written again; all else is.
-        let again = rtp::emit(&header, &fields, payload);
-        assert_eq!(rtp::parse(&again).unwrap(), (header, fields, payload));
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| framewire_fuzzing::run("wire_tfrc", data));

@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
         *("units", "scenario", "media", "wire", "transport", "adaptive", "link", "probe", "session", "world"),
         *("sockets", "endpoint"),
     },
+    "fuzzing": {"units", "scenario", "media", "wire", "adaptive", "link", "session", "emu"},
     "gst": {"units", "media", "wire", "transport", "adaptive", "sockets", "endpoint"},
     "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim", "endpoint"},
 }

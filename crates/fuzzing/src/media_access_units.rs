@@ -1,0 +1,27 @@
+//! Any bytes as access units of any codec, in any framing, with any configuration: the reader never fails but by an
+//! error, refers only back, and to no more than a decoder holds.
+
+use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
+
+/// 16 frames of two fields, frames left by commands that were lost, and one more.
+const MOST_REFERENCES: usize = 2 * 16 + 33;
+
+pub(crate) fn run(data: &[u8]) {
+    let Some(input) = crate::decoded::<(u8, u8, Vec<u8>, Vec<Vec<u8>>)>(data) else { return };
+    let (codec, framing, configuration, units) = input;
+    const CODECS: [Codec; 5] = [Codec::MpegVideo, Codec::H264, Codec::H265, Codec::Mpeg4Part2, Codec::Av1];
+    let codec = CODECS[usize::from(codec) % CODECS.len()];
+    let framing = match framing % 5 {
+        0 => Framing::ByteStream,
+        bytes => Framing::LengthPrefixed(bytes),
+    };
+    let Ok(mut reader) = AccessUnitReader::new(codec, framing) else { return };
+    let _ = reader.configure(&configuration);
+    for (number, unit) in units.iter().enumerate() {
+        let Ok(read) = reader.read(unit) else { continue };
+        assert_eq!(read.number, number as u64);
+        assert!(read.references.is_sorted_by(|one, other| one < other));
+        assert!(read.references.iter().all(|&other| other < read.number));
+        assert!(read.references.len() <= MOST_REFERENCES);
+    }
+}

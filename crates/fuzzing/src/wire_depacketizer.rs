@@ -1,0 +1,38 @@
+//! Hostile datagrams: raw bytes, and well-formed RTP with hostile sequence numbers, time stamps and payloads.
+//! Memory stays within the limits, and a complete frame starts with a header.
+
+use framewire_units::{DataSize, Timestamp};
+use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
+
+const LARGEST_FRAME: usize = 2_000;
+const WINDOW: u16 = 8;
+
+pub(crate) fn run(data: &[u8]) {
+    let limits = Limits { reorder_window: WINDOW, largest_frame: DataSize::from_bytes(LARGEST_FRAME as u64) };
+    let mut receiver = Depacketizer::new(PAYLOAD_TYPE, None, limits);
+    let mut rest = data;
+    let mut sequence = 0u16;
+    while let [operation, length, step, timestamp, tail @ ..] = rest {
+        let (payload, next) = tail.split_at(tail.len().min(usize::from(*length)));
+        rest = next;
+        let mut datagram = Vec::new();
+        if operation & 0x80 == 0 {
+            // Mostly small steps, sometimes a jump.
+            let jump = if operation & 0x40 == 0 { 1 } else { 257 };
+            sequence = sequence.wrapping_add((*step as i8 as u16).wrapping_mul(jump));
+            datagram.extend([0x80, PAYLOAD_TYPE | operation << 7]);
+            datagram.extend(sequence.to_be_bytes());
+            datagram.extend([0, 0, 0, timestamp & 3, 0, 0, 0, 1]);
+        }
+        datagram.extend(payload);
+        let _ = receiver.handle_datagram(Timestamp::ZERO, &datagram);
+        let mut ready = 0;
+        while let Some(frame) = receiver.poll_frame() {
+            ready += 1;
+            assert!(frame.bytes.len() <= LARGEST_FRAME && frame.complete != frame.bytes.is_empty());
+            assert!(frame.bytes.is_empty() || frame.bytes.starts_with(&[0, 0]));
+        }
+        assert!(ready <= usize::from(WINDOW) + 2);
+    }
+    receiver.flush();
+}
