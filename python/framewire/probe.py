@@ -14,6 +14,7 @@ from rich.table import Table
 
 from framewire import _native
 from framewire.errors import InputError
+from framewire.movie.quantities import parse_frame_rate
 
 __all__ = ["Probe", "probe"]
 
@@ -29,13 +30,15 @@ class Probe:
 
     path: str
     sequence: dict[str, Any]
-    """Width, height, frame rate (a fraction), stated bit rate, MPEG-2 or not, progressive or not."""
+    """Width, height, frame rate (a fraction, or None), stated bit rate, MPEG-2 or not, progressive or not."""
     frames: dict[str, list[Any]]
     """Columns, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
 
     @property
-    def duration_s(self) -> float:
-        """Frames times the frame interval."""
+    def duration_s(self) -> float | None:
+        """Frames times the frame interval; None where the frame rate is not known."""
+        if self.sequence["frame_rate"] is None:
+            return None
         numerator, denominator = self.sequence["frame_rate"]
         return len(self.frames["size"]) * int(denominator) / int(numerator)
 
@@ -45,12 +48,14 @@ class Probe:
         return sum(self.frames["size"])
 
     @property
-    def mean_bps(self) -> float:
-        """Mean rate over the whole movie."""
-        return self.bytes * 8 / self.duration_s
+    def mean_bps(self) -> float | None:
+        """Mean rate over the whole movie; None where the frame rate is not known."""
+        return None if self.duration_s is None else self.bytes * 8 / self.duration_s
 
-    def peak_bps(self) -> float:
-        """The highest rate over any window of one second that begins with a frame."""
+    def peak_bps(self) -> float | None:
+        """The highest rate over any window of one second that begins with a frame; None as the mean."""
+        if self.duration_s is None:
+            return None
         times, sizes = self.frames["decode_ns"], self.frames["size"]
         best = window = end = 0
         for start, begin in enumerate(times):
@@ -105,8 +110,8 @@ class Probe:
             "frames": len(self.frames["size"]),
             "bytes": self.bytes,
             "duration_s": self.duration_s,
-            "mean_bps": round(self.mean_bps),
-            "peak_bps": round(self.peak_bps()),
+            "mean_bps": _rounded(self.mean_bps),
+            "peak_bps": _rounded(self.peak_bps()),
             "types": self.types(),
             "groups": self.groups(),
         }
@@ -125,15 +130,21 @@ class Probe:
 
     def _headline(self) -> str:
         header, frames = self.sequence, len(self.frames["size"])
-        numerator, denominator = header["frame_rate"]
         mpeg = "MPEG-2" if header["mpeg2"] else "MPEG-1"
         coding = mpeg if header["codec"] == "MPEG video" else header["codec"]
         scan = "progressive" if header["progressive"] else "interlaced"
-        stated = f", {header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
+        stated = f"{header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
+        what, size = f"{coding} video, {header['width']}x{header['height']}", f"{self.bytes:,} bytes"
+        mean, peak = self.mean_bps, self.peak_bps()
+        if self.duration_s is None or mean is None or peak is None:
+            unknown = "frame rate unknown (the stream does not tell it: --frame-rate), and with it all rates and times"
+            return f"{what}, {scan}\n{frames} frames, {size}\n{stated or unknown}"
+        numerator, denominator = header["frame_rate"]
         return (
-            f"{coding} video, {header['width']}x{header['height']}, {numerator / denominator:.5g} frames/s, {scan}\n"
-            f"{frames} frames, {self.duration_s:.2f} s, {sum(self.frames['size']):,} bytes\n"
-            f"{self.mean_bps / 1e6:.3f} Mbit/s mean, {self.peak_bps() / 1e6:.3f} Mbit/s in the fullest second{stated}"
+            f"{what}, {numerator / denominator:.5g} frames/s, {scan}\n"
+            f"{frames} frames, {self.duration_s:.2f} s, {size}\n"
+            f"{mean / 1e6:.3f} Mbit/s mean, {peak / 1e6:.3f} Mbit/s in the fullest second"
+            f"{stated and f', {stated}'}"
         )
 
     def _types_table(self) -> Table:
@@ -171,18 +182,29 @@ class Probe:
         return table
 
 
-def probe(path: str | os.PathLike[str]) -> Probe:
-    """Read the frame index of a video elementary stream (MPEG-1, MPEG-2, H.264, H.265)."""
+def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
+    """Read the frame index of a video elementary stream (MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265).
+
+    ``frame_rate``, for instance ``25 Hz``, is that of a stream that does not tell its own. Raises InputError for
+    anything else and for what cannot be read.
+    """
+    rate = None if frame_rate is None else parse_frame_rate(frame_rate).as_integer_ratio()
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputError(f"{path}: not a file; a video elementary stream is needed")
     try:
         with Path(path).open("rb") as file:
             if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
-        found = _native.probe_movie(path)
+        found = _native.probe_movie(path, rate)
     except _native.MovieError as error:
         raise InputError(f"{path}: {error}") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot read the movie: {os.strerror(error.errno or 0)}") from None
+        raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
     return Probe(str(path), found["sequence"], found["frames"])
+
+
+def _rounded(rate: float | None) -> int | None:
+    return None if rate is None else round(rate)
 
 
 def _table(*headings: str) -> Table:

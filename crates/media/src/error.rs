@@ -1,7 +1,21 @@
+use std::io;
+
 use thiserror::Error;
 
 use crate::access_unit::Codec;
 use crate::identify::OtherFormat;
+use crate::streaming_file::MAX_FRAME;
+
+/// Why a file is not a movie.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is none.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+}
 
 /// Why bytes are not a movie.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,7 +35,7 @@ pub enum ScanError {
         offset: u64,
     },
     /// No sequence header anywhere.
-    #[error("not MPEG video: no sequence header (00 00 01 B3) in its {length} bytes")]
+    #[error("not MPEG video: no sequence header (00 00 01 B3) in {length} bytes")]
     NotMpegVideo {
         /// Bytes searched.
         length: u64,
@@ -37,7 +51,7 @@ pub enum ScanError {
         value: Option<u32>,
     },
     /// A sequence header, but no picture with a slice after it.
-    #[error("no picture after the sequence header at byte {offset} (the stream is {length} bytes long)")]
+    #[error("no picture after the sequence header at byte {offset} ({length} bytes were searched)")]
     NoPicture {
         /// Where the first valid sequence header starts.
         offset: u64,
@@ -55,15 +69,14 @@ pub enum ScanError {
     /// The stream does not tell its frame rate.
     #[error(
         "the {codec} stream does not tell its frame rate (no timing information in the VUI of its sequence parameter \
-         set); state it with ffmpeg: `-c copy -bsf:v {}`",
-        if *codec == Codec::H265 { "hevc_metadata=tick_rate=25" } else { "h264_metadata=tick_rate=50" }
+         set); state it: movie.frame_rate of a scenario, or --frame-rate"
     )]
     NoFrameRate {
         /// The codec.
         codec: Codec,
     },
     /// An access unit is larger than the frame index can say.
-    #[error("the frame at byte {offset} is {size} bytes long; up to {} are allowed", u32::MAX)]
+    #[error("the frame at byte {offset} is {size} bytes long or longer; up to {MAX_FRAME} are allowed")]
     FrameTooLarge {
         /// Where it starts.
         offset: u64,

@@ -26,14 +26,16 @@ mod nal_index;
 mod nal_parameters;
 mod nal_scanner;
 mod order;
+mod probe;
 mod references;
 mod scanner;
 mod start_code;
 pub mod streaming_file;
 
-pub use error::ScanError;
+pub use error::{OpenError, ScanError};
 pub use headers::sequence_of;
 pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
-pub use movie::{CutShort, Movie};
+pub use movie::{CutShort, Movie, stated_frame_rate};
+pub use probe::{Probed, probe};
 pub use scanner::{CodedFrame, Damage, ScanSummary, Scanner};

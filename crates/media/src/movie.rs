@@ -1,25 +1,51 @@
-//! A movie in memory, and how a frame index is made from its bytes.
+//! A movie, and how a frame index is made from its bytes.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::access_unit::Codec;
-use crate::error::ScanError;
+use crate::error::{OpenError, ScanError};
 use crate::identify::identify;
-use crate::index::{FrameIndex, PictureStructure};
+use crate::index::{FrameIndex, FrameRate, PictureStructure, SequenceHeader};
 use crate::nal_index::{self, codec_of};
 use crate::order;
-use crate::scanner::{ScanSummary, Scanner};
+use crate::scanner::{CodedFrame, ScanSummary, Scanner};
+use crate::streaming_file::{MAX_FRAME, ReadAt};
 
 /// How many frames a movie may have: 46 hours at 25 Hz. Bounds the memory for a hostile stream.
 pub(crate) const MAX_FRAMES: usize = 1 << 22;
 
+/// Up to this size a movie is kept in memory; a longer one is read frame by frame.
+const IN_MEMORY: u64 = 1 << 26;
+
+/// How much is read at a time.
+const CHUNK: usize = 1 << 20;
+
+/// Within so many bytes the first picture begins, or there is none: what is no movie is not read to its end.
+pub(crate) const SEARCHED: u64 = 1 << 22;
+
 /// An elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265, and its frame index.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Movie {
-    /// The whole stream.
-    pub bytes: Bytes,
+    stream: Stream,
+    size: u64,
     /// Its frames.
     pub index: FrameIndex,
+}
+
+#[derive(Clone)]
+enum Stream {
+    Memory(Bytes),
+    Read(Arc<dyn ReadAt>),
+}
+
+impl fmt::Debug for Movie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Movie").field("size", &self.size).field("index", &self.index).finish_non_exhaustive()
+    }
 }
 
 impl Movie {
@@ -28,18 +54,68 @@ impl Movie {
     /// # Errors
     /// As [`FrameIndex::scan`].
     pub fn parse(bytes: Bytes) -> Result<Self, ScanError> {
-        let index = FrameIndex::scan(&bytes)?;
-        Ok(Self { bytes, index })
+        Self::parse_at(bytes, None)
     }
 
-    /// The bytes of frame `decode_index`, with the headers before its picture; a reference, not a copy.
+    /// As [`parse`](Self::parse), with the frame rate of a stream of H.264 or H.265 that does not tell its own.
+    ///
+    /// # Errors
+    /// As [`FrameIndex::scan`].
+    pub fn parse_at(bytes: Bytes, frame_rate: Option<FrameRate>) -> Result<Self, ScanError> {
+        let (index, _) = FrameIndex::read(&bytes, frame_rate).map_err(of_memory)?;
+        Ok(Self { size: bytes.len() as u64, stream: Stream::Memory(bytes), index })
+    }
+
+    /// Finds the frames of a file, which stays open: one of over 64 MiB is not kept in memory, and every frame is read
+    /// when it is asked for. It must not change meanwhile.
+    ///
+    /// # Errors
+    /// As [`FrameIndex::scan`], and when the file cannot be read.
+    pub fn open(file: impl ReadAt + 'static) -> Result<Self, OpenError> {
+        let size = file.length()?;
+        if size <= IN_MEMORY {
+            let mut bytes = vec![0; size as usize];
+            file.read_exact_at(&mut bytes, 0)?;
+            return Ok(Self::parse(bytes.into())?);
+        }
+        let (index, _) = FrameIndex::read(&file, None)?;
+        Ok(Self { stream: Stream::Read(Arc::new(file)), size, index })
+    }
+
+    /// Bytes of the whole stream.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The whole stream; that of a movie in memory is not copied, another is read into memory.
     ///
     /// # Panics
-    /// When there is no such frame.
+    /// As [`frame_bytes`](Self::frame_bytes).
+    pub fn to_bytes(&self) -> Bytes {
+        self.range("the stream", 0, self.size)
+    }
+
+    /// The bytes of frame `decode_index`, with the headers before its picture; of a movie in memory a reference, not a
+    /// copy.
+    ///
+    /// # Panics
+    /// When there is no such frame, and when the file was cut short, or cannot be read any more, since it was opened.
     pub fn frame_bytes(&self, decode_index: usize) -> Bytes {
         let frame = &self.index.frames[decode_index];
-        let start = frame.offset as usize;
-        self.bytes.slice(start..start + frame.size as usize)
+        self.range(format_args!("frame {decode_index}"), frame.offset, frame.size.into())
+    }
+
+    fn range(&self, what: impl fmt::Display, start: u64, size: u64) -> Bytes {
+        match &self.stream {
+            Stream::Memory(bytes) => bytes.slice(start as usize..(start + size) as usize),
+            Stream::Read(file) => {
+                let mut bytes = vec![0; size as usize];
+                if let Err(error) = file.read_exact_at(&mut bytes, start) {
+                    panic!("the movie's file changed while it was in use: {what} cannot be read: {error}");
+                }
+                bytes.into()
+            }
+        }
     }
 }
 
@@ -95,32 +171,110 @@ impl FrameIndex {
     /// # Errors
     /// As [`scan`](Self::scan).
     pub fn scan_with_summary(stream: &[u8]) -> Result<(Self, ScanSummary), ScanError> {
-        let codec = codec_of(stream).unwrap_or(Codec::MpegVideo);
-        let guess = identify(stream);
+        Self::read(&stream, None).map_err(of_memory)
+    }
+
+    /// Finds the frames of a stream that is read piece by piece; `frame_rate` is that of a stream of H.264 or H.265
+    /// that does not state its own.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan), and when it cannot be read.
+    pub fn read(source: &impl ReadAt, frame_rate: Option<FrameRate>) -> Result<(Self, ScanSummary), OpenError> {
+        let head = head_of(source)?;
+        let codec = codec_of(&head).unwrap_or(Codec::MpegVideo);
+        let guess = identify(&head);
         if let Some((format, offset)) = guess.filter(|(format, _)| !format.is_only_a_guess()) {
-            return Err(ScanError::OtherFormat { format, offset });
+            return Err(ScanError::OtherFormat { format, offset }.into());
         }
-        let mut frames = Vec::new();
-        let mut refused = None;
-        let mut sink = |frame: crate::CodedFrame| {
-            if frames.len() == MAX_FRAMES {
-                refused.get_or_insert(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: frame.offset });
-            } else if u32::try_from(frame.size).is_err() {
-                refused.get_or_insert(ScanError::FrameTooLarge { offset: frame.offset, size: frame.size });
-            } else {
-                frames.push(frame);
+        drop(head);
+        let (frames, summary) = coded_frames(source, codec, frame_rate).map_err(|error| match (error, guess) {
+            (OpenError::Scan(ScanError::NotMpegVideo { .. }), Some((format, offset))) => {
+                ScanError::OtherFormat { format, offset }.into()
             }
-        };
-        let mut scanner = Scanner::of(codec).expect("invariant: streams of a codec that is recognised are scanned");
-        scanner.feed(stream, &mut sink);
-        let summary = scanner.finish(&mut sink).map_err(|error| match (error, guess) {
-            (ScanError::NotMpegVideo { .. }, Some((format, offset))) => ScanError::OtherFormat { format, offset },
             (error, _) => error,
         })?;
-        match refused {
-            Some(error) => Err(error),
-            None if codec == Codec::MpegVideo => Ok((order::index(summary.sequence, &frames), summary)),
-            None => Ok((nal_index::index(summary.sequence, &frames, stream), summary)),
+        match codec {
+            Codec::MpegVideo => Ok((order::index(summary.sequence, &frames), summary)),
+            _ => Ok((nal_index::index(summary.sequence, &frames, source)?, summary)),
         }
+    }
+}
+
+/// Why bytes in memory are no movie.
+pub(crate) fn of_memory(error: OpenError) -> ScanError {
+    match error {
+        OpenError::Scan(error) => error,
+        OpenError::Io(error) => unreachable!("invariant: bytes in memory can be read: {error}"),
+    }
+}
+
+/// The frame rate that a stream of MPEG video, H.264 or H.265 states in its headers before the first picture.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn stated_frame_rate(source: &impl ReadAt) -> io::Result<Option<FrameRate>> {
+    Ok(stated(&head_of(source)?).map(|sequence| sequence.frame_rate))
+}
+
+fn stated(head: &[u8]) -> Option<SequenceHeader> {
+    let mut scanner = Scanner::of(codec_of(head).unwrap_or(Codec::MpegVideo))?;
+    scanner.feed(head, &mut |_| {});
+    scanner.finish(&mut |_| {}).ok().map(|summary| summary.sequence)
+}
+
+/// The beginning of a stream, or all of it.
+pub(crate) fn head_of(source: &impl ReadAt) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; source.length()?.min(SEARCHED) as usize];
+    source.read_exact_at(&mut head, 0)?;
+    Ok(head)
+}
+
+/// Reads piece by piece and gives each to `take`, with how much was read by then, until that says no. Returns how much
+/// was read.
+pub(crate) fn for_each_chunk(source: &impl ReadAt, mut take: impl FnMut(&[u8], u64) -> bool) -> io::Result<u64> {
+    let length = source.length()?;
+    let mut chunk = vec![0; length.min(CHUNK as u64) as usize];
+    let (mut read, mut goes_on) = (0, true);
+    while read < length && goes_on {
+        let next = &mut chunk[..(length - read).min(CHUNK as u64) as usize];
+        source.read_exact_at(next, read)?;
+        read += next.len() as u64;
+        goes_on = take(next, read);
+    }
+    Ok(read)
+}
+
+/// Every access unit, as the scanner finds it. What is no movie is refused where that is known.
+fn coded_frames(
+    source: &impl ReadAt,
+    codec: Codec,
+    frame_rate: Option<FrameRate>,
+) -> Result<(Vec<CodedFrame>, ScanSummary), OpenError> {
+    let mut frames = Vec::new();
+    let mut refused = None;
+    let mut sink = |frame: CodedFrame| {
+        if frames.len() == MAX_FRAMES {
+            refused.get_or_insert(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: frame.offset });
+        } else if frame.size > MAX_FRAME.into() {
+            refused.get_or_insert(ScanError::FrameTooLarge { offset: frame.offset, size: frame.size });
+        } else {
+            frames.push(frame);
+        }
+        refused.is_some()
+    };
+    let mut scanner = Scanner::of(codec).expect("invariant: streams of a codec that is recognised are scanned");
+    for_each_chunk(source, |chunk, read| {
+        let mut stop = false;
+        scanner.feed(chunk, &mut |frame| stop |= sink(frame));
+        let goes_on = match scanner.last_frame() {
+            None => read < SEARCHED,
+            Some(begin) => read - begin <= u64::from(MAX_FRAME) + CHUNK as u64,
+        };
+        goes_on && !stop
+    })?;
+    let summary = scanner.finish_at(frame_rate, &mut |frame| _ = sink(frame));
+    match refused {
+        Some(error) => Err(error.into()),
+        None => Ok((frames, summary?)),
     }
 }

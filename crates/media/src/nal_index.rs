@@ -1,9 +1,12 @@
 //! From access units of H.264 and H.265 to the frame index: display order, groups, references, time stamps.
 
+use std::io;
+
 use crate::access_unit::{AccessUnit, Codec, Framing};
 use crate::index::{Frame, FrameIndex, SequenceHeader};
 use crate::scanner::CodedFrame;
 use crate::start_code;
+use crate::streaming_file::ReadAt;
 use crate::{h264, h265};
 
 /// Start codes that are looked at to tell what a stream is.
@@ -51,15 +54,20 @@ impl Reader {
 ///
 /// Frames are shown and decoded at the stated rate, one each period: pictures that are to be shown longer
 /// (`pic_struct`) are not.
-pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame], stream: &[u8]) -> FrameIndex {
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame], stream: &impl ReadAt) -> io::Result<FrameIndex> {
     let mut reader = Reader::new(sequence.codec);
     let mut gop = 0;
     let mut shown_after = (0, 0);
     let mut display_keys = Vec::new();
-    let mut frames = Vec::new();
+    let mut bytes = Vec::new();
+    let mut frames = Vec::with_capacity(coded.len());
     for (number, coded) in coded.iter().enumerate() {
-        let bytes = &stream[coded.offset as usize..][..coded.size as usize];
-        let (unit, sequence_number) = reader.read(number as u64, bytes);
+        bytes.resize(coded.size as usize, 0);
+        stream.read_exact_at(&mut bytes, coded.offset)?;
+        let (unit, sequence_number) = reader.read(number as u64, &bytes);
         // One that cannot be read is taken to be shown after the one before.
         let order = unit.as_ref().and_then(|unit| unit.display_order);
         shown_after = (sequence_number, order.unwrap_or(shown_after.1));
@@ -93,5 +101,5 @@ pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame], stream: &[u8
         frames[number].display_index = display as u32;
         frames[number].display_time = sequence.frame_rate.time_of(display as u64);
     }
-    FrameIndex { sequence, frames }
+    Ok(FrameIndex { sequence, frames })
 }

@@ -117,10 +117,18 @@ impl NalScanner {
         self.cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
     }
 
-    pub(crate) fn finish(mut self, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
+    pub(crate) fn finish(
+        mut self,
+        frame_rate: Option<FrameRate>,
+        sink: &mut impl FnMut(CodedFrame),
+    ) -> Result<ScanSummary, ScanError> {
         let assembler = &mut self.assembler;
         self.cutter.finish(&mut |unit| assembler.take(&unit, sink));
-        self.assembler.finish(self.cutter.length(), sink)
+        self.assembler.finish(self.cutter.length(), frame_rate, sink)
+    }
+
+    pub(crate) fn last_frame(&self) -> Option<u64> {
+        self.assembler.open.as_ref().map(|frame| frame.offset)
     }
 }
 
@@ -173,7 +181,12 @@ impl Assembler {
         }
     }
 
-    fn finish(mut self, length: u64, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
+    fn finish(
+        mut self,
+        length: u64,
+        frame_rate: Option<FrameRate>,
+        sink: &mut impl FnMut(CodedFrame),
+    ) -> Result<ScanSummary, ScanError> {
         self.close_open_frame(length, sink);
         let (Some(stated), Some(first_frame)) = (self.finder.stated(), self.first_frame) else {
             return Err(if length == 0 {
@@ -182,7 +195,7 @@ impl Assembler {
                 ScanError::NoAccessUnit { codec: self.codec, length }
             });
         };
-        let frame_rate = stated.frame_rate.ok_or(ScanError::NoFrameRate { codec: self.codec })?;
+        let frame_rate = stated.frame_rate.or(frame_rate).ok_or(ScanError::NoFrameRate { codec: self.codec })?;
         let side = |samples: u32| u16::try_from(samples).unwrap_or(u16::MAX);
         let sequence = SequenceHeader {
             codec: self.codec,

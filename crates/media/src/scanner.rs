@@ -3,7 +3,7 @@
 use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::{self, BadField, Extension, Parity, PictureCoding, PictureHeader};
-use crate::index::{GopHeader, PictureStructure, PictureType, SequenceHeader};
+use crate::index::{FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader};
 use crate::nal_scanner::NalScanner;
 use crate::start_code::{Unit, UnitCutter, value};
 
@@ -122,12 +122,32 @@ impl Scanner {
     /// [`ScanError::InvalidSequence`], [`ScanError::NoPicture`] or [`ScanError::NoAccessUnit`]; or when the stream of
     /// H.264 or H.265 does not tell its frame rate ([`ScanError::NoFrameRate`]).
     pub fn finish(self, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
+        self.finish_at(None, sink)
+    }
+
+    /// As [`finish`](Self::finish), with the frame rate of a stream of H.264 or H.265 that does not tell its own.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_at(
+        self,
+        frame_rate: Option<FrameRate>,
+        sink: &mut impl FnMut(CodedFrame),
+    ) -> Result<ScanSummary, ScanError> {
         match self.0 {
             Inner::MpegVideo(MpegVideoScanner { mut cutter, mut assembler }) => {
                 cutter.finish(&mut |unit| assembler.take(&unit, sink));
                 assembler.finish(cutter.length(), sink)
             }
-            Inner::Nal(scanner) => scanner.finish(sink),
+            Inner::Nal(scanner) => scanner.finish(frame_rate, sink),
+        }
+    }
+
+    /// Where the last access unit that has a slice begins; `None` while there is none.
+    pub(crate) fn last_frame(&self) -> Option<u64> {
+        match &self.0 {
+            Inner::MpegVideo(scanner) => scanner.assembler.open.as_ref().map(|open| open.frame.offset),
+            Inner::Nal(scanner) => scanner.last_frame(),
         }
     }
 }

@@ -126,7 +126,12 @@ fn a_stream_without_a_frame_rate_is_refused() {
     let stream = std::fs::read(folder.join("../openh264/BA1_FT_C.264")).unwrap();
     let error = FrameIndex::scan(&stream).unwrap_err();
     assert_eq!(error, ScanError::NoFrameRate { codec: Codec::H264 });
-    assert!(error.to_string().contains("h264_metadata=tick_rate=50"), "{error}");
+    assert!(error.to_string().contains("movie.frame_rate of a scenario, or --frame-rate"), "{error}");
+    let probed = framewire_media::probe(&&stream[..], None).unwrap();
+    assert_eq!((probed.frame_rate, probed.index.frames.len()), (None, 299));
+    let rate = FrameRate { numerator: 30_000, denominator: 1_001 };
+    let (index, _) = FrameIndex::read(&&stream[..], Some(rate)).unwrap();
+    assert_eq!((index.sequence.frame_rate, index.frames[30].decode_time), (rate, rate.time_of(30)));
 }
 
 fn scan(stream: &[u8], codec: Codec, sizes: &[usize]) -> (Vec<CodedFrame>, bool) {

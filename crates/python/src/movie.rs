@@ -1,9 +1,11 @@
 //! The frame index of a movie, in columns.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use framewire_media::access_unit::KeyKind;
-use framewire_media::{Frame, Movie, PictureStructure};
+use framewire_media::{Frame, FrameRate, OpenError, PictureStructure, Probed};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -13,31 +15,61 @@ create_exception!(_native, MovieError, PyValueError, "A file is not a video elem
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MovieError", module.py().get_type::<MovieError>())?;
+    module.add_function(wrap_pyfunction!(stated_frame_rate, module)?)?;
     module.add_function(wrap_pyfunction!(probe_movie, module)?)
 }
 
 /// Reads an elementary stream and returns its sequence header (`sequence`, a dict) and its frames in decode order
-/// (`frames`, a dict of columns).
+/// (`frames`, a dict of columns). `frame_rate` is that of a stream that does not tell its own; without one, `frame_rate`
+/// of the header is `None`, and times are zero.
 #[pyfunction]
-fn probe_movie(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let movie = py.detach(|| {
-        let bytes = std::fs::read(&path)
-            .map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone())))?;
-        Movie::parse(bytes.into()).map_err(|error| MovieError::new_err(error.to_string()))
-    })?;
+#[pyo3(signature = (path, frame_rate = None))]
+fn probe_movie(py: Python<'_>, path: PathBuf, frame_rate: Option<(u32, u32)>) -> PyResult<Bound<'_, PyDict>> {
+    let frame_rate = match frame_rate {
+        Some((numerator, denominator)) if numerator > 0 && denominator > 0 => {
+            Some(FrameRate { numerator, denominator })
+        }
+        Some(_) => return Err(PyValueError::new_err("a frame rate is above zero")),
+        None => None,
+    };
+    let found =
+        py.detach(|| framewire_media::probe(&open(&path)?, frame_rate).map_err(|error| refused(error, &path)))?;
     let probed = PyDict::new(py);
-    probed.set_item("sequence", sequence(py, &movie)?)?;
-    probed.set_item("frames", frames(py, &movie.index.frames)?)?;
+    probed.set_item("sequence", sequence(py, &found)?)?;
+    probed.set_item("frames", frames(py, &found.index.frames)?)?;
     Ok(probed)
 }
 
-fn sequence<'py>(py: Python<'py>, movie: &Movie) -> PyResult<Bound<'py, PyDict>> {
-    let header = &movie.index.sequence;
+/// The frame rate, a fraction, that a video elementary stream states before its first picture; `None` where it does not.
+#[pyfunction]
+fn stated_frame_rate(py: Python<'_>, path: PathBuf) -> PyResult<Option<(u32, u32)>> {
+    let stated =
+        py.detach(|| framewire_media::stated_frame_rate(&open(&path)?).map_err(|error| failed(&error, &path)))?;
+    Ok(stated.map(|rate| (rate.numerator, rate.denominator)))
+}
+
+fn open(path: &Path) -> PyResult<File> {
+    File::open(path).map_err(|error| failed(&error, path))
+}
+
+fn failed(error: &io::Error, path: &Path) -> PyErr {
+    PyOSError::new_err((error.raw_os_error(), error.to_string(), path.to_owned()))
+}
+
+fn refused(error: OpenError, path: &Path) -> PyErr {
+    match error {
+        OpenError::Io(error) => failed(&error, path),
+        OpenError::Scan(error) => MovieError::new_err(error.to_string()),
+    }
+}
+
+fn sequence<'py>(py: Python<'py>, found: &Probed) -> PyResult<Bound<'py, PyDict>> {
+    let header = &found.index.sequence;
     let sequence = PyDict::new(py);
     sequence.set_item("codec", header.codec.to_string())?;
     sequence.set_item("width", header.width)?;
     sequence.set_item("height", header.height)?;
-    sequence.set_item("frame_rate", (header.frame_rate.numerator, header.frame_rate.denominator))?;
+    sequence.set_item("frame_rate", found.frame_rate.map(|rate| (rate.numerator, rate.denominator)))?;
     sequence.set_item("bit_rate", header.bit_rate)?;
     sequence.set_item("mpeg2", header.mpeg2)?;
     sequence.set_item("progressive", header.progressive)?;

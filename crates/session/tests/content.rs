@@ -77,7 +77,7 @@ fn all(movie: &Movie) -> Vec<u32> {
 fn frames_of_every_codec_are_found_as_they_are_and_as_a_pipeline_makes_them() {
     for name in STREAMS {
         let Some(movie) = movie(name) else { return };
-        assert_eq!(found(&movie, &movie.bytes), all(&movie), "{name}");
+        assert_eq!(found(&movie, &movie.to_bytes()), all(&movie), "{name}");
         if matches!(movie.index.sequence.codec, Codec::H264 | Codec::H265) {
             assert_eq!(found(&movie, &as_depayloaded(&movie, |_| true)), all(&movie), "{name} depayloaded");
             let kept = |frame: u32| frame % 7 != 3;

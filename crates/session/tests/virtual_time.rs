@@ -236,7 +236,7 @@ fn a_full_datagram_socket_blocks_or_drops_as_the_transport_says() {
 #[test]
 fn without_pacing_a_stream_takes_the_time_that_the_network_takes() {
     let frames = movie_of_groups(20);
-    let bytes: usize = movie(&frames).bytes.len();
+    let bytes: usize = movie(&frames).size() as usize;
     // The movie lasts 4.8 s, and its 440 kB take 2.2 s or 8.8 s.
     for bytes_per_ms in [200, 50] {
         let outcome = stream(&setup("transport = \"tcp\"\npacing = \"none\"", &frames), 4_000, bytes_per_ms);
@@ -259,7 +259,7 @@ fn group_times_are_those_of_the_stream_from_its_first() {
     // The time codes of ISO/IEC 13818-2, table 6-11, in a closed group: 01:01:00 and 10 pictures, then 15 pictures more.
     let header =
         |second: u32, picture: u32| ((1 << 19 | 1 << 13 | 1 << 12 | second << 6 | picture) << 7 | 0x40).to_be_bytes();
-    let mut bytes = movie(&[('I', 500), ('P', 500), ('I', 500), ('P', 500)]).bytes.to_vec();
+    let mut bytes = movie(&[('I', 500), ('P', 500), ('I', 500), ('P', 500)]).to_bytes().to_vec();
     let codes = bytes.windows(4).enumerate().filter(|(_, code)| *code == [0, 0, 1, 0xB8]);
     let groups: Vec<usize> = codes.map(|(at, _)| at + 4).collect();
     for (at, header) in groups.into_iter().zip([header(0u32, 10), header(1, 0)]) {

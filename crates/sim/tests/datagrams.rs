@@ -30,7 +30,7 @@ fn a_fast_network_brings_every_frame_and_every_byte() {
             let text = format!("{}[[flow]]\ntransport = \"{transport}\"", wired("100 Mbit/s", bottleneck));
             let simulated = run(&scenario(&text), &movie, false);
             assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
-            assert!(simulated.movies[0] == movie.bytes, "{transport}, {bottleneck}: the movie was changed");
+            assert!(simulated.movies[0] == movie.to_bytes(), "{transport}, {bottleneck}: the movie was changed");
             let summary = &summaries(&simulated)[0];
             assert_eq!((summary.fates.unwrap().lost, summary.packets_lost), (0, Some(0)), "{transport}, {bottleneck}");
             // The last datagram of the largest frame, 22 kB, waits for some 1.8 ms of others; the wire has 5 ms.

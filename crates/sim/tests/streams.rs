@@ -16,7 +16,7 @@ fn wired(rate: &str, bottleneck: &str) -> String {
 fn flow(network: &str, transport: &str, mbps: f64, seconds: usize) -> (Simulated, usize) {
     let movie = movie(mbps, seconds);
     let simulated = run(&scenario(&format!("{network}[[flow]]\n{transport}")), &movie, true);
-    (simulated, movie.bytes.len())
+    (simulated, movie.to_bytes().len())
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_fast_network_brings_every_frame_and_every_byte() {
             let text = format!("{}[[flow]]\ntransport = \"{transport}\"", wired("100 Mbit/s", bottleneck));
             let simulated = run(&scenario(&text), &movie, false);
             assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");
-            assert!(simulated.movies[0] == movie.bytes, "{transport}, {bottleneck}: the movie was changed");
+            assert!(simulated.movies[0] == movie.to_bytes(), "{transport}, {bottleneck}: the movie was changed");
             let summary = &summaries(&simulated)[0];
             assert_eq!(summary.fates.unwrap().lost, 0, "{transport}, {bottleneck}");
             let latency = summary.latency_ms.unwrap();

@@ -99,8 +99,8 @@ fn movie_json(file: &Path, movie: &Movie) -> Value {
     let seconds = sequence.frame_rate.time_of(movie.index.frames.len() as u64).as_secs_f64();
     json!({
         "path": file,
-        "bytes": movie.bytes.len(),
-        "bitrate": movie.bytes.len() as f64 * 8.0 / seconds,
+        "bytes": movie.size(),
+        "bitrate": movie.size() as f64 * 8.0 / seconds,
         "duration_s": seconds,
         "frames": movie.index.frames.len(),
         "width": sequence.width,

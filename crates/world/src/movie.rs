@@ -1,5 +1,6 @@
 //! The movie of a run, from its file.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use framewire_media::Movie;
@@ -20,8 +21,8 @@ pub struct MovieError {
 /// When the file cannot be read, is not an MPEG video elementary stream, or ends inside a picture.
 pub fn load_movie(file: &Path) -> Result<Movie, MovieError> {
     let error = |reason| MovieError { file: file.to_owned(), reason };
-    let bytes = std::fs::read(file).map_err(|cause| error(cause.to_string()))?;
-    let movie = Movie::parse(bytes.into()).map_err(|cause| error(cause.to_string()))?;
+    let opened = File::open(file).map_err(|cause| error(cause.to_string()))?;
+    let movie = Movie::open(opened).map_err(|cause| error(cause.to_string()))?;
     match movie.cut_short() {
         None => Ok(movie),
         Some(cut) => Err(error(format!(

@@ -1,13 +1,14 @@
-"""Bitrates and durations as texts with units."""
+"""Bitrates, durations, frame rates and sizes as texts."""
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Any
 
 from framewire.errors import InputError
 
-__all__ = ["RATE_UNITS", "parse_bitrate", "parse_duration"]
+__all__ = ["RATE_UNITS", "parse_bitrate", "parse_duration", "parse_frame_rate", "parse_size"]
 
 BITRATES = (100_000, 15_000_000)  # bit/s; the upper bound is that of Main Profile at Main Level
 SHORTEST = 0.2  # seconds: a few frames
@@ -38,6 +39,35 @@ def parse_duration(value: str | float) -> float:
     if not SHORTEST <= seconds <= 86_400:
         raise InputError(f"duration {value}: {SHORTEST:g} s to 1440 min is allowed")
     return seconds
+
+
+def parse_frame_rate(text: str) -> Fraction:
+    """Frames in a second: a number or a fraction, with Hz or without; the rates of NTSC may be rounded to two digits.
+
+    >>> parse_frame_rate("25 Hz"), parse_frame_rate("29.97"), parse_frame_rate("24000/1001 Hz")
+    (Fraction(25, 1), Fraction(30000, 1001), Fraction(24000, 1001))
+    """
+    match = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6}|/\d{1,6})?)\s*(?:Hz)?\s*", text)
+    numerator, _, denominator = match[1].partition("/") if match is not None else ("0", "", "")
+    rate = Fraction(numerator) / int(denominator or 1) if int(denominator or 1) else Fraction(0)
+    if not 1 <= rate <= 1000:
+        raise InputError(
+            f'frame rate "{text}": 1 to 1000 Hz are allowed, as a number or a fraction: 25 Hz, 29.97 Hz, 30000/1001 Hz'
+        )
+    nearby = Fraction(round(rate * Fraction(1001, 1000)) * 1000, 1001)
+    return nearby if "." in text and abs(rate - nearby) < Fraction(1, 200) else rate
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height in pixels, even both.
+
+    >>> parse_size("640x360")
+    (640, 360)
+    """
+    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
+    if match is None or any(int(part) < 16 or int(part) % 2 for part in match.groups()):
+        raise InputError(f'size "{text}": even numbers from 16 to 9998 are allowed, for instance 640x360')
+    return int(match[1]), int(match[2])
 
 
 def _parse(value: str | float, what: str, units: dict[str, Any]) -> float:

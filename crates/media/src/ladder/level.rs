@@ -65,7 +65,7 @@ impl Level {
         } else if mpeg4::is_one(&bytes) {
             mpeg4::from_stream(bytes)?
         } else {
-            from_movie(&Movie::parse(bytes)?)
+            from_movie(bytes.clone(), &Movie::parse(bytes)?)
         };
         Self::checked(parts)
     }
@@ -192,7 +192,7 @@ impl Level {
     }
 }
 
-fn from_movie(movie: &Movie) -> Parts {
+fn from_movie(bytes: Bytes, movie: &Movie) -> Parts {
     let sequence = movie.index.sequence;
     let frames = movie.index.frames.iter().map(|frame| {
         let level_frame = LevelFrame {
@@ -209,7 +209,7 @@ fn from_movie(movie: &Movie) -> Parts {
         frame_rate: sequence.frame_rate,
         picture_size: (sequence.width, sequence.height),
         frames: frames.collect(),
-        bytes: movie.bytes.clone(),
+        bytes,
     }
 }
 
@@ -225,7 +225,8 @@ fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
     }
     let mut stream = BytesMut::new();
     (0..avi.frame_count()).for_each(|frame| stream.extend_from_slice(&avi.frame_bytes(frame)));
-    let parts = from_movie(&Movie::parse(stream.freeze())?);
+    let stream = stream.freeze();
+    let parts = from_movie(stream.clone(), &Movie::parse_at(stream, Some(avi.frame_rate))?);
     if parts.frames.len() != avi.frame_count() {
         let (chunks, frames) = (avi.frame_count(), parts.frames.len());
         return Err(LevelError::ChunksAreNoFrames { codec: parts.codec, chunks, frames });

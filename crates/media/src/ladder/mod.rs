@@ -7,7 +7,7 @@
 mod align;
 mod error;
 mod level;
-mod mpeg4;
+pub(crate) mod mpeg4;
 #[cfg(test)]
 mod tests;
 

@@ -7,14 +7,15 @@ use bytes::Bytes;
 
 use crate::access_unit::{AccessUnitReader, Codec, Framing};
 use crate::avi::Avi;
-use crate::error::ScanError;
+use crate::error::{OpenError, ScanError};
 use crate::index::FrameRate;
 use crate::ladder::level::Parts;
 use crate::ladder::{LevelError, LevelFrame};
-use crate::movie::MAX_FRAMES;
+use crate::movie::{MAX_FRAMES, for_each_chunk, of_memory};
 use crate::mpeg4::headers::{DEFAULT_VERSION, VideoObjectLayer, VopHeader, value, visual_object_version};
 use crate::nal_index;
 use crate::start_code::{self, Unit, UnitCutter};
+use crate::streaming_file::{MAX_FRAME, ReadAt};
 
 /// Start codes before the first picture (table 6-3): objects and layers, the sequence, user data, the visual object.
 const VISUAL_OBJECT_SEQUENCE: u8 = 0xb0;
@@ -29,7 +30,7 @@ pub(super) fn is_layer(value: u8) -> bool {
 }
 
 /// Whether a stream begins with the headers of MPEG-4 part 2.
-pub(super) fn is_one(stream: &[u8]) -> bool {
+pub(crate) fn is_one(stream: &[u8]) -> bool {
     let is_header = |value| {
         value <= value::VIDEO_OBJECT_LAYER_LAST
             || matches!(value, VISUAL_OBJECT_SEQUENCE | USER_DATA | value::VISUAL_OBJECT)
@@ -40,7 +41,8 @@ pub(super) fn is_one(stream: &[u8]) -> bool {
 
 /// The frames of an elementary stream.
 pub(super) fn from_stream(stream: Bytes) -> Result<Parts, LevelError> {
-    let ranges = cut(&stream)?;
+    let ranges = cut(&stream).map_err(of_memory)?;
+    let ranges = ranges.into_iter().map(|range| range.start as usize..range.end as usize).collect();
     read(stream, ranges, None)
 }
 
@@ -51,27 +53,34 @@ pub(super) fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
 }
 
 /// Where frames begin and end: each VOP with the headers before it.
-fn cut(stream: &Bytes) -> Result<Vec<Range<usize>>, LevelError> {
+pub(crate) fn cut(source: &impl ReadAt) -> Result<Vec<Range<u64>>, OpenError> {
     let mut starts = Vec::new();
     let mut after_vop = true;
     let mut cutter: UnitCutter = UnitCutter::new();
     let mut sink = |unit: Unit| {
-        if after_vop {
-            starts.push(unit.offset as usize);
+        if after_vop && starts.len() <= MAX_FRAMES {
+            starts.push(unit.offset);
         }
         after_vop = unit.value == value::VOP;
     };
-    cutter.feed(stream, &mut sink);
+    let length = for_each_chunk(source, |chunk, _| {
+        cutter.feed(chunk, &mut sink);
+        true
+    })?;
     cutter.finish(&mut sink);
     if !after_vop {
         // What stands behind the last VOP belongs to it.
         starts.pop();
     }
     if starts.len() > MAX_FRAMES {
-        return Err(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: starts[MAX_FRAMES] as u64 }.into());
+        return Err(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: starts[MAX_FRAMES] }.into());
     }
-    let ends = starts.iter().copied().skip(1).chain([stream.len()]);
-    Ok(starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect())
+    let ends = starts.iter().copied().skip(1).chain([length]);
+    let ranges: Vec<_> = starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
+    match ranges.iter().find(|range| range.end - range.start > MAX_FRAME.into()) {
+        Some(range) => Err(ScanError::FrameTooLarge { offset: range.start, size: range.end - range.start }.into()),
+        None => Ok(ranges),
+    }
 }
 
 fn read(bytes: Bytes, ranges: Vec<Range<usize>>, avi: Option<&Avi>) -> Result<Parts, LevelError> {
@@ -130,13 +139,13 @@ fn number_in_display_order(frames: &mut [(LevelFrame, bool)], times: &[i64]) -> 
 
 /// The layer in force, and what the reader of access units does not tell.
 #[derive(Default)]
-struct Vops {
+pub(crate) struct Vops {
     version: Option<u32>,
-    layer: Option<VideoObjectLayer>,
+    pub(crate) layer: Option<VideoObjectLayer>,
 }
 
 impl Vops {
-    fn take_headers(&mut self, bytes: &[u8]) {
+    pub(crate) fn take_headers(&mut self, bytes: &[u8]) {
         start_code::parts(bytes).for_each(|part| self.take_header(part));
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct VideoObjectLayer {
     pub(crate) low_delay: bool,
     /// Width and height in pixels; zeros where it is cut off before them, or of another shape than a rectangle.
     pub(crate) size: (u16, u16),
+    /// Its frames may be interlaced; false where it is cut off before that.
+    pub(crate) interlaced: bool,
 }
 
 impl VideoObjectLayer {
@@ -80,9 +82,11 @@ impl VideoObjectLayer {
             return Err(BadField { name: "vop_time_increment_resolution", value: Some(0) });
         }
         let low_delay = stated_low_delay.unwrap_or(object_type == SIMPLE_OBJECT_TYPE);
-        let layer = Self { resolution, low_delay, size: (0, 0) };
+        let layer = Self { resolution, low_delay, size: (0, 0), interlaced: false };
         let size = if shape == SHAPE_RECTANGULAR { layer.picture_size(&mut reader) } else { None };
-        Ok(Self { size: size.unwrap_or_default(), ..layer })
+        let interlaced =
+            size.is_some() && reader.field("marker_bit and interlaced", 1 + 1).is_ok_and(|bits| bits & 1 == 1);
+        Ok(Self { size: size.unwrap_or_default(), interlaced, ..layer })
     }
 
     /// Reads from the marker after the resolution to the height.
@@ -173,13 +177,15 @@ mod tests {
 
     #[test]
     fn increments_have_the_bits_that_they_need() {
-        let bits = |resolution| VideoObjectLayer { resolution, low_delay: false, size: (0, 0) }.increment_bits();
+        let bits = |resolution| {
+            VideoObjectLayer { resolution, low_delay: false, size: (0, 0), interlaced: false }.increment_bits()
+        };
         assert_eq!([1, 2, 3, 16, 17, 25, 30_000, 65_535].map(bits), [1, 1, 2, 4, 5, 5, 15, 16]);
     }
 
     #[test]
     fn an_endless_time_base_is_told() {
-        let layer = VideoObjectLayer { resolution: 25, low_delay: false, size: (0, 0) };
+        let layer = VideoObjectLayer { resolution: 25, low_delay: false, size: (0, 0), interlaced: false };
         let endless = VopHeader::parse(&[0xff; 600], layer);
         assert_eq!(endless, Err(BadField { name: "modulo_time_base", value: Some(MOST_SECONDS + 1) }));
         let cut = VopHeader::parse(&[0xff; 6], layer);

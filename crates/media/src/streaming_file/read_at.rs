@@ -51,6 +51,16 @@ impl ReadAt for Bytes {
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        (&self[..]).read_exact_at(buffer, offset)
+    }
+}
+
+impl ReadAt for &[u8] {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let start = usize::try_from(offset).ok().filter(|&start| start <= self.len());
         match start.and_then(|start| self[start..].get(..buffer.len())) {
             Some(bytes) => buffer.copy_from_slice(bytes),

@@ -55,16 +55,16 @@ fn search(movie: &Movie, stream: &[u8], chunk: usize) -> ContentLog {
 fn a_stream_as_it_was_sent_has_every_frame() {
     let movie = movie(false);
     for chunk in [1, 7, 100, 100_000] {
-        let log = search(&movie, &movie.bytes, chunk);
+        let log = search(&movie, &movie.to_bytes(), chunk);
         assert_eq!(whole(&log), (0..FRAMES).collect::<Vec<_>>(), "chunks of {chunk}");
-        assert_eq!((log.foreign_units, log.bytes), (0, movie.bytes.len() as u64));
+        assert_eq!((log.foreign_units, log.bytes), (0, movie.to_bytes().len() as u64));
     }
 }
 
 #[test]
 fn a_frame_has_come_with_its_last_byte() {
     let movie = movie(false);
-    let log = search(&movie, &movie.bytes, 1);
+    let log = search(&movie, &movie.to_bytes(), 1);
     for (found, entry) in log.frames.iter().zip(&movie.index.frames) {
         let last = entry.offset + u64::from(entry.size) - 1;
         assert_eq!(found.whole_at, Some(Timestamp::from_millis(last)), "one byte came per millisecond");
@@ -94,7 +94,7 @@ fn a_frame_with_a_hole_is_not_whole_and_those_around_it_are() {
     let (start, end) = (entry.offset as usize, entry.offset as usize + entry.size as usize);
     // Without its beginning, its middle, its end, or all of it.
     for hole in [start..start + 40, start + 40..start + 60, end - 5..end, start..end] {
-        let mut stream = movie.bytes.to_vec();
+        let mut stream = movie.to_bytes().to_vec();
         let missing = hole.len();
         stream.drain(hole.clone());
         let log = search(&movie, &stream, 50);
@@ -113,8 +113,8 @@ fn a_frame_with_a_hole_is_not_whole_and_those_around_it_are() {
 #[test]
 fn equal_frames_are_told_by_their_order() {
     let movie = movie(true);
-    assert_eq!(whole(&search(&movie, &movie.bytes, 30)), (0..FRAMES).collect::<Vec<_>>());
-    let again: Vec<u8> = [&movie.bytes[..], &movie.bytes[..]].concat();
+    assert_eq!(whole(&search(&movie, &movie.to_bytes(), 30)), (0..FRAMES).collect::<Vec<_>>());
+    let again: Vec<u8> = [&movie.to_bytes()[..], &movie.to_bytes()[..]].concat();
     let log = search(&movie, &again, 30);
     assert_eq!(whole(&log), (0..FRAMES).collect::<Vec<_>>(), "a second time counts for nothing");
     assert!(log.foreign_units > 0);
@@ -128,7 +128,7 @@ fn a_unit_without_an_end_does_not_fill_the_memory() {
     for _ in 0..40 {
         matcher.handle_bytes(Timestamp::ZERO, &vec![7; 1 << 20]);
     }
-    matcher.handle_bytes(Timestamp::ZERO, &movie.bytes);
+    matcher.handle_bytes(Timestamp::ZERO, &movie.to_bytes());
     assert_eq!(matcher.whole_frames(), FRAMES - 1, "the last one is known at the end");
     assert_eq!(whole(&matcher.finish()), (0..FRAMES).collect::<Vec<_>>());
 }
@@ -149,8 +149,8 @@ proptest! {
     #[test]
     fn a_changed_byte_costs_no_frame_but_its_own(at in 0usize..1_000, value in any::<u8>()) {
         let movie = movie(false);
-        let at = at % movie.bytes.len();
-        let mut stream = movie.bytes.to_vec();
+        let at = at % movie.to_bytes().len();
+        let mut stream = movie.to_bytes().to_vec();
         stream[at] = value;
         let hit = movie.index.frames.iter().rposition(|frame| frame.offset as usize <= at).expect("frames tile it") as u32;
         let found = whole(&search(&movie, &stream, 64));

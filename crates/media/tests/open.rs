@@ -1,0 +1,130 @@
+//! Movies that are read piece by piece: little memory for large files, and an early end for what is none.
+
+mod support;
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use framewire_media::streaming_file::ReadAt;
+use framewire_media::{FrameIndex, Movie, OpenError, ScanError, probe, stated_frame_rate};
+use support::Stream;
+
+const MIB: u64 = 1 << 20;
+
+/// A part over and over, then zeros, and what was asked for.
+#[derive(Clone)]
+struct Large {
+    part: Vec<u8>,
+    times: u64,
+    length: u64,
+    read: Arc<AtomicU64>,
+    largest: Arc<AtomicU64>,
+    /// Where it ends by now.
+    cut: Arc<AtomicU64>,
+}
+
+impl Large {
+    fn new(part: Vec<u8>, times: u64, length: u64) -> Self {
+        let cut = Arc::new(AtomicU64::new(length));
+        Self { part, times, length, read: Arc::default(), largest: Arc::default(), cut }
+    }
+
+    fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+impl ReadAt for Large {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length)
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let (size, end) = (buffer.len() as u64, self.part.len() as u64 * self.times);
+        if offset + size > self.cut.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.read.fetch_add(size, Ordering::Relaxed);
+        self.largest.fetch_max(size, Ordering::Relaxed);
+        buffer.fill(0);
+        let mut at = offset;
+        while at < end.min(offset + size) {
+            let from = (at % self.part.len() as u64) as usize;
+            let count = (self.part.len() - from).min((offset + size - at) as usize);
+            buffer[(at - offset) as usize..][..count].copy_from_slice(&self.part[from..from + count]);
+            at += count as u64;
+        }
+        Ok(())
+    }
+}
+
+/// A closed group of three frames, with so many bytes of stuffing.
+fn group(size: u64) -> Vec<u8> {
+    let mut bytes = Stream::default().sequence().gop(true, false).pictures("I0 P1 P2").bytes;
+    bytes.resize(size as usize, 0);
+    bytes
+}
+
+#[test]
+fn what_is_no_movie_is_refused_within_the_first_megabytes() {
+    let zeros = Large::new(vec![0], 0, 3_000 * MIB);
+    let refused = FrameIndex::read(&zeros, None).unwrap_err();
+    assert!(matches!(refused, OpenError::Scan(ScanError::NotMpegVideo { length }) if length == 4 * MIB), "{refused}");
+    assert!((4 * MIB..=8 * MIB).contains(&zeros.read()), "{} bytes were read", zeros.read());
+    // Headers without a picture behind them, too.
+    let headers = Large::new(Stream::default().sequence().bytes, 1, 3_000 * MIB);
+    let refused = FrameIndex::read(&headers, None).unwrap_err();
+    assert!(matches!(refused, OpenError::Scan(ScanError::NoPicture { .. })), "{refused}");
+    assert!(headers.read() <= 8 * MIB);
+    // And a picture that does not end.
+    let endless = Large::new(group(4096), 1, 3_000 * MIB);
+    let refused = FrameIndex::read(&endless, None).unwrap_err();
+    assert!(matches!(refused, OpenError::Scan(ScanError::FrameTooLarge { .. })), "{refused}");
+    assert!((64 * MIB..=72 * MIB).contains(&endless.read()), "{} bytes were read", endless.read());
+}
+
+#[test]
+fn a_large_movie_is_read_piece_by_piece() {
+    let large = Large::new(group(MIB), 80, 80 * MIB);
+    let movie = Movie::open(large.clone()).unwrap();
+    assert_eq!((movie.size(), movie.index.frames.len()), (80 * MIB, 240));
+    assert!(large.largest.load(Ordering::Relaxed) <= 4 * MIB);
+    let read = large.read();
+    let (frame, part) = (&movie.index.frames[118], group(MIB));
+    let bytes = movie.frame_bytes(118);
+    assert_eq!(large.read() - read, u64::from(frame.size), "a frame is read when it is asked for");
+    assert_eq!(bytes, part[(frame.offset % MIB) as usize..][..frame.size as usize]);
+    // The same frames as of one in memory.
+    let whole: Vec<u8> = part.repeat(80);
+    assert_eq!(FrameIndex::scan(&whole).unwrap(), movie.index);
+}
+
+#[test]
+fn a_small_movie_is_kept_whatever_becomes_of_its_file() {
+    let small = Large::new(group(4096), 3, 3 * 4096);
+    let movie = Movie::open(small.clone()).unwrap();
+    small.cut.store(0, Ordering::Relaxed);
+    assert_eq!(movie.frame_bytes(8), group(4096)[movie.index.frames[8].offset as usize - 8192..]);
+}
+
+#[test]
+fn a_large_file_that_is_cut_while_it_is_used_is_told() {
+    let large = Large::new(group(MIB), 80, 80 * MIB);
+    let movie = Movie::open(large.clone()).unwrap();
+    large.cut.store(40 * MIB, Ordering::Relaxed);
+    assert_eq!(movie.frame_bytes(0).len() as u32, movie.index.frames[0].size);
+    let told = catch_unwind(AssertUnwindSafe(|| movie.frame_bytes(239))).unwrap_err();
+    let told = told.downcast_ref::<String>().expect("a text");
+    assert!(told.contains("the movie's file changed while it was in use: frame 239"), "{told}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_no_scan_error() {
+    let large = Large::new(group(MIB), 80, 80 * MIB);
+    large.cut.store(40 * MIB, Ordering::Relaxed);
+    assert!(matches!(Movie::open(large.clone()), Err(OpenError::Io(_))));
+    assert!(matches!(probe(&large, None), Err(OpenError::Io(_))));
+    assert_eq!(stated_frame_rate(&large).unwrap().map(|rate| rate.numerator), Some(25));
+}
