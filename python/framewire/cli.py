@@ -229,6 +229,12 @@ def make_movie(
         str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
     ] = None,
     codec: Annotated[str, typer.Option(help="mpeg2, h264, h264-pyramid or h265.")] = "mpeg2",
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Scale the file to fit within this [default: its own size].")
+    ] = None,
+    frame_rate: Annotated[
+        str | None, typer.Option(metavar="HZ", help="Encode the file at this rate [default: its own].")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Copy it here.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -245,6 +251,8 @@ def make_movie(
             source,
             progress=lambda text, share: display({"event": "step", "text": text, "share": share}),
             codec=codec,
+            size=size,
+            frame_rate=frame_rate,
         )
     path = made.path if out is None else Path(shutil.copyfile(made.path, out))
     if as_json:
@@ -256,14 +264,23 @@ def make_movie(
 @movie_app.command("probe", epilog="Example: framewire movie probe movie.m2v --frames")
 @clear_errors
 def probe_movie(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An MPEG-1 or MPEG-2 video elementary stream.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A video elementary stream: MPEG-1, MPEG-2, MPEG-4 part 2 (.m4v), H.264, H.265."
+        ),
+    ],
     as_json: AsJson = False,
+    frame_rate: Annotated[
+        str | None,
+        typer.Option(metavar="HZ", help="That of a stream that does not tell its own; without it, times are unknown."),
+    ] = None,
     frames: Annotated[bool, typer.Option("--frames", help="List every frame, too.")] = False,
 ) -> None:
     """Show groups of pictures, types, sizes and rates."""
     from framewire.probe import probe  # only this command needs it
 
-    found = probe(file)
+    found = probe(file, frame_rate)
     if as_json:
         print_json(found.as_json(frames))
     else:

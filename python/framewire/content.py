@@ -67,7 +67,13 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
     from framewire import movie  # only runs need it
 
     made = movie.prepare(
-        wanted["source"], wanted.get("bitrate"), wanted.get("duration"), wanted.get("codec"), progress=report
+        wanted["source"],
+        wanted.get("bitrate"),
+        wanted.get("duration"),
+        wanted.get("codec"),
+        size=wanted.get("size"),
+        frame_rate=wanted.get("frame_rate"),
+        progress=report,
     )
     return Content(made.path, ladder, max(made.duration_s, ladder_s), made.metadata)
 

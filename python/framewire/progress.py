@@ -100,7 +100,7 @@ class Bars(Silence):
             self._end_step()
             self._step, self._step_text = self._progress.add_task(text, total=None, facts=""), text
         if self._step is not None and share is not None:
-            self._progress.update(self._step, total=1.0, completed=share)
+            self._progress.update(self._step, total=1.0, completed=share, facts=f"{share:.0%}" if share else "")
 
     def _end_step(self) -> None:
         if self._step is not None:
@@ -117,11 +117,12 @@ class Lines(Silence):
         self._next: dict[str, float] = {}
         self._done: set[str] = set()
         self._step = ""
+        self._step_due = 0.0
 
     def __call__(self, event: Event) -> None:
         match event.get("event"):
             case "step":
-                self._show_step(str(event.get("text", "")))
+                self._show_step(str(event.get("text", "")), event.get("share"))
             case "started":
                 self._print(f"streaming: {', '.join(map(str, event.get('flows', [])))}")
             case "progress":
@@ -141,10 +142,13 @@ class Lines(Silence):
             sent, what = _sent(event)
             self._print(f"{flow}: {facts_of(event)}, {sent} of {event.get('frames', '?')} frames{what}")
 
-    def _show_step(self, text: str) -> None:
+    def _show_step(self, text: str, share: float | None) -> None:
         if text != self._step:
-            self._step = text
+            self._step, self._step_due = text, time.monotonic() + self._every_s
             self._print(f"{text} ...")
+        elif share and share < 1 and time.monotonic() >= self._step_due:
+            self._step_due = time.monotonic() + self._every_s
+            self._print(f"{text}: {share:.0%}")
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)

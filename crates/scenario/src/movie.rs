@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::error::ScenarioError;
 use crate::flow::Flow;
 use crate::names::words;
+use crate::picture::{FrameRate, PictureSize};
 use crate::section::Section;
 use crate::text::{self, Text, from_directory};
 
@@ -26,10 +27,18 @@ pub struct Movie {
     /// Encode in this; only beside a rate, or of a ladder of the lab's. Default: MPEG-2, and MPEG-4 part 2 of ladders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub codec: Option<MovieCodec>,
-    /// Encode to this rate; absent: use a video elementary stream as it is.
+    /// Encode to this rate; absent: use the video of a file as it is.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Bitrate>")]
     pub bitrate: Option<Bitrate>,
+    /// Scale a file's picture to fit within this; only beside a rate. Absent: its own size.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<PictureSize>")]
+    pub size: Option<PictureSize>,
+    /// Beside a rate, encode at this many frames in a second; else that of a stream that does not state its own.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<FrameRate>")]
+    pub frame_rate: Option<FrameRate>,
     /// Length of the lab movie, or cut the file to this; absent: all of it.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Duration>")]
@@ -54,7 +63,8 @@ words! {
 }
 
 impl Movie {
-    pub(crate) const KEYS: &'static [&'static str] = &["source", "ladder", "codec", "bitrate", "duration"];
+    pub(crate) const KEYS: &'static [&'static str] =
+        &["source", "ladder", "codec", "bitrate", "size", "frame_rate", "duration"];
 
     /// The source that means the lab's own test movie.
     pub const LAB: &'static str = "lab";
@@ -108,7 +118,26 @@ impl Movie {
             }
             _ => {}
         }
+        let (size_key, size) = (section.key("size"), section.text::<PictureSize>("size")?);
+        let (frame_rate_key, frame_rate) = (section.key("frame_rate"), section.text::<FrameRate>("frame_rate")?);
+        let refused =
+            |key: &str, shown: String, allowed| Err(ScenarioError::value(key, format!("\"{shown}\""), allowed));
+        const OF_A_FILE: &str = "only for a file: the lab's own movie is 720x576 at 25 Hz";
+        match (size, frame_rate) {
+            (Some(size), _) if lab => return refused(&size_key, size.show(), OF_A_FILE),
+            (_, Some(rate)) if lab => return refused(&frame_rate_key, rate.show(), OF_A_FILE),
+            (Some(size), _) if bitrate.is_none() => {
+                return refused(
+                    &size_key,
+                    size.show(),
+                    "only beside movie.bitrate: without it the file is used as it is",
+                );
+            }
+            _ => {}
+        }
         Ok(Self {
+            size,
+            frame_rate,
             codec,
             ladder,
             source: Some(if lab { source } else { from_directory(directory, source) }),
@@ -124,7 +153,7 @@ impl Movie {
             (false, Some(_)) => "means nothing: no flow sends a movie, only levels of the ladder",
             (false, None) => "means nothing: no flow sends a movie",
         };
-        if let Some(key) = ["source", "bitrate", "duration"].iter().find(|key| section.has(key)) {
+        if let Some(key) = ["source", "bitrate", "size", "frame_rate", "duration"].iter().find(|key| section.has(key)) {
             let hint = match (*key, &ladder) {
                 ("duration", Some(_)) => "; a shorter ladder is made by `framewire movie ladder --duration`",
                 _ => "",
@@ -133,7 +162,7 @@ impl Movie {
         }
         let codec_key = section.key("codec");
         let codec: Option<MovieCodec> = section.text("codec")?;
-        let movie = Self { source: None, ladder, codec, bitrate: None, duration: None };
+        let movie = Self { source: None, ladder, codec, bitrate: None, size: None, frame_rate: None, duration: None };
         let allowed = match codec {
             None | Some(MovieCodec::Mpeg4 | MovieCodec::H264 | MovieCodec::H265) if movie.has_lab_ladder() => {
                 return Ok(Self { codec: movie.ladder_codec(), ..movie });

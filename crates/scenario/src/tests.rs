@@ -330,6 +330,25 @@ fn only_byte_streams_carry_other_codecs_than_mpeg() {
     assert_refused(parse(&coded("udp")), "flow.0.transport", &["udp", "over TCP", "h265"]);
     let file = format!("movie = {{ source = \"film.h264\", codec = \"h264\" }}\n{FLOW}");
     assert_refused(parse(&file), "movie.codec", &["only beside movie.bitrate"]);
+    let sized = format!("movie = {{ source = \"film.mp4\", size = \"640x360\" }}\n{FLOW}");
+    assert_refused(parse(&sized), "movie.size", &["640x360", "only beside movie.bitrate"]);
+}
+
+#[test]
+fn a_file_may_have_another_size_and_frame_rate_and_the_lab_movie_has_its_own() {
+    let encoded =
+        "movie = { source = \"a.mp4\", bitrate = \"1 Mbit/s\", size = \"640x360\", frame_rate = \"29.97 Hz\" }";
+    let resolved = parse(&format!("{encoded}\n{FLOW}")).unwrap();
+    assert!(resolved.to_toml().contains("frame_rate = \"30000/1001 Hz\""), "{}", resolved.to_toml());
+    assert_eq!(parse(&resolved.to_toml()).unwrap().movie, resolved.movie);
+    let as_it_is = parse(&format!("movie = {{ source = \"film.h264\", frame_rate = \"25 Hz\" }}\n{FLOW}")).unwrap();
+    assert_eq!((as_it_is.movie.bitrate, as_it_is.movie.size), (None, None));
+    for (key, value) in [("size", "640x360"), ("frame_rate", "25 Hz")] {
+        let lab = format!("movie.{key} = \"{value}\"\n{FLOW}");
+        assert_refused(parse(&lab), &format!("movie.{key}"), &[value, "only for a file"]);
+        let none = format!("movie.{key} = \"{value}\"\nlimit = \"9 s\"\n[[flow]]\ntransport = \"bulk\"");
+        assert_refused(parse(&none), &format!("movie.{key}"), &["means nothing"]);
+    }
 }
 
 #[test]

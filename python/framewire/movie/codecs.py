@@ -7,10 +7,16 @@ cuts: the same bits from the same ffmpeg, and frame types in a fixed order whate
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from framewire.errors import InputError
+from framewire.movie.levels import DISPLAY_ASPECTS, level_for
+from framewire.movie.source import Conversion, field_options
 
-__all__ = ["CODECS", "MPEG2", "Codec", "RateControl", "named"]
+__all__ = ["CODECS", "LAB_VBV_BITS", "MPEG2", "Codec", "RateControl", "named"]
+
+LAB_VBV_BITS = 1_835_000
+"""The buffer of MPEG-2 Main Profile at Main Level, as the lab's movie has it."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +34,37 @@ class Codec:
 
     name: str  # in scenario files
     encoder: str  # of ffmpeg
-    options: tuple[str, ...]
+    options: tuple[str, ...]  # at 25 frames/s
     suffix: str  # of an elementary stream's file
     rate_controls: tuple[RateControl, ...]  # tried in this order until the mean rate fits without stuffing
-    vbv_seconds: float | None  # the decoder's buffer at the mean rate; None: that of MPEG-2 Main Profile at Main Level
+    vbv_seconds: float | None  # the decoder's buffer at the mean rate; None: that of the level of MPEG-2
+    fields: bool  # it codes interlaced frames as such
+    display_aspects: tuple[Fraction, ...] = ()  # shapes of a picture that it can state; none: all
 
+    def options_for(self, picture: Conversion | None, rate: int) -> tuple[str, ...]:
+        """Options for a picture at a mean rate in bit/s; None is the lab's.
+
+        Raises InputError for what the codec cannot hold.
+        """
+        if picture is None:
+            return self.options
+        group = round(2 * picture.frame_rate)
+        options = tuple(option.replace(_GROUP, f"keyint={group}:min-keyint={group}") for option in self.options)
+        if self.name == "mpeg2":
+            level = level_for(picture.width, picture.height, picture.frame_rate, rate)
+            options = (*options, "-profile:v", "main", "-level:v", str(level.code))
+        return (*options, *field_options(picture))
+
+    def vbv_bits(self, picture: Conversion | None, rate: int) -> int:
+        """Size of the decoder's buffer that the encoder keeps to."""
+        if self.vbv_seconds is not None:
+            return round(rate * self.vbv_seconds)
+        if picture is None:
+            return LAB_VBV_BITS
+        return level_for(picture.width, picture.height, picture.frame_rate, rate).vbv_bits
+
+
+_GROUP = "keyint=50:min-keyint=50"  # two seconds
 
 _BITEXACT = ("-threads", "1", "-fflags", "+bitexact", "-map_metadata", "-1")
 
@@ -51,25 +83,32 @@ _MPEG2_OPTIONS = (
 # ffmpeg stuffs, and the bits go to where they are of use instead.
 _EVEN, _UNEVEN, _FREE = RateControl(1.0, True, 1), RateControl(1.5, False, 2), RateControl(2.5, False, 2)
 
-MPEG2 = Codec("mpeg2", "mpeg2video", _MPEG2_OPTIONS, ".m2v", (_EVEN, _EVEN, _UNEVEN, _FREE, _FREE, _FREE), None)
+MPEG2 = Codec(
+    "mpeg2",
+    "mpeg2video",
+    _MPEG2_OPTIONS,
+    ".m2v",
+    (_EVEN, _EVEN, _UNEVEN, _FREE, _FREE, _FREE),
+    None,
+    fields=True,
+    display_aspects=DISPLAY_ASPECTS,
+)
 
 
 def _x264(name: str, pyramid: str) -> Codec:
-    parameters = f"keyint=50:min-keyint=50:scenecut=0:open-gop=0:bframes=3:b-adapt=0:b-pyramid={pyramid}:threads=1"
+    parameters = f"{_GROUP}:scenecut=0:open-gop=0:bframes=3:b-adapt=0:b-pyramid={pyramid}:threads=1"
     options = ("-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "fast", "-x264-params", parameters)
-    return Codec(name, "libx264", (*options, *_BITEXACT, "-f", "h264"), ".h264", (_UNEVEN,) * 4, 1.0)
+    return Codec(name, "libx264", (*options, *_BITEXACT, "-f", "h264"), ".h264", (_UNEVEN,) * 4, 1.0, fields=True)
 
 
-_X265_PARAMETERS = (
-    "keyint=50:min-keyint=50:scenecut=0:open-gop=0:bframes=3:b-adapt=0:b-pyramid=1:pools=none:frame-threads=1"
-)
+_X265_PARAMETERS = f"{_GROUP}:scenecut=0:open-gop=0:bframes=3:b-adapt=0:b-pyramid=1:pools=none:frame-threads=1"
 _X265_OPTIONS = ("-c:v", "libx265", "-pix_fmt", "yuv420p", "-preset", "superfast", "-x265-params", _X265_PARAMETERS)
 
 CODECS = (
     MPEG2,
     _x264("h264", "none"),
     _x264("h264-pyramid", "normal"),
-    Codec("h265", "libx265", (*_X265_OPTIONS, *_BITEXACT, "-f", "hevc"), ".h265", (_UNEVEN,) * 4, 1.0),
+    Codec("h265", "libx265", (*_X265_OPTIONS, *_BITEXACT, "-f", "hevc"), ".h265", (_UNEVEN,) * 4, 1.0, fields=False),
 )
 
 

@@ -1,54 +1,131 @@
-"""Video elementary streams of the user's, sent as they are."""
+"""Video of the user's, sent as it is: an elementary stream, or what ffmpeg takes out of a container without encoding.
+
+Everything here has a constant frame rate. That of an elementary stream is the one that it states, or else the one
+that is asked for; that of H.264 and H.265 in a container is the container's, in the mean where it varies. Where the
+stream does not state that rate, it is written into its parameter sets, and nothing else is changed. MPEG video states
+its own.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from framewire.errors import InputError
-from framewire.movie import ffmpeg
-from framewire.movie.cache import FORMAT, MadeMovie, cache_directory
+from framewire import _native
+from framewire.errors import InputError, MachineError
+from framewire.movie import cache, ffmpeg
+from framewire.movie.cache import FORMAT, MadeMovie
+from framewire.movie.picture import Progress
+from framewire.movie.source import Video, digest, shown_rate, video_of
 
-__all__ = ["as_it_is"]
+__all__ = ["TAKEN_OUT", "Output", "as_it_is", "copy", "stated_frame_rate", "with_frame_rate"]
 
-FORMATS = {
-    "mpegvideo": ("mpeg1video", "mpeg2video"),
-    "h264": ("h264",),
-    "hevc": ("hevc",),
-    "m4v": ("mpeg4",),
+
+@dataclass(frozen=True)
+class Output:
+    """How ffmpeg writes an elementary stream of a codec without encoding."""
+
+    suffix: str
+    muxer: str
+    filters: tuple[str, ...] = ()
+    """Bit stream filters: start codes instead of lengths, and headers wherever decoding can begin."""
+    timing: str | None = None
+    """The bit stream filter that writes a frame rate, with a place for ticks; None: the codec always states it."""
+    ticks: int = 1
+    """In a frame, as the codec counts them."""
+
+
+TAKEN_OUT = {
+    # num_units_in_tick is of a field (ITU-T H.264, E.2.1).
+    "h264": Output(".h264", "h264", ("h264_mp4toannexb",), "h264_metadata=tick_rate={ticks}", 2),
+    "hevc": Output(".h265", "hevc", ("hevc_mp4toannexb",), "hevc_metadata=tick_rate={ticks}"),
+    "mpeg1video": Output(".m1v", "mpeg1video"),
+    "mpeg2video": Output(".m2v", "mpeg2video"),
+    # A container may have the headers once for the whole stream.
+    "mpeg4": Output(".m4v", "m4v", ("dump_extra=freq=keyframe",)),
 }
+"""By ffmpeg's name of the codec. MPEG-4 part 2 is for levels of ladders."""
+
+ELEMENTARY = {"mpegvideo": ("mpeg1video", "mpeg2video"), "h264": ("h264",), "hevc": ("hevc",), "m4v": ("mpeg4",)}
 """ffmpeg's names of elementary streams, and of what they hold."""
 
 
-def as_it_is(path: Path, seconds: float | None, cache_dir: Path | None) -> MadeMovie:
-    """An elementary stream of the user's, or the beginning of it."""
-    forced = ("-f", "mpegvideo") if _is_mpeg_video(path) else ()
-    probed = ffmpeg.probe(path, *forced)
-    codec, container = probed["streams"][0]["codec_name"], probed["format"]["format_name"]
-    if codec not in FORMATS.get(container, ()):
+def as_it_is(
+    path: Path,
+    seconds: float | None,
+    cache_dir: Path | None,
+    *,
+    frame_rate: Fraction | None = None,
+    progress: Progress | None = None,
+) -> MadeMovie:
+    """The video of a file, or the beginning of it, without a frame encoded; kept in the cache where it is not the file.
+
+    ``frame_rate`` is for streams that do not state their own. Raises InputError for another codec, a frame rate that is
+    not known or is another one, and what ffmpeg cannot read.
+    """
+    report = progress or (lambda _step, _share: None)
+    forced = "mpegvideo" if _is_mpeg_video(path) else None
+    video = video_of(path, forced)
+    output = TAKEN_OUT.get(video.codec)
+    elementary = video.codec in ELEMENTARY.get(video.container, ())
+    if output is None or (video.codec == "mpeg4" and not elementary):
         raise InputError(
-            f"{path}: {codec} in {container}, not an elementary stream of MPEG video, H.264 or H.265; "
-            "state a bitrate to have it transcoded, or take the stream out with ffmpeg -i FILE -c copy"
+            f"{path}: {video.codec} in {video.container}, and flows carry MPEG-1, MPEG-2, H.264 and H.265; state a "
+            "bitrate to have it transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"
         )
-    stream = ffmpeg.probe(path, "-count_packets", *forced)["streams"][0]
-    frame_rate = Fraction(stream["r_frame_rate"])
-    frames = int(stream["nb_read_packets"])
-    if seconds is not None and (limit := round(seconds * frame_rate)) < frames:
-        path, frames = _beginning(path, container, limit, cache_dir), limit
-    size = path.stat().st_size
-    duration = float(frames / frame_rate)
+    rate = _frame_rate(video, elementary, frame_rate, stated_frame_rate(path) if elementary else None)
+    frames = None if seconds is None else max(1, round(seconds * rate))
+    if elementary and (output.timing is None or stated_frame_rate(path) == rate):
+        loaded = _loaded(path, path)
+        if frames is None or frames >= len(loaded):
+            return _described(path, path, loaded)
+    stream = _taken_out(video, forced, output, rate, frames, cache_dir, report)
+    return _described(path, stream, _loaded(path, stream))
+
+
+def _loaded(path: Path, stream: Path) -> _native.LoadedMovie:
+    """The stream as flows send it; an error names the user's file."""
+    try:
+        return _native.load_movie(stream)
+    except _native.MovieError as error:
+        raise InputError(str(error).replace(str(stream), str(path))) from None
+
+
+def _described(path: Path, stream: Path, loaded: _native.LoadedMovie) -> MadeMovie:
+    frames, duration, size = len(loaded), loaded.duration_s, stream.stat().st_size
     metadata = {
         "format": FORMAT,
         "source": {"kind": "file", "name": path.name},
         "frames": frames,
-        "frame_rate": float(frame_rate),
+        "frame_rate": round(frames / duration, 6),
         "duration_s": duration,
         "bytes": size,
         "mean_bitrate_bps": size * 8 / duration,
     }
-    return MadeMovie(path, metadata)
+    return MadeMovie(stream, metadata)
+
+
+def _frame_rate(video: Video, elementary: bool, asked: Fraction | None, stated: Fraction | None) -> Fraction:
+    """The rate at which the frames are sent."""
+    known = stated if elementary else video.mean_rate
+    if known is None and asked is None:
+        raise InputError(
+            f"{video.path}: the stream does not tell its frame rate; state it (movie.frame_rate, --frame-rate), for "
+            'instance "25 Hz"'
+        )
+    if known is not None and asked is not None and abs(asked / known - 1) > Fraction(1, 2000):
+        raise InputError(
+            f"{video.path}: the file states {shown_rate(known)} frames/s, so that {shown_rate(asked)} would play it at "
+            "another speed; another frame rate needs a bitrate, which has it transcoded"
+        )
+    rate = known or asked
+    assert rate is not None
+    return rate
 
 
 def _is_mpeg_video(path: Path) -> bool:
@@ -60,17 +137,87 @@ def _is_mpeg_video(path: Path) -> bool:
     return b"\x00\x00\x01\xb3" in head and ffmpeg.probe(path)["format"]["format_name"] == "mpegvideo"
 
 
-def _beginning(path: Path, container: str, frames: int, cache_dir: Path | None) -> Path:
-    """The first frames of an elementary stream in decode order, bit for bit, kept in the cache."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    cache = cache_dir or cache_directory()
-    beginning = cache / f"{path.stem}-{frames}-{digest}{path.suffix or '.bin'}"
-    cache.mkdir(parents=True, exist_ok=True)
-    if not beginning.exists():
-        with tempfile.TemporaryDirectory(prefix=f".{beginning.stem}-", dir=cache) as scratch:
-            part, muxer = Path(scratch) / "movie", {"mpegvideo": "mpeg2video"}.get(container, container)
-            copy = ["-c", "copy", "-frames:v", str(frames), "-fflags", "+bitexact", "-f", muxer, str(part)]
-            ffmpeg.run(["-f", container, "-i", f"file:{path}", *copy], lambda _frame: None)
-            part.replace(beginning)
-    return beginning
+def _forced(demuxer: str | None) -> tuple[str, ...]:
+    return () if demuxer is None else ("-f", demuxer)
+
+
+def stated_frame_rate(path: Path) -> Fraction | None:
+    """The frame rate that an elementary stream states in its first headers; None where it states none."""
+    stated = _native.stated_frame_rate(path)
+    return None if stated is None else Fraction(*stated)
+
+
+def _taken_out(
+    video: Video,
+    forced: str | None,
+    output: Output,
+    rate: Fraction,
+    frames: int | None,
+    cache_dir: Path | None,
+    report: Progress,
+) -> Path:
+    """The stream in the cache, or its first frames in decode order, as they are but for a missing rate."""
+    report(f"reading {video.path.name}", 0.0)
+    recipe = {
+        "format": FORMAT,
+        "ffmpeg": ffmpeg.version_of("ffmpeg"),
+        "sha256": digest(video.path),
+        "output": [output.muxer, *output.filters, output.timing],
+        "frame_rate": [rate.numerator, rate.denominator],
+        "frames_at_most": frames,
+    }
+    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
+    directory = cache_dir or cache.cache_directory()
+    stream = directory / f"{video.path.stem}-as-it-is-{key}{output.suffix}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with cache.alone(stream):
+            if not stream.exists():
+                with tempfile.TemporaryDirectory(prefix=f".{stream.stem}-", dir=directory) as scratch:
+                    part = Path(scratch) / f"movie{output.suffix}"
+                    limit = [] if frames is None else ["-frames:v", str(frames)]
+                    expected = frames or round(video.duration_s * rate)
+                    step = f"taking the video out of {video.path.name}"
+
+                    def show(frame: int) -> None:
+                        report(step, min(frame / expected, 1.0) if expected else 0.0)
+
+                    copy(video.path, output, part, show, limit=limit, forced=_forced(forced))
+                    with_frame_rate(part, output, rate)
+                    part.replace(stream)
+    except OSError as error:
+        raise MachineError(f"{directory}: the movie cannot be kept here: {error.strerror or error}") from error
+    return stream
+
+
+def copy(
+    source: Path,
+    output: Output,
+    out: Path,
+    show: ffmpeg.Show,
+    *,
+    limit: Sequence[str] = (),
+    forced: Sequence[str] = (),
+) -> None:
+    """Writes the first video stream of a file as an elementary stream, without encoding."""
+    filters = ["-bsf:v", ",".join(output.filters)] if output.filters else []
+    chosen = ["-map", "0:V:0", "-c", "copy", *filters, "-fflags", "+bitexact", "-map_metadata", "-1", *limit]
+    ffmpeg.run([*forced, "-i", f"file:{source}", *chosen, "-f", output.muxer, str(out)], show)
+
+
+def with_frame_rate(stream: Path, output: Output, rate: Fraction) -> None:
+    """Writes a frame rate into the parameter sets of a stream that states none, or another one."""
+    if output.timing is None or stated_frame_rate(stream) == rate:
+        return
+    before = stream.with_name(f"untimed{stream.suffix}")
+    stream.replace(before)
+    filters = output.timing.format(ticks=rate * output.ticks)
+    chosen = ["-c", "copy", "-bsf:v", filters, "-fflags", "+bitexact", "-map_metadata", "-1", "-f", output.muxer]
+    ffmpeg.run(["-f", output.muxer, "-i", f"file:{before}", *chosen, str(stream)], lambda _frame: None)
+    before.unlink()
+    if (stated := stated_frame_rate(stream)) != rate:
+        told = "none" if stated is None else shown_rate(stated)
+        raise InputError(
+            f"{stream.name}: its frame rate of {shown_rate(rate)} could not be written into its parameter sets ({told} "
+            "is there); state a bitrate to have it transcoded"
+        )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from framewire.errors import InputError, MachineError
-from framewire.movie import ffmpeg, scene
+from framewire.movie import ffmpeg
 from framewire.movie.codecs import MPEG2, Codec
 from framewire.movie.picture import Picture, Progress
 
-__all__ = ["VBV_BITS", "Encoded", "encode_to_rate", "vbv_bits"]
+__all__ = ["Encoded", "encode_to_rate"]
 
 TOLERANCE = 0.01  # of the mean rate, where the movie is long enough for it
-VBV_BITS = 1_835_000  # the buffer of MPEG-2 Main Profile at Main Level
 
 STUFFING = re.compile(rb"\x00{8,}(?=\x00\x00\x01)")  # zero bytes before a start code; an encoder aligns with fewer
 STUFFING_ALLOWED = 0.001  # of the bytes
@@ -31,10 +31,15 @@ class Encoded:
     sizes: list[int]
     psnr_y: list[float | None]  # None where the frame came out as it went in
     options: list[str]
+    frame_rate: Fraction
+
+    @property
+    def duration_s(self) -> float:
+        return len(self.sizes) * self.frame_rate.denominator / self.frame_rate.numerator
 
     @property
     def mean_rate(self) -> float:
-        return sum(self.sizes) * 8 * scene.FPS / len(self.sizes)
+        return sum(self.sizes) * 8 * self.frame_rate.numerator / self.frame_rate.denominator / len(self.sizes)
 
     def described(self) -> dict[str, Any]:
         by_type = {
@@ -42,8 +47,8 @@ class Encoded:
         }
         return {
             "frames": len(self.sizes),
-            "frame_rate": scene.FPS,
-            "duration_s": len(self.sizes) / scene.FPS,
+            "frame_rate": self.frame_rate.numerator if self.frame_rate.denominator == 1 else float(self.frame_rate),
+            "duration_s": self.duration_s,
             "bytes": sum(self.sizes),
             "mean_bitrate_bps": self.mean_rate,
             "frames_by_type": {kind: len(sizes) for kind, sizes in by_type.items()},
@@ -55,16 +60,12 @@ class Encoded:
         }
 
 
-def vbv_bits(codec: Codec, rate: int) -> int:
-    """Size of the decoder's buffer that the encoder keeps to."""
-    return VBV_BITS if codec.vbv_seconds is None else round(rate * codec.vbv_seconds)
-
-
 def encode_to_rate(
     codec: Codec, source: list[str], picture: Picture, rate: int, scratch: Path, report: Progress
 ) -> Encoded:
     """Encodes until the mean rate is within the tolerance and every byte is picture."""
-    target, stuffed, before, buffer = float(rate), False, codec.rate_controls[0], vbv_bits(codec, rate)
+    target, stuffed, before, buffer = float(rate), False, codec.rate_controls[0], codec.vbv_bits(picture.shape, rate)
+    options = codec.options_for(picture.shape, rate)
     out = scratch / f"movie{codec.suffix}"
     for number, control in enumerate(codec.rate_controls):
         if control.even and stuffed:
@@ -77,11 +78,12 @@ def encode_to_rate(
         step = f"encoding at {rate / 1e6:g} Mbit/s" + (f", attempt {number + 1}" if number else "")
         for turn in range(1, control.passes + 1):
             show = _share_shown(report, step if control.passes == 1 else f"{step}, pass {turn} of 2", picture.expected)
-            encoded = _encode(codec, source, picture, [*bits, *_pass(codec, control.passes, turn, scratch)], out, show)
+            every = [*options, *bits, *_pass(codec, options, control.passes, turn, scratch)]
+            encoded = _encode(source, picture, every, out, show)
         stuffed = codec is MPEG2 and _stuffing(out) > STUFFING_ALLOWED * sum(encoded.sizes)
         error = encoded.mean_rate / rate - 1
         # A movie of a few seconds ends with the encoder's buffer fuller or emptier than it began.
-        buffered = buffer / 4 / (rate * len(encoded.sizes) / scene.FPS)
+        buffered = buffer / 4 / (rate * encoded.duration_s)
         if abs(error) < max(TOLERANCE * 0.9, buffered) and not stuffed:
             return encoded
         if not stuffed:
@@ -93,14 +95,14 @@ def encode_to_rate(
     )
 
 
-def _pass(codec: Codec, passes: int, turn: int, scratch: Path) -> list[str]:
+def _pass(codec: Codec, options: Sequence[str], passes: int, turn: int, scratch: Path) -> list[str]:
     """Options of one pass of several."""
     if passes == 1:
         return []
     log = str(scratch / "pass")
     if codec.encoder == "libx265":  # which does not listen to ffmpeg's own options
-        at = codec.options.index("-x265-params") + 1
-        return ["-x265-params", f"{codec.options[at]}:pass={turn}:stats={log}"]
+        at = options.index("-x265-params") + 1
+        return ["-x265-params", f"{options[at]}:pass={turn}:stats={log}"]
     return ["-pass", str(turn), "-passlogfile", log]
 
 
@@ -109,12 +111,10 @@ def _stuffing(path: Path) -> int:
     return sum(len(run.group()) for run in STUFFING.finditer(path.read_bytes()))
 
 
-def _encode(
-    codec: Codec, source: list[str], picture: Picture, bits: list[str], out: Path, show: Callable[[int], None]
-) -> Encoded:
+def _encode(source: list[str], picture: Picture, options: list[str], out: Path, show: Callable[[int], None]) -> Encoded:
     statistics = out.with_suffix(".vstats")
     limit = [] if picture.frames is None else ["-frames:v", str(picture.frames)]
-    options = [*limit, *codec.options, *bits]
+    options = [*limit, *options]
     ffmpeg.run([*source, *options, "-vstats_file", str(statistics), str(out)], show)
     rows = [_STATISTICS.search(line) for line in statistics.read_text(encoding="ascii").splitlines()]
     found = [row for row in rows if row is not None]
@@ -124,7 +124,7 @@ def _encode(
     # Scratch names would make two metadata files of one movie differ.
     stated = [option for option in options if str(out.parent) not in option and option != "-passlogfile"]
     psnr = [float(row["psnr"]) if row["psnr"] not in (None, "inf") else None for row in found]
-    return Encoded(out, "".join(row["type"] for row in found), sizes, psnr, stated)
+    return Encoded(out, "".join(row["type"] for row in found), sizes, psnr, stated, picture.frame_rate)
 
 
 _STATISTICS = re.compile(r"(?:PSNR=\s*(?P<psnr>inf|[\d.]+) )?f_size=\s*(?P<size>\d+) .* type= (?P<type>[IPB])")

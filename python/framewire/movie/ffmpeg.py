@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -12,10 +13,14 @@ from typing import Any
 
 from framewire.errors import InputError, MachineError
 
-__all__ = ["has_audio", "probe", "run", "version_of"]
+__all__ = ["Show", "has_audio", "packets_of", "probe", "refuse_crash", "run", "version_of"]
 
 
-def run(arguments: Sequence[str], show: Callable[[int], None]) -> None:
+Show = Callable[[int], None]
+"""Called with the number of frames that are done."""
+
+
+def run(arguments: Sequence[str], show: Show) -> None:
     """Runs ffmpeg to its end, or not at all: whatever interrupts this ends it."""
     command = ["ffmpeg", "-hide_banner", "-nostdin", "-v", "error", "-nostats", "-progress", "pipe:1", "-y", *arguments]
     with tempfile.TemporaryFile("w+") as errors:
@@ -28,10 +33,24 @@ def run(arguments: Sequence[str], show: Callable[[int], None]) -> None:
             except BaseException:
                 process.kill()
                 raise
+        refuse_crash("ffmpeg", process.returncode)
         if process.returncode != 0:
             errors.seek(0)
             told = errors.read().strip().splitlines()
             raise InputError(f"ffmpeg could not make the movie: {'; '.join(told[:3]) or f'exit {process.returncode}'}")
+
+
+def refuse_crash(program: str, code: int) -> None:
+    """Raises MachineError for a program that was ended by a signal: what it wrote before tells a user nothing."""
+    if code >= 0:
+        return
+    named = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    if -code in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
+        raise MachineError(f"{program} was ended by {named} from outside: too little memory, a limit, or somebody")
+    raise MachineError(
+        f"{program} crashed ({named}): a defect of this {program}, which another version may not have; "
+        f"what it was given may be damaged or very unusual"
+    )
 
 
 def version_of(program: str) -> str:
@@ -46,7 +65,13 @@ def has_audio(path: Path) -> bool:
     """Whether there is a stream of audio in a file that was probed before."""
     command = ["ffprobe", "-v", "error", "-select_streams", "a:0", "-show_entries", "stream=index", "-of", "csv=p=0"]
     result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
+    refuse_crash("ffprobe", result.returncode)
     return bool(result.stdout.strip())
+
+
+def packets_of(path: Path, *more: str) -> int:
+    """How many packets of video a file has; all of it is read for that."""
+    return int(probe(path, "-count_packets", *more)["streams"][0].get("nb_read_packets") or 0)
 
 
 def probe(path: Path, *more: str) -> dict[str, Any]:
@@ -56,9 +81,13 @@ def probe(path: Path, *more: str) -> dict[str, Any]:
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; a video file is needed")
     version_of("ffprobe")
-    entries = "stream=codec_name,r_frame_rate,nb_read_packets:format=format_name,duration"
+    entries = (
+        "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
+        "nb_read_packets:stream_side_data=rotation:frame=interlaced_frame,top_field_first:format=format_name,start_time,duration"
+    )
     command = ["ffprobe", "-v", "error", "-select_streams", "V:0", *more, "-show_entries", entries, "-of", "json"]
     result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
+    refuse_crash("ffprobe", result.returncode)
     if result.returncode != 0:
         told = result.stderr.strip().splitlines()
         raise InputError(f"{path}: ffmpeg cannot read it: {told[-1].removeprefix(f'file:{path}: ') if told else '?'}")

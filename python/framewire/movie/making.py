@@ -9,14 +9,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from framewire.errors import MachineError
+from framewire.errors import InputError, MachineError
 from framewire.movie import cache, ffmpeg
 from framewire.movie.cache import MadeMovie
 from framewire.movie.codecs import MPEG2, Codec, named
 from framewire.movie.elementary_stream import as_it_is
-from framewire.movie.encoder import encode_to_rate, vbv_bits
+from framewire.movie.encoder import encode_to_rate
 from framewire.movie.picture import FilePicture, LabPicture, Picture, Progress
-from framewire.movie.quantities import parse_bitrate, parse_duration
+from framewire.movie.quantities import parse_bitrate, parse_duration, parse_frame_rate, parse_size
 
 __all__ = ["make", "prepare"]
 
@@ -27,22 +27,38 @@ def prepare(
     duration: str | float | None = None,
     codec: str | None = None,
     *,
+    size: str | None = None,
+    frame_rate: str | None = None,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
 ) -> MadeMovie:
     """The movie that a scenario's ``[movie]`` table asks for.
 
-    ``source`` is ``lab`` or a path. A path without ``bitrate`` is a video elementary stream and used as it is.
-    ``bitrate`` is bit/s, or a text such as ``6 Mbit/s``; ``duration`` is seconds, or a text such as ``60 s``; ``codec``
-    is a name of ``codecs``, by default MPEG-2.
+    ``source`` is ``lab`` or a path. Of a path without ``bitrate`` the video is used as it is: an elementary stream, or
+    what stands in a container, where ``frame_rate`` is of a stream that does not state its own. ``bitrate`` is bit/s,
+    or a text such as ``6 Mbit/s``, and asks for an encoding: ``codec`` is a name of ``codecs``, by default MPEG-2,
+    ``size`` and ``frame_rate`` are texts such as ``640x360`` and ``25 Hz``, by default those of the file. ``duration``
+    is seconds, or a text such as ``60 s``.
     """
     rate = None if bitrate is None else parse_bitrate(bitrate)
     seconds = None if duration is None else parse_duration(duration)
     path = None if source == "lab" else Path(source)
     if path is not None and rate is None:
-        return as_it_is(path, seconds, cache_dir)
+        if codec is not None or size is not None:
+            raise InputError(f"{path}: a codec or a size asks for an encoding, which needs a bitrate")
+        fraction = None if frame_rate is None else parse_frame_rate(frame_rate)
+        return as_it_is(path, seconds, cache_dir, frame_rate=fraction, progress=progress)
     length = 60.0 if path is None and seconds is None else seconds
-    return make(rate or 6_000_000, length, path, cache_dir, progress, codec=codec or MPEG2.name)
+    return make(
+        rate or 6_000_000,
+        length,
+        path,
+        cache_dir,
+        progress,
+        codec=codec or MPEG2.name,
+        size=size,
+        frame_rate=frame_rate,
+    )
 
 
 def make(
@@ -53,14 +69,19 @@ def make(
     progress: Progress | None = None,
     *,
     codec: str = MPEG2.name,
+    size: str | None = None,
+    frame_rate: str | None = None,
 ) -> MadeMovie:
     """Make a movie of a mean rate of ``bitrate`` bit/s within 1 %, or find it in the cache.
 
-    720x576, 25 frames per second; as MPEG-2 IBBPBBPBBPBBPBB, else as ``codecs`` says. ``source`` is any file that
-    ffmpeg reads, by default the lab's own picture. ``duration`` is in seconds; None is the whole of a file. A file that
-    is shorter ends where it ends.
+    As MPEG-2 IBBPBBPBBPBBPBB, else as ``codecs`` says. ``source`` is any file that ffmpeg reads; by default it is the
+    lab's own picture, 720x576 at 25 frames per second. A file keeps its size, shape, frame rate, interlacing and colour
+    description as far as the codec can state them (``source``); ``size`` (``640x360``) scales it to fit within that,
+    and ``frame_rate`` (``25 Hz``) repeats or leaves out frames. ``duration`` is in seconds; None is the whole of a
+    file. A file that is shorter ends where it ends.
 
-    Movies shorter than about 15 seconds may miss the rate by a quarter of the encoder's buffer, 459 kbit.
+    Movies shorter than about 15 seconds may miss the rate by a quarter of the encoder's buffer, 459 kbit in MPEG-2 at
+    Main Level.
 
     Raises InputError for a file that holds no video, a value out of range or a rate that the picture cannot fill, and
     MachineError when ffmpeg is missing or the cache cannot be written.
@@ -69,15 +90,15 @@ def make(
     seconds = None if duration is None else parse_duration(duration)
     report = progress or (lambda _step, _share: None)
     ffmpeg_version = ffmpeg.version_of("ffmpeg")
-    picture = LabPicture(seconds) if source is None else FilePicture(Path(source), seconds)
+    picture = _picture(source, seconds, coded, size, frame_rate)
     recipe = {
         "format": cache.FORMAT,
         "ffmpeg": ffmpeg_version,
         "source": picture.identity(report),
         "bitrate_bps": rate,
         "frames_at_most": picture.frames,
-        "encoder": list(coded.options),
-        "vbv_bits": vbv_bits(coded, rate),
+        "encoder": list(coded.options_for(picture.shape, rate)),
+        "vbv_bits": coded.vbv_bits(picture.shape, rate),
         "rate_controls": [[control.peak, control.even, control.passes] for control in coded.rate_controls],
     }
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
@@ -89,6 +110,23 @@ def make(
             return cache.find(path) or _make(path, coded, picture, rate, recipe, report)
     except OSError as error:
         raise MachineError(f"{directory}: the movie cannot be kept here: {error.strerror or error}") from error
+
+
+def _picture(
+    source: str | os.PathLike[str] | None, seconds: float | None, codec: Codec, size: str | None, frame_rate: str | None
+) -> Picture:
+    if source is None:
+        if size is not None or frame_rate is not None:
+            raise InputError("the lab's picture has a size and a frame rate of its own: others are for a file")
+        return LabPicture(seconds)
+    return FilePicture(
+        Path(source),
+        seconds,
+        size=None if size is None else parse_size(size),
+        frame_rate=None if frame_rate is None else parse_frame_rate(frame_rate),
+        fields=codec.fields,
+        display_aspects=codec.display_aspects,
+    )
 
 
 def _make(path: Path, codec: Codec, picture: Picture, rate: int, recipe: dict[str, Any], report: Progress) -> MadeMovie:

@@ -6,31 +6,28 @@ import hashlib
 import math
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
 from framewire.errors import InputError
 from framewire.movie import ffmpeg, scene
 from framewire.movie.cache import alone
+from framewire.movie.source import Conversion, convert, digest, video_of
 
 __all__ = ["FilePicture", "LabPicture", "Picture", "Progress", "drawn_layers"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and how much of it is done, 0 to 1."""
 
-# A file of the user's: square pixels, its aspect kept, black around it.
-FIT = (
-    f"scale={scene.WIDTH}:{scene.HEIGHT}:force_original_aspect_ratio=decrease:force_divisible_by=2"
-    ":flags=bicubic+accurate_rnd+bitexact,setsar=1,"
-    f"pad={scene.WIDTH}:{scene.HEIGHT}:(ow-iw)/2:(oh-ih)/2,fps={scene.FPS},format=yuv420p"
-)
-
 
 class Picture(Protocol):
     """What a movie is made of."""
 
     name: str
+    frame_rate: Fraction
+    shape: Conversion | None  # what comes out of the file of a user's; None: the lab's picture
     frames: int | None  # how many at most
     expected: int  # how many there will be, for progress; 0 where that is not known
 
@@ -45,6 +42,8 @@ class LabPicture:
     """The picture that ffmpeg draws."""
 
     name = "lab"
+    frame_rate = Fraction(scene.FPS)
+    shape: Conversion | None = None
 
     def __init__(self, seconds: float | None) -> None:
         if seconds is None:
@@ -92,20 +91,40 @@ def _draw_layers(layers: Path) -> None:
 
 
 class FilePicture:
-    """The first video stream of a file."""
+    """The first video stream of a file, as it is but for what is asked for otherwise."""
 
-    def __init__(self, path: Path, seconds: float | None) -> None:
-        self._path = path
+    def __init__(
+        self,
+        path: Path,
+        seconds: float | None,
+        *,
+        size: tuple[int, int] | None = None,
+        frame_rate: Fraction | None = None,
+        fields: bool = True,
+        display_aspects: Sequence[Fraction] = (),
+    ) -> None:
+        self.path = path
         self.name = re.sub(r"[^A-Za-z0-9._-]+", "_", path.stem)[:60] or "movie"
-        length = float(ffmpeg.probe(path)["format"].get("duration", 0.0))
-        self.frames: int | None = None if seconds is None else round(seconds * scene.FPS)
-        self.expected = round(min(seconds or length, length or math.inf) * scene.FPS)
+        self.video = video_of(path)
+        shape = convert(self.video, size=size, frame_rate=frame_rate, fields=fields, display_aspects=display_aspects)
+        self.shape: Conversion | None = shape
+        self.conversion = shape
+        self.frame_rate = shape.frame_rate
+        self.frames: int | None = None if seconds is None else max(1, round(seconds * self.frame_rate))
+        whole = self.video.duration_s or self._counted_s()
+        self.expected = round(min(seconds or whole, whole or math.inf) * self.frame_rate)
+
+    def _counted_s(self) -> float:
+        """The length of a file that does not tell it, as no elementary stream does: its packets are counted."""
+        rate = self.video.mean_rate or self.frame_rate
+        return float(ffmpeg.packets_of(self.path) / rate)
 
     def identity(self, report: Progress) -> dict[str, Any]:
         report("reading the file", 0.0)
-        with self._path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"kind": "file", "name": self._path.name, "sha256": digest, "filter": FIT}
+        of_file = {"kind": "file", "name": self.path.name, "sha256": digest(self.path)}
+        return of_file | {"filter": self.conversion.filters}
 
     def input(self, cache: Path, scratch: Path, report: Progress) -> list[str]:
-        return ["-i", f"file:{self._path}", "-map", "0:V:0", "-vf", FIT]
+        for step in self.conversion.steps:
+            report(step, 0.0)
+        return ["-i", f"file:{self.path}", "-map", "0:V:0", "-vf", self.conversion.filters]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from rich.table import Table
 from framewire import progress as progress_module
 from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout
 from framewire.errors import InputError
-from framewire.movie.quantities import parse_bitrate
+from framewire.movie.quantities import parse_bitrate, parse_frame_rate, parse_size
 
 __all__ = ["ladder"]
 
@@ -54,7 +53,17 @@ def ladder(
         ),
     ] = None,
     duration: Annotated[str | None, typer.Option(help="Length of the lab's picture, or cut the file to this.")] = None,
-    size: Annotated[str | None, typer.Option(metavar="WxH", help="Scale a file to this.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Scale a file to fit within this [default: its own size].")
+    ] = None,
+    frame_rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HZ",
+            help="Encode a file at this rate [default: its own]; of levels that are encoded already, the rate of "
+            "streams that do not state theirs.",
+        ),
+    ] = None,
     payload: Annotated[int, typer.Option(metavar="BYTES", help="Bytes of video in a packet.")] = 1024,
     segments: Annotated[int, typer.Option(help="Segments of the sending plan.")] = 10,
     pre_send: Annotated[
@@ -102,13 +111,16 @@ def ladder(
     plan = making.Plan(segments=segments, pre_send_s=pre_send, startup_s=startup, buffer=buffer)
     sound = None if no_audio else Audio(audio, parse_bitrate(audio_rate))
     codec = codec or "mpeg4"
+    rate = None if frame_rate is None else parse_frame_rate(frame_rate)
     with progress_module.for_console(stderr()) as display:
 
         def tell(text: str, share: float) -> None:
             display({"event": "step", "text": text, "share": share})
 
         if len(sources) > 1:
-            made = given.join(sources, out, payload=payload, plan=plan, audio=sound, replace=replace, progress=tell)
+            made = given.join(
+                sources, out, frame_rate=rate, payload=payload, plan=plan, audio=sound, replace=replace, progress=tell
+            )
         else:
             made = making.make(
                 out,
@@ -117,7 +129,8 @@ def ladder(
                 codec=codec,
                 levels=None if levels is None else parse_levels(levels, codec),
                 duration=duration,
-                size=None if size is None else _parse_size(size),
+                size=None if size is None else parse_size(size),
+                frame_rate=rate,
                 payload=payload,
                 plan=plan,
                 audio=sound,
@@ -127,13 +140,6 @@ def ladder(
     if plot:
         plots.write_page(made.description, made.directory / PAGE)
     _show(made.description, made.streaming_file, as_json)
-
-
-def _parse_size(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text)
-    if match is None or any(int(part) < 16 or int(part) % 2 for part in match.groups()):
-        raise InputError(f'size "{text}": even numbers from 16 to 9998 are allowed, for instance 640x360')
-    return int(match[1]), int(match[2])
 
 
 def _show(description: dict[str, Any], path: Path, as_json: bool) -> None:

@@ -66,6 +66,8 @@ class Codec:
     output: tuple[str, ...]
     spread: float
     """By how much quality has to differ between neighbours for their mean to be any: quantisers are whole numbers."""
+    fields: bool
+    """It codes interlaced frames as such."""
 
 
 _BITEXACT = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-map_metadata", "-1")
@@ -79,15 +81,15 @@ _MPEG4 = (
 _X26X = f"keyint={GROUP}:min-keyint={GROUP}:scenecut=0:open-gop=0:bframes=0"
 
 CODECS = (
-    Codec("mpeg4", "mpeg4", _MPEG4, None, "", ".avi", ("-f", "avi"), 0.15),
+    Codec("mpeg4", "mpeg4", _MPEG4, None, "", ".avi", ("-f", "avi"), 0.15, fields=True),
     Codec(
         "h264", "libx264", ("-pix_fmt", "yuv420p", "-preset", "fast", "-threads", "1"),
-        "-x264-params", f"{_X26X}:threads=1", ".h264", ("-f", "h264"), 0.0,
+        "-x264-params", f"{_X26X}:threads=1", ".h264", ("-f", "h264"), 0.0, fields=True,
     ),
     Codec(
         "h265", "libx265", ("-pix_fmt", "yuv420p", "-preset", "superfast"),
         "-x265-params", f"{_X26X}:pools=none:frame-threads=1:repeat-headers=1:log-level=error",
-        ".h265", ("-f", "hevc"), 0.0,
+        ".h265", ("-f", "hevc"), 0.0, fields=False,
     ),
 )  # fmt: skip
 

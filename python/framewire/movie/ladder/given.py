@@ -7,37 +7,34 @@ import json
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from framewire.errors import InputError, MachineError
 from framewire.movie import cache, ffmpeg
+from framewire.movie.elementary_stream import TAKEN_OUT, Output, copy, stated_frame_rate, with_frame_rate
 from framewire.movie.ladder import making, same_movie
 from framewire.movie.ladder.coding import MOST_LEVELS
 from framewire.movie.ladder.made import DESCRIPTION, MadeLadder, copied, found, settle
-from framewire.movie.ladder.sound import Audio
+from framewire.movie.ladder.sound import Audio, Sound
 from framewire.movie.picture import Progress
+from framewire.movie.source import digest, video_of
 
 __all__ = ["join"]
 
 _AS_THEY_ARE = {"avi": ".avi", "mpegvideo": ".m2v", "h264": ".h264", "hevc": ".h265", "m4v": ".m4v"}
 """FFmpeg's names of what a level may be, and what its file's name ends with."""
 
-_TAKEN_OUT = {
-    "h264": (".h264", ("-f", "h264")),
-    "hevc": (".h265", ("-f", "hevc")),
-    "mpeg1video": (".m1v", ("-f", "mpeg1video")),
-    "mpeg2video": (".m2v", ("-f", "mpeg2video")),
-    # A container may have the headers once for the whole stream, and a level needs them wherever it can be entered.
-    "mpeg4": (".m4v", ("-bsf:v", "dump_extra=freq=keyframe", "-f", "m4v")),
-}
-"""Codecs of what stands in another container: the level's file, and how ffmpeg writes it without encoding."""
+_TIMED = {output.suffix: output for output in TAKEN_OUT.values() if output.timing is not None}
+"""Streams that may state no frame rate."""
 
 
 def join(
     sources: Sequence[Path],
     out: Path | None = None,
     *,
+    frame_rate: Fraction | None = None,
     payload: int = making.PAYLOAD,
     plan: making.Plan | None = None,
     audio: Audio | None = making.AUDIO,
@@ -47,8 +44,9 @@ def join(
 ) -> MadeLadder:
     """Makes a ladder of files that are its levels already, lowest first, or finds it in the cache.
 
-    Each is an elementary stream, an AVI file, or a container out of which ffmpeg takes one; no frame is encoded. The
-    audio is that of the highest level that has some, encoded as ``audio`` says; None leaves it out.
+    Each is an elementary stream, an AVI file, or a container out of which ffmpeg takes one; no frame is encoded.
+    ``frame_rate`` is that of streams that do not state their own, where no container does. The audio is that of the
+    highest level that has some, encoded as ``audio`` says; None leaves it out.
 
     Raises InputError for files that hold no such video, and for levels that are not aligned or show another movie, with
     the level and the frame, and MachineError when ffmpeg is missing or a directory cannot be written.
@@ -57,12 +55,13 @@ def join(
         raise InputError(f"{len(sources)} levels: 1 to {MOST_LEVELS} are allowed")
     report, plan = progress or (lambda _step, _share: None), plan or making.Plan()
     making.check_options(payload, plan)
-    shapes = [_shape(path) for path in sources]
+    shapes = [_shape(path, frame_rate) for path in sources]
     heard = next((path for path in reversed(sources) if ffmpeg.has_audio(path)), None) if audio is not None else None
     recipe = {
         "format": making.FORMAT,
         "ffmpeg": ffmpeg.version_of("ffmpeg"),
         "levels": [[path.name, _digest(path, report)] for path in sources],
+        "frame_rates": [str(shape.frame_rate) for shape in shapes],
         "payload": payload,
         "plan": asdict(plan),
         "alike": same_movie.LEAST_CORRELATION,
@@ -92,31 +91,40 @@ def join(
         ) from error
 
 
-def _shape(path: Path) -> tuple[str, tuple[str, ...] | None]:
-    """What a level's file is to end with, and ffmpeg's options that write it; None where it is one as it stands."""
+@dataclass(frozen=True)
+class _Shape:
+    """How a level comes out of its file."""
+
+    suffix: str
+    output: Output | None
+    """How ffmpeg writes it; None where the file is one as it stands."""
+    frame_rate: Fraction | None
+    """That of the container, or that which is asked for."""
+
+
+def _shape(path: Path, frame_rate: Fraction | None) -> _Shape:
     if path.suffix == ".vtp":
         raise InputError(f"{path}: a streaming file, which is a whole ladder; a level is needed beside other levels")
-    probed = ffmpeg.probe(path)
-    codec, container = probed["streams"][0]["codec_name"], probed["format"]["format_name"]
-    if container in _AS_THEY_ARE:
-        return _AS_THEY_ARE[container], None
-    if codec not in _TAKEN_OUT:
+    video = video_of(path)
+    if video.container in _AS_THEY_ARE:
+        return _Shape(_AS_THEY_ARE[video.container], None, None if video.container == "avi" else frame_rate)
+    if video.codec not in TAKEN_OUT:
         raise InputError(
-            f"{path}: {codec} video; levels are of {', '.join(_TAKEN_OUT)} (MPEG-1, MPEG-2, MPEG-4 part 2)"
+            f"{path}: {video.codec} video; levels are of {', '.join(TAKEN_OUT)} (MPEG-1, MPEG-2, MPEG-4 part 2)"
         )
-    return _TAKEN_OUT[codec]
+    output = TAKEN_OUT[video.codec]
+    return _Shape(output.suffix, output, video.mean_rate or frame_rate)
 
 
 def _digest(path: Path, report: Progress) -> str:
     report(f"reading {path.name}", 0.0)
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest(path)
 
 
 def _fill(
     place: Path,
     sources: Sequence[Path],
-    shapes: Sequence[tuple[str, tuple[str, ...] | None]],
+    shapes: Sequence[_Shape],
     payload: int,
     plan: making.Plan,
     sound: tuple[Path | None, Audio | None],
@@ -124,20 +132,23 @@ def _fill(
 ) -> None:
     """Puts levels, audio, streaming file and description into a directory."""
     files = []
-    for number, (path, (suffix, options)) in enumerate(zip(sources, shapes, strict=True)):
+    for number, (path, shape) in enumerate(zip(sources, shapes, strict=True)):
         report(f"taking level {number} out of {path.name}", number / len(sources))
-        level = place / f"level{number}{suffix}"
-        if options is None:
+        level = place / f"level{number}{shape.suffix}"
+        if shape.output is None:
             shutil.copyfile(path, level)
         else:
-            chosen = ["-map", "0:V:0", "-c", "copy", "-fflags", "+bitexact", "-map_metadata", "-1"]
-            ffmpeg.run(["-i", f"file:{path}", *chosen, *options, str(level)], lambda _frame: None)
+            copy(path, shape.output, level, lambda _frame: None)
+        output = shape.output or _TIMED.get(shape.suffix)
+        # What a stream states of itself is kept; no rate is refused where the levels are read.
+        if output is not None and shape.frame_rate is not None and stated_frame_rate(level) is None:
+            with_frame_rate(level, output, shape.frame_rate)
         files.append(level)
     heard, audio = sound
     track = None
     if heard is not None and audio is not None:
         track = place / f"audio.{audio.codec}"
-        audio.encode(["-i", f"file:{heard}"], None, track, report)
+        audio.encode(Sound(heard, video_of(heard).start_s, None), track, report)
     report("checking the levels frame by frame", 0.0)
     try:
         description = making.written(files, place / making.STREAMING_FILE, payload, plan, track)

@@ -110,6 +110,7 @@ def make(
     levels: Sequence[LevelSpec] | None = None,
     duration: str | float | None = None,
     size: tuple[int, int] | None = None,
+    frame_rate: Fraction | None = None,
     payload: int = PAYLOAD,
     plan: Plan | None = None,
     audio: Audio | None = AUDIO,
@@ -119,6 +120,8 @@ def make(
 ) -> MadeLadder:
     """Makes a ladder of a preset, of a file that ffmpeg reads, or of the lab's picture, or finds it in the cache.
 
+    A file keeps its size, shape, frame rate, interlacing and colour description as far as the codec can state them;
+    ``size`` scales it to fit within that, and ``frame_rate`` repeats or leaves out frames.
     The audio of a file is encoded as ``audio`` says and goes into the streaming file; None leaves it out.
     It is made in the cache and, with ``out``, copied there: the levels, ``movie.vtp`` and ``ladder.json``. A directory
     that holds another ladder is refused, unless ``replace`` asks for this one in its place.
@@ -129,11 +132,11 @@ def make(
     report = progress or (lambda _step, _share: None)
     coded = coding.named(codec)
     chosen = None if preset is None else presets.named(preset)
-    if chosen is not None and (source is not None or levels is not None or duration is not None or size is not None):
-        raise InputError(f"preset {chosen.name}: it has a picture, levels, a duration and a size of its own")
+    if chosen is not None and any(asked is not None for asked in (source, levels, duration, size, frame_rate)):
+        raise InputError(f"preset {chosen.name}: it has a picture, levels, a duration, a size and a rate of its own")
     specs = _specs(chosen, coded, levels)
     seconds = None if duration is None else parse_duration(duration)
-    picture = _picture(chosen, source, seconds, size)
+    picture = _picture(chosen, source, seconds, size, frame_rate, coded)
     plan = plan or Plan()
     check_options(payload, plan, picture.frames if isinstance(picture, LabSource) else None)
     recipe = {
@@ -146,10 +149,10 @@ def make(
         "payload": payload,
         "plan": asdict(plan),
     }
-    if audio is not None and picture.sound() is None:
+    if audio is not None and (sound := picture.sound()) is not None:
+        recipe["audio"] = asdict(audio) | {"from_s": float(sound.start_s)}
+    else:
         audio = None
-    if audio is not None:
-        recipe["audio"] = asdict(audio)
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
     parent = cache_dir if cache_dir is not None else cache.cache_directory()
     place = parent / f"ladder-{picture.name}-{coded.name}-{key}"
@@ -206,12 +209,17 @@ def _specs(preset: Preset | None, codec: Codec, levels: Sequence[LevelSpec] | No
 
 
 def _picture(
-    preset: Preset | None, source: Path | None, seconds: float | None, size: tuple[int, int] | None
+    preset: Preset | None,
+    source: Path | None,
+    seconds: float | None,
+    size: tuple[int, int] | None,
+    frame_rate: Fraction | None,
+    codec: Codec,
 ) -> LabSource | FileSource:
     if source is not None:
-        return FileSource(source, seconds, size)
-    if size is not None:
-        raise InputError("the lab's picture has a size of its own: --size is for a file")
+        return FileSource(source, seconds, size, frame_rate, fields=codec.fields)
+    if size is not None or frame_rate is not None:
+        raise InputError("the lab's picture has a size and a rate of its own: --size and --frame-rate are for a file")
     frames = preset.frames if preset is not None else round((seconds or 60.0) * Fraction(*coding.FRAME_RATE))
     return LabSource(preset, frames)
 
@@ -245,7 +253,7 @@ def _make(
         track, sound = None, picture.sound() if audio is not None else None
         if audio is not None and sound is not None:
             track = kept / f"audio.{audio.codec}"
-            audio.encode(*sound, track, report)
+            audio.encode(sound, track, report)
         description = written(files, kept / STREAMING_FILE, payload, plan, track)
         description |= {"name": picture.name, "preset": None if preset is None else preset.name}
         for level, file, spec, used in zip(description["levels"], files, specs, options, strict=True):

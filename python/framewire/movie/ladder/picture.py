@@ -6,18 +6,18 @@ The grain is coarse and moves: what it adds to the rate, it adds at every quanti
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from framewire.errors import InputError
 from framewire.movie import ffmpeg, scene
 from framewire.movie.ladder.coding import FRAME_RATE
 from framewire.movie.ladder.presets import Preset, Scene
-from framewire.movie.picture import Progress, drawn_layers
+from framewire.movie.ladder.sound import Sound
+from framewire.movie.picture import FilePicture, Progress, drawn_layers
+from framewire.movie.source import field_options
 
 __all__ = ["HEIGHT", "WIDTH", "FileSource", "LabSource", "grain_strength"]
 
@@ -72,7 +72,7 @@ class LabSource:
         grain = f"{_grain(self._scenes)};\n{merge}" if self._scenes else "[scene]"
         return f"{scene.scene_graph(DIVISOR)};\n{grain}{rate}"
 
-    def sound(self) -> tuple[list[str], Fraction | None] | None:
+    def sound(self) -> Sound | None:
         """None: the lab's picture has no audio."""
         return None
 
@@ -99,45 +99,32 @@ class LabSource:
         return ["-i", str(picture)]
 
 
-class FileSource:
-    """The first video stream of a file, at its own frame rate and, unless another is asked for, its own size."""
+class FileSource(FilePicture):
+    """The first video stream of a file, as it is but for what is asked for otherwise."""
 
-    def __init__(self, path: Path, seconds: float | None, size: tuple[int, int] | None) -> None:
-        self._path, self._size = path, size
-        self.name = re.sub(r"[^A-Za-z0-9._-]+", "_", path.stem)[:60] or "movie"
-        probed = ffmpeg.probe(path)
-        self.frame_rate = Fraction(probed["streams"][0]["r_frame_rate"])
-        if not 0 < self.frame_rate <= 1000:
-            raise InputError(f"{path}: {self.frame_rate} frames per second; up to 1000 are allowed")
-        length = float(probed["format"].get("duration", 0.0))
-        self._limit = None if seconds is None else max(1, round(seconds * self.frame_rate))
-        self.frames = round(min(seconds or length, length) * self.frame_rate)
+    def __init__(
+        self,
+        path: Path,
+        seconds: float | None,
+        size: tuple[int, int] | None = None,
+        frame_rate: Fraction | None = None,
+        *,
+        fields: bool = True,
+    ) -> None:
+        super().__init__(path, seconds, size=size, frame_rate=frame_rate, fields=fields)
+        self._limit = self.frames
+        self.frames: int = self.expected
 
     def identity(self, report: Progress) -> dict[str, Any]:
         """What tells this picture from any other."""
-        report("reading the file", 0.0)
-        with self._path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {
-            "kind": "file",
-            "name": self._path.name,
-            "sha256": digest,
-            "limit": self._limit,
-            "filter": self._filter(),
-        }
+        return super().identity(report) | {"limit": self._limit, "field_order": self.conversion.field_order}
 
-    def sound(self) -> tuple[list[str], Fraction | None] | None:
-        """Options of ffmpeg that name the file, and the second at which its audio is to end; None where it has none."""
+    def sound(self) -> Sound | None:
+        """The audio of the file; None where it has none."""
         end = None if self._limit is None else self._limit / self.frame_rate
-        return (["-i", f"file:{self._path}"], end) if ffmpeg.has_audio(self._path) else None
-
-    def _filter(self) -> str:
-        width, height = self._size or (None, None)
-        size = "trunc(iw/2)*2:trunc(ih/2)*2" if width is None else f"{width}:{height}"
-        # A constant rate: what the file leaves out is repeated, so that no level has to.
-        return f"scale={size}:flags=bicubic+accurate_rnd+bitexact,setsar=1,fps={self.frame_rate},format=yuv420p"
+        return Sound(self.path, self.video.start_s, end) if ffmpeg.has_audio(self.path) else None
 
     def input(self, cache: Path, scratch: Path, report: Progress) -> list[str]:
         """Options of ffmpeg, up to and with the choice of the picture."""
         limit = [] if self._limit is None else ["-frames:v", str(self._limit)]
-        return ["-i", f"file:{self._path}", "-map", "0:V:0", "-vf", self._filter(), *limit]
+        return [*super().input(cache, scratch, report), *limit, *field_options(self.conversion)]

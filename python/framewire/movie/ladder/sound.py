@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +10,7 @@ from framewire.errors import InputError
 from framewire.movie import ffmpeg
 from framewire.movie.picture import Progress
 
-__all__ = ["CODECS", "Audio"]
+__all__ = ["CODECS", "Audio", "Sound"]
 
 CODECS = {"mp3": "libmp3lame", "aac": "aac", "mp2": "mp2"}
 """Codecs by the name that a file of each ends with, and FFmpeg's encoders."""
@@ -22,6 +21,17 @@ _FORMATS = {
     "mp2": ["-f", "mp2"],
 }
 _RATES = (16_000, 384_000)
+
+
+@dataclass(frozen=True)
+class Sound:
+    """The audio of a file that belongs to its picture."""
+
+    path: Path
+    start_s: Fraction
+    """Where the picture begins, from the beginning of the file."""
+    end_s: Fraction | None
+    """How long the picture is, where it is cut."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +48,17 @@ class Audio:
         if not least <= self.rate_bps <= most:
             raise InputError(f"audio rate {self.rate_bps} bit/s: {least} to {most} bit/s are allowed")
 
-    def options(self, end: Fraction | None) -> list[str]:
-        """Options of ffmpeg: two channels from time 0 on, whatever the file begins with, up to ``end`` seconds."""
+    def options(self, start: Fraction, end: Fraction | None) -> list[str]:
+        """Options of ffmpeg: two channels from second ``start`` of a file, with silence where it has none yet, for
+        ``end`` seconds.
+        """
         limit = [] if end is None else ["-t", f"{float(end):.6f}"]
+        shift = f"asetpts=PTS-{float(start):.6f}/TB," if start else ""
         coded = ["-c:a", CODECS[self.codec], "-b:a", str(self.rate_bps), "-ac", "2", "-bitexact"]
-        return ["-vn", "-af", "aresample=async=1:first_pts=0", *limit, *coded, *_FORMATS[self.codec]]
+        return ["-vn", "-af", f"{shift}aresample=async=1:first_pts=0", *limit, *coded, *_FORMATS[self.codec]]
 
-    def encode(self, source: Sequence[str], end: Fraction | None, out: Path, report: Progress) -> None:
+    def encode(self, sound: Sound, out: Path, report: Progress) -> None:
         """Encodes the first stream of audio of a file; raises InputError when ffmpeg cannot."""
         report("encoding the audio", 0.0)
-        ffmpeg.run([*source, "-map", "0:a:0", *self.options(end), str(out)], lambda _frame: None)
+        heard = ["-i", f"file:{sound.path}", "-map", "0:a:0"]
+        ffmpeg.run([*heard, *self.options(sound.start_s, sound.end_s), str(out)], lambda _frame: None)

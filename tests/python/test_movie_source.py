@@ -1,0 +1,288 @@
+"""Files of the user's: kept as they are, taken out of containers without encoding, or refused in words."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from framewire import _native, cli, movie
+from framewire.errors import InputError, MachineError
+from framewire.movie import ffmpeg as program
+from framewire.movie import levels, source
+from framewire.movie.codecs import named
+from framewire.movie.elementary_stream import as_it_is
+from framewire.probe import probe
+
+SMALL = "testsrc2=s=160x96:r=30"
+
+
+def ffmpeg(*arguments: str | Path) -> None:
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *map(str, arguments)], check=True)
+
+
+def encode(path: Path, *options: str, picture: str = SMALL, seconds: str = "1", sound: bool = False) -> Path:
+    heard = ["-f", "lavfi", "-i", "sine"] if sound else []
+    ffmpeg("-f", "lavfi", "-i", picture, *heard, "-t", seconds, *options, path)
+    return path
+
+
+X264 = ("-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-pix_fmt", "yuv420p")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+
+
+def told(path: Path, *entries: str) -> list[str]:
+    """What ffprobe says of the video of a file, in its own order of entries."""
+    command = ["ffprobe", "-v", "error", "-select_streams", "V:0", "-show_entries", f"stream={','.join(entries)}"]
+    text = subprocess.run([*command, "-of", "json", str(path)], check=True, capture_output=True, text=True).stdout
+    stream = json.loads(text)["streams"][0]
+    return [str(stream.get(entry)) for entry in entries]
+
+
+def field_order(path: Path) -> str:
+    """That of the first frame: of the streams of H.264, this FFmpeg names the wrong field."""
+    return source._field_order(path, None)
+
+
+def pictures(path: Path) -> str:
+    """Hashes of every decoded picture, without their times."""
+    shown = [
+        "ffmpeg",
+        "-v",
+        "error",
+        "-i",
+        str(path),
+        "-map",
+        "0:V:0",
+        "-fps_mode",
+        "passthrough",
+        "-f",
+        "framemd5",
+        "-",
+    ]
+    lines = subprocess.run(shown, check=True, capture_output=True, text=True).stdout.splitlines()
+    return "\n".join(line.rsplit(",", 1)[1] for line in lines if not line.startswith("#"))
+
+
+def test_a_film_whose_audio_begins_first_becomes_a_ladder_with_the_defaults(tmp_path: Path) -> None:
+    # AAC in Matroska begins 23 ms before the picture: the AVI file of a level began with frames that were not there.
+    film = encode(tmp_path / "film.mkv", *X264, "-c:a", "aac", sound=True)
+    assert source.video_of(film).start_s > 0
+    result = CliRunner().invoke(cli.app, ["movie", "ladder", str(film), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.stderr
+    facts = told(tmp_path / "out" / "level0.avi", "width", "height", "r_frame_rate", "nb_frames")
+    assert facts == ["160", "96", "30/1", "30"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "kept"), [("30", "30/1"), ("30000/1001", "30000/1001"), ("24000/1001", "24000/1001"), ("50", "50/1")]
+)
+def test_a_transcoded_file_keeps_size_and_frame_rate(rate: str, kept: str, tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mp4", *X264, picture=f"testsrc2=s=176x112:r={rate}")
+    made = movie.make(1_000_000, None, film)
+    assert told(made.path, "width", "height", "r_frame_rate") == ["176", "112", kept]
+    assert made.metadata["frames"] == round(Fraction(rate))
+
+
+@pytest.mark.parametrize("codec", ["mpeg2", "h264", "h265"])
+def test_interlacing_shape_and_colour_are_kept_where_the_codec_can(codec: str, tmp_path: Path) -> None:
+    colour = ("-color_primaries", "bt470bg", "-color_trc", "gamma28", "-colorspace", "bt470bg")
+    woven = "testsrc2=s=160x96:r=50,tinterlace=interleave_bottom,setsar=16/15"
+    fields = ("-c:v", "mpeg2video", "-flags", "+ildct+ilme", "-top", "0", "-q:v", "3")
+    film = encode(tmp_path / "film.ts", *fields, *colour, picture=woven)
+    steps: list[str] = []
+    made = movie.make(800_000, None, film, codec=codec, progress=lambda step, _share: steps.append(step))
+    shape = told(made.path, "sample_aspect_ratio", "color_primaries", "color_transfer", "color_space", "r_frame_rate")
+    assert shape == ["16:15", "bt470bg", "bt470bg", "bt470bg", "25/1"]
+    kept = field_order(made.path) == "bottom"
+    assert kept or field_order(made.path) == "progressive"
+    assert kept == named(codec).fields
+    assert kept != any("interlaced frames progressive" in step for step in steps)
+
+
+def test_a_size_that_is_asked_for_keeps_the_shape(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mp4", *X264, picture="testsrc2=s=320x180:r=25,setsar=4/3")
+    made = movie.make(300_000, None, film, codec="h264", size="160x160", frame_rate="12.5 Hz")
+    assert told(made.path, "width", "height", "sample_aspect_ratio", "r_frame_rate") == ["160", "68", "1:1", "25/2"]
+
+
+def test_a_variable_frame_rate_is_made_constant_and_said(tmp_path: Path) -> None:
+    thinned = f"{SMALL},select='not(eq(mod(n,7),3))'"
+    film = encode(tmp_path / "film.mp4", *X264, "-fps_mode", "vfr", picture=thinned, seconds="2")
+    steps: list[str] = []
+    made = movie.make(500_000, None, film, codec="h264", progress=lambda step, _share: steps.append(step))
+    assert (made.metadata["frame_rate"], made.metadata["frames"]) == (30, 59)
+    assert any("variable frame rate" in step and "30 frames/s" in step for step in steps)
+    # As it is, no frame is added: all of them at the mean rate, for as long as the file lasts.
+    as_is = movie.prepare(film)
+    assert as_is.metadata["frames"] == 51 < made.metadata["frames"]
+    assert as_is.duration_s == pytest.approx(2.0, abs=0.07)
+    assert pictures(as_is.path) == pictures(film)
+
+
+def test_what_mpeg2_cannot_hold_is_refused_with_what_can_be_asked_for() -> None:
+    assert levels.level_for(720, 576, Fraction(25), 15_000_000).name == "Main"
+    assert levels.level_for(1280, 720, Fraction(30), 6_000_000).name == "High 1440"
+    assert levels.level_for(1280, 720, Fraction(60), 6_000_000).name == "High"
+    with pytest.raises(InputError, match="no 15 frames/s, only 23.976, 24, 25, 29.97, 30, 50, 59.94, 60: ask"):
+        levels.level_for(640, 480, Fraction(15), 1_000_000)
+    with pytest.raises(InputError, match="cannot hold 1920x1080 at 60 frames/s.*--size"):
+        levels.level_for(1920, 1080, Fraction(60), 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "suffix"),
+    [
+        ("film.mp4", X264, ".h264"),
+        ("film.mkv", X264, ".h264"),
+        ("film.ts", ("-c:v", "mpeg2video", "-q:v", "4", "-bf", "2"), ".m2v"),
+        ("film.avi", ("-c:v", "mpeg1video", "-q:v", "4"), ".m1v"),
+        ("film.mov", ("-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=error"), ".h265"),
+    ],
+)
+def test_a_container_is_taken_without_transcoding(
+    name: str, options: tuple[str, ...], suffix: str, tmp_path: Path
+) -> None:
+    film = encode(tmp_path / name, *options)
+    made = movie.prepare(film)
+    assert (made.path.suffix, made.metadata["frames"], made.duration_s) == (suffix, 30, 1.0)
+    assert pictures(made.path) == pictures(film)
+    assert movie.prepare(film).path.stat().st_mtime_ns == made.path.stat().st_mtime_ns, "found in the cache"
+
+
+def test_another_codec_in_a_container_needs_a_bitrate(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mkv", "-c:v", "ffv1")
+    with pytest.raises(InputError, match=r"ffv1 in matroska.*state a bitrate"):
+        movie.prepare(film)
+
+
+def without_timing(stream: bytes) -> bytes:
+    """Clears the VUI of each sequence parameter set (ITU-T H.264, 7.3.2.1.1): all behind it ends with the stop bit."""
+    parts = list(nal_units(stream))
+    return b"".join(b"\0\0\0\1" + (_without_vui(nal) if nal[0] & 0x1F == 7 else nal) for nal in parts)
+
+
+def nal_units(stream: bytes) -> Iterator[bytes]:
+    place = stream.find(b"\0\0\1")
+    while place >= 0:
+        following = stream.find(b"\0\0\1", place + 3)
+        end = len(stream) if following < 0 else following
+        yield stream[place + 3 : end].rstrip(b"\0")
+        place = following
+
+
+def _without_vui(nal: bytes) -> bytes:
+    bits = "".join(f"{byte:08b}" for byte in nal.replace(b"\0\0\3", b"\0\0"))
+    place = 32  # header, profile, constraints, level
+
+    def exp_golomb() -> int:
+        nonlocal place
+        zeros = bits.index("1", place) - place
+        value = int(bits[place + zeros : place + 2 * zeros + 1], 2) - 1
+        place += 2 * zeros + 1
+        return value
+
+    assert nal[1] == 66, "baseline: ultrafast without B frames and 8x8 transforms"
+    exp_golomb(), exp_golomb()  # seq_parameter_set_id, log2_max_frame_num_minus4
+    if exp_golomb() == 0:  # pic_order_cnt_type
+        exp_golomb()
+    exp_golomb()  # max_num_ref_frames
+    place += 1
+    exp_golomb(), exp_golomb()  # size in macroblocks
+    assert bits[place] == "1", "frame_mbs_only_flag"
+    place += 2
+    if bits[place] == "1":  # frame_cropping_flag
+        place += 1
+        for _ in range(4):
+            exp_golomb()
+    else:
+        place += 1
+    kept = bits[:place] + "01"  # no VUI, rbsp_stop_one_bit
+    kept += "0" * (-len(kept) % 8)
+    plain = int(kept, 2).to_bytes(len(kept) // 8, "big")
+    return plain.replace(b"\0\0", b"\0\0\3") if b"\0\0" in plain else plain
+
+
+X264_BASELINE = ("-c:v", "libx264", "-profile:v", "baseline", "-preset", "ultrafast", "-pix_fmt", "yuv420p")
+
+
+def test_a_stream_without_timing_takes_a_frame_rate(tmp_path: Path) -> None:
+    path = tmp_path / "untimed.h264"
+    path.write_bytes(without_timing(encode(tmp_path / "timed.h264", *X264_BASELINE).read_bytes()))
+    assert _native.stated_frame_rate(path) is None
+    with pytest.raises(InputError, match=r"does not tell its frame rate; state it \(movie.frame_rate, --frame-rate\)"):
+        movie.prepare(path)
+    made = movie.prepare(path, frame_rate="29.97 Hz")
+    assert _native.stated_frame_rate(made.path) == (30_000, 1_001)
+    assert (made.metadata["frames"], made.duration_s) == (30, pytest.approx(1.001))
+    assert pictures(made.path) == pictures(path)
+    # In a container it has the container's.
+    ffmpeg("-r", "30", "-i", path, "-c", "copy", tmp_path / "film.mp4")
+    taken = movie.prepare(tmp_path / "film.mp4")
+    assert (_native.stated_frame_rate(taken.path), taken.duration_s) == ((30, 1), 1.0)
+    # A probe needs no rate, and says that it has none.
+    assert "frame rate unknown" in str(probe(path).tables(False).renderables[0])
+    document = probe(path).as_json(False)
+    assert (document["frames"], document["duration_s"], document["mean_bps"]) == (30, None, None)
+    assert probe(path, "30 Hz").as_json(False)["duration_s"] == 1.0
+
+
+def test_another_frame_rate_than_the_stated_one_needs_an_encoding(tmp_path: Path) -> None:
+    stream = encode(tmp_path / "film.h264", *X264)
+    assert as_it_is(stream, None, None, frame_rate=Fraction(30)).path == stream
+    with pytest.raises(InputError, match="states 30 frames/s, so that 25 would play it at another speed"):
+        movie.prepare(stream, frame_rate="25 Hz")
+
+
+def test_probe_reads_what_receive_writes(tmp_path: Path) -> None:
+    stream = encode(tmp_path / "received.m4v", "-c:v", "mpeg4", "-bf", "2", "-q:v", "5", "-f", "m4v")
+    found = probe(stream).as_json(True)
+    assert (found["sequence"]["codec"], found["sequence"]["frame_rate"]) == ("MPEG-4 part 2", (30, 1))
+    command = ["ffprobe", "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", str(stream)]
+    sizes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert [frame["size"] for frame in found["frame_index"]] == [int(size.strip(",")) for size in sizes]
+    assert {kind["type"] for kind in found["types"]} == {"I", "P", "B"}
+
+
+@pytest.mark.parametrize("codec", ["mpeg2", "h264", "h265"])
+def test_a_still_picture_is_refused_before_it_is_encoded(codec: str, tmp_path: Path) -> None:
+    still = tmp_path / "still.png"
+    ffmpeg("-f", "lavfi", "-i", SMALL, "-frames:v", "1", still)
+    steps: list[str] = []
+    with pytest.raises(InputError, match=r"a still picture \(png, one frame\); a movie is needed"):
+        movie.make(1_000_000, None, still, codec=codec, progress=lambda step, _share: steps.append(step))
+    assert steps == []
+
+
+def test_a_picture_that_is_too_small_is_refused(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mkv", "-c:v", "ffv1", picture="testsrc2=s=14x96:r=25")
+    with pytest.raises(InputError, match=r"14x96; 16x16 and more is needed"):
+        movie.make(100_000, None, film)
+
+
+def test_a_crash_of_ffmpeg_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = tmp_path / "bin" / "ffmpeg"
+    crashing.parent.mkdir()
+    crashing.write_text("#!/bin/sh\necho 'malloc_consolidate(): invalid chunk size' >&2\nkill -ABRT $$\n")
+    crashing.chmod(crashing.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(crashing.parent), prepend=":")
+    with pytest.raises(MachineError, match=r"ffmpeg crashed \(SIGABRT\)") as caught:
+        program.run(["-version"], lambda _frame: None)
+    assert "malloc" not in str(caught.value)
+
+
+def test_the_share_of_an_elementary_stream_is_known(tmp_path: Path) -> None:
+    stream = encode(tmp_path / "film.h264", *X264, seconds="4")
+    shares: list[float] = []
+    movie.make(300_000, None, stream, codec="h264", progress=lambda _step, share: shares.append(share))
+    assert max(shares) == 1.0
