@@ -25,7 +25,7 @@ pub(crate) fn run(data: &[u8]) {
     let Some((length, chunk, data)) = crate::decoded::<(u16, u8, &[u8])>(data) else { return };
     let (movie, received) = data.split_at(data.len().min(usize::from(length) % LARGEST_MOVIE));
     let Ok(movie) = Movie::parse(Bytes::copy_from_slice(movie)) else { return };
-    let received = [received, &movie.bytes].concat();
+    let received = [received, &movie.to_bytes()].concat();
     let Some(log) = matched(&movie, &received, usize::from(chunk) + 1) else { return };
     assert_eq!(log.bytes, received.len() as u64);
     let found = whole(&log);
