@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from report_run import Delivery, Picture, frame_table, make_movie, prompt, read_pictures, without, write_run
 
 from framewire.report import filmstrip, psnr
 from framewire.report.data import load
+from framewire.report.decoding import Plan
+from framewire.report.originals import originals, received
 from framewire.report.screen import screen
+from framewire.report.stream import CutStream
 
 SIZE = (176, 144)
 
@@ -119,7 +123,7 @@ def test_a_stream_that_does_not_fit_its_ledger_is_refused(
     assert set(result.problems) == {"bad"}
     assert "bad.m2v" in result.problems["bad"]
     assert result.table["flow"].unique().to_list() == ["good"]
-    strip = filmstrip.make(load(run))
+    strip = filmstrip.make(load(run), psnr.unmeasured())
     assert [row.problem is None for row in strip.rows] == [True, True, False]
 
 
@@ -129,7 +133,7 @@ def test_a_movie_that_was_moved_is_said_to_be(movie: Path, pictures: list[Pictur
     (run / "run.json").write_text(description)
     result = measure(run)
     assert result.failure == "the movie that was sent is no longer at /nowhere/movie.m2v"
-    assert filmstrip.make(load(run)).failure == result.failure
+    assert filmstrip.make(load(run), psnr.unmeasured()).failure == result.failure
 
 
 def test_scores_are_kept_until_something_changes(
@@ -151,7 +155,7 @@ def test_nothing_received_is_a_black_screen(movie: Path, pictures: list[Picture]
     rows = measure(run).table
     assert rows["on_screen"].null_count() == len(pictures)
     assert 0 < float(rows["psnr_db"].max()) < 20  # type: ignore[arg-type]
-    cells = filmstrip.make(load(run)).rows[1].cells
+    cells = filmstrip.make(load(run), psnr.unmeasured()).rows[1].cells
     assert all(cell.picture is None and cell.frozen_s > 0 for cell in cells)
 
 
@@ -187,7 +191,7 @@ def test_filmstrip_looks_before_during_and_after(movie: Path, pictures: list[Pic
     run = write_run(
         tmp_path / "run", movie, {"udp": Delivery("udp", without(prompt(pictures), missing))}, interference=[[0.8, 1.2]]
     )
-    strip = filmstrip.make(load(run))
+    strip = filmstrip.make(load(run), psnr.unmeasured())
     during = [moment.disturbed for moment in strip.moments]
     assert during == sorted(during[: during.index(True)]) + [True] * sum(during) + [False] * during[::-1].index(True)
     sent, udp = strip.rows
@@ -199,3 +203,101 @@ def test_filmstrip_looks_before_during_and_after(movie: Path, pictures: list[Pic
     assert same == [freeze == 0 for freeze in expected]
     assert True in same
     assert False in same
+
+
+LOSSES: dict[str, set[int]] = {
+    "whole": set(),
+    "b": {5, 6, 18},
+    "p": {7},
+    "i": {13, 40},
+    "same": {13, 40},
+    "more": {13, 36, 40},
+    "start": {0},
+}
+"""Frames that do not come, in decode order; 13 is the second I frame, 7 the third P frame."""
+
+
+def several(movie: Path, pictures: list[Picture], run: Path) -> Path:
+    """Flows that share most groups of pictures, and lack some of others."""
+    flows = {name: Delivery("udp", without(prompt(pictures), missing)) for name, missing in LOSSES.items()}
+    return write_run(run, movie, flows)
+
+
+def test_what_flows_have_in_common_is_decoded_once_and_scored_alike(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    run = several(movie, pictures, tmp_path / "run")
+    together = measure(run)
+    assert together.problems == {}
+    decoded: list[int] = []
+    original = originals(load(run))[0][0]
+    plan = Plan(original)
+    for name, flow in zip(LOSSES, original.flows, strict=True):
+        one = received(load(run), flow, original)
+        part = plan.part(one)
+        decoded.append(len(part.frames))
+        reference = psnr.luma_checksums(original.stream, original.ledger["frame"].to_list())
+        assert psnr.luma_checksums(one.stream, one.decodable) == [reference[slot] for slot in one.slots], name
+        if part.frames:
+            assert psnr.luma_checksums(one.stream, part.frames) == [reference[slot] for slot in part.slots], name
+        alone = write_run(
+            tmp_path / name, movie, {name: Delivery("udp", without(prompt(pictures), LOSSES[name]))}
+        )  # in a run of its own
+        assert measure(alone).table.equals(together.of(flow)), name
+    count = dict(zip(LOSSES, decoded, strict=True))
+    assert count["whole"] == count["b"] == count["p"] == 0, "what can be decoded stands behind the same references"
+    assert count["same"] == 0, "another flow lacks the same"
+    assert 0 < count["more"] < count["i"] < len(pictures)
+    assert count["start"] > 0, "headers may be missing"
+
+
+def test_pictures_that_are_what_was_sent_are_cut_from_the_movie(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = several(movie, pictures, tmp_path / "run")
+    scores = measure(run)
+    apart = filmstrip.make(load(run), psnr.unmeasured())
+    decoded: list[str] = []
+    decode = filmstrip.small_pictures
+    monkeypatch.setattr(
+        filmstrip, "small_pictures", lambda stream, *more: decoded.append(stream.path.name) or decode(stream, *more)
+    )
+    assert filmstrip.make(load(run), scores) == apart
+    assert decoded == [movie.name]
+
+
+def test_a_stream_that_decodes_to_something_else_spoils_no_other(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each flow is then decoded by itself, as if it were alone."""
+    run = several(movie, pictures, tmp_path / "run")
+    truth = measure(run)
+    (run / psnr.CACHE).unlink()
+    checksums, calls = psnr.luma_checksums, []
+
+    def wrong_at_first(stream: CutStream, frames: list[int]) -> list[int]:
+        calls.append(stream.path.stem)
+        sums = checksums(stream, frames)
+        return [sums[0] ^ 1, *sums[1:]] if calls.count("i") == 1 and stream.path.stem == "i" else sums
+
+    monkeypatch.setattr(psnr, "luma_checksums", wrong_at_first)
+    assert measure(run).table.equals(truth.table)
+    decoded = {name: calls.count(name) for name in LOSSES}
+    assert decoded == {"whole": 0, "b": 0, "p": 0, "i": 2, "same": 1, "more": 2, "start": 2}
+
+
+@given(st.lists(st.integers(0, 49), max_size=12, unique=True))
+@settings(max_examples=12, deadline=None)
+def test_what_is_not_decoded_would_decode_to_the_movies_pictures(movie: Path, lost: list[int]) -> None:
+    """Against the decoder itself, whatever is lost."""
+    pictures = read_pictures(movie)
+    with tempfile.TemporaryDirectory() as scratch:
+        delivery = Delivery("udp", without(prompt(pictures), {*lost}))
+        run = load(write_run(Path(scratch) / "run", movie, {"udp": delivery}))
+        original = originals(run)[0][0]
+        one = received(run, run.flows[0], original)
+        part = Plan(original).part(one)
+        if one.decodable and not part.frames:
+            reference = psnr.luma_checksums(original.stream, original.ledger["frame"].to_list())
+            assert psnr.luma_checksums(one.stream, one.decodable) == [reference[slot] for slot in one.slots]
+            event("not decoded")

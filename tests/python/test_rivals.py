@@ -129,7 +129,7 @@ def test_pictures_of_a_level_score_what_they_lack_of_the_top_one(
 
 
 def test_the_filmstrip_has_a_row_for_the_top_level_and_each_stream(run: framewire.Run) -> None:
-    strip = filmstrip.make(load_run(run.directory))
+    strip = filmstrip.make(load_run(run.directory), psnr.unmeasured())
     assert strip.failure is None
     assert [row.label for row in strip.rows] == ["top level", "vtp", "better", "fixed"]
     assert all(row.problem is None and len(row.cells) == len(strip.moments) for row in strip.rows)
@@ -144,7 +144,7 @@ def test_a_ladder_that_was_moved_is_said_to_be(run: framewire.Run, tmp_path: Pat
     opened.info["ladder"] = opened.info["ladder"] | {"path": gone}
     opened = replace(opened, directory=tmp_path)
     assert psnr.measure(opened).failure == f"the ladder that was sent is no longer at {gone}"
-    assert filmstrip.make(opened).failure == f"the ladder that was sent is no longer at {gone}"
+    assert filmstrip.make(opened, psnr.unmeasured()).failure == f"the ladder that was sent is no longer at {gone}"
 
 
 def test_the_table_on_the_screen_shows_both_kinds(run: framewire.Run) -> None:

@@ -9,19 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import polars as pl
-from PIL import Image
+from PIL import Image, WebPImagePlugin
 
 from framewire.report.data import Flow, ReportRun
 from framewire.report.originals import Original, originals, received
 from framewire.report.palette import Look
-from framewire.report.psnr import DECODERS
+from framewire.report.psnr import DECODERS, PsnrResult
 from framewire.report.screen import Screen
 from framewire.report.stream import CutStream, StreamError, small_pictures
 
 MOMENTS = 9
 PICTURE_WIDTH = 200
 QUALITY = 68
-"""Of the WebP pictures: about 5 kB each."""
+"""Of the WebP pictures: about 5 kB each. Their plugin is imported by name: Pillow would load all that it has."""
 
 
 @dataclass(frozen=True)
@@ -87,71 +87,97 @@ def spread(start: float, end: float, count: int) -> list[float]:
     return [start + (end - start) * (index + 0.5) / count for index in range(count)] if end > start else []
 
 
-def make(run: ReportRun, progress: Callable[[str, float], None] | None = None) -> Filmstrip:
-    """Decodes only the groups of pictures that the moments need."""
+@dataclass(frozen=True)
+class View:
+    """One screen over the movie: what was sent, or what a receiver showed."""
+
+    label: str
+    look: Look | None
+    stream: CutStream
+    frames: pl.DataFrame
+    """Those that can be decoded."""
+    played: Screen
+    as_sent: set[int]
+    """Display numbers of pictures that are known to be what was sent."""
+    frame_rate: float
+
+
+def make(run: ReportRun, scores: PsnrResult, progress: Callable[[str, float], None] | None = None) -> Filmstrip:
+    """Decodes only the groups of pictures that the moments need, and of a receiver only what `scores` does not know."""
     chosen = moments(run)
     sent, problems = originals(run)
     if not sent:
         return Filmstrip(chosen, [], "; ".join(dict.fromkeys(problems.values())) or "no flow has pictures")
-    shown = [(original, flow) for original in sent for flow in (None, *original.flows)]
-
-    def of_flow(index: int) -> Row:
-        original, flow = shown[index]
-        made = _sent(original, chosen) if flow is None else _viewed(run, original, flow, chosen)
+    rows: list[Row] = []
+    for number, original in enumerate(sent, start=1):
+        rows += of_original(run, original, chosen, scores)
         if progress is not None:
-            progress("filmstrip", (index + 1) / len(shown))
-        return made
-
-    with ThreadPoolExecutor(DECODERS) as pool:
-        rows = [*pool.map(of_flow, range(len(shown)))]
+            progress("filmstrip", number / len(sent))
     without = [Row(flow.name, flow.look, [], problems[flow.name]) for flow in run.streams if flow.name in problems]
     return Filmstrip(chosen, rows + without)
 
 
-def _sent(original: Original, chosen: list[Moment]) -> Row:
+def of_original(run: ReportRun, original: Original, chosen: list[Moment], scores: PsnrResult) -> list[Row]:
+    """What was sent, and below it every screen that should have shown it."""
     slots = range(original.ledger.height)
     whole = Screen([*slots], [slot / original.frame_rate for slot in slots])
+    views: list[View | Row] = [
+        View(original.name, None, original.stream, original.ledger, whole, {*slots}, original.frame_rate),
+        *(viewed(run, original, flow, scores) for flow in original.flows),
+    ]
+    shared = {slot for view in views if isinstance(view, View) for slot in wanted(view, chosen) & view.as_sent}
     try:
-        return row(original.name, None, original.stream, original.ledger, whole, chosen, original.frame_rate)
+        pictures = thumbnails(original.stream, original.ledger, shared)
     except StreamError as error:
-        return Row(original.name, None, [], str(error))
+        pictures = {}
+        views[0] = Row(original.name, None, [], str(error))
+
+    def drawn(view: View | Row) -> Row:
+        if isinstance(view, Row):
+            return view
+        own = wanted(view, chosen) - pictures.keys()
+        try:
+            return row(view, pictures | thumbnails(view.stream, view.frames, own), chosen)
+        except StreamError as error:
+            return Row(view.label, view.look, [], str(error))
+
+    with ThreadPoolExecutor(DECODERS) as pool:
+        return [*pool.map(drawn, views)]
 
 
-def _viewed(run: ReportRun, original: Original, flow: Flow, chosen: list[Moment]) -> Row:
+def viewed(run: ReportRun, original: Original, flow: Flow, scores: PsnrResult) -> View | Row:
+    """The screen of one receiver, or why it cannot be shown."""
     try:
         one = received(run, flow, original)
-        frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
-        return row(flow.name, flow.look, one.stream, frames, one.screen, chosen, original.frame_rate)
     except StreamError as error:
         return Row(flow.name, flow.look, [], str(error))
+    frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
+    as_sent = scores.undamaged(flow)
+    return View(flow.name, flow.look, one.stream, frames, one.screen, as_sent, original.frame_rate)
 
 
-def row(
-    label: str,
-    look: Look | None,
-    stream: CutStream,
-    frames: pl.DataFrame,
-    played: Screen,
-    chosen: list[Moment],
-    frame_rate: float,
-) -> Row:
-    """One screen; `frames` are those that can be decoded."""
-    on_screen = [standing(played, moment) for moment in chosen]
-    pictures = thumbnails(stream, frames, {slot for slot in on_screen if slot is not None})
+def wanted(view: View, chosen: list[Moment]) -> set[int]:
+    """Display numbers of the pictures that stood on a screen at the moments."""
+    return {slot for moment in chosen if (slot := standing(view.played, moment)) is not None}
+
+
+def row(view: View, pictures: dict[int, str], chosen: list[Moment]) -> Row:
+    """One screen at all moments."""
     cells: list[Cell] = []
-    for moment, slot in zip(chosen, on_screen, strict=True):
-        shown_at = None if slot is None else played.shown_at_s[slot]
-        delayed = 0.0 if slot is None or shown_at is None else shown_at - slot / frame_rate
-        own_end = slot / frame_rate + delayed if slot is not None else -1 / frame_rate
+    for moment in chosen:
+        slot = standing(view.played, moment)
+        shown_at = None if slot is None else view.played.shown_at_s[slot]
+        delayed = 0.0 if slot is None or shown_at is None else shown_at - slot / view.frame_rate
+        own_end = slot / view.frame_rate + delayed if slot is not None else -1 / view.frame_rate
         frozen = max(0.0, moment.at_s - own_end)
         cells.append(
             Cell(
                 picture=None if slot is None else pictures[slot],
-                frozen_s=0.0 if frozen < 0.9 / frame_rate else frozen,
+                frozen_s=0.0 if frozen < 0.9 / view.frame_rate else frozen,
                 behind_s=delayed,
             )
         )
-    return Row(label, look, cells)
+    return Row(view.label, view.look, cells)
 
 
 def standing(played: Screen, moment: Moment) -> int | None:
@@ -168,6 +194,8 @@ def thumbnails(stream: CutStream, frames: pl.DataFrame, wanted: set[int]) -> dic
     if not wanted:
         return {}
     needed = closure(frames, wanted)
+    if stream.coding.keeps_two_references:
+        needed = needed.filter((pl.col("type") != "B") | pl.col("display").is_in(list(wanted)))
     slots = needed["display"].sort().to_list()
     pictures = small_pictures(stream, needed["frame"].to_list(), PICTURE_WIDTH)
     found: dict[int, str] = {}
@@ -200,5 +228,5 @@ def closure(frames: pl.DataFrame, wanted: set[int]) -> pl.DataFrame:
 def data_uri(picture: Image.Image) -> str:
     """A picture that needs no file."""
     target = io.BytesIO()
-    picture.save(target, "WEBP", quality=QUALITY, method=4)
+    picture.save(target, WebPImagePlugin.WebPImageFile.format, quality=QUALITY, method=4)
     return "data:image/webp;base64," + base64.b64encode(target.getvalue()).decode("ascii")

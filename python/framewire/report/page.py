@@ -33,9 +33,10 @@ HERE = files("framewire.report")
 def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
     """The whole report as HTML, and the verdict that stands in it."""
     step("comparing what was shown with what was sent")
-    scores = psnr.measure(run).of_offered(run)
+    measured = psnr.measure(run)
+    scores = measured.of_offered(run)
     step("cutting the filmstrip")
-    strip = filmstrip.make(run)
+    strip = filmstrip.make(run, measured)
     step("drawing")
     found = outcome(run, scores)
     flows = found.flows
@@ -93,7 +94,7 @@ def in_script(value: Any) -> Markup:
 @cache
 def plotly_packed() -> Markup:
     """plotly.js, compressed: a third of its size, and every browser since 2023 unpacks it by itself."""
-    packed = gzip.compress(plotly.offline.get_plotlyjs().encode("utf-8"), compresslevel=9, mtime=0)
+    packed = gzip.compress(plotly.offline.get_plotlyjs().encode("utf-8"), compresslevel=6, mtime=0)
     return Markup(base64.b64encode(packed).decode("ascii"))
 
 

@@ -4,8 +4,9 @@ The reference is the movie as it was sent, decoded, or the top level of a ladder
 is identical to it, and its PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`, about where
 an eye sees no difference. Before the first picture the screen is black.
 
-The received movie is decoded for itself. Its pictures are compared with the reference by checksum of their luma; only
-one that differs is compared point by point. A frozen picture is compared with what should stand there, point by
+The received movie is decoded for itself, except for groups of pictures that a flow before had in the same context
+(`decoding`). Its pictures are compared with the reference by checksum of their luma; only one that differs is compared
+point by point. A frozen picture is compared with what should stand there, point by
 point. One picture per flow is held, never a movie.
 """
 
@@ -16,13 +17,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from zlib import crc32
+from zlib import adler32, crc32
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from framewire.report.data import Flow, ReportRun
+from framewire.report.decoding import Part, Plan
 from framewire.report.originals import Original, Received, originals, received
 from framewire.report.stream import StreamError, luma_checksums, luma_pictures
 
@@ -59,6 +61,11 @@ class PsnrResult:
         asked = run.offered.select("flow", "display")
         table = self.table.join(asked, on=["flow", "display"], how="semi", maintain_order="left")
         return PsnrResult(table, self.problems, self.failure)
+
+    def undamaged(self, flow: Flow) -> set[int]:
+        """Display numbers of the frames that were shown in their turn, and are to the bit what was sent."""
+        rows = self.of(flow).filter((pl.col("on_screen") == pl.col("display")) & (pl.col("mse") == 0))
+        return set(rows["display"].to_list())
 
     def mean_db(self, flow: Flow) -> float | None:
         """Mean over all frames of the movie, an undamaged one counted as CAP_DB."""
@@ -131,19 +138,28 @@ class Job:
         return [state, screens, self.original.width, self.original.height, sorted(self.problems.items())]
 
     def run(self, progress: Progress) -> pl.DataFrame:
-        """Two passes: freezes against the reference beside checksums of what was received; then what differed."""
+        """Two passes: freezes against the reference beside checksums of what was received; then what differed.
+
+        Of what was received only that is decoded which no flow before had in the same context. Where that turns out to
+        differ, this flow and all after it are decoded by themselves.
+        """
         errors = {one.flow.name: np.full(self.original.ledger.height, np.nan) for one in self.received}
+        plan = Plan(self.original)
+        parts = [plan.part(one) for one in self.received]
         with ThreadPoolExecutor(DECODERS) as pool:
             reference = pool.submit(self.score_freezes, errors, progress)
-            checks = {one.flow.name: pool.submit(checksums, one) for one in self.received}
+            checks = [pool.submit(checksums, one, part.frames) for one, part in zip(self.received, parts, strict=True)]
             sums = reference.result()
-            for one in self.received:
+            as_planned = True
+            for one, part, check in zip(self.received, parts, checks, strict=True):
+                got = check.result()
+                as_planned = as_planned and (part.whole or got == [sums[slot] for slot in part.slots])
                 try:
-                    self.check(one, checks[one.flow.name].result(), sums, errors[one.flow.name])
+                    self.check(one, got, part, sums, errors[one.flow.name], as_planned=as_planned)
                 except StreamError as error:
                     self.problems[one.flow.name] = str(error)
-        parts = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name not in self.problems]
-        return pl.concat([pl.DataFrame(schema=SCHEMA), *parts])
+        tables = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name not in self.problems]
+        return pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
 
     def pictures(self) -> Iterator[bytes]:
         """The luma of the original."""
@@ -158,14 +174,17 @@ class Job:
         for slot, picture in enumerate(self.pictures()):
             if slot >= frames:
                 break
-            sums.append(crc32(picture))
+            sums.append(adler32(picture))
             luma = np.frombuffer(picture, dtype=np.uint8).astype(np.float32)
+            standing: dict[int | None, float] = {}  # several flows often show the same picture
             for one in self.received:
-                name = one.flow.name
-                if one.screen.source[slot] == slot:
+                name, source = one.flow.name, one.screen.source[slot]
+                if source == slot:
                     held[name] = luma
-                else:
-                    errors[name][slot] = squared_error(luma, held[name])
+                    continue
+                if source not in standing:
+                    standing[source] = squared_error(luma, held[name])
+                errors[name][slot] = standing[source]
             if slot % 25 == 0:
                 progress("comparing pictures", slot / frames)
         if len(sums) != frames:
@@ -173,14 +192,25 @@ class Job:
             raise StreamError(f"{name} decodes to {len(sums):,} pictures, the ledger names {frames:,}")
         return sums
 
-    def check(self, one: Received, got: list[int], sums: list[int], errors: NDArray[np.float64]) -> None:
+    def check(
+        self,
+        one: Received,
+        got: list[int],
+        part: Part,
+        sums: list[int],
+        errors: NDArray[np.float64],
+        *,
+        as_planned: bool,
+    ) -> None:
         """A picture with the reference's checksum has no error; the rest are compared point by point."""
-        if len(got) != len(one.slots):
+        if not as_planned and not part.whole:
+            got, part = checksums(one, one.decodable), Part(one.decodable, one.slots, whole=True)
+        if len(got) != len(part.slots):
             raise StreamError(
-                f"the received movie decodes to {len(got):,} pictures where the ledger has {len(one.slots):,} "
+                f"the received movie decodes to {len(got):,} pictures where the ledger has {len(part.slots):,} "
                 "decodable frames: which picture is which cannot be told"
             )
-        if got == [sums[slot] for slot in one.slots]:
+        if got == [sums[slot] for slot in part.slots]:
             for slot in one.slots:
                 if one.screen.source[slot] == slot:
                     errors[slot] = 0.0
@@ -203,9 +233,9 @@ class Job:
         return np.full(self.original.width * self.original.height, BLACK, dtype=np.float32)
 
 
-def checksums(one: Received) -> list[int]:
-    """Checksums of what was received and can be decoded."""
-    return luma_checksums(one.stream, one.decodable) if one.decodable else []
+def checksums(one: Received, frames: list[int]) -> list[int]:
+    """Checksums of frames that were received and can be decoded."""
+    return luma_checksums(one.stream, frames) if frames else []
 
 
 def squared_error(a: Luma, b: Luma) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import shutil
 import subprocess
 import threading
@@ -21,6 +22,11 @@ class Coding:
     """ffmpeg's name of the format."""
     end: bytes
     """Tells a decoder that no picture follows."""
+
+    @property
+    def keeps_two_references(self) -> bool:
+        """B pictures are never referred to, and a P picture refers to the one before (ISO/IEC 13818-2, 14496-2)."""
+        return self in (MPEG_VIDEO, MPEG4_PART2)
 
     def may_begin(self, code: bytes) -> bool:
         """Whether an access unit may begin with these bytes: a start code and two bytes behind it."""
@@ -96,10 +102,11 @@ def cut(path: Path, frames: pl.DataFrame, coding: Coding, *, whole_file: bool) -
         offset += size
     if offset > length or (whole_file and length - offset > len(coding.end)):
         raise StreamError(f"{path.name} has {length:,} bytes where the ledger names frames of {offset:,} bytes")
-    with path.open("rb") as source:
+    if not places or not length:
+        return CutStream(path, places, coding)
+    with path.open("rb") as source, mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as code:
         for frame, (at, _) in places.items():
-            source.seek(at)
-            if not coding.may_begin(source.read(6)):
+            if not coding.may_begin(code[at : at + 6]):
                 raise StreamError(f"{path.name}: byte {at:,} is not the beginning of frame {frame} of the ledger")
     return CutStream(path, places, coding)
 
@@ -166,8 +173,8 @@ def luma_pictures(stream: CutStream, frames: Sequence[int], width: int, height: 
 
 
 def luma_checksums(stream: CutStream, frames: Sequence[int]) -> list[int]:
-    """CRC-32 of the luma of each picture in display order: cheap to compare, nothing to store."""
-    with Decoder(stream, frames, ["-f", "framehash", "-hash", "CRC32"], "extractplanes=y") as decoder:
+    """Adler-32 of the luma of each picture in display order: cheap to compute and to compare, nothing to store."""
+    with Decoder(stream, frames, ["-f", "framehash", "-hash", "adler32"], "extractplanes=y") as decoder:
         return [int(line.rsplit(b",", 1)[1], 16) for line in decoder.stdout if not line.startswith(b"#")]
 
 
