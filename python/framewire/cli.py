@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-import tomllib
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import framewire
-from framewire import alike, screen, unlike
+from framewire import alike, files, screen, unlike
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
@@ -163,7 +162,7 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
         console.print(f"This result is partial: {why} before the movie was over.")
     if left_out:
         console.print("Shares and losses are of the frames that were offered to the transports.")
-    scenario = tomllib.loads(result.results.scenario)
+    scenario = files.read_toml(result.results.scenario)
     applications = any(flow.get("transport") == "external" for flow in scenario.get("flow", []))
     protocols = result.results.protocols if applications else {}
     for told in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):

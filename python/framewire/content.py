@@ -91,14 +91,16 @@ def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
         made = ladder.make(preset=preset, codec=codec, progress=progress)
         return made.streaming_file, float(made.description["duration_s"])
     path = Path(named)
-    if not path.is_file():
+    if not path.exists():
         name = Path(named).name
         meant = f'; the lab\'s own is "{LADDERS}{name}"' if name in {one.name for one in ladder.PRESETS} else ""
         raise InputError(f'movie.ladder = "{named}": there is no such file{meant}')
     try:
         return path, float(making.describe(path)["duration_s"])
-    except (InputError, OSError) as error:
+    except InputError as error:
         raise InputError(f'movie.ladder = "{named}": {error}') from None
+    except OSError as error:
+        raise InputError(f'movie.ladder = "{named}": {error.strerror or error}') from None
 
 
 def top_level(ladder: Path) -> Path:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire import _native
+from framewire import _native, files
 from framewire.errors import InputError
 
 __all__ = ["Overrides", "Scenario", "check_simulated", "load", "naming", "pairs_of", "schema", "toml_literal"]
@@ -96,8 +95,8 @@ def _what_else(text: str, path: object) -> str | None:
     """What a file is that is no scenario, where that can be told."""
     from framewire.campaign.spec import KEYS_OF_ITS_OWN
 
-    with suppress(tomllib.TOMLDecodeError):
-        if any(key in tomllib.loads(text) for key in KEYS_OF_ITS_OWN):
+    with suppress(ValueError):
+        if any(key in files.read_toml(text) for key in KEYS_OF_ITS_OWN):
             return f"a campaign, not a scenario: `framewire campaign {path}` runs it"
     return None
 
@@ -131,7 +130,7 @@ def _source_of(
         return scenario, False, None, None
     path = Path(scenario)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = files.read_text(path)
     except UnicodeDecodeError:
         raise InputError(f"{path}: not a scenario: the file is not UTF-8 text") from None
     except OSError as error:

@@ -18,6 +18,7 @@ create_exception!(
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
+    module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(check_network, module)?)?;
@@ -44,6 +45,12 @@ fn resolve_scenario(
     let scenario = parse(text, &overrides, origin).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     let json = serde_json::to_string(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok((scenario.to_toml(), json))
+}
+
+/// Refuses a text that is not TOML, or nested so deeply that another reader would run out of memory over it.
+#[pyfunction]
+fn check_toml(text: &str) -> PyResult<()> {
+    framewire_scenario::check_toml(text).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// What of a resolved scenario (JSON) only the simulated world has, in a sentence; nothing when any world can run it.

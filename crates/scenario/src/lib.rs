@@ -35,7 +35,7 @@ pub use movie::{Movie, MovieCodec};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
-pub use scenario::{Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing};
+pub use scenario::{Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing, check_toml};
 pub use schema::json_schema;
 pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};

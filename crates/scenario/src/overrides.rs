@@ -4,12 +4,20 @@ use toml::{Table, Value};
 
 use crate::error::ScenarioError;
 
+/// Parts that a dotted path may have: more than any key of a scenario has.
+const MOST_PARTS: usize = 16;
+
 /// Lays every override over `table`, in order, so that the last one of a key counts.
 pub(crate) fn apply(table: &mut Table, overrides: &[(String, String)]) -> Result<(), ScenarioError> {
     overrides.iter().try_for_each(|(path, text)| {
         let keys: Vec<&str> = path.split('.').collect();
         if keys.iter().any(|key| key.is_empty()) {
             return Err(ScenarioError::new(path, "is not a key; allowed is a dotted path such as network.wifi.retry"));
+        }
+        if keys.len() > MOST_PARTS {
+            let shown: String = path.chars().take(80).collect();
+            let problem = format!("is not a key: it has {} parts, and at most {MOST_PARTS} are allowed", keys.len());
+            return Err(ScenarioError::new(format!("{shown}..."), problem));
         }
         let value = read_value(text);
         match keys.as_slice() {

@@ -125,7 +125,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`].
     pub fn parse_from(text: &str, overrides: &[(String, String)], origin: Origin<'_>) -> Result<Self, ScenarioError> {
-        let mut table: Table = text.parse().map_err(|error: toml::de::Error| not_toml(text, &error))?;
+        let mut table = read_toml(text, "not a scenario in TOML")?;
         overrides::apply(&mut table, overrides)?;
         Self::read(table, origin)
     }
@@ -345,8 +345,20 @@ fn file_name(text: &str) -> String {
     if name.is_empty() { "scenario".to_owned() } else { name.to_owned() }
 }
 
-fn not_toml(text: &str, error: &toml::de::Error) -> ScenarioError {
-    let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-    let place = line.map_or(String::new(), |line| format!(" in line {line}"));
-    ScenarioError::new("", format!("not a scenario in TOML: {}{place}", error.message().trim().replace('\n', ", ")))
+/// Refuses a text that is not TOML, or nested deeper than any file that is read here: what passes can be given to a reader
+/// that has no limit of its own.
+///
+/// # Errors
+/// When it is not, with the line.
+pub fn check_toml(text: &str) -> Result<(), ScenarioError> {
+    read_toml(text, "not TOML").map(drop)
+}
+
+/// The parser bounds how deep tables, lists and dotted keys are nested.
+fn read_toml(text: &str, problem: &str) -> Result<Table, ScenarioError> {
+    text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+        let place = line.map_or(String::new(), |line| format!(" in line {line}"));
+        ScenarioError::new("", format!("{problem}: {}{place}", error.message().trim().replace('\n', ", ")))
+    })
 }

@@ -486,3 +486,26 @@ proptest! {
         }
     }
 }
+
+/// Fifty thousand of anything within each other are refused at once, and with little memory: the message comes from the
+/// parser of TOML.
+#[test]
+fn what_is_nested_deeper_than_any_scenario_is_refused() {
+    let many = 50_000;
+    let dotted = vec!["a"; many].join(".");
+    let texts = [
+        format!("x = {}{}", "[".repeat(many), "]".repeat(many)),
+        format!("x = {}1{}", "{ a = ".repeat(many), " }".repeat(many)),
+        format!("{dotted} = 1"),
+        format!("[{dotted}]\nb = 1"),
+        format!("[[{dotted}]]\nb = 1"),
+    ];
+    for text in texts {
+        let refused = Scenario::parse(&text, &[]).unwrap_err().to_string();
+        assert!(refused.starts_with("not a scenario in TOML: ") && refused.contains("recur"), "{refused}");
+        assert!(check_toml(&text).unwrap_err().to_string().starts_with("not TOML: "));
+    }
+    assert_eq!(check_toml("a.b.c = [[1, 2], { d = 3 }]"), Ok(()));
+    let refused = with(&[(&format!("network.{dotted}"), "1")]).unwrap_err().to_string();
+    assert!(refused.contains("has 50001 parts, and at most 16") && refused.len() < 200, "{refused}");
+}

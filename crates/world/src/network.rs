@@ -1,5 +1,7 @@
 //! From the scenario's network to the link model's.
 
+use std::io::Read;
+
 use framewire_link as link;
 use framewire_link::wifi;
 use framewire_scenario as scenario;
@@ -133,6 +135,10 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
     })
 }
 
+/// The largest recording that is read: a trace has at most 2^24 opportunities ([`link::DeliveryTrace`]), most of them in
+/// seven or eight bytes.
+const MAX_TRACE_BYTES: u64 = 128 << 20;
+
 /// How a file of gzip begins (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -142,13 +148,28 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// When the file cannot be read, or is none.
 pub fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
     let failed = |reason: String| NetworkError::Trace { path: path.to_owned(), reason };
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let bytes = read_regular_file(path).map_err(failed)?;
     if bytes.starts_with(&GZIP_MAGIC) {
         return Err(failed(format!("is compressed by gzip; unpack it: gunzip --keep {path}")));
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| failed("is not text: one whole number of milliseconds per line is needed".to_owned()))?;
     link::DeliveryTrace::parse(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// What is in a file of a disk, which ends; `/dev/zero` does not, and a pipe may have nobody who writes.
+fn read_regular_file(path: &str) -> Result<Vec<u8>, String> {
+    let said = |error: std::io::Error| error.to_string();
+    if !std::fs::metadata(path).map_err(said)?.is_file() {
+        return Err("is a directory, a device or a pipe; a regular file is needed".to_owned());
+    }
+    let mut bytes = vec![];
+    let file = std::fs::File::open(path).map_err(said)?;
+    file.take(MAX_TRACE_BYTES + 1).read_to_end(&mut bytes).map_err(said)?;
+    if bytes.len() as u64 > MAX_TRACE_BYTES {
+        return Err(format!("has more than {} MiB, which is the most that is read", MAX_TRACE_BYTES >> 20));
+    }
+    Ok(bytes)
 }
 
 fn queue_limit(limit: scenario::QueueLimit) -> link::QueueLimit {
@@ -181,6 +202,18 @@ mod tests {
         assert!(refused(b"\x1f\n").contains("line 1"));
         std::fs::write(path, "1\n2\n").unwrap();
         assert_eq!(read_trace(path).unwrap().length(), framewire_units::Duration::from_millis(2));
+        // Read to its end, that would be 8 GB.
+        let file = std::fs::File::create(path).unwrap();
+        file.set_len(8_000_000_000).unwrap();
+        assert!(read_trace(path).unwrap_err().to_string().contains("more than 128 MiB"));
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_file_of_a_disk_is_not_read() {
+        for path in ["/dev/zero", "/proc/self/fd", "/dev/null"] {
+            let refused = read_trace(path).unwrap_err().to_string();
+            assert!(refused.contains(path) && refused.contains("a regular file is needed"), "{refused}");
+        }
     }
 }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping, Sequence
 
+from framewire import files
 from framewire.campaign.axes import Label
 from framewire.campaign.index import Place
 from framewire.errors import InputError
@@ -90,7 +90,7 @@ def _is(label: Label, wanted: object) -> bool:
     if str(label) == wanted:
         return True
     try:
-        read = tomllib.loads(f"value = {wanted}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+        read = files.read_toml(f"value = {wanted}")["value"]
+    except (ValueError, KeyError):
         return False
     return isinstance(label, bool) == isinstance(read, bool) and bool(label == read)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framewire import files
 from framewire.campaign import metrics as metrics_module
 from framewire.campaign.axes import Axis, axes_of_table, axis_of_entry, grid_size, refuse_unknown_keys
 from framewire.errors import InputError
@@ -144,13 +144,13 @@ def _scenario_of(scenario: object, directory: Path | None) -> tuple[Mapping[str,
 
 def _toml_of(path: Path, what: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return files.read_toml(files.read_text(path))
     except UnicodeDecodeError:
         raise InputError(f"{path}: not a {what}: the file is not UTF-8 text") from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the {what}: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not TOML: {error}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not TOML: {str(error).removeprefix('not TOML: ')}") from None
 
 
 def _axes_of(document: Mapping[str, Any]) -> tuple[Axis, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from framewire import _native
 from framewire.errors import InputError, MachineError
+from framewire.files import check_regular
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder import coding, pinning, presets
 from framewire.movie.ladder.coding import Codec, LevelSpec
@@ -171,6 +172,7 @@ def make(
 
 def describe(path: Path) -> dict[str, Any]:
     """What is in a streaming file, every byte of which is checked; raises InputError for one that is damaged."""
+    check_regular(path)
     try:
         return dict(json.loads(_native.read_streaming_file(path)))
     except _native.LadderError as error:

@@ -1,0 +1,85 @@
+"""Files that others made: regular ones only, no larger than what they can mean, and read as what they say they are.
+
+A device such as ``/dev/zero`` has no end, a named pipe without a writer is waited for without end, and a document may
+be nested deeper than its reader can follow.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from framewire import _native
+
+__all__ = ["LARGEST_DOCUMENT", "LARGEST_TEXT", "check_regular", "read_bytes", "read_json", "read_text", "read_toml"]
+
+LARGEST_TEXT = 1 << 20
+"""Bytes of a file that a person writes: a scenario, a campaign."""
+
+LARGEST_DOCUMENT = 1 << 28
+"""Bytes of a file that a program wrote: the index of a campaign of a hundred thousand cells has a tenth of it."""
+
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raises OSError, with what it is instead, for what is no regular file; and where there is none."""
+    _check_mode(Path(path).stat().st_mode, path)
+
+
+def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
+    """What is in a regular file.
+
+    Raises OSError when it cannot be read, is no regular file or has more than ``most`` bytes.
+    """
+    # To open a named pipe that nobody writes to is to wait already.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(file.fileno())
+        _check_mode(found.st_mode, path)
+        # As much memory as is asked for is taken at once. What grows meanwhile is read to the byte that is too many.
+        data = file.read(min(found.st_size, most) + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"has more than {most >> 10} KiB, which is the most that is read", os.fspath(path))
+    return data
+
+
+def read_text(path: str | os.PathLike[str], most: int = LARGEST_TEXT) -> str:
+    """The same as text; raises UnicodeDecodeError for what is not UTF-8."""
+    return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n")
+
+
+def read_json(path: str | os.PathLike[str], most: int = LARGEST_DOCUMENT) -> Any:
+    """A JSON document; raises ValueError for what is none."""
+    try:
+        return json.loads(read_text(path, most))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """A TOML document as Python's reader has it; raises ValueError for what is none.
+
+    Python's reader bounds neither nesting nor dotted keys (fifty thousand parts take it 10 GB): that of scenarios,
+    which does, reads the text before it.
+    """
+    _native.check_toml(text)
+    return tomllib.loads(text)
+
+
+def _check_mode(mode: int, path: str | os.PathLike[str]) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "something else")
+        raise OSError(errno.EINVAL, f"is {kind}; a regular file is needed", os.fspath(path))
