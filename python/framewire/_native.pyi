@@ -175,4 +175,5 @@ def view_stream(
     repeats: bool,
     key: bytes | None,
     replace: bool,
+    most: str,
 ) -> str: ...

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import framewire
-from framewire import alike, files, screen, unlike
+from framewire import alike, files, screen, standard_streams, unlike
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
@@ -58,6 +58,7 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="PATH", help="Where t
 
 def main() -> None:
     """Entry point of the program."""
+    standard_streams.install()
     app()
 
 

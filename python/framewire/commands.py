@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import functools
 import json
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, ParamSpec, TypeVar
 
 import typer
@@ -17,9 +20,21 @@ from rich.console import Console
 from framewire import screen
 from framewire.errors import FramewireError, RunError
 
-__all__ = ["EXIT_INTERRUPTED", "AsJson", "Overrides", "clear_errors", "complain", "print_json", "stderr", "stdout"]
+__all__ = [
+    "EXIT_INTERRUPTED",
+    "EXIT_TERMINATED",
+    "AsJson",
+    "Overrides",
+    "clear_errors",
+    "complain",
+    "print_json",
+    "stderr",
+    "stdout",
+    "terminable",
+]
 
 EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,6 +70,29 @@ def clear_errors(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(RunError.exit_code) from None
 
     return wrapped
+
+
+@contextmanager
+def terminable() -> Iterator[Callable[[], bool]]:
+    """SIGTERM ends what goes on as Ctrl-C does; what is given tells whether it came.
+
+    Signals are for the main thread: elsewhere nothing changes.
+    """
+    came = False
+
+    def end(_number: int, _frame: object) -> None:
+        nonlocal came
+        came = True
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield lambda: came
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def print_json(document: object) -> None:

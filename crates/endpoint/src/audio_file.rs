@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use framewire_adaptive::client::ClientEvent;
 use framewire_media::audio::AudioCodec;
 
+use crate::allowance::Allowance;
 use crate::error::EndpointError;
 use crate::received_file::ReceivedFile;
 
@@ -13,10 +14,15 @@ use crate::received_file::ReceivedFile;
 /// than that on either side of a packet that came.
 const MOST_IN_A_ROW: u32 = 250;
 
+/// Bytes that may stand for lost packets beyond as many as came: a minute of MPEG audio at 128 kbit/s. A server that
+/// leaves out most numbers so makes no more of a disk than twice what it sends.
+const MOST_AHEAD: u64 = 1 << 20;
+
 /// Writes packets of audio as a stream that plays by itself.
 ///
 /// Such a stream has no times. In the place of a packet that was lost stands the one before it again, so that what follows
-/// keeps its time. What goes wrong with the file stops nothing: it is told by [`finish`](Self::finish).
+/// keeps its time, as long as what was repeated is at most a mebibyte more than what came. What goes wrong with the file
+/// stops nothing: it is told by [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct AudioFile {
     /// Where the video goes.
@@ -33,6 +39,11 @@ pub struct AudioFile {
     described: bool,
     packets: u64,
     lost: u64,
+    /// Bytes of packets that came, and of packets that stand for lost ones.
+    came: u64,
+    repeated: u64,
+    /// What may be written in all.
+    allowance: Allowance,
     /// What went wrong first.
     failed: Option<EndpointError>,
 }
@@ -51,11 +62,23 @@ pub struct ReceivedAudio {
 impl AudioFile {
     /// For a file beside that of the video, which is there already; its name ends as the codec's does. Nowhere without
     /// one, and nothing goes beside what is no file of a disk (`/dev/null`). A file that is there already goes only with
-    /// `replace`.
-    pub fn beside(video: Option<&Path>, replace: bool) -> Self {
-        let video = video.filter(|path| path.is_file()).map(Path::to_owned);
-        let (file, before, failed) = (None, None, None);
-        Self { video, replace, file, before, filled: 0, owed: 0, described: false, packets: 0, lost: 0, failed }
+    /// `replace`. Nothing is written beyond `allowance`.
+    pub fn beside(video: Option<&Path>, replace: bool, allowance: Allowance) -> Self {
+        Self {
+            video: video.filter(|path| path.is_file()).map(Path::to_owned),
+            replace,
+            file: None,
+            before: None,
+            filled: 0,
+            owed: 0,
+            described: false,
+            packets: 0,
+            lost: 0,
+            came: 0,
+            repeated: 0,
+            allowance,
+            failed: None,
+        }
     }
 
     /// Whatever happens in the session.
@@ -74,8 +97,10 @@ impl AudioFile {
             }
             ClientEvent::Audio(packet) => {
                 self.packets += 1;
+                self.came += packet.bytes.len() as u64;
                 let owed = std::mem::take(&mut self.owed);
-                self.write(&packet.bytes, owed.min(MOST_IN_A_ROW) + 1);
+                self.repeat(&packet.bytes, owed.min(MOST_IN_A_ROW));
+                self.write(&packet.bytes);
                 self.filled = 0;
                 self.before = Some(packet.bytes.to_vec());
             }
@@ -85,7 +110,7 @@ impl AudioFile {
                     Some(before) => {
                         let times = (*count).min(MOST_IN_A_ROW - self.filled);
                         self.filled += times;
-                        self.write(&before, times);
+                        self.repeat(&before, times);
                     }
                     None => self.owed = self.owed.saturating_add(*count),
                 }
@@ -115,9 +140,24 @@ impl AudioFile {
         }
     }
 
-    fn write(&mut self, bytes: &[u8], times: u32) {
+    /// Writes a packet so often for lost ones, as far as that is allowed.
+    fn repeat(&mut self, bytes: &[u8], times: u32) {
+        let length = bytes.len() as u64;
+        for _ in 0..times {
+            if self.repeated + length > self.came + MOST_AHEAD {
+                break;
+            }
+            self.repeated += length;
+            self.write(bytes);
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
-        if let Some(error) = (0..times).find_map(|_| file.write_all(bytes).err()) {
+        if !self.allowance.take(bytes.len()) {
+            return;
+        }
+        if let Err(error) = file.write_all(bytes) {
             let path = file.path().to_owned();
             self.file = None;
             self.fail(path, error);

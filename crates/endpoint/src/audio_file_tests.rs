@@ -9,7 +9,7 @@ const MP3: u8 = 2;
 fn beside_video(directory: &Directory, replace: bool) -> AudioFile {
     let video = directory.path("movie.m4v");
     fs::write(&video, "video").unwrap();
-    AudioFile::beside(Some(&video), replace)
+    AudioFile::beside(Some(&video), replace, Allowance::unlimited())
 }
 
 /// What is written when this happens, and what came of it.
@@ -118,7 +118,7 @@ fn nothing_is_written_beside_no_file() {
     let (_reader, pipe, _writer) = pipe();
     for video in [None, Some(&null), Some(&pipe), Some(&directory.path("nothing.m4v"))] {
         let video = video.map(PathBuf::as_path);
-        let mut file = AudioFile::beside(video, true);
+        let mut file = AudioFile::beside(video, true, Allowance::unlimited());
         [described_with_audio(MP3), audio(b"one"), audio_lost(1)].iter().for_each(|event| file.handle(event));
         let received = file.finish().expect("nothing is written");
         assert_eq!(received, Some(ReceivedAudio { file: None, packets: 1, lost: 1 }), "{video:?}");
@@ -164,4 +164,30 @@ fn what_cannot_be_written_is_told_at_the_end() {
         let expected = format!("{}: the audio cannot be written: {reason}", path.display());
         assert_eq!(error.to_string(), expected);
     }
+}
+
+/// A packet of 60 kB, and 258 numbers left out behind it, again and again: what stands for the lost ones is no more than came,
+/// and a mebibyte.
+#[test]
+fn a_server_that_leaves_out_most_of_its_numbers_fills_no_disk() {
+    let packet = audio(&vec![b'a'; 60_000]);
+    let events: Vec<_> = (0..100).flat_map(|_| [packet.clone(), audio_lost(258)]).collect();
+    let (bytes, received) = written("audio-amplified", &events);
+    let (came, filled) = (100 * 60_000, bytes.len() - 100 * 60_000);
+    assert!((came..=came + MOST_AHEAD as usize).contains(&filled), "{filled}");
+    assert_eq!(counts(&received), (100, 100 * 258));
+}
+
+#[test]
+fn no_more_is_written_than_is_allowed() {
+    let directory = Directory::new("audio-allowance");
+    let allowance = Allowance::of(framewire_units::DataSize::from_bytes(10));
+    let video = directory.path("movie.m4v");
+    fs::write(&video, "video").unwrap();
+    let mut file = AudioFile::beside(Some(&video), false, allowance.clone());
+    let events = [audio(b"one,"), audio_lost(1), audio(b"three,"), audio(b"4")];
+    [described_with_audio(MP3)].iter().chain(&events).for_each(|event| file.handle(event));
+    let received = file.finish().expect("a disk").expect("audio");
+    assert_eq!((read(&directory.path("movie.mp3")), received.packets), (b"one,one,".to_vec(), 3));
+    assert!(allowance.is_used_up());
 }

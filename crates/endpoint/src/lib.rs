@@ -5,7 +5,8 @@
 //! listens on more than the addresses that it was given. Who drives one half of a session on a clock of his own takes
 //! the [`Ports`].
 //!
-//! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that. [`Watch`] and
+//! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within an
+//! [`Allowance`]. [`Watch`] and
 //! [`UnheardSessions`] notice what does not come although it should, at the client and at the server.
 #![allow(
     clippy::disallowed_methods,
@@ -13,6 +14,7 @@
     reason = "this crate is a world: it opens sockets, reads clocks and waits"
 )]
 
+mod allowance;
 mod audio_file;
 mod clock;
 mod error;
@@ -28,6 +30,7 @@ mod view;
 mod viewed;
 mod watch;
 
+pub use allowance::Allowance;
 pub use audio_file::{AudioFile, ReceivedAudio};
 pub use clock::{Clock, MonotonicClock};
 pub use error::EndpointError;

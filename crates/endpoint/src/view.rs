@@ -7,6 +7,7 @@ use framewire_adaptive::client::{Client, ClientEvent, ClientState};
 use framewire_adaptive::datagram::Channel;
 use framewire_units::{DataSize, Duration, Timestamp};
 
+use crate::allowance::Allowance;
 use crate::clock::MonotonicClock;
 use crate::error::EndpointError;
 use crate::ports::Ports;
@@ -20,6 +21,7 @@ pub struct Viewing {
     client: Client,
     ports: Ports,
     server: [SocketAddr; 2],
+    allowance: Allowance,
 }
 
 impl Viewing {
@@ -29,7 +31,12 @@ impl Viewing {
     /// When no socket can be opened.
     pub fn open(client: Client, data: SocketAddr, control: SocketAddr) -> Result<Self, EndpointError> {
         let ports = Ports::open([any_port_towards(data), any_port_towards(control)], MonotonicClock::start())?;
-        Ok(Self { client, ports, server: [data, control] })
+        Ok(Self { client, ports, server: [data, control], allowance: Allowance::unlimited() })
+    }
+
+    /// The same, with no more for [`run`](Self::run) to write than this: where more comes, it stops the session.
+    pub fn within(self, allowance: Allowance) -> Self {
+        Self { allowance, ..self }
     }
 
     /// Receives until the session has ended; `cancelled`, looked at ten times a second, ends it from this side. Whole
@@ -63,6 +70,11 @@ impl Viewing {
         loop {
             self.step()?;
             while let Some(event) = self.poll_event() {
+                if let ClientEvent::FrameComplete(frame) = &event
+                    && !self.allowance.take(frame.bytes.len())
+                {
+                    continue;
+                }
                 look(self.ports.now(), &event);
                 tally.handle(&event);
                 match event {
@@ -75,11 +87,11 @@ impl Viewing {
             }
             if let (Some(ended), true) = (ended, self.is_finished()) {
                 sink.flush().map_err(EndpointError::Write)?;
-                return Ok(tally.conclude(self.state(), ended));
+                return Ok(tally.conclude(self.state(), ended, self.allowance.is_used_up()));
             }
             if !stopped {
                 watch(self.ports.now());
-                if cancelled() {
+                if cancelled() || self.allowance.is_used_up() {
                     stopped = true;
                     self.stop();
                 }
@@ -128,7 +140,7 @@ impl Viewing {
     /// When a socket is broken.
     pub fn step(&mut self) -> Result<(), EndpointError> {
         self.ports.flush();
-        let Self { client, ports, server } = self;
+        let Self { client, ports, server, allowance: _ } = self;
         let [data, control] = *server;
         let to = |channel| if channel == Channel::Data { data } else { control };
         while let Some(sent) = client.poll_transmit(ports.now()) {

@@ -16,6 +16,8 @@ pub struct Viewed {
     pub frames_by_level: Vec<u64>,
     /// Bytes written.
     pub written: u64,
+    /// Whether this side stopped it because no more may be written.
+    pub allowance_used_up: bool,
     /// How the video is coded; `None` where no key frame tells.
     pub codec: Option<Codec>,
     /// Mean frame rate in Hz, as the server described the movie; `None` when it did not, or of a movie of no duration.
@@ -54,9 +56,9 @@ impl Tally {
     }
 
     /// All of it.
-    pub fn conclude(self, state: ClientState, ended: Reason) -> Viewed {
+    pub fn conclude(self, state: ClientState, ended: Reason, allowance_used_up: bool) -> Viewed {
         let Self { frames_by_level, written, codec, frames_per_second } = self;
-        Viewed { state, ended, frames_by_level, written, codec, frames_per_second }
+        Viewed { state, ended, frames_by_level, written, allowance_used_up, codec, frames_per_second }
     }
 }
 

@@ -10,7 +10,7 @@ const SEQUENCE: &[u8] = &[0, 0, 1, 0xb3, 0x0a, 0x00, 0x60, 0x13];
 fn viewed(events: &[ClientEvent]) -> Viewed {
     let mut tally = Tally::default();
     events.iter().for_each(|event| tally.handle(event));
-    tally.conclude(ClientState::default(), Reason::EndOfMovie)
+    tally.conclude(ClientState::default(), Reason::EndOfMovie, false)
 }
 
 #[test]

@@ -16,9 +16,9 @@ use framewire_adaptive::fixed::FixedRate;
 use framewire_adaptive::host::Host;
 use framewire_adaptive::server::{ServerEvent, ServerSettings};
 use framewire_adaptive::source::{PacketSource, Plan, SourceAudio, SourceError, SourcePacket};
-use framewire_endpoint::{AudioFile, ReceivedFile, Serving, Viewed, Viewing, random_secret, random_session};
+use framewire_endpoint::{Allowance, AudioFile, ReceivedFile, Serving, Viewed, Viewing, random_secret, random_session};
 use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket};
-use framewire_units::{Bitrate, Duration};
+use framewire_units::{Bitrate, DataSize, Duration};
 use framewire_wire::vtp::{Reason, Title};
 
 mod movie;
@@ -121,7 +121,7 @@ fn audio_that_cannot_be_written_does_not_stop_the_video() {
     let server = serving.addresses().expect("addresses");
     let host = thread::spawn(move || serving.run(Some(1), || false, |_, _, _| {}));
     let file = ReceivedFile::open(&video, false).expect("a file");
-    let mut audio = AudioFile::beside(Some(&video), false);
+    let mut audio = AudioFile::beside(Some(&video), false, Allowance::unlimited());
     let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
     let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
     let mut packets = 0;
@@ -136,6 +136,22 @@ fn audio_that_cannot_be_written_does_not_stop_the_video() {
     assert!(error.starts_with(&format!("{}: the audio cannot be written: ", sound.display())), "{error}");
     host.join().expect("no panic").expect("served");
     std::fs::remove_dir_all(directory).expect("a directory");
+}
+
+#[test]
+fn a_stream_that_is_longer_than_what_may_be_written_is_stopped() {
+    let serving = serving(500);
+    let server = serving.addresses().expect("addresses");
+    let host = thread::spawn(move || serving.run(Some(1), || false, |_, _, _| {}));
+    let client = Client::new(ClientSettings::paper(title(), random_session().expect("a name")));
+    let viewing = Viewing::open(client, server[0], server[1]).expect("two sockets");
+    let (mut movie, mut looked) = (vec![], 0);
+    let look = |_, event: &ClientEvent| looked += usize::from(matches!(event, ClientEvent::FrameComplete(_)));
+    let allowance = Allowance::of(DataSize::from_bytes(20_999));
+    let viewed = viewing.within(allowance).run(&mut movie, || false, look).expect("a session");
+    assert_eq!((viewed.ended, viewed.allowance_used_up), (Reason::Stopped, true));
+    assert_eq!((viewed.written, movie.len(), looked), (20_000, 20_000, 10), "whole frames of 2,000 bytes");
+    host.join().expect("no panic").expect("served");
 }
 
 /// A movie with a packet of audio beside each frame.

@@ -122,7 +122,7 @@ pub(crate) fn failure(reason: impl ToString) -> PyErr {
     EndpointFailure::new_err(reason.to_string())
 }
 
-fn refusal(reason: impl ToString) -> PyErr {
+pub(crate) fn refusal(reason: impl ToString) -> PyErr {
     EndpointRefusal::new_err(reason.to_string())
 }
 

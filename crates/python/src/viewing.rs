@@ -6,19 +6,21 @@ use std::path::{Path, PathBuf};
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, PlayerSettings, ReportKind};
 use framewire_adaptive::rate_control::RateControl;
-use framewire_endpoint::{AudioFile, Noticed, ReceivedAudio, ReceivedFile, Viewed, Viewing, Watch, random_session};
-use framewire_units::Timestamp;
+use framewire_endpoint::{
+    Allowance, AudioFile, Noticed, ReceivedAudio, ReceivedFile, Viewed, Viewing, Watch, random_session,
+};
+use framewire_units::{DataSize, Timestamp};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::endpoint::{address, conclude, failure, of_drops, shared_key, tell, title_of};
+use crate::endpoint::{address, conclude, failure, of_drops, refusal, shared_key, tell, title_of};
 use crate::interruption::interruptible;
 
 /// Receives a stream until it ends or is interrupted, into a file where `path` is given; audio goes into a file beside it,
-/// whose name ends as the codec's does. Files that are there already go only with `replace`. `told` is called with
-/// `"event"` and JSON. Returns what came of it, as JSON.
+/// whose name ends as the codec's does. Files that are there already go only with `replace`, and no more than `most` bytes
+/// go into files. `told` is called with `"event"` and JSON. Returns what came of it, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, told, *, title, data, control, tfrc, repeats, key, replace))]
+#[pyo3(signature = (path, told, *, title, data, control, tfrc, repeats, key, replace, most))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn view_stream(
     py: Python<'_>,
@@ -31,6 +33,7 @@ pub(crate) fn view_stream(
     repeats: bool,
     key: Option<Vec<u8>>,
     replace: bool,
+    most: &str,
 ) -> PyResult<String> {
     let settings = ClientSettings {
         key: shared_key(key)?,
@@ -41,8 +44,14 @@ pub(crate) fn view_stream(
     };
     let viewing = Viewing::open(Client::new(settings), address("data", data)?, address("control", control)?);
     let viewing = viewing.map_err(failure)?;
+    let most: DataSize =
+        most.parse().map_err(|error| refusal(format!("at most \"{most}\" may be written: {error}; as 16 GB")))?;
     let sink = sink(path.as_deref(), replace)?;
-    let mut audio = AudioFile::beside(path.as_deref(), replace);
+    // What is no file of a disk (a pipe to a player) has no end that has to be kept.
+    let is_file = path.as_deref().is_some_and(Path::is_file);
+    let allowance = if is_file { Allowance::of(most) } else { Allowance::unlimited() };
+    let viewing = viewing.within(allowance.clone());
+    let mut audio = AudioFile::beside(path.as_deref(), replace, allowance);
     let (viewed, interruption) = interruptible(py, |cancel| {
         let watch = RefCell::new(Watch::new(viewing.now()));
         viewing.run_and_watch(
@@ -117,6 +126,7 @@ fn of_viewed(viewed: &Viewed, audio: Option<&ReceivedAudio>) -> Value {
         "packets_missing": viewed.state.missing,
         "packets_repeated": viewed.state.repeated,
         "bytes": viewed.written,
+        "size_limit_reached": viewed.allowance_used_up,
         "drops": of_drops(&viewed.state.drops),
         "audio": audio.map(|audio| json!({ "file": audio.file, "packets": audio.packets, "lost": audio.lost })),
         "codec": viewed.codec.map(|codec| codec.to_string()),

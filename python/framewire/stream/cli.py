@@ -7,16 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from framewire.commands import EXIT_INTERRUPTED, AsJson, clear_errors, print_json, stdout
+from framewire import files
+from framewire.commands import (
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    AsJson,
+    clear_errors,
+    print_json,
+    stdout,
+    terminable,
+)
 from framewire.errors import InputError, RunError
 from framewire.stream import telling
 from framewire.stream.address import Address
-from framewire.stream.endpoint import CONTROLLERS, Interrupted
+from framewire.stream.endpoint import CONTROLLERS, MAX_SIZE, Interrupted
 from framewire.stream.endpoint import receive as receive_stream
 from framewire.stream.endpoint import send as send_stream
 from framewire.stream.words import how_it_plays, why_it_ended
 
 __all__ = ["receive", "send"]
+
+LARGEST_KEY = 1 << 16
+"""Bytes of a file with a key."""
 
 KeyFile = Annotated[
     Path | None,
@@ -44,10 +56,13 @@ def send(
     log: Log = None,
     as_json: AsJson = False,
 ) -> None:
-    """Serve a streaming file to any number of clients, each at the rate and the level that its network carries."""
+    """Serve a streaming file to any number of clients, each at the rate and the level that its network carries.
+
+    Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C and 0 after SIGTERM.
+    """
     address = Address.parse(listen, control=control_port)
     key, interrupted = _key(key_file), False
-    with telling.log_to(log, telling.server(transport)) as listener:
+    with telling.log_to(log, telling.server(transport)) as listener, terminable() as is_terminated:
         try:
             served = send_stream(
                 path,
@@ -61,7 +76,7 @@ def send(
                 listener=listener,
             )
         except Interrupted as interruption:
-            served, interrupted = interruption.result, True
+            served, interrupted = interruption.result, not is_terminated()
     if as_json:
         print_json(served)
     else:
@@ -91,6 +106,10 @@ def receive(
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Write FILE, and audio beside it, anew.")] = False,
+    max_size: Annotated[
+        str,
+        typer.Option(metavar="SIZE", help="Stop when FILE and audio beside it have so much, whatever is sent."),
+    ] = MAX_SIZE,
     control_port: ControlPort = None,
     transport: Annotated[
         str,
@@ -105,25 +124,38 @@ def receive(
 ) -> None:
     """Receive an adaptive stream, and say how many frames came from which level.
 
-    Exit code 0 is the end of the movie; 1 also a server that was stopped before: what came until then stays in FILE.
+    Exit code 0 is the end of the movie; 1 also a server that was stopped before, or --max-size: what came until then
+    stays in FILE. Ctrl-C (130) and SIGTERM (143) end it with its result.
     """
     if transport not in CONTROLLERS:
         raise InputError(f"transport {transport!r} does not exist; {', '.join(CONTROLLERS)} do")
     address, key, interrupted = Address.parse(server, control=control_port), _key(key_file), False
-    with telling.receiver(title, tfrc=transport == "tfrc") as listener, telling.log_to(log, listener) as told:
+    terminated = False
+    with (
+        telling.receiver(title, tfrc=transport == "tfrc") as listener,
+        telling.log_to(log, listener) as told,
+        terminable() as is_terminated,
+    ):
         try:
             viewed = receive_stream(
-                address, out, title=title, tfrc=transport == "tfrc", key=key, replace=replace, listener=told
+                address,
+                out,
+                title=title,
+                tfrc=transport == "tfrc",
+                key=key,
+                replace=replace,
+                max_size=max_size,
+                listener=told,
             )
         except Interrupted as interruption:
-            viewed, interrupted = interruption.result, True
+            viewed, interrupted, terminated = interruption.result, True, is_terminated()
     if as_json:
         print_json(viewed)
     else:
         _show(viewed, out, by="you" if interrupted else "the server")
     if interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
-    wrong = why_it_ended(viewed, server=server, title=title, keyed=key is not None)
+        raise typer.Exit(EXIT_TERMINATED if terminated else EXIT_INTERRUPTED)
+    wrong = why_it_ended(viewed, server=server, title=title, keyed=key is not None, max_size=max_size)
     if wrong is not None:
         raise RunError(wrong)
 
@@ -134,7 +166,8 @@ def _show(viewed: dict[str, Any], out: Path | None, *, by: str) -> None:
     came_to_end = viewed["ended"] == "EndOfMovie"  # else what is counted as lost was, for the most part, never sent
     if viewed["packets"]:
         levels = ", ".join(f"{count} of level {level}" for level, count in enumerate(viewed["frames_by_level"]))
-        ended = {"EndOfMovie": "to the end of the movie", "Stopped": f"until {by} stopped it"}.get(viewed["ended"])
+        stopped = "until --max-size was reached" if viewed.get("size_limit_reached") else f"until {by} stopped it"
+        ended = {"EndOfMovie": "to the end of the movie", "Stopped": stopped}.get(viewed["ended"])
         lost = _lost(viewed["frames_lost"], came_to_end=came_to_end)
         lines.append(f"{viewed['frames']} whole frames ({levels}), {lost}; {ended or 'not to the end'}")
     elif viewed["ended"] == "Stopped":
@@ -153,6 +186,6 @@ def _lost(count: int, *, came_to_end: bool) -> str:
 
 def _key(path: Path | None) -> bytes | None:
     try:
-        return None if path is None else path.read_bytes()
+        return None if path is None else files.read_bytes(path, LARGEST_KEY)
     except OSError as error:
         raise InputError(f"{path}: the key cannot be read: {error.strerror or error}") from None

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from framewire import _native
+from framewire import _native, files
 from framewire.errors import InputError, RunError
 from framewire.stream.address import Address
 from framewire.stream.lead import Lead
 
-__all__ = ["CONTROLLERS", "Interrupted", "receive", "send"]
+__all__ = ["CONTROLLERS", "MAX_SIZE", "Interrupted", "receive", "send"]
 
 CONTROLLERS: tuple[str, ...] = tuple(_native.CONTROLLERS)
 """What decides how fast to send and from which level: VTP and its rivals."""
+
+MAX_SIZE = "16 GB"
+"""What is written of a stream at most, where nothing else is said: more than three hours at 10 Mbit/s."""
 
 _CONTAINERS = (".mp4", ".m4a", ".mkv", ".mov", ".webm", ".avi", ".ts", ".flv")
 """Endings of films, which hold more than an elementary stream."""
@@ -71,6 +74,10 @@ def send(
         raise InputError(f"k = {ack_every}: 1 to 65535 packets are allowed")
     place = address.resolved()
     try:
+        files.check_regular(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    try:
         return _read(
             _native.serve_stream(
                 path,
@@ -100,6 +107,7 @@ def receive(
     repeats: bool = True,
     key: bytes | None = None,
     replace: bool = False,
+    max_size: str = MAX_SIZE,
     listener: Listener | None = None,
 ) -> dict[str, Any]:
     """Receives a stream until it ends.
@@ -114,11 +122,13 @@ def receive(
             a server with the better controller repeats what can still be in time, others do without.
         key: as the server's.
         replace: files of video and of audio that are there already are written anew.
+        max_size: what is written of video and audio at most ("16 GB"), where `path` is a file: a server decides how
+            much it sends, and a live stream has no end. More ends the stream from this side.
         listener: called with "event" and what happened.
 
     Returns:
-        Why it ended, frames by level, packets, audio where there is some, what was thrown away, and how many frames
-        stood before the first whole key frame, lost or not.
+        Why it ended (`size_limit_reached`: by `max_size`), frames by level, packets, audio where there is some, what
+        was thrown away, and how many frames stood before the first whole key frame, lost or not.
 
     Raises:
         InputError: when an argument is refused, or a file is there already.
@@ -146,6 +156,7 @@ def receive(
             repeats=repeats,
             key=key,
             replace=replace,
+            most=max_size,
         )
     except _native.EndpointRefusal as error:
         raise InputError(str(error)) from None

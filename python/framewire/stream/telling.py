@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +39,31 @@ _WHY = {
 
 @contextmanager
 def log_to(path: Path | None, listener: Listener) -> Iterator[Listener]:
-    """The listener, and a line of JSON for whatever it hears."""
+    """The listener, and a line of JSON for whatever it hears, written as it comes.
+
+    A log that cannot be written any more (a full disk) is given up with a warning, and what it tells of goes on.
+    """
     if path is None:
         yield listener
         return
-    with path.open("w", encoding="utf-8") as lines:
+    lines = path.open("w", encoding="utf-8", buffering=1)
+    is_written = True
 
-        def both(kind: str, event: dict[str, Any]) -> None:
-            listener(kind, event)
-            lines.write(json.dumps({"kind": kind, **event}) + "\n")
+    def both(kind: str, event: dict[str, Any]) -> None:
+        nonlocal is_written
+        listener(kind, event)
+        if is_written:
+            try:
+                lines.write(json.dumps({"kind": kind, **event}) + "\n")
+            except OSError as error:
+                is_written = False
+                _say(f"warning: {path}: cannot be written any further: {error.strerror or error}")
 
+    try:
         yield both
+    finally:
+        with suppress(OSError):  # what is still kept back of a log that was given up
+            lines.close()
 
 
 def server(transport: str) -> Listener:

@@ -16,11 +16,15 @@ _WITHOUT_TIMES = ("H.264", "H.265")
 """Codecs of whose byte streams FFmpeg cannot tell when a frame is shown, where there are B frames."""
 
 
-def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool) -> str | None:
+def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool, max_size: str = "") -> str | None:
     """What went wrong in a session that nobody interrupted here, and what to look at; None where nothing did."""
     ended = viewed["ended"]
     if ended == "EndOfMovie":
         return None
+    if viewed.get("size_limit_reached"):
+        return (
+            f"{server}: stopped after {viewed['frames']} whole frames: more than --max-size {max_size} would be written"
+        )
     if ended == "Vanished":
         return f"{server}: {_silence(viewed, keyed=keyed)}"
     reasons = {

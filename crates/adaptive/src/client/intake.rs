@@ -38,10 +38,11 @@ impl Client {
             return Err(DropReason::Inconsistent);
         }
         opening.handle_cookie(now, channel, description.cookie)?;
-        if let Some(liveness) = &mut self.liveness {
-            liveness.hear(now);
-        }
         if self.description.is_none() {
+            // Only once: a server that goes on describing a movie and sends nothing of it is waited for no longer.
+            if let Some(liveness) = &mut self.liveness {
+                liveness.hear(now);
+            }
             self.tracks = Some(Tracks::new(&description, &self.settings));
             self.description = Some(description.clone());
             self.event(ClientEvent::Described(description));

@@ -104,6 +104,31 @@ fn a_server_that_never_answers_is_given_up() {
     assert!(client.is_finished());
 }
 
+/// It answers every request, and sends nothing of the movie: what it says again is no sign that something comes.
+#[test]
+fn a_server_that_describes_a_movie_and_never_sends_it_is_given_up() {
+    let mut client = Client::new(ClientSettings::paper(title(), SESSION));
+    let mut now = at(0);
+    while let Some(next) = client.next_timeout().filter(|&next| next < at(60_000)) {
+        now = next.max(now);
+        let requests = said(&mut client, now)
+            .into_iter()
+            .filter(|(_, bytes)| matches!(Packet::parse(bytes), Ok(Packet::Request(_))));
+        for (channel, _) in requests.collect::<Vec<_>>() {
+            client.handle_datagram(now + Duration::from_millis(10), channel, &describe(channel));
+        }
+    }
+    let events: Vec<_> = std::iter::from_fn(|| client.poll_event()).collect();
+    assert!(
+        matches!(
+            events[..],
+            [ClientEvent::Described(_), ClientEvent::FramesLost { .. }, ClientEvent::Ended(Reason::Vanished)]
+        ),
+        "{events:?}"
+    );
+    assert_eq!(now, at(10_010), "10 s from the first description on");
+}
+
 #[test]
 fn the_control_packet_is_the_header_with_two_fields_filled_in() {
     let mut client = described();
