@@ -5,7 +5,6 @@ The format is described in ``docs/results.md``. Tables are read when they are fi
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from framewire import stats
+from framewire import files, stats
+from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
 
 __all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
@@ -34,7 +34,8 @@ class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         """Where it is."""
-        self.meta: dict[str, Any] = _read_description(self.path)
+        self.meta: dict[str, Any]
+        self.meta, self._checksums = _read_description(self.path)
         """``run.json``: format and program version, the machine, the movie, the status, the proof of accuracy."""
 
     def __repr__(self) -> str:
@@ -83,11 +84,26 @@ class RunDirectory:
         """The scenario as resolved, as TOML text."""
         path = self.path / "scenario.toml"
         try:
-            return path.read_text(encoding="utf-8")
+            self._checksums.check(self.path, path.name)
+            return files.read_text(path)
         except FileNotFoundError:
             raise InputError(f"{self.path}: has no scenario.toml") from None
+        except DamagedError as error:
+            raise InputError(f"{self.path}: {error}") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: cannot be read: {error}") from None
+
+    def check(self, path: Path) -> None:
+        """Compares a file of the run with what was written; one that has no checksum is taken as it is.
+
+        Raises InputError when it is damaged, or cannot be read.
+        """
+        try:
+            self._checksums.check(self.path, path.relative_to(self.path).as_posix())
+        except DamagedError as error:
+            raise InputError(f"{self.path}: {error}") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
     def table(self, name: str) -> pl.DataFrame:
         """One of :data:`TABLES`, read from its file.
@@ -99,20 +115,21 @@ class RunDirectory:
         path = self.path / f"{name}.parquet"
         if not path.is_file():
             raise InputError(f"{self.path}: has no {path.name}")
+        self.check(path)
         try:
             return pl.read_parquet(path, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{path}: cannot be read as a table: {_first_line(error)}") from None
 
 
-def _read_description(path: Path) -> dict[str, Any]:
+def _read_description(path: Path) -> tuple[dict[str, Any], Checksums]:
     if not path.exists():
         raise InputError(f"{path}: does not exist")
     if not path.is_dir():
         raise InputError(f"{path}: not a run directory but a file")
     file = path / "run.json"
     try:
-        meta = json.loads(file.read_text(encoding="utf-8"))
+        meta = files.read_json(file)
     except FileNotFoundError:
         raise InputError(f"{path}: not a run directory: it has no run.json") from None
     except (OSError, ValueError) as error:
@@ -124,7 +141,10 @@ def _read_description(path: Path) -> dict[str, Any]:
         raise InputError(
             f"{path}: written by a newer framewire: format {version}, this one reads up to {FORMAT_VERSION}"
         )
-    return dict(meta)
+    try:
+        return unsealed(meta)
+    except DamagedError as error:
+        raise InputError(f"{file}: {error}") from None
 
 
 def _first_line(error: Exception) -> str:

@@ -14,7 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import _native, emulator
+from framewire import _native, emulator, files
+from framewire.checksums import sealed
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
 from framewire.scenario import Overrides, Scenario, check_simulated, load, naming
@@ -112,6 +113,7 @@ def run(
             outcome = _emulate(resolved, sent, partial, notify)
         else:
             outcome = _simulate(resolved, sent, partial, notify)
+        _seal(partial)
         partial.rename(directory)
     return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
 
@@ -145,6 +147,14 @@ def _simulate(scenario: Scenario, sent: Content, directory: Path, notify: Progre
         raise InputError(str(error)) from None
     told = json.loads(document)
     return emulator.Outcome(told["status"], told["ended_by"] == "interrupted", tuple(told["failures"]))
+
+
+def _seal(directory: Path) -> None:
+    """Adds checksums to the description: of all that is read again."""
+    file = directory / "run.json"
+    read_again = [*directory.glob("*.parquet"), directory / "scenario.toml", *directory.glob("received/*")]
+    names = [path.relative_to(directory).as_posix() for path in read_again]
+    file.write_text(json.dumps(sealed(files.read_json(file), directory, names), indent=2), encoding="utf-8")
 
 
 def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:

@@ -197,9 +197,13 @@ def _copy_of_a_cell(_scenario: str, _movie: object, directory: str, packets: boo
     return json.dumps({"hashes": {"frames": "0", "summary": "0"}, "simulated_s": 1.0})
 
 
-def test_a_table_that_is_damaged_is_named(document: dict[str, Any], tmp_path: Path) -> None:
+def test_a_table_that_is_damaged_and_has_no_checksum_is_named(document: dict[str, Any], tmp_path: Path) -> None:
+    """As cells have none that an earlier version computed."""
     first = framewire.campaign(document, out=tmp_path / "out")
     table = tmp_path / "out" / "cells" / first.summary["cell"][7] / "frames.parquet"
+    described = json.loads(table.with_name("cell.json").read_text())
+    del described["checksums"]
+    table.with_name("cell.json").write_text(json.dumps(described | {"format": 1}))
     table.write_bytes(bytes(table.stat().st_size))
     (tmp_path / "out" / "campaign.json").unlink()
     with pytest.raises(RunError, match=f"{table}: damaged: .*the same command computes it again"):

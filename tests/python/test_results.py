@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import framewire
 from framewire.errors import InputError
 from framewire.results import FORMAT_VERSION, TABLES, RunDirectory
 
@@ -164,3 +166,24 @@ def test_a_missing_scenario_is_named(run: Path) -> None:
 def test_a_directory_with_pattern_characters_in_its_name_is_read(run: Path) -> None:
     odd = run.rename(run.with_name("run [6 Mbit*s]"))
     assert RunDirectory(odd).frames.height > 0
+
+
+def test_a_flipped_bit_in_a_run_is_named(tmp_path: Path, stream: Path) -> None:
+    """In anything of it that is read again."""
+    draw = random.Random(5)
+    scenario = {"movie": {"source": str(stream)}, "flow": [{"transport": "tcp"}]}
+    run = framewire.run(scenario, world="simulated", out=tmp_path / "run").directory
+    names = ["run.json", "scenario.toml", *(f"{name}.parquet" for name in TABLES), "received/tcp.m2v"]
+    for name in names * 3:
+        file = run / name
+        whole = bytearray(file.read_bytes())
+        place = draw.randrange(len(whole) * 8)
+        changed = whole.copy()
+        changed[place // 8] ^= 1 << place % 8
+        file.write_bytes(changed)
+        with pytest.raises(InputError, match=r"damaged|cannot be read|format"):
+            results = RunDirectory(run)
+            results.check(file)
+            _ = results.scenario if name == "scenario.toml" else results.table(file.stem)
+        file.write_bytes(whole)
+    assert {table: RunDirectory(run).table(table).height for table in TABLES}["frames"] > 0

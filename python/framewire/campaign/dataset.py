@@ -19,10 +19,12 @@ from typing import Any
 
 import polars as pl
 
+from framewire import files
 from framewire.campaign.axes import Label
 from framewire.campaign.description import DESCRIPTION
 from framewire.campaign.index import Place
 from framewire.campaign.store import FinishedCell
+from framewire.checksums import Checksums, sealed, unsealed
 from framewire.errors import RunError
 
 __all__ = ["Axes", "Row", "canonical_hashes", "places", "summary", "write"]
@@ -54,8 +56,9 @@ def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[st
     hashes = canonical_hashes(rows)
     description = description | {"hashes": hashes, "content": _content(rows)}
     target = directory / DESCRIPTION
-    if _has_same_content(target, description):
-        _replace(target, description)
+    before = _same_content(target, description)
+    if before is not None:
+        _replace(target, sealed(description, directory, before.files))
         return
     target.unlink(missing_ok=True)
     _remove_tables(directory)
@@ -64,7 +67,9 @@ def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[st
         for name in ("frames", "packets"):
             if name in hashes:
                 _write_parts(directory / name, name, rows, axes)
-    _replace(target, description)
+    tables = [*directory.glob("summary.parquet"), *directory.glob("*/part-*.parquet")]
+    names = [table.relative_to(directory).as_posix() for table in tables]
+    _replace(target, sealed(description, directory, names))
 
 
 def summary(axes: Axes, rows: Sequence[Row]) -> pl.DataFrame:
@@ -97,13 +102,18 @@ def _content(rows: Iterable[Row]) -> str:
     return digest.hexdigest()
 
 
-def _has_same_content(target: Path, description: dict[str, Any]) -> bool:
+def _same_content(target: Path, description: dict[str, Any]) -> Checksums | None:
+    """The checksums of the tables that are there, where they are those of these cells, and undamaged."""
     try:
-        before = json.loads(target.read_text(encoding="utf-8"))
+        before, checksums = unsealed(files.read_json(target))
         same = all(before[key] == description[key] for key in ("format", "content", "hashes"))
-        return same and (target.with_name("summary.parquet").is_file() or not description["hashes"])
+        if not same or (description["hashes"] and "summary.parquet" not in checksums.files):
+            return None
+        for name in checksums.files:
+            checksums.check(target.parent, name)
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None
+    return checksums
 
 
 def _replace(target: Path, description: dict[str, Any]) -> None:

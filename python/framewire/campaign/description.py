@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from framewire import files
 from framewire.campaign.index import IndexedCell, State
 from framewire.campaign.store import Store
+from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
 
 __all__ = ["DESCRIPTION", "FORMAT_VERSION", "describe", "open_description", "tally"]
@@ -19,13 +20,16 @@ FORMAT_VERSION = 1
 DESCRIPTION = "campaign.json"
 
 
-def open_description(directory: Path) -> dict[str, Any]:
-    """``campaign.json`` of a dataset; raises InputError where there is none or it is of a version not read here."""
+def open_description(directory: Path) -> tuple[dict[str, Any], Checksums]:
+    """``campaign.json`` of a dataset, and the checksums of its tables.
+
+    Raises InputError where there is none, or it is damaged or of a version not read here.
+    """
     if not directory.is_dir():
         raise InputError(f"{directory}: {'not a directory' if directory.exists() else 'no such directory'}")
     file = directory / DESCRIPTION
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = files.read_json(file)
     except FileNotFoundError:
         raise InputError(f"{directory}: {_what_else(directory)}") from None
     except (OSError, ValueError) as error:
@@ -39,7 +43,10 @@ def open_description(directory: Path) -> dict[str, Any]:
             f"{directory}: has format {version}, written by framewire {written}; this is framewire "
             f"{_own_version()}, which reads formats up to {FORMAT_VERSION}: open it with {written} or newer"
         )
-    return dict(document)
+    try:
+        return unsealed(document)
+    except DamagedError as error:
+        raise InputError(f"{file}: {error}; the same `framewire campaign` command writes it anew") from None
 
 
 def describe(**facts: Any) -> dict[str, Any]:

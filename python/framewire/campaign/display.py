@@ -43,6 +43,8 @@ class _Bar(Silence):
         match event.get("event"):
             case "step":
                 self._show(str(event["text"]), event.get("share"), 1.0, "")
+            case "damaged":
+                self._progress.console.print(damage_of(event), markup=False, highlight=False, soft_wrap=True)
             case "cells":
                 done = event["found"] + event["computed"] + event["failed"]
                 self._show("cells", done, event["cells"], facts_of(event))
@@ -71,6 +73,8 @@ class _Lines(Silence):
             case "step" if event["text"] != self._text:
                 self._text = str(event["text"])
                 self._print(f"{self._text} ...")
+            case "damaged":
+                self._print(damage_of(event))
             case "cells":
                 over = event["found"] + event["computed"] + event["failed"] == event["cells"]
                 if over or time.monotonic() >= self._next:
@@ -79,6 +83,11 @@ class _Lines(Silence):
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def damage_of(event: Event) -> str:
+    """Which cell is damaged, and what happens."""
+    return f"warning: cell {event['cell']}: {event['reason']}; it is computed again"
 
 
 def facts_of(event: Event) -> str:

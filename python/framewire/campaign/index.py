@@ -14,8 +14,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from framewire import files
 from framewire.campaign.axes import Label
 from framewire.campaign.store import FinishedCell, Store
+from framewire.checksums import sealed, unsealed
 from framewire.errors import InputError
 
 __all__ = ["FILE", "Index", "IndexedCell", "Place", "State", "digest_of", "read", "states", "write"]
@@ -80,7 +82,7 @@ def write(store: Store, description: Mapping[str, Any], places: Sequence[Place])
     document = {**description, "index_format": FORMAT, "index": cells}
     target = store.directory / FILE
     part = target.with_name(f"{FILE}.part")
-    part.write_text(json.dumps(document), encoding="utf-8")
+    part.write_text(json.dumps(sealed(document, store.directory, ())), encoding="utf-8")
     part.replace(target)
 
 
@@ -91,7 +93,7 @@ def read(directory: Path) -> Index | None:
     """
     file = directory / FILE
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document, _ = unsealed(files.read_json(file))
         if document.pop("index_format") != FORMAT:
             return None  # of another version, which says with `campaign.json` what it needs
         index = Index(document, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from framewire import files
 from framewire.campaign.index import Place
 
 __all__ = ["FILE", "read", "write"]
@@ -27,7 +28,7 @@ def read(run: Path) -> str | None:
     What cannot be read is no reason to have no report.
     """
     try:
-        document = json.loads((run / FILE).read_text(encoding="utf-8"))
+        document = files.read_json(run / FILE)
         labels = "".join(f"{name} = {label}, " for name, label in document["labels"].items())
         return f"{document['campaign']}: {labels}repeat {document['repeat']}"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -14,7 +14,8 @@ import polars as pl
 from framewire.campaign import dataset, index, metrics, origin, selection
 from framewire.campaign.description import DESCRIPTION, open_description, tally
 from framewire.campaign.index import Place, State
-from framewire.campaign.store import Store
+from framewire.campaign.store import MENDED, Store
+from framewire.checksums import Checksums, DamagedError
 from framewire.confidence import mean_with_confidence
 from framewire.errors import InputError
 
@@ -51,13 +52,14 @@ class Campaign:
         """Where it is."""
         self._store = Store(self.directory)
         self._index = index.read(self.directory)
+        self._checksums = Checksums({})
         self.meta: dict[str, Any] = self._description()
         """``campaign.json``: versions, the campaign itself, counts, canonical hashes, simulated seconds. Where the
         campaign has not finished, the same as far as it came, without hashes."""
 
     def _description(self) -> dict[str, Any]:
         if self._index is None or (self.directory / DESCRIPTION).is_file():
-            description = open_description(self.directory)
+            description, self._checksums = open_description(self.directory)
             # A dataset of before belongs to the plan that it names, or was written when there was no index.
             if self._index is None or description.get("plan") == self._index.description["plan"]:
                 return description | {"finished": True}
@@ -128,9 +130,13 @@ class Campaign:
             raise InputError(f"{self.directory}: has no results: {why}")
         if not self.finished and self._index is not None:
             rows = [dataset.Row(cell.place, cell.finished) for cell in self._indexed if cell.finished is not None]
+            for row in rows:
+                if damage := row.finished.damage("summary.parquet"):
+                    raise InputError(f"cell {row.place}: {damage}; {MENDED}")
             return dataset.summary(self._index.labels, rows)
         path = self.directory / "summary.parquet"
         try:
+            self._check(path)
             return pl.read_parquet(path, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{path}: cannot be read as a table: {str(error).splitlines()[0]}") from None
@@ -221,7 +227,19 @@ class Campaign:
         if not parts:
             why = "; `packets = true` in the campaign keeps them" if name == "packets" else ""
             raise InputError(f"{self.directory}: has no table {name}{why}")
+        for part in parts:
+            self._check(part)
         return pl.scan_parquet(parts, glob=False)
+
+    def _check(self, path: Path) -> None:
+        """Refuses a table of the dataset that is not what was written."""
+        try:
+            self._checksums.check(self.directory, path.relative_to(self.directory).as_posix())
+        except DamagedError as error:
+            told = "the same `framewire campaign` command puts it together again"
+            raise InputError(f"{self.directory}: {error}; {told}") from None
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
     def _check_recorded(self, expressions: Sequence[pl.Expr]) -> None:
         """Results that were computed before a column was there do not have it."""

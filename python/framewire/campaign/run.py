@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from framewire.campaign import index
 from framewire.campaign.description import describe, tally
 from framewire.campaign.plan import Cell, plan, program_fingerprint
-from framewire.campaign.runner import LocalRunner, Outcome, Runner, Task
+from framewire.campaign.runner import LocalRunner, Outcome, Runner, Task, cores
 from framewire.campaign.spec import Source, Spec, read
 from framewire.campaign.store import Store
 from framewire.errors import InputError, RunError
@@ -26,7 +27,8 @@ __all__ = ["Counts", "Event", "Progress", "campaign"]
 
 Event = dict[str, Any]
 Progress = Callable[[Event], None]
-"""Called with ``step`` (a text and a share) while a campaign is prepared, then with ``cells`` (see Counts)."""
+"""Called with ``step`` (a text and a share) while a campaign is prepared, with ``damaged`` (a cell and a reason) for
+every finished cell that is computed again, then with ``cells`` (see Counts)."""
 
 
 def campaign(
@@ -111,12 +113,27 @@ class _Work:
         index.write(self.store, describe(**self._head()), self._places)
 
     def compute(self, runner: Runner) -> None:
-        missing = [cell for cell in self._distinct.values() if self.store.finished(cell.id) is None]
+        with ThreadPoolExecutor(cores()) as pool:
+            damages = list(pool.map(self._damage, self._distinct))
+        missing = []
+        for cell, (is_found, damage) in zip(self._distinct.values(), damages, strict=True):
+            if damage is not None:
+                self._notify({"event": "damaged", "cell": str(cell), "reason": damage})
+            if damage is not None or not is_found:
+                missing.append(cell)
         self._counts.found = len(self._distinct) - len(missing)
         self._counts.started = time.monotonic()
         self._notify(self._counts.event())
         if missing:
             runner.run([self._task(cell) for cell in missing], self._on_done)
+
+    def _damage(self, cell_id: str) -> tuple[bool, str | None]:
+        """Whether a cell was computed before, and what is wrong with it."""
+        finished = self.store.finished(cell_id)
+        if finished is not None:
+            return True, finished.damage()
+        is_there = self.store.is_there(cell_id)
+        return is_there, "its description cannot be read, or is not what was written" if is_there else None
 
     def write_dataset(self) -> None:
         from framewire.campaign import dataset  # polars is slow to import

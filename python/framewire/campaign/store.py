@@ -14,17 +14,19 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-from framewire import lock
+from framewire import files, lock
 from framewire.campaign.runner import Outcome
+from framewire.checksums import Checksums, DamagedError, sealed, unsealed
 from framewire.errors import InputError, RunError
 
-__all__ = ["FinishedCell", "Store"]
+__all__ = ["MENDED", "FinishedCell", "Store"]
 
-FORMAT = 1  # of cell.json
+FORMAT = 2  # of cell.json; 1 had no checksums
 DESCRIPTION = "cell.json"
 UNFINISHED = ".part"
+MENDED = "the same `framewire campaign` command computes it again"
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,21 @@ class FinishedCell:
     """Size of each file."""
     broken_flows: tuple[str, ...]
     """Flows that broke, each with its reason."""
+    checksums: Checksums
+    """Of each file."""
 
     def table(self, name: str) -> Path:
         """The file of a table."""
         return self.directory / f"{name}.parquet"
+
+    def damage(self, *names: str) -> str | None:
+        """What is wrong with these files, or with any; None where they are what was written."""
+        try:
+            for name in names or self.bytes:
+                self.checksums.check(self.directory, name)
+        except (OSError, DamagedError) as error:
+            return str(error)
+        return None
 
 
 class Store:
@@ -79,8 +92,8 @@ class Store:
         """A cell that was computed before, when it is whole."""
         directory = self.cells / cell_id
         try:
-            said: dict[str, Any] = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))
-            if said["format"] != FORMAT:
+            said, checksums = unsealed(files.read_json(directory / DESCRIPTION))
+            if said["format"] not in range(1, FORMAT + 1):
                 return None
             # A machine that lost its power may have kept a name and lost what was in it.
             if any((directory / name).stat().st_size != size for name, size in said["bytes"].items()):
@@ -93,9 +106,14 @@ class Store:
                 wall_s=said["wall_s"],
                 bytes=said["bytes"],
                 broken_flows=tuple(said["broken_flows"]),
+                checksums=checksums,
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
+
+    def is_there(self, cell_id: str) -> bool:
+        """Whether a cell was computed before, whole or not."""
+        return (self.cells / cell_id).is_dir()
 
     def unfinished(self, cell_id: str) -> Path:
         """Where a cell is computed; it is made by whoever computes it."""
@@ -115,7 +133,8 @@ class Store:
             "broken_flows": outcome.broken_flows,
             "bytes": sizes,
         }
-        (unfinished / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
+        text = json.dumps(sealed(description, unfinished, sizes))
+        (unfinished / DESCRIPTION).write_text(text, encoding="utf-8")
         final = self.cells / outcome.id
         if final.exists():  # damaged, or it would not have been computed
             shutil.rmtree(final)
@@ -145,12 +164,17 @@ class Store:
 
     def scenario(self, prefix: str) -> tuple[str, Path]:
         """Id and scenario of the one cell, finished or failed, whose id begins so."""
-        finished = [path for path in self.cells.glob("*/scenario.toml") if not path.parent.name.endswith(UNFINISHED)]
-        found = {path.parent.name: path for path in finished} | {path.stem: path for path in self.failed.glob("*.toml")}
+        whole = [path for path in self.cells.glob("*/scenario.toml") if not path.parent.name.endswith(UNFINISHED)]
+        found = {path.parent.name: path for path in whole} | {path.stem: path for path in self.failed.glob("*.toml")}
         matching = sorted(cell_id for cell_id in found if cell_id.startswith(prefix)) if prefix else []
         if len(matching) != 1:
             problem = f"begins {len(matching)} ids" if matching else "is not a cell of this campaign"
             raise InputError(f"{self.directory}: {prefix!r} {problem}; allowed are the ids in the column `cell`")
+        if self.is_there(matching[0]):
+            finished = self.finished(matching[0])
+            damage = "it is damaged" if finished is None else finished.damage("scenario.toml")
+            if damage is not None:
+                raise InputError(f"cell {matching[0]}: {damage}; {MENDED}")
         return matching[0], found[matching[0]]
 
     def _sweep(self) -> None:

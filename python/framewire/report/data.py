@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from framewire import stats
+from framewire import files, stats
 from framewire.content import ADAPTIVE, BULK
 from framewire.errors import InputError
 from framewire.report.palette import Look, looks
@@ -51,6 +51,8 @@ class ReportRun:
     releases: pl.DataFrame
     summary: pl.DataFrame
     notes: list[str] = field(default_factory=list)
+    check: Callable[[Path], None] = lambda _file: None
+    """Raises InputError for a file of the run that is not what was written."""
 
     @property
     def streams(self) -> list[Flow]:
@@ -211,8 +213,8 @@ def load(directory: Path) -> ReportRun:
     notes: list[str] = []
     scenario_text = scenario_of(results, notes)
     try:
-        scenario = tomllib.loads(scenario_text)
-    except tomllib.TOMLDecodeError as error:
+        scenario = files.read_toml(scenario_text)
+    except ValueError as error:
         scenario = {}
         notes.append(f"scenario.toml cannot be read: {error}")
     return ReportRun(
@@ -227,6 +229,7 @@ def load(directory: Path) -> ReportRun:
         releases=table(results, "accuracy", notes),
         summary=table(results, "summary", notes),
         notes=notes,
+        check=results.check,
     )
 
 

@@ -74,6 +74,11 @@ def received(run: ReportRun, flow: Flow, original: Original) -> Received:
         raise StreamError("its name cannot be that of a file")
     candidates = [run.directory / "received" / f"{flow.name}.{ending}" for ending in ELEMENTARY_STREAMS]
     path = next((path for path in candidates if path.is_file()), candidates[0])
+    if path.is_file():
+        try:
+            run.check(path)
+        except InputError as error:
+            raise StreamError(str(error)) from None
     coding = original.stream.coding
     stream = CutStream(path, {}, coding) if complete.is_empty() else cut(path, complete, coding, whole_file=True)
     decodable = complete.filter(pl.col("decodable"))

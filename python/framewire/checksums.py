@@ -1,0 +1,71 @@
+"""Checksums of results: what is read later is what was written, or it is said that it is not.
+
+A description (``run.json``, ``cell.json``, ``campaign.json``, ``index.json``) carries under ``checksums`` the SHA-256
+of the files that it describes, and its own: of its other contents and those checksums, as JSON with sorted keys and
+without spaces. Descriptions of earlier versions carry none, and what they describe is read as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["KEY", "Checksums", "DamagedError", "sealed", "unsealed"]
+
+KEY = "checksums"
+
+
+class DamagedError(ValueError):
+    """Something is not what was written."""
+
+
+class Checksums:
+    """Of the files that a description describes."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.files = dict(files)
+        """SHA-256 by name, relative to the directory of the description."""
+
+    def check(self, directory: Path, name: str) -> None:
+        """Compares a file; one that had none when the description was written is taken as it is.
+
+        Raises DamagedError when it is another, and OSError when it cannot be read.
+        """
+        expected = self.files.get(name)
+        if expected is not None and _of_file(directory / name) != expected:
+            raise DamagedError(f"{name} is damaged: it is not what was written (SHA-256)")
+
+
+def sealed(document: Mapping[str, Any], directory: Path, names: Iterable[str]) -> dict[str, Any]:
+    """The description with checksums of these files and of itself."""
+    plain = json.loads(json.dumps({key: value for key, value in document.items() if key != KEY}))
+    files = {name: _of_file(directory / name) for name in sorted(names)}
+    return {**plain, KEY: {"files": files, "document": _of_document(plain, files)}}
+
+
+def unsealed(document: Any) -> tuple[dict[str, Any], Checksums]:
+    """The description without its checksums, and those.
+
+    What is no table is a description that says nothing. Raises DamagedError when it is not what was written.
+    """
+    plain = dict(document) if isinstance(document, dict) else {}
+    carried = plain.pop(KEY, None)
+    if carried is None:
+        return plain, Checksums({})
+    files = carried.get("files") if isinstance(carried, dict) else None
+    if not isinstance(files, dict) or carried.get("document") != _of_document(plain, files):
+        raise DamagedError("is damaged: it is not what was written (SHA-256)")
+    return plain, Checksums(files)
+
+
+def _of_document(plain: Mapping[str, Any], files: Mapping[str, str]) -> str:
+    canonical = json.dumps([plain, files], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,112 @@
+"""Campaigns whose files are not what was written: a flipped bit is noticed, named and mended."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import fake_simulator
+import pytest
+from fake_simulator import begun
+
+import framewire
+from framewire import InputError
+from framewire.campaign.results import Campaign
+
+FLIPS = 12
+
+
+@pytest.fixture(autouse=True)
+def simulator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path | None:
+    """The fake simulator, and the log of the cells that it began."""
+    return fake_simulator.install(monkeypatch, tmp_path / "begun.log")
+
+
+@pytest.fixture
+def document(stream: Path) -> dict[str, Any]:
+    """Four cells."""
+    flow = [{"transport": "udp"}]
+    return {
+        "name": "small",
+        "scenario": {"movie": {"source": str(stream)}, "flow": flow},
+        "axes": {"network.wifi.retry": [0, 3]},
+        "repeats": 2,
+    }
+
+
+def flip(path: Path, draw: random.Random) -> None:
+    """One bit."""
+    data = bytearray(path.read_bytes())
+    place = draw.randrange(len(data) * 8)
+    data[place // 8] ^= 1 << place % 8
+    path.write_bytes(data)
+
+
+def test_a_flipped_bit_in_a_finished_cell_is_named_and_the_cell_computed_again(
+    document: dict[str, Any], tmp_path: Path, simulator: Path
+) -> None:
+    draw, out = random.Random(11), tmp_path / "out"
+    first = framewire.campaign(document, out=out)
+    frames = first.frames.collect()
+    cells = sorted((out / "cells").iterdir())
+    for number in range(FLIPS):
+        cell = draw.choice(cells)
+        file = draw.choice(sorted(cell.iterdir()))
+        flip(file, draw)
+        # Also where all that was made of the cells is there, and where it is not.
+        if number % 2:
+            (out / "campaign.json").unlink()
+        begun(simulator)
+        told: list[dict[str, Any]] = []
+        again = framewire.campaign(document, out=out, progress=told.append)
+        damaged = [event for event in told if event["event"] == "damaged"]
+        assert [event["cell"].split()[0] for event in damaged] == [cell.name], f"{file.name}: {damaged}"
+        assert (file.name if file.name != "cell.json" else "its description") in damaged[0]["reason"]
+        assert begun(simulator) == [cell.name]
+        assert again.hashes == first.hashes and again.frames.collect().equals(frames)
+
+
+def test_a_flipped_bit_in_the_dataset_is_named_and_it_is_put_together_again(
+    document: dict[str, Any], tmp_path: Path, simulator: Path
+) -> None:
+    draw, out = random.Random(12), tmp_path / "out"
+    first = framewire.campaign(document, out=out)
+    summary, frames = first.summary, first.frames.collect()
+    for name in ("summary.parquet", "frames/part-00000.parquet", "campaign.json", "index.json"):
+        flip(out / name, draw)
+        begun(simulator)
+        with pytest.raises(InputError, match=f"{Path(name).name}.*(damaged|cannot be read|format)"):
+            opened = Campaign(out)
+            assert opened.summary.equals(summary) and opened.frames.collect().equals(frames)
+        again = framewire.campaign(document, out=out)
+        assert begun(simulator) == [] and again.summary.equals(summary) and again.frames.collect().equals(frames)
+
+
+def test_a_damaged_cell_of_an_unfinished_campaign_is_named(document: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    cell = framewire.campaign(document, out=out).summary["cell"][2]
+    (out / "campaign.json").unlink()
+    flip(out / "cells" / cell / "summary.parquet", random.Random(1))
+    with pytest.raises(InputError, match=rf"cell {cell} \(.*summary\.parquet is damaged.*computes it again"):
+        _ = Campaign(out).summary
+    text = out / "cells" / cell / "scenario.toml"
+    for change, why in ((("1500", "1400"), r"scenario\.toml is damaged"), (("1500", "15000"), "it is damaged")):
+        whole = text.read_text()
+        text.write_text(whole.replace(*change))
+        with pytest.raises(InputError, match=rf"cell {cell}: {why}.*computes it again"):
+            Campaign(out).run_cell(cell)
+        text.write_text(whole)
+
+
+def test_cells_of_an_earlier_version_have_no_checksums_and_are_read(document: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = framewire.campaign(document, out=out)
+    for file in [*out.glob("cells/*/cell.json"), out / "index.json", out / "campaign.json"]:
+        described = json.loads(file.read_text())
+        del described["checksums"]
+        file.write_text(json.dumps(described | ({"format": 1} if file.name == "cell.json" else {})))
+    assert Campaign(out).summary.equals(first.summary)
+    (out / "campaign.json").unlink()
+    assert Campaign(out).summary.equals(first.summary)
