@@ -20,10 +20,21 @@ from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
 from framewire.campaign import cli as campaign_cli
-from framewire.commands import EXIT_INTERRUPTED, AsJson, Overrides, clear_errors, complain, print_json, stderr, stdout
+from framewire.commands import (
+    EXIT_INTERRUPTED,
+    AsJson,
+    Overrides,
+    clear_errors,
+    complain,
+    one_of,
+    print_json,
+    stderr,
+    stdout,
+)
 from framewire.errors import InputError, RunError
 from framewire.movie.ladder import cli as ladder_cli
 from framewire.papers import cli as papers_cli
+from framewire.run import WORLDS
 from framewire.stream import cli as stream_cli
 
 if TYPE_CHECKING:
@@ -93,6 +104,7 @@ def run(
         str,
         typer.Option(
             metavar="WORLD",
+            autocompletion=one_of(lambda: WORLDS),
             help="emulated: in real time, through this kernel's sockets; simulated: in virtual time, anywhere.",
         ),
     ] = "emulated",
@@ -214,6 +226,12 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
+def _movie_codecs() -> list[str]:
+    from framewire.movie.codecs import CODECS
+
+    return [codec.name for codec in CODECS]
+
+
 @movie_app.command(
     "make",
     short_help="Make a video elementary stream.",
@@ -228,7 +246,9 @@ def make_movie(
     duration: Annotated[
         str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
     ] = None,
-    codec: Annotated[str, typer.Option(help="mpeg2, h264, h264-pyramid or h265.")] = "mpeg2",
+    codec: Annotated[
+        str, typer.Option(help="mpeg2, h264, h264-pyramid or h265.", autocompletion=one_of(_movie_codecs))
+    ] = "mpeg2",
     size: Annotated[
         str | None, typer.Option(metavar="WxH", help="Scale the file to fit within this [default: its own size].")
     ] = None,
@@ -319,8 +339,12 @@ def resolve(scenario: ScenarioFile, overrides: Overrides = None, as_json: AsJson
 @scenario_app.command(epilog="Example: framewire scenario check my.toml --set network.wifi.retry=3")
 @clear_errors
 def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
-    """Check a scenario without running it."""
+    """Check a scenario without running it: also that its movie, ladder and recording of a link are there and of use."""
+    from framewire import content  # not needed elsewhere
+
     resolved = scenario_module.load(scenario, set=overrides)
+    with scenario_module.naming(scenario):
+        content.check(resolved)
     typer.echo(f"{scenario}: a valid scenario, {resolved.name}, with flows {', '.join(resolved.flows)}")
 
 

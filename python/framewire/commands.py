@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, ParamSpec, TypeVar
 
@@ -27,6 +27,7 @@ __all__ = [
     "Overrides",
     "clear_errors",
     "complain",
+    "one_of",
     "print_json",
     "stderr",
     "stdout",
@@ -98,6 +99,15 @@ def terminable() -> Iterator[Callable[[], bool]]:
 def print_json(document: object) -> None:
     """The result of a command for other programs."""
     typer.echo(json.dumps(document, indent=2, default=str))
+
+
+def one_of(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """Completes the value of an option in a shell; the names are asked for when somebody wants them."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
 
 
 def complain(message: str) -> None:

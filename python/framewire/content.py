@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from framewire import _native
 from framewire.errors import InputError
 from framewire.scenario import Scenario
 
-__all__ = ["MOVIELESS", "Content", "prepare", "streams_movie", "top_level"]
+__all__ = ["MOVIELESS", "Content", "check", "prepare", "streams_movie", "top_level"]
 
 Progress = Callable[[str, float], None]
 
@@ -78,6 +79,42 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
     return Content(made.path, ladder, max(made.duration_s, ladder_s), made.metadata)
 
 
+def check(scenario: Scenario) -> None:
+    """Whether what a resolved scenario sends, and the recording of its link, are there and of use; encodes nothing.
+
+    Raises InputError, which names key and value, for what is not.
+    """
+    try:
+        _native.check_network(json.dumps(scenario.data))
+    except _native.ScenarioError as error:
+        raise InputError(str(error)) from None
+    wanted = scenario.data["movie"]
+    ladder = wanted.get("ladder")
+    if ladder is not None and not is_of_the_lab(ladder):
+        path, _ = _ladder(scenario, lambda _step, _share: None)
+        if streams_movie(scenario) and wanted.get("source") is None:
+            _movie_of(path)
+    source = wanted.get("source")
+    if source in (None, "lab") or not streams_movie(scenario):
+        return
+    from framewire import movie
+    from framewire.movie import ffmpeg
+
+    try:
+        if wanted.get("bitrate") is not None:
+            ffmpeg.probe(Path(source))
+        else:
+            made = movie.prepare(source, None, wanted.get("duration"), frame_rate=wanted.get("frame_rate"))
+            _native.load_movie(made.path)
+    except (InputError, _native.MovieError) as error:
+        raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
+
+
+def is_of_the_lab(ladder: str) -> bool:
+    """Whether a ladder is one of the lab's, which is made, and no file."""
+    return ladder.startswith(LADDERS) and "/" not in ladder
+
+
 def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
     """The streaming file and its length."""
     from framewire.movie import ladder
@@ -85,7 +122,7 @@ def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
 
     named = str(scenario.data["movie"]["ladder"])
     preset = named.removeprefix(LADDERS)
-    if named.startswith(LADDERS) and "/" not in named:
+    if is_of_the_lab(named):
         own = scenario.data["movie"].get("source") is None
         codec = scenario.data["movie"].get("codec", "mpeg4") if own else "mpeg4"
         made = ladder.make(preset=preset, codec=codec, progress=progress)

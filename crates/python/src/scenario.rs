@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use framewire_scenario::{Origin, Scenario, json_schema};
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(meant_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(check_network, module)?)?;
@@ -51,6 +52,13 @@ fn resolve_scenario(
 #[pyfunction]
 fn check_toml(text: &str) -> PyResult<()> {
     framewire_scenario::check_toml(text).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+/// What a text was meant to be that is no `rate` or no `duration`: `6 Mbit/s` of `6 Mbps`.
+#[pyfunction]
+fn meant_quantity(text: &str, quantity: &str) -> Option<String> {
+    let refused = if quantity == "rate" { text.parse::<Bitrate>().err() } else { parse_duration(text).err() };
+    refused.and_then(|error| error.meant().map(str::to_owned))
 }
 
 /// What of a resolved scenario (JSON) only the simulated world has, in a sentence; nothing when any world can run it.

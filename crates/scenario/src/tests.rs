@@ -509,3 +509,20 @@ fn what_is_nested_deeper_than_any_scenario_is_refused() {
     let refused = with(&[(&format!("network.{dotted}"), "1")]).unwrap_err().to_string();
     assert!(refused.contains("has 50001 parts, and at most 16") && refused.len() < 200, "{refused}");
 }
+
+#[test]
+fn units_as_they_are_written_elsewhere_are_recognised() {
+    let cases = [
+        ("network.wire.rate", "6 Mbps", "6 Mbit/s"),
+        ("network.wire.rate", "800 kbps", "800 kbit/s"),
+        ("movie.bitrate", "800 Kb", "800 kbit/s"),
+        ("flow.0.send_buffer", "64 KB", "64 kB"),
+        ("network.wire.queue", "64 KB", "64 kB"),
+        ("network.wire.queue", "50 msec", "50 ms"),
+        ("network.wire.delay", "40 msec", "40 ms"),
+    ];
+    for (key, written, meant) in cases {
+        assert_refused(with(&[(key, written)]), key, &[written, &format!("did you mean \"{meant}\"?")]);
+        assert!(with(&[(key, meant)]).is_ok(), "{key} = {meant}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability, format_duration, parse_duration};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, UnitError, format_duration, parse_duration};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -41,6 +41,12 @@ pub(crate) fn intervals_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": interval })
 }
 
+/// What is allowed, and what was probably meant.
+fn hinting(allowed: &str, error: &UnitError) -> String {
+    let hint = error.meant().map_or(String::new(), |meant| format!(" (did you mean \"{meant}\"?)"));
+    format!("{allowed}{hint}")
+}
+
 /// The longest duration that a scenario may state: a day.
 pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// The highest rate that a scenario may state.
@@ -52,7 +58,8 @@ impl Text for Duration {
     const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*(min|s|ms|us|ns)\s*$";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let duration = parse_duration(text).map_err(|_| "a number and one of min, s, ms, us, ns".to_owned())?;
+        let duration =
+            parse_duration(text).map_err(|error| hinting("a number and one of min, s, ms, us, ns", &error))?;
         if duration > LONGEST { Err("at most 1440 min".to_owned()) } else { Ok(duration) }
     }
 
@@ -65,7 +72,8 @@ impl Text for Bitrate {
     const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*([GMk]?bit/s)\s*$";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let rate: Self = text.parse().map_err(|_| "a number and one of Gbit/s, Mbit/s, kbit/s, bit/s")?;
+        let rate: Self =
+            text.parse().map_err(|error| hinting("a number and one of Gbit/s, Mbit/s, kbit/s, bit/s", &error))?;
         match rate {
             rate if rate.as_bps() == 0 => Err("a rate above zero".to_owned()),
             rate if rate > FASTEST => Err(format!("at most {FASTEST}")),
@@ -82,7 +90,8 @@ impl Text for DataSize {
     const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*([GMk]?B|[MK]iB)\s*$";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let size: Self = text.parse().map_err(|_| "a number and one of GB, MB, kB, MiB, KiB, B")?;
+        let size: Self =
+            text.parse().map_err(|error| hinting("a number and one of GB, MB, kB, MiB, KiB, B", &error))?;
         match size {
             size if size == Self::ZERO => Err("a size above zero".to_owned()),
             size if size > LARGEST => Err("at most 1048576 MiB".to_owned()),
@@ -159,7 +168,10 @@ impl Text for QueueLimit {
         match (<DataSize as Text>::parse(text), <Duration as Text>::parse(text)) {
             (Ok(size), _) => Ok(Self::Bytes(size)),
             (_, Ok(time)) if !time.is_zero() => Ok(Self::Time(time)),
-            _ => Err(ALLOWED.to_owned()),
+            _ => match (text.parse::<DataSize>(), parse_duration(text)) {
+                (Err(size), Err(time)) => Err(hinting(ALLOWED, if size.meant().is_some() { &size } else { &time })),
+                _ => Err(ALLOWED.to_owned()),
+            },
         }
     }
 

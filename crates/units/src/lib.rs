@@ -6,6 +6,7 @@
 
 mod data;
 mod jitter;
+mod meant;
 mod parse;
 mod probability;
 mod random;

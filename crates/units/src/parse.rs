@@ -1,23 +1,32 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::meant::meant;
+
 /// A text that is not a quantity of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
     quantity: &'static str,
     allowed: String,
+    meant: Option<String>,
 }
 
 impl UnitError {
     pub(crate) fn new(text: &str, quantity: &'static str, allowed: impl Into<String>) -> Self {
-        Self { text: text.to_owned(), quantity, allowed: allowed.into() }
+        Self { text: text.to_owned(), quantity, allowed: allowed.into(), meant: meant(text, quantity) }
+    }
+
+    /// What was probably meant, where the unit is one that is written otherwise here: `6 Mbit/s` of `6 Mbps`.
+    pub fn meant(&self) -> Option<&str> {
+        self.meant.as_deref()
     }
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is not a {}: {}", self.text, self.quantity, self.allowed)
+        write!(f, "\"{}\" is not a {}: {}", self.text, self.quantity, self.allowed)?;
+        self.meant.iter().try_for_each(|meant| write!(f, " (did you mean \"{meant}\"?)"))
     }
 }
 

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
+from framewire import _native
 from framewire.errors import InputError
 
 __all__ = ["RATE_UNITS", "parse_bitrate", "parse_duration", "parse_frame_rate", "parse_size"]
@@ -75,5 +76,7 @@ def _parse(value: str | float, what: str, units: dict[str, Any]) -> float:
         return float(value)
     match = re.fullmatch(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*([A-Za-z/]+)\s*", value)
     if match is None or match[2] not in units:
-        raise InputError(f'"{value}" is not a {what}: a number and one of {", ".join(units)} is allowed')
+        meant = _native.meant_quantity(value, "rate" if units is RATE_UNITS else "duration")
+        hint = "" if meant is None else f' (did you mean "{meant}"?)'
+        raise InputError(f'"{value}" is not a {what}: a number and one of {", ".join(units)} is allowed{hint}')
     return float(match[1]) * float(units[match[2]])

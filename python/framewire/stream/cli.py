@@ -13,6 +13,7 @@ from framewire.commands import (
     EXIT_TERMINATED,
     AsJson,
     clear_errors,
+    one_of,
     print_json,
     stdout,
     terminable,
@@ -46,7 +47,11 @@ def send(
     ] = "127.0.0.1:5004",
     control_port: ControlPort = None,
     transport: Annotated[
-        str, typer.Option(help=f"What decides the rate: {', '.join(CONTROLLERS)}. Of tfrc, clients must be told.")
+        str,
+        typer.Option(
+            help=f"What decides the rate: {', '.join(CONTROLLERS)}. Of tfrc, clients must be told.",
+            autocompletion=one_of(lambda: CONTROLLERS),
+        ),
     ] = "vtp",
     title: Annotated[str | None, typer.Option(help="What clients ask for [default: the file's name].")] = None,
     k: Annotated[int, typer.Option("-k", help="Video packets per control packet.")] = 5,
@@ -115,7 +120,8 @@ def receive(
         str,
         typer.Option(
             help=f"What the server was told: {', '.join(CONTROLLERS)}. Only tfrc has reports of its own and must be "
-            "said on both sides; lost packets are asked for again wherever the server (better) does that."
+            "said on both sides; lost packets are asked for again wherever the server (better) does that.",
+            autocompletion=one_of(lambda: CONTROLLERS),
         ),
     ] = "vtp",
     key_file: KeyFile = None,

@@ -11,11 +11,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from framewire import progress as progress_module
-from framewire.commands import AsJson, clear_errors, print_json, stderr, stdout
+from framewire.commands import AsJson, clear_errors, one_of, print_json, stderr, stdout
 from framewire.errors import InputError
 from framewire.movie.quantities import parse_bitrate, parse_frame_rate, parse_size
 
 __all__ = ["ladder"]
+
+
+def _presets() -> list[str]:
+    from framewire.movie.ladder.presets import PRESETS
+
+    return [preset.name for preset in PRESETS]
+
+
+def _codecs() -> list[str]:
+    from framewire.movie.ladder.coding import CODECS
+
+    return [codec.name for codec in CODECS]
 
 
 @clear_errors
@@ -41,9 +53,20 @@ def ladder(
     replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of the ladder in DIR.")] = False,
     lab: Annotated[bool, typer.Option("--lab", help="The lab's own picture instead of a file.")] = False,
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="mild or strong: the lab's picture at the paper's rates.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="mild or strong: the lab's picture at the paper's rates.",
+            autocompletion=one_of(_presets),
+        ),
     ] = None,
-    codec: Annotated[str | None, typer.Option(help="mpeg4, h264 or h265 [default: mpeg4].")] = None,
+    codec: Annotated[
+        str | None,
+        typer.Option(
+            help="mpeg4, h264 or h265 [default: mpeg4].",
+            autocompletion=one_of(_codecs),
+        ),
+    ] = None,
     levels: Annotated[
         str | None,
         typer.Option(
