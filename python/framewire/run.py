@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import _native, emulator, files
+from framewire import _native, emulator, files, resources
 from framewire.checksums import sealed
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
@@ -100,6 +100,7 @@ def run(
     if world not in WORLDS:
         raise InputError(f"world = {world!r} is not allowed; allowed are {' and '.join(WORLDS)}")
     resolved = load(scenario, set=set)
+    resources.check()
     _check_out(out)
     with naming(scenario):
         if world == "emulated":

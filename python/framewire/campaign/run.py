@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framewire import resources
 from framewire.campaign import index
 from framewire.campaign.description import describe, tally
 from framewire.campaign.plan import Cell, plan, program_fingerprint
@@ -56,6 +57,7 @@ def campaign(
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs: {jobs} is not allowed; allowed is a whole number from 1")
     spec = read(source, set=set, repeats=repeats)
+    resources.check()
     directory = Path(out) if out is not None else Path("campaigns") / spec.name
     notify = progress or (lambda _event: None)
     chosen = runner or LocalRunner(jobs)

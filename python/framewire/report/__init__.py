@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framewire import resources
 from framewire.report import file
 from framewire.report.data import load
 
@@ -50,6 +51,7 @@ def write(
     """As :func:`build`; also returns the verdict that stands in the report."""
     from framewire.report import page
 
+    resources.check()
     tell = progress or (lambda _event: None)
     run = load(Path(run_dir))
     target = Path(out) if out is not None else run.directory / "report.html"
