@@ -12,9 +12,10 @@ from typing import Any
 
 import polars as pl
 
-from framewire import files, stats
+from framewire import files, run_tables, stats
 from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
+from framewire.run_description import problem_of
 
 __all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
 
@@ -117,9 +118,13 @@ class RunDirectory:
             raise InputError(f"{self.path}: has no {path.name}")
         self.check(path)
         try:
-            return pl.read_parquet(path, glob=False)
-        except (pl.exceptions.PolarsError, OSError) as error:
+            table = pl.read_parquet(path, glob=False)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise InputError(f"{path}: cannot be read as a table: {_first_line(error)}") from None
+        problem = run_tables.problem_of(name, table)
+        if problem is not None:
+            raise InputError(f"{path}: cannot be read as a table of a run: {problem}")
+        return table
 
 
 def _read_description(path: Path) -> tuple[dict[str, Any], Checksums]:
@@ -142,10 +147,14 @@ def _read_description(path: Path) -> tuple[dict[str, Any], Checksums]:
             f"{path}: written by a newer framewire: format {version}, this one reads up to {FORMAT_VERSION}"
         )
     try:
-        return unsealed(meta)
+        meta, checksums = unsealed(meta)
     except DamagedError as error:
         raise InputError(f"{file}: {error}") from None
+    problem = problem_of(meta)
+    if problem is not None:
+        raise InputError(f"{file}: {problem}")
+    return meta, checksums
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]

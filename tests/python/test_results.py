@@ -187,3 +187,44 @@ def test_a_flipped_bit_in_a_run_is_named(tmp_path: Path, stream: Path) -> None:
             _ = results.scenario if name == "scenario.toml" else results.table(file.stem)
         file.write_bytes(whole)
     assert {table: RunDirectory(run).table(table).height for table in TABLES}["frames"] > 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("flows", [{"name": [[]]}], "a list of tables, each with a text as `name`"),
+        ("kernel", "NaN", "allowed is a table"),
+        ("movie", 7, "allowed is a table"),
+        ("interference", [[1, "x"]], "pairs of seconds"),
+        ("status", {"a": "b" * 200}, "allowed is a text"),
+    ],
+)
+def test_a_description_of_another_shape_is_refused_by_key_and_value(
+    key: str, value: object, said: str, run: Path
+) -> None:
+    described = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(described | {key: value}))
+    message = refusal(run)
+    assert message.startswith(f"{run / 'run.json'}: {key}: ") and said in message and len(message) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "changed", "said"),
+    [
+        ("flows", "at_ns", pl.lit(None, pl.Int64), "at_ns has rows without a value"),
+        (
+            "summary",
+            "packet_throughput_bps",
+            pl.lit("x"),
+            "packet_throughput_bps is of type String; numbers are needed",
+        ),
+        ("frames", "complete", pl.lit(1), "complete is of type Int32; true and false are needed"),
+        ("frames", "fate", pl.lit(1), "fate is of type Int32; texts are needed"),
+    ],
+)
+def test_a_table_of_other_columns_is_refused_by_column(
+    name: str, column: str, changed: pl.Expr, said: str, run: Path
+) -> None:
+    file = run / f"{name}.parquet"
+    pl.read_parquet(file).with_columns(changed.alias(column)).write_parquet(file)
+    assert said in refusal(run, name)

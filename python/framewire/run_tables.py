@@ -1,0 +1,47 @@
+"""Columns of a run's tables (docs/results.md): of what kind they are, and which of them have no nulls."""
+
+from __future__ import annotations
+
+import polars as pl
+
+__all__ = ["problem_of"]
+
+TEXTS = frozenset(
+    (
+        *("flow", "transport", "status", "type", "fate", "root_cause_place", "root_cause", "discarded_at"),
+        *("direction", "protocol", "hop", "rates", "outcome", "cause"),
+    )
+)
+FLAGS = frozenset(("complete", "decodable", "clamped"))
+
+WITHOUT_NULLS = {
+    "frames": "flow frame display type gop size due_ns bytes_received complete decodable fate",
+    "packets": "flow packet direction protocol size payload hop enqueued_ns finished_ns transmissions rates outcome",
+    "flows": "flow at_ns",
+    "accuracy": "flow packet intended_ns actual_ns",
+    "summary": "flow transport status",
+}
+
+
+def problem_of(name: str, table: pl.DataFrame) -> str | None:
+    """What is wrong with a column of the table of this name; None where nothing is.
+
+    Columns that are missing are those of a later version, and columns that are not known are not looked at by anybody.
+
+    >>> problem_of("flows", pl.DataFrame({"flow": ["udp"], "at_ns": ["now"]}))
+    'its column at_ns is of type String; numbers are needed'
+    """
+    filled = WITHOUT_NULLS[name].split()
+    for column in table:
+        kind = "texts" if column.name in TEXTS else "true and false" if column.name in FLAGS else "numbers"
+        if not _is(kind, column.dtype):
+            return f"its column {column.name} is of type {column.dtype}; {kind} are needed"
+        if column.name in filled and column.null_count():
+            return f"its column {column.name} has rows without a value"
+    return None
+
+
+def _is(kind: str, dtype: pl.DataType) -> bool:
+    if dtype == pl.Null:  # of a table without rows, or without a value
+        return True
+    return {"texts": dtype == pl.String, "true and false": dtype == pl.Boolean}.get(kind, dtype.is_numeric())
