@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
-from framewire import _native, cli, movie
+from framewire import _native, cli, movie, progress
 from framewire.errors import InputError, MachineError
 from framewire.movie import ffmpeg as program
 from framewire.movie import levels, source
@@ -286,3 +289,37 @@ def test_the_share_of_an_elementary_stream_is_known(tmp_path: Path) -> None:
     shares: list[float] = []
     movie.make(300_000, None, stream, codec="h264", progress=lambda _step, share: shares.append(share))
     assert max(shares) == 1.0
+
+
+@pytest.mark.parametrize("codec", ["mpeg4", "h264", "h265"])
+def test_an_interlaced_file_becomes_a_ladder(codec: str, tmp_path: Path) -> None:
+    woven = "testsrc2=s=160x96:r=50,tinterlace=interleave_top,setsar=16/15"
+    fields = ("-c:v", "mpeg2video", "-flags", "+ildct+ilme", "-top", "1", "-q:v", "3")
+    film = encode(tmp_path / "film.ts", *fields, picture=woven)
+    levels = ["--levels", "8-31, 2-10"] if codec == "mpeg4" else ["--levels", "38, 24"]
+    out = tmp_path / "out"
+    result = CliRunner().invoke(cli.app, ["movie", "ladder", str(film), "--codec", codec, "--out", str(out), *levels])
+    assert result.exit_code == 0, result.stderr
+    [level] = out.glob("level1.*")
+    assert field_order(level) == ("progressive" if codec == "h265" else "top")
+    assert told(level, "sample_aspect_ratio") == ["16:15"]
+
+
+def test_a_long_step_shows_how_much_of_it_is_done() -> None:
+    written = io.StringIO()
+    display = progress.Lines(Console(file=written), every_s=0.0)
+    for share in (0.0, 0.25, 1.0):
+        display({"event": "step", "text": "encoding, pass 1 of 2", "share": share})
+    assert written.getvalue().splitlines() == ["encoding, pass 1 of 2 ...", "encoding, pass 1 of 2: 25%"]
+    drawn = io.StringIO()
+    with progress.Bars(Console(file=drawn, force_terminal=True, width=80)) as bars:
+        bars({"event": "step", "text": "encoding, pass 1 of 2", "share": 0.25})
+    assert "25%" in drawn.getvalue()
+
+
+def test_a_probe_opens_files_only(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path, reason in ((fifo, "not a file"), (tmp_path, "not a file"), (tmp_path / "none", "No such file")):
+        with pytest.raises(InputError, match=reason):
+            probe(path)

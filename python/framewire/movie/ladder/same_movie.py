@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framewire.errors import InputError
+from framewire.movie import ffmpeg
 from framewire.movie.picture import Progress
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ def _key_frames(path: Path) -> Pictures:
     small = f"scale={WIDTH}:{HEIGHT}:flags=area,format=gray"
     chosen = ["-map", "0:V:0", "-vf", small, "-fps_mode", "passthrough", "-f", "rawvideo", "-"]
     command = ["ffmpeg", "-nostdin", "-v", "error", "-skip_frame", "nokey", "-i", f"file:{path}", *chosen]
-    decoded = subprocess.run(command, capture_output=True, check=False).stdout
-    whole = len(decoded) // (WIDTH * HEIGHT)
-    values = np.frombuffer(decoded, np.uint8, whole * WIDTH * HEIGHT)
+    ended = subprocess.run(command, capture_output=True, check=False)
+    ffmpeg.refuse_crash("ffmpeg", ended.returncode)
+    whole = len(ended.stdout) // (WIDTH * HEIGHT)
+    values = np.frombuffer(ended.stdout, np.uint8, whole * WIDTH * HEIGHT)
     return values.reshape(whole, WIDTH * HEIGHT).astype(np.float64)
 
 
