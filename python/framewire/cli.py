@@ -186,7 +186,9 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
     if verdict is not None:
         console.print()
-        told = textwrap.fill(verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width)
+        told = textwrap.fill(
+            verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
+        )
         console.print(told, style="bold", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -207,6 +207,13 @@ def test_what_chance_there_is_is_told_as_it_is_in_each_world(full_run: Path) -> 
         told = str(caveats(run, {})[-1])
         assert "another seed changes nothing" in told
         assert ("In real time the order of packets is chance" in told) is in_real_time
+    run.info["world"] = "simulated"
+    run.scenario["flow"] = [{"congestion": "cubic"}, {"congestion": "bbr"}]
+    assert str(caveats(run, {})[-1]).startswith("Nothing of the network is drawn from the seed; when BBR probes is")
+    run.scenario["flow"] = [{"congestion": "cubic"}]
+    assert "another seed changes nothing" in str(caveats(run, {})[-1])
+    run.scenario["layout"] = "together"
+    assert "the order in which flows begin" in str(caveats(run, {})[-1])
     run.scenario["network"]["wire"]["loss"] = "1 %"
     assert "another seed changes nothing" not in " ".join(map(str, caveats(run, {})))
 

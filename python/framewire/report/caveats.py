@@ -36,23 +36,30 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
-    if not drawn_by_chance(run):
-        said.append(
-            Markup("Nothing in this scenario is drawn by chance: another seed changes nothing.")
-            if run.simulated
-            else Markup("Nothing of the network is drawn from the seed, so another seed changes nothing. In real time "
-                        "the order of packets is chance all the same: a repeat may differ.")
-        )  # fmt: skip
-        return said
+    said.append(of_chance(run))
+    return said
+
+
+def of_chance(run: ReportRun) -> Markup:
+    """What another seed would change."""
+    hosts = hosts_draw(run)
+    if not network_draws(run) and not run.simulated:
+        return Markup("Nothing of the network is drawn from the seed, so another seed changes nothing. In real time the "
+                      "order of packets is chance all the same: a repeat may differ.")  # fmt: skip
+    if not network_draws(run) and hosts:
+        return Markup(
+            "Nothing of the network is drawn from the seed; {} is: another seed may give another result."
+        ).format(hosts)
+    if not network_draws(run):
+        return Markup("Nothing in this scenario is drawn by chance: another seed changes nothing.")
     seed = run.scenario.get("seed")
     told_seed = Markup(" (seed {})").format(seed) if seed is not None else Markup("")
-    said.append(
-        Markup("One run, one seed{}: all transports met the same channel, but another seed is another channel. "
-               "Differences of a few per cent need repeats.").format(told_seed)
-        if len(run.streams) > 1 and not run.together
-        else Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
-    )  # fmt: skip
-    return said
+    if len(run.streams) > 1 and not run.together:
+        return Markup(
+            "One run, one seed{}: all transports met the same channel, but another seed is another channel. "
+            "Differences of a few per cent need repeats."
+        ).format(told_seed)
+    return Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
 
 
 def endings(run: ReportRun) -> list[Markup]:
@@ -129,7 +136,12 @@ def provisional(run: ReportRun) -> str | None:
 
 
 def drawn_by_chance(run: ReportRun) -> bool:
-    """Whether anything depends on the seed: a wireless hop, random loss or jitter; nothing said counts as drawn."""
+    """Whether another seed may change the result."""
+    return network_draws(run) or hosts_draw(run) is not None
+
+
+def network_draws(run: ReportRun) -> bool:
+    """Whether the network depends on the seed: a wireless hop, random loss or jitter; nothing said counts as drawn."""
     network = run.scenario.get("network", {})
     wire = network.get("wire", {})
     if network.get("kind") != "wired":
@@ -137,3 +149,13 @@ def drawn_by_chance(run: ReportRun) -> bool:
     loss = wire.get("loss")
     lossless = loss == "0 %" or (isinstance(loss, dict) and {loss.get("loss_good"), loss.get("loss_bad")} == {"0 %"})
     return not lossless or seconds(wire.get("jitter", "1 s")) > 0
+
+
+def hosts_draw(run: ReportRun) -> str | None:
+    """What the hosts of the simulated world draw from the seed; those of a kernel draw nothing from it."""
+    if not run.simulated:
+        return None
+    if run.together:
+        return "the order in which flows begin at one moment"
+    congestion = [str(flow.get("congestion")) for flow in run.scenario.get("flow", [])]
+    return "when BBR probes" if any(name.startswith("bbr") for name in congestion) else None
