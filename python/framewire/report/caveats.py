@@ -44,8 +44,10 @@ def of_chance(run: ReportRun) -> Markup:
     """What another seed would change."""
     hosts = hosts_draw(run)
     if not network_draws(run) and not run.simulated:
-        return Markup("Nothing of the network is drawn from the seed, so another seed changes nothing. In real time the "
-                      "order of packets is chance all the same: a repeat may differ.")  # fmt: skip
+        return Markup(
+            "Nothing of the network is drawn from the seed, so another seed changes nothing. In real time the order of "
+            "packets is chance all the same: a repeat may differ."
+        )
     if not network_draws(run) and hosts:
         return Markup(
             "Nothing of the network is drawn from the seed; {} is: another seed may give another result."
