@@ -193,10 +193,9 @@ pub struct WifiConfig {
     pub signal_to_noise_db: f64,
     /// Background frame error rate of an IP packet of 1,500 bytes at 11 Mbit/s; under 1.
     pub error_floor: Probability,
-    /// How soon a station notices that another has begun to transmit: who begins before collides. Stations that count
-    /// the same slots begin at the same time or a slot apart; those that waited for an acknowledgement in vain count
-    /// others.
-    pub carrier_sense: CarrierSense,
+    /// Time for which a station does not notice that another has begun to transmit: who begins within it collides. At
+    /// most a slot; `None` is the standard's, [`Bss::carrier_sense`].
+    pub carrier_sense: Option<Duration>,
     /// A microwave oven near by.
     pub oven: Option<OvenConfig>,
     /// A sniffer beside the sender.
@@ -221,20 +220,11 @@ impl Default for WifiConfig {
             retry: 4,
             signal_to_noise_db: 40.0,
             error_floor: Probability::clamped(0.005),
-            carrier_sense: CarrierSense::Instant,
+            carrier_sense: None,
             oven: None,
             sniffer: None,
         }
     }
-}
-
-/// How soon a station notices another's transmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CarrierSense {
-    /// At once: only who begins at the very same time collides.
-    Instant,
-    /// Not while it turns from receiving to sending, [`Bss::turnaround`].
-    Standard,
 }
 
 /// A microwave oven: an interferer in step with the mains. The model and its constants: `docs/links.md`.

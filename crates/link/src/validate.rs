@@ -89,6 +89,12 @@ pub(crate) fn validate_wifi(key: &str, config: &WifiConfig) -> Result<(), Config
         let allowed = "none is allowed but with 802.11g";
         return Err(ConfigError::new(&format!("{key}.protection"), format!("{:?}", config.protection), allowed));
     }
+    let slot = config.bss().slot();
+    if let Some(time) = config.carrier_sense.filter(|&time| time > slot) {
+        let allowed = format!("0 s to {}, a slot, is allowed", framewire_units::format_duration(slot));
+        let value = framewire_units::format_duration(time);
+        return Err(ConfigError::new(&format!("{key}.carrier_sense"), value, &allowed));
+    }
     validate_rate(&format!("{key}.rate"), config)?;
     config.oven.as_ref().map_or(Ok(()), |oven| validate_oven(&format!("{key}.oven"), oven))
 }

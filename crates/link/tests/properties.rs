@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use common::{medium, station_config};
 use framewire_link::wifi::{ArfConfig, MediumEvent, PacketFallbackConfig, Preamble, Protection, RatePolicy, Standard};
 use framewire_link::{
-    BottleneckPlace, CarrierSense, DeliveryTrace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig,
-    NetworkEvent, Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig,
-    WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, DeliveryTrace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
+    Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
+    WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ fn standard() -> impl Strategy<Value = (Standard, Protection, RatePolicy)> {
 
 fn wifi() -> impl Strategy<Value = WifiConfig> {
     let preamble = prop_oneof![Just(Preamble::Long), Just(Preamble::Short)];
-    let channel = (preamble, 0..6u16, -20.0..10.0f64, 0.0..0.3f64, any::<bool>());
+    let channel = (preamble, 0..6u16, -20.0..10.0f64, 0.0..0.3f64, prop::option::of(0..=9u64));
     (standard(), channel).prop_map(|((standard, protection, rate), (preamble, retry, strength_db, floor, sense))| {
         let on = vec![Interval { start: Timestamp::from_millis(20), end: Timestamp::from_secs(5) }];
         WifiConfig {
@@ -91,7 +91,7 @@ fn wifi() -> impl Strategy<Value = WifiConfig> {
             preamble,
             retry,
             error_floor: Probability::clamped(floor),
-            carrier_sense: if sense { CarrierSense::Standard } else { CarrierSense::Instant },
+            carrier_sense: sense.map(Duration::from_micros),
             oven: Some(OvenConfig { on, mains: Mains::Hz60, strength_db }),
             sniffer: Some(SnifferConfig { capture: Probability::clamped(0.65) }),
             ..WifiConfig::default()

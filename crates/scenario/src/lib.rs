@@ -40,7 +40,7 @@ pub use schema::json_schema;
 pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};
 pub use transport::Transport;
-pub use wifi::{CarrierSense, Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
+pub use wifi::{Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
 
 #[cfg(test)]
 mod tests;

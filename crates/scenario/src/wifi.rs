@@ -1,6 +1,6 @@
 //! The `[network.wifi]` table: one hop of IEEE 802.11.
 
-use framewire_units::{Bitrate, DataSize, Probability};
+use framewire_units::{Bitrate, DataSize, Duration, Probability};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,16 +28,6 @@ words! {
         Transmissions = "transmissions",
         /// Packets given up, as the card of Ouwens' thesis seems to.
         Packets = "packets",
-    }
-}
-
-words! {
-    /// How soon a station notices that another has begun to transmit.
-    CarrierSense {
-        /// At once: only who begins at the very same time collides.
-        Instant = "instant",
-        /// Not while it turns from receiving to sending (aRxTxTurnaroundTime): 5 us, 2 us of 802.11a.
-        Standard = "standard",
     }
 }
 
@@ -104,8 +94,10 @@ pub struct Wifi {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Probability>")]
     pub error_floor: Probability,
-    /// How soon a station notices that another has begun to transmit; who begins before collides.
-    pub carrier_sense: CarrierSense,
+    /// Time for which a station does not notice that another has begun to transmit: who begins within it collides.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<CarrierSense>")]
+    pub carrier_sense: Duration,
     /// Background stations on the same channel that always have a packet to send to the access point.
     #[schemars(range(min = 0, max = 250))]
     pub contenders: u16,
@@ -178,6 +170,64 @@ impl Standard {
     }
 }
 
+/// Times of a standard's stations: with the long slot of 802.11b, the short one, and 802.11a.
+struct SenseTimes {
+    slot: Duration,
+    /// aCCATime: assessing the channel.
+    assessment: Duration,
+    /// aRxTxTurnaroundTime: turning from receiving to sending.
+    turnaround: Duration,
+}
+
+impl SenseTimes {
+    /// 802.11b: IEEE Std 802.11b-1999, 18.3, the numbers of 802.11-1999, 15.3.2. Short slot of 802.11g and 802.11a: IEEE
+    /// Std 802.11-2016, 18.4.5 and 17.4.4. The standards say "at most" of both times.
+    const fn of(standard: Standard, protection: Protection) -> Self {
+        let (slot, assessment, turnaround) = match (standard, protection) {
+            (Standard::Ieee80211a, _) => (9, 4, 2),
+            (Standard::Ieee80211g, Protection::None) => (9, 4, 5),
+            (Standard::Ieee80211b | Standard::Ieee80211g, _) => (20, 15, 5),
+        };
+        let micros = Duration::from_micros;
+        Self { slot: micros(slot), assessment: micros(assessment), turnaround: micros(turnaround) }
+    }
+}
+
+/// How the file says for how long another's beginning goes unnoticed: a time, or a word of earlier versions.
+enum CarrierSense {
+    Time(Duration),
+    /// No time at all.
+    Instant,
+    /// The turnaround alone.
+    Standard,
+}
+
+impl Text for CarrierSense {
+    const PATTERN: &str = r"^\s*([0-9][0-9._]*\s*(min|s|ms|us|ns)|instant|standard)\s*$";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "instant" => Ok(Self::Instant),
+            "standard" => Ok(Self::Standard),
+            _ => <Duration as Text>::parse(text).map(Self::Time).map_err(|_| Self::allowed("a slot")),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Time(time) => time.show(),
+            Self::Instant => "instant".to_owned(),
+            Self::Standard => "standard".to_owned(),
+        }
+    }
+}
+
+impl CarrierSense {
+    fn allowed(most: &str) -> String {
+        format!("a time from \"0 us\" to {most} (\"instant\" is 0 us, \"standard\" the turnaround alone)")
+    }
+}
+
 impl WifiRate {
     /// True for a rate that some standard has.
     fn is_known(rate: Bitrate) -> bool {
@@ -240,17 +290,18 @@ impl Wifi {
             let allowed = "less than 100 %, or nothing ever arrives";
             return Err(ScenarioError::value(&section.key("error_floor"), "\"100 %\"", allowed));
         }
+        let protection = protection(&mut section, standard)?;
         Ok(Self {
             standard,
             rate: rate(&mut section, standard)?,
             fallback: section.text("fallback")?.unwrap_or(Fallback::Transmissions),
             preamble: preamble(&mut section, standard)?,
-            protection: protection(&mut section, standard)?,
+            protection,
             retry: in_range(retry),
             access_point_retry: section.integer("access_point_retry", 0..=255)?.map(in_range),
             queue,
             error_floor,
-            carrier_sense: section.text("carrier_sense")?.unwrap_or(CarrierSense::Instant),
+            carrier_sense: carrier_sense(&mut section, standard, protection)?,
             contenders: section.integer("contenders", 0..=250)?.map_or(0, |count| u16::from(in_range(count))),
             contender_packet: contender_packet(&mut section)?,
             oven: section.section("oven", Oven::KEYS)?.map(Oven::read).transpose()?,
@@ -295,6 +346,21 @@ fn protection(section: &mut Section, standard: Standard) -> Result<Protection, S
             Err(ScenarioError::value(&path, format!("\"{protection}\""), allowed))
         }
         protection => Ok(protection),
+    }
+}
+
+fn carrier_sense(section: &mut Section, standard: Standard, protection: Protection) -> Result<Duration, ScenarioError> {
+    let path = section.key("carrier_sense");
+    let times = SenseTimes::of(standard, protection);
+    match section.text("carrier_sense")? {
+        None => Ok(times.assessment + times.turnaround),
+        Some(CarrierSense::Instant) => Ok(Duration::ZERO),
+        Some(CarrierSense::Standard) => Ok(times.turnaround),
+        Some(CarrierSense::Time(time)) if time <= times.slot => Ok(time),
+        Some(time) => {
+            let slot = format!("a slot, here \"{}\"", times.slot.show());
+            Err(ScenarioError::value(&path, format!("\"{}\"", time.show()), CarrierSense::allowed(&slot)))
+        }
     }
 }
 

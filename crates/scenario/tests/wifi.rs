@@ -25,6 +25,30 @@ fn refused(overrides: &[(&str, &str)], key: &str, parts: &[&str]) {
     }
 }
 
+#[test]
+fn carrier_sense_is_a_time_up_to_a_slot_and_by_default_the_standards() {
+    let key = "network.wifi.carrier_sense";
+    let (g, protected) = ((STANDARD, "802.11g"), ("network.wifi.protection", "cts-to-self"));
+    // The standard's two times: assessing the channel, and turning from receiving to sending; and its slot.
+    let rows: [(&[(&str, &str)], _, _, _); 4] =
+        [(&[], 20, 5, 20), (&[g], 9, 5, 9), (&[g, protected], 20, 5, 20), (&[(STANDARD, "802.11a")], 6, 2, 9)];
+    for (network, both, turnaround, slot) in rows {
+        let micros = |more: &[(&str, &str)]| {
+            let wifi = accepted(&[network, more].concat()).network.wifi.unwrap();
+            wifi.carrier_sense.as_nanos() as f64 / 1000.0
+        };
+        assert_eq!(micros(&[]), f64::from(both));
+        // Words of earlier versions.
+        assert_eq!(micros(&[(key, "instant")]), 0.0);
+        assert_eq!(micros(&[(key, "standard")]), f64::from(turnaround));
+        assert_eq!(micros(&[(key, "0 us")]), 0.0);
+        assert_eq!(micros(&[(key, &format!("{slot} us"))]), f64::from(slot));
+        let longer = [network, &[(key, "20.001 us")]].concat();
+        refused(&longer, key, &["20.001 us", &format!("to a slot, here \"{slot} us\"")]);
+    }
+    refused(&[(key, "soon")], key, &["soon", "a time from \"0 us\"", "instant"]);
+}
+
 const STANDARD: &str = "network.wifi.standard";
 const RATE: &str = "network.wifi.rate";
 

@@ -96,10 +96,7 @@ fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
         },
         retry: u16::from(wifi.retry),
         error_floor: wifi.error_floor,
-        carrier_sense: match wifi.carrier_sense {
-            scenario::CarrierSense::Instant => link::CarrierSense::Instant,
-            scenario::CarrierSense::Standard => link::CarrierSense::Standard,
-        },
+        carrier_sense: Some(wifi.carrier_sense),
         oven: wifi.oven.as_ref().map(|oven| link::OvenConfig {
             on: intervals(&oven.on),
             mains: match oven.mains {
@@ -188,6 +185,23 @@ fn intervals(intervals: &[scenario::Interval]) -> Vec<link::Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Both crates state the standard's times: the scenario shows them, and the model alone has them too.
+    #[test]
+    fn a_scenario_senses_as_the_model_does() {
+        let (none, rest) = (["none"].as_slice(), ["none", "cts-to-self", "rts-cts"].as_slice());
+        for (standard, protections) in [("802.11b", none), ("802.11g", rest), ("802.11a", none)] {
+            for protection in protections {
+                let text = format!(
+                    "[network]\nkind = \"wifi\"\n[network.wifi]\nstandard = \"{standard}\"\n\
+                     protection = \"{protection}\"\n[[flow]]\ntransport = \"udp\"\n"
+                );
+                let scenario = scenario::Scenario::parse(&text, &[]).unwrap();
+                let config = wifi_config(scenario.network.wifi.as_ref().unwrap());
+                assert_eq!(config.carrier_sense, Some(config.bss().carrier_sense()), "{standard}, {protection}");
+            }
+        }
+    }
 
     #[test]
     fn a_recording_that_is_not_text_is_named_with_what_to_do() {

@@ -16,7 +16,7 @@ pub(super) enum EventKind {
 /// An event of a station. The order is that in which events are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Due {
-    /// When; [`Timestamp::MAX`] where nothing is due.
+    /// When it is settled; [`Timestamp::MAX`] where nothing is due.
     pub(super) at: Timestamp,
     pub(super) kind: EventKind,
     pub(super) station: usize,

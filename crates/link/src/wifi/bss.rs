@@ -109,13 +109,29 @@ impl Bss {
     }
 
     /// Time from the decision to transmit to the first symbol, in which a station hears nobody (aRxTxTurnaroundTime: at most
-    /// 5 us, 802.11b, 18.3; under 2 us, clause 17.4.4). The least time in which another's beginning goes unnoticed; a
-    /// receiver that needs all of the time that the standard gives it to sense a carrier takes up to 15 us more.
+    /// 5 us, 802.11b, 18.3; under 5 us, clause 18.4.5; under 2 us, clause 17.4.4).
     pub const fn turnaround(&self) -> Duration {
         match self.standard {
             Standard::Ieee80211b | Standard::Ieee80211g => Duration::from_micros(5),
             Standard::Ieee80211a => Duration::from_micros(2),
         }
+    }
+
+    /// Time that a receiver may take to assess the channel (aCCATime: at most 15 us, 802.11b, 18.3; under 4 us with the
+    /// short slot, clauses 17.4.4 and 18.4.5).
+    pub const fn clear_channel_assessment(&self) -> Duration {
+        match (self.standard, self.protection) {
+            (Standard::Ieee80211a, _) | (Standard::Ieee80211g, Protection::None) => Duration::from_micros(4),
+            (Standard::Ieee80211b | Standard::Ieee80211g, _) => Duration::from_micros(15),
+        }
+    }
+
+    /// Time for which another's beginning goes unnoticed: assessing the channel and turning from receiving to sending. A
+    /// slot holds both, with propagation and what the MAC needs (802.11-1999, 9.2.10: aSlotTime = aCCATime +
+    /// aRxTxTurnaroundTime + aAirPropagationTime + aMACProcessingDelay), so that stations that count the same slots
+    /// notice one that began a slot before.
+    pub fn carrier_sense(&self) -> Duration {
+        self.clear_channel_assessment() + self.turnaround()
     }
 
     /// Time of a frame on the air, with the signal extension of 802.11g's OFDM frames.
@@ -182,18 +198,20 @@ mod tests {
         let us = Duration::from_micros;
         let (b, g, a) = (Standard::Ieee80211b, Standard::Ieee80211g, Standard::Ieee80211a);
         let rows = [
-            // Slot, SIFS, DIFS, EIFS, wait for an acknowledgement, smallest window.
-            (bss(b, Protection::None), 20, 10, 50, 364, 222, 31),
-            (bss(g, Protection::None), 9, 10, 28, 342, 39, 15),
-            (bss(g, Protection::CtsToSelf), 20, 10, 50, 364, 50, 15),
-            (bss(a, Protection::None), 9, 16, 34, 94, 45, 15),
+            // Slot, SIFS, DIFS, EIFS, wait for an acknowledgement, smallest window, carrier sense.
+            (bss(b, Protection::None), 20, 10, 50, 364, 222, 31, 20),
+            (bss(g, Protection::None), 9, 10, 28, 342, 39, 15, 9),
+            (bss(g, Protection::CtsToSelf), 20, 10, 50, 364, 50, 15, 20),
+            (bss(a, Protection::None), 9, 16, 34, 94, 45, 15, 6),
         ];
-        for (bss, slot, sifs, difs, eifs, timeout, window) in rows {
+        for (bss, slot, sifs, difs, eifs, timeout, window, sense) in rows {
             assert_eq!((bss.slot(), bss.sifs(), bss.difs()), (us(slot), us(sifs), us(difs)), "{bss:?}");
             assert_eq!(bss.eifs(), us(eifs), "{bss:?}");
             let answer = bss.standard.highest_rate().acknowledgement();
             assert_eq!(bss.answer_timeout(answer), us(timeout), "{bss:?}");
             assert_eq!(bss.cw_min(), window, "{bss:?}");
+            assert_eq!(bss.carrier_sense(), us(sense), "{bss:?}");
+            assert!(bss.carrier_sense() <= bss.slot(), "{bss:?}");
         }
     }
 

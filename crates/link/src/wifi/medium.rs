@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use framewire_units::{Domain, Duration, Probability, Seed, Timestamp};
 
-use crate::config::{CarrierSense, ConfigError, WifiConfig};
+use crate::config::{ConfigError, WifiConfig};
 use crate::validate::validate_wifi;
 use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
 use crate::wifi::agenda::{Agenda, Due, EventKind};
@@ -66,6 +66,7 @@ pub struct Medium {
     pub(super) sniffer: Domain,
     pub(super) config: WifiConfig,
     pub(super) bss: Bss,
+    /// Who begins within this time of another's beginning has not noticed it.
     carrier_sense: Duration,
     pub(super) errors: ErrorModel,
     pub(super) stations: Vec<Station>,
@@ -101,17 +102,13 @@ impl Medium {
 
     fn with_errors(config: &WifiConfig, seed: Seed, errors: ErrorModel) -> Self {
         let bss = config.bss();
-        let carrier_sense = match config.carrier_sense {
-            CarrierSense::Instant => Duration::ZERO,
-            CarrierSense::Standard => bss.turnaround(),
-        };
         Self {
             seed,
             channel: seed.domain("channel"),
             sniffer: seed.domain("sniffer"),
             config: config.clone(),
             bss,
-            carrier_sense,
+            carrier_sense: config.carrier_sense.unwrap_or_else(|| bss.carrier_sense()),
             errors,
             stations: Vec::new(),
             agenda: Agenda::default(),
@@ -162,11 +159,14 @@ impl Medium {
                     let arrival = self.stations[station].take_arrival().expect("invariant: it is on the agenda");
                     self.arrive(station, arrival);
                 }
-                EventKind::Start => self.start(at),
+                EventKind::Start => self.start(at - self.carrier_sense),
             }
             match kind {
                 EventKind::Resolve | EventKind::Arrival => self.look_at(station),
-                EventKind::Start => self.agenda.set_all(self.stations.iter().enumerate().map(due)),
+                EventKind::Start => {
+                    let stations = self.stations.iter().enumerate();
+                    self.agenda.set_all(stations.map(|(number, station)| due(number, station, self.carrier_sense)));
+                }
             }
         }
     }
@@ -189,7 +189,7 @@ impl Medium {
 
     /// What comes next at a station may have changed.
     fn look_at(&mut self, station: usize) {
-        self.agenda.set(due((station, &self.stations[station])));
+        self.agenda.set(due(station, &self.stations[station], self.carrier_sense));
     }
 
     /// What a station achieved so far.
@@ -217,13 +217,16 @@ impl Medium {
         self.events.extend(verdict.map(|verdict| MediumEvent::Done { station: StationId(station), verdict }));
     }
 
-    /// All whose backoff expires now transmit, or before they can notice; the others defer.
+    /// All whose backoff expires at `at` transmit, or before they can notice that; the others defer. Settled when that
+    /// time is over, so that a packet which finds the medium idle meanwhile is among them.
     fn start(&mut self, at: Timestamp) {
         let mut starters = std::mem::take(&mut self.starters);
         starters.clear();
         let unnoticed = |start: Timestamp| start == at || start < at + self.carrier_sense;
         let starts = |n: usize| self.stations[n].next_transmission().is_some_and(unnoticed);
-        starters.extend((0..self.stations.len()).filter(|&n| unnoticed(self.agenda.of(n).at) && starts(n)));
+        // Nothing of a station that starts is settled later than its start: one look leaves most of them out.
+        let settled_by = at + self.carrier_sense * 2;
+        starters.extend((0..self.stations.len()).filter(|&n| self.agenda.of(n).at <= settled_by && starts(n)));
         let observers_from = match starters[..] {
             [alone] => self.transmit_alone(alone, at),
             _ => self.collide(&starters),
@@ -245,8 +248,8 @@ impl Medium {
     }
 }
 
-/// The next event of a station, with its number.
-fn due((number, station): (usize, &Station)) -> Due {
-    let (at, kind) = station.next_event();
+/// The next event of a station, with its number, and when it is settled.
+fn due(number: usize, station: &Station, carrier_sense: Duration) -> Due {
+    let (at, kind) = station.next_event(carrier_sense);
     Due { at, kind, station: number }
 }

@@ -190,12 +190,13 @@ impl Station {
         self.arrivals.insert(position, arrival);
     }
 
-    /// What comes next here; at [`Timestamp::MAX`] where nothing does.
-    pub(super) fn next_event(&self) -> (Timestamp, EventKind) {
+    /// What comes next here, and when it is settled; at [`Timestamp::MAX`] where nothing does. A start is settled when
+    /// all have noticed it who do not begin themselves.
+    pub(super) fn next_event(&self, carrier_sense: Duration) -> (Timestamp, EventKind) {
         let never = Timestamp::MAX;
         let own = match self.in_flight {
             Some(in_flight) => (in_flight.resolved, EventKind::Resolve),
-            None => (self.next_transmission().unwrap_or(never), EventKind::Start),
+            None => (self.next_transmission().map_or(never, |start| start + carrier_sense), EventKind::Start),
         };
         let arrival = self.arrivals.front().map_or(never, |arrival| arrival.at);
         own.min((arrival, EventKind::Arrival))
