@@ -19,7 +19,7 @@ from framewire.papers.ouwens import (
     tables,
     verdicts,
 )
-from framewire.papers.ouwens.baseline import Baseline, baseline
+from framewire.papers.ouwens.baseline import TOLD_FROM_OTHERS, Baseline, Setting, baseline, duration_errors
 from framewire.papers.ouwens.measure import Measured
 from framewire.papers.ouwens.model import Cell, Column, Row, Table
 from framewire.papers.ouwens.plan import FLOWS, HOST_TIME_MS, Measurement, measurements
@@ -87,6 +87,14 @@ def test_every_scenario_of_the_thesis_is_valid_and_as_its_pipelines() -> None:
 
 def _last_values(one: Measurement) -> dict[str, object]:
     return {key: value for axis in one.document["axis"] for key, value in axis["values"][-1]["set"].items()}
+
+
+def test_another_carrier_sense_is_in_every_cell_and_changes_nothing_else() -> None:
+    for plain, sensing in zip(measurements(), measurements(carrier_sense="5 us"), strict=True):
+        before, after = (one.document["scenario"]["network"]["wifi"] for one in (plain, sensing))
+        assert after == {**before, "carrier_sense": "5 us"}
+        assert "carrier_sense" not in before
+        assert sensing.document["axis"] == plain.document["axis"]
 
 
 def test_every_table_of_chapter_3_is_there(perfect: list[Table]) -> None:
@@ -278,12 +286,58 @@ def test_what_is_met_without_a_model_is_counted_by_the_same_bounds() -> None:
         judged("loss", "B", "%", 9.0, "missed"),
         judged("loss", "B", "%", 7.0, "excepted"),  # does not count
     ])  # fmt: skip
-    assert found == Baseline(judged=6, nothing_lost=3, one_number=4, neither=2, neither_but_here=1)
+    # All are of one setting, so that nothing is left to tell them from.
+    assert found == Baseline(judged=6, nothing_lost=3, one_number=4, none=2, none_but_here=1)
     assert found + Baseline() == found
     thesis = verdicts.bounds(criteria.judge(tables.tables(synthetic.measured()), synthetic.measured()))
     of_durations = next(one.baseline for one in thesis if one.bound.key == "duration")
     # By hand: at 3 Mbit/s and 3 attempts or more every stream of the thesis takes 59.9 or 60.0 s, at 6 Mbit/s none.
     assert (of_durations.judged, of_durations.nothing_lost) == (40, 20)
+
+
+def test_a_number_is_told_from_other_settings_only() -> None:
+    def at(attempts: int, oven: bool, value: float, table: str = "3.7", column: str = "6 Mbit/s") -> Setting:
+        return Setting((table, column), attempts, oven, value)
+
+    asked = at(4, True, 1e9)
+    others = [
+        at(3, True, 90.0), at(8, True, 88.0), at(16, True, 80.0), at(3, False, 85.0), at(4, False, 84.0),
+        at(8, False, 86.0), at(4, True, 61.0, column="3 Mbit/s"), at(4, True, 70.0, table="3.13"),
+    ]  # fmt: skip
+    told = {name: tell(asked, others) for name, tell in TOLD_FROM_OTHERS.items()}
+    assert told["mean"] == pytest.approx((90 + 88 + 80 + 85 + 84 + 86) / 6)
+    assert told["factors"] == pytest.approx(84.0 + ((90 - 85) + (88 - 86)) / 2)
+    assert told["nearest"] == 90.0, "3 is nearer to 4 than 8 is, as a ratio"
+    assert told["other_bitrate"] == 61.0
+    # Frames lost at 6 Mbit/s from those at 3 Mbit/s; what is in one table at both bitrates has no other.
+    frames = [at(4, True, 1.5, "3.19", "B"), at(4, True, 9.0, "3.8", "B")]
+    assert TOLD_FROM_OTHERS["other_bitrate"](at(4, True, 0.0, "3.22", "B"), frames) == 1.5
+    assert all(tell(at(4, True, 0.0, "3.6", "TCP"), others) is None for tell in TOLD_FROM_OTHERS.values())
+
+
+def test_what_is_told_from_others_does_not_know_the_answer() -> None:
+    """A setting's own numbers move nothing that they are judged by, also where it was measured twice (0 is 16)."""
+
+    def judged(retry: str, oven: str, published: float) -> criteria.Judgement:
+        place = ("duration", "3.7", (retry, oven), "6 Mbit/s", "s", published, 0.0, None, 0.0, "", "missed")
+        return criteria.Judgement(*place, limit=1.0)
+
+    others = [judged(retry, oven, 80.0) for retry in ("3", "4") for oven in ("no", "yes")]
+    alone = baseline([*others, judged("16", "no", 99.0)])
+    twice = baseline([*others, judged("16", "no", 99.0), judged("0", "no", 99.0)])
+    # The row that differs is told by none, however often it was measured, and spoils what is told by the mean.
+    assert (alone.nearest, alone.factors, alone.mean) == (4, 4, 0)
+    assert (twice.nearest, twice.factors, twice.mean) == (4, 4, 0)
+
+
+def test_how_far_off_durations_are_is_a_share_of_the_thesis(perfect: list[Table]) -> None:
+    slow = tables.tables(synthetic.measured(duration_factor=1.1))
+    assert [one.rows for one in duration_errors(slow)] == ["1", "2", "3 and more"]
+    assert all(one.here == pytest.approx(0.0, abs=1e-9) for one in duration_errors(perfect))
+    # By hand, at retry value 1 without the oven: table 3.7 has 103.4 s at 3 Mbit/s, and at retry value 2 60.2 s.
+    low = duration_errors(perfect)[0]
+    assert 0.3 < low.by["nearest"] < 0.8
+    assert low.by["nearest"] == duration_errors(slow)[0].by["nearest"], "what is told does not know ours"
 
 
 def test_figures_are_those_of_the_thesis() -> None:

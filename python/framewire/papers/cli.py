@@ -37,6 +37,13 @@ def ouwens(
     quick: Annotated[
         bool, typer.Option("--quick", help="A small part of the grid: retry values 1, 3 and 4, 3 and 6 Mbit/s.")
     ] = False,
+    carrier_sense: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="For how long a station does not notice another's beginning, as '5 us' [default: the scenario's].",
+        ),
+    ] = None,
     no_open_questions: Annotated[
         bool, typer.Option("--thesis-only", help="Leave out what the thesis did not measure.")
     ] = False,
@@ -57,7 +64,7 @@ def ouwens(
 
     if not 1 <= repeats <= REPEATS:
         raise InputError(f"--repeats: {repeats} is not allowed; allowed is 1 to {REPEATS}")
-    every = measurements(seed=seed, repeats=repeats, quick=quick)
+    every = measurements(seed=seed, repeats=repeats, quick=quick, carrier_sense=carrier_sense)
     if no_open_questions:
         every = [one for one in every if one.section != "open"]
     with display.for_console(stderr()) as shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from framewire.papers.ouwens import (
+    baseline,
     claims,
     criteria,
     effects,
@@ -32,6 +33,7 @@ class Comparison:
     tables: list[Table]
     judgements: list[criteria.Judgement]
     bounds: list[verdicts.BoundResult]
+    duration_errors: list[baseline.DurationError]
     effects: list[effects.Effect]
     effects_by_table: list[verdicts.EffectResult]
     claims: list[claims.Claim]
@@ -71,6 +73,7 @@ def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
         tables=every,
         judgements=judgements,
         bounds=verdicts.bounds(judgements),
+        duration_errors=baseline.duration_errors(every),
         effects=found,
         effects_by_table=verdicts.by_table(found),
         claims=claims.claims(measured),

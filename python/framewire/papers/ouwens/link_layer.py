@@ -73,8 +73,9 @@ def conclusion(measured: Measured) -> list[str]:
         "So the thesis' card seems to have sent at 5.5 Mbit/s in this set (its section 3.5 says that separate "
         "measurements confirmed lower rates), while tables 3.7 and 3.13 need 11. Table 3.6 is therefore shown with "
         "both. That is one cause for all its rows without the oven from retry value 2 on. With the oven its card fell "
-        "further than either; at retry value 1 its TCP took longer than ours, here as in table 3.13, and why is not "
-        "known. docs/reproduce.md goes through the rows."
+        "further than either. At retry value 1 TCP is at the lowest rate, because each collision of a segment with an "
+        "acknowledgement is a packet given up; there, the thesis' took longer than that rate does without losses. "
+        "docs/reproduce.md goes through the rows."
     )
     return told
 

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 import framewire
+from framewire.papers.ouwens.baseline import BASELINE_NAMES, TOLD_FROM_OTHERS
 from framewire.papers.ouwens.comparison import Comparison
 from framewire.papers.ouwens.criteria import Judgement, Verdict
 from framewire.papers.ouwens.figures import PaperFigure
@@ -86,6 +87,8 @@ def render(comparison: Comparison) -> str:
         sections=[_section(number, comparison, judged) for number in SECTION_TITLES],
         open_questions=[(one, _shown_table(one.table, {})) for one in comparison.questions],
         shown=shown,
+        baseline_names=BASELINE_NAMES,
+        told_from_others=list(TOLD_FROM_OTHERS),
         told=told,
         style=Markup(REPORT.joinpath("style.css").read_text(encoding="utf-8") + _text("page.css")),
         script=Markup(REPORT.joinpath("report.js").read_text(encoding="utf-8")),

@@ -7,6 +7,7 @@ which `docs/links.md` and `docs/reproduce.md` list; nothing else here is fitted 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -110,8 +111,13 @@ class Measurement:
         return round(self.cells * self.streams)
 
 
-def measurements(*, seed: int = 1, repeats: int = REPEATS, quick: bool = False) -> list[Measurement]:
-    """All of them: the thesis' own first. ``quick`` leaves out most of the grid, so that some tables have gaps."""
+def measurements(
+    *, seed: int = 1, repeats: int = REPEATS, quick: bool = False, carrier_sense: str | None = None
+) -> list[Measurement]:
+    """All of them: the thesis' own first. ``quick`` leaves out most of the grid, so that some tables have gaps.
+
+    ``carrier_sense`` is the scenario's key of that name, in every cell; None is its default.
+    """
     retries = (1, 3, 4) if quick else RETRIES
     bitrates = (3, 6) if quick else BITRATES
     every = [
@@ -120,12 +126,21 @@ def measurements(*, seed: int = 1, repeats: int = REPEATS, quick: bool = False) 
         _tcp_segments(seed, (1, 3) if quick else LINK_LAYER_RETRIES),
         *([] if quick else _open_questions(seed)),
     ]
-    return [_repeated(one, repeats) for one in every]
+    return [_sensing(_repeated(one, repeats), carrier_sense) for one in every]
 
 
 def _repeated(one: Measurement, repeats: int) -> Measurement:
     """Repeats as asked for; what is measured once stays so."""
     return replace(one, document={**one.document, "repeats": min(one.document["repeats"], repeats)})
+
+
+def _sensing(one: Measurement, carrier_sense: str | None) -> Measurement:
+    """The same with another time for which a station does not notice another's beginning."""
+    if carrier_sense is None:
+        return one
+    document = copy.deepcopy(dict(one.document))
+    document["scenario"]["network"]["wifi"]["carrier_sense"] = carrier_sense
+    return replace(one, document=document)
 
 
 def _measurement(

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from framewire.papers.ouwens.baseline import BASELINE_NAMES, TOLD_FROM_OTHERS
 from framewire.papers.ouwens.comparison import Comparison
 from framewire.papers.ouwens.criteria import Judgement, Verdict
 from framewire.papers.ouwens.model import DASH, Cell, Column, Row, Table, shown
@@ -36,6 +37,9 @@ def show(comparison: Comparison, console: Console) -> None:
             console.print(answer, markup=False, highlight=False)
         console.print()
     console.print(_bounds(comparison))
+    console.print(_without_a_link(comparison))
+    if comparison.duration_errors:
+        console.print(_duration_errors(comparison))
     for one in comparison.bounds:
         for miss in one.misses:
             console.print(f"missed: {told(miss)}", markup=False, highlight=False, style="red")
@@ -99,13 +103,36 @@ def _text(cell: Cell, column: Column, one: Judgement | None) -> str:
 
 def _bounds(comparison: Comparison) -> RichTable:
     made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    numbers = ("met", "missed", "excepted", "nothing lost", "one number")
+    numbers = ("met", "missed", "excepted")
     for name in ("what", *numbers, "farthest off"):
         made.add_column(name, justify="right" if name in numbers else "left")
     for one in comparison.bounds:
-        without = (str(one.baseline.nothing_lost), str(one.baseline.one_number)) if one.baseline.judged else ("", "")
         counts = (str(one.met), str(one.missed), str(one.excepted))
-        made.add_row(escape(one.bound.title), *counts, *without, escape(one.worst))
+        made.add_row(escape(one.bound.title), *counts, escape(one.worst))
+    return made
+
+
+def _without_a_link(comparison: Comparison) -> RichTable:
+    title = "met without any model of a link"
+    made = RichTable(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+    made.add_column("what")
+    for name in ("here", *BASELINE_NAMES.values()):
+        made.add_column(name, justify="right")
+    for one in comparison.bounds:
+        if one.baseline.judged:
+            counts = [str(getattr(one.baseline, name)) for name in BASELINE_NAMES]
+            made.add_row(escape(one.bound.title), str(one.met), *counts)
+    return made
+
+
+def _duration_errors(comparison: Comparison) -> RichTable:
+    title = "durations: how far off in the mean"
+    made = RichTable(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for name in ("retry value", "numbers", "here", *(BASELINE_NAMES[key] for key in TOLD_FROM_OTHERS)):
+        made.add_column(name, justify="right")
+    for one in comparison.duration_errors:
+        others = [f"{100 * one.by[key]:.1f} %" if key in one.by else DASH for key in TOLD_FROM_OTHERS]
+        made.add_row(one.rows, str(one.numbers), f"{100 * one.here:.1f} %", *others)
     return made
 
 
@@ -153,8 +180,16 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
                 "excepted": one.excepted,
                 "met_with_nothing_lost": one.baseline.nothing_lost,
                 "met_by_one_number_per_column": one.baseline.one_number,
+                "met_by_mean": one.baseline.mean,
+                "met_by_factors": one.baseline.factors,
+                "met_by_nearest": one.baseline.nearest,
+                "met_by_other_bitrate": one.baseline.other_bitrate,
             }
             for one in comparison.bounds
+        ],
+        "duration_errors": [
+            {"retry": one.rows, "numbers": one.numbers, "here": one.here, **one.by}
+            for one in comparison.duration_errors
         ],
         "effects": [
             {
