@@ -1,7 +1,7 @@
 //! Any bytes as access units of any codec, in any framing, with any configuration: the reader never fails but by an
-//! error, refers only back, and to no more than a decoder holds.
+//! error, refers only back, and to no more than a decoder holds. Frames are put together of all that it read, in order.
 
-use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
+use framewire_media::access_unit::{AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing};
 
 /// 16 frames of two fields, frames left by commands that were lost, and one more.
 const MOST_REFERENCES: usize = 2 * 16 + 33;
@@ -17,11 +17,22 @@ pub(crate) fn run(data: &[u8]) {
     };
     let Ok(mut reader) = AccessUnitReader::new(codec, framing) else { return };
     let _ = reader.configure(&configuration);
+    let mut assembler = FrameAssembler::default();
+    let (mut read_units, mut assembled) = (vec![], vec![]);
     for (number, unit) in units.iter().enumerate() {
         let Ok(read) = reader.read(unit) else { continue };
-        assert_eq!(read.number, number as u64);
+        match read.part {
+            // Both fields have the number of the first one.
+            FramePart::SecondField => assert!(read.number < number as u64),
+            FramePart::Whole | FramePart::FirstField => assert_eq!(read.number, number as u64),
+        }
         assert!(read.references.is_sorted_by(|one, other| one < other));
         assert!(read.references.iter().all(|&other| other < read.number));
         assert!(read.references.len() <= MOST_REFERENCES);
+        read_units.push(number);
+        assembled.extend(assembler.take(read, number).into_iter().flatten());
     }
+    assembled.extend(assembler.release());
+    let units_of = |frame: &AssembledFrame<usize>| [Some(frame.first), frame.second].into_iter().flatten();
+    assert!(assembled.iter().flat_map(units_of).eq(read_units));
 }

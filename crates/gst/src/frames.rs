@@ -1,9 +1,13 @@
-//! A buffer as a frame: what it refers to and how long it lasts, without a copy of its data.
+//! Buffers as frames: what each refers to and how long it lasts, without a copy of its data. Where fields come one by
+//! one, two buffers are a frame.
 
+mod numbering;
 mod pace;
 
 use framewire_media::PictureType;
-use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
+use framewire_media::access_unit::{
+    AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing, KeyKind,
+};
 use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
 use framewire_units::Duration;
 use framewire_wire::{mpeg_video, rtp};
@@ -13,23 +17,36 @@ use gst::prelude::*;
 use crate::codec::Stream;
 use crate::group_order::GroupOrder;
 use crate::headers::{Headers, Insertion};
+use numbering::Numbering;
 use pace::Pace;
 
-/// A buffer on its way through a frame queue. The queue looks at its size only.
+/// A frame on its way through a frame queue, or a buffer that is never dropped. The queue looks at its size only.
 #[derive(Clone, Debug)]
 pub struct Held {
     /// The buffer, as it came.
     pub buffer: gst::Buffer,
-    /// How many buffers came before it, since the element started.
+    /// The buffer of its second field, where fields come one by one.
+    pub second_field: Option<gst::Buffer>,
+    /// How many frames, and buffers that are none, came before it, since the element started.
     pub number: u64,
     /// How many key frames came before it, or with it.
     pub group: u64,
-    /// How long it lasts by itself, as the buffer says, or else the caps; zero where neither does. Its place in a
+    /// How long it lasts by itself, as its buffers say, or else the caps; zero where neither does. Its place in a
     /// stream may be longer: [`OutgoingFrame::duration`] is how much further the stream is with it.
     pub lasts: Duration,
 }
 
 impl Held {
+    /// Its buffers, in order.
+    pub fn buffers(&self) -> impl Iterator<Item = &gst::Buffer> {
+        std::iter::once(&self.buffer).chain(&self.second_field)
+    }
+
+    /// How long it lasts, as its buffers say.
+    pub fn duration(&self) -> Option<gst::ClockTime> {
+        sum(self.buffer.duration(), self.second_field.as_ref().and_then(|buffer| buffer.duration()))
+    }
+
     /// The time that a frame adds to those that wait. The first of them adds no more than it lasts: nothing waits for
     /// the time before it, which may have been a long pause.
     pub fn time_behind(&self, nothing_waits: bool, duration: Duration) -> Duration {
@@ -39,7 +56,7 @@ impl Held {
 
 impl Payload for Held {
     fn size(&self) -> u64 {
-        self.buffer.size() as u64
+        self.buffers().map(|buffer| buffer.size() as u64).sum()
     }
 }
 
@@ -57,11 +74,30 @@ pub enum Reading {
     Kept(Held),
 }
 
+/// What became whole with a buffer: nothing with the first field of a frame, and with what follows a field whose second
+/// one did not come, the field as well.
+pub type Readings = std::iter::Flatten<std::array::IntoIter<Option<Reading>, 2>>;
+
+fn one(reading: Reading) -> Readings {
+    [Some(reading), None].into_iter().flatten()
+}
+
+/// A buffer with an access unit, or one field.
+#[derive(Clone, Debug)]
+struct Piece {
+    buffer: gst::Buffer,
+    id: u32,
+    /// How much further in time the stream is with it.
+    step: Option<gst::ClockTime>,
+    shown: Duration,
+}
+
 /// Reads the buffers of one stream, in order.
 #[derive(Debug)]
 pub struct FrameReader {
     source: Source,
-    /// Buffers read, of every stream that the element has seen.
+    assembler: FrameAssembler<Piece>,
+    /// Frames read, and buffers that are none, of every stream that the element has seen.
     buffers: u64,
     /// Key frames among them.
     groups: u64,
@@ -69,6 +105,8 @@ pub struct FrameReader {
     frame_duration: Option<gst::ClockTime>,
     order: GroupOrder,
     pace: Pace,
+    /// The longest that a field waited for the second one of its frame, in time of the stream.
+    field_wait: gst::ClockTime,
 }
 
 #[derive(Debug)]
@@ -76,39 +114,6 @@ enum Source {
     AccessUnits(Box<AccessUnitReader>, Option<Headers>),
     Flags,
     Whole,
-}
-
-/// Unit numbers of the reader, which begin with the stream, as frame ids, which go on from stream to stream.
-#[derive(Clone, Copy, Debug, Default)]
-struct Numbering {
-    next_id: u32,
-    first_id: u32,
-    first_unit: u64,
-}
-
-/// From here on ids may begin again: at the first key frame that finds the queue empty. It takes 2 years at 30 frames a
-/// second to come here.
-const RENUMBER_FROM: u32 = 1 << 31;
-
-impl Numbering {
-    /// Every unit has an id, also one that is no frame: so the two counts stay in step.
-    fn take(&mut self) -> u32 {
-        let id = self.next_id;
-        self.next_id = self.next_id.saturating_add(1);
-        id
-    }
-
-    /// The id of a unit that was read earlier; `None` for one from before the ids began again.
-    fn id_of(self, unit: u64) -> Option<u32> {
-        let since = u32::try_from(unit.checked_sub(self.first_unit)?).ok()?;
-        self.first_id.checked_add(since)
-    }
-
-    /// Lets the ids begin again with the next unit.
-    fn begin_again(&mut self) {
-        self.first_unit += u64::from(self.next_id - self.first_id);
-        (self.first_id, self.next_id) = (0, 0);
-    }
 }
 
 impl FrameReader {
@@ -135,12 +140,14 @@ impl FrameReader {
         let next_id = before.map_or(0, |before| before.numbering.next_id);
         let reader = Self {
             source,
+            assembler: FrameAssembler::default(),
             buffers: before.map_or(0, |before| before.buffers),
             groups: before.map_or(0, |before| before.groups),
             numbering: Numbering { next_id, first_id: next_id, first_unit: 0 },
             frame_duration: frame_duration(caps),
             order: GroupOrder::default(),
             pace: Pace::default(),
+            field_wait: before.map_or(gst::ClockTime::ZERO, |before| before.field_wait),
         };
         (reader, problem)
     }
@@ -155,6 +162,7 @@ impl FrameReader {
         if let Source::AccessUnits(reader, _) = &mut self.source {
             reader.reset();
         }
+        self.assembler.reset();
         self.begin_segment();
     }
 
@@ -165,7 +173,7 @@ impl FrameReader {
 
     /// True when so many frames were read that ids should [begin again](Self::begin_again) as soon as nothing waits.
     pub fn is_long(&self) -> bool {
-        self.numbering.next_id >= RENUMBER_FROM
+        self.numbering.next_id >= numbering::RENUMBER_FROM && !self.assembler.holds_field()
     }
 
     /// Lets ids begin again with the next frame. What refers to frames before it then misses them.
@@ -173,18 +181,16 @@ impl FrameReader {
         self.numbering.begin_again();
     }
 
-    /// Reads the next buffer. A key frame of a byte stream that lacks headers which came before gets them.
-    pub fn read(&mut self, buffer: gst::Buffer) -> Reading {
-        let number = self.buffers;
-        self.buffers += 1;
-        let (duration, lasts) = self.duration(&buffer);
+    /// Reads the next buffer. A key frame of a byte stream that lacks headers which came before gets them. The first
+    /// field of a frame is held until the second one comes: what is given up is a whole frame. Headers that come in
+    /// between are given at once, and so stand before the frame.
+    pub fn read(&mut self, buffer: gst::Buffer) -> Readings {
+        let step = self.pace.next(buffer.dts_or_pts());
         let id = self.numbering.take();
         let mut insertion = None;
         let unit = match &mut self.source {
-            Source::Whole => return Reading::Kept(Held { buffer, number, group: self.groups, lasts }),
-            Source::Flags if buffer.flags().contains(gst::BufferFlags::HEADER) => {
-                return Reading::Kept(Held { buffer, number, group: self.groups, lasts });
-            }
+            Source::Whole => return one(self.kept(buffer)),
+            Source::Flags if buffer.flags().contains(gst::BufferFlags::HEADER) => return one(self.kept(buffer)),
             Source::Flags => None,
             Source::AccessUnits(reader, headers) => match buffer.map_readable() {
                 Ok(map) => {
@@ -196,38 +202,91 @@ impl FrameReader {
             },
         };
         let shown = self.shown(&buffer, unit.as_ref().and_then(|unit| unit.as_ref().ok()));
-        let (kind, dependencies, problem) = match unit {
-            Some(Ok(unit)) => (unit.kind, self.dependencies(unit), None),
-            Some(Err(AccessUnitError::NoPicture { .. })) => {
-                return Reading::Kept(Held { buffer, number, group: self.groups, lasts });
-            }
-            other => {
-                let (kind, dependencies) = by_flags(&buffer);
-                (kind, dependencies, other.and_then(Result::err))
-            }
-        };
-        self.groups += u64::from(dependencies.key.is_some());
         let buffer = match insertion.map(|insertion| inserted(&buffer, insertion)) {
             Some(Ok(complete)) => complete,
             // A buffer that cannot be shared goes as it came.
             Some(Err(_)) | None => buffer,
         };
-        let frame = OutgoingFrame {
-            id,
+        let piece = Piece { buffer, id, step, shown };
+        let readings = match unit {
+            Some(Ok(unit)) => self.assembler.take(unit, piece).map(|frame| frame.map(|frame| self.assembled(frame))),
+            Some(Err(AccessUnitError::NoPicture { .. })) => [Some(self.kept(piece.buffer)), None],
+            other => {
+                let before = self.release();
+                let (kind, dependencies) = by_flags(&piece.buffer);
+                let frame = self.frame(kind, dependencies, piece, None);
+                [before, Some(Reading::Frame { frame, problem: other.and_then(Result::err) })]
+            }
+        };
+        readings.into_iter().flatten()
+    }
+
+    /// The first field that is held, as a frame: what comes next does not complete it.
+    pub fn release(&mut self) -> Option<Reading> {
+        self.assembler.release().map(|frame| self.assembled(frame))
+    }
+
+    /// The longest that a field was held so far, in time of the stream: zero where frames come whole.
+    pub fn field_wait(&self) -> gst::ClockTime {
+        self.field_wait
+    }
+
+    fn assembled(&mut self, AssembledFrame { unit, first, second }: AssembledFrame<Piece>) -> Reading {
+        if let Some(second) = &second {
+            let half = self.frame_duration.map(|duration| duration / 2);
+            let wait = second.step.or(first.buffer.duration()).or(half);
+            self.field_wait = self.field_wait.max(wait.unwrap_or(gst::ClockTime::ZERO));
+        }
+        let (kind, dependencies) = (unit.kind, self.dependencies(unit));
+        Reading::Frame { frame: self.frame(kind, dependencies, first, second), problem: None }
+    }
+
+    fn kept(&mut self, buffer: gst::Buffer) -> Reading {
+        let lasts = nanos(buffer.duration().or(self.frame_duration));
+        Reading::Kept(Held { buffer, second_field: None, number: self.next_number(), group: self.groups, lasts })
+    }
+
+    fn frame(
+        &mut self,
+        kind: PictureType,
+        dependencies: Dependencies,
+        first: Piece,
+        second: Option<Piece>,
+    ) -> OutgoingFrame<Held> {
+        self.groups += u64::from(dependencies.key.is_some());
+        let step = sum(first.step, second.as_ref().and_then(|second| second.step));
+        let mut held = Held {
+            buffer: first.buffer,
+            second_field: second.map(|second| second.buffer),
+            number: self.next_number(),
+            group: self.groups,
+            lasts: Duration::ZERO,
+        };
+        let lasts = held.duration().or(self.frame_duration);
+        held.lasts = nanos(lasts);
+        OutgoingFrame {
+            id: first.id,
             kind,
             dependencies,
-            duration,
-            rtp_timestamp: rtp::timestamp(shown, mpeg_video::CLOCK_RATE),
-            bytes: Held { buffer, number, group: self.groups, lasts },
-        };
-        Reading::Frame { frame, problem }
+            // By its time stamps, else as long as it lasts.
+            duration: nanos(step.or(lasts)),
+            rtp_timestamp: rtp::timestamp(first.shown, mpeg_video::CLOCK_RATE),
+            bytes: held,
+        }
+    }
+
+    fn next_number(&mut self) -> u64 {
+        let number = self.buffers;
+        self.buffers += 1;
+        number
     }
 
     /// When the frame is shown. A parser of MPEG video may know decode times only; then the frame's number in its group
     /// tells.
     fn shown(&mut self, buffer: &gst::BufferRef, unit: Option<&AccessUnit>) -> Duration {
         let is_mpeg = matches!(&self.source, Source::AccessUnits(reader, _) if reader.codec() == Codec::MpegVideo);
-        let place = unit.filter(|_| is_mpeg).and_then(|unit| {
+        // A second field has the place of its frame.
+        let place = unit.filter(|unit| is_mpeg && unit.part != FramePart::SecondField).and_then(|unit| {
             if unit.gop_header.is_some() {
                 self.order.begin_group();
             }
@@ -253,15 +312,33 @@ impl FrameReader {
             references: Some(references),
         }
     }
+}
 
-    /// How much further in time the stream is with a buffer, by its time stamps, else as long as it lasts; and how long
-    /// that is.
-    fn duration(&mut self, buffer: &gst::Buffer) -> (Duration, Duration) {
-        let lasts = buffer.duration().or(self.frame_duration);
-        let step = self.pace.next(buffer.dts_or_pts());
-        let [duration, lasts] = [step.or(lasts), lasts].map(|time| time.map_or(0, gst::ClockTime::nseconds));
-        (Duration::from_nanos(duration), Duration::from_nanos(lasts))
+/// Of both fields, as far as it is known.
+fn sum(first: Option<gst::ClockTime>, second: Option<gst::ClockTime>) -> Option<gst::ClockTime> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(first.saturating_add(second)),
+        (first, second) => first.or(second),
     }
+}
+
+fn nanos(time: Option<gst::ClockTime>) -> Duration {
+    Duration::from_nanos(time.map_or(0, gst::ClockTime::nseconds))
+}
+
+/// Whether an event ends the frame before it: a second field that comes behind it belongs to another frame. What is
+/// only told in between (tags, for instance) does not.
+pub fn ends_frame(kind: gst::EventType) -> bool {
+    matches!(
+        kind,
+        gst::EventType::StreamStart
+            | gst::EventType::Caps
+            | gst::EventType::Segment
+            | gst::EventType::SegmentDone
+            | gst::EventType::StreamGroupDone
+            | gst::EventType::Gap
+            | gst::EventType::Eos
+    )
 }
 
 /// A buffer with bytes in its middle. Its data is shared, not copied.

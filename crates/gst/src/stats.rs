@@ -106,7 +106,7 @@ pub fn drop_message(
     rule: &str,
     segment: Option<&gst::FormattedSegment<gst::ClockTime>>,
 ) -> gst::Structure {
-    let buffer = &frame.bytes.buffer;
+    let Held { buffer, .. } = &frame.bytes;
     let times = segment.zip(buffer.pts());
     gst::Structure::builder("framewire-frame-dropped")
         .field("frame", frame.bytes.number)
@@ -116,7 +116,7 @@ pub fn drop_message(
         .field("size", frame.bytes.size())
         .field("pts", buffer.pts())
         .field("dts", buffer.dts())
-        .field("duration", buffer.duration())
+        .field("duration", frame.bytes.duration())
         .field("running-time", times.and_then(|(segment, pts)| segment.to_running_time(pts)))
         .field("stream-time", times.and_then(|(segment, pts)| segment.to_stream_time(pts)))
         .build()

@@ -136,6 +136,23 @@ impl Parity {
     }
 }
 
+/// A coded picture, as far as fields are paired by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CodedPicture {
+    pub(crate) header: PictureHeader,
+    pub(crate) parity: Parity,
+}
+
+impl CodedPicture {
+    /// Whether `second` is the second field of the frame that this is the first field of: the second field of an I
+    /// frame may be P, and a B field pairs with a B field only (6.1.1.4.1).
+    pub(crate) fn is_completed_by(self, second: Self) -> bool {
+        self.parity.is_opposite_of(second.parity)
+            && self.header.temporal_reference == second.header.temporal_reference
+            && (self.header.kind == PictureType::B) == (second.header.kind == PictureType::B)
+    }
+}
+
 /// The fields of a `picture_coding_extension()` (6.2.3.1) that the frame index needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PictureCoding {

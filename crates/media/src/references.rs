@@ -3,18 +3,11 @@
 use crate::access_unit::KeyKind;
 use crate::index::{GopHeader, PictureType};
 
-/// A reference frame, by what it arrived in: one unit, or one for each of its fields.
+/// A reference frame.
 #[derive(Clone, Copy, Debug)]
 struct Anchor<N> {
     kind: PictureType,
-    first: N,
-    second: Option<N>,
-}
-
-impl<N: Copy> Anchor<N> {
-    fn units(self) -> impl Iterator<Item = N> {
-        [Some(self.first), self.second].into_iter().flatten()
-    }
+    unit: N,
 }
 
 /// What one picture refers to.
@@ -63,39 +56,38 @@ impl<N: Copy> ReferenceTracker<N> {
             self.anchors_in_group = 0;
             self.closed = header.closed;
         }
-        let [before_last, last] = self.anchors;
+        let [_, last] = self.anchors;
         let referral = match kind {
             PictureType::I | PictureType::D => refer_to([]),
             PictureType::P => refer_to([last]),
-            // Between the group before and the first anchor of a closed group: backward prediction only (6.3.8).
-            PictureType::B if self.closed && self.anchors_in_group < 2 => refer_to([last]),
-            PictureType::B => {
-                let leading = last.is_some_and(|anchor| anchor.kind == PictureType::I);
-                Referral { leading, ..refer_to([before_last, last]) }
-            }
+            PictureType::B => self.of_b(),
         };
         if matches!(kind, PictureType::I | PictureType::P) {
-            self.anchors = [last, Some(Anchor { kind, first: unit, second: None })];
+            self.anchors = [last, Some(Anchor { kind, unit })];
             self.anchors_in_group += 1;
         }
         referral
     }
 
-    /// What the second field of a frame refers to when it comes as a unit of its own: the first field as well, except
-    /// in B frames (7.6.2.1).
-    pub(crate) fn of_second_field(&mut self, unit: N, kind: PictureType) -> Referral<N> {
+    /// What the second field of a frame refers to outside its frame, when it comes as a unit of its own. That of a P
+    /// frame refers to the first field and to the frame before, that of an I frame to the first field only (7.6.2.1).
+    pub(crate) fn of_second_field(&self, kind: PictureType) -> Referral<N> {
         let [before_last, last] = self.anchors;
-        match (kind, last) {
-            (PictureType::B, _) | (_, None) => self.of(unit, kind, None),
-            (_, Some(first)) => {
-                self.anchors[1] = Some(Anchor { second: Some(unit), ..first });
-                match (kind, first.kind) {
-                    (PictureType::P, PictureType::P) => refer_to([before_last, last]),
-                    (PictureType::P, _) => refer_to([last]),
-                    _ => refer_to([]),
-                }
-            }
+        match (kind, last.map(|first| first.kind)) {
+            (PictureType::B, _) => self.of_b(),
+            (PictureType::P, Some(PictureType::P)) => refer_to([before_last]),
+            _ => refer_to([]),
         }
+    }
+
+    fn of_b(&self) -> Referral<N> {
+        let [before_last, last] = self.anchors;
+        // Between the group before and the first anchor of a closed group: backward prediction only (6.3.8).
+        if self.closed && self.anchors_in_group < 2 {
+            return refer_to([last]);
+        }
+        let leading = last.is_some_and(|anchor| anchor.kind == PictureType::I);
+        Referral { leading, ..refer_to([before_last, last]) }
     }
 
     /// Before a broken link: what leading pictures would refer to is gone.
@@ -106,7 +98,7 @@ impl<N: Copy> ReferenceTracker<N> {
 
 fn refer_to<N: Copy, const COUNT: usize>(anchors: [Option<Anchor<N>>; COUNT]) -> Referral<N> {
     Referral {
-        references: anchors.iter().flatten().flat_map(|anchor| anchor.units()).collect(),
+        references: anchors.iter().flatten().map(|anchor| anchor.unit).collect(),
         leading: false,
         missing: anchors.iter().any(Option::is_none),
     }

@@ -2,7 +2,7 @@
 
 use crate::access_unit::Codec;
 use crate::error::ScanError;
-use crate::headers::{self, BadField, Extension, Parity, PictureCoding, PictureHeader};
+use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader};
 use crate::nal_scanner::NalScanner;
 use crate::start_code::{Unit, UnitCutter, value};
@@ -167,19 +167,14 @@ struct PendingHeaders {
 #[derive(Debug)]
 struct OpenFrame {
     frame: CodedFrame,
-    /// Parity of its first picture.
-    parity: Parity,
+    /// Its first picture.
+    first: CodedPicture,
 }
 
 impl OpenFrame {
     /// Whether `picture` is the other field of this frame.
-    fn is_completed_by(&self, picture: PictureHeader, parity: Parity) -> bool {
-        // The second field of an I frame may be P; a B field pairs with a B field only (6.1.1.4.1).
-        let same_class = (self.frame.kind == PictureType::B) == (picture.kind == PictureType::B);
-        self.parity.is_opposite_of(parity)
-            && same_class
-            && self.frame.structure == PictureStructure::SingleField
-            && self.frame.temporal_reference == picture.temporal_reference
+    fn is_completed_by(&self, picture: CodedPicture) -> bool {
+        self.frame.structure == PictureStructure::SingleField && self.first.is_completed_by(picture)
     }
 }
 
@@ -281,7 +276,7 @@ impl Assembler {
         let pending = std::mem::take(&mut self.pending);
         let coding = pending.coding.unwrap_or(PictureCoding::MPEG1);
         let has_group_headers = pending.sequence.is_some() || pending.gop.is_some() || self.sequence_ended;
-        if !has_group_headers && self.complete_field_pair(picture, coding.parity) {
+        if !has_group_headers && self.complete_field_pair(CodedPicture { header: picture, parity: coding.parity }) {
             return;
         }
         self.use_sequence(pending.sequence);
@@ -290,11 +285,11 @@ impl Assembler {
     }
 
     /// Joins the picture to the open frame when it is its second field.
-    fn complete_field_pair(&mut self, picture: PictureHeader, parity: Parity) -> bool {
-        let Some(open) = self.open.as_mut().filter(|open| open.is_completed_by(picture, parity)) else {
+    fn complete_field_pair(&mut self, picture: CodedPicture) -> bool {
+        let Some(open) = self.open.as_mut().filter(|open| open.is_completed_by(picture)) else {
             return false;
         };
-        open.frame.structure = match open.parity {
+        open.frame.structure = match open.first.parity {
             Parity::BottomField => PictureStructure::BottomFieldFirst,
             _ => PictureStructure::TopFieldFirst,
         };
@@ -333,7 +328,7 @@ impl Assembler {
             after_sequence_end: std::mem::take(&mut self.sequence_ended),
             shown_fields: if is_frame { coding.shown_fields(progressive_sequence) } else { 2 },
         };
-        self.open = Some(OpenFrame { frame, parity: coding.parity });
+        self.open = Some(OpenFrame { frame, first: CodedPicture { header: picture, parity: coding.parity } });
     }
 
     fn finish(mut self, length: u64, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {

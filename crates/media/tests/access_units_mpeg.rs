@@ -2,7 +2,7 @@
 
 mod support;
 
-use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
+use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, FramePart, Framing, KeyKind};
 use framewire_media::{Movie, PictureType};
 use support::{Parity, Picture, Stream, lab_group};
 
@@ -85,8 +85,11 @@ fn fields_that_come_one_by_one_make_frames() {
     let mut reader = reader();
     let units: Vec<_> = units.iter().map(|unit| reader.read(unit).unwrap()).collect();
     let references: Vec<_> = units.iter().map(|unit| unit.references.clone()).collect();
-    let expected: [&[u64]; 6] = [&[], &[0], &[0, 1], &[0, 1, 2], &[0, 1, 2, 3], &[0, 1, 2, 3]];
-    assert_eq!(references, expected);
+    let expected: [&[u64]; 6] = [&[], &[], &[0], &[0], &[0, 2], &[0, 2]];
+    assert_eq!(references, expected, "to frames, by their first fields");
+    assert_eq!(units.iter().map(|unit| unit.number).collect::<Vec<_>>(), [0, 0, 2, 2, 4, 4]);
+    let [first, second] = [FramePart::FirstField, FramePart::SecondField];
+    assert_eq!(units.iter().map(|unit| unit.part).collect::<Vec<_>>(), [first, second].repeat(3));
     let keys: Vec<_> = units.iter().map(|unit| unit.key).collect();
     assert_eq!(keys, [Some(KeyKind::Closed), None, None, None, None, None]);
 }

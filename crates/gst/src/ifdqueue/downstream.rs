@@ -5,6 +5,8 @@ use std::sync::MutexGuard;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use framewire_transport::frame::Payload;
+
 use super::imp::{CAT, IfdQueue, wait};
 use super::state::State;
 use crate::line::Item;
@@ -65,8 +67,11 @@ impl IfdQueue {
         if lock(&self.state).leaves_gap_before(held.number) {
             held.buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
         }
-        let size = held.buffer.size() as u64;
-        (Some(size), self.src.push(held.buffer).map(|_| ()))
+        let size = held.size();
+        let second_field = held.second_field.take();
+        let pushed = self.src.push(held.buffer);
+        let pushed = pushed.and_then(|flow| second_field.map_or(Ok(flow), |buffer| self.src.push(buffer)));
+        (Some(size), pushed.map(|_| ()))
     }
 
     fn fail(&self, mut state: MutexGuard<'_, State>, error: gst::FlowError) {
@@ -138,7 +143,10 @@ impl IfdQueue {
         if let gst::QueryViewMut::Latency(latency) = query.view_mut() {
             let (live, min, max) = latency.result();
             let limit = lock(&self.settings).longest_wait();
-            latency.set(live, min, max.zip(limit).map(|(max, limit)| max.saturating_add(limit)));
+            let field_wait = lock(&self.state).field_wait;
+            let longest = limit.map(|limit| limit.saturating_add(field_wait));
+            let max = max.zip(longest).map(|(max, longest)| max.saturating_add(longest));
+            latency.set(live, min.saturating_add(field_wait), max);
         }
         true
     }

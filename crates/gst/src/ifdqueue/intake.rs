@@ -1,7 +1,7 @@
 //! What only the upstream's thread touches: how it reads the stream.
 
 use crate::codec::{Stream, Unusable};
-use crate::frames::{FrameReader, Reading};
+use crate::frames::{FrameReader, Reading, Readings};
 
 /// The stream as it comes in.
 #[derive(Debug, Default)]
@@ -40,8 +40,18 @@ impl Intake {
     }
 
     /// Reads a buffer; `None` when no caps, or unusable ones, came before it.
-    pub fn read(&mut self, buffer: gst::Buffer) -> Option<Reading> {
+    pub fn read(&mut self, buffer: gst::Buffer) -> Option<Readings> {
         self.reader.as_mut().map(|reader| reader.read(buffer))
+    }
+
+    /// The first field that is held, as a frame.
+    pub fn release(&mut self) -> Option<Reading> {
+        self.reader.as_mut().and_then(FrameReader::release)
+    }
+
+    /// How long fields are held.
+    pub fn field_wait(&self) -> gst::ClockTime {
+        self.reader.as_ref().map_or(gst::ClockTime::ZERO, FrameReader::field_wait)
     }
 
     /// Whether the stream was refused, and no usable caps came since.

@@ -29,7 +29,9 @@ pub(super) struct State {
     /// The task is in a push.
     pub pushing: bool,
     pub tally: Tally,
-    /// The number of the buffer that follows the last one pushed.
+    /// The longest that a first field was held for the second one of its frame.
+    pub field_wait: gst::ClockTime,
+    /// The number of the frame that follows the last one pushed.
     following: u64,
     groups: GroupWatch,
     requests: KeyFrameRequests,
@@ -56,6 +58,7 @@ impl State {
             upstream_waits: 0,
             pushing: false,
             tally: Tally::default(),
+            field_wait: gst::ClockTime::ZERO,
             following: 0,
             groups: GroupWatch::default(),
             requests: KeyFrameRequests::default(),

@@ -5,13 +5,14 @@ use std::sync::MutexGuard;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use framewire_transport::frame::Payload;
 use framewire_transport::queue::Discard;
 
 use super::imp::{CAT, IfdQueue, wait};
 use super::intake::Intake;
 use super::state::{Outcome, State};
 use crate::codec::{self, Unusable};
-use crate::frames::Reading;
+use crate::frames::{Reading, ends_frame};
 use crate::line::{Line, TooManyEvents, is_beginning};
 use crate::lock::lock;
 use crate::settings::Settings;
@@ -19,40 +20,72 @@ use crate::stats;
 
 impl IfdQueue {
     pub(super) fn chain(&self, buffer: gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let size = buffer.size() as u64;
-        let settings = *lock(&self.settings);
         let mut intake = lock(&self.intake);
-        let Some(reading) = intake.read(buffer) else { return Err(self.no_caps(intake)) };
+        match intake.read(buffer) {
+            Some(readings) => self.take_in(intake, readings),
+            None => Err(self.no_caps(intake)),
+        }
+    }
+
+    /// Lets go of a first field whose second one does not come.
+    fn release_field(&self) {
+        let mut intake = lock(&self.intake);
+        if let Some(reading) = intake.release() {
+            // What comes behind it is answered the same.
+            let _ = self.take_in(intake, [reading]);
+        }
+    }
+
+    fn take_in(
+        &self,
+        mut intake: MutexGuard<'_, Intake>,
+        readings: impl IntoIterator<Item = Reading>,
+    ) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let settings = *lock(&self.settings);
         let mut state = lock(&self.state);
-        let outcome = match reading {
-            Reading::Kept(held) => {
-                state = self.wait_for_room(state);
-                state.accepts()?;
-                state.line.keep(held);
-                let level = state.line.level();
-                state.tally.level(level);
-                Outcome::default()
-            }
-            Reading::Frame { frame, problem } => {
-                state.accepts()?;
-                if let Some(problem) = problem {
-                    gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
-                    state.tally.unreadable += 1;
+        let mut outcomes = vec![];
+        state.accepts()?;
+        for reading in readings {
+            let size;
+            match reading {
+                Reading::Kept(held) => {
+                    size = held.size();
+                    state = self.wait_for_room(state);
+                    state.accepts()?;
+                    state.line.keep(held);
+                    let level = state.line.level();
+                    state.tally.level(level);
                 }
-                state.offer(frame, &settings)
+                Reading::Frame { frame, problem } => {
+                    size = frame.bytes.size();
+                    if let Some(problem) = problem {
+                        gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
+                        state.tally.unreadable += 1;
+                    }
+                    let outcome = state.offer(frame, &settings);
+                    if !outcome.dropped.is_empty() || outcome.asks_for_key_frame {
+                        outcomes.push(outcome);
+                    }
+                }
             }
-        };
-        state.tally.accepted.add(size);
+            state.tally.accepted.add(size);
+        }
         if intake.is_long() && state.is_idle() {
             intake.begin_again();
             // Nothing waits, and no place in the line is to be told by the ids before.
             state.line = Line::new(settings.queue());
         }
+        let holds_longer = intake.field_wait() > state.field_wait;
+        state.field_wait = intake.field_wait();
         self.wake_task(state);
-        if !outcome.dropped.is_empty() || outcome.asks_for_key_frame {
-            let segment = intake.segment().cloned();
-            drop(intake);
-            self.tell(&outcome, &settings, segment.as_ref());
+        let segment = intake.segment().filter(|_| !outcomes.is_empty()).cloned();
+        drop(intake);
+        if holds_longer {
+            let object = self.obj();
+            let _ = object.post_message(gst::message::Latency::builder().src(&*object).build());
+        }
+        for outcome in &outcomes {
+            self.tell(outcome, &settings, segment.as_ref());
         }
         Ok(gst::FlowSuccess::Ok)
     }
@@ -153,6 +186,9 @@ impl IfdQueue {
     }
 
     fn enqueue(&self, event: gst::Event) -> Result<gst::FlowSuccess, gst::FlowError> {
+        if ends_frame(event.type_()) {
+            self.release_field();
+        }
         match event.view() {
             gst::EventView::Caps(caps) => self.new_caps(caps.caps())?,
             gst::EventView::Segment(segment) => lock(&self.intake).new_segment(segment.segment()),
@@ -218,6 +254,9 @@ impl IfdQueue {
                 caps.set_result(&codec::narrow(result));
             }
             return done;
+        }
+        if query.type_() == gst::QueryType::Drain {
+            self.release_field();
         }
         let state = lock(&self.state);
         // Only who asks for it waits until everything has left. Frames that wait may wait for long.

@@ -10,12 +10,13 @@ use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 
-use super::intake::{Intake, Unreadable};
+use super::intake::{Frame, Intake, Unreadable};
 use super::preroll::wait_unlocked;
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
 use super::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
 use crate::codec::Unusable;
+use crate::frames::ends_frame;
 use crate::key_frame_requests::KeyFrameRequests;
 use crate::lock::lock;
 use crate::stats;
@@ -170,18 +171,14 @@ impl BaseSinkImpl for IfdSink {
 
     fn render(&self, buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
         let writer = self.writer()?;
-        let frame = lock(&self.intake).read(buffer).map_err(|why| self.refuse(&why))?;
-        let Some(frame) = frame else { return Ok(gst::FlowSuccess::Ok) };
-        if let Some(problem) = frame.problem {
-            gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
-        }
-        self.request_key_frame(|requests, now, interval| {
-            requests.frame_came(frame.held.dependencies.key.is_some(), now, interval)
-        });
-        if writer.offer(frame.held, frame.outgoing) { Ok(gst::FlowSuccess::Ok) } else { Err(gst::FlowError::Error) }
+        let frames = lock(&self.intake).read(buffer).map_err(|why| self.refuse(&why))?;
+        self.offer(&writer, frames)
     }
 
     fn event(&self, event: gst::Event) -> bool {
+        if ends_frame(event.type_()) {
+            self.release_field();
+        }
         match event.view() {
             gst::EventView::Eos(_) if !self.finish() => return false,
             // The application may have been told, and be stopping the pipeline: the base class would keep the caps.
@@ -225,6 +222,29 @@ impl IfdSink {
     /// When a buffer is due, in time of its segment.
     pub(super) fn due(&self, times: Times) -> Option<gst::ClockTime> {
         lock(&self.clock).due(times)
+    }
+
+    fn offer(&self, writer: &Writer, frames: Vec<Frame>) -> Result<gst::FlowSuccess, gst::FlowError> {
+        for frame in frames {
+            if let Some(problem) = frame.problem {
+                gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
+            }
+            self.request_key_frame(|requests, now, interval| {
+                requests.frame_came(frame.held.dependencies.key.is_some(), now, interval)
+            });
+            if !writer.offer(frame.held, frame.outgoing) {
+                return Err(gst::FlowError::Error);
+            }
+        }
+        Ok(gst::FlowSuccess::Ok)
+    }
+
+    /// Lets go of a first field whose second one does not come. A failure is told with what comes behind it.
+    fn release_field(&self) {
+        let Ok(writer) = self.writer() else { return };
+        if let Ok(frames) = lock(&self.intake).release() {
+            let _ = self.offer(&writer, frames);
+        }
     }
 
     fn start_writer(&self) -> Result<(), String> {

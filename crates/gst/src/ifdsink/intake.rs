@@ -55,35 +55,51 @@ impl Intake {
         Ok(problem.map(|problem| problem.to_string()))
     }
 
-    /// Reads a buffer; `None` when it holds headers for the next.
+    /// Reads a buffer: the frames that are whole with it. Headers are kept for the next one.
     ///
     /// # Errors
     /// When it cannot be sent.
-    pub fn read(&mut self, buffer: &gst::Buffer) -> Result<Option<Frame>, Unreadable> {
+    pub fn read(&mut self, buffer: &gst::Buffer) -> Result<Vec<Frame>, Unreadable> {
         let reader = self.reader.as_mut().ok_or(Unreadable::NoCaps)?;
-        match reader.read(buffer.clone()) {
-            Reading::Kept(held) => {
-                let bytes = bytes_of(&held.buffer)?;
-                if self.headers.len() + bytes.len() > MOST_HEADERS {
-                    return Err(Unreadable::NoPictures);
+        let readings = reader.read(buffer.clone());
+        self.frames(readings)
+    }
+
+    /// The first field that is held, as a frame: what comes next does not complete it.
+    ///
+    /// # Errors
+    /// When it cannot be sent.
+    pub fn release(&mut self) -> Result<Vec<Frame>, Unreadable> {
+        let held = self.reader.as_mut().and_then(FrameReader::release);
+        self.frames(held)
+    }
+
+    fn frames(&mut self, readings: impl IntoIterator<Item = Reading>) -> Result<Vec<Frame>, Unreadable> {
+        let mut frames = vec![];
+        for reading in readings {
+            match reading {
+                Reading::Kept(held) => {
+                    let bytes = bytes_of(&held.buffer)?;
+                    if self.headers.len() + bytes.len() > MOST_HEADERS {
+                        return Err(Unreadable::NoPictures);
+                    }
+                    self.headers.extend_from_slice(&bytes);
                 }
-                self.headers.extend_from_slice(&bytes);
-                Ok(None)
-            }
-            Reading::Frame { frame, problem } => {
-                let bytes = bytes_of(&frame.bytes.buffer)?;
-                let outgoing = OutgoingFrame {
-                    id: frame.id,
-                    kind: frame.kind,
-                    dependencies: frame.dependencies.clone(),
-                    duration: frame.duration,
-                    rtp_timestamp: frame.rtp_timestamp,
-                    bytes: self.with_headers(bytes),
-                };
-                let problem = problem.map(|problem| problem.to_string());
-                Ok(Some(Frame { held: frame, outgoing, problem }))
+                Reading::Frame { frame, problem } => {
+                    let bytes = self.bytes_of_frame(&frame.bytes)?;
+                    let outgoing = OutgoingFrame {
+                        id: frame.id,
+                        kind: frame.kind,
+                        dependencies: frame.dependencies.clone(),
+                        duration: frame.duration,
+                        rtp_timestamp: frame.rtp_timestamp,
+                        bytes,
+                    };
+                    frames.push(Frame { held: frame, outgoing, problem: problem.map(|problem| problem.to_string()) });
+                }
             }
         }
+        Ok(frames)
     }
 
     /// Headers for which no picture came, at the end of the stream: the end code, for instance.
@@ -116,13 +132,16 @@ impl Intake {
         self.headers.clear();
     }
 
-    fn with_headers(&mut self, bytes: Bytes) -> Bytes {
-        if self.headers.is_empty() {
-            return bytes;
+    /// With the headers before it. A frame in one buffer is not copied.
+    fn bytes_of_frame(&mut self, held: &Held) -> Result<Bytes, Unreadable> {
+        if self.headers.is_empty() && held.second_field.is_none() {
+            return bytes_of(&held.buffer);
         }
         let mut whole = std::mem::take(&mut self.headers);
-        whole.extend_from_slice(&bytes);
-        whole.into()
+        for buffer in held.buffers() {
+            whole.extend_from_slice(&bytes_of(buffer)?);
+        }
+        Ok(whole.into())
     }
 }
 

@@ -200,6 +200,11 @@ impl BaseTransformImpl for MpegStat {
     }
 
     fn set_caps(&self, caps: &gst::Caps, _out: &gst::Caps) -> Result<(), gst::LoggableError> {
+        self.tell(|running| {
+            let input = running.input.as_mut()?;
+            let held = Vec::from_iter(input.release());
+            Some((running.analysis.rows(&held), input.faults()))
+        });
         let mut guard = lock(&self.running);
         let Some(running) = guard.as_mut() else { return Ok(()) };
         let faults = running.input.as_ref().map_or(Faults::default(), Input::faults);

@@ -1,6 +1,8 @@
 //! From buffers to frames: whole access units as parsers make them, or the RTP packets of MPEG video.
 
-use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec};
+use framewire_media::access_unit::{
+    AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart,
+};
 use framewire_media::{FrameRate, sequence_of};
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
@@ -25,9 +27,19 @@ pub(super) struct Faults {
 #[derive(Debug)]
 pub(super) struct Input {
     source: Source,
+    assembler: FrameAssembler<Piece>,
     /// What the caps say, until the stream says it.
     frame_rate: Option<FrameRate>,
     faults: Faults,
+}
+
+/// How an access unit came.
+#[derive(Debug)]
+struct Piece {
+    at: Timestamp,
+    size: u64,
+    times: Times,
+    rtp_timestamp: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -48,7 +60,8 @@ impl Input {
             Some(structure) => (packets(structure)?, None),
             None => frames(&Stream::of(caps)?)?,
         };
-        Ok((Self { source, frame_rate: stated_rate(caps), faults }, problem))
+        let assembler = FrameAssembler::default();
+        Ok((Self { source, assembler, frame_rate: stated_rate(caps), faults }, problem))
     }
 
     /// What could not be analysed so far.
@@ -69,36 +82,40 @@ impl Input {
             }
             Source::AccessUnits(reader) => {
                 let unit = reader.read(&map);
-                let numbered = reader.codec() == Codec::MpegVideo;
-                if numbered {
+                if reader.codec() == Codec::MpegVideo {
                     self.frame_rate = sequence_of(&map).map(|sequence| sequence.frame_rate).or(self.frame_rate);
                 }
-                let unit = self.readable(unit);
-                let arrival = |unit| self.arrival(now, unit, map.len(), numbered, Times::of(buffer), None);
-                unit.map(arrival).into_iter().collect()
+                let piece = Piece { at: now, size: map.len() as u64, times: Times::of(buffer), rtp_timestamp: None };
+                self.frames(unit, piece)
             }
             Source::Flags { count } => {
                 let unit = flagged(buffer, *count);
                 *count += 1;
-                vec![self.arrival(now, unit, map.len(), false, Times::of(buffer), None)]
+                let piece = Piece { at: now, size: map.len() as u64, times: Times::of(buffer), rtp_timestamp: None };
+                self.frames(Ok(unit), piece)
             }
         }
     }
 
+    /// The first field that is held, as a frame: what comes next does not complete it.
+    pub fn release(&mut self) -> Option<Arrival> {
+        self.assembler.release().map(|frame| self.arrival(frame))
+    }
+
     /// Nothing more comes, or nothing that goes on from what came: the frames that were still waited for.
     pub fn finish(&mut self) -> Vec<Arrival> {
-        match &mut self.source {
-            Source::Packets(depacketizer, reader) => {
+        let mut arrivals = match &mut self.source {
+            Source::Packets(depacketizer, _) => {
                 depacketizer.flush();
-                reader.reset();
                 self.complete_frames()
             }
-            Source::AccessUnits(reader) => {
-                reader.reset();
-                vec![]
-            }
-            Source::Flags { .. } => vec![],
+            Source::AccessUnits(_) | Source::Flags { .. } => vec![],
+        };
+        arrivals.extend(self.release());
+        if let Source::Packets(_, reader) | Source::AccessUnits(reader) = &mut self.source {
+            reader.reset();
         }
+        arrivals
     }
 
     fn complete_frames(&mut self) -> Vec<Arrival> {
@@ -113,31 +130,47 @@ impl Input {
             }
             let unit = reader.read(&frame.bytes);
             self.frame_rate = sequence_of(&frame.bytes).map(|sequence| sequence.frame_rate).or(self.frame_rate);
-            if let Some(unit) = self.readable(unit) {
-                let no_times = Times { pts: None, dts: None, duration: None };
-                let timestamp = Some(frame.rtp_timestamp);
-                arrivals.push(self.arrival(frame.last_arrival, unit, frame.bytes.len(), true, no_times, timestamp));
-            }
+            let no_times = Times { pts: None, dts: None, duration: None };
+            let piece = Piece {
+                at: frame.last_arrival,
+                size: frame.bytes.len() as u64,
+                times: no_times,
+                rtp_timestamp: Some(frame.rtp_timestamp),
+            };
+            arrivals.extend(self.frames(unit, piece));
         }
     }
 
-    /// Counts what cannot be read. Headers without a picture are no frame, and nothing is wrong with them.
-    fn readable(&mut self, unit: Result<AccessUnit, AccessUnitError>) -> Option<AccessUnit> {
-        let wrong = matches!(&unit, Err(error) if !matches!(error, AccessUnitError::NoPicture { .. }));
-        self.faults.unreadable += u64::from(wrong);
-        unit.ok()
+    /// The frames that are whole with a unit. What cannot be read is counted. Headers without a picture are no frame,
+    /// and nothing is wrong with them.
+    fn frames(&mut self, unit: Result<AccessUnit, AccessUnitError>, piece: Piece) -> Vec<Arrival> {
+        let frames = match unit {
+            Ok(unit) => self.assembler.take(unit, piece),
+            Err(AccessUnitError::NoPicture { .. }) => [None, None],
+            Err(_) => {
+                self.faults.unreadable += 1;
+                [self.assembler.release(), None]
+            }
+        };
+        frames.into_iter().flatten().map(|frame| self.arrival(frame)).collect()
     }
 
-    fn arrival(
-        &self,
-        at: Timestamp,
-        unit: AccessUnit,
-        size: usize,
-        numbered: bool,
-        times: Times,
-        rtp_timestamp: Option<u32>,
-    ) -> Arrival {
-        Arrival { at, size: size as u64, unit, numbered, frame_rate: self.frame_rate, times, rtp_timestamp }
+    /// A frame has arrived when its last field has; its times are those of the first one.
+    fn arrival(&self, AssembledFrame { unit, first, second }: AssembledFrame<Piece>) -> Arrival {
+        let numbered = match &self.source {
+            Source::Packets(..) => true,
+            Source::AccessUnits(reader) => reader.codec() == Codec::MpegVideo,
+            Source::Flags { .. } => false,
+        };
+        Arrival {
+            at: second.as_ref().map_or(first.at, |second| second.at),
+            size: first.size + second.map_or(0, |second| second.size),
+            unit,
+            numbered,
+            frame_rate: self.frame_rate,
+            times: first.times,
+            rtp_timestamp: first.rtp_timestamp,
+        }
     }
 }
 
@@ -183,6 +216,7 @@ fn flagged(buffer: &gst::BufferRef, number: u64) -> AccessUnit {
     let (kind, dependencies) = by_flags(buffer);
     AccessUnit {
         number,
+        part: FramePart::Whole,
         kind,
         key: dependencies.key,
         leading: false,

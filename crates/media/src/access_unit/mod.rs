@@ -3,6 +3,7 @@
 //! An [`AccessUnitReader`] takes one whole access unit after the other, in decode order, and reads the headers above
 //! the macroblocks. It is what a live pipeline needs, where nothing is known of the stream but what has passed.
 
+mod fields;
 mod mpeg_video;
 mod reader;
 
@@ -10,6 +11,7 @@ use std::fmt;
 
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
+pub use fields::{AssembledFrame, FrameAssembler, FramePart};
 pub use reader::AccessUnitReader;
 
 /// A video codec whose access units are understood.
@@ -59,11 +61,14 @@ pub enum KeyKind {
     BrokenLink,
 }
 
-/// One access unit: a coded frame with the headers before it.
+/// One access unit: a coded frame, or one field of it, with the headers before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessUnit {
-    /// How many units the reader read before it.
+    /// How many units the reader read before it; of a second field, before the first one: both are one frame, to which
+    /// others refer by this number.
     pub number: u64,
+    /// What of its frame it holds.
+    pub part: FramePart,
     /// Coding type. Of H.264, H.265 and AV1: I when all slices are intra, B when one has two reference lists or, for
     /// AV1, when it is shown before a frame that came earlier, else P. An AV1 unit of several frames is I when one of
     /// them is a key frame, and P when they differ; a VOP of MPEG-4 part 2 predicted by global motion counts as P.

@@ -1,7 +1,7 @@
 //! Access units of MPEG-1 and MPEG-2 video. Clauses are those of ISO/IEC 13818-2.
 
-use crate::access_unit::{AccessUnit, AccessUnitError};
-use crate::headers::{self, BadField, Extension, Parity, PictureCoding, PictureHeader};
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart};
+use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{GopHeader, PictureType};
 use crate::references::{ReferenceTracker, Referral, key_kind};
 use crate::start_code::{self, value};
@@ -10,23 +10,8 @@ use crate::start_code::{self, value};
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     references: ReferenceTracker<u64>,
-    /// The field picture that the last unit consisted of, when its frame wants another.
-    open_field: Option<Picture>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Picture {
-    header: PictureHeader,
-    parity: Parity,
-}
-
-impl Picture {
-    /// Whether `other` is the second field of the frame that this is the first field of (6.1.1.4.1).
-    fn is_completed_by(self, other: Self) -> bool {
-        self.parity.is_opposite_of(other.parity)
-            && self.header.temporal_reference == other.header.temporal_reference
-            && (self.header.kind == PictureType::B) == (other.header.kind == PictureType::B)
-    }
+    /// The field picture that the last unit consisted of, when its frame wants another, and the number of that unit.
+    open_field: Option<(CodedPicture, u64)>,
 }
 
 /// The headers of a unit.
@@ -34,8 +19,8 @@ impl Picture {
 struct Contents {
     starts_group: bool,
     gop: Option<GopHeader>,
-    first: Option<Picture>,
-    second: Option<Picture>,
+    first: Option<CodedPicture>,
+    second: Option<CodedPicture>,
     bad_picture: bool,
 }
 
@@ -69,7 +54,7 @@ impl Contents {
             self.bad_picture = true;
             return;
         };
-        let picture = Picture { header, parity: Parity::Frame };
+        let picture = CodedPicture { header, parity: Parity::Frame };
         match self.first {
             None => self.first = Some(picture),
             Some(_) => self.second = Some(picture),
@@ -112,18 +97,24 @@ impl Reader {
             });
         };
         let kind = picture.header.kind;
-        let completes = self.open_field.take().filter(|_| !contents.starts_group);
-        let is_second_field = completes.is_some_and(|field| field.is_completed_by(picture));
-        let referral = match is_second_field {
-            true => self.references.of_second_field(number, kind),
-            false => self.of_frame(number, kind, contents.gop),
+        let open_field = self.open_field.take().filter(|_| !contents.starts_group);
+        let completed = open_field.filter(|(first, _)| first.is_completed_by(picture)).map(|(_, number)| number);
+        let referral = match completed {
+            Some(_) => self.references.of_second_field(kind),
+            None => self.of_frame(number, kind, contents.gop),
         };
-        let has_second = contents.second.is_some_and(|second| picture.is_completed_by(second));
-        self.open_field = Some(picture).filter(|_| !is_second_field && !has_second && picture.parity != Parity::Frame);
+        let is_whole = contents.is_frame() || contents.second.is_some_and(|second| picture.is_completed_by(second));
+        let part = match completed {
+            Some(_) => FramePart::SecondField,
+            None if is_whole => FramePart::Whole,
+            None => FramePart::FirstField,
+        };
+        self.open_field = (part == FramePart::FirstField).then_some((picture, number));
         Ok(AccessUnit {
-            number,
+            number: completed.unwrap_or(number),
+            part,
             kind,
-            key: key_kind(kind, contents.gop).filter(|_| !is_second_field),
+            key: key_kind(kind, contents.gop).filter(|_| completed.is_none()),
             leading: referral.leading,
             referenced: matches!(kind, PictureType::I | PictureType::P),
             temporal_layer: 0,

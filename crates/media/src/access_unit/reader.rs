@@ -8,7 +8,7 @@ use crate::{av1, h264, h265, mpeg4};
 /// Contract: give it what came out of band with [`configure`](Self::configure), then every access unit with
 /// [`read`](Self::read); after a discontinuity call [`reset`](Self::reset). Each call of `read` counts one unit,
 /// whether it could be read or not, so that a caller's own count stays in step with [`AccessUnit::number`]; the count
-/// goes on after a reset. Memory is bounded by what the codecs allow a decoder to hold, whatever arrives.
+/// goes on after a reset. Where fields come one by one, a [`FrameAssembler`](super::FrameAssembler) makes frames of them. Memory is bounded by what the codecs allow a decoder to hold, whatever arrives.
 ///
 /// ```
 /// use framewire_media::access_unit::{AccessUnitReader, Codec, Framing, KeyKind};
@@ -44,7 +44,7 @@ impl Parser {
             Codec::MpegVideo => Self::MpegVideo(mpeg_video::Reader::default()),
             Codec::Mpeg4Part2 => Self::Mpeg4(mpeg4::Reader::default()),
             Codec::H264 => Self::H264(Box::new(h264::Reader::new(framing))),
-            Codec::H265 => Self::H265(Box::new(h265::Reader::new(framing))),
+            Codec::H265 => Self::H265(Box::new(h265::Reader::new(framing).pairing_fields())),
             Codec::Av1 => Self::Av1(Box::default()),
         }
     }

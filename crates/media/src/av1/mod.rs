@@ -9,7 +9,7 @@ mod slots;
 
 use std::collections::BTreeSet;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, KeyKind};
 use crate::av1::frame_header::{ALL_SLOTS, CodedFrame, FrameHeader, FrameType, Reference};
 use crate::av1::obu::{Layer, Obu, obu_type};
 use crate::av1::sequence::SequenceHeader;
@@ -118,6 +118,7 @@ impl Reader {
         self.forward_key = self.forward_key.filter(|&unit| self.slots.hold_key_frame_of(unit));
         Ok(AccessUnit {
             number,
+            part: FramePart::Whole,
             // Whatever comes with a key frame, the unit is as dear.
             kind: if gathered.key.is_some() { PictureType::I } else { kind },
             key: gathered.key,

@@ -10,7 +10,7 @@ mod tracker;
 
 pub(crate) use boundary::Finder;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h264::picture_order::order_of;
 use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
@@ -190,23 +190,28 @@ impl Reader {
             _ if starts_sequence => self.open_key = None,
             _ => {}
         }
-        let unit = gathered.unit.get_or_insert_with(|| AccessUnit {
+        let part = match (picture.header.fields.is_single(), picture.is_second_field) {
+            (false, _) => FramePart::Whole,
+            (true, false) => FramePart::FirstField,
+            (true, true) => FramePart::SecondField,
+        };
+        let unit = AccessUnit {
             number: picture.unit(),
+            part,
             kind,
             key,
             leading,
-            referenced: false,
+            referenced: picture.header.is_reference,
             temporal_layer: gathered.temporal_layer,
-            references: vec![],
-            missing_reference: false,
+            references: picture.references.into_iter().collect(),
+            missing_reference: picture.missing,
             display_order: Some(order),
             gop_header: None,
-        });
-        unit.referenced |= picture.header.is_reference;
-        unit.missing_reference |= picture.missing;
-        unit.references.extend(picture.references);
-        unit.references.sort_unstable();
-        unit.references.dedup();
+        };
+        match &mut gathered.unit {
+            None => gathered.unit = Some(unit),
+            Some(first) => first.add_second_field(unit),
+        }
     }
 }
 

@@ -51,8 +51,8 @@ pub(crate) struct PictureTracker {
     serial: u64,
     /// `PrevRefFrameNum`; `None` before the first picture.
     previous_frame_num: Option<u32>,
-    /// The last field picture, when its frame wants another.
-    open_field: Option<(PictureHeader, u64)>,
+    /// The last field picture, when its frame wants another, with the frame's serial number and unit.
+    open_field: Option<(PictureHeader, u64, u64)>,
     /// Every picture that may still be referred to is known: since an IDR picture, or because there have been so many.
     is_complete: bool,
     recovery: Option<RecoveryPoint>,
@@ -99,7 +99,7 @@ impl PictureTracker {
     pub(crate) fn begin(&mut self, unit: u64, header: &PictureHeader, sequence: &SequenceParameterSet) -> OpenPicture {
         let limits =
             Limits { max_frames: sequence.max_reference_frames.max(1), max_frame_num: sequence.max_frame_num() };
-        let first_field = self.open_field.take().filter(|(first, _)| first.is_completed_by(header));
+        let first_field = self.open_field.take().filter(|(first, ..)| first.is_completed_by(header));
         if first_field.is_none() {
             self.fill_gap(header, limits);
             self.serial += 1;
@@ -116,8 +116,9 @@ impl PictureTracker {
             is_second_field: first_field.is_some(),
             references: BTreeSet::new(),
             missing: false,
-            unit,
-            serial: first_field.map_or(self.serial, |(_, serial)| serial),
+            // Also where its fields come one by one, a frame is one to those that refer to it.
+            unit: first_field.as_ref().map_or(unit, |(.., unit)| *unit),
+            serial: first_field.map_or(self.serial, |(_, serial, _)| serial),
             limits,
             gaps_allowed: sequence.gaps_allowed,
             after_recovery: self.recovery.is_some_and(|point| order > point.order),
@@ -273,7 +274,7 @@ impl PictureTracker {
             self.recovery = Some(RecoveryPoint { serial: picture.serial, order: picture.order(), quality });
         }
         let wants_another = header.fields.is_single() && !picture.is_second_field;
-        self.open_field = wants_another.then(|| (header.clone(), picture.serial));
+        self.open_field = wants_another.then(|| (header.clone(), picture.serial, picture.unit));
         orders
     }
 

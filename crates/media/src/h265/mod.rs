@@ -3,6 +3,7 @@
 //! that refer to themselves are not known.
 
 mod boundary;
+mod fields;
 mod parameter_sets;
 mod reference_set;
 mod slice_header;
@@ -10,7 +11,8 @@ mod tracker;
 
 pub(crate) use boundary::Finder;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Framing, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
+use crate::h265::fields::{FieldPicture, picture_structure};
 use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
@@ -26,6 +28,12 @@ pub(crate) struct Reader {
     tracker: PictureTracker,
     /// Coded video sequences begun so far.
     sequences: u64,
+    /// Two fields that follow one another are one frame to those that refer to it.
+    pairs_fields: bool,
+    /// The field that the last unit was, when its frame wants another, and the number of that unit.
+    open_field: Option<(FieldPicture, u64)>,
+    /// The picture order count with which the coded video sequence began.
+    sequence_order: i64,
 }
 
 /// What is gathered of one access unit.
@@ -36,12 +44,29 @@ struct Gathered {
     /// The highest `TemporalId` that the sequence parameter set announces.
     highest_layer: u8,
     ends_sequence: bool,
+    /// `pic_struct`.
+    structure: Option<u32>,
+    part: FramePart,
     error: Option<AccessUnitError>,
 }
 
 impl Reader {
     pub(crate) fn new(framing: Framing) -> Self {
-        Self { framing, sets: ParameterSets::default(), tracker: PictureTracker::default(), sequences: 0 }
+        Self {
+            framing,
+            sets: ParameterSets::default(),
+            tracker: PictureTracker::default(),
+            sequences: 0,
+            pairs_fields: false,
+            open_field: None,
+            sequence_order: 0,
+        }
+    }
+
+    /// Where field sequences are told of by picture timing messages, lets the two fields of a frame be one. Without,
+    /// each field counts as a picture, as decoders show it.
+    pub(crate) fn pairing_fields(self) -> Self {
+        Self { pairs_fields: true, ..self }
     }
 
     /// Takes an `HEVCDecoderConfigurationRecord`, or parameter sets behind start codes.
@@ -97,6 +122,7 @@ impl Reader {
     /// Forgets all pictures.
     pub(crate) fn reset(&mut self) {
         self.tracker = PictureTracker::default();
+        self.open_field = None;
     }
 
     /// Coded video sequences begun so far: picture order counts start anew with each.
@@ -124,11 +150,14 @@ impl Reader {
                 nal_type::END_OF_SEQUENCE | nal_type::END_OF_BITSTREAM if header.layer == 0 => {
                     gathered.ends_sequence = true;
                 }
+                nal_type::PREFIX_SEI if header.layer == 0 => {
+                    gathered.structure = picture_structure(payload).or(gathered.structure);
+                }
                 _ if header.is_slice() => self.take_slice(number, header, payload, &mut gathered),
                 _ => {}
             }
         }
-        let read = self.end_picture(number, &mut gathered);
+        let read = self.end_picture(&mut gathered);
         if gathered.ends_sequence {
             self.tracker.end_sequence();
         }
@@ -147,7 +176,14 @@ impl Reader {
         if gathered.open.is_none() {
             let Ok(sequence) = self.sets.sequence(slice.sequence) else { return };
             gathered.highest_layer = sequence.highest_temporal_layer;
-            let picture = self.tracker.begin(number, header, &slice.references, 1 << sequence.order_bits);
+            let has_field_info = sequence.has_field_info;
+            let mut picture = self.tracker.begin(number, header, &slice.references, 1 << sequence.order_bits);
+            if picture.starts_sequence {
+                self.sequence_order = picture.order;
+            }
+            if self.pairs_fields {
+                gathered.part = self.pair(&mut picture, gathered.structure.filter(|_| has_field_info));
+            }
             gathered.open = Some((picture, PictureType::I));
         } else if slice.is_first {
             // A second picture has no place in an access unit of one layer.
@@ -159,7 +195,24 @@ impl Reader {
         }
     }
 
-    fn end_picture(&mut self, number: u64, gathered: &mut Gathered) -> Option<AccessUnit> {
+    /// Whether the picture is a field, and of which frame.
+    fn pair(&mut self, picture: &mut OpenPicture, structure: Option<u32>) -> FramePart {
+        let before = self.open_field.take();
+        let Some(field) = structure.and_then(|structure| FieldPicture::of(structure, picture.order)) else {
+            return FramePart::Whole;
+        };
+        if let Some((_, first)) = before.filter(|(first, _)| first.is_completed_by(field)) {
+            picture.unit = first;
+            return FramePart::SecondField;
+        }
+        if !field.is_first(self.sequence_order) {
+            return FramePart::Whole;
+        }
+        self.open_field = Some((field, picture.unit));
+        FramePart::FirstField
+    }
+
+    fn end_picture(&mut self, gathered: &mut Gathered) -> Option<AccessUnit> {
         let (picture, kind) = gathered.open.take()?;
         self.tracker.end(&picture);
         self.sequences += u64::from(picture.starts_sequence);
@@ -171,14 +224,15 @@ impl Reader {
             _ => None,
         };
         Some(AccessUnit {
-            number,
+            number: picture.unit,
+            part: gathered.part,
             kind,
             key,
             leading: header.is_rasl(),
             // Higher sub-layers may refer to what its own does not.
             referenced: !(header.is_sub_layer_non_reference() && header.temporal_layer >= gathered.highest_layer),
             temporal_layer: header.temporal_layer,
-            references: picture.references.into_iter().collect(),
+            references: picture.references.into_iter().filter(|&unit| unit != picture.unit).collect(),
             missing_reference: picture.missing,
             display_order: Some(picture.order),
             gop_header: None,

@@ -40,6 +40,8 @@ pub(crate) struct SequenceParameterSet {
     pub(crate) long_term_candidates: Option<Vec<LongTermCandidate>>,
     pub(crate) has_temporal_mvp: bool,
     /// From the VUI: one tick is one picture, unless pictures are doubled (E.3.1).
+    /// `frame_field_info_present_flag`: picture timing messages tell fields from frames.
+    pub(crate) has_field_info: bool,
     pub(crate) frame_rate: Option<FrameRate>,
     /// False when the source is said to be interlaced, and not progressive.
     pub(crate) progressive: bool,
@@ -96,7 +98,7 @@ impl ParameterSet for SequenceParameterSet {
         let long_term_candidates = long_term_candidates(reader, order_bits)?;
         let has_temporal_mvp = reader.flag()?;
         let _strong_intra_smoothing = reader.flag()?;
-        let frame_rate = if reader.flag()? { frame_rate(reader)? } else { None };
+        let usability = if reader.flag()? { Usability::parse(reader)? } else { Usability::default() };
         let blocks = width.div_ceil(1 << block_bits) * height.div_ceil(1 << block_bits);
         Ok(Self {
             id,
@@ -111,7 +113,8 @@ impl ParameterSet for SequenceParameterSet {
             short_term_sets,
             long_term_candidates,
             has_temporal_mvp,
-            frame_rate,
+            frame_rate: usability.frame_rate,
+            has_field_info: usability.has_field_info,
             progressive: !is_interlaced,
         })
     }
@@ -179,34 +182,44 @@ fn long_term_candidates(reader: &mut RbspReader, order_bits: u32) -> Result<Opti
     (0..count).map(candidate).collect::<Result<_, _>>().map(Some)
 }
 
-/// The timing information of `vui_parameters()` (E.2.1).
-fn frame_rate(reader: &mut RbspReader) -> Result<Option<FrameRate>, BadField> {
-    if reader.flag()? && reader.bits(8)? == EXTENDED_SAR {
-        reader.skip_bits(32)?;
-    }
-    if reader.flag()? {
-        let _overscan_appropriate = reader.flag()?;
-    }
-    if reader.flag()? {
-        let _video_format_and_range = reader.bits(4)?;
-        if reader.flag()? {
-            let _colour_description = reader.bits(24)?;
+/// What is read of `vui_parameters()` (E.2.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Usability {
+    /// `frame_field_info_present_flag`.
+    has_field_info: bool,
+    frame_rate: Option<FrameRate>,
+}
+
+impl Usability {
+    fn parse(reader: &mut RbspReader) -> Result<Self, BadField> {
+        if reader.flag()? && reader.bits(8)? == EXTENDED_SAR {
+            reader.skip_bits(32)?;
         }
+        if reader.flag()? {
+            let _overscan_appropriate = reader.flag()?;
+        }
+        if reader.flag()? {
+            let _video_format_and_range = reader.bits(4)?;
+            if reader.flag()? {
+                let _colour_description = reader.bits(24)?;
+            }
+        }
+        if reader.flag()? {
+            // chroma sample locations
+            reader.skip_codes(2)?;
+        }
+        let _neutral_chroma_and_field_sequence = reader.bits(2)?;
+        let has_field_info = reader.flag()?;
+        if reader.flag()? {
+            // default display window
+            reader.skip_codes(4)?;
+        }
+        if !reader.flag()? {
+            return Ok(Self { has_field_info, frame_rate: None });
+        }
+        let (ticks_unit, time_scale) = (reader.bits(32)?, reader.bits(32)?);
+        Ok(Self { has_field_info, frame_rate: FrameRate::reduced(time_scale.into(), ticks_unit.into()) })
     }
-    if reader.flag()? {
-        // chroma sample locations
-        reader.skip_codes(2)?;
-    }
-    let _neutral_chroma_field_sequence_frame_field_info = reader.bits(3)?;
-    if reader.flag()? {
-        // default display window
-        reader.skip_codes(4)?;
-    }
-    if !reader.flag()? {
-        return Ok(None);
-    }
-    let (ticks_unit, time_scale) = (reader.bits(32)?, reader.bits(32)?);
-    Ok(FrameRate::reduced(time_scale.into(), ticks_unit.into()))
 }
 
 /// A picture parameter set, up to what slice headers need.

@@ -6,7 +6,7 @@ use crate::h265::slice_header::{ListHeader, NalHeader, PictureReferences};
 use crate::index::PictureType;
 
 /// A picture that later ones may refer to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StoredPicture {
     order: i64,
     unit: u64,
@@ -40,7 +40,8 @@ pub(crate) struct OpenPicture {
     pub(crate) missing: bool,
     /// An IRAP picture with `NoRaslOutputFlag`: a coded video sequence begins.
     pub(crate) starts_sequence: bool,
-    unit: u64,
+    /// The unit that it came in; of the second field of a frame, that of the first.
+    pub(crate) unit: u64,
     used: UsedPictures,
 }
 
@@ -116,7 +117,7 @@ impl PictureTracker {
                 }
             }
         }
-        self.pictures.retain(|picture| kept.iter().any(|kept| kept.unit == picture.unit));
+        self.pictures.retain(|picture| kept.contains(picture));
         used
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod headers;
 
 use std::collections::BTreeSet;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, KeyKind};
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::mpeg4::clock::VopClock;
@@ -179,6 +179,7 @@ impl Reader {
         });
         AccessUnit {
             number,
+            part: FramePart::Whole,
             kind: first.kind,
             key,
             leading: first.leading,

@@ -20,7 +20,7 @@ use framewire_media::access_unit::{Codec, Framing};
 use framewire_units::Duration;
 
 use crate::codec::{Stream, Unusable};
-use crate::frames::{FrameReader, Reading};
+use crate::frames::{FrameReader, Held, Reading};
 use align::{Alignment, LevelFrame, Misaligned};
 use window::Taken;
 
@@ -161,6 +161,7 @@ impl Live {
     /// # Errors
     /// When they are no level of this movie.
     pub fn caps(&mut self, pad: u32, caps: &gst::CapsRef) -> Result<Option<String>, Refusal> {
+        self.release_field(pad)?;
         let refused = |reason: String| Refusal::Caps { pad, reason };
         let stream = Stream::of(caps).map_err(|Unusable { reason }| refused(reason))?;
         let movie = Movie::of(caps, &stream).map_err(refused)?;
@@ -196,16 +197,29 @@ impl Live {
     /// When the levels cannot be served any further.
     pub fn buffer(&mut self, pad: u32, buffer: gst::Buffer) -> Result<Progress, Refusal> {
         let Some(input) = self.inputs.get_mut(&pad) else { return Ok(Progress::default()) };
-        let Some(frame) = input.read(pad, buffer)? else { return Ok(Progress::default()) };
+        let frames = input.read(pad, buffer)?;
+        self.push(pad, frames)
+    }
+
+    fn push(&mut self, pad: u32, frames: Vec<LevelFrame>) -> Result<Progress, Refusal> {
         let mut progress = Progress::default();
-        for row in self.alignment.push(pad, frame)? {
-            match self.source.push(row) {
-                Taken::GroupComplete => progress.more = true,
-                Taken::GivenUp { frames } => progress.given_up = Some(frames),
-                Taken::Kept | Taken::Skipped => {}
+        for frame in frames {
+            for row in self.alignment.push(pad, frame)? {
+                match self.source.push(row) {
+                    Taken::GroupComplete => progress.more = true,
+                    Taken::GivenUp { frames } => progress.given_up = Some(frames),
+                    Taken::Kept | Taken::Skipped => {}
+                }
             }
         }
         Ok(progress)
+    }
+
+    /// Lets go of a first field whose second one does not come.
+    fn release_field(&mut self, pad: u32) -> Result<(), Refusal> {
+        let Some(input) = self.inputs.get_mut(&pad) else { return Ok(()) };
+        let frames = input.release(pad)?;
+        self.push(pad, frames).map(drop)
     }
 
     /// A level ends. True when all have.
@@ -213,6 +227,7 @@ impl Live {
     /// # Errors
     /// When another one has gone on.
     pub fn end(&mut self, pad: u32) -> Result<bool, Refusal> {
+        self.release_field(pad)?;
         let is_over = self.alignment.end(pad)?;
         if is_over {
             self.source.end();
@@ -235,41 +250,59 @@ impl Live {
 }
 
 impl Input {
-    /// The frame in a buffer; `None` of headers, which go with the next.
-    fn read(&mut self, pad: u32, buffer: gst::Buffer) -> Result<Option<LevelFrame>, Refusal> {
-        let unreadable = |_| Refusal::Data { pad, reason: "the memory of a buffer cannot be read" };
+    /// The frames that are whole with a buffer; none of headers, which go with the next.
+    fn read(&mut self, pad: u32, buffer: gst::Buffer) -> Result<Vec<LevelFrame>, Refusal> {
         let Some(reader) = &mut self.reader else {
             return Err(Refusal::Caps { pad, reason: Unusable::without_caps().reason });
         };
-        let time = buffer.pts().or(buffer.dts());
-        let frame = match reader.read(buffer) {
-            Reading::Kept(held) => {
-                let map = held.buffer.map_readable().map_err(unreadable)?;
-                if self.headers.len() + map.len() > MOST_HEADERS {
-                    return Err(Refusal::Data { pad, reason: "headers without end, and no picture" });
+        let readings = reader.read(buffer);
+        self.frames(pad, readings)
+    }
+
+    /// The first field that is held, as a frame.
+    fn release(&mut self, pad: u32) -> Result<Vec<LevelFrame>, Refusal> {
+        let held = self.reader.as_mut().and_then(FrameReader::release);
+        self.frames(pad, held)
+    }
+
+    fn frames(&mut self, pad: u32, readings: impl IntoIterator<Item = Reading>) -> Result<Vec<LevelFrame>, Refusal> {
+        let unreadable = |_| Refusal::Data { pad, reason: "the memory of a buffer cannot be read" };
+        let mut frames = vec![];
+        for reading in readings {
+            match reading {
+                Reading::Kept(held) => {
+                    let map = held.buffer.map_readable().map_err(unreadable)?;
+                    if self.headers.len() + map.len() > MOST_HEADERS {
+                        return Err(Refusal::Data { pad, reason: "headers without end, and no picture" });
+                    }
+                    self.headers.extend_from_slice(&map);
                 }
-                self.headers.extend_from_slice(&map);
-                return Ok(None);
+                Reading::Frame { frame, .. } => {
+                    let time = frame.bytes.buffer.pts().or(frame.bytes.buffer.dts());
+                    let running = match &self.segment {
+                        Some(segment) => time.and_then(|time| running_time(segment, time)),
+                        None => time,
+                    };
+                    let bytes = self.bytes_of(&frame.bytes).map_err(unreadable)?;
+                    let key = frame.dependencies.key;
+                    frames.push(LevelFrame { time: running.map(Duration::from), key, bytes });
+                }
             }
-            Reading::Frame { frame, .. } => frame,
-        };
-        let map = frame
-            .bytes
-            .buffer
-            .clone()
-            .into_mapped_buffer_readable()
-            .map_err(|buffer| unreadable(buffer_error(buffer)))?;
-        let bytes = Bytes::from_owner(map);
-        let bytes = if self.headers.is_empty() {
-            bytes
-        } else {
-            [std::mem::take(&mut self.headers).into(), bytes].concat().into()
-        };
-        let running = match &self.segment {
-            Some(segment) => time.and_then(|time| running_time(segment, time)),
-            None => time,
-        };
-        Ok(Some(LevelFrame { time: running.map(Duration::from), key: frame.dependencies.key, bytes }))
+        }
+        Ok(frames)
+    }
+
+    /// The bytes of a frame, with the headers before it. A frame in one buffer is not copied.
+    fn bytes_of(&mut self, held: &Held) -> Result<Bytes, gst::glib::BoolError> {
+        if self.headers.is_empty() && held.second_field.is_none() {
+            let map = held.buffer.clone().into_mapped_buffer_readable().map_err(buffer_error)?;
+            return Ok(Bytes::from_owner(map));
+        }
+        let mut whole = std::mem::take(&mut self.headers);
+        for buffer in held.buffers() {
+            whole.extend_from_slice(&buffer.map_readable()?);
+        }
+        Ok(whole.into())
     }
 }
 
