@@ -46,6 +46,7 @@ mod properties;
 pub mod settings;
 pub mod stats;
 mod transport_clock;
+mod untimed;
 pub mod vtpsink;
 pub mod vtpsrc;
 

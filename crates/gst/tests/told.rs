@@ -155,3 +155,59 @@ fn limits_change_while_it_plays() {
     push(&mut stepper, 9, "CPPPPPPP");
     assert!(stepper.stat("current-level-buffers") >= 8, "{}", stepper.stat("current-level-buffers"));
 }
+
+#[test]
+fn a_sink_that_never_waits_is_told_of() {
+    common::init();
+    let posted = |tail: &str| {
+        let line = format!("videotestsrc num-buffers=3 ! jpegenc ! ifdqueue name=queue {tail}");
+        let pipeline = gst::parse::launch(&line).unwrap().downcast::<gst::Pipeline>().unwrap();
+        let bus = pipeline.bus().unwrap();
+        pipeline.set_state(gst::State::Playing).unwrap();
+        let queue = pipeline.by_name("queue").unwrap();
+        common::wait_until("three frames", || common::stat(&queue, "sent") == 3);
+        let warnings = std::iter::from_fn(|| bus.pop_filtered(&[gst::MessageType::Warning]));
+        let warnings: Vec<_> = warnings.map(|message| common::text_of(&message)).collect();
+        common::stop(&pipeline);
+        warnings
+    };
+    let waiting = ["! fakesink", "! udpsink port=46470", "! queue ! filesink location=/dev/null"];
+    for tail in waiting {
+        assert_eq!(posted(tail), [""; 0], "{tail}");
+    }
+    let sinks = ["! tcpserversink name=wide port=0 sync=false", "! identity ! multifdsink name=wide sync=false"];
+    for tail in sinks.into_iter().chain(["! tee ! ( identity ! multisocketsink name=wide sync=false )"]) {
+        let warnings = posted(tail);
+        assert!(warnings.len() == 1 && warnings[0].starts_with("wide ("), "{tail}: {warnings:?}");
+        assert!(warnings[0].contains("ifdsink"), "{}", warnings[0]);
+    }
+}
+
+#[test]
+fn a_limit_of_time_without_effect_is_told_of_once() {
+    let unit = access_unit('P');
+    for (properties, times, expected) in
+        [("", false, 1), ("", true, 0), ("max-size-buffers=20", false, 0), ("mode=ifd", false, 0)]
+    {
+        let mut stepper = Stepper::new(properties, "video/mpeg,mpegversion=2,systemstream=false,parsed=true");
+        stepper.gate.open();
+        for number in 0..200 {
+            let mut buffer = gst::Buffer::from_slice(unit.clone());
+            if times {
+                buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40 * number));
+            }
+            stepper.harness.push(buffer).unwrap();
+        }
+        let warnings = std::iter::from_fn(|| stepper.bus.pop_filtered(&[gst::MessageType::Warning]));
+        let warnings: Vec<_> = warnings.map(|message| common::text_of(&message)).collect();
+        assert_eq!(warnings.len(), expected, "{properties}, {times}: {warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains("max-size-buffers")), "{warnings:?}");
+    }
+}
+
+#[test]
+fn the_element_is_found_among_filters_of_video() {
+    common::init();
+    let factory = gst::ElementFactory::find("ifdqueue").unwrap();
+    assert_eq!(factory.metadata("klass"), Some("Filter/Video"));
+}

@@ -8,6 +8,7 @@ use gst::subclass::prelude::*;
 use framewire_transport::frame::Payload;
 
 use super::imp::{CAT, IfdQueue, wait};
+use super::push_back::sink_that_never_waits;
 use super::state::State;
 use crate::line::Item;
 use crate::lock::lock;
@@ -64,14 +65,35 @@ impl IfdQueue {
             }
         };
         // As `queue` tells of what it leaks. Of a buffer that others hold too this copies the fields and no data.
-        if lock(&self.state).leaves_gap_before(held.number) {
+        let mut state = lock(&self.state);
+        let (leaves_gap, looks) = (state.leaves_gap_before(held.number), state.is_to_look_at_sinks());
+        drop(state);
+        if leaves_gap {
             held.buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
+        }
+        if looks {
+            self.look_at_sinks();
         }
         let size = held.size();
         let second_field = held.second_field.take();
         let pushed = self.src.push(held.buffer);
         let pushed = pushed.and_then(|flow| second_field.map_or(Ok(flow), |buffer| self.src.push(buffer)));
         (Some(size), pushed.map(|_| ()))
+    }
+
+    /// Tells of a sink behind which nothing is ever dropped here.
+    fn look_at_sinks(&self) {
+        let Some(sink) = sink_that_never_waits(&self.src) else { return };
+        let kind = sink.factory().map_or_else(|| sink.type_().name().to_owned(), |factory| factory.name().to_string());
+        gst::element_imp_warning!(
+            self,
+            gst::ResourceError::Settings,
+            (
+                "{} ({kind}) never makes its upstream wait, whatever its receivers take: nothing waits here, and no frame \
+                 is ever dropped. Use ifdsink, or a sink that waits for its receiver",
+                sink.name()
+            )
+        );
     }
 
     fn fail(&self, mut state: MutexGuard<'_, State>, error: gst::FlowError) {

@@ -165,7 +165,7 @@ impl ElementImpl for IfdQueue {
         static METADATA: LazyLock<gst::subclass::ElementMetadata> = LazyLock::new(|| {
             gst::subclass::ElementMetadata::new(
                 "Frame-dropping queue",
-                "Generic",
+                "Filter/Video",
                 "A queue that never makes its upstream wait: when downstream is too slow, video stays live by dropping \
                  the frames that matter least, and never leaves the decoder with a broken picture",
                 "The framewire authors",

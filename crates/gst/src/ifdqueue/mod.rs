@@ -1,4 +1,4 @@
-//! `ifdqueue`: takes the place of `queue` before any sink that may block, and drops frames instead of falling behind.
+//! `ifdqueue`: takes the place of `queue` before a sink that makes it wait, and drops frames instead of falling behind.
 //!
 //! The upstream thread is never made to wait: each frame goes through the policy and then waits, or is given up. A task
 //! of its own pushes downstream; the frame in that push is the one that is being written, and is never touched.
@@ -7,6 +7,7 @@
 mod downstream;
 mod imp;
 mod intake;
+mod push_back;
 mod state;
 mod upstream;
 

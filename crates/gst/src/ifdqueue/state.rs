@@ -11,6 +11,7 @@ use crate::key_frame_requests::KeyFrameRequests;
 use crate::line::{Item, Line, is_beginning};
 use crate::settings::{Mode, Settings};
 use crate::stats::Tally;
+use crate::untimed::Untimed;
 
 /// Shared by the upstream's thread and the task; the condition variables beside it tell of changes.
 #[derive(Debug)]
@@ -36,6 +37,9 @@ pub(super) struct State {
     groups: GroupWatch,
     requests: KeyFrameRequests,
     mode: Mode,
+    untimed: Untimed,
+    /// The sinks behind the element were looked at, since the first buffer left.
+    knows_sinks: bool,
 }
 
 /// What became of offering a frame.
@@ -45,6 +49,15 @@ pub(super) struct Outcome {
     pub lost: Option<(LostGroup, &'static str)>,
     /// Upstream is to be asked for a key frame.
     pub asks_for_key_frame: bool,
+    /// The application is to hear that the limit of time has no effect.
+    pub is_untimed: bool,
+}
+
+impl Outcome {
+    /// Whether anybody is to hear of it.
+    pub fn is_news(&self) -> bool {
+        !self.dropped.is_empty() || self.asks_for_key_frame || self.is_untimed
+    }
 }
 
 impl State {
@@ -63,6 +76,8 @@ impl State {
             groups: GroupWatch::default(),
             requests: KeyFrameRequests::default(),
             mode: settings.mode,
+            untimed: Untimed::default(),
+            knows_sinks: false,
         }
     }
 
@@ -84,6 +99,7 @@ impl State {
     /// Takes a frame through the policy.
     pub fn offer(&mut self, frame: OutgoingFrame<Held>, settings: &Settings) -> Outcome {
         self.groups.offered(&frame);
+        let is_untimed = self.untimed.frame_came(&frame, settings);
         let (now, interval) = (Instant::now(), settings.request_interval());
         let asked_before = self.requests.frame_came(frame.dependencies.key.is_some(), now, interval);
         let dropped = self.line.offer(frame);
@@ -98,7 +114,7 @@ impl State {
         let needs = settings.request_key_frames && lost.is_some_and(|(lost, _)| lost.needs_key_frame);
         let asks_for_key_frame = (needs && self.requests.need(now, interval)) || asked_before;
         self.tally.key_frame_requests = self.requests.sent();
-        Outcome { dropped, lost, asks_for_key_frame }
+        Outcome { dropped, lost, asks_for_key_frame, is_untimed }
     }
 
     /// Whether a stream that is never dropped has to wait: as much of it waits as the limits allow.
@@ -131,6 +147,11 @@ impl State {
     pub fn leaves_gap_before(&mut self, number: u64) -> bool {
         let expected = std::mem::replace(&mut self.following, number + 1);
         number != expected
+    }
+
+    /// True once, for the first buffer that leaves.
+    pub fn is_to_look_at_sinks(&mut self) -> bool {
+        !std::mem::replace(&mut self.knows_sinks, true)
     }
 
     /// Whether nothing waits and nothing is being pushed.

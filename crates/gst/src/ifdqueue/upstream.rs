@@ -17,6 +17,7 @@ use crate::line::{Line, TooManyEvents, is_beginning};
 use crate::lock::lock;
 use crate::settings::Settings;
 use crate::stats;
+use crate::untimed::INEFFECTIVE;
 
 impl IfdQueue {
     pub(super) fn chain(&self, buffer: gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
@@ -63,7 +64,7 @@ impl IfdQueue {
                         state.tally.unreadable += 1;
                     }
                     let outcome = state.offer(frame, &settings);
-                    if !outcome.dropped.is_empty() || outcome.asks_for_key_frame {
+                    if outcome.is_news() {
                         outcomes.push(outcome);
                     }
                 }
@@ -150,6 +151,9 @@ impl IfdQueue {
     /// Tells the application and upstream of frames that were given up; without locks, as both may call back.
     fn tell(&self, outcome: &Outcome, settings: &Settings, segment: Option<&gst::FormattedSegment<gst::ClockTime>>) {
         let object = self.obj();
+        if outcome.is_untimed {
+            gst::element_imp_warning!(self, gst::StreamError::Format, ("{INEFFECTIVE}"));
+        }
         for Discard { frame, rule } in &outcome.dropped {
             gst::debug!(CAT, imp = self, "frame {} ({}) given up: {rule}", frame.bytes.number, frame.kind);
             if settings.post_drop_messages {

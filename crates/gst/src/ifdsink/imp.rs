@@ -21,6 +21,7 @@ use crate::key_frame_requests::KeyFrameRequests;
 use crate::lock::lock;
 use crate::stats;
 use crate::transport_clock::{Times, TransportClock};
+use crate::untimed::{INEFFECTIVE, Untimed};
 
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("ifdsink", gst::DebugColorFlags::empty(), Some("Frame-dropping sink")));
@@ -37,6 +38,7 @@ pub struct IfdSink {
     writer: Mutex<Option<Arc<Writer>>>,
     starting: Mutex<Starting>,
     requests: Mutex<KeyFrameRequests>,
+    untimed: Mutex<Untimed>,
     /// What the last writer counted, for who asks after the end.
     last: Mutex<Option<Snapshot>>,
 }
@@ -137,6 +139,7 @@ impl BaseSinkImpl for IfdSink {
         *lock(&self.clock) = TransportClock::default();
         *lock(&self.last) = None;
         *lock(&self.requests) = KeyFrameRequests::default();
+        *lock(&self.untimed) = Untimed::default();
         *lock(&self.starting) = Starting::Waits;
         let started = self.start_writer().map_err(|reason| format!("no thread for the socket: {reason}"));
         let connected = started.and_then(|()| self.wait_a_little());
@@ -232,6 +235,10 @@ impl IfdSink {
             self.request_key_frame(|requests, now, interval| {
                 requests.frame_came(frame.held.dependencies.key.is_some(), now, interval)
             });
+            let dropping = lock(&self.settings).dropping;
+            if lock(&self.untimed).frame_came(&frame.held, &dropping) {
+                gst::element_imp_warning!(self, gst::StreamError::Format, ("{INEFFECTIVE}"));
+            }
             if !writer.offer(frame.held, frame.outgoing) {
                 return Err(gst::FlowError::Error);
             }
