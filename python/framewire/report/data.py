@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +53,6 @@ class ReportRun:
     notes: list[str] = field(default_factory=list)
     check: Callable[[Path], None] = lambda _file: None
     """Raises InputError for a file of the run that is not what was written."""
-
-    @cached_property
-    def packets_by_flow(self) -> dict[str, pl.DataFrame]:
-        """Packets of each flow on every hop; empty where the table is missing."""
-        if "hop" not in self.packets.columns:
-            return {}
-        return {str(flow[0]): rows for flow, rows in self.packets.partition_by("flow", as_dict=True).items()}
 
     @property
     def streams(self) -> list[Flow]:

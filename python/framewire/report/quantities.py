@@ -69,7 +69,7 @@ def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:
 
 def packets(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """The flow's packets on every hop."""
-    return run.packets_by_flow.get(flow.name, pl.DataFrame())
+    return run.packets.filter(pl.col("flow") == flow.name) if "hop" in run.packets.columns else pl.DataFrame()
 
 
 def on_air(run: ReportRun, flow: Flow) -> pl.DataFrame:
