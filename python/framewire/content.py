@@ -98,15 +98,15 @@ def check(scenario: Scenario) -> None:
     if source in (None, "lab") or not streams_movie(scenario):
         return
     from framewire import movie
-    from framewire.movie import ffmpeg
 
+    size, frame_rate = wanted.get("size"), wanted.get("frame_rate")
     try:
         if wanted.get("bitrate") is not None:
-            ffmpeg.probe(Path(source))
+            asked = (wanted["bitrate"], wanted.get("duration"), wanted.get("codec"))
+            movie.check(source, *asked, size=size, frame_rate=frame_rate)
         else:
-            made = movie.prepare(source, None, wanted.get("duration"), frame_rate=wanted.get("frame_rate"))
-            _native.load_movie(made.path)
-    except (InputError, _native.MovieError) as error:
+            movie.prepare(source, None, wanted.get("duration"), frame_rate=frame_rate)
+    except InputError as error:
         raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
 
 

@@ -323,3 +323,17 @@ def test_a_probe_opens_files_only(tmp_path: Path) -> None:
     for path, reason in ((fifo, "not a file"), (tmp_path, "not a file"), (tmp_path / "none", "No such file")):
         with pytest.raises(InputError, match=reason):
             probe(path)
+
+
+def test_what_cannot_be_encoded_is_no_valid_scenario(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mkv", "-c:v", "ffv1", picture="testsrc2=s=160x96:r=15")
+    ffmpeg("-f", "lavfi", "-i", SMALL, "-frames:v", "1", tmp_path / "still.png")
+    flow = 'bitrate = "500 kbit/s"\n[[flow]]\ntransport = "udp"\n'
+    for name, reason in ((film.name, "no 15 frames/s"), ("still.png", "a still picture")):
+        scenario = tmp_path / "mine.toml"
+        scenario.write_text(f'[movie]\nsource = "{name}"\n{flow}')
+        result = CliRunner().invoke(cli.app, ["scenario", "check", str(scenario)])
+        told = " ".join(result.output.split())
+        assert (result.exit_code, reason in told, f'movie.source = "{tmp_path / name}"' in told) == (2, True, True), (
+            told
+        )

@@ -18,7 +18,7 @@ from framewire.movie.encoder import encode_to_rate
 from framewire.movie.picture import FilePicture, LabPicture, Picture, Progress
 from framewire.movie.quantities import parse_bitrate, parse_duration, parse_frame_rate, parse_size
 
-__all__ = ["make", "prepare"]
+__all__ = ["check", "make", "prepare"]
 
 
 def prepare(
@@ -110,6 +110,21 @@ def make(
             return cache.find(path) or _make(path, coded, picture, rate, recipe, report)
     except OSError as error:
         raise MachineError(f"{directory}: the movie cannot be kept here: {error.strerror or error}") from error
+
+
+def check(
+    source: str | os.PathLike[str],
+    bitrate: str | float,
+    duration: str | float | None = None,
+    codec: str | None = None,
+    *,
+    size: str | None = None,
+    frame_rate: str | None = None,
+) -> None:
+    """Whether a file can be encoded as it is asked for, as far as that is known before; raises InputError if not."""
+    coded = named(codec or MPEG2.name)
+    seconds = None if duration is None else parse_duration(duration)
+    coded.options_for(_picture(source, seconds, coded, size, frame_rate).shape, parse_bitrate(bitrate))
 
 
 def _picture(
