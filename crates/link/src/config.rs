@@ -78,9 +78,9 @@ pub struct WiredNetworkConfig {
 }
 
 impl WiredNetworkConfig {
-    /// A network whose way back has the same delay and nothing else: no rate limit, no queue, no loss.
+    /// A network whose way back has the same delay and ticks and nothing else: no rate limit, no queue, no loss.
     pub fn symmetric_delay(wire: WireConfig, bottleneck: BottleneckPlace) -> Self {
-        let backward = WireConfig { delay: wire.delay, ..WireConfig::default() };
+        let backward = WireConfig { delay: wire.delay, tick: wire.tick, ..WireConfig::default() };
         Self { wire, backward, bottleneck }
     }
 }
@@ -123,6 +123,10 @@ pub struct WireConfig {
     pub loss: LossConfig,
     /// Times at which the wire is down: a packet whose last bit enters it inside an interval is lost.
     pub outages: Vec<Interval>,
+    /// Packets come out at multiples of this only, all of one tick at the same time, as of a link emulator that works by
+    /// its kernel's timer (L. Rizzo, "Dummynet", ACM CCR 27(1), 1997: 10 ms with the HZ of 100 of its time); zero for
+    /// exact times.
+    pub tick: Duration,
 }
 
 impl Default for WireConfig {
@@ -136,6 +140,7 @@ impl Default for WireConfig {
             jitter: Duration::ZERO,
             loss: LossConfig::None,
             outages: Vec::new(),
+            tick: Duration::ZERO,
         }
     }
 }

@@ -8,11 +8,12 @@ use crate::loss::Loss;
 use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port};
 
-/// Propagation: a delay and a jitter that never reorders.
+/// Propagation: a delay and a jitter that never reorders, and ticks at which packets come out.
 #[derive(Clone, Debug)]
 struct Propagation {
     delay: Duration,
     jitter: Duration,
+    tick: Duration,
     seed: Seed,
     wire: u64,
     packets: u64,
@@ -22,7 +23,7 @@ struct Propagation {
 impl Propagation {
     fn arrival(&mut self, departure: Timestamp) -> Timestamp {
         let jitter = self.next_jitter();
-        self.last = self.last.max(departure + self.delay + jitter);
+        self.last = self.last.max((departure + self.delay + jitter).next_multiple_of(self.tick));
         self.last
     }
 
@@ -70,6 +71,7 @@ impl Wire {
             propagation: Propagation {
                 delay: config.delay,
                 jitter: config.jitter,
+                tick: config.tick,
                 seed,
                 wire: number,
                 packets: 0,

@@ -48,8 +48,9 @@ fn wire() -> impl Strategy<Value = WireConfig> {
         (1..100u64).prop_map(|rate| (Some(Bitrate::from_mbps(rate)), None)),
         Just((None, recorded())),
     ];
-    (server, queue, 0..30_000u64, 0..5_000u64, 0.0..0.3f64).prop_map(|(server, queue, delay, jitter, loss)| {
-        WireConfig {
+    let tick = prop_oneof![Just(0), 1..20_000u64];
+    (server, queue, 0..30_000u64, 0..5_000u64, tick, 0.0..0.3f64).prop_map(
+        |(server, queue, delay, jitter, tick, loss)| WireConfig {
             rate: server.0,
             trace: server.1,
             queue,
@@ -57,8 +58,9 @@ fn wire() -> impl Strategy<Value = WireConfig> {
             jitter: Duration::from_micros(jitter),
             loss: LossConfig::Bernoulli(Probability::clamped(loss)),
             outages: vec![Interval { start: Timestamp::from_millis(100), end: Timestamp::from_millis(150) }],
-        }
-    })
+            tick: Duration::from_micros(tick),
+        },
+    )
 }
 
 /// A standard, a protection that it has, and a way to choose among its rates.

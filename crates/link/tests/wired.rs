@@ -213,6 +213,26 @@ fn the_way_back_has_the_delay_and_nothing_else() {
     assert!(std::iter::from_fn(|| network.poll_event()).any(|event| event == deliver));
 }
 
+/// 1,500 bytes take 4 ms at 3 Mbit/s and 5 ms of delay: out at 9, 13, 17, 21 ms without ticks. The rate is that of the link:
+/// ticks hold packets up and lose no time of the transmitter.
+#[test]
+fn packets_come_out_at_ticks_in_either_direction() {
+    let wire = WireConfig {
+        rate: Some(Bitrate::from_mbps(3)),
+        delay: Duration::from_millis(5),
+        tick: Duration::from_millis(10),
+        ..WireConfig::default()
+    };
+    let mut network = remote(wire);
+    for (id, expected) in [10, 20, 20, 30].into_iter().enumerate() {
+        let hop = send(&mut network, Timestamp::ZERO, id as u64, 1_500);
+        assert_eq!(hop.finished, Timestamp::from_millis(expected), "packet {id}");
+    }
+    network.handle_packet(Timestamp::from_millis(6), Timestamp::from_millis(6), Port::Receiver, packet(9, 40));
+    let deliver = NetworkEvent::Deliver { packet: PacketId(9), to: Port::Sender, at: Timestamp::from_millis(20) };
+    assert!(std::iter::from_fn(|| network.poll_event()).any(|event| event == deliver));
+}
+
 #[test]
 fn nonsense_is_refused_by_name() {
     let refused = |wire: WireConfig| {

@@ -47,6 +47,13 @@ impl Timestamp {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
+    /// The first multiple of a tick that is not before it, counted from the origin; the time itself where the tick has no
+    /// length, or there is none before the end of time.
+    pub fn next_multiple_of(self, tick: Duration) -> Self {
+        let tick = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX);
+        self.0.checked_next_multiple_of(tick).map_or(self, Self)
+    }
+
     /// Signed nanoseconds from `other` to `self`.
     pub fn nanos_since(self, other: Self) -> i64 {
         self.0.wrapping_sub(other.0) as i64
@@ -86,6 +93,17 @@ impl fmt::Display for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ticks_are_multiples_from_the_origin() {
+        let tick = Duration::from_millis(10);
+        for (at, expected) in [(0, 0), (1, 10), (10, 10), (10_001, 10_010)] {
+            assert_eq!(Timestamp::from_millis(at).next_multiple_of(tick), Timestamp::from_millis(expected));
+        }
+        let at = Timestamp::from_nanos(7);
+        assert_eq!(at.next_multiple_of(Duration::ZERO), at, "exact");
+        assert_eq!(Timestamp::MAX.next_multiple_of(tick), Timestamp::MAX, "there is none");
+    }
 
     #[test]
     fn differences_keep_their_sign() {

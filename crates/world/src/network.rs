@@ -129,6 +129,7 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
             },
         },
         outages: intervals(&wire.outages),
+        ..link::WireConfig::default()
     })
 }
 

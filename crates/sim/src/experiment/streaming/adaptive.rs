@@ -70,12 +70,6 @@ fn client_socket(channel: Channel) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(192, 0, 2, 2), if channel == Channel::Data { 5_004 } else { 5_005 }))
 }
 
-/// The next multiple of a tick, or the time itself where there is none.
-fn next_tick(at: Timestamp, tick: Duration) -> Timestamp {
-    let (at_nanos, tick) = (at.as_nanos(), tick.as_nanos() as u64);
-    at_nanos.checked_next_multiple_of(tick).map_or(at, Timestamp::from_nanos)
-}
-
 /// Both halves of a session and what is noted of them.
 pub(super) struct Adaptive {
     flow: u16,
@@ -131,7 +125,7 @@ impl Adaptive {
         if !self.begun {
             return self.start;
         }
-        let server = self.server.next_timeout().map(|at| next_tick(at.max(self.now), self.clocks.sender));
+        let server = self.server.next_timeout().map(|at| at.max(self.now).next_multiple_of(self.clocks.sender));
         let halves = [server, self.client.next_timeout()].into_iter().flatten().min();
         let sample = if self.server.is_finished() { Timestamp::MAX } else { self.next_sample };
         halves.unwrap_or(Timestamp::MAX).min(sample)
@@ -156,7 +150,7 @@ impl Adaptive {
         wires: &mut SharedWires,
     ) -> DataSize {
         match to {
-            Port::Receiver => self.client.handle_datagram(next_tick(now, self.clocks.receiver), channel, bytes),
+            Port::Receiver => self.client.handle_datagram(now.next_multiple_of(self.clocks.receiver), channel, bytes),
             Port::Sender => self.server.handle_datagram(now, channel, client_socket(channel), bytes),
         }
         self.drain(now, wires)
@@ -172,7 +166,7 @@ impl Adaptive {
         self.now = now;
         self.take_server_events();
         // What a session begins with is answered at once; video leaves by the timer.
-        let may_send = !self.started || next_tick(now, self.clocks.sender) == now;
+        let may_send = !self.started || now.next_multiple_of(self.clocks.sender) == now;
         while let Some(transmit) = may_send.then(|| self.server.poll_transmit(now)).flatten() {
             if self.started && transmit.channel == Channel::Data {
                 self.outcome.begin.get_or_insert(now);
@@ -181,7 +175,7 @@ impl Adaptive {
             self.send(now, Port::Sender, transmit.channel, transmit.bytes, wires);
         }
         self.take_server_events();
-        while let Some(transmit) = self.client.poll_transmit(next_tick(now, self.clocks.receiver)) {
+        while let Some(transmit) = self.client.poll_transmit(now.next_multiple_of(self.clocks.receiver)) {
             self.send(now, Port::Receiver, transmit.channel, transmit.bytes, wires);
         }
         let mut video = DataSize::ZERO;
