@@ -7,6 +7,7 @@ from typing import Any, final
 
 __all__ = [
     "CONTROLLERS",
+    "ESTIMATES",
     "EndpointFailure",
     "EndpointRefusal",
     "LadderError",
@@ -48,6 +49,7 @@ class ScenarioError(ValueError):
     """A scenario was refused; the text names key, value and what is allowed."""
 
 CONTROLLERS: list[str]
+ESTIMATES: list[str]
 
 class EndpointFailure(RuntimeError):
     """A server or a client could not do its work."""
@@ -162,6 +164,8 @@ def serve_stream(
     control: str,
     controller: str,
     ack_every: int,
+    estimate: str,
+    estimate_header: int | None,
     key: bytes | None,
     clients: int,
     sessions: int | None,

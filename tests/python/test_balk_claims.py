@@ -28,7 +28,14 @@ from framewire.papers.balk.comparison import compare
 from framewire.papers.balk.measure import Measured, Run
 from framewire.papers.balk.plan import Setting, Transport
 from framewire.papers.balk.published import Kind, published, read
-from framewire.papers.balk.variants import VARIANT_REPEATS, VARIANTS
+from framewire.papers.balk.readings import by_reading
+from framewire.papers.balk.variants import (
+    K_OVER_K_MINUS_1,
+    LIBRARYS_READING,
+    READINGS,
+    VARIANT_REPEATS,
+    VARIANTS,
+)
 
 
 def test_every_claim_is_judged_and_has_a_figure() -> None:
@@ -38,6 +45,28 @@ def test_every_claim_is_judged_and_has_a_figure() -> None:
         assert claim.low is not None or claim.high is not None, claim.key
         assert 9 <= claim.figure <= 24
     assert all(one.verdict in ("not measured", "holds", "does not hold") for one in claims.findings(Measured()))
+
+
+def test_each_reading_of_equation_1_is_judged_by_its_own_runs() -> None:
+    clock = next(reading for reading in READINGS if reading.link)
+    mild, fixed = plan.mild(8), plan.mild(16, transport="fixed")
+    some = [(mild, [1.0, 1.01, 0.99]), (plan.mild(2), [0.3, 0.31, 0.3]), (fixed, [1.0, 1.0])]
+    some += [
+        (replace(mild, variant=K_OVER_K_MINUS_1), [2.0, 2.1, 2.0]),
+        (replace(mild, variant=clock), [0.5, 0.4, 0.5]),
+    ]
+    of = measured(*some)
+    verdicts = {reading.name: reading.of(published()["fair-8"]).verdict for reading in by_reading(of)}
+    assert verdicts == {LIBRARYS_READING: "holds", K_OVER_K_MINUS_1.name: "does not hold", clock.name: "does not hold"}
+    # Where a reading's own runs are missing nothing else stands for them; what it does not change is the library's.
+    other = of.read_as(K_OVER_K_MINUS_1)
+    assert not other.of(plan.mild(2))
+    assert other.of(fixed) == of.of(fixed)
+    assert not of.read_as(clock).of(fixed), "a link's clock is everybody's"
+    assert by_reading(measured(*some[:3])) == [], "nothing to compare with"
+    shown = page.render(compare(of))
+    assert "Every claim by every reading of equation 1" in shown
+    assert shown.count(f'<th scope="col">{clock.name}</th>') == 2  # and in the table of figure 17
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,12 @@ def test_what_cannot_be_says_why(movie: Path, tmp_path: Path) -> None:
         stream.send(movie, ANY, controller="x")
     with pytest.raises(InputError, match=r"k = 0"):
         stream.send(movie, ANY, ack_every=0)
+    with pytest.raises(InputError, match=r'estimate "k" does not exist; "bytes over gaps" and "k over k - 1" do'):
+        stream.send(movie, ANY, estimate="k")
+    with pytest.raises(InputError, match="bytes of header mean nothing"):
+        stream.send(movie, ANY, estimate="k over k - 1", estimate_header=28)
+    with pytest.raises(InputError, match="0 to 1500 bytes"):
+        stream.send(movie, ANY, estimate_header=1_501)
     with pytest.raises(InputError, match="key has 3 bytes, at least 16"):
         stream.send(movie, ANY, key=b"abc")
     with pytest.raises(InputError, match="title"):

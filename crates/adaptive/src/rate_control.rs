@@ -15,7 +15,7 @@ use crate::host::MakeController;
 use crate::rap::Rap;
 use crate::source::Plan;
 use crate::tfrc::{ReceiverSettings, SegmentSize, SenderSettings, TfrcController};
-use crate::vtp::{VtpController, VtpSettings};
+use crate::vtp::{Estimate, VtpController, VtpSettings};
 
 const OWN: &str = "invariant: the library's own settings are in range, and so is a packet that has a payload";
 
@@ -48,12 +48,14 @@ pub struct RateControlSettings {
     pub plan: Option<Arc<dyn Plan>>,
     /// What the player waits for, from the first packet to the first frame.
     pub startup: Duration,
+    /// How VTP reads equation 1 of its paper; nothing to the others.
+    pub estimate: Estimate,
 }
 
 impl RateControlSettings {
     /// For packets of up to so many bytes of video, a default player, and a future that nobody knows.
     pub fn new(payload: DataSize) -> Self {
-        Self { payload, plan: None, startup: PlayerSettings::default().startup }
+        Self { payload, plan: None, startup: PlayerSettings::default().startup, estimate: Estimate::PAPER }
     }
 }
 
@@ -82,7 +84,7 @@ impl RateControl {
         let payload = settings.payload;
         let binomial = |of: BinomialSettings| Box::new(Binomial::new(BinomialSettings { payload, ..of }).expect(OWN));
         match self {
-            Self::Vtp => Box::new(VtpController::new(VtpSettings::paper()).expect(OWN)),
+            Self::Vtp => Box::new(VtpController::new(VtpSettings::reading(settings.estimate)).expect(OWN)),
             Self::Better => {
                 let own = BetterSettings { payload, startup: settings.startup, ..BetterSettings::default() };
                 Box::new(BetterController::new(own, settings.plan.clone()).expect(OWN))

@@ -14,6 +14,7 @@ use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::source::PlanWithAudio;
 use framewire_adaptive::stored::FileSource;
+use framewire_adaptive::vtp::Estimate;
 use framewire_endpoint::{EndpointError, Served, Serving, UnheardSessions, random_secret};
 use framewire_media::streaming_file::StreamingFile;
 use framewire_units::DataSize;
@@ -33,6 +34,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EndpointFailure", module.py().get_type::<EndpointFailure>())?;
     module.add("EndpointRefusal", module.py().get_type::<EndpointRefusal>())?;
     module.add("CONTROLLERS", RateControl::ALL.map(RateControl::as_str))?;
+    module.add("ESTIMATES", Estimate::NAMES)?;
     module.add_function(wrap_pyfunction!(serve_stream, module)?)?;
     module.add_function(wrap_pyfunction!(crate::viewing::view_stream, module)?)
 }
@@ -40,7 +42,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Serves a streaming file to any number of clients until interrupted, or until `sessions` have ended. `told` is called
 /// with a kind and JSON: `"listening"` once, then `"event"`. Returns what came of it, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, told, *, title, data, control, controller, ack_every, key, clients, sessions))]
+#[pyo3(signature = (path, told, *, title, data, control, controller, ack_every, estimate, estimate_header, key, clients, sessions))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn serve_stream(
     py: Python<'_>,
@@ -51,11 +53,15 @@ fn serve_stream(
     control: &str,
     controller: &str,
     ack_every: u16,
+    estimate: &str,
+    estimate_header: Option<u16>,
     key: Option<Vec<u8>>,
     clients: usize,
     sessions: Option<u64>,
 ) -> PyResult<String> {
     let controller: RateControl = controller.parse().map_err(refusal)?;
+    let header = estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
+    let estimate = Estimate::named(estimate, header).map_err(refusal)?;
     let unusable = |error: &dyn Display| refusal(format!("{}: {error}", path.display()));
     let file = File::open(&path).map_err(|error| unusable(&error))?;
     let file = StreamingFile::open(file).map_err(|error| unusable(&error))?;
@@ -74,6 +80,7 @@ fn serve_stream(
     let source = Arc::new(FileSource::new(file));
     let make = controller.maker(RateControlSettings {
         plan: Some(PlanWithAudio::of(&*source, plan.clone())),
+        estimate,
         ..RateControlSettings::new(DataSize::from_bytes(payload.into()))
     });
     let host = Host::new(source, plan, make, settings, clients).map_err(|error| unusable(&error))?;

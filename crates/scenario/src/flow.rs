@@ -5,6 +5,7 @@ use toml::{Table, Value};
 
 use crate::application::{Receiver, Sender};
 use crate::error::ScenarioError;
+use crate::estimate::{self, Estimate};
 use crate::names::words;
 use crate::queue::QueueLimits;
 use crate::section::Section;
@@ -104,6 +105,13 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_535))]
     pub ack_every: Option<u16>,
+    /// How equation 1 is read; present exactly for `vtp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    /// Bytes of header that the estimate counts of each packet; only where it is "bytes over gaps", absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_500))]
+    pub estimate_header: Option<u16>,
     /// The application that sends; present exactly for `external`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<Sender>,
@@ -133,6 +141,8 @@ impl Flow {
         "stop",
         "connections",
         "ack_every",
+        "estimate",
+        "estimate_header",
         "sender",
         "receiver",
     ];
@@ -154,6 +164,7 @@ impl Flow {
         let (send_buffer, device_queue, unsent_limit) = transport.defaults();
         let queue = QueueLimits::read(&mut section, transport)?;
         let times = Times::read(&mut section, transport)?;
+        let (estimate, estimate_header) = estimate::read(&mut section, transport)?;
         let datagram = transport.is_datagram();
         let has_default_congestion = transport.has_connection() || transport == Transport::External;
         let name_key = section.key("name");
@@ -186,6 +197,8 @@ impl Flow {
             stop: times.stop,
             connections: connections(&mut section)?.or((transport == Transport::Bulk).then_some(1)),
             ack_every: ack_every(&mut section)?.or(transport.is_adaptive().then_some(PAPER_ACK_EVERY)),
+            estimate,
+            estimate_header,
             sender,
             receiver,
         })
@@ -235,6 +248,8 @@ fn foreign_keys(transport: Transport) -> Vec<(&'static str, &'static str)> {
         ("stop", transport != Transport::Bulk, "bulk"),
         ("connections", transport != Transport::Bulk, "bulk"),
         ("ack_every", !transport.is_adaptive(), "adaptive streams (vtp, better, tfrc, rap, sqrt, aimd, fixed)"),
+        ("estimate", transport != Transport::Vtp, "vtp"),
+        ("estimate_header", transport != Transport::Vtp, "vtp"),
         ("send_buffer", external, "the lab's own transports; an application sets its own"),
         ("sender", !external, "transport external"),
         ("receiver", !external, "transport external"),

@@ -9,6 +9,7 @@
 
 mod application;
 mod error;
+mod estimate;
 mod flow;
 mod flows;
 mod movie;
@@ -30,6 +31,7 @@ mod wifi;
 
 pub use application::{Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
+pub use estimate::Estimate;
 pub use flow::{Flow, Pacing, PacketRule};
 pub use movie::{Movie, MovieCodec};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};

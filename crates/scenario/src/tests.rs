@@ -81,6 +81,8 @@ fn every_transport_has_its_defaults() {
             stop: None,
             connections: None,
             ack_every: None,
+            estimate: None,
+            estimate_header: None,
             sender: None,
             receiver: None,
         };
@@ -135,9 +137,9 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
     let of_levels = parse("[[flow]]\ntransport = \"vtp\"\npacket = \"full\"").unwrap_err().to_string();
-    assert!(
-        of_levels.ends_with("here: name, transport, count, station, mtu, send_buffer, device_queue, start, ack_every")
-    );
+    let keys = "name, transport, count, station, mtu, send_buffer, device_queue, start, ack_every, estimate, \
+                estimate_header";
+    assert!(of_levels.ends_with(&format!("here: {keys}")), "{of_levels}");
     assert!(!of_levels.contains("did you mean"), "{of_levels}: it would be refused, too");
     let of_none = parse("[[flow]]\ntransport = \"vpt\"\npacket = \"full\"").unwrap_err().to_string();
     assert!(of_none.contains("did you mean `packets`"), "{of_none}");

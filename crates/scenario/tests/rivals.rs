@@ -1,6 +1,6 @@
 //! Adaptive streams of a ladder, and bulk connections.
 
-use framewire_scenario::{MovieCodec, Origin, Scenario, ScenarioError, Transport};
+use framewire_scenario::{Estimate, MovieCodec, Origin, Scenario, ScenarioError, Transport};
 use framewire_units::{DataSize, Duration};
 
 const LADDER: &str = "movie.ladder = \"lab-mild\"\n";
@@ -51,6 +51,28 @@ fn adaptive_streams_have_a_start_and_a_k_and_no_key_of_others() {
     assert_refused(&format!("{LADDER}{VTP}ack_every = 0"), "flow.0.ack_every", &["0", "1 to 65535"]);
     assert_refused(&format!("{TCP}ack_every = 5"), "flow.0.ack_every", &["adaptive streams"]);
     assert_refused(&format!("{TCP}start = \"1 s\""), "flow.0.start", &["tcp", "adaptive streams", "bulk"]);
+}
+
+#[test]
+fn vtp_says_how_it_reads_equation_1_and_the_others_do_not() {
+    let read = |more: &str| {
+        let flow = assert_fixed_point(&format!("{LADDER}{VTP}{more}")).flows.remove(0);
+        (flow.estimate, flow.estimate_header)
+    };
+    assert_eq!(read(""), (Some(Estimate::BytesOverGaps), None));
+    assert_eq!(read("estimate = \"bytes over gaps\"\nestimate_header = 0"), (Some(Estimate::BytesOverGaps), Some(0)));
+    assert_eq!(read("estimate = \"k over k - 1\""), (Some(Estimate::KOverKMinus1), None));
+    let refused = |flow: &str, key: &str, parts: &[&str]| assert_refused(&format!("{LADDER}{flow}"), key, parts);
+    let both = format!("{VTP}estimate = \"k over k - 1\"\nestimate_header = 28");
+    refused(&both, "flow.0.estimate_header", &["counts no headers", "bytes over gaps"]);
+    let large = format!("{VTP}estimate_header = 1501");
+    refused(&large, "flow.0.estimate_header", &["1501", "0 to 1500"]);
+    let misspelt = format!("{VTP}estimate = \"bytes over gap\"");
+    refused(&misspelt, "flow.0.estimate", &["did you mean \"bytes over gaps\"", "k over k - 1"]);
+    let other = "[[flow]]\ntransport = \"better\"\n";
+    for (key, value) in [("estimate", "\"k over k - 1\""), ("estimate_header", "28")] {
+        refused(&format!("{other}{key} = {value}"), &format!("flow.0.{key}"), &["transport better", "of vtp"]);
+    }
 }
 
 #[test]

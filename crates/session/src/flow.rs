@@ -4,6 +4,7 @@ use framewire_adaptive::client::{Client, ClientSettings, PlayerSettings};
 use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::{Server, ServerSettings};
 use framewire_adaptive::source::PlanWithAudio;
+use framewire_adaptive::vtp::Estimate;
 use framewire_media::access_unit::Codec;
 use framewire_probe::record::FrameFacts;
 use framewire_scenario as scenario;
@@ -235,6 +236,13 @@ impl FlowSetup {
         self.rate_control().repeats().then_some(player)
     }
 
+    /// How VTP reads equation 1; for other rate controls as it would.
+    fn estimate(&self) -> Estimate {
+        let name = self.flow.estimate.map_or(Estimate::PAPER.as_str(), scenario::Estimate::as_str);
+        let header = self.flow.estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
+        Estimate::named(name, header).expect("invariant: the scenario has VTP's readings")
+    }
+
     fn rate_control(&self) -> RateControl {
         self.transport().parse().expect("invariant: every adaptive transport is named for its rate control")
     }
@@ -253,6 +261,7 @@ impl FlowSetup {
             payload: DataSize::from_bytes(payload.into()),
             plan: Some(PlanWithAudio::of(&*ladder.source(), plan.clone())),
             startup: self.startup(),
+            estimate: self.estimate(),
         });
         let mut draws = session.stream("secret", &[]);
         let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));

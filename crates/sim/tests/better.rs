@@ -82,7 +82,7 @@ fn a_long_queue_stays_short_and_every_frame_is_in_time() {
     let path = Path::new("a second of queue", 0.3, 0.0, 44);
     let (better, paper) = (row(&path, Control::Better), row(&path, Control::Paper));
     assert!(better.intact > 0.98 && better.delay.as_millis() < 150, "{better:?}");
-    assert!(paper.intact < 0.9 && paper.delay.as_millis() > 500, "{paper:?}");
+    assert!((0.5..0.75).contains(&paper.shown) && paper.delay.as_millis() > 500, "{paper:?}");
 }
 
 #[test]

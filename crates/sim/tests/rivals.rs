@@ -120,6 +120,22 @@ fn every_frame_has_one_fate_whatever_the_network_does() {
     }
 }
 
+/// `vtp` reads equation 1 as its flow says, and nothing else of the run does.
+#[test]
+fn the_reading_of_equation_1_decides_whether_a_stream_climbs() {
+    let levels = |more: &str| {
+        let text =
+            format!("movie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"vtp\"\n{more}\n", wired("20 Mbit/s", "0 %"));
+        let simulated = run(&text, &ladder_content(20));
+        Ledger::build(&simulated.logs[0], LIVE).rows.iter().map(|row| row.level).collect::<Vec<_>>()
+    };
+    let (usual, indices) = (levels(""), levels("estimate = \"k over k - 1\""));
+    assert_eq!(levels("estimate = \"bytes over gaps\"\nestimate_header = 60"), usual, "all that a packet has");
+    assert!([&usual, &indices].iter().all(|levels| levels.last() == Some(&Some(2))), "both climb to the top");
+    assert_ne!(usual, indices, "not at the same time");
+    assert!(levels("estimate_header = 0").iter().all(|&level| level == Some(0)), "samples are never above the rate");
+}
+
 fn ladder_size(ladder: &framewire_sim::LadderContent, level: usize, frame: u32) -> u64 {
     let source = ladder.source();
     let mut size = 0;

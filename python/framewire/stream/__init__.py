@@ -7,6 +7,6 @@ Example:
 """
 
 from framewire.stream.address import Address
-from framewire.stream.endpoint import CONTROLLERS, Interrupted, receive, send
+from framewire.stream.endpoint import CONTROLLERS, ESTIMATES, Interrupted, receive, send
 
-__all__ = ["CONTROLLERS", "Address", "Interrupted", "receive", "send"]
+__all__ = ["CONTROLLERS", "ESTIMATES", "Address", "Interrupted", "receive", "send"]

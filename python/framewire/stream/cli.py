@@ -21,7 +21,7 @@ from framewire.commands import (
 from framewire.errors import InputError, RunError
 from framewire.stream import telling
 from framewire.stream.address import Address
-from framewire.stream.endpoint import CONTROLLERS, MAX_SIZE, Interrupted
+from framewire.stream.endpoint import CONTROLLERS, ESTIMATES, MAX_SIZE, Interrupted
 from framewire.stream.endpoint import receive as receive_stream
 from framewire.stream.endpoint import send as send_stream
 from framewire.stream.words import how_it_plays, why_it_ended
@@ -55,6 +55,13 @@ def send(
     ] = "vtp",
     title: Annotated[str | None, typer.Option(help="What clients ask for [default: the file's name].")] = None,
     k: Annotated[int, typer.Option("-k", help="Video packets per control packet.")] = 5,
+    estimate: Annotated[
+        str, typer.Option(help=f"How vtp reads equation 1 of its paper: {' or '.join(map(repr, ESTIMATES))}.")
+    ] = ESTIMATES[0],
+    estimate_header: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help=f"Header of each packet that {ESTIMATES[0]!r} counts [default: all of it]."),
+    ] = None,
     clients: Annotated[int, typer.Option(help="Sessions at a time.")] = 1_000,
     sessions: Annotated[int | None, typer.Option(help="End after so many [default: serve until Ctrl-C].")] = None,
     key_file: KeyFile = None,
@@ -75,6 +82,8 @@ def send(
                 title=title,
                 controller=transport,
                 ack_every=k,
+                estimate=estimate,
+                estimate_header=estimate_header,
                 key=key,
                 clients=clients,
                 sessions=sessions,

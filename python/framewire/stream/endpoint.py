@@ -12,10 +12,13 @@ from framewire.errors import InputError, RunError
 from framewire.stream.address import Address
 from framewire.stream.lead import Lead
 
-__all__ = ["CONTROLLERS", "MAX_SIZE", "Interrupted", "receive", "send"]
+__all__ = ["CONTROLLERS", "ESTIMATES", "MAX_SIZE", "Interrupted", "receive", "send"]
 
 CONTROLLERS: tuple[str, ...] = tuple(_native.CONTROLLERS)
 """What decides how fast to send and from which level: VTP and its rivals."""
+
+ESTIMATES: tuple[str, ...] = tuple(_native.ESTIMATES)
+"""How VTP reads equation 1 of its paper (docs/vtp.md), its own mode first."""
 
 MAX_SIZE = "16 GB"
 """What is written of a stream at most, where nothing else is said: more than three hours at 10 Mbit/s."""
@@ -41,6 +44,8 @@ def send(
     title: str | None = None,
     controller: str = "vtp",
     ack_every: int = 5,
+    estimate: str = ESTIMATES[0],
+    estimate_header: int | None = None,
     key: bytes | None = None,
     clients: int = 1_000,
     sessions: int | None = None,
@@ -54,6 +59,8 @@ def send(
         title: what clients ask for; the name of the file without its ending unless given.
         controller: one of `CONTROLLERS`.
         ack_every: k, video packets per control packet.
+        estimate: how vtp reads equation 1 of its paper, one of `ESTIMATES`; nothing to other controllers.
+        estimate_header: bytes of header that "bytes over gaps" counts of each packet, 0 to 1,500; None for all of them.
         key: at least 16 bytes that both sides share; None for no authentication.
         clients: sessions at a time.
         sessions: ends after so many.
@@ -72,6 +79,8 @@ def send(
         raise InputError(f"controller {controller!r} does not exist; {', '.join(CONTROLLERS)} do")
     if not 1 <= ack_every <= 65_535:
         raise InputError(f"k = {ack_every}: 1 to 65535 packets are allowed")
+    if estimate_header is not None and not 0 <= estimate_header <= 1_500:
+        raise InputError(f"estimate header = {estimate_header}: 0 to 1500 bytes are allowed")
     place = address.resolved()
     try:
         files.check_regular(path)
@@ -87,6 +96,8 @@ def send(
                 control=place.control_text(),
                 controller=controller,
                 ack_every=ack_every,
+                estimate=estimate,
+                estimate_header=estimate_header,
                 key=key,
                 clients=clients,
                 sessions=sessions,

@@ -1,8 +1,9 @@
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 use framewire_wire::vtp::ControlPacket;
 
+use super::estimate::Estimate;
 use super::estimator::BandwidthEstimator;
-use super::settings::{SampleRule, VtpSettings};
+use super::settings::VtpSettings;
 use crate::requests::{Refusal, Requests};
 
 /// What a control packet told.
@@ -39,7 +40,7 @@ pub enum Discard {
 /// Samples come only from two consecutively arriving control packets that answer consecutive requests.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    rule: SampleRule,
+    estimate: Estimate,
     estimator: BandwidthEstimator,
     requests: Requests,
     last: Option<Answered>,
@@ -72,7 +73,7 @@ impl Measurement {
     /// Nothing measured yet.
     pub fn new(settings: &VtpSettings) -> Self {
         Self {
-            rule: settings.sample_rule,
+            estimate: settings.estimate,
             estimator: BandwidthEstimator::new(settings.alpha),
             requests: Requests::default(),
             last: None,
@@ -124,7 +125,7 @@ impl Measurement {
         }
         let bandwidth = match last {
             Some(last) => {
-                let sample = equation_1(self.rule, &last, control).ok_or(Discard::NoInterval)?;
+                let sample = equation_1(self.estimate, &last, control).ok_or(Discard::NoInterval)?;
                 self.estimator.update(sample);
                 Some(sample)
             }
@@ -175,20 +176,26 @@ impl Measurement {
     }
 }
 
-/// b_i in bits per second, by one of the two readings of the interval; `None` where it has no length.
-fn equation_1(rule: SampleRule, last: &Answered, control: &ControlPacket) -> Option<f64> {
-    let (start, size) = match rule {
-        SampleRule::Unbiased => (last.arrival, control.size),
-        SampleRule::Paper if control.packets > 1 => (control.first_arrival, control.size),
-        SampleRule::Paper if control.sequence.wrapping_sub(last.sequence) == 1 && last.packets == 1 => {
-            (last.arrival, last.size + control.size)
+/// b_i in bits per second, by one of the readings; `None` where the interval has no length.
+fn equation_1(estimate: Estimate, last: &Answered, control: &ControlPacket) -> Option<f64> {
+    let (start, bits) = match estimate {
+        Estimate::BytesOverGaps { header } => (last.arrival, with_headers(control, header)),
+        Estimate::KOverKMinus1 if control.packets > 1 => (control.first_arrival, control.size.as_bits() as f64),
+        Estimate::KOverKMinus1 if control.sequence.wrapping_sub(last.sequence) == 1 && last.packets == 1 => {
+            (last.arrival, (last.size + control.size).as_bits() as f64)
         }
-        SampleRule::Paper => (last.arrival, control.size),
+        Estimate::KOverKMinus1 => (last.arrival, control.size.as_bits() as f64),
     };
     if start < last.arrival || start >= control.receiver_time {
         return None;
     }
-    Some(size.as_bits() as f64 / control.receiver_time.saturating_since(start).as_secs_f64())
+    Some(bits / control.receiver_time.saturating_since(start).as_secs_f64())
+}
+
+/// Bits of SIZE where that counts headers. Ours counts video, and the packets beside it: what their headers have is known
+/// to the sender.
+fn with_headers(control: &ControlPacket, header: DataSize) -> f64 {
+    control.size.as_bits() as f64 + f64::from(control.packets) * header.as_bits() as f64
 }
 
 /// A rate in bits per second as a unit, to the nearest bit.

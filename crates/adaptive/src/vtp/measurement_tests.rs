@@ -15,8 +15,8 @@ struct Path {
 const AHEAD: Duration = Duration::from_secs(100);
 
 impl Path {
-    fn new(k: u32, rule: SampleRule) -> Self {
-        let settings = VtpSettings { alpha: 0.5, sample_rule: rule, ..VtpSettings::paper() };
+    fn new(k: u32, estimate: Estimate) -> Self {
+        let settings = VtpSettings { alpha: 0.5, estimate, ..VtpSettings::paper() };
         Self { measurement: Measurement::new(&settings), k, sent: 0, report: 0 }
     }
 
@@ -57,18 +57,26 @@ impl Path {
     }
 }
 
-/// Evenly spaced packets arrive at 800 kbit/s. Equation 1 with k packets gives k / (k - 1) of it.
+/// Evenly spaced packets of 1,000 bytes of video arrive at 800 kbit/s. By the indices of equation 1 k packets give
+/// k / (k - 1) of it; by section 4.1 they give it, and what SIZE counts beside the video.
 #[test]
 fn equation_1_by_hand_for_every_k_of_figure_17() {
-    for (k, paper) in [(1, 1_600_000.0), (2, 1_600_000.0), (5, 1_000_000.0), (20, 16e6 / 19.0)] {
-        for (rule, expected) in [(SampleRule::Paper, paper), (SampleRule::Unbiased, 800_000.0)] {
-            let mut path = Path::new(k, rule);
+    let over_gaps = |header| Estimate::BytesOverGaps { header: DataSize::from_bytes(header) };
+    for (k, over_k_minus_1) in [(1, 1_600_000.0), (2, 1_600_000.0), (5, 1_000_000.0), (20, 16e6 / 19.0)] {
+        let readings = [
+            (Estimate::KOverKMinus1, over_k_minus_1),
+            (over_gaps(0), 800_000.0),
+            (over_gaps(28), 822_400.0),
+            (Estimate::PAPER, 848_000.0),
+        ];
+        for (estimate, expected) in readings {
+            let mut path = Path::new(k, estimate);
             let first = path.interval(0);
             let round_trip = Duration::from_millis(10);
             assert_eq!(path.answer(&first), Ok(Sample { round_trip, bandwidth: None }));
             let second = path.interval(0);
             let sample = path.answer(&second).unwrap().bandwidth.unwrap();
-            assert!((sample / expected - 1.0).abs() < 1e-12, "k = {k}, {rule:?}: {sample}");
+            assert!((sample / expected - 1.0).abs() < 1e-12, "k = {k}, {estimate:?}: {sample}");
             assert_eq!(path.measurement.least_round_trip(), Some(round_trip));
         }
     }
@@ -77,7 +85,7 @@ fn equation_1_by_hand_for_every_k_of_figure_17() {
 /// t_1 = 0, t_4 = 30 ms, d = 400 + 1,000 + 1,000 + 600 bytes: 24,000 bits / 0.03 s.
 #[test]
 fn the_example_of_the_paper_with_four_packets() {
-    let mut path = Path::new(4, SampleRule::Paper);
+    let mut path = Path::new(4, Estimate::KOverKMinus1);
     let first = path.interval(0);
     path.answer(&first).unwrap();
     let mut control = path.interval(0);
@@ -87,7 +95,7 @@ fn the_example_of_the_paper_with_four_packets() {
 
 #[test]
 fn loss_lowers_the_sample() {
-    let mut path = Path::new(5, SampleRule::Paper);
+    let mut path = Path::new(5, Estimate::KOverKMinus1);
     for (lost, expected) in [(0, None), (1, Some(800_000.0)), (2, Some(600_000.0))] {
         let control = path.interval(lost);
         assert_eq!(path.answer(&control).unwrap().bandwidth, expected);
@@ -97,7 +105,7 @@ fn loss_lowers_the_sample() {
 /// All but the packet that asks were lost: its bytes over the time since the last one that asked.
 #[test]
 fn a_lone_packet_of_many_counts_over_the_whole_interval() {
-    let mut path = Path::new(5, SampleRule::Paper);
+    let mut path = Path::new(5, Estimate::KOverKMinus1);
     let first = path.interval(0);
     path.answer(&first).unwrap();
     let mut control = path.interval(4);
@@ -108,7 +116,7 @@ fn a_lone_packet_of_many_counts_over_the_whole_interval() {
 
 #[test]
 fn a_lost_control_packet_discards_one_sample_and_no_more() {
-    let mut path = Path::new(5, SampleRule::Paper);
+    let mut path = Path::new(5, Estimate::KOverKMinus1);
     let first = path.interval(0);
     path.answer(&first).unwrap();
     let _lost = path.interval(0);
@@ -122,7 +130,7 @@ fn a_lost_control_packet_discards_one_sample_and_no_more() {
 /// A live stream that had nothing to send measures itself.
 #[test]
 fn a_pause_of_the_stream_discards_the_sample_that_spans_it_and_no_other() {
-    let mut path = Path::new(5, SampleRule::Paper);
+    let mut path = Path::new(5, Estimate::KOverKMinus1);
     let first = path.interval(0);
     path.answer(&first).unwrap();
     path.measurement.handle_idle();
@@ -136,7 +144,7 @@ fn a_pause_of_the_stream_discards_the_sample_that_spans_it_and_no_other() {
 
 #[test]
 fn what_was_not_asked_or_cannot_be_changes_nothing() {
-    let mut path = Path::new(5, SampleRule::Paper);
+    let mut path = Path::new(5, Estimate::KOverKMinus1);
     let first = path.interval(0);
     path.answer(&first).unwrap();
     assert_eq!(path.answer(&first), Err(Discard::Unrequested), "a repeated answer");
@@ -152,7 +160,7 @@ fn what_was_not_asked_or_cannot_be_changes_nothing() {
 
 #[test]
 fn clocks_that_jump_give_no_sample() {
-    let mut path = Path::new(5, SampleRule::Paper);
+    let mut path = Path::new(5, Estimate::KOverKMinus1);
     let first = path.interval(0);
     path.answer(&first).unwrap();
     let backwards = ControlPacket { receiver_time: Timestamp::from_secs(1), ..path.interval(0) };
@@ -165,7 +173,7 @@ fn clocks_that_jump_give_no_sample() {
 
 #[test]
 fn the_least_round_trip_counts() {
-    let mut path = Path::new(1, SampleRule::Paper);
+    let mut path = Path::new(1, Estimate::KOverKMinus1);
     for millis in [30, 12, 25] {
         let control = path.interval(0);
         let now = Path::departure(control.sequence) + Duration::from_millis(millis);
@@ -183,7 +191,7 @@ proptest! {
         steps in proptest::collection::vec(
             (any::<bool>(), 0u32..40, any::<u32>(), 0u64..5_000_000_000, 0u64..5_000_000_000, 0u32..4), 0..200),
     ) {
-        let mut path = Path::new(1, SampleRule::Paper);
+        let mut path = Path::new(1, Estimate::KOverKMinus1);
         for (honest, sequence, size, receiver, first, packets) in steps {
             let mut control = path.interval(0);
             if !honest {

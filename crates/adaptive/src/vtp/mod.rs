@@ -6,6 +6,7 @@
 //! what is done there.
 
 mod controller;
+mod estimate;
 mod estimator;
 mod file_peer;
 mod machine;
@@ -14,9 +15,10 @@ mod net_peer;
 mod settings;
 
 pub use controller::VtpController;
+pub use estimate::{Estimate, EstimateError};
 pub use estimator::BandwidthEstimator;
 pub use file_peer::FileSystemPeer;
 pub use machine::{Machine, State, Transition};
 pub use measurement::{Discard, Measurement, Sample};
 pub use net_peer::{Departure, NetPeer};
-pub use settings::{SampleRule, SettingsError, VtpSettings};
+pub use settings::{SettingsError, VtpSettings};

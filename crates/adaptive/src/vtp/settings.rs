@@ -1,24 +1,14 @@
 use framewire_units::{Bitrate, DataSize};
 
-/// What interval a bandwidth sample is taken over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SampleRule {
-    /// Equation 1 to the letter: the bytes of k packets over the k - 1 gaps between them, k / (k - 1) of the rate at
-    /// which evenly spaced packets arrive. Where only one packet arrived there is no gap, and the interval reaches
-    /// back to the packet that asked before: with k = 1 both packets count (two packets over one gap, as with k = 2),
-    /// with k > 1, where the others were lost, the one that arrived.
-    Paper,
-    /// The bytes since the last control packet over the time since then: k packets over k gaps.
-    Unbiased,
-}
+use super::estimate::Estimate;
 
 /// Settings of VTP's rate control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VtpSettings {
     /// α of equation 2, at least 0 and below 1: the weight of the history.
     pub alpha: f64,
-    /// What interval a sample is taken over.
-    pub sample_rule: SampleRule,
+    /// How equation 1 is read.
+    pub estimate: Estimate,
     /// The heuristic of section 4.2, in round-trip times: how long the rate must cover the next level before it is
     /// taken.
     pub heuristic: u32,
@@ -32,15 +22,17 @@ pub struct VtpSettings {
 }
 
 impl VtpSettings {
-    /// The paper's: heuristic 2, threshold 1 kbit/s, packets of 1 kbyte (sections 6.1 and 4.3).
-    ///
-    /// α is "a constant close to 1" (section 4.2). 0.93 is the value at which the climb of figure 15 takes its about
-    /// 7 s on a movie of the same rates with made-up sizes of frames (on encoded ones, about 6 s); a larger one makes the
-    /// estimate lag further behind a growing rate, and the climb longer (`docs/vtp.md`).
+    /// The paper's: equation 1 as section 4.1 tells it, heuristic 2, threshold 1 kbit/s, packets of 1 kbyte (sections 6.1
+    /// and 4.3).
     pub fn paper() -> Self {
+        Self::reading(Estimate::PAPER)
+    }
+
+    /// The same with equation 1 read so, and α as calibrated for that.
+    pub fn reading(estimate: Estimate) -> Self {
         Self {
-            alpha: 0.93,
-            sample_rule: SampleRule::Paper,
+            alpha: estimate.alpha(),
+            estimate,
             heuristic: 2,
             threshold: Bitrate::from_kbps(1),
             step: DataSize::from_bytes(1_000),

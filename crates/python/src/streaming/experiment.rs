@@ -14,7 +14,7 @@ use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::LadderSource;
 use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController, Weights};
-use framewire_adaptive::vtp::{SampleRule, VtpController, VtpSettings};
+use framewire_adaptive::vtp::{Estimate, VtpController, VtpSettings};
 use framewire_link::{
     BottleneckPlace, DeliveryTrace, LossConfig, NetworkConfig, QueueLimit, WireConfig, WiredNetworkConfig,
 };
@@ -69,6 +69,7 @@ fn network(link: &Link, trace: Option<DeliveryTrace>) -> PyResult<NetworkConfig>
         queue: QueueLimit::Packets(link.queue_packets),
         delay: seconds(link.rtt_ms / 1e3)? / 2,
         loss,
+        tick: seconds(link.tick_ms / 1e3)?,
         ..WireConfig::default()
     };
     Ok(NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote)))
@@ -139,10 +140,11 @@ fn reports(transport: Transport) -> ReportKind {
 fn controller(stream: &Stream, plan: Arc<dyn Plan>) -> PyResult<Box<dyn Controller>> {
     Ok(match stream.transport {
         Transport::Vtp => {
-            let paper = VtpSettings::paper();
-            let sample_rule = if stream.unbiased { SampleRule::Unbiased } else { paper.sample_rule };
-            let step = stream.step_bytes.map_or(paper.step, DataSize::from_bytes);
-            let settings = VtpSettings { alpha: stream.alpha.unwrap_or(paper.alpha), sample_rule, step, ..paper };
+            let name = stream.estimate.as_deref().unwrap_or(Estimate::PAPER.as_str());
+            let header = stream.estimate_header_bytes.map(DataSize::from_bytes);
+            let own = VtpSettings::reading(Estimate::named(name, header).map_err(refused)?);
+            let step = stream.step_bytes.map_or(own.step, DataSize::from_bytes);
+            let settings = VtpSettings { alpha: stream.alpha.unwrap_or(own.alpha), step, ..own };
             Box::new(VtpController::new(settings).map_err(refused)?)
         }
         Transport::Better => Box::new(BetterController::new(BetterSettings::default(), Some(plan)).map_err(refused)?),

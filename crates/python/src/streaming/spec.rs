@@ -28,6 +28,9 @@ pub(super) struct Link {
     pub(super) queue_packets: u32,
     /// Of packets towards the receiver, 0 to 1.
     pub(super) loss: f64,
+    /// Ticks at which packets come out of it in either direction, in milliseconds; 0 for exact times.
+    #[serde(default)]
+    pub(super) tick_ms: f64,
 }
 
 /// Bulk connections.
@@ -67,9 +70,12 @@ pub(super) struct Stream {
     pub(super) k: u16,
     /// Of equation 2; nothing for the library's.
     pub(super) alpha: Option<f64>,
-    /// Of equation 1: whether a sample is over the gaps between its packets, or over the time since the last sample.
+    /// How VTP reads equation 1, by its name; nothing for the library's.
     #[serde(default)]
-    pub(super) unbiased: bool,
+    pub(super) estimate: Option<String>,
+    /// Bytes of header that an estimate by "bytes over gaps" counts of each packet; nothing for the library's.
+    #[serde(default)]
+    pub(super) estimate_header_bytes: Option<u64>,
     /// Bytes per second by which the rate of VTP rises in a step; nothing for the library's.
     #[serde(default)]
     pub(super) step_bytes: Option<u64>,

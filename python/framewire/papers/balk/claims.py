@@ -92,18 +92,18 @@ def _judged(claim: Published, ours: Ours | None) -> Verdict:
     return "does not hold" if outside else "undecided"
 
 
-def findings(measured: Measured) -> list[Finding]:
-    """All claims, in the order of the figures."""
-    return [_finding(claim, measured) for claim in published().values()]
+def findings(measured: Measured, *, explained: bool = True) -> list[Finding]:
+    """All claims, in the order of the figures; ``explained``: with why each comes out so."""
+    return [_finding(claim, measured, explained) for claim in published().values()]
 
 
-def _finding(claim: Published, measured: Measured) -> Finding:
+def _finding(claim: Published, measured: Measured, explained: bool) -> Finding:
     try:
         ours = _ours(claim.key, measured, "payload")
         with_headers = _ours(claim.key, measured, "wire") if claim.key in RATES else None
     except UnpairedError as error:
         return Finding(claim, None, f"Not judged: {error}.")
-    return Finding(claim, ours, why.reason(claim.key, measured) if ours is not None else "", with_headers)
+    return Finding(claim, ours, why.reason(claim.key, measured) if explained and ours is not None else "", with_headers)
 
 
 def _ours(key: str, measured: Measured, ruler: Ruler) -> Ours | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from framewire.papers.balk import claims, differences, figures, plans, side_by_side, tables
+from framewire.papers.balk import claims, differences, figures, plans, readings, side_by_side, tables
 from framewire.papers.balk.clips import CLIPS, QUANTISERS, Clip
 from framewire.papers.balk.drawing import Drawn
 from framewire.papers.balk.measure import Measured
@@ -30,6 +30,8 @@ class Comparison:
     better_headline: str = ""
     by_figure: Mapping[str, Table] = field(default_factory=dict)
     """Both rate controls side by side, by the number of the figure."""
+    readings: Sequence[readings.Reading] = ()
+    """Every claim by every reading of equation 1, the library's first; none where only that was measured."""
     decisions: Sequence[tuple[str, str, str]] = DECISIONS
 
     @property
@@ -141,6 +143,7 @@ def compare(measured: Measured) -> Comparison:
         better if better.rows else None,
         side_by_side.headline(measured),
         side_by_side.by_figure(measured),
+        readings.by_reading(measured),
     )
 
 

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import fmean, pstdev
@@ -15,7 +15,8 @@ from typing import Any, Literal
 from framewire import _native
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.papers.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
-from framewire.papers.balk.plan import Setting, settings
+from framewire.papers.balk.plan import Setting, changes, settings
+from framewire.papers.balk.variants import Variant
 
 __all__ = ["Measured", "Ruler", "Run", "UnpairedError", "carry_out", "ladder"]
 
@@ -222,6 +223,14 @@ class Measured:
     def most_repeats(self) -> int:
         """Seeds of the setting that has the most."""
         return max(self.repeats, *map(len, self.runs.values())) if self.runs else self.repeats
+
+    def read_as(self, reading: Variant) -> Measured:
+        """What was measured with a reading of the paper, in the place of what the library's gives."""
+        own = {setting: runs for setting, runs in self.runs.items()
+               if setting.variant is None and not changes(reading, setting)}  # fmt: skip
+        read = {replace(setting, variant=None): runs for setting, runs in self.runs.items()
+                if setting.variant == reading}  # fmt: skip
+        return replace(self, runs=own | read)
 
     def of(self, setting: Setting) -> Sequence[Run]:
         """The runs of a setting, one per seed; none where it was not measured."""

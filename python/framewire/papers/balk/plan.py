@@ -14,7 +14,7 @@ from typing import Any, Literal
 from framewire.papers.balk.traces import QUEUE_PACKETS as TRACE_QUEUE_PACKETS
 from framewire.papers.balk.traces import REPEATS as TRACE_REPEATS
 from framewire.papers.balk.traces import ROUND_TRIP_MS as TRACE_ROUND_TRIP_MS
-from framewire.papers.balk.variants import VARIANT_REPEATS, VARIANTS, Variant
+from framewire.papers.balk.variants import READINGS, VARIANTS, Variant
 
 __all__ = [
     "ALPHAS",
@@ -32,9 +32,11 @@ __all__ = [
     "Transport",
     "alone",
     "better",
+    "changes",
     "isolated",
     "mild",
     "of_paper",
+    "of_reading",
     "of_variant",
     "over_trace",
     "settings",
@@ -43,7 +45,7 @@ __all__ = [
 
 Transport = Literal["vtp", "better", "fixed", "tfrc", "rap", "binomial"]
 
-ALPHAS = (0.8, 0.9, 0.95, 0.99)
+ALPHAS = (0.7, 0.9, 0.95, 0.99)
 """Weights of the estimate's past in equation 2, "a constant close to 1" (section 4.2), to see how much hangs on it."""
 FLOWS = (2, 4, 8, 16, 32)
 """Connections in all of figures 16 and 24."""
@@ -84,8 +86,6 @@ class Setting:
     k: int = 5
     alpha: float | None = None
     """None is the library's."""
-    unbiased: bool = False
-    """Equation 1 over the time since the last sample, not over the gaps between the packets of this one."""
     loss_percent: float = 0.0
     rtt_ms: float = ROUND_TRIP_MS
     congestion: str = "reno"
@@ -99,7 +99,7 @@ class Setting:
         if self.trace is not None:
             return min(asked, TRACE_REPEATS)
         if self.variant is not None:
-            return min(asked, VARIANT_REPEATS)
+            return min(asked, self.variant.repeats)
         return asked * _times().get(self, 1)
 
     @property
@@ -136,7 +136,6 @@ class Setting:
                 "start_within_s": 1.0,
                 "k": self.k,
                 "alpha": self.alpha,
-                "unbiased": self.unbiased,
             },
         }
         return document if self.variant is None else self.variant.changed(document)
@@ -148,6 +147,13 @@ DECISIONS: Sequence[tuple[str, str, str]] = (
         "a constant close to 1",
         f"the library's, docs/vtp.md; {ALPHAS[0]:g} to {ALPHAS[-1]:g} in a table",
     ),
+    (
+        "equation 1",
+        "the bytes received since the last control packet over the time since then (4.1); by its indices k packets "
+        "over k - 1 gaps (4.2)",
+        "the first, by all bytes of a packet but those of UDP and IPv4; every claim by each reading in a table",
+    ),
+    ("clock of the links", "dummynet; not given", "exact; every claim with one of 10 ms in a table"),
     ("timers of the sender", "not given", "exact: a packet leaves when it is due"),
     ("queue of the router", "not given", "50 packets, drop-tail (dummynet's default)"),
     (
@@ -260,6 +266,8 @@ def _every() -> Iterator[Setting]:
     yield from _beside()
     for variant in VARIANTS:
         yield from of_variant(variant).values()
+    for reading in READINGS:
+        yield from of_reading(reading)
 
 
 def of_paper() -> Iterator[Setting]:
@@ -282,6 +290,16 @@ def _of_paper() -> Iterator[Setting]:
     yield from (mild(flows, link_mbps=2) for flows in FLOWS)
 
 
+def of_reading(reading: Variant) -> Iterator[Setting]:
+    """Those of the paper's experiments that a reading makes others."""
+    return (replace(setting, variant=reading) for setting in dict.fromkeys(_of_paper()) if changes(reading, setting))
+
+
+def changes(reading: Variant, setting: Setting) -> bool:
+    """Whether an experiment is another one by a reading: of its stream, only VTP is read; the link carries them all."""
+    return setting.transport == "vtp" or bool(reading.link)
+
+
 def _beside() -> Iterator[Setting]:
     yield from (alone(loss, "tfrc", rtt_ms) for loss in (1.0, 5.0) for rtt_ms in TFRC_ROUND_TRIPS_MS)
     for alpha in ALPHAS:
@@ -289,9 +307,6 @@ def _beside() -> Iterator[Setting]:
         yield from (mild(flows, alpha=alpha) for flows in FLOWS[2:])
         yield from (mild(8, alpha=alpha, k=k) for k in (1, 20))
         yield from (strong(12, alpha=alpha, loss_percent=loss) for loss in (0.0, 1.0))
-    yield from (mild(flows, unbiased=True) for flows in FLOWS)
-    yield from (mild(8, k=k, unbiased=True) for k in PACKETS_PER_REQUEST)
-    yield from (strong(flows, unbiased=True) for flows in STRONG_FLOWS)
     for transport in RIVALS:
         yield from (mild(8, transport=transport), strong(12, transport=transport, loss_percent=1.0))
     ways: Sequence[Transport] = ("vtp", "better", "fixed")

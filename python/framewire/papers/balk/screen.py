@@ -109,6 +109,8 @@ def show(comparison: Comparison, console: Console, *, tables: bool) -> None:
         console.print()
         console.print(comparison.better_headline, markup=False, highlight=False)
     beside = [comparison.better] if comparison.better is not None else []
+    if comparison.readings:
+        beside.append(_readings(comparison))
     for table in [*beside, *comparison.tables] if tables else ():
         console.print()
         wide = RichTable(
@@ -125,6 +127,18 @@ def show(comparison: Comparison, console: Console, *, tables: bool) -> None:
     console.print(text, markup=False, highlight=False)
 
 
+def _readings(comparison: Comparison) -> Table:
+    """Every claim by every reading, as texts."""
+    rows = [["independent claims of the paper that hold", *(reading.count for reading in comparison.readings)]]
+    for one in comparison.readings[0].findings:
+        claim = one.published
+        found = [reading.of(claim) for reading in comparison.readings]
+        cells = [f"{told(other.ours, claim.unit)} {other.verdict}" if other.ours else told(None) for other in found]
+        rows.append([f"{claim.figure}: {claim.key}", *cells])
+    names = [reading.name for reading in comparison.readings]
+    return Table("Every claim by every reading of equation 1", "", ["", *names], rows)
+
+
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """All numbers."""
     cost = comparison.measured
@@ -132,6 +146,9 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "headline": comparison.headline,
         "counted_apart": comparison.counted_apart,
         "claims": [_claim(one) for one in comparison.findings],
+        "readings": [
+            {"reading": one.name, "claims": [_judged(found) for found in one.findings]} for one in comparison.readings
+        ],
         "better": None if comparison.better is None else _table(comparison.better),
         "better_headline": comparison.better_headline,
         "side_by_side": {number: _table(table) for number, table in comparison.by_figure.items()},
@@ -171,6 +188,11 @@ def _claim(one: Finding) -> dict[str, Any]:
         "verdict_with_headers": one.verdict_with_headers,
         "why": one.why,
     }
+
+
+def _judged(one: Finding) -> dict[str, Any]:
+    values = 0 if one.ours is None else one.ours.count
+    return {"key": one.published.key, **_numbers("ours", one.ours), "values": values, "verdict": one.verdict}
 
 
 def _numbers(name: str, ours: Ours | None) -> dict[str, float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from framewire.confidence import Estimate, mean_with_confidence
@@ -26,6 +26,7 @@ from framewire.papers.balk.plan import (
     mild,
     strong,
 )
+from framewire.papers.balk.variants import K_OVER_K_MINUS_1, LIBRARYS_READING, READINGS
 
 __all__ = ["Table", "rounded_up", "shown", "tables"]
 
@@ -96,15 +97,15 @@ def _fairness(measured: Measured) -> Table:
     kinds = [("mild, 3 Mbit/s", mild, FLOWS), ("strong, 5 Mbit/s", strong, STRONG_FLOWS)]
     for name, setting, counts in kinds:
         for flows in counts:
-            paper, unbiased = setting(flows), setting(flows, unbiased=True)
+            paper, other = setting(flows), replace(setting(flows), variant=K_OVER_K_MINUS_1)
             values = [
                 measured.mean(paper, _share),
                 measured.mean(paper, lambda run: run.tcp_share),
                 measured.mean(paper, lambda run: run.share_by("wire")),
                 measured.mean(paper, lambda run: run.tcp_share_by("wire")),
                 measured.mean(paper, lambda run: run.packet_loss_percent),
-                measured.mean(unbiased, _share),
-                measured.mean(unbiased, lambda run: run.packet_loss_percent),
+                measured.mean(other, _share),
+                measured.mean(other, lambda run: run.packet_loss_percent),
             ]
             if any(values):
                 rows.append([f"{name}, {flows} flows", *map(shown, values)])
@@ -115,13 +116,14 @@ def _fairness(measured: Measured) -> Table:
         "share with headers",
         "TCP's with headers",
         "packets lost (%)",
-        "share, unbiased",
-        "lost, unbiased (%)",
+        "share, k over k - 1",
+        "lost, k over k - 1 (%)",
     ]
     hint = (
-        "By the letter of equation 1 a sample is the bytes of k packets over the k - 1 gaps between them, k / (k - 1) "
-        "of the rate that arrives: with k = 5 up to a fifth of the packets may be lost before the estimate falls below "
-        "the rate. Unbiased: the same bytes over the time since the last control packet."
+        "A sample is the bytes since the last control packet, the packets' headers among them, over the time since "
+        "then: above what arrives by the headers' part of a packet. In the last two columns, the bytes of k packets "
+        "over the k - 1 gaps between them, k / (k - 1) of what arrives: with k = 5 up to a fifth of the packets may be "
+        "lost before the estimate falls below the rate."
     )
     return Table("Fairness, and how equation 1 is read", hint, columns, rows)
 
@@ -129,11 +131,12 @@ def _fairness(measured: Measured) -> Table:
 def _over_k(measured: Measured) -> Table:
     rows = []
     for k in PACKETS_PER_REQUEST:
-        values = [measured.mean(mild(8, k=k, unbiased=unbiased), _share) for unbiased in (False, True)]
+        settings = [mild(8, k=k), *(replace(mild(8, k=k), variant=reading) for reading in READINGS)]
+        values = [measured.mean(setting, _share) for setting in settings]
         if any(values):
             rows.append([f"k = {k}", *map(shown, values)])
-    columns = ["8 flows, 3 Mbit/s", "share", "share, unbiased"]
-    return Table("Figure 17 in numbers", "", columns, rows)
+    columns = ["8 flows, 3 Mbit/s", LIBRARYS_READING, *(reading.name for reading in READINGS)]
+    return Table("Figure 17 in numbers: shares by reading", "", columns, rows)
 
 
 def _alpha(measured: Measured) -> Table:

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["VARIANTS", "VARIANT_REPEATS", "Variant"]
+__all__ = [
+    "K_OVER_K_MINUS_1",
+    "LIBRARYS_READING",
+    "READINGS",
+    "READING_REPEATS",
+    "VARIANTS",
+    "VARIANT_REPEATS",
+    "Variant",
+]
 
 VARIANT_REPEATS = 5
 """Seeds of each: they show what something does, and judge no claim."""
+READING_REPEATS = 10
+"""Seeds of each reading, by which every claim is judged again."""
 
 Values = tuple[tuple[str, Any], ...]
 
@@ -22,6 +32,8 @@ class Variant:
     link: Values = ()
     tcp: Values = ()
     stream: Values = ()
+    repeats: int = VARIANT_REPEATS
+    """With how many seeds it is run at most."""
 
     def changed(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """The experiment with these changes."""
@@ -36,7 +48,10 @@ def _step(bytes_: int) -> Values:
     return (("step_bytes", bytes_),)
 
 
-_UNBIASED: Values = (("unbiased", True),)
+def _header(bytes_: int) -> Values:
+    return (("estimate_header_bytes", bytes_),)
+
+
 _TICKS: Values = (("sender_tick_ms", 10.0), ("receiver_tick_ms", 10.0))
 
 VARIANTS = (
@@ -53,14 +68,31 @@ VARIANTS = (
     Variant("TCP: receive window of 8 kB", tcp=(("receive_window", 8_192),)),
     Variant("TCP of 2002: these, 16 kB, timeout 1 s or more", tcp=_OF_2002),
     Variant("timers and time stamps in ticks of 10 ms", stream=_TICKS),
-    Variant("alpha 0.98", stream=(("alpha", 0.98),)),
-    Variant("alpha 0.99", stream=(("alpha", 0.99),)),
+    Variant("alpha 0.7", stream=(("alpha", 0.7),)),
+    Variant("alpha 0.95", stream=(("alpha", 0.95),)),
     Variant("step of 8 packets/s", stream=_step(8_000)),
-    Variant("equation 1 unbiased", stream=_UNBIASED),
-    Variant("equation 1 unbiased, ticks of 10 ms", stream=_UNBIASED + _TICKS),
-    Variant("equation 1 unbiased, step of 8 packets/s", stream=_UNBIASED + _step(8_000)),
-    Variant("equation 1 unbiased, step of 16 packets/s", stream=_UNBIASED + _step(16_000)),
-    Variant("equation 1 unbiased, step of 24 packets/s", stream=_UNBIASED + _step(24_000)),
-    Variant("equation 1 unbiased, step of 64 packets/s", stream=_UNBIASED + _step(64_000)),
-    Variant("equation 1 unbiased, step of 64, alpha 0.8", stream=(*_UNBIASED, *_step(64_000), ("alpha", 0.8))),
+    Variant("step of 16 packets/s", stream=_step(16_000)),
+    Variant("step of 64 packets/s", stream=_step(64_000)),
+    Variant("no headers counted, step of 16 packets/s", stream=_header(0) + _step(16_000)),
 )
+
+
+def _reading(name: str, *, link: Values = (), stream: Values = ()) -> Variant:
+    return Variant(name, link, (), stream, READING_REPEATS)
+
+
+_INDICES: Values = (("estimate", "k over k - 1"),)
+_CLOCK: Values = (("tick_ms", 10.0),)
+
+LIBRARYS_READING = "bytes over gaps"
+"""Of the experiments that are no reading's: ``vtp`` as it is, which counts all headers that a packet has."""
+K_OVER_K_MINUS_1 = _reading("k over k - 1", stream=_INDICES)
+READINGS = (
+    K_OVER_K_MINUS_1,
+    _reading("bytes over gaps, 28 bytes of header", stream=_header(28)),
+    _reading("bytes over gaps, no header", stream=_header(0)),
+    _reading("bytes over gaps, link clock of 10 ms", link=_CLOCK),
+    _reading("k over k - 1, link clock of 10 ms", link=_CLOCK, stream=_INDICES),
+)
+"""How equation 1 can be read beside the library's reading, and the clock of the paper's links: HZ of FreeBSD 4 was 100,
+so that dummynet let packets go each 10 ms."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, pstdev
 
 from framewire.papers.balk import differences, plans
@@ -17,6 +18,7 @@ from framewire.papers.balk.plan import (
     mild,
     strong,
 )
+from framewire.papers.balk.variants import K_OVER_K_MINUS_1
 
 __all__ = ["reason"]
 
@@ -32,19 +34,31 @@ def _mean(measured: Measured, setting: Setting, value: Callable[[Run], float]) -
     return None if estimate is None else estimate.mean
 
 
+_HEADERS, _COUNTED = 88, 60
+"""Bytes that a packet of VTP carries beside its video (UDP and IPv4 among them), and those that SIZE counts."""
+
+
+def _unseen_percent(run: Run) -> float:
+    """A loss of less leaves the estimate above the rate: it makes up for the headers that SIZE counts."""
+    counted = _COUNTED / _HEADERS * (run.rate_kbps("wire") - run.rate_kbps())
+    return 100 * counted / max(1e-9, run.rate_kbps() + counted)
+
+
 def _lost(setting: Setting) -> Callable[[Measured], str]:
-    """Equation 1 sees less than is lost."""
+    """The estimate sees less than is lost."""
 
     def told(measured: Measured) -> str:
         lost = _mean(measured, setting, lambda run: run.packet_loss_percent)
-        unbiased = _mean(measured, _without_bias(setting), lambda run: run.share)
-        if lost is None:
+        unseen = _mean(measured, setting, _unseen_percent)
+        level = _mean(measured, setting, lambda run: run.mean_level)
+        if lost is None or unseen is None or level is None:
             return ""
+        other = _mean(measured, replace(setting, variant=K_OVER_K_MINUS_1), lambda run: run.share)
         text = (
-            f"Equation 1 counts k packets over k - 1 gaps, {setting.k / (setting.k - 1):.2f} of what arrives, and so "
-            f"does not see a loss of {100 / setting.k:.0f} %; here {lost:.1f} % of the packets are lost."
+            f"SIZE counts the packets' headers, so that a loss of less than about {unseen:.0f} % does not lower the "
+            f"rate; here {lost:.1f} % of the packets are lost, and the mean level is {level:.2f} of 2."
         )
-        return text if unbiased is None else f"{text} Read without that bias the share is {unbiased:.2f}."
+        return text if other is None else f"{text} With k packets over k - 1 gaps the share is {other:.2f}."
 
     return told
 
@@ -57,7 +71,10 @@ def _what_else(column: str) -> Callable[[Measured], str]:
         if not tried:
             return ""
         found = differences.with_which_it_holds(measured, column)
-        return f" Of {len(tried)} other decisions it is within the bounds with {'; '.join(found) if found else 'none'}."
+        most = len(found) > len(tried) / 2
+        named = [row[0] for row in tried if row[0] not in found] if most else found
+        which = f"{'all' if most else 'none'}{' but ' if named else ''}" if most or not found else ""
+        return f" Of {len(tried)} other decisions it is within the bounds with {which}{'; '.join(named)}."
 
     return told
 
@@ -85,17 +102,14 @@ def _seconds(transport: Transport) -> Callable[[Measured], str]:
     return told
 
 
-def _without_bias(setting: Setting) -> Setting:
-    return Setting(setting.clip, setting.link_mbps, setting.tcp, k=setting.k, unbiased=True)
-
-
-def _few_gaps(measured: Measured) -> str:
-    five, ten = (_mean(measured, mild(8, k=k), lambda run: run.share) for k in (5, 10))
-    if five is None or ten is None:
+def _fewer_estimates(measured: Measured) -> str:
+    shares = [_mean(measured, mild(8, k=k), lambda run: run.share) for k in (5, 10, 20)]
+    if None in shares:
         return ""
     return (
-        "The bias of equation 1 falls from a quarter at k = 5 to a twentieth at k = 20, below what the queue drops; "
-        f"the share goes from {five:.2f} at k = 5 to {ten:.2f} at k = 10."
+        "An estimate comes with every k-th packet, and each raises the rate by one packet per second at the most: with "
+        "k = 20 the rate regains what it lost a quarter as fast as with k = 5. The share goes from "
+        f"{shares[0]:.2f} at k = 5 over {shares[1]:.2f} at k = 10 to {shares[2]:.2f} at k = 20."
     )
 
 
@@ -139,6 +153,12 @@ def _steadier(loss: float) -> Callable[[Measured], str]:
         # More than that is missing where a rate was reduced.
         if min(kept_by) >= 1 - 1.2 * loss / 100:
             text += " Loss limits neither of them: what they miss is what was lost."
+        elif kept_by[0] < kept_by[1]:
+            unseen = fmean(_unseen_percent(run) for run in measured.of(alone(loss, "vtp")))
+            text += (
+                f" Where more than about {unseen:.0f} % of the packets between control packets are lost, VTP's "
+                "estimate falls below its rate, which follows."
+            )
         return text
 
     return told
@@ -168,23 +188,31 @@ def _fixed_frames(measured: Measured) -> str:
 
 
 def _rises(measured: Measured) -> str:
-    tcp = [_mean(measured, strong(12, loss_percent=loss), lambda run: run.tcp_share) for loss in (0.1, 5.0)]
-    if None in tcp:
+    few, many = strong(12, loss_percent=0.1), strong(12, loss_percent=5.0)
+    tcp, lost, levels = (
+        [_mean(measured, setting, value) for setting in (few, many)]
+        for value in (lambda run: run.tcp_share, lambda run: run.packet_loss_percent, lambda run: run.mean_level)
+    )
+    unseen = _mean(measured, many, _unseen_percent)
+    if None in (*tcp, *lost, *levels, unseen):
         return ""
     return (
-        f"TCP's share falls from {tcp[0]:.2f} to {tcp[1]:.2f}, but the stream has its top level's rate already and no "
-        "use for the room; what is lost at random is missing from what arrives."
+        f"TCP's share goes from {tcp[0]:.2f} to {tcp[1]:.2f}. Of the stream's packets {lost[0]:.1f} and {lost[1]:.1f} "
+        f"% are lost, and less than about {unseen:.0f} % does not lower the rate; mean levels are {levels[0]:.2f} and "
+        f"{levels[1]:.2f} of 2."
     )
 
 
 def _keeps_top(measured: Measured) -> str:
     levels = [_mean(measured, mild(8, k=k), lambda run: run.mean_level) for k in (1, 2)]
     lost = [_mean(measured, mild(8, k=k), lambda run: run.packet_loss_percent) for k in (1, 2)]
-    if None in levels or None in lost:
+    unseen = _mean(measured, mild(8, k=2), _unseen_percent)
+    if None in (*levels, *lost, unseen):
         return ""
     return (
-        f"It stays near its top level, whose plan is 1.2 of the fair share: mean levels {levels[0]:.2f} and "
-        f"{levels[1]:.2f} of 2, with {lost[0]:.1f} and {lost[1]:.1f} % of its packets lost."
+        f"Its top level's plan is 1.2 of the fair share. It sends mean levels of {levels[0]:.2f} and {levels[1]:.2f} "
+        f"of 2, with {lost[0]:.1f} and {lost[1]:.1f} % of its packets lost; a loss of less than about {unseen:.0f} "
+        "% does not lower the rate."
     )
 
 
@@ -196,8 +224,13 @@ def _without_loss(measured: Measured) -> str:
 
 
 def _unseen(measured: Measured) -> str:
+    lost = [_mean(measured, strong(12, loss_percent=loss), lambda run: run.packet_loss_percent) for loss in (0.0, 1.0)]
+    unseen = _mean(measured, strong(12, loss_percent=1.0), _unseen_percent)
+    if None in (*lost, unseen):
+        return ""
     return (
-        "Equation 1 does not see a loss of less than 20 % with k = 5, so that the rate stays; what is lost is missing."
+        f"With 1 % lost at random {lost[1]:.1f} % of its packets are lost, without {lost[0]:.1f} %; less than about "
+        f"{unseen:.0f} % does not lower the rate."
     )
 
 
@@ -283,8 +316,8 @@ _REASONS: Mapping[str, Callable[[Measured], str]] = {
     "fair-16": _together(_lost(mild(16)), _what_else("16 flows")),
     "fair-32": _together(_lost(mild(32)), _what_else("32 flows")),
     "k-small": _keeps_top,
-    "k-20": _together(_few_gaps, _what_else("k = 20")),
-    "k-order": _few_gaps,
+    "k-20": _together(_fewer_estimates, _what_else("k = 20")),
+    "k-order": _fewer_estimates,
     "strong-under": _together(_lost(strong(12)), _what_else("strong, 12 flows")),
     "strong-16": _lost(strong(16)),
     "loss-rises": _rises,

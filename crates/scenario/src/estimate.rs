@@ -1,0 +1,34 @@
+//! How VTP reads equation 1 of its paper.
+
+use crate::error::ScenarioError;
+use crate::names::words;
+use crate::section::Section;
+use crate::transport::Transport;
+
+words! {
+    /// How VTP reads equation 1 of its paper: what a bandwidth sample divides by what.
+    Estimate {
+        /// The bytes since the last control packet over the time since then, as section 4.1 tells it.
+        BytesOverGaps = "bytes over gaps",
+        /// The bytes of k packets over the k - 1 gaps between them, by the indices of the equation.
+        KOverKMinus1 = "k over k - 1",
+    }
+}
+
+/// The reading, present exactly for `vtp`, and the bytes of header that it counts where that was told.
+pub(crate) fn read(
+    section: &mut Section,
+    transport: Transport,
+) -> Result<(Option<Estimate>, Option<u16>), ScenarioError> {
+    let default = (transport == Transport::Vtp).then_some(Estimate::BytesOverGaps);
+    let estimate = section.text("estimate")?.or(default);
+    let path = section.key("estimate_header");
+    let header = section.integer("estimate_header", 0..=1_500)?;
+    if header.is_some() && estimate == Some(Estimate::KOverKMinus1) {
+        let problem =
+            "means nothing with estimate \"k over k - 1\", which counts no headers; it is of \"bytes over gaps\"";
+        return Err(ScenarioError::new(path, problem));
+    }
+    let bytes = |header| u16::try_from(header).expect("invariant: the range was checked when it was read");
+    Ok((estimate, header.map(bytes)))
+}
