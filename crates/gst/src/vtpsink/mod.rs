@@ -3,6 +3,7 @@
 //! The movie stands in a streaming file, with all levels side by side, and each client is at another place of it; or its
 //! levels come on request pads while they are served (`live`). See `docs/elements/vtpsink.md`.
 
+mod estimate;
 mod imp;
 mod live;
 mod messages;
@@ -13,6 +14,7 @@ mod transport;
 use gst::glib;
 use gst::prelude::*;
 
+pub use estimate::Estimate;
 pub use transport::Transport;
 
 glib::wrapper! {

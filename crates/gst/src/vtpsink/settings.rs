@@ -19,6 +19,7 @@ use framewire_units::DataSize;
 use gst::glib;
 use gst::prelude::*;
 
+use super::estimate::Estimate;
 use super::live::{Limits, Live, LiveSource};
 use super::service::Terms;
 use super::transport::Transport;
@@ -38,6 +39,9 @@ pub(super) struct Settings {
     pub key_file: Option<String>,
     pub transport: Transport,
     pub ack_every: u16,
+    pub estimate: Estimate,
+    /// `None`: all that packets have.
+    pub estimate_header: Option<u16>,
     pub clients: u32,
     /// Sessions after which the stream ends; 0: never.
     pub sessions: u64,
@@ -63,6 +67,8 @@ impl Default for Settings {
             transport: Transport::default(),
             // k of the paper's experiments (section 6.1).
             ack_every: 5,
+            estimate: Estimate::default(),
+            estimate_header: None,
             clients: 1_000,
             sessions: 0,
             repeats: false,
@@ -96,6 +102,21 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .minimum(1)
             .maximum(u16::MAX.into())
             .default_value(default.ack_every.into())
+            .mutable_ready()
+            .build(),
+        glib::ParamSpecEnum::builder_with_default("estimate", default.estimate)
+            .nick("Reading of equation 1")
+            .blurb("Of transport=vtp: what a sample of the bandwidth divides by what")
+            .mutable_ready()
+            .build(),
+        glib::ParamSpecInt::builder("estimate-header")
+            .nick("Bytes of header in estimates")
+            .blurb(
+                "Of estimate=bytes-over-gaps: bytes of header that are counted of each packet (-1 = all that it has)",
+            )
+            .minimum(-1)
+            .maximum(1_500)
+            .default_value(-1)
             .mutable_ready()
             .build(),
         glib::ParamSpecUInt::builder("max-clients")
@@ -189,6 +210,8 @@ impl Settings {
             "key-file" => self.key_file = text(),
             "transport" => self.transport = value.get().expect(CHECKED),
             "ack-every" => self.ack_every = small(),
+            "estimate" => self.estimate = value.get().expect(CHECKED),
+            "estimate-header" => self.estimate_header = u16::try_from(value.get::<i32>().expect(CHECKED)).ok(),
             "max-clients" => self.clients = value.get().expect(CHECKED),
             "sessions" => self.sessions = value.get().expect(CHECKED),
             "repeats" => self.repeats = value.get().expect(CHECKED),
@@ -210,6 +233,8 @@ impl Settings {
             "key-file" => self.key_file.to_value(),
             "transport" => self.transport.to_value(),
             "ack-every" => u32::from(self.ack_every).to_value(),
+            "estimate" => self.estimate.to_value(),
+            "estimate-header" => self.estimate_header.map_or(-1, i32::from).to_value(),
             "max-clients" => self.clients.to_value(),
             "sessions" => self.sessions.to_value(),
             "repeats" => self.repeats.to_value(),
@@ -301,7 +326,9 @@ impl Settings {
     /// Makes the controller of each session; of what may be known of the future, a live stream has nothing.
     fn maker(&self, payload: u16, plan: Option<Arc<dyn Plan>>) -> MakeController {
         let settings = RateControlSettings::new(DataSize::from_bytes(payload.into()));
-        RateControl::from(self.transport).maker(RateControlSettings { plan, ..settings })
+        let header = self.estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
+        let estimate = self.estimate.counting(header);
+        RateControl::from(self.transport).maker(RateControlSettings { plan, estimate, ..settings })
     }
 
     fn live_title(&self) -> String {
