@@ -4,6 +4,7 @@
 //! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
 
 pub mod mpeg_video;
+pub mod nal_units;
 pub mod rtp;
 mod start_code;
 pub mod tfrc;

@@ -1,17 +1,19 @@
 //! Where the frames of an external flow were in what its sender sent: the movie's elementary stream, searched for in
 //! the packets that left the sender's device.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use framewire_emu::{LaneRecord, PacketLog, Protocol};
 use framewire_link::Outcome;
 use framewire_media::Movie;
+use framewire_media::access_unit::Codec;
 use framewire_probe::record::Place;
 use framewire_session::ContentMatcher;
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::HeaderView;
-use framewire_wire::rtp;
+use framewire_wire::{nal_units, rtp};
 use framewire_world::place_and_cause;
 
 use super::captured::for_each_sent;
@@ -37,8 +39,8 @@ pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie) -> Op
     let mut ways: Vec<Box<dyn Way>> = match connection {
         Some((_, Protocol::Tcp)) => vec![Box::new(Segments::new(movie)?)],
         Some((_, Protocol::Udp)) => vec![
-            Box::new(Datagrams::new(movie, rtp_video_payload)?),
-            Box::new(Datagrams::new(movie, |payload| Some(payload))?),
+            Box::new(Datagrams::new(movie, rtp_piece(movie.index.sequence.codec))?),
+            Box::new(Datagrams::new(movie, |payload| Some(payload.into()))?),
         ],
         _ => return None,
     };
@@ -134,15 +136,18 @@ impl Way for Segments {
     }
 }
 
+/// The piece of the elementary stream in a datagram; `None` where there is none.
+type Piece = fn(&[u8]) -> Option<Cow<'_, [u8]>>;
+
 /// Datagrams that each carry a piece of the stream. Where the matcher wants a time, it gets the number of the datagram.
 struct Datagrams {
     matcher: ContentMatcher,
-    piece: fn(&[u8]) -> Option<&[u8]>,
+    piece: Piece,
     verdicts: Vec<Crossing>,
 }
 
 impl Datagrams {
-    fn new(movie: &Movie, piece: fn(&[u8]) -> Option<&[u8]>) -> Option<Self> {
+    fn new(movie: &Movie, piece: Piece) -> Option<Self> {
         Some(Self { matcher: ContentMatcher::new(movie)?, piece, verdicts: Vec::new() })
     }
 }
@@ -150,13 +155,14 @@ impl Datagrams {
 impl Way for Datagrams {
     fn take(&mut self, packet: &PacketLog, payload: &[u8]) {
         if let Some(piece) = (self.piece)(payload) {
-            self.matcher.handle_bytes(Timestamp::from_nanos(self.verdicts.len() as u64), piece);
+            self.matcher.handle_bytes(Timestamp::from_nanos(self.verdicts.len() as u64), &piece);
             self.verdicts.push(verdict(packet));
         }
     }
 
     /// A frame is in the datagrams from the one after that in which the frame before it ends: a packet of a payload
-    /// format holds one frame only (RFC 2250, 3.1: a picture begins a packet).
+    /// format holds one frame only (RFC 2250, 3.1: a picture begins a packet; RFC 6184, 5.1, and RFC 7798, 4.1: a packet
+    /// has one time stamp, that of its access unit).
     fn finish(self: Box<Self>) -> Option<Trail> {
         let mut next = 0;
         let mut trail = Trail::new();
@@ -183,8 +189,12 @@ fn verdict(packet: &PacketLog) -> Crossing {
     }
 }
 
-/// The elementary stream in an RTP packet of MPEG video (RFC 2250, 3.4).
-fn rtp_video_payload(datagram: &[u8]) -> Option<&[u8]> {
-    let (_, payload) = rtp::RtpHeader::parse(datagram).ok()?;
-    HeaderView::new(payload).ok().map(|header| header.video())
+/// The elementary stream in an RTP packet, as the payload format of the codec has it: RFC 6184, RFC 7798, and RFC 2250
+/// (3.4) for MPEG-1 and MPEG-2 video.
+fn rtp_piece(codec: Codec) -> Piece {
+    match codec {
+        Codec::H264 => |datagram| Some(nal_units::h264(rtp::RtpHeader::parse(datagram).ok()?.1)?.into()),
+        Codec::H265 => |datagram| Some(nal_units::h265(rtp::RtpHeader::parse(datagram).ok()?.1)?.into()),
+        _ => |datagram| Some(HeaderView::new(rtp::RtpHeader::parse(datagram).ok()?.1).ok()?.video().into()),
+    }
 }
