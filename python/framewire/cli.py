@@ -9,13 +9,14 @@ from __future__ import annotations
 import shutil
 import textwrap
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import framewire
-from framewire import alike, files, screen, standard_streams, unlike
+from framewire import alike, files, screen, standard_streams, unexplained, unlike
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
@@ -181,6 +182,8 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
     for told in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):
         if told is not None:
             console.print(f"Note: {told}.", markup=False, highlight=False)
+    for told in _unexplained(scenario, result):
+        console.print(f"Note: {told}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
@@ -190,6 +193,16 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
             verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
         )
         console.print(told, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def _unexplained(scenario: Mapping[str, Any], result: framewire.Run) -> list[str]:
+    """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
+    if not any(flow["transport"] == "external" for flow in scenario["flow"]):
+        return []
+    try:
+        return unexplained.notes(scenario, result.frames, result.results.packets)
+    except InputError:
+        return []
 
 
 def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:
