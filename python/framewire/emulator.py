@@ -28,6 +28,9 @@ NAME = "framewire-emu"
 ERRORS: dict[int, type[FramewireError]] = {InputError.exit_code: InputError, MachineError.exit_code: MachineError}
 """What the emulator's exit code means; every other one is about the run."""
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if os.name == "posix" else (signal.SIGINT, signal.SIGTERM)
+"""Signals on which a run ends early."""
+
 Event = dict[str, Any]
 """One line of the emulator: ``event`` names it, docs/scenario.md lists the rest."""
 
@@ -66,8 +69,8 @@ class Outcome:
 def drive(arguments: list[str], on_event: Callable[[Event], None]) -> Outcome:
     """Start the emulator, hand every event on, and wait for its end.
 
-    The first SIGINT or SIGTERM is passed on: the emulator ends its streams and writes what it has. The second kills it.
-    Whatever happens here, the emulator does not outlive the call.
+    The first SIGINT, SIGTERM or SIGHUP is passed on: the emulator ends its streams and writes what it has. The second
+    kills it. Whatever happens here, the emulator does not outlive the call.
     """
     program = find()
     with tempfile.TemporaryFile() as log:
@@ -107,7 +110,9 @@ def _stop_on_signal(process: subprocess.Popen[bytes]) -> Iterator[_Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread may handle signals; the caller's own handling stays
         return
-    previous = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    # What this process ignores stays ignored: nohup does that for a terminal that closes.
+    asked = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, handle) for number in asked}
     try:
         yield stop
     finally:

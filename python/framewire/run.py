@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import _native, emulator, files, resources
+from framewire import _native, emulator, files, resources, unfinished
 from framewire.checksums import sealed
 from framewire.emulator import Event
 from framewire.errors import InputError, RunError
+from framewire.lock import LockedError
 from framewire.scenario import Overrides, Scenario, check_simulated, load, naming
 
 if TYPE_CHECKING:
@@ -133,10 +132,11 @@ def _check_emulated(scenario: Scenario) -> None:
 
 def _emulate(scenario: Scenario, sent: Content, directory: Path, notify: Progress) -> emulator.Outcome:
     (directory / "scenario.toml").write_text(scenario.toml, encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="framewire-") as scratch:
-        plan = Path(scratch) / "plan.json"
-        plan.write_text(json.dumps(_plan(scenario, sent, directory)), encoding="utf-8")
-        return emulator.drive(["run", "--plan", str(plan)], notify)
+    plan = directory / "plan.json"
+    plan.write_text(json.dumps(_plan(scenario, sent, directory)), encoding="utf-8")
+    outcome = emulator.drive(["run", "--plan", str(plan), "--parent", str(os.getpid())], notify)
+    plan.unlink()  # it names files of this machine
+    return outcome
 
 
 def _simulate(scenario: Scenario, sent: Content, directory: Path, notify: Progress) -> emulator.Outcome:
@@ -183,22 +183,27 @@ def _check_out(out: str | os.PathLike[str] | None) -> None:
 
 @contextmanager
 def _partial_directory(scenario: Scenario, out: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Path]]:
-    """A directory to fill, and the name it gets when it is whole; removed when anything fails."""
+    """A directory to fill, and the name it gets when it is whole; removed when anything fails.
+
+    What runs that were killed have left beside it is removed first.
+    """
     directory = Path(out) if out is not None else _default_directory(scenario.name)
     partial = directory.with_name(f"{directory.name}.partial")
-    if partial.exists():
-        raise InputError(f"{partial}: exists already, from a run that is going on or was killed; remove it")
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        partial.mkdir()
-    except OSError as error:
-        raise InputError(f"{directory}: cannot be made: {error.strerror}") from None
-    try:
-        yield partial, directory
-    except OSError as error:
-        raise RunError(f"{directory}: cannot write the results: {error.strerror}") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with ExitStack() as stack:
+        try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.clear(directory.parent)
+            stack.enter_context(unfinished.made(partial))
+        except LockedError:
+            raise InputError(f"{partial}: a run that is going on writes there; allowed is another name") from None
+        except OSError as error:
+            if partial.exists():
+                raise InputError(f"{partial}: exists already, and no run that was killed made it; remove it") from None
+            raise InputError(f"{directory}: cannot be made: {error.strerror}") from None
+        try:
+            yield partial, directory
+        except OSError as error:
+            raise RunError(f"{directory}: cannot write the results: {error.strerror}") from None
 
 
 def _default_directory(name: str) -> Path:

@@ -52,6 +52,14 @@ sender.pipeline = '''fdsrc ! mpegvideoparse ! mpegtsmux alignment=7
 receiver.pipeline = '''srtsrc uri=srt://:{port}?mode=listener latency=120 ! tsdemux ! video/mpeg
     ! fdsink sync=false'''
 """
+RTP_NAL = """
+[[flow]]
+name = "rtp"
+sender.pipeline = "fdsrc ! {parser} ! {caps} ! PAY mtu=1200 ! udpsink host={receiver} port={port} sync=false"
+receiver.pipeline = '''udpsrc port={port} buffer-size=2000000
+    caps="application/x-rtp, media=video, clock-rate=90000, encoding-name=NAME" ! DEPAY
+    ! {caps} ! fdsink sync=false'''
+"""
 LISTEN = "import socket, sys; server = socket.create_server(('{address}', {port})); peer, _ = server.accept(); "
 """The beginning of a receiver in Python: ``peer`` is the connection."""
 
@@ -186,6 +194,53 @@ def test_a_frame_is_lost_exactly_where_one_of_its_packets_was(film: Path, tmp_pa
         assert set(lost["root_cause"]) == {"random loss"}
         assert set(lost["root_cause_place"]) == {"link"}
     assert (lost["bytes_received"] < lost["size"]).all()
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.parametrize("codec", ["h264", "h265"])
+def test_the_cause_of_a_loss_is_read_out_of_fragments_of_nal_units(codec: str, tmp_path: Path) -> None:
+    """By the payload formats of RFC 6184 and RFC 7798; tshark tells the frames apart by their last packets' markers."""
+    film = tmp_path / f"film.{codec}"
+    encoder = {"h264": ["libx264"], "h265": ["libx265", "-x265-params", "log-level=none"]}[codec]
+    picture = ["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25:duration=3"]
+    rate = ["-b:v", "2M", "-g", "25", "-preset", "ultrafast"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, "-c:v", *encoder, *rate, str(film)], check=True)
+    text = RTP_NAL.replace("DEPAY", f"rtp{codec}depay").replace("PAY", f"rtp{codec}pay").replace("NAME", codec.upper())
+    lossy = calm.run(scenario(film, text, 'rate = "20 Mbit/s"\nloss = "3 %"'), tmp_path)
+    fields = [
+        "-d",
+        "udp.port==5004,rtp",
+        "-T",
+        "fields",
+        "-e",
+        "frame.interface_id",
+        "-e",
+        "rtp.seq",
+        "-e",
+        "rtp.marker",
+        "-e",
+        "udp.length",
+    ]
+    capture = lossy.directory / "captures" / "rtp.pcapng"
+    listed = subprocess.run(["tshark", "-r", capture, "-Y", "rtp", *fields], capture_output=True, text=True, check=True)
+    packets = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    arrived = {sequence for interface, sequence, *_ in packets if interface == 1}
+    hurt: dict[int, int] = {}
+    frame = 0
+    for interface, sequence, marker, length in packets:
+        if interface == 0:
+            if sequence not in arrived:
+                hurt[frame] = max(length, hurt.get(frame, 0))
+            frame += marker
+    assert frame == lossy.frames.height
+    lost = lossy.frames.filter(pl.col("fate") == "lost")
+    with calm.excused(lossy):
+        assert 3 <= len(hurt) <= 60
+        assert set(lost["root_cause"]) == {"random loss"}
+        assert set(lost["root_cause_place"]) == {"link"}
+        # Delimiters and parameter sets fit in 64 bytes, and a frame without them is whole.
+        assert {frame for frame, length in hurt.items() if length > 64} <= set(lost["frame"]) <= set(hurt)
+    assert (lossy.directory / "received" / f"rtp.{codec}").is_file()
 
 
 def test_srt_comes_through_with_its_own_latency(film: Path, tmp_path: Path) -> None:

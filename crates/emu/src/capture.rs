@@ -1,9 +1,11 @@
 //! Captures: both ends of a lane in one pcapng file (draft-ietf-opsawg-pcapng), written by a thread of its own so that
 //! the pump never waits for a disk.
 
+mod headers;
+
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,20 +15,43 @@ use bytes::Bytes;
 use framewire_link::Port;
 use framewire_units::Timestamp;
 use pcap_file::DataLink;
-use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
 use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::EmuError;
 
+/// A snap length that no frame exceeds.
+const WHOLE_FRAMES: u32 = 262_144;
+/// Bytes of the file, about: what exceeds it is left out and counted, so that no application can fill the disk.
+const WRITTEN_AT_MOST: u64 = 32 << 30;
 /// Frames that may wait for the disk, in bytes. What exceeds it is left out of the capture and counted.
 const WAITING_AT_MOST: usize = 128 << 20;
 /// How often the writer looks for frames.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Time stamps are in units of 10^-9 s (if_tsresol).
 const NANOSECONDS: u8 = 9;
+
+/// What a capture keeps of each frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// All of it.
+    Frames,
+    /// Its headers: Ethernet, IP, TCP or UDP, and of UDP what stands before the media (RTP and its payload format). The
+    /// length that it had is kept beside.
+    Headers,
+}
+
+impl Kept {
+    fn length(self, frame: &[u8]) -> usize {
+        match self {
+            Self::Frames => frame.len(),
+            Self::Headers => headers::length(frame),
+        }
+    }
+}
 
 /// How a capture went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -82,14 +107,14 @@ pub(crate) struct CaptureWriter {
 ///
 /// # Errors
 /// When the file cannot be created or its head not be written.
-pub(crate) fn start(path: &Path, snap_length: u32, clock: Clock) -> Result<(CaptureBuffer, CaptureWriter), EmuError> {
+pub(crate) fn start(path: &Path, kept: Kept, clock: Clock) -> Result<(CaptureBuffer, CaptureWriter), EmuError> {
     let failed = |source| EmuError::Capture { path: path.to_owned(), source };
-    let writer = open(path, snap_length).map_err(failed)?;
+    let writer = open(path).map_err(failed)?;
     let shared = Arc::new(Shared::default());
     let buffer = CaptureBuffer { shared: Arc::clone(&shared), pending: Vec::new() };
     let thread = thread::Builder::new()
         .name("fw-capture".to_owned())
-        .spawn(move || write_all(&shared, writer, snap_length, clock))
+        .spawn(move || write_all(&shared, writer, kept, clock))
         .map_err(failed)?;
     Ok((buffer, CaptureWriter { path: path.to_owned(), thread }))
 }
@@ -142,13 +167,13 @@ impl CaptureWriter {
 
 type Writer = PcapNgWriter<BufWriter<File>>;
 
-fn open(path: &Path, snap_length: u32) -> io::Result<Writer> {
+fn open(path: &Path) -> io::Result<Writer> {
     let file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut writer = PcapNgWriter::new(file).map_err(plain)?;
     for (name, description) in
         [("sender", "device of the sender's host"), ("receiver", "device of the receiver's host")]
     {
-        let mut block = InterfaceDescriptionBlock::new(DataLink::ETHERNET, snap_length);
+        let mut block = InterfaceDescriptionBlock::new(DataLink::ETHERNET, WHOLE_FRAMES);
         block.options.push(InterfaceDescriptionOption::IfName(Cow::Borrowed(name)));
         block.options.push(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(description)));
         block.options.push(InterfaceDescriptionOption::IfTsResol(NANOSECONDS));
@@ -165,17 +190,21 @@ fn plain(error: pcap_file::PcapError) -> io::Error {
     }
 }
 
-fn write_all(shared: &Shared, mut writer: Writer, snap_length: u32, clock: Clock) -> CaptureOutcome {
+fn write_all(shared: &Shared, mut writer: Writer, kept: Kept, clock: Clock) -> CaptureOutcome {
     let mut outcome = CaptureOutcome::default();
     // One reading for the whole file: differences in it are those of the run's clock.
     let origin = clock.to_unix(Timestamp::ZERO);
+    let mut bytes = 0;
     loop {
         let (frames, ended) = take(shared);
         for captured in &frames {
-            match outcome.error {
-                Some(_) => outcome.left_out += 1,
-                None => note(&mut outcome, write(&mut writer, captured, snap_length, origin)),
+            if outcome.error.is_some() || bytes >= WRITTEN_AT_MOST {
+                outcome.left_out += 1;
+                continue;
             }
+            let written = write(&mut writer, captured, kept, origin);
+            bytes += *written.as_ref().unwrap_or(&0) as u64;
+            note(&mut outcome, written);
         }
         if ended {
             break;
@@ -203,9 +232,9 @@ fn take(shared: &Shared) -> (Vec<Captured>, bool) {
     (frames, ended)
 }
 
-fn note(outcome: &mut CaptureOutcome, result: io::Result<()>) {
+fn note(outcome: &mut CaptureOutcome, result: io::Result<usize>) {
     match result {
-        Ok(()) => outcome.written += 1,
+        Ok(_) => outcome.written += 1,
         Err(error) => {
             outcome.left_out += 1;
             outcome.error = Some(error.to_string());
@@ -213,14 +242,40 @@ fn note(outcome: &mut CaptureOutcome, result: io::Result<()>) {
     }
 }
 
-fn write(writer: &mut Writer, captured: &Captured, snap_length: u32, origin: Duration) -> io::Result<()> {
-    let kept = captured.frame.len().min(snap_length as usize);
+/// Writes a frame and returns the bytes that it took.
+fn write(writer: &mut Writer, captured: &Captured, kept: Kept, origin: Duration) -> io::Result<usize> {
     let block = EnhancedPacketBlock {
         interface_id: u32::from(captured.host == Port::Receiver),
         timestamp: origin + Duration::from_nanos(captured.at.as_nanos()),
         original_len: captured.frame.len() as u32,
-        data: Cow::Borrowed(&captured.frame[..kept]),
+        data: Cow::Borrowed(&captured.frame[..kept.length(&captured.frame)]),
         options: Vec::new(),
     };
-    writer.write_pcapng_block(block).map(drop).map_err(plain)
+    writer.write_pcapng_block(block).map_err(plain)
+}
+
+/// Makes a capture of whole frames one of headers.
+///
+/// # Errors
+/// When it cannot be read or written; it then stays as it was.
+pub fn keep_headers(capture: &Path) -> io::Result<()> {
+    let shorter = capture.with_extension("headers");
+    let copied = copy_headers(capture, &shorter).and_then(|()| std::fs::rename(&shorter, capture));
+    if copied.is_err() {
+        let _ = std::fs::remove_file(&shorter);
+    }
+    copied
+}
+
+fn copy_headers(from: &Path, to: &Path) -> io::Result<()> {
+    let mut reader = PcapNgReader::new(BufReader::with_capacity(1 << 20, File::open(from)?)).map_err(plain)?;
+    let mut writer = open(to)?;
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(mut packet) = block.map_err(plain)? {
+            let kept = Kept::Headers.length(&packet.data);
+            packet.data = Cow::Borrowed(&packet.data[..kept]).into_owned().into();
+            writer.write_pcapng_block(packet).map_err(plain)?;
+        }
+    }
+    writer.get_mut().flush()
 }

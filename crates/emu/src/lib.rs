@@ -20,7 +20,7 @@ mod pump;
 mod warm_up;
 mod world;
 
-pub use capture::CaptureOutcome;
+pub use capture::{CaptureOutcome, Kept, keep_headers};
 pub use clock::Clock;
 pub use error::EmuError;
 pub use kernel::counters::DeviceCounters;
@@ -31,7 +31,7 @@ pub use lane::live::{DirectionCounters, LaneCounters};
 pub use lane::log::{PacketLog, Release};
 pub use lane::record::{Accuracy, Distribution, Evidence, Fidelity, LaneRecord, TOLERATED_LATENESS};
 pub use lane::topology::{HOST_DEVICE, RECEIVER_ADDRESS, SENDER_ADDRESS};
-pub use lane::{Bottleneck, LaneConfig, WHOLE_FRAMES};
+pub use lane::{Bottleneck, LaneConfig};
 pub use model::{FixedDelay, LinkModel, RateAndDelay};
 pub use preflight::{Capability, Preflight, preflight};
 pub use warm_up::WarmUp;

@@ -14,13 +14,17 @@ mod run;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: framewire-emu run --plan FILE | doctor --json | --version";
+const USAGE: &str = "usage: framewire-emu run --plan FILE [--parent PROCESS] | doctor --json | --version";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        ["run", "--plan", plan] => report(run::run(Path::new(plan))),
+        ["run", "--plan", plan] => report(run::run(Path::new(plan), None)),
+        ["run", "--plan", plan, "--parent", process] => match process.parse() {
+            Ok(process) => report(run::run(Path::new(plan), Some(process))),
+            Err(_) => report(Err(run::Failure::input("--parent", "allowed is the number of a process"))),
+        },
         ["doctor", "--json"] => doctor(),
         ["--version"] => {
             println!("framewire-emu {}", env!("CARGO_PKG_VERSION"));

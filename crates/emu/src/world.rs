@@ -112,8 +112,7 @@ impl World {
 fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLane), EmuError> {
     let mut topology = Topology::build(config.mtu, config.bottleneck == Bottleneck::Local)?;
     let (queue, method) = topology.gate.take().map(|gate| (gate.queue, gate.method)).unzip();
-    let (buffer, capture) =
-        config.capture.map(|path| capture::start(&path, config.snap_length, clock)).transpose()?.unzip();
+    let (buffer, capture) = config.capture.map(|path| capture::start(&path, config.kept, clock)).transpose()?.unzip();
     let live = Arc::new(Live::default());
     let state = LaneState::new(clock, config.model, config.mtu, queue, buffer, Arc::clone(&live));
     Ok((LaneHandle { name: config.name, live, method, capture }, PumpedLane::new(topology, state)))

@@ -8,18 +8,17 @@ use std::process::Command;
 use std::time::Duration;
 
 use framewire_emu::{
-    Bottleneck, Clock, EmuError, FixedDelay, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World,
+    Bottleneck, Clock, EmuError, FixedDelay, Kept, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World,
 };
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 const DATAGRAMS: usize = 50;
-const SNAP_LENGTH: u32 = 200;
 
-/// Streams over a lane with a capture; `None` when this machine does not allow worlds.
+/// Streams over a lane with a capture of headers; `None` when this machine does not allow worlds.
 fn captured(path: &Path) -> Option<LaneRecord> {
     let mut config = LaneConfig::new("lane", Box::new(FixedDelay::new(Duration::from_millis(3))), Bottleneck::Local);
     config.capture = Some(path.to_owned());
-    config.snap_length = SNAP_LENGTH;
+    config.kept = Kept::Headers;
     let world = match World::start(vec![config], Clock::start()) {
         Ok(world) => world,
         Err(error @ (EmuError::Namespace { .. } | EmuError::NoGate { .. })) => {
@@ -49,7 +48,7 @@ fn both_ends_are_in_the_file_with_the_delay_between_them() {
     let mut reader = PcapNgReader::new(File::open(&path).unwrap()).unwrap();
     while let Some(block) = reader.next_block() {
         if let Block::EnhancedPacket(packet) = block.unwrap() {
-            assert_eq!((packet.original_len, packet.data.len()), (742, SNAP_LENGTH as usize));
+            assert_eq!((packet.original_len, packet.data.len()), (742, 14 + 20 + 8 + 40));
             stamps[packet.interface_id as usize].push(packet.timestamp);
         }
     }

@@ -5,6 +5,8 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::error::ScenarioError;
+use crate::flow::Flow;
+use crate::movie::Movie;
 use crate::names::words;
 use crate::placeholder::{Placeholder, Template};
 use crate::scenario::Scenario;
@@ -33,8 +35,24 @@ words! {
     Input {
         /// Each frame when it is due, as from a live source.
         Frames = "frames",
-        /// Nothing: it reads `{movie}` and paces itself.
+        /// Nothing: it reads `{movie}` or `{source}` and paces itself.
         Nothing = "none",
+    }
+}
+
+words! {
+    /// What an application that is run as root may do beyond what any user may (capabilities(7)).
+    Capabilities {
+        /// Nothing: it has what root owns, and no more.
+        None = "none",
+        /// All that framewire has.
+        All = "all",
+    }
+}
+
+impl Capabilities {
+    fn read(section: &mut Section) -> Result<Self, ScenarioError> {
+        Ok(section.text("capabilities")?.unwrap_or(Self::None))
     }
 }
 
@@ -48,6 +66,8 @@ pub struct Sender {
     pub input: Input,
     /// True when it waits for the receiver to connect; it is then started first.
     pub listens: bool,
+    /// What it may do where framewire is run as root. By default nothing more than anybody.
+    pub capabilities: Capabilities,
 }
 
 /// The application at the receiving end. Its standard output is the elementary stream as received.
@@ -56,6 +76,8 @@ pub struct Receiver {
     /// What runs there.
     #[serde(flatten)]
     pub program: Program,
+    /// What it may do where framewire is run as root. By default nothing more than anybody.
+    pub capabilities: Capabilities,
 }
 
 impl Program {
@@ -164,7 +186,7 @@ impl Program {
 }
 
 impl Sender {
-    const KEYS: &'static [&'static str] = &["pipeline", "command", "input", "listens"];
+    const KEYS: &'static [&'static str] = &["pipeline", "command", "input", "listens", "capabilities"];
 
     pub(crate) fn read(flow: &mut Section) -> Result<Option<Self>, ScenarioError> {
         let Some(mut section) = flow.section("sender", Self::KEYS)? else { return Ok(None) };
@@ -172,8 +194,9 @@ impl Sender {
         let by_itself = if program.reads_standard_input() { Input::Frames } else { Input::Nothing };
         let (input_key, listens_key) = (section.key("input"), section.key("listens"));
         let input = section.text("input")?.unwrap_or(by_itself);
-        if input == Input::Nothing && !program.mentions(Placeholder::Movie) {
-            let problem = "\"none\" is not allowed for a sender without {movie}: it would send nothing of the movie; \
+        let reads_file = [Placeholder::Movie, Placeholder::Source].iter().any(|&file| program.mentions(file));
+        if input == Input::Nothing && !reads_file {
+            let problem = "\"none\" is not allowed for a sender without {movie} or {source}: it would send nothing of the movie; \
                            allowed is \"frames\": each frame on its standard input when it is due";
             return Err(ScenarioError::new(input_key, problem));
         }
@@ -182,23 +205,41 @@ impl Sender {
             Some(Value::Boolean(listens)) => listens,
             Some(other) => return Err(ScenarioError::value(&listens_key, Shown(&other), "true or false")),
         };
-        Ok(Some(Self { program, input, listens }))
+        Ok(Some(Self { program, input, listens, capabilities: Capabilities::read(&mut section)? }))
     }
 }
 
 impl Receiver {
-    const KEYS: &'static [&'static str] = &["pipeline", "command"];
+    const KEYS: &'static [&'static str] = &["pipeline", "command", "capabilities"];
 
     pub(crate) fn read(flow: &mut Section) -> Result<Option<Self>, ScenarioError> {
         let Some(mut section) = flow.section("receiver", Self::KEYS)? else { return Ok(None) };
         // The movie is what it is to receive.
-        let allowed: Vec<Placeholder> =
-            Placeholder::ALL.iter().copied().filter(|&placeholder| placeholder != Placeholder::Movie).collect();
-        Ok(Some(Self { program: Program::read(&mut section, &allowed)? }))
+        let sent = [Placeholder::Movie, Placeholder::Source];
+        let allowed: Vec<Placeholder> = Placeholder::ALL.iter().copied().filter(|name| !sent.contains(name)).collect();
+        let program = Program::read(&mut section, &allowed)?;
+        Ok(Some(Self { program, capabilities: Capabilities::read(&mut section)? }))
     }
 }
 
 impl Scenario {
+    /// A sender that reads the original sends what the movie was made of, which has to be the movie.
+    pub(crate) fn check_source(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
+        let named = flow.sender.as_ref().filter(|sender| sender.program.mentions(Placeholder::Source));
+        let problem = match &self.movie.source {
+            Some(_) if self.movie.bitrate.is_none() => return Ok(()),
+            Some(source) if source != Movie::LAB => "movie.bitrate encodes the file anew",
+            _ => "the lab makes the movie",
+        };
+        let Some(sender) = named else { return Ok(()) };
+        let key = match sender.program {
+            Program::Pipeline(_) => "pipeline",
+            Program::Command(_) => "command",
+        };
+        let allowed = format!("{{movie}} here: {problem}, so that the original is not what is received");
+        Err(ScenarioError::value(&format!("flow.{index}.sender.{key}"), "{source}", allowed))
+    }
+
     /// What of this scenario only the emulated world has, with its key; `None` when every world can run it.
     pub fn needs_emulation(&self) -> Option<String> {
         let index = self.flows.iter().position(|flow| flow.transport == Transport::External)?;

@@ -29,7 +29,7 @@ mod times;
 mod transport;
 mod wifi;
 
-pub use application::{Input, Program, Receiver, Sender};
+pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use estimate::Estimate;
 pub use flow::{Flow, Pacing, PacketRule};
@@ -37,7 +37,7 @@ pub use movie::{Movie, MovieCodec};
 pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
-pub use scenario::{Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing, check_toml};
+pub use scenario::{Captures, Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing, check_toml};
 pub use schema::json_schema;
 pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};

@@ -72,6 +72,11 @@ impl Movie {
     /// The ladders of the lab.
     pub const LAB_LADDERS: [&'static str; 2] = ["lab-mild", "lab-strong"];
 
+    /// The user's own file; `None` where the lab makes the movie.
+    pub fn original(&self) -> Option<&Path> {
+        self.source.as_deref().filter(|&source| source != Self::LAB).map(Path::new)
+    }
+
     /// True for a ladder of the lab's, false for a file and for none.
     pub fn has_lab_ladder(&self) -> bool {
         self.ladder.as_deref().is_some_and(|ladder| Self::LAB_LADDERS.contains(&ladder))

@@ -5,8 +5,10 @@ use crate::names::words;
 words! {
     /// Something that a command is told: written as its name in braces.
     Placeholder {
-        /// The movie's file.
+        /// The movie's file: its elementary stream as the lab sends it.
         Movie = "movie",
+        /// The file that `movie.source` names, as it is: a container with its time stamps, for instance.
+        Source = "source",
         /// Address of the receiver's host.
         Receiver = "receiver",
         /// Address of the sender's host.

@@ -41,6 +41,8 @@ pub struct Scenario {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub limit: Option<Duration>,
+    /// What the captures of the emulated world keep.
+    pub captures: Captures,
     /// What is streamed.
     pub movie: Movie,
     /// What lies between sender and receiver.
@@ -51,6 +53,18 @@ pub struct Scenario {
     #[serde(rename = "flow")]
     #[schemars(length(min = 1, max = 64))]
     pub flows: Vec<Flow>,
+}
+
+words! {
+    /// What the captures of the emulated world keep of packets.
+    Captures {
+        /// What Wireshark needs to follow TCP connections and RTP streams: headers, with the packets' lengths.
+        Headers = "headers",
+        /// Everything.
+        Full = "full",
+        /// There are none.
+        None = "none",
+    }
 }
 
 words! {
@@ -190,7 +204,7 @@ impl Scenario {
     }
 
     pub(crate) const KEYS: &'static [&'static str] =
-        &["version", "name", "seed", "layout", "limit", "movie", "network", "playout", "flow"];
+        &["version", "name", "seed", "layout", "limit", "captures", "movie", "network", "playout", "flow"];
 
     fn read(table: Table, origin: Origin<'_>) -> Result<Self, ScenarioError> {
         let mut section = Section::new(String::new(), table, Self::KEYS)?;
@@ -212,6 +226,7 @@ impl Scenario {
             seed: u64::try_from(seed).expect("invariant: the range was checked when it was read"),
             layout: section.text("layout")?.unwrap_or(Layout::SideBySide),
             limit: limit.or(offered.map(Self::default_limit)),
+            captures: section.text("captures")?.unwrap_or(Captures::Headers),
             movie,
             network: Network::read(section.section_or_empty("network", Network::KEYS)?, origin.directory)?,
             playout: Playout::read(section.section_or_empty("playout", Playout::KEYS)?)?,
@@ -240,6 +255,7 @@ impl Scenario {
             }
             self.check_station(index, flow)?;
             self.check_payload(index, flow)?;
+            self.check_source(index, flow)?;
             self.check_times(index, flow)?;
             if !admits_a_packet(&self.network.wire.queue, flow.mtu) {
                 let shown = format!("\"{}\"", self.network.wire.queue.show());

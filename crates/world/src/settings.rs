@@ -5,10 +5,14 @@ use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
 use framewire_scenario as scenario;
 use framewire_session::{FlowSetup, Role};
 
-/// The name of the file of the movie as a flow received it, in the directory `received`. Frames of a ladder come out as
-/// an elementary stream of its codec.
+/// The name of the file of the movie as a flow received it, in the directory `received`: an elementary stream of the
+/// codec that the flow sends, called as FFmpeg's readers of such streams know it.
 pub fn received_file(setup: &FlowSetup) -> String {
-    let codec = if setup.role() == Role::Adaptive { setup.ladder().codec() } else { None };
+    let codec = match setup.role() {
+        Role::Adaptive => setup.ladder().codec(),
+        Role::Stream | Role::External => Some(setup.plan().movie().index.sequence.codec),
+        Role::Bulk => None,
+    };
     let suffix = match codec {
         Some(Codec::Mpeg4Part2) => "m4v",
         Some(Codec::H264) => "h264",

@@ -7,6 +7,7 @@
 mod captured;
 mod causes;
 mod feeding;
+mod init;
 mod log;
 mod meeting;
 mod plan;

@@ -11,7 +11,7 @@ use framewire_media::access_unit::Codec;
 use framewire_scenario::{Placeholder, Program, Receiver, Scenario, Sender};
 use framewire_session::FlowSetup;
 
-use super::user::User;
+use super::user::{Rights, User};
 use crate::run::{Failure, FlowProgress, StopFlag};
 
 /// One external flow, with all that its two threads need.
@@ -22,6 +22,8 @@ pub struct ExternalFlow<'a> {
     pub port: u16,
     /// The movie's file.
     pub movie: &'a Path,
+    /// The file that the movie was made of, where it is as it was; else the movie's.
+    pub source: &'a Path,
     /// The run directory.
     pub directory: &'a Path,
     /// Who the applications run as.
@@ -43,6 +45,16 @@ impl ExternalFlow<'_> {
     /// The receiving application.
     pub fn receiver(&self) -> &Receiver {
         self.setup.settings().receiver.as_ref().expect("invariant: an external flow has both applications")
+    }
+
+    /// Who the sending application runs as, and what it may do.
+    pub fn sender_rights(&self) -> Rights {
+        Rights { user: self.user, capabilities: self.sender().capabilities }
+    }
+
+    /// Who the receiving application runs as, and what it may do.
+    pub fn receiver_rights(&self) -> Rights {
+        Rights { user: self.user, capabilities: self.receiver().capabilities }
     }
 
     /// What is started at the sender.
@@ -70,6 +82,7 @@ impl ExternalFlow<'_> {
         let rate = plan.frame_rate();
         match placeholder {
             Placeholder::Movie => self.movie.to_string_lossy().into_owned(),
+            Placeholder::Source => self.source.to_string_lossy().into_owned(),
             Placeholder::Receiver => RECEIVER_ADDRESS.to_string(),
             Placeholder::Sender => SENDER_ADDRESS.to_string(),
             Placeholder::Address => own_address.to_string(),

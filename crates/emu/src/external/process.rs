@@ -8,7 +8,7 @@
 //! So nothing of an application survives us, however we end, also where it started other processes.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -21,13 +21,28 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, pipe2};
 
+use super::init::{Emulator, become_child_of_init};
 use super::log::Log;
-use super::user::User;
+use super::user::Rights;
 
-/// What an application that was interrupted is given before it is terminated: a pipeline ends its stream and its file.
-const AFTER_INTERRUPT: Duration = Duration::from_secs(3);
-/// What it is given after that, before it is killed.
-const AFTER_TERMINATE: Duration = Duration::from_secs(2);
+/// What an application that was asked to end is given until it is asked more firmly.
+#[derive(Clone, Copy, Debug)]
+struct Grace {
+    /// From SIGINT to SIGTERM: a pipeline ends its stream and its file.
+    after_interrupt: Duration,
+    /// From SIGTERM to SIGKILL.
+    after_terminate: Duration,
+}
+
+/// At the end of a stream.
+const AT_THE_END: Grace = Grace { after_interrupt: Duration::from_secs(3), after_terminate: Duration::from_secs(2) };
+/// Where the run is to end at once: sender and receiver are asked one after the other, and the run ends within 5 s.
+const AT_ONCE: Grace =
+    Grace { after_interrupt: Duration::from_millis(1_000), after_terminate: Duration::from_millis(500) };
+
+/// Most of its messages that are read at a time: what the pipe holds (pipe(7)). An application that says more waits for
+/// the next look, so that messages without end cost nobody a core.
+const WORDS_AT_A_TIME: usize = 64 * 1024;
 
 /// What is connected to the application's standard input and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +60,11 @@ pub struct Process {
     words: Option<File>,
     log: Log,
     status: Option<ExitStatus>,
-    /// How it was asked to end last, and when it is asked more firmly.
+    /// It says more than is read at a time.
+    floods: bool,
+    /// How it was asked to end last, and when.
     asked: Option<(Signal, Instant)>,
+    grace: Grace,
 }
 
 /// How an application ended.
@@ -61,17 +79,18 @@ pub struct Ending {
 }
 
 impl Process {
-    /// Starts `arguments` as `user`, in the network namespace of the calling thread. The thread has to live as long as
+    /// Starts `arguments` with `rights`, in the network namespace of the calling thread. The thread has to live as long as
     /// the application is to run.
     ///
     /// # Errors
     /// When the program cannot be started or its log not be made.
-    pub fn start(arguments: &[String], pipes: Pipes, user: User, log: &Path) -> io::Result<Self> {
+    pub fn start(arguments: &[String], pipes: Pipes, rights: Rights, log: &Path) -> io::Result<Self> {
         let mut log = Log::create(log)?;
         log.add(format!("[framewire: {}]\n", arguments.join(" ")).as_bytes());
         // Its children end with it. Where the kernel has no PID namespaces for us, its own death is still certain.
         let _ = unshare(CloneFlags::CLONE_NEWPID);
         let (words, said) = pipe2(OFlag::O_CLOEXEC)?;
+        let emulator = Emulator::current()?;
         let mut command = Command::new(&arguments[0]);
         command.args(&arguments[1..]).process_group(0).stderr(said.try_clone()?);
         command.stdin(if pipes.input { Stdio::piped() } else { Stdio::null() });
@@ -79,13 +98,14 @@ impl Process {
         // SAFETY: between fork and exec only functions that are async-signal-safe are called, and nothing is allocated.
         unsafe {
             command.pre_exec(move || {
-                become_child_of_init()?;
-                user.become_again()
+                become_child_of_init(&emulator)?;
+                rights.take()
             });
         }
         let child = command.spawn()?;
         set_nonblocking(words.as_fd())?;
-        Ok(Self { child, words: Some(File::from(words)), log, status: None, asked: None })
+        let words = Some(File::from(words));
+        Ok(Self { child, words, log, status: None, floods: false, asked: None, grace: AT_THE_END })
     }
 
     /// Its standard input, without waiting on writes.
@@ -108,9 +128,10 @@ impl Process {
         Ok(output)
     }
 
-    /// The pipe that it says its words to, while that is open.
+    /// The pipe that it says its words to, while that is open, and worth waiting for: of one that floods it, there is
+    /// always more.
     pub fn words(&self) -> Option<BorrowedFd<'_>> {
-        self.words.as_ref().map(File::as_fd)
+        self.words.as_ref().filter(|_| !self.floods).map(File::as_fd)
     }
 
     /// Keeps what it said, looks whether it has ended, and asks it more firmly where it was asked to end and did not.
@@ -125,12 +146,12 @@ impl Process {
             }
         }
         let firmer = match self.asked {
-            Some((Signal::SIGINT, at)) if Instant::now() >= at => Some((Signal::SIGTERM, AFTER_TERMINATE)),
-            Some((Signal::SIGTERM, at)) if Instant::now() >= at => Some((Signal::SIGKILL, Duration::MAX)),
+            Some((Signal::SIGINT, at)) if at.elapsed() >= self.grace.after_interrupt => Some(Signal::SIGTERM),
+            Some((Signal::SIGTERM, at)) if at.elapsed() >= self.grace.after_terminate => Some(Signal::SIGKILL),
             _ => None,
         };
-        if let Some((signal, grace)) = firmer.filter(|_| self.status.is_none()) {
-            self.signal(signal, grace);
+        if let Some(signal) = firmer.filter(|_| self.status.is_none()) {
+            self.signal(signal);
         }
         self.status.is_some()
     }
@@ -138,8 +159,14 @@ impl Process {
     /// Asks it to end, if nobody has yet: by SIGINT, on which a pipeline ends its stream.
     pub fn ask_to_end(&mut self) {
         if self.asked.is_none() && self.status.is_none() {
-            self.signal(Signal::SIGINT, AFTER_INTERRUPT);
+            self.signal(Signal::SIGINT);
         }
+    }
+
+    /// Asks it to end, and gives it 1.5 s for that: the run is to end at once.
+    pub fn end_at_once(&mut self) {
+        self.grace = AT_ONCE;
+        self.ask_to_end();
     }
 
     /// True when it was asked to end.
@@ -163,26 +190,27 @@ impl Process {
         Ending { how, well, asked }
     }
 
-    fn signal(&mut self, signal: Signal, grace: Duration) {
+    fn signal(&mut self, signal: Signal) {
         let group = Pid::from_raw(self.child.id() as i32);
         // It may have ended meanwhile.
         let _ =
             if signal == Signal::SIGKILL { self.child.kill().map_err(|_| Errno::ESRCH) } else { killpg(group, signal) };
-        let now = Instant::now();
-        self.asked = Some((signal, now.checked_add(grace).unwrap_or(now)));
+        self.asked = Some((signal, Instant::now()));
     }
 
     fn listen(&mut self) {
         let mut buffer = [0; 4_096];
-        // A bound, so that an application that never stops talking does not hold us up.
-        for _ in 0..64 {
+        self.floods = false;
+        for _ in 0..WORDS_AT_A_TIME / buffer.len() {
             let Some(words) = &mut self.words else { return };
             match words.read(&mut buffer) {
-                Ok(0) => self.words = None,
-                Ok(length) => self.log.add(&buffer[..length]),
-                Err(_) => return,
+                Ok(length @ 1..) => self.log.add(&buffer[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Ok(0) | Err(_) => self.words = None,
             }
         }
+        self.floods = true;
     }
 }
 
@@ -218,47 +246,5 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Makes this process, which the kernel kills when our thread ends, the init of the application, and returns in a child
-/// of it that is to become the application. Init is in no one's way: it holds no descriptor and ends with its child.
-fn become_child_of_init() -> io::Result<()> {
-    let killed_with_parent = || nix::sys::prctl::set_pdeathsig(Some(Signal::SIGKILL));
-    killed_with_parent()?;
-    // SAFETY: the process has one thread, and what follows is async-signal-safe.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(killed_with_parent()?),
-        child => {
-            // SAFETY: plain numbers; nothing of this process uses a descriptor any more.
-            unsafe { libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32) };
-            ignore_requests_to_end();
-            wait_as_init(child)
-        }
-    }
-}
-
-/// The requests are for the application; a first process of a PID namespace ignores them anyway.
-fn ignore_requests_to_end() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-        // SAFETY: ignoring a signal runs no code of ours.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
-}
-
-/// Waits for everything that comes to an end here, and ends as the application did.
-fn wait_as_init(application: libc::pid_t) -> ! {
-    loop {
-        let mut status = 0;
-        // SAFETY: `status` is a valid place to write to.
-        let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
-        let interrupted = ended == -1 && Errno::last() == Errno::EINTR;
-        if ended == application || (ended == -1 && !interrupted) {
-            let code = match () {
-                () if ended == -1 => 1,
-                () if libc::WIFEXITED(status) => libc::WEXITSTATUS(status),
-                () => 128 + libc::WTERMSIG(status),
-            };
-            // SAFETY: ends this process and runs nothing of ours.
-            unsafe { libc::_exit(code) }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,7 @@ pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag
         return Sent::default();
     }
     let pipes = Pipes { input: flow.sender().input == Input::Frames, output: false };
-    let started = Process::start(&flow.sender_arguments(), pipes, flow.user, &flow.log("sender"));
+    let started = Process::start(&flow.sender_arguments(), pipes, flow.sender_rights(), &flow.log("sender"));
     let mut process = match started {
         Ok(process) => process,
         Err(error) => {
@@ -120,9 +120,14 @@ impl Sending<'_> {
                 gone_since.get_or_insert_with(Instant::now);
             }
             let abandoned = gone_since.is_some_and(|since| since.elapsed() >= AFTER_THE_RECEIVER);
-            if self.flow.stop.is_raised() || abandoned {
+            let stopped = self.flow.stop.is_raised();
+            if stopped || abandoned {
                 self.feeding.iter_mut().for_each(Feeding::close);
-                self.process.ask_to_end();
+            }
+            match (stopped, abandoned) {
+                (true, _) => self.process.end_at_once(),
+                (false, true) => self.process.ask_to_end(),
+                (false, false) => {}
             }
             self.wait();
         }

@@ -12,6 +12,7 @@ pub(crate) mod topology;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::capture::Kept;
 use crate::error::EmuError;
 use crate::model::LinkModel;
 
@@ -36,17 +37,14 @@ pub struct LaneConfig {
     pub mtu: u16,
     /// Where to write a pcapng of both ends, if at all.
     pub capture: Option<PathBuf>,
-    /// How many bytes of each frame the capture keeps; [`WHOLE_FRAMES`] for all.
-    pub snap_length: u32,
+    /// What the capture keeps of each frame.
+    pub kept: Kept,
 }
-
-/// A snap length that no frame exceeds.
-pub const WHOLE_FRAMES: u32 = 262_144;
 
 impl LaneConfig {
     /// A lane with an MTU of 1,500 bytes and without a capture.
     pub fn new(name: impl Into<String>, model: Box<dyn LinkModel>, bottleneck: Bottleneck) -> Self {
-        Self { name: name.into(), model, bottleneck, mtu: 1_500, capture: None, snap_length: WHOLE_FRAMES }
+        Self { name: name.into(), model, bottleneck, mtu: 1_500, capture: None, kept: Kept::Frames }
     }
 
     pub(crate) fn validate(&self) -> Result<(), EmuError> {

@@ -20,8 +20,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Clock, LaneConfig, LaneRecord, LinkModel, WarmUp, World};
-use framewire_scenario::{self as scenario, Scenario};
+use framewire_emu::{Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, WarmUp, World, keep_headers};
+use framewire_scenario::{self as scenario, Captures, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_world::{FlowOutcome, group_name, groups, network_model, port};
@@ -33,7 +33,7 @@ use self::plan::Plan;
 pub use self::progress::{FlowProgress, FlowState};
 use self::results::RunOutcome;
 pub use self::stop::StopFlag;
-use self::stop::{install_signal_handlers, interruptions};
+use self::stop::{die_with_parent, install_signal_handlers, interruptions};
 use self::streaming::Streaming;
 pub use self::waiting::sharpen_timers;
 use crate::external::{self, User};
@@ -46,11 +46,13 @@ fn lead(lanes: usize) -> Duration {
     Duration::from_millis(500) + Duration::from_millis(300) * lanes as u32
 }
 
-/// Executes the plan. Returns the exit code: 0, or 130 when it was interrupted.
+/// Executes the plan, and ends with the process that started this one: `parent`, where that one says who it is. Returns
+/// the exit code: 0, or 130 when it was interrupted.
 ///
 /// # Errors
 /// When the plan, the movie or the machine does not allow a run, or its results cannot be written.
-pub fn run(plan: &Path) -> Result<u8, Failure> {
+pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
+    die_with_parent(parent)?;
     install_signal_handlers().map_err(|error| Failure::run(format!("signal handlers: {error}")))?;
     let plan = Plan::read(plan)?;
     if let Some(reason) = plan.scenario.needs_simulation() {
@@ -78,6 +80,7 @@ pub fn run(plan: &Path) -> Result<u8, Failure> {
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     let lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
+    settle_captures(&plan.scenario, &groups, &captures)?;
     let interrupted = interruptions() > 0;
     let outcome = RunOutcome { flows, lanes, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
@@ -128,6 +131,28 @@ fn settle_external_flows(
         }
     }
     settled
+}
+
+/// True where applications send: what their packets carried is asked for at the end, so that they are captured whole.
+fn has_applications<'a>(flows: impl IntoIterator<Item = &'a scenario::Flow>) -> bool {
+    flows.into_iter().any(|flow| flow.transport == scenario::Transport::External)
+}
+
+/// What the captures of whole packets keep, where they were made for the sake of what the packets carried.
+fn settle_captures(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> Result<(), Failure> {
+    for group in groups.iter().filter(|group| has_applications(group.iter().map(|&flow| &scenario.flows[flow]))) {
+        let file = capture_file(captures, &group_name(scenario, group));
+        let settled = match scenario.captures {
+            Captures::Full => Ok(()),
+            Captures::Headers => keep_headers(&file),
+            Captures::None => std::fs::remove_file(&file),
+        };
+        settled.map_err(|error| Failure::run(format!("{}: {error}", file.display())))?;
+    }
+    if scenario.captures == Captures::None {
+        std::fs::remove_dir(captures).map_err(|error| Failure::run(format!("{}: {error}", captures.display())))?;
+    }
+    Ok(())
 }
 
 /// Where the packets of the network called `name` are captured.
@@ -187,7 +212,9 @@ fn lane_configs(
         };
         let mut config = LaneConfig::new(name.clone(), model, bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
-        config.capture = Some(capture_file(captures, &name));
+        let applications = has_applications(flows);
+        config.capture = (applications || scenario.captures != Captures::None).then(|| capture_file(captures, &name));
+        config.kept = if applications || scenario.captures == Captures::Full { Kept::Frames } else { Kept::Headers };
         Ok(config)
     };
     groups.iter().map(lane).collect()

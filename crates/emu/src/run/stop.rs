@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::prctl;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::getppid;
 
 use super::failure::Failure;
 
@@ -56,18 +59,31 @@ extern "C" fn count_interruption(_signal: libc::c_int) {
     INTERRUPTIONS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Lets SIGINT and SIGTERM ask for an orderly end, and asks the kernel to send SIGTERM when our parent dies.
+/// Asks the kernel to kill this process when its parent ends: what it would write, nobody waits for. `parent` is who
+/// started us. The kernel tells of no death that came before the question (prctl(2), PR_SET_PDEATHSIG), so it is looked
+/// for afterwards.
+///
+/// # Errors
+/// When `parent` has ended already.
+pub fn die_with_parent(parent: Option<i32>) -> Result<(), Failure> {
+    prctl::set_pdeathsig(Some(Signal::SIGKILL)).map_err(|error| Failure::run(format!("prctl: {error}")))?;
+    match parent.filter(|&parent| parent != getppid().as_raw()) {
+        Some(parent) => Err(Failure::run(format!("process {parent}, which is to start this one, has ended"))),
+        None => Ok(()),
+    }
+}
+
+/// Lets SIGINT and SIGTERM ask for an orderly end.
 ///
 /// # Errors
 /// When the kernel refuses a handler.
 pub fn install_signal_handlers() -> nix::Result<()> {
-    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
     let action = SigAction::new(SigHandler::Handler(count_interruption), SaFlags::SA_RESTART, SigSet::empty());
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         // SAFETY: the handler only touches an atomic, which is async-signal-safe.
         unsafe { sigaction(signal, &action) }?;
     }
-    nix::sys::prctl::set_pdeathsig(Some(Signal::SIGTERM))
+    Ok(())
 }
 
 /// How often SIGINT or SIGTERM came.

@@ -152,7 +152,7 @@ impl Streaming<'_> {
             let tells_its_end =
                 setup.kind().is_stream() && matches!(&sent, Ok(sent) if sent.status == FlowStatus::Complete);
             if !tells_its_end {
-                self.wait_until_settled(lane);
+                self.wait_until_settled(lane, stop);
                 end.raise();
             }
             let received =
@@ -164,26 +164,32 @@ impl Streaming<'_> {
     /// Both applications of one flow, to the end.
     fn stream_external(&self, flow: usize, progress: &FlowProgress, stop: &StopFlag) -> Result<FlowOutcome, Failure> {
         let lane = self.lane_of(flow);
+        let movie = self.plan.movie.as_deref().expect("invariant: a flow of applications was set up with a movie");
         let external = ExternalFlow {
             setup: &self.setups[flow],
             port: port(flow),
-            movie: self.plan.movie.as_deref().expect("invariant: a flow of applications was set up with a movie"),
+            movie,
+            source: self.plan.scenario.movie.original().unwrap_or(movie),
             directory: &self.plan.directory,
             user: self.user,
             clock: self.clock,
             progress,
             stop,
         };
-        external::stream(&external, lane, || self.wait_until_settled(lane))
+        external::stream(&external, lane, || self.wait_until_settled(lane, stop))
     }
 
     /// Waits until nothing is under way any more of what is now: whatever other flows send after it does not matter.
-    fn wait_until_settled(&self, lane: Lane<'_>) {
-        let deadline = self.clock.now() + SETTLING_AT_MOST;
+    /// A run that is to end at once does not wait long.
+    fn wait_until_settled(&self, lane: Lane<'_>, stop: &StopFlag) {
+        /// Longer than most networks delay a packet; what is under way for longer is recorded as cut off.
+        const AT_ONCE: Duration = Duration::from_millis(500);
+        let began = self.clock.now();
+        let most = || if stop.is_raised() { AT_ONCE } else { SETTLING_AT_MOST };
         std::thread::sleep(TICK); // what was sent last has come into the network
         let counters = lane.counters();
         let packets = counters.forward.packets + counters.backward.packets;
-        while lane.counters().settled < packets && self.clock.now() < deadline {
+        while lane.counters().settled < packets && self.clock.now() < began + most() {
             std::thread::sleep(TICK);
         }
     }

@@ -1,0 +1,147 @@
+"""Applications that do everything to go on: the limit, a signal and the parent's death end every run all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import calm
+import pytest
+from own_program import streaming
+from test_applications import LISTEN, capable, command, scenario
+
+import framewire
+from framewire import movie
+
+pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}")
+
+MARK = f"framewire-hostile-{os.getpid()}"
+"""A word in the command line of every application of this test."""
+
+SOON_S = 5.0
+"""What an end may take, with all results of these short runs written; a busy machine is given as much again."""
+
+DEAF = "import signal\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\nimport os, sys, time\n"
+"""The beginning of a program that ignores every request to end."""
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", f"# {MARK}\n{DEAF}{code}", *arguments]
+
+
+CONNECT = """
+import socket
+for _ in range(500):
+    try:
+        peer = socket.create_connection(('{receiver}', {port}))
+        break
+    except OSError:
+        time.sleep(0.02)
+"""
+ENDLESS = f"{LISTEN}\nwhile True: os.write(1, bytes(65536))"
+"""A receiver that writes to its standard output for ever: the faster it is read, the more."""
+FLOOD = f"{CONNECT}\nwhile True: os.write(2, b'and another thing\\n' * 1000)"
+"""A sender that never stops talking."""
+DOUBLE_FORK = """
+for _ in range(2):
+    if os.fork():
+        while True: time.sleep(1)
+    os.setsid()
+os.closerange(0, 3)
+while True: time.sleep(1)
+"""
+STOPPED = f"{LISTEN}\nos.kill(os.getpid(), signal.SIGSTOP)"
+"""A receiver that stops itself, and takes no signal any more but SIGKILL."""
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return movie.make(2_000_000, 2, cache_dir=tmp_path_factory.mktemp("movies")).path
+
+
+@pytest.fixture(scope="module")
+def text(film: Path) -> str:
+    flows = command("endless", python(FLOOD, "-"), python(ENDLESS))
+    flows += command("stopped", python(CONNECT + DOUBLE_FORK, "-"), python(STOPPED))
+    return 'limit = "1.5 s"\n' + scenario(film, flows)
+
+
+def marked() -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if MARK.encode() in (entry / "cmdline").read_bytes() and int(entry.name) != os.getpid():
+                found.append(int(entry.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def until_gone(since: float) -> float:
+    """When the last application was gone, in seconds from then; a minute at most."""
+    while marked() and time.monotonic() - since < 60:
+        time.sleep(0.05)
+    return time.monotonic() - since
+
+
+@pytest.fixture
+def going_on(text: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run of these applications in a program of its own, which has no limit that would end it."""
+    # Slow enough to go on for a minute before it is cut off.
+    slower = text.replace("bytes(65536)", "bytes(1024)); time.sleep(0.001")
+    with streaming(slower.replace("1.5 s", "600 s"), tmp_path, "stopped", 0.1) as process:
+        deadline = time.monotonic() + 20
+        while len(marked()) < 6 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(marked()) == 6, "two senders, two receivers, and what the one has forked twice"
+        yield process
+
+
+def test_the_limit_ends_them(text: str, tmp_path: Path) -> None:
+    times: dict[str, float] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        if event["event"] == "progress":
+            times["origin"] = time.monotonic() - event["elapsed_s"]
+        times[event["event"]] = time.monotonic()
+
+    result = calm.run(text, tmp_path, progress=note)
+    took = times["finished"] - times["origin"] - 1.5
+    assert 0 < took < SOON_S * 2, "the limit, and what an end may take"
+    assert marked() == []
+    assert result.ended_by == "time limit"
+    # What was given out is bounded, and the result says that it was cut.
+    assert any("flow endless: receiver: gave out more than 69 MB" in said for said in result.failures)
+    sizes = {path.name: path.stat().st_size for path in (result.directory / "logs").iterdir()}
+    assert 1_000_000 < sizes["endless.sender.log"] < 1_300_000
+    assert "bytes left out" in (result.directory / "logs" / "endless.sender.log").read_text()
+    assert sum(path.stat().st_size for path in result.directory.rglob("*") if path.is_file()) < 5_000_000
+
+
+def test_an_interruption_ends_them(going_on: subprocess.Popen[str], tmp_path: Path) -> None:
+    asked = time.monotonic()
+    going_on.send_signal(signal.SIGINT)
+    assert going_on.wait(60) == 130
+    assert time.monotonic() - asked < SOON_S * 2
+    assert marked() == []
+    assert framewire.Run(tmp_path / "out", "partial").ended_by == "interrupted"
+
+
+def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
+    going_on: subprocess.Popen[str], film: Path, tmp_path: Path
+) -> None:
+    going_on.kill()
+    going_on.wait()
+    assert until_gone(time.monotonic()) < SOON_S
+    assert (tmp_path / "out.partial").is_dir(), "nobody was there to remove it"
+    foreign = tmp_path / "foreign.partial"
+    foreign.mkdir()
+    framewire.run(scenario(film, '[[flow]]\ntransport = "udp"\n'), out=tmp_path / "next", world="simulated")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"scenario.toml", "foreign.partial", "next"}
