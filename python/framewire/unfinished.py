@@ -2,7 +2,8 @@
 
 Beside a directory NAME lies the file ``.NAME.owner``, which its process holds by a lock of the system
 (:mod:`framewire.lock`): the lock ends with the process, however that ends. A directory whose file nobody holds was left
-by a process that was killed. One without such a file is not ours, and is never touched.
+by a process that was killed. One without such a file, or beside a file that says something else, is not ours, and is
+never touched.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from framewire.lock import LockedError, hold
 __all__ = ["clear", "made"]
 
 SUFFIX = ".owner"
+
+MARK = "framewire fills the directory beside\n"
+"""What such a file says."""
 
 
 @contextmanager
@@ -40,9 +44,11 @@ def clear(parent: Path) -> None:
     """Removes directories in ``parent`` that killed processes have left. What cannot be removed stays."""
     for owner in parent.glob(f".*{SUFFIX}"):
         try:
+            if owner.is_symlink() or owner.read_text(encoding="utf-8") != MARK:
+                continue
             with _owning(owner):
                 shutil.rmtree(_owned_by(owner), ignore_errors=True)
-        except (LockedError, OSError):
+        except (LockedError, OSError, UnicodeDecodeError):
             continue
 
 
@@ -61,6 +67,9 @@ def _owning(owner: Path) -> Iterator[None]:
         with owner.open("a", encoding="utf-8") as file, hold(file, wait=False):
             if not _is_there(file, owner):
                 continue  # its last owner removed it between the two calls
+            if file.tell() == 0:
+                file.write(MARK)
+                file.flush()
             try:
                 yield
             finally:

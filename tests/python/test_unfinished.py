@@ -1,0 +1,54 @@
+"""Directories that are being filled: who owns them, and what is left of the killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from framewire import unfinished
+from framewire.lock import LockedError
+
+HOLD = "import sys, time; from pathlib import Path; from framewire import unfinished\n" \
+    "with unfinished.made(Path(sys.argv[1])): print('made', flush=True); time.sleep(60)"  # fmt: skip
+
+
+def test_a_directory_is_removed_with_its_owner_unless_it_was_renamed(tmp_path: Path) -> None:
+    for kept in (True, False):
+        with unfinished.made(tmp_path / "a.partial"):
+            (tmp_path / "a.partial" / "file").write_text("x")
+            assert (tmp_path / ".a.partial.owner").is_file()
+            if kept:
+                (tmp_path / "a.partial").rename(tmp_path / "a")
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_a_living_process_owns_stays_and_what_a_killed_one_left_goes(tmp_path: Path) -> None:
+    directory = tmp_path / "b.partial"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(directory)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "made\n"
+        (directory / "file").write_text("x")
+        unfinished.clear(tmp_path)
+        with pytest.raises(LockedError), unfinished.made(directory):
+            pass
+        assert (directory / "file").is_file()
+        process.kill()
+    unfinished.clear(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_ours_is_never_touched(tmp_path: Path) -> None:
+    for name, said in (("mine", "somebody\n"), ("plain", ""), ("binary", None)):
+        (tmp_path / name).mkdir()
+        owner = tmp_path / f".{name}.owner"
+        owner.write_bytes(b"\xff\xfe") if said is None else owner.write_text(said)
+    (tmp_path / "alone.partial").mkdir()
+    before = sorted(tmp_path.iterdir())
+    unfinished.clear(tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+    with pytest.raises(FileExistsError), unfinished.made(tmp_path / "alone.partial"):
+        pass
+    assert (tmp_path / "alone.partial").is_dir()
