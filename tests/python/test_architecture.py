@@ -14,7 +14,7 @@ ALLOWED: dict[str, set[str]] = {
     "media": {"units"},
     "wire": {"units"},
     "link": {"units"},
-    "probe": {"units"},
+    "probe": {"units", "media"},
     "transport": {"units", "media", "wire"},
     "adaptive": {"units", "media", "wire"},
     "session": {"units", "scenario", "media", "wire", "transport", "adaptive", "probe"},

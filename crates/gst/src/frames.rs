@@ -8,6 +8,7 @@ use framewire_media::PictureType;
 use framewire_media::access_unit::{
     AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing, KeyKind,
 };
+use framewire_media::picture_order;
 use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
 use framewire_units::Duration;
 use framewire_wire::{mpeg_video, rtp};
@@ -34,6 +35,8 @@ pub struct Held {
     /// How long it lasts by itself, as its buffers say, or else the caps; zero where neither does. Its place in a
     /// stream may be longer: [`OutgoingFrame::duration`] is how much further the stream is with it.
     pub lasts: Duration,
+    /// How the parts of an access unit are told apart; `None` of what is not read.
+    pub framing: Option<Framing>,
 }
 
 impl Held {
@@ -57,6 +60,18 @@ impl Held {
 impl Payload for Held {
     fn size(&self) -> u64 {
         self.buffers().map(|buffer| buffer.size() as u64).sum()
+    }
+
+    fn begin_sequence(&mut self) {
+        let Some(framing) = self.framing else { return };
+        let changed = self.buffer.map_readable().ok().and_then(|map| picture_order::begin_sequence(&map, framing));
+        if let Some(changed) = changed {
+            let mut buffer = gst::Buffer::from_mut_slice(changed);
+            // A buffer that cannot be shared goes as it came.
+            if self.buffer.copy_into(buffer.make_mut(), all_but_memory(), ..).is_ok() {
+                self.buffer = buffer;
+            }
+        }
     }
 }
 
@@ -96,6 +111,7 @@ struct Piece {
 #[derive(Debug)]
 pub struct FrameReader {
     source: Source,
+    framing: Option<Framing>,
     assembler: FrameAssembler<Piece>,
     /// Frames read, and buffers that are none, of every stream that the element has seen.
     buffers: u64,
@@ -138,8 +154,13 @@ impl FrameReader {
             Stream::Whole => (Source::Whole, None),
         };
         let next_id = before.map_or(0, |before| before.numbering.next_id);
+        let framing = match stream {
+            Stream::AccessUnits { framing, .. } => Some(*framing),
+            Stream::Flags | Stream::Whole => None,
+        };
         let reader = Self {
             source,
+            framing,
             assembler: FrameAssembler::default(),
             buffers: before.map_or(0, |before| before.buffers),
             groups: before.map_or(0, |before| before.groups),
@@ -243,7 +264,14 @@ impl FrameReader {
 
     fn kept(&mut self, buffer: gst::Buffer) -> Reading {
         let lasts = nanos(buffer.duration().or(self.frame_duration));
-        Reading::Kept(Held { buffer, second_field: None, number: self.next_number(), group: self.groups, lasts })
+        Reading::Kept(Held {
+            buffer,
+            second_field: None,
+            number: self.next_number(),
+            group: self.groups,
+            lasts,
+            framing: self.framing,
+        })
     }
 
     fn frame(
@@ -261,6 +289,7 @@ impl FrameReader {
             number: self.next_number(),
             group: self.groups,
             lasts: Duration::ZERO,
+            framing: self.framing,
         };
         let lasts = held.duration().or(self.frame_duration);
         held.lasts = nanos(lasts);
@@ -309,6 +338,8 @@ impl FrameReader {
             referenced: unit.referenced,
             temporal_layer: unit.temporal_layer,
             missing_reference: unit.missing_reference || references.len() < unit.references.len(),
+            picture_order: unit.picture_order,
+            begins_sequence: false,
             references: Some(references),
         }
     }
@@ -345,8 +376,7 @@ pub fn ends_frame(kind: gst::EventType) -> bool {
 fn inserted(buffer: &gst::BufferRef, Insertion { at, bytes }: Insertion) -> Result<gst::Buffer, glib::BoolError> {
     let mut whole = gst::Buffer::new();
     let into = whole.make_mut();
-    let all_but_memory = gst::BufferCopyFlags::all() - gst::BufferCopyFlags::MEMORY - gst::BufferCopyFlags::DEEP;
-    buffer.copy_into(into, all_but_memory, ..)?;
+    buffer.copy_into(into, all_but_memory(), ..)?;
     if at > 0 {
         buffer.copy_into(into, gst::BufferCopyFlags::MEMORY, ..at)?;
     }
@@ -355,6 +385,10 @@ fn inserted(buffer: &gst::BufferRef, Insertion { at, bytes }: Insertion) -> Resu
         buffer.copy_into(into, gst::BufferCopyFlags::MEMORY, at..)?;
     }
     Ok(whole)
+}
+
+fn all_but_memory() -> gst::BufferCopyFlags {
+    gst::BufferCopyFlags::all() - gst::BufferCopyFlags::MEMORY - gst::BufferCopyFlags::DEEP
 }
 
 /// What the flags of a buffer say of its frame.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use framewire_units::{Bitrate, DataSize};
 
 use crate::access_unit::{Codec, KeyKind};
+use crate::picture_order::PictureOrder;
 
 /// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,6 +175,11 @@ pub struct Frame {
     /// Decode indices of the frames it cannot be decoded without, ascending. B pictures at the start of an open group
     /// refer to the last I or P picture of the group before as well.
     pub references: Vec<u32>,
+    /// True when it also refers to something that is not in the stream, as the leading frames of its start or of a broken
+    /// link.
+    pub missing_reference: bool,
+    /// What a decoder derives its place in display order from (H.264, H.265).
+    pub picture_order: Option<PictureOrder>,
 }
 
 /// Every access unit of a movie, in decode order.

@@ -26,6 +26,7 @@ mod nal_index;
 mod nal_parameters;
 mod nal_scanner;
 mod order;
+pub mod picture_order;
 mod probe;
 mod references;
 mod scanner;

@@ -93,6 +93,8 @@ pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame], stream: &imp
             decode_time: sequence.frame_rate.time_of(number as u64),
             display_time: std::time::Duration::ZERO,
             references,
+            missing_reference: unit.as_ref().is_some_and(|unit| unit.missing_reference),
+            picture_order: unit.as_ref().and_then(|unit| unit.picture_order),
         });
     }
     let mut order: Vec<usize> = (0..frames.len()).collect();

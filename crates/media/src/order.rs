@@ -36,6 +36,8 @@ pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame]) -> FrameInde
             size: coded.size as u32,
             decode_time: half_periods.time_of(slot_starts[decode]),
             display_time: half_periods.time_of(slot_starts[display_index[decode] as usize]),
+            missing_reference: referral.missing,
+            picture_order: None,
             references: referral.references,
         }
     };

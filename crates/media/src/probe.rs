@@ -116,5 +116,7 @@ fn frame(number: u32, gop: u32, offset: u64, size: u32, unit: Option<AccessUnit>
         decode_time: Duration::ZERO,
         display_time: Duration::ZERO,
         references: unit.map_or(vec![], |unit| unit.references.iter().map(|&other| other as u32).collect()),
+        missing_reference: unit.is_some_and(|unit| unit.missing_reference),
+        picture_order: unit.and_then(|unit| unit.picture_order),
     }
 }

@@ -55,6 +55,10 @@ impl<N: Copy> ReferenceTracker<N> {
         if let Some(header) = gop_header {
             self.anchors_in_group = 0;
             self.closed = header.closed;
+            if header.broken_link && !header.closed {
+                // What leading pictures would refer to is not there.
+                self.anchors = [None, None];
+            }
         }
         let [_, last] = self.anchors;
         let referral = match kind {
@@ -88,11 +92,6 @@ impl<N: Copy> ReferenceTracker<N> {
         }
         let leading = last.is_some_and(|anchor| anchor.kind == PictureType::I);
         Referral { leading, ..refer_to([before_last, last]) }
-    }
-
-    /// Before a broken link: what leading pictures would refer to is gone.
-    pub(crate) fn forget_anchors(&mut self) {
-        self.anchors = [None, None];
     }
 }
 

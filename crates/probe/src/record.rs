@@ -1,5 +1,6 @@
 //! Raw records of one flow, as the worlds and the session collect them. The ledger is made of them.
 
+use framewire_media::picture_order::PictureOrder;
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 /// What the ledger must know of a frame of the movie.
@@ -22,6 +23,11 @@ pub struct FrameFacts {
     pub display_time: Duration,
     /// Numbers (in decode order) of the frames it cannot be decoded without.
     pub references: Vec<u32>,
+    /// True when it also refers to something that is not in the movie, as the leading frames of its start or of a broken
+    /// link.
+    pub missing_reference: bool,
+    /// What a decoder derives its place in display order from; `None` where missing frames do not change that.
+    pub picture_order: Option<PictureOrder>,
     /// What the header of the group of pictures that comes with it says: the time code, counted from the stream's first.
     pub group_time: Option<Duration>,
 }
@@ -78,6 +84,8 @@ pub enum FrameEventKind {
     Queued,
     /// Its first byte entered the socket.
     FirstByte,
+    /// It was made to begin a coded video sequence before it was sent, because of what was given up before it.
+    BeginsSequence,
     /// Its last byte entered the socket.
     LastByte,
     /// It, or the rest of it, was given up.

@@ -47,6 +47,8 @@ pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
             due: Timestamp::ZERO + INTERVAL * index,
             display_time: INTERVAL * display_index,
             references,
+            missing_reference: false,
+            picture_order: None,
             group_time: (kind == 'I').then_some(INTERVAL * index),
         });
     }

@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use framewire_media::access_unit::KeyKind;
 use framewire_media::{Frame, FrameIndex};
 use framewire_transport::frame::Dependencies;
 
 /// Of every frame, in decode order.
 pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
     let referenced = referenced(index);
-    let mut last_key = None;
-    let of = |(frame, referenced): (&Frame, bool)| {
-        last_key = frame.key.or(last_key);
-        Dependencies {
-            key: frame.key,
-            leading: frame.leading,
-            referenced,
-            temporal_layer: frame.temporal_layer,
-            references: Some(frame.references.clone()),
-            missing_reference: frame.leading && last_key == Some(KeyKind::BrokenLink),
-        }
+    let of = |(frame, referenced): (&Frame, bool)| Dependencies {
+        key: frame.key,
+        leading: frame.leading,
+        referenced,
+        temporal_layer: frame.temporal_layer,
+        references: Some(frame.references.clone()),
+        missing_reference: frame.missing_reference,
+        picture_order: frame.picture_order,
+        begins_sequence: false,
     };
     index.frames.iter().zip(referenced).map(of).collect()
 }
@@ -35,7 +32,7 @@ fn referenced(index: &FrameIndex) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use framewire_media::access_unit::Codec;
+    use framewire_media::access_unit::{Codec, KeyKind};
     use framewire_media::{FrameRate, PictureStructure, PictureType, SequenceHeader};
     use framewire_units::Duration;
 
@@ -62,6 +59,8 @@ mod tests {
             decode_time: Duration::ZERO,
             display_time: Duration::ZERO,
             references: references.to_vec(),
+            missing_reference: false,
+            picture_order: None,
         };
         let sequence = SequenceHeader {
             codec: Codec::MpegVideo,
@@ -73,30 +72,6 @@ mod tests {
             progressive: true,
         };
         FrameIndex { sequence, frames: rows.iter().enumerate().map(frame).collect() }
-    }
-
-    #[test]
-    fn leading_frames_of_a_broken_link_lack_what_they_refer_to() {
-        use KeyKind::{BrokenLink, Closed, Open};
-        use PictureType::{B, I, P};
-        let movie = index(&[
-            (Some(Closed), false, I, &[]),
-            (None, false, P, &[0]),
-            (Some(Open), false, I, &[]),
-            (None, true, B, &[1, 2]),
-            (Some(BrokenLink), false, I, &[]),
-            (None, true, B, &[2, 4]),
-            (None, false, B, &[4]),
-            (Some(Open), false, I, &[]),
-            (None, true, B, &[4, 7]),
-        ]);
-        let all = dependencies(&movie);
-        let those = |holds: fn(&Dependencies) -> bool| (0..9).filter(|&n| holds(&all[n])).collect::<Vec<_>>();
-        assert_eq!(those(|frame| frame.key.is_some()), [0, 2, 4, 7]);
-        assert_eq!(those(|frame| frame.leading), [3, 5, 8]);
-        assert_eq!(those(|frame| frame.missing_reference), [5]);
-        assert_eq!(those(|frame| !frame.referenced), [3, 5, 6, 8]);
-        assert_eq!(all[3].references, Some(vec![1, 2]));
     }
 
     #[test]

@@ -101,6 +101,8 @@ impl SendingPlan {
                 due: self.start + frame.decode_time,
                 display_time: frame.display_time,
                 references: frame.references.clone(),
+                missing_reference: frame.missing_reference,
+                picture_order: frame.picture_order,
                 group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),
             })
             .collect()

@@ -189,6 +189,7 @@ impl SenderSession {
         match event {
             SenderEvent::Queued { frame, at } => self.record(frame, at, FrameEventKind::Queued),
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
+            SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
             SenderEvent::LastByte { frame, at } => self.record(frame, at, FrameEventKind::LastByte),
             SenderEvent::Discarded { frame, at, place, rule } => {
                 self.progress.discarded += 1;

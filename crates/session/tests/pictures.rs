@@ -1,93 +1,447 @@
-//! What the dependency queue lets out decodes to pictures that are bit for bit those of the whole movie (FFmpeg).
+//! The truth of the ledger is a decoder. What arrives of every codec, after every way of dropping and every pattern of
+//! gaps, is decoded by FFmpeg, and of H.265 by libde265 as well: what the ledger calls shown is what they show, frame by
+//! frame and in order. What differs is a list in `docs/decoders.md`, which this test holds to what it sees.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "tests against FFmpeg start processes and write files"
 )]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+#[path = "../../media/tests/support/ffmpeg.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod ffmpeg;
 
-use framewire_media::Movie;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use framewire_media::access_unit::{Codec, KeyKind};
+use framewire_media::{FrameRate, Movie};
+use framewire_probe::ledger::{Fate, Ledger};
+use framewire_probe::record::{
+    FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound, Playout, PlayoutPolicy, Timing,
+};
 use framewire_session::SendingPlan;
 use framewire_transport::Limits;
-use framewire_transport::dependency::DependencyQueue;
-use framewire_units::{RandomStream, Seed, Timestamp};
+use framewire_transport::ifd::IfdPolicy;
+use framewire_transport::queue::{FrameQueue, QueueKind};
+use framewire_transport::rivals::{KeyframeRecovery, LeakyDownstream, Thresholds};
+use framewire_units::{Duration, RandomStream, Seed, Timestamp};
 
-const STREAMS: [&str; 4] = [
-    "m2v_720x576p25_open_gop.m2v",
-    "m2v_720x576p25_closed_gop.m2v",
-    "m2v_720x576i25_tff_frame_pictures_open_gop.m2v",
-    "m2v_720x576p25_open_gop_broken_link_gop3_gop5.m2v",
+const MOVING: &str = "testsrc2=s=96x64:r=25:d=8,noise=alls=8:allf=t";
+const SIZE: &str = "96x64";
+
+/// Streams: name, encoder and options.
+const ENCODED: &[(&str, Codec, &str, &str)] = &[
+    ("mpeg2-closed", Codec::MpegVideo, "mpeg2video", "-g 12 -bf 2 -flags +cgop -sc_threshold 1000000000 -q:v 4"),
+    ("mpeg2-open", Codec::MpegVideo, "mpeg2video", "-g 12 -bf 2 -q:v 4"),
+    ("h264-closed", Codec::H264, "libx264", "-x264-params keyint=16:bframes=3:b-pyramid=normal:scenecut=0:threads=1"),
+    ("h264-slices", Codec::H264, "libx264", "-x264-params keyint=16:bframes=2:ref=3:slices=4:scenecut=0:threads=1"),
+    ("h264-fields", Codec::H264, "libx264", "-x264-params keyint=16:bframes=2:ref=3:tff=1:scenecut=0:threads=1"),
+    ("h264-refresh", Codec::H264, "libx264", "-x264-params keyint=16:intra-refresh=1:bframes=0:ref=1:threads=1"),
+    (
+        "h264-open",
+        Codec::H264,
+        "libx264",
+        "-x264-params keyint=16:min-keyint=16:bframes=3:b-adapt=0:open-gop=1:scenecut=0:threads=1",
+    ),
+    ("h264-open-long", Codec::H264, "libx264", "-x264-params keyint=50:open-gop=1:threads=1"),
+    ("h265-closed", Codec::H265, "libx265", "-x265-params keyint=16:bframes=3:b-pyramid=1:open-gop=0:scenecut=0"),
+    (
+        "h265-open",
+        Codec::H265,
+        "libx265",
+        "-x265-params keyint=12:min-keyint=12:bframes=4:b-pyramid=1:ref=3:b-adapt=0:open-gop=1:scenecut=0",
+    ),
+    (
+        "h265-layers",
+        Codec::H265,
+        "libx265",
+        "-x265-params keyint=24:min-keyint=24:bframes=3:temporal-layers=1:b-adapt=0:open-gop=1:scenecut=0",
+    ),
 ];
 
-fn test_data() -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("FRAMEWIRE_TEST_DATA").map_or_else(|| PathBuf::from(default), PathBuf::from);
-    let streams = folder.join("es/generated");
-    let there = streams.is_dir() && Command::new("ffmpeg").arg("-version").output().is_ok();
-    if !there {
-        eprintln!("skipped: no {} or no ffmpeg", streams.display());
-    }
-    there.then_some(streams)
+/// Streams of the test data, with what the encoders here do not make: broken links, fields as pictures of their own.
+const RECORDED: &[(&str, Codec)] = &[
+    ("es/generated/m2v_720x576i25_tff_frame_pictures_open_gop.m2v", Codec::MpegVideo),
+    ("es/generated/m2v_720x576p25_open_gop_broken_link_gop3_gop5.m2v", Codec::MpegVideo),
+    ("field_pairs.264", Codec::H264),
+];
+
+/// What is known to differ, by its name in `docs/decoders.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Exception {
+    Unmarking,
+    LostOrder,
+    IntraRefresh,
+    BrokenLink,
+    Libde265,
 }
 
-/// A digest of every picture that FFmpeg shows, in order.
-fn pictures(stream: &Path) -> Vec<String> {
-    let output = Command::new("ffmpeg")
-        .args(["-nostdin", "-v", "error", "-threads", "1", "-f", "mpegvideo", "-i"])
-        .arg(stream)
-        .args(["-fps_mode", "passthrough", "-f", "framemd5", "-"])
-        .output()
-        .expect("ffmpeg was there");
-    assert!(output.stderr.is_empty(), "{}: {}", stream.display(), String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("framemd5 is text");
-    let rows = text.lines().filter(|line| !line.starts_with('#'));
-    rows.filter_map(|row| row.rsplit(',').next()).map(|digest| digest.trim().to_owned()).collect()
+impl Exception {
+    const ALL: [Self; 5] = [Self::Unmarking, Self::LostOrder, Self::IntraRefresh, Self::BrokenLink, Self::Libde265];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unmarking => "unmarking",
+            Self::LostOrder => "lost order",
+            Self::IntraRefresh => "intra refresh",
+            Self::BrokenLink => "broken link",
+            Self::Libde265 => "libde265",
+        }
+    }
+}
+
+fn format_of(codec: Codec) -> &'static str {
+    match codec {
+        Codec::MpegVideo => "mpegvideo",
+        Codec::Mpeg4Part2 => "m4v",
+        Codec::H264 => "h264",
+        Codec::H265 => "hevc",
+        Codec::Av1 => "obu",
+    }
+}
+
+/// Those that state no frame rate are of 25 Hz.
+fn parse(stream: Vec<u8>) -> Movie {
+    Movie::parse_at(stream.into(), Some(FrameRate { numerator: 25, denominator: 1 })).expect("it is a stream")
+}
+
+/// A movie, and the digest of each of its pictures by frame.
+struct Subject {
+    name: String,
+    codec: Codec,
+    plan: SendingPlan,
+    digests: BTreeMap<u32, String>,
+    frame_of: BTreeMap<String, u32>,
+    /// The same by libde265; `None` of other codecs and where it is not there.
+    by_libde265: Option<BTreeMap<String, u32>>,
+    /// Frames that libde265 decodes to other pictures than FFmpeg, of the whole movie.
+    differs_by_libde265: BTreeSet<u32>,
+    /// It begins where the movie begins.
+    is_whole: bool,
+}
+
+impl Subject {
+    /// `skipped` frames of the original are left out at its start: its pictures are still those of the whole.
+    fn new(name: &str, codec: Codec, stream: &[u8], skipped: usize) -> Self {
+        let movie = parse(stream.to_vec());
+        let frames = &movie.index.frames;
+        let whole = ffmpeg::decode(stream, format_of(codec), &format!("{name}.whole"));
+        assert_eq!(whole.len(), frames.len(), "{name}: FFmpeg shows every frame of the whole movie");
+        let in_display_order: BTreeMap<u32, u32> =
+            frames.iter().map(|frame| (frame.display_index, frame.decode_index)).collect();
+        let by_frame = |digests: Vec<String>| -> BTreeMap<u32, String> {
+            let pairs = in_display_order.values().zip(digests);
+            pairs.filter_map(|(frame, digest)| Some((frame.checked_sub(skipped as u32)?, digest))).collect()
+        };
+        let reversed = |digests: &BTreeMap<u32, String>| -> BTreeMap<String, u32> {
+            digests.iter().map(|(frame, digest)| (digest.clone(), *frame)).collect()
+        };
+        let digests = by_frame(whole);
+        let by_libde265 = (codec == Codec::H265)
+            .then(|| ffmpeg::decode_with_libde265(stream, SIZE, &format!("{name}.whole")).map(&by_frame))
+            .flatten();
+        let differs = |other: &BTreeMap<u32, String>| {
+            digests.iter().filter(|(frame, digest)| other.get(frame) != Some(digest)).map(|(frame, _)| *frame).collect()
+        };
+        let cut = stream[frames[skipped].offset as usize..].to_vec();
+        Self {
+            name: if skipped > 0 { format!("{name} from an open group") } else { name.to_owned() },
+            codec,
+            plan: SendingPlan::new(parse(cut), Timestamp::ZERO),
+            frame_of: reversed(&digests),
+            differs_by_libde265: by_libde265.as_ref().map(differs).unwrap_or_default(),
+            by_libde265: by_libde265.as_ref().map(reversed),
+            is_whole: skipped == 0,
+            digests,
+        }
+    }
+
+    fn first_open_key(stream: &[u8]) -> Option<usize> {
+        let movie = parse(stream.to_vec());
+        let frames = &movie.index.frames;
+        (1..frames.len()).find(|&frame| frames[frame].key == Some(KeyKind::Open))
+    }
+}
+
+/// The streams of a codec, whole and from their first open group on.
+fn subjects(codec: Codec) -> Vec<Subject> {
+    let mut subjects = vec![];
+    for (name, _, encoder, options) in ENCODED.iter().filter(|(_, of, ..)| *of == codec) {
+        if !ffmpeg::has_encoder(encoder) {
+            continue;
+        }
+        let extra = if codec == Codec::H265 { ":log-level=none:pools=none:frame-threads=1" } else { "" };
+        let muxer = if codec == Codec::MpegVideo { "mpeg2video" } else { format_of(codec) };
+        let options = format!("-c:v {encoder} -pix_fmt yuv420p {options}{extra} -f {muxer}");
+        let path = ffmpeg::encode(&format!("pictures-{name}"), MOVING, &options);
+        let stream = std::fs::read(path).expect("it was just made");
+        subjects.push(Subject::new(name, codec, &stream, 0));
+        if let Some(skipped) = Subject::first_open_key(&stream) {
+            subjects.push(Subject::new(name, codec, &stream, skipped));
+        }
+    }
+    subjects
+}
+
+fn recorded(codec: Codec) -> Vec<Subject> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
+    let folder = std::env::var_os("FRAMEWIRE_TEST_DATA").map_or_else(|| PathBuf::from(default), PathBuf::from);
+    let mut subjects = vec![];
+    for (name, _) in RECORDED.iter().filter(|(_, of)| *of == codec) {
+        match std::fs::read(folder.join(name)) {
+            Ok(stream) => subjects.push(Subject::new(&name.replace('/', "-"), codec, &stream, 0)),
+            Err(_) => eprintln!("skipped: no {name} in {}", folder.display()),
+        }
+    }
+    subjects
+}
+
+/// What arrives of a movie: frame numbers in decode order, their bytes, and those that a queue changed.
+struct Received {
+    frames: Vec<u32>,
+    bytes: Vec<u8>,
+    begins_sequence: Vec<u32>,
 }
 
 /// What a writer that takes frames at random moments gets of a movie.
-fn sent(plan: &SendingPlan, limits: Limits, random: &mut RandomStream) -> Vec<u32> {
-    let mut queue = DependencyQueue::new(limits);
-    let mut sent = vec![];
+fn through(queue: QueueKind, plan: &SendingPlan, random: &mut RandomStream) -> Received {
+    let mut queue = FrameQueue::new(queue);
+    let mut received = Received { frames: vec![], bytes: vec![], begins_sequence: vec![] };
+    let mut take = |queue: &mut FrameQueue| {
+        let Some(frame) = queue.take() else { return false };
+        if frame.dependencies.begins_sequence {
+            received.begins_sequence.push(frame.id);
+        }
+        received.frames.push(frame.id);
+        received.bytes.extend_from_slice(&frame.bytes);
+        true
+    };
     for frame in 0..plan.len() {
         queue.offer(plan.outgoing(frame));
-        // Slow for a second, fast for a second.
-        let takes = if frame / 25 % 2 == 0 { random.next_inclusive(3) == 0 } else { random.next_inclusive(7) != 0 };
+        // Slow for two seconds, fast for one.
+        let takes = if frame / 25 % 3 != 2 { random.next_inclusive(2) == 0 } else { random.next_inclusive(15) != 0 };
         if takes {
-            sent.extend(queue.take().map(|frame| frame.id));
+            take(&mut queue);
         }
     }
-    sent.extend(std::iter::from_fn(|| queue.take()).map(|frame| frame.id));
-    sent
+    while take(&mut queue) {}
+    received
+}
+
+/// What is left after the losses that nobody chose.
+fn without(plan: &SendingPlan, lost: impl Fn(u32) -> bool) -> Received {
+    let frames: Vec<u32> = (0..plan.len()).filter(|&frame| !lost(frame)).collect();
+    let bytes = frames.iter().flat_map(|&frame| plan.outgoing(frame).bytes).collect();
+    Received { frames, bytes, begins_sequence: vec![] }
+}
+
+fn ledger(plan: &SendingPlan, received: &Received) -> Ledger {
+    let whole = |&frame: &u32| FrameFound { frame, whole_at: Some(plan.due(frame)), bytes: 0 };
+    let began = |&frame: &u32| FrameEvent { frame, at: plan.due(frame), what: FrameEventKind::BeginsSequence };
+    let log = FlowLog {
+        frames: plan.facts(),
+        frame_events: received.begins_sequence.iter().map(began).collect(),
+        found: Some(FoundStream {
+            frames: received.frames.iter().map(whole).collect(),
+            first_byte: Some(Timestamp::ZERO),
+        }),
+        ..FlowLog::default()
+    };
+    let startup = Duration::ZERO;
+    Ledger::build(&log, Playout { policy: PlayoutPolicy::Stall, startup, timing: Timing::default() })
+}
+
+/// How frames are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Queue(&'static str, QueueKind),
+    /// One frame in thirty, at random.
+    Random,
+    /// One burst of so many frames from this one on.
+    Burst(u32, u32),
+    /// A third of the frames that nothing refers to.
+    Unreferenced,
+}
+
+fn ways() -> Vec<Way> {
+    let dependency = |frames| Way::Queue("dependency", QueueKind::Dependency(limits(frames)));
+    let timed = QueueKind::Dependency(Limits::of_time(Duration::from_secs(1)));
+    let leaky = QueueKind::Leaky(LeakyDownstream::<bytes::Bytes>::DEFAULT_LIMITS);
+    let keyframe = QueueKind::Keyframe(KeyframeRecovery::<bytes::Bytes>::DEFAULT_SOFT_LIMITS);
+    let mut ways = few_ways();
+    ways.extend([Way::Random, Way::Unreferenced, dependency(5), dependency(40), Way::Queue("dependency", timed)]);
+    ways.push(Way::Queue("ifd", QueueKind::Ifd(IfdPolicy::Basic)));
+    ways.push(Way::Queue("ifd-optimised", QueueKind::Ifd(IfdPolicy::Optimised)));
+    ways.push(Way::Queue("leaky", leaky));
+    ways.push(Way::Queue("keyframe", keyframe));
+    ways.push(Way::Queue("obs", QueueKind::Obs(Thresholds::DEFAULT)));
+    ways.extend([Way::Burst(0, 1), Way::Burst(40, 5), Way::Burst(40, 50)]);
+    ways
+}
+
+fn few_ways() -> Vec<Way> {
+    let dependency = QueueKind::Dependency(limits(12));
+    vec![Way::Queue("direct", QueueKind::Direct), Way::Queue("dependency", dependency), Way::Burst(40, 20)]
+}
+
+fn limits(frames: u32) -> Limits {
+    Limits { frames: Some(frames), ..Limits::default() }
+}
+
+impl Way {
+    fn received(self, plan: &SendingPlan) -> Received {
+        let mut random = Seed(7).stream("pictures", &[u64::from(plan.len())]);
+        let index = &plan.movie().index;
+        match self {
+            Self::Queue("direct", _) => without(plan, |_| false),
+            Self::Queue(_, kind) => through(kind, plan, &mut random),
+            Self::Burst(from, count) => without(plan, |frame| (from..from + count).contains(&frame)),
+            Self::Random => {
+                let lost: BTreeSet<u32> = (0..plan.len()).filter(|_| random.next_inclusive(29) == 0).collect();
+                without(plan, |frame| lost.contains(&frame))
+            }
+            Self::Unreferenced => without(plan, |frame| frame % 3 == 0 && !index.frames[frame as usize].referenced),
+        }
+    }
+}
+
+/// What a decoder shows, against what the ledger calls shown.
+#[derive(Debug, Default)]
+struct Verdict {
+    /// Shown by the ledger and not by the decoder.
+    absent: Vec<u32>,
+    /// Shown by the decoder, exactly, and not by the ledger.
+    more: Vec<u32>,
+    /// Pictures that are none of the movie's.
+    broken: usize,
+    /// Pictures that the ledger calls shown, and that come behind one that is to be shown later.
+    out_of_order: usize,
+}
+
+impl Verdict {
+    fn of(frame_of: &BTreeMap<String, u32>, ledger: &Ledger, decoded: &[String]) -> Self {
+        let rows = ledger.rows.iter().filter(|row| row.fate == Fate::Shown);
+        let shown: BTreeSet<u32> = rows.map(|row| row.frame).collect();
+        let frames: Vec<u32> = decoded.iter().filter_map(|digest| frame_of.get(digest).copied()).collect();
+        let by_decoder: BTreeSet<u32> = frames.iter().copied().collect();
+        let display = |frame: &u32| ledger.rows[*frame as usize].display;
+        let order: Vec<u32> = frames.iter().filter(|frame| shown.contains(frame)).map(display).collect();
+        Self {
+            absent: shown.difference(&by_decoder).copied().collect(),
+            more: by_decoder.difference(&shown).copied().collect(),
+            broken: decoded.len() - frames.len(),
+            out_of_order: order.windows(2).filter(|pair| pair[1] <= pair[0]).count(),
+        }
+    }
+
+    /// The exceptions without which this would be wrong.
+    fn exceptions(&self, subject: &Subject, way: Way) -> Vec<Exception> {
+        let is_dependency = matches!(way, Way::Queue("dependency", _));
+        let differs = !self.absent.is_empty() || !self.more.is_empty() || self.out_of_order > 0;
+        let mut exceptions = vec![];
+        if subject.name.contains("h264-open") && !is_dependency && differs {
+            // One picture that the decoder held back when the gap came is shown behind it, or not at all.
+            assert!(self.absent.len() <= 1 && self.out_of_order <= 1, "{}, {way:?}: {self:?}", subject.name);
+            exceptions.push(Exception::LostOrder);
+        } else if !self.more.is_empty() && self.absent.is_empty() && self.out_of_order == 0 && !is_dependency {
+            exceptions.extend(subject.name.contains("h264-refresh").then_some(Exception::IntraRefresh));
+            exceptions.extend(subject.name.contains("broken_link").then_some(Exception::BrokenLink));
+        }
+        assert_eq!(differs, !exceptions.is_empty(), "{}, {way:?}: {self:?}", subject.name);
+        exceptions
+    }
+}
+
+/// Checks one way of losing frames, and gives the exceptions that it needed.
+fn check(subject: &Subject, way: Way) -> BTreeSet<Exception> {
+    let received = way.received(&subject.plan);
+    let ledger = ledger(&subject.plan, &received);
+    let (format, name) = (format_of(subject.codec), format!("pictures-received-{:?}", subject.codec));
+    let (decoded, messages) = ffmpeg::decode_with_messages(&received.bytes, format, &name);
+    let verdict = Verdict::of(&subject.frame_of, &ledger, &decoded);
+    let case =
+        format!("{}, {way:?}, {} of {} sent: {verdict:?}", subject.name, received.frames.len(), subject.plan.len());
+    println!("{case}");
+    let mut needed: BTreeSet<Exception> = verdict.exceptions(subject, way).into_iter().collect();
+    let is_whole = ledger.rows.iter().all(|row| row.fate == Fate::Shown || row.arrival.is_none());
+    if is_whole {
+        assert_eq!(verdict.broken, 0, "{case}");
+    }
+    if let Way::Queue("dependency", _) = way {
+        assert!(is_whole, "{case}: all that it sends is shown");
+        assert!(received.frames.len() > 10 && received.frames.len() < subject.plan.len() as usize, "{case}");
+    }
+    for message in messages.lines().filter(|_| is_whole) {
+        assert!(message.contains("mmco: unref short failure"), "{case}: {message}");
+        needed.insert(Exception::Unmarking);
+    }
+    if let Some(whole) = &subject.by_libde265 {
+        let decoded = ffmpeg::decode_with_libde265(&received.bytes, SIZE, &name).expect("it was there");
+        let verdict = Verdict::of(whole, &ledger, &decoded);
+        println!("   by libde265: {verdict:?}");
+        assert_eq!(verdict.out_of_order, 0, "{case}, by libde265: {verdict:?}");
+        let own = |frame: &u32| subject.differs_by_libde265.contains(frame);
+        assert!(verdict.absent.iter().all(own) && verdict.more.iter().all(own), "{case}, by libde265: {verdict:?}");
+        if !subject.differs_by_libde265.is_empty() {
+            needed.insert(Exception::Libde265);
+        }
+    }
+    needed
+}
+
+fn check_all(subjects: &[Subject]) -> BTreeSet<Exception> {
+    let mut needed = BTreeSet::new();
+    for subject in subjects {
+        assert_eq!(subject.digests.len(), subject.frame_of.len(), "{}: no two pictures are alike", subject.name);
+        let is_small = subject.plan.movie().index.sequence.width < 100;
+        let ways = if subject.is_whole && is_small { ways() } else { few_ways() };
+        needed.extend(ways.into_iter().flat_map(|way| check(subject, way)));
+    }
+    needed
 }
 
 #[test]
-fn every_subset_decodes_to_the_pictures_of_the_whole() {
-    let Some(folder) = test_data() else { return };
-    for (number, name) in (0..).zip(STREAMS) {
-        let bytes = std::fs::read(folder.join(name)).expect("the stream is in the folder");
-        let movie = Movie::parse(bytes.into()).expect("it is a stream");
-        let plan = SendingPlan::new(movie, Timestamp::ZERO);
-        let whole = pictures(&folder.join(name));
-        for round in 0..4 {
-            let limits = Limits { frames: Some([3, 5, 8, 12][round]), ..Limits::default() };
-            let mut random = Seed(7).stream("pictures", &[number, round as u64]);
-            let sent = sent(&plan, limits, &mut random);
-            assert!((10..plan.len() as usize).contains(&sent.len()), "{name}: {} frames were sent", sent.len());
-            let stream: Vec<u8> = sent.iter().flat_map(|&frame| plan.outgoing(frame).bytes).collect();
-            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("subset-{number}-{round}.m2v"));
-            std::fs::write(&path, stream).expect("the target directory can be written to");
-            check(&format!("{name}, {limits:?}"), &pictures(&path), &whole, sent.len());
-        }
+fn mpeg_2_is_shown_as_the_ledger_says() {
+    if ffmpeg::is_there() {
+        assert_eq!(check_all(&subjects(Codec::MpegVideo)), BTreeSet::new());
+        let recorded = recorded(Codec::MpegVideo);
+        let expected = BTreeSet::from_iter((!recorded.is_empty()).then_some(Exception::BrokenLink));
+        assert_eq!(check_all(&recorded), expected);
     }
 }
 
-/// Every frame sent is shown, as it is in the whole movie and in that order.
-fn check(case: &str, shown: &[String], whole: &[String], sent: usize) {
-    let mut rest = whole.iter();
-    for (place, picture) in shown.iter().enumerate() {
-        assert!(rest.any(|other| other == picture), "{case}: picture {place} is not one of the movie's, in order");
+#[test]
+fn h264_is_shown_as_the_ledger_says() {
+    if ffmpeg::has_encoder("libx264") {
+        let expected = [Exception::Unmarking, Exception::LostOrder, Exception::IntraRefresh];
+        assert_eq!(check_all(&subjects(Codec::H264)), BTreeSet::from(expected));
     }
-    assert_eq!(shown.len(), sent, "{case}");
+}
+
+#[test]
+fn fields_of_h264_are_shown_as_the_ledger_says() {
+    if ffmpeg::is_there() {
+        assert_eq!(check_all(&recorded(Codec::H264)), BTreeSet::new());
+    }
+}
+
+#[test]
+fn h265_is_shown_as_the_ledger_says() {
+    if ffmpeg::has_encoder("libx265") {
+        let subjects = subjects(Codec::H265);
+        let has_libde265 = subjects.iter().any(|subject| subject.by_libde265.is_some());
+        let expected = BTreeSet::from_iter(has_libde265.then_some(Exception::Libde265));
+        assert_eq!(check_all(&subjects), expected);
+    }
+}
+
+#[test]
+fn the_manual_lists_the_exceptions() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/decoders.md");
+    let manual = std::fs::read_to_string(path).expect("docs/decoders.md is part of the project");
+    let list = manual.split_once("## Exceptions").expect("it has that section").1;
+    let rows = list.lines().filter_map(|line| line.strip_prefix("| *")?.split_once('*'));
+    let names: Vec<&str> = rows.map(|(name, _)| name).collect();
+    assert_eq!(names, Exception::ALL.map(Exception::name));
 }

@@ -85,6 +85,11 @@ impl<P: Payload> Backlog<P> {
         self.frames.iter()
     }
 
+    /// The frames, oldest first, whose bytes are not to change.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Waiting<P>> {
+        self.frames.iter_mut()
+    }
+
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.frames.len()

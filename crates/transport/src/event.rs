@@ -29,6 +29,13 @@ pub enum SenderEvent {
         /// When.
         at: Timestamp,
     },
+    /// The frame was made to begin a coded video sequence before it was sent, because of what was given up before it.
+    BeginsSequence {
+        /// Frame number in decode order.
+        frame: u32,
+        /// When.
+        at: Timestamp,
+    },
     /// The last byte of the frame entered the socket. On a stream, frames leave in the order of these events.
     LastByte {
         /// Frame number in decode order.

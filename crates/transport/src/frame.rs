@@ -2,18 +2,29 @@
 
 use bytes::Bytes;
 use framewire_media::PictureType;
-use framewire_media::access_unit::KeyKind;
+use framewire_media::access_unit::{Framing, KeyKind};
+use framewire_media::picture_order::{self, PictureOrder};
 use framewire_units::Duration;
 
 /// What a frame queue carries without looking into it: bytes here, buffers with their events in an element.
 pub trait Payload {
     /// Size in bytes of what will be written.
     fn size(&self) -> u64;
+
+    /// Makes the picture in it begin a coded video sequence, without another size
+    /// ([`begin_sequence`](framewire_media::picture_order::begin_sequence)).
+    fn begin_sequence(&mut self);
 }
 
 impl Payload for Bytes {
     fn size(&self) -> u64 {
         self.len() as u64
+    }
+
+    fn begin_sequence(&mut self) {
+        if let Some(changed) = picture_order::begin_sequence(self, Framing::ByteStream) {
+            *self = changed.into();
+        }
     }
 }
 
@@ -50,4 +61,8 @@ pub struct Dependencies {
     pub references: Option<Vec<u32>>,
     /// True when it also refers to something that is not in the stream: from before its start, or lost on the way here.
     pub missing_reference: bool,
+    /// What a decoder derives its place in display order from (H.264, H.265).
+    pub picture_order: Option<PictureOrder>,
+    /// The queue made it begin a coded video sequence, because of what was given up before it.
+    pub begins_sequence: bool,
 }

@@ -80,7 +80,7 @@ pub enum FrameQueue<P = Bytes> {
     /// I-Frame Delay: never makes the pipeline wait, gives up frames instead.
     Ifd(IfdQueue<P>),
     /// Gives up what the viewer misses least.
-    Dependency(DependencyQueue<P>),
+    Dependency(Box<DependencyQueue<P>>),
     /// Gives up the oldest.
     Leaky(LeakyDownstream<P>),
     /// Moves on to a key frame.
@@ -95,7 +95,7 @@ impl<P: Payload> FrameQueue<P> {
         match kind {
             QueueKind::Direct => Self::direct(),
             QueueKind::Ifd(policy) => Self::ifd(policy),
-            QueueKind::Dependency(limits) => Self::Dependency(DependencyQueue::new(limits)),
+            QueueKind::Dependency(limits) => Self::Dependency(Box::new(DependencyQueue::new(limits))),
             QueueKind::Leaky(limits) => Self::Leaky(LeakyDownstream::new(limits)),
             QueueKind::Keyframe(soft_limits) => Self::Keyframe(KeyframeRecovery::new(soft_limits)),
             QueueKind::Obs(thresholds) => Self::Obs(Obs::new(thresholds)),

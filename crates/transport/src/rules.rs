@@ -5,11 +5,19 @@ use std::collections::VecDeque;
 use framewire_units::Timestamp;
 
 use crate::event::{SenderEvent, SenderPlace};
+use crate::frame::OutgoingFrame;
 use crate::queue::Discard;
 
 pub(crate) const AFTER_THE_END: &str = "pipeline: offered after the end";
 pub(crate) const FLUSHED: &str = "pipeline: flushed";
 pub(crate) const STOPPED: &str = "pipeline: stopped before it was written";
+
+/// Reports that the queue changed the frame that is sent next.
+pub(crate) fn note_change(events: &mut VecDeque<SenderEvent>, at: Timestamp, frame: Option<&OutgoingFrame>) {
+    if let Some(frame) = frame.filter(|frame| frame.dependencies.begins_sequence) {
+        events.push_back(SenderEvent::BeginsSequence { frame: frame.id, at });
+    }
+}
 
 /// Reports what became of offering frame `offered`: queued unless it was itself given up.
 pub(crate) fn note_offer(events: &mut VecDeque<SenderEvent>, at: Timestamp, offered: u32, discards: Vec<Discard>) {

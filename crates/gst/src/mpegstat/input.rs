@@ -225,6 +225,7 @@ fn flagged(buffer: &gst::BufferRef, number: u64) -> AccessUnit {
         references: vec![],
         missing_reference: false,
         display_order: None,
+        picture_order: None,
         gop_header: None,
     }
 }

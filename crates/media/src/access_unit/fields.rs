@@ -28,6 +28,9 @@ impl AccessUnit {
         }
         self.referenced |= second.referenced;
         self.missing_reference |= second.missing_reference;
+        if let Some(order) = &mut self.picture_order {
+            order.is_base |= second.picture_order.is_some_and(|order| order.is_base);
+        }
         self.references.extend(second.references);
         self.references.sort_unstable();
         self.references.dedup();

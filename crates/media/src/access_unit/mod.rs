@@ -11,6 +11,7 @@ use std::fmt;
 
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
+use crate::picture_order::PictureOrder;
 pub use fields::{AssembledFrame, FrameAssembler, FramePart};
 pub use reader::AccessUnitReader;
 
@@ -90,6 +91,8 @@ pub struct AccessUnit {
     /// Where it stands in display order within its coded video sequence: temporal reference, picture order count,
     /// order hint, or ticks of the time base (MPEG-4 part 2). `None` where headers do not tell.
     pub display_order: Option<i64>,
+    /// What a decoder derives that from (H.264, H.265). `None` where pictures that are missing do not change it.
+    pub picture_order: Option<PictureOrder>,
     /// The group-of-pictures header before it (MPEG-1, MPEG-2), or that of a group of VOPs (MPEG-4 part 2), whose time
     /// code has whole seconds only.
     pub gop_header: Option<GopHeader>,

@@ -3,7 +3,7 @@
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart};
 use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{GopHeader, PictureType};
-use crate::references::{ReferenceTracker, Referral, key_kind};
+use crate::references::{ReferenceTracker, key_kind};
 use crate::start_code::{self, value};
 
 /// Reads one frame, or one field picture, after the other.
@@ -101,7 +101,7 @@ impl Reader {
         let completed = open_field.filter(|(first, _)| first.is_completed_by(picture)).map(|(_, number)| number);
         let referral = match completed {
             Some(_) => self.references.of_second_field(kind),
-            None => self.of_frame(number, kind, contents.gop),
+            None => self.references.of(number, kind, contents.gop),
         };
         let is_whole = contents.is_frame() || contents.second.is_some_and(|second| picture.is_completed_by(second));
         let part = match completed {
@@ -121,14 +121,8 @@ impl Reader {
             references: referral.references,
             missing_reference: referral.missing,
             display_order: Some(i64::from(picture.header.temporal_reference)),
+            picture_order: None,
             gop_header: contents.gop,
         })
-    }
-
-    fn of_frame(&mut self, number: u64, kind: PictureType, gop: Option<GopHeader>) -> Referral<u64> {
-        if gop.is_some_and(|header| header.broken_link && !header.closed) {
-            self.references.forget_anchors();
-        }
-        self.references.of(number, kind, gop)
     }
 }

@@ -128,6 +128,7 @@ impl Reader {
             references: gathered.references.into_iter().collect(),
             missing_reference: gathered.missing,
             display_order: gathered.shown_order.or(gathered.last_order),
+            picture_order: None,
             gop_header: None,
         })
     }

@@ -18,6 +18,7 @@ use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
 use crate::nal_parameters::ParameterSet;
+use crate::picture_order::PictureOrder;
 
 /// `payloadType` of a recovery point (D.1.1).
 const RECOVERY_POINT: u32 = 6;
@@ -195,6 +196,15 @@ impl Reader {
             (true, false) => FramePart::FirstField,
             (true, true) => FramePart::SecondField,
         };
+        let is_base = picture.header.is_reference;
+        let picture_order = picture.order_turn.map(|turn| PictureOrder {
+            // Of a frame the low bits are those of its top field (8.2.1.1).
+            count: orders[0],
+            turn: Some(turn),
+            is_base,
+            begins_sequence: starts_sequence,
+            can_begin_sequence: false,
+        });
         let unit = AccessUnit {
             number: picture.unit(),
             part,
@@ -206,6 +216,7 @@ impl Reader {
             references: picture.references.into_iter().collect(),
             missing_reference: picture.missing,
             display_order: Some(order),
+            picture_order,
             gop_header: None,
         };
         match &mut gathered.unit {

@@ -109,6 +109,14 @@ impl ParameterSet for SequenceParameterSet {
 }
 
 impl SequenceParameterSet {
+    /// `MaxPicOrderCntLsb`, where picture order counts are derived from low bits.
+    pub(crate) fn order_turn(&self) -> Option<i64> {
+        match self.picture_order {
+            PictureOrder::LowBits { bits } => Some(1 << bits),
+            PictureOrder::Expected { .. } | PictureOrder::Decoding => None,
+        }
+    }
+
     /// `MaxFrameNum` (7-10).
     pub(crate) fn max_frame_num(&self) -> u32 {
         1 << self.frame_num_bits

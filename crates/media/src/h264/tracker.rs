@@ -73,6 +73,8 @@ pub(crate) struct OpenPicture {
     serial: u64,
     limits: Limits,
     gaps_allowed: bool,
+    /// How many picture order counts the low bits tell apart.
+    pub(crate) order_turn: Option<i64>,
     /// Shown after a recovery point.
     after_recovery: bool,
     /// Lists that were looked into.
@@ -121,6 +123,7 @@ impl PictureTracker {
             serial: first_field.map_or(self.serial, |(_, serial, _)| serial),
             limits,
             gaps_allowed: sequence.gaps_allowed,
+            order_turn: sequence.order_turn(),
             after_recovery: self.recovery.is_some_and(|point| order > point.order),
             lists: Vec::new(),
         }

@@ -19,6 +19,7 @@ use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::index::PictureType;
 use crate::nal::NalUnits;
 use crate::nal_parameters::ParameterSet;
+use crate::picture_order::PictureOrder;
 
 /// Reads one access unit after the other.
 #[derive(Debug)]
@@ -217,6 +218,13 @@ impl Reader {
         self.tracker.end(&picture);
         self.sequences += u64::from(picture.starts_sequence);
         let header = picture.header;
+        let picture_order = PictureOrder {
+            count: picture.order,
+            turn: Some(picture.order_turn),
+            is_base: picture.is_order_base(),
+            begins_sequence: picture.starts_sequence,
+            can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,
+        };
         let key = match header {
             _ if header.is_idr() => Some(KeyKind::Closed),
             _ if header.is_bla() => Some(KeyKind::BrokenLink),
@@ -235,9 +243,26 @@ impl Reader {
             references: picture.references.into_iter().filter(|&unit| unit != picture.unit).collect(),
             missing_reference: picture.missing,
             display_order: Some(picture.order),
+            picture_order: Some(picture_order),
             gop_header: None,
         })
     }
+}
+
+/// The access unit with its CRA picture made a BLA picture (`BLA_W_LP`, which may have any leading pictures), if it has
+/// one: slice segment headers of the two are the same (7.3.6.1).
+pub(crate) fn break_link(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
+    let is_cra = |nal: &[u8]| {
+        NalHeader::split(nal).is_some_and(|(header, _)| header.nal_type == nal_type::CRA && header.layer == 0)
+    };
+    let at = |nal: &[u8]| nal.as_ptr().addr() - unit.as_ptr().addr();
+    let places: Vec<usize> = NalUnits::of(unit, framing).filter(|nal| is_cra(nal)).map(at).collect();
+    let mut broken = (!places.is_empty()).then(|| unit.to_vec())?;
+    for place in places {
+        // forbidden_zero_bit, nal_unit_type, and the first bit of nuh_layer_id, which is 0.
+        broken[place] = nal_type::BLA_W_LP << 1;
+    }
+    Some(broken)
 }
 
 /// Whether a NAL unit is a sequence parameter set of the base layer, and well formed.

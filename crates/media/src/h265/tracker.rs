@@ -40,9 +40,19 @@ pub(crate) struct OpenPicture {
     pub(crate) missing: bool,
     /// An IRAP picture with `NoRaslOutputFlag`: a coded video sequence begins.
     pub(crate) starts_sequence: bool,
+    /// `MaxPicOrderCntLsb`.
+    pub(crate) order_turn: i64,
     /// The unit that it came in; of the second field of a frame, that of the first.
     pub(crate) unit: u64,
     used: UsedPictures,
+}
+
+impl OpenPicture {
+    /// Whether the counts of the pictures after it are derived from its own (`prevTid0Pic`, 8.3.1).
+    pub(crate) fn is_order_base(&self) -> bool {
+        let header = self.header;
+        header.temporal_layer == 0 && !header.is_rasl() && !header.is_radl() && !header.is_sub_layer_non_reference()
+    }
 }
 
 /// Follows the decoding process, picture by picture: [`begin`](Self::begin), its slices with
@@ -85,7 +95,16 @@ impl PictureTracker {
         let low = i64::from(references.order_low_bits);
         let order = if starts_sequence { low } else { nearest(self.base_order, low, modulus) };
         let used = self.apply(references, order, modulus);
-        OpenPicture { header, order, references: BTreeSet::new(), missing: false, starts_sequence, unit, used }
+        OpenPicture {
+            header,
+            order,
+            references: BTreeSet::new(),
+            missing: false,
+            starts_sequence,
+            order_turn: modulus,
+            unit,
+            used,
+        }
     }
 
     /// Derives the reference picture set (8.3.2), and forgets every picture that is not in it.
@@ -147,13 +166,8 @@ impl PictureTracker {
 
     /// All slices of a picture have come.
     pub(crate) fn end(&mut self, picture: &OpenPicture) {
-        let header = picture.header;
         self.pictures.push(StoredPicture { order: picture.order, unit: picture.unit });
-        let is_base = header.temporal_layer == 0
-            && !header.is_rasl()
-            && !header.is_radl()
-            && !header.is_sub_layer_non_reference();
-        if is_base {
+        if picture.is_order_base() {
             self.base_order = picture.order;
         }
     }

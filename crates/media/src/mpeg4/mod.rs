@@ -155,9 +155,6 @@ impl Reader {
         self.has_b |= kind == PictureType::B;
         // The group is that of the first VOP after its header.
         let group = gathered.group.filter(|_| gathered.first.is_none());
-        if group.is_some_and(|group| group.broken_link && !group.closed) {
-            self.references.forget_anchors();
-        }
         let referral = self.references.of(number, kind, group);
         let vop = Vop {
             kind,
@@ -188,6 +185,7 @@ impl Reader {
             references: gathered.references.into_iter().collect(),
             missing_reference: gathered.missing,
             display_order: Some(first.time),
+            picture_order: None,
             gop_header: gathered.group,
         }
     }

@@ -66,18 +66,45 @@ pub fn packets(path: &Path, format: &str) -> Vec<(usize, usize)> {
 
 /// Decodes a stream in one thread and gives a digest of every picture, in the order of output.
 pub fn decode(stream: &[u8], format: &str, name: &str) -> Vec<String> {
+    decode_with_messages(stream, format, name).0
+}
+
+/// The same, with what the decoder says of the stream.
+pub fn decode_with_messages(stream: &[u8], format: &str, name: &str) -> (Vec<String>, String) {
     let path = scratch(name);
     std::fs::write(&path, stream).unwrap();
+    digests(&["-f", format], &path)
+}
+
+/// Decodes a stream of H.265 with libde265, a decoder that shares nothing with FFmpeg. Its pictures have `size`, as
+/// FFmpeg writes it; `None`, after saying so, when it is not there.
+pub fn decode_with_libde265(stream: &[u8], size: &str, name: &str) -> Option<Vec<String>> {
+    let (path, pictures) = (scratch(name), scratch(&format!("{name}.yuv")));
+    std::fs::write(&path, stream).unwrap();
+    std::fs::write(&pictures, []).unwrap();
+    let started = Command::new("libde265-dec265").arg("--quiet").arg("--output").arg(&pictures).arg(&path).output();
+    if started.is_err() {
+        eprintln!("skipped: no libde265-dec265");
+        return None;
+    }
+    Some(digests(&["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", size], &pictures).0)
+}
+
+/// Digests of the pictures of a file that FFmpeg reads with the options given, and what it says of it.
+fn digests(options: &[&str], path: &Path) -> (Vec<String>, String) {
     let output = Command::new("ffmpeg")
-        .args(["-nostdin", "-v", "quiet", "-threads", "1", "-f", format, "-i"])
-        .arg(&path)
+        .args(["-nostdin", "-v", "repeat+warning", "-threads", "1"])
+        .args(options)
+        .arg("-i")
+        .arg(path)
         .args("-fps_mode passthrough -an -f framemd5 -".split(' '))
         .stdin(Stdio::null())
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let digests = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit(',').next());
-    digests.map(|digest| digest.trim().to_owned()).collect()
+    let digests = digests.map(|digest| digest.trim().to_owned()).collect();
+    (digests, String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// Takes the H.264 stream out of another file as it is.

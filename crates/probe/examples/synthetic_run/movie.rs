@@ -46,6 +46,8 @@ pub fn make(frames: u32, bitrate: u32) -> Vec<FrameFacts> {
             due: Timestamp::ZERO + INTERVAL * position,
             display_time: INTERVAL * display_index.min(frames - 1),
             references,
+            missing_reference: false,
+            picture_order: None,
             group_time: (kind == 'I').then_some(INTERVAL * position),
         });
     }

@@ -57,7 +57,8 @@ impl Ledger {
             None => datagrams::transfers(log, &senders),
         };
         let complete: Vec<bool> = transfers.iter().map(|transfer| transfer.arrival.is_some()).collect();
-        let decoding = Decoding::of(&log.frames, &complete);
+        let begins: Vec<bool> = senders.iter().map(|sender| sender.begins_sequence).collect();
+        let decoding = Decoding::of(&log.frames, &complete, &begins);
         let player_start =
             first_arrival.map(|at| at + playout.startup).filter(|_| playout.policy == PlayoutPolicy::Live);
 
@@ -77,6 +78,9 @@ impl Ledger {
         Self { flow: log.flow.clone(), rows, first_arrival }
     }
 }
+
+/// Why a frame cannot be decoded though everything arrived.
+const NOT_IN_MOVIE: &str = "movie: what it refers to is not in it";
 
 fn frame_row(
     frame: u32,
@@ -99,6 +103,11 @@ fn frame_row(
         Fate::Lost if transfer.bytes_received == 0 => transfer.loss.as_ref().map(|loss| loss.place),
         Fate::Lost | Fate::Undecodable => Some(Place::ReceiverPipeline),
     };
+    let missing_reference = decoding.missing[frame as usize].filter(|_| fate == Fate::Undecodable);
+    let not_in_movie =
+        fate == Fate::Undecodable && missing_reference.is_none() && decoding.not_in_movie[frame as usize];
+    let root_cause =
+        if not_in_movie { Some(RootCause::new(Place::SenderPipeline, NOT_IN_MOVIE)) } else { transfer.loss };
     let shed = if sender.shed() { u64::from(facts.size).saturating_sub(transfer.bytes_sent) } else { 0 };
     FrameRow {
         frame,
@@ -124,9 +133,9 @@ fn frame_row(
         decodable,
         deadline,
         fate,
-        root_cause: transfer.loss,
+        root_cause,
         discarded_at,
-        missing_reference: decoding.missing[frame as usize].filter(|_| fate == Fate::Undecodable),
+        missing_reference,
     }
 }
 

@@ -11,7 +11,7 @@ pub enum Fate {
     Shown,
     /// Decodable, but it came after its deadline.
     Late,
-    /// Arrived whole, but a frame that it refers to is missing.
+    /// Arrived whole, but a frame that it refers to is missing, or so many before it that a decoder shows it elsewhere.
     Undecodable,
     /// Did not arrive whole.
     Lost,
@@ -88,7 +88,7 @@ pub struct FrameRow {
     pub bytes_received: u64,
     /// Every byte arrived.
     pub complete: bool,
-    /// Complete, and so is everything it refers to.
+    /// Complete, and so is everything it refers to; and a decoder shows it in its place.
     pub decodable: bool,
     /// When the player shows it (policy `live`).
     pub deadline: Option<Timestamp>,
@@ -98,6 +98,6 @@ pub struct FrameRow {
     pub root_cause: Option<RootCause>,
     /// The place that threw the frame, or the rest of it, away; `None` for frames shown or late.
     pub discarded_at: Option<Place>,
-    /// For [`Fate::Undecodable`]: the first frame that is missing.
+    /// For [`Fate::Undecodable`]: the first frame that is missing; `None` when it is not in the movie.
     pub missing_reference: Option<u32>,
 }

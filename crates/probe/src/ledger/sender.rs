@@ -12,6 +12,8 @@ pub(super) struct SenderLife {
     pub queued: Option<Timestamp>,
     pub first_byte: Option<Timestamp>,
     pub last_byte: Option<Timestamp>,
+    /// It was made to begin a coded video sequence.
+    pub begins_sequence: bool,
     /// Every time that the frame, or what was left of it, was given up; in order.
     pub discards: Vec<RootCause>,
 }
@@ -33,6 +35,10 @@ pub(super) fn lives(log: &FlowLog) -> Vec<SenderLife> {
             FrameEventKind::Queued => &mut life.queued,
             FrameEventKind::FirstByte => &mut life.first_byte,
             FrameEventKind::LastByte => &mut life.last_byte,
+            FrameEventKind::BeginsSequence => {
+                life.begins_sequence = true;
+                continue;
+            }
             FrameEventKind::Discarded { place, rule } => {
                 life.discards.push(RootCause::new(*place, rule.clone()));
                 continue;

@@ -153,6 +153,8 @@ impl LadderContent {
             due: self.due(frame, start),
             display_time: file.display_time(number),
             references: self.references[at][number].clone(),
+            missing_reference: false,
+            picture_order: None,
             group_time: None,
         }
     }

@@ -162,6 +162,7 @@ impl DatagramSender {
     fn next_frame(&mut self, now: Timestamp) -> Option<Sending> {
         loop {
             let frame = self.queue.take()?;
+            rules::note_change(&mut self.events, now, Some(&frame));
             let id = frame.id;
             match self.packetizer.packetize(&frame.bytes, frame.rtp_timestamp) {
                 Ok(datagrams) => {

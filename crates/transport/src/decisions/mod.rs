@@ -142,7 +142,15 @@ impl Stream {
         };
         let missing_reference = leading && self.leading_to == Some(KeyKind::BrokenLink);
         let (temporal_layer, references) = (0, Some(references));
-        Dependencies { key, leading, referenced: is_anchor, temporal_layer, references, missing_reference }
+        Dependencies {
+            key,
+            leading,
+            referenced: is_anchor,
+            temporal_layer,
+            references,
+            missing_reference,
+            ..Dependencies::default()
+        }
     }
 }
 

@@ -15,9 +15,15 @@
 //!    the first rule that is the rest of the group: [`DependencyQueue::needs_key_frame`].
 //! 5. *Key frames are delayed, not given up*, but for a newer one, by the second rule. A key frame that waits first does
 //!    not count against the limits, and a frame that waits alone is always kept.
+//!
+//! H.264 and H.265 add a sixth, which is in `placing.rs`: *the order is kept*. A decoder must be able to tell where each
+//! frame is shown. So frames are given up only as far as the next key frame keeps its place, where the limits leave that
+//! choice; a CRA picture is made to begin a sequence instead; and what has lost its place goes, to the next key frame
+//! that has one.
 
 mod gone;
 mod implied;
+mod placing;
 #[cfg(test)]
 mod tests;
 mod threshold;
@@ -32,11 +38,13 @@ use crate::limits::Limits;
 use crate::queue::{Discard, Level};
 use gone::Gone;
 use implied::Implied;
+use placing::Placing;
 
 const REFERENCE_GIVEN_UP: &str = "dependency: what it refers to was given up";
 const LEADING_WITHOUT_REFERENCE: &str = "dependency: leading frame, what it refers to is not in the stream";
 const OLD_GROUP: &str = "dependency: end of an old group, a newer key frame waits";
 const SPARE: &str = "dependency: waited too long, and the stream goes on without it";
+const MISPLACED: &str = "dependency: after what was given up before it, a decoder would show it at another time";
 const LIMIT_REACHED: &str = "dependency: limit reached, the group is given up to its end";
 
 /// For how many of the oldest referenced frames it is worked out who depends on them: in a queue of thousands of frames
@@ -53,6 +61,7 @@ pub struct DependencyQueue<P = Bytes> {
     backlog: Backlog<P>,
     gone: Gone,
     implied: Implied,
+    placing: Placing,
     group_lost: bool,
     groups_lost: u64,
 }
@@ -68,6 +77,7 @@ impl<P> DependencyQueue<P> {
             backlog: Backlog::default(),
             gone: Gone::default(),
             implied: Implied::default(),
+            placing: Placing::default(),
             group_lost: false,
             groups_lost: 0,
         }
@@ -99,7 +109,10 @@ impl<P: Payload> DependencyQueue<P> {
         self.implied.complete(frame.id, &mut frame.dependencies);
         let mut discards = vec![];
         match self.undecodable(&frame) {
-            None => self.backlog.push(frame),
+            None => {
+                self.placing.push(&mut frame);
+                self.backlog.push(frame);
+            }
             Some(rule) => {
                 self.refuse(&frame);
                 discards.push(Discard { frame, rule });
@@ -111,13 +124,21 @@ impl<P: Payload> DependencyQueue<P> {
             self.leave_old_groups(&mut discards);
             self.spare_what_is_not_needed(&mut discards);
             self.keep_limits(&mut discards);
+            if !discards.is_empty() {
+                self.keep_order(&mut discards);
+            }
         }
         discards
     }
 
     /// The oldest frame.
     pub fn take(&mut self) -> Option<OutgoingFrame<P>> {
-        self.backlog.pop()
+        let mut frame = self.backlog.pop()?;
+        self.placing.leaves(&frame);
+        if frame.dependencies.begins_sequence {
+            frame.bytes.begin_sequence();
+        }
+        Some(frame)
     }
 
     /// What waits.
@@ -130,14 +151,15 @@ impl<P: Payload> DependencyQueue<P> {
     /// otherwise decoders conceal it, and the viewer gains by having it.
     fn undecodable(&self, frame: &OutgoingFrame<P>) -> Option<&'static str> {
         let dependencies = &frame.dependencies;
+        let is_misplaced = || (!self.placing.keeps_place(frame)).then_some(MISPLACED);
         if dependencies.key.is_some() {
-            None
+            is_misplaced()
         } else if references(frame).iter().any(|&reference| self.gone.contains(reference)) {
             Some(REFERENCE_GIVEN_UP)
-        } else if dependencies.leading && dependencies.missing_reference {
+        } else if dependencies.leading && (dependencies.missing_reference || self.placing.skips_leading()) {
             Some(LEADING_WITHOUT_REFERENCE)
         } else {
-            None
+            is_misplaced()
         }
     }
 
@@ -146,7 +168,8 @@ impl<P: Payload> DependencyQueue<P> {
         if frame.dependencies.referenced {
             self.gone.insert(frame.id);
             // The stream did not go on without the frame that was given up.
-            if frame.kind == PictureType::P && frame.dependencies.temporal_layer == 0 {
+            let is_needed = frame.kind == PictureType::P && frame.dependencies.temporal_layer == 0;
+            if is_needed || frame.dependencies.key.is_some() {
                 self.lose_group();
             }
         }
@@ -191,7 +214,20 @@ impl<P: Payload> DependencyQueue<P> {
             left.time = left.time.saturating_sub(frame.duration);
             end = if frame.dependencies.referenced { Some(frame.id) } else { end };
         }
-        end.map(|end| (end, key.id))
+        let end = end?;
+        // A gap is as long as the key frame behind it keeps its place.
+        let in_group = frames().filter(|frame| (end..key.id).contains(&frame.id) && frame.dependencies.referenced);
+        let mut ends = in_group.map(|frame| frame.id).take(MOST_CHECKS as usize);
+        let end = ends.find(|&end| self.keeps_place_without(key.id, |frame| (end..key.id).contains(&frame.id)))?;
+        Some((end, key.id))
+    }
+
+    /// Whether a key frame that waits keeps its place when the frames that are `given_up` go, and all that refer to them.
+    fn keeps_place_without(&self, key: u32, given_up: impl Fn(&OutgoingFrame<P>) -> bool) -> bool {
+        let lost = self.lost_with(given_up);
+        let stays = |frame: &&OutgoingFrame<P>| lost.binary_search(&frame.id).is_err();
+        let before = self.backlog.iter().map(|waiting| &waiting.frame).take_while(|frame| frame.id <= key);
+        self.placing.keep_last_place(before.filter(stays))
     }
 
     /// Rule 2, when it is not.
@@ -207,8 +243,34 @@ impl<P: Payload> DependencyQueue<P> {
 
     /// The first key frame behind the oldest frame.
     fn newer_key_frame(&self) -> Option<u32> {
-        let mut behind_oldest = self.backlog.iter().skip(1);
-        behind_oldest.find(|waiting| waiting.frame.dependencies.key.is_some()).map(|waiting| waiting.frame.id)
+        let behind_oldest = self.backlog.iter().skip(1).map(|waiting| &waiting.frame);
+        let mut keys = behind_oldest.filter(|frame| frame.dependencies.key.is_some()).take(MOST_CHECKS as usize);
+        keys.find(|key| self.placing.keep_last_place(std::iter::once(*key))).map(|key| key.id)
+    }
+
+    /// After frames were given up: what has lost its place goes too, with all that refers to it.
+    fn keep_order(&mut self, discards: &mut Vec<Discard<P>>) {
+        let Self { placing, backlog, .. } = self;
+        let lost = placing.place_anew(backlog.iter_mut());
+        if lost.is_empty() {
+            return;
+        }
+        let newest_key = self.backlog.iter().rfind(|waiting| waiting.frame.dependencies.key.is_some());
+        let loses_group = match newest_key {
+            Some(Waiting { frame, .. }) => lost.binary_search_by_key(&frame.id, |lost| lost.0).is_ok(),
+            None => lost.iter().any(|(_, rule)| *rule == MISPLACED),
+        };
+        let Self { backlog, gone, .. } = self;
+        backlog.give_up(discards, |Waiting { frame, .. }| {
+            let at = lost.binary_search_by_key(&frame.id, |lost| lost.0).ok()?;
+            if frame.dependencies.referenced {
+                gone.insert(frame.id);
+            }
+            Some(lost[at].1)
+        });
+        if loses_group {
+            self.lose_group();
+        }
     }
 
     /// Rule 3.

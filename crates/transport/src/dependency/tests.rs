@@ -97,7 +97,7 @@ fn mini_groups(
                     referenced: part.referenced,
                     temporal_layer: part.layer,
                     references: Some(references),
-                    missing_reference: false,
+                    ..Dependencies::default()
                 };
                 let id = frames.len() as u32;
                 frames.push(frame(id, PictureType::B, dependencies, dice[id as usize % dice.len()]));
@@ -136,7 +136,7 @@ fn random(group: u32, dice: &[Dice], frames: &mut Vec<OutgoingFrame>) {
             referenced: is_key || second & 4 == 0,
             temporal_layer: layer,
             references: Some(references),
-            missing_reference: false,
+            ..Dependencies::default()
         };
         let kind = if is_key {
             PictureType::I

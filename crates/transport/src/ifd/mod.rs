@@ -17,7 +17,7 @@ pub use table::{Action, GroupKind, GroupState, Incoming, LeadingB, Row, TABLE, W
 use bytes::Bytes;
 use framewire_media::PictureType;
 
-use crate::frame::OutgoingFrame;
+use crate::frame::{Dependencies, OutgoingFrame};
 use crate::queue::Discard;
 
 /// How much I-Frame Delay knows of what frames refer to.
@@ -71,12 +71,20 @@ impl<P> IfdQueue<P> {
         self.wait.take()
     }
 
+    /// At the start of a stream in an open group, leading B pictures are as those of a broken link: what they refer to is
+    /// not in the stream.
+    fn state_for(&self, current: &OutgoingFrame<P>) -> GroupState {
+        let Dependencies { leading, missing_reference, .. } = current.dependencies;
+        let is_broken = leading && missing_reference && self.state.leading == LeadingB::Decodable;
+        GroupState { leading: if is_broken { LeadingB::BrokenLink } else { self.state.leading }, ..self.state }
+    }
+
     fn decide(&mut self, current: &OutgoingFrame<P>) -> (Action, &'static str) {
         let waiting = Waiting::of(self.wait.as_ref().map(|frame| frame.kind));
         match self.policy {
             IfdPolicy::Basic => basic(waiting, current.kind),
             IfdPolicy::Optimised => {
-                let row = table::lookup(Incoming::of(current), waiting, self.state);
+                let row = table::lookup(Incoming::of(current), waiting, self.state_for(current));
                 self.state = row.state_after(self.state);
                 (row.action, row.rule)
             }

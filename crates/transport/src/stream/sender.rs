@@ -116,6 +116,7 @@ impl StreamSender {
         loop {
             if self.sending.is_none() {
                 self.sending = self.queue.take().map(|frame| Sending { frame, written: 0 });
+                rules::note_change(&mut self.events, now, self.sending.as_ref().map(|sending| &sending.frame));
             }
             if self.sending.is_none() {
                 self.finish_when_told(socket)?;

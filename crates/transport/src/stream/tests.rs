@@ -25,6 +25,7 @@ fn short(events: &[SenderEvent]) -> String {
     let name = |event: &SenderEvent| match event {
         SenderEvent::Queued { frame, .. } => format!("q{frame}"),
         SenderEvent::FirstByte { frame, .. } => format!("f{frame}"),
+        SenderEvent::BeginsSequence { frame, .. } => format!("b{frame}"),
         SenderEvent::LastByte { frame, .. } => format!("l{frame}"),
         SenderEvent::Discarded { frame, .. } => format!("d{frame}"),
         SenderEvent::Datagram { frame, .. } => format!("p{frame}"),

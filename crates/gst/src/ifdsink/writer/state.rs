@@ -341,7 +341,10 @@ impl State {
                     self.tally.sent(frame);
                 }
                 SenderEvent::Discarded { frame, rule, .. } => self.give_up(frame, rule),
-                SenderEvent::Queued { .. } | SenderEvent::FirstByte { .. } | SenderEvent::Datagram { .. } => {}
+                SenderEvent::Queued { .. }
+                | SenderEvent::BeginsSequence { .. }
+                | SenderEvent::FirstByte { .. }
+                | SenderEvent::Datagram { .. } => {}
             }
         }
     }

@@ -1,0 +1,140 @@
+//! Where a decoder shows the pictures that reach it, when others do not.
+//!
+//! Of the picture order counts of H.264 and H.265 a stream has only the low bits. A decoder completes them from the
+//! picture before (ITU-T H.264, 8.2.1.1; H.265, 8.3.1): it takes the count that is nearest to that one's. Where so many
+//! pictures are missing that the true count is not the nearest, every picture is placed too early or too late by whole
+//! turns of the low bits, until one comes that needs no other for its count. Among themselves such pictures are in
+//! order; among those of before they are not, and decoders pass over them or show them at other times.
+
+use crate::access_unit::Framing;
+use crate::h265;
+
+/// What the headers of a picture say of where it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureOrder {
+    /// Its picture order count, in the coded video sequence that it belongs to.
+    pub count: i64,
+    /// How many counts the low bits tell apart: `MaxPicOrderCntLsb`. `None` where counts are not derived from low bits.
+    pub turn: Option<i64>,
+    /// The counts of the pictures after it are derived from its own: a reference picture of H.264, `prevTid0Pic` of
+    /// H.265.
+    pub is_base: bool,
+    /// It begins a coded video sequence, and needs no other picture for its count.
+    pub begins_sequence: bool,
+    /// It [can be made](begin_sequence) to begin a coded video sequence: a CRA picture of H.265.
+    pub can_begin_sequence: bool,
+}
+
+impl PictureOrder {
+    /// The same for a picture that was made to begin a coded video sequence. Its count and those of the pictures after
+    /// it all become smaller by the same, whole turns.
+    pub fn beginning_sequence(self) -> Self {
+        Self { begins_sequence: true, can_begin_sequence: false, ..self }
+    }
+}
+
+/// Follows the picture order counts that a decoder derives from the pictures that reach it.
+///
+/// Contract: [`take`](Self::take) every picture that reaches the decoder, in decode order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceivedOrder {
+    /// The last picture from which counts are derived: its own count, and what the decoder adds to counts since.
+    base: Option<Base>,
+    /// The largest count derived so far.
+    latest: Option<i64>,
+    /// The largest count derived before what the decoder adds was last changed.
+    latest_before: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Base {
+    count: i64,
+    shift: i64,
+}
+
+impl ReceivedOrder {
+    /// Takes the next picture. True when the decoder shows it in its place among those that came before.
+    pub fn take(&mut self, picture: PictureOrder) -> bool {
+        let Some(Base { count, shift }) = self.base.filter(|_| !picture.begins_sequence) else {
+            *self = Self { latest: Some(picture.count), ..Self::default() };
+            self.base = Some(Base { count: picture.count, shift: 0 });
+            return true;
+        };
+        let distance = picture.count - count;
+        let derived = picture.turn.map_or(distance, |turn| nearest(distance, turn));
+        let shift_now = shift + derived - distance;
+        if shift_now != shift {
+            self.latest_before = self.latest_before.max(self.latest);
+        }
+        let placed = picture.count + shift_now;
+        let is_in_place = self.latest_before.is_none_or(|latest| placed > latest);
+        self.latest = self.latest.max(Some(placed));
+        if picture.is_base {
+            self.base = Some(Base { count: picture.count, shift: shift_now });
+        }
+        is_in_place
+    }
+
+    /// Whether the decoder would show the picture in its place if it came next.
+    pub fn places(&self, picture: PictureOrder) -> bool {
+        { *self }.take(picture)
+    }
+}
+
+/// The distance that a decoder takes `distance` for, of which it knows the remainder by `turn`: the one nearest to zero;
+/// of half a turn, the later one (8-1 of H.265, 8-3 of H.264).
+fn nearest(distance: i64, turn: i64) -> i64 {
+    let later = distance.rem_euclid(turn);
+    if later > turn / 2 { later - turn } else { later }
+}
+
+/// Makes an access unit whose picture [can](PictureOrder::can_begin_sequence) begin a coded video sequence do so: the
+/// CRA picture becomes a BLA picture (H.265, 3.13 and 7.4.2.2, NOTE 3), of the same size. No decoder shows the pictures
+/// that it skips then (RASL); all that were shown before stay shown. `None` when there is no such picture in it.
+pub fn begin_sequence(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
+    h265::break_link(unit, framing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(count: i64) -> PictureOrder {
+        let (turn, is_base) = (Some(16), true);
+        PictureOrder { count, turn, is_base, begins_sequence: count == 0, can_begin_sequence: false }
+    }
+
+    fn places(counts: &[i64]) -> Vec<bool> {
+        let mut order = ReceivedOrder::default();
+        counts.iter().map(|&count| order.take(picture(count))).collect()
+    }
+
+    #[test]
+    fn up_to_half_a_turn_may_be_missing() {
+        assert_eq!(places(&[0, 4, 2, 10, 18]), [true; 5]);
+        assert_eq!(places(&[0, 4, 13]), [true, true, false], "9 is more than half of 16: it is taken for -7");
+    }
+
+    #[test]
+    fn after_a_longer_gap_pictures_are_in_place_again_when_they_have_caught_up() {
+        // 13 to 19 are taken for -3 to 3, and 21 for 5, which comes after all that was shown.
+        assert_eq!(places(&[0, 4, 13, 15, 19, 21, 40]), [true, true, false, false, false, true, true]);
+        assert_eq!(places(&[0, 4, 21]), [true; 3], "17 is taken for 1");
+        assert_eq!(places(&[0, 4, 13, 0, 4]), [true, true, false, true, true], "a sequence begins");
+    }
+
+    #[test]
+    fn what_is_no_base_moves_nothing() {
+        let mut order = ReceivedOrder::default();
+        assert!(order.take(picture(0)));
+        assert!(!order.take(PictureOrder { is_base: false, ..picture(9) }));
+        assert!(order.take(picture(4)));
+    }
+
+    #[test]
+    fn distances_are_those_of_the_standards() {
+        // PicOrderCntMsb goes up when the low bits fall by half a turn or more, and down when they rise by more.
+        let all: Vec<i64> = (-9..=9).map(|distance| nearest(distance, 16)).collect();
+        assert_eq!(all, [7, 8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, -7]);
+    }
+}
