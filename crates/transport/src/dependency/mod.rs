@@ -114,6 +114,9 @@ impl<P: Payload> DependencyQueue<P> {
                 self.backlog.push(frame);
             }
             Some(rule) => {
+                if rule == MISPLACED {
+                    self.placing.pass_over(&frame);
+                }
                 self.refuse(&frame);
                 discards.push(Discard { frame, rule });
             }

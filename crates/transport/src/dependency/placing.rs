@@ -15,6 +15,32 @@ pub(super) struct Placing {
     waiting: ReceivedOrder,
     /// The last key frame that waits, or was sent, was made to begin a sequence: no decoder shows its leading frames.
     skips_leading: bool,
+    /// Key frames that were given up in a row because they had lost their places.
+    passed_over: Option<PassedOver>,
+    /// The last key frame that waits, or was sent, has lost its place and was kept all the same.
+    catches_up: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PassedOver {
+    /// How many.
+    keys: u32,
+    /// The picture order count of the last one.
+    count: i64,
+}
+
+/// How many key frames that have lost their places are given up at most until one is kept all the same. A decoder passes
+/// over its pictures and those behind it until they have caught up with what it has shown: half a turn at most, which is
+/// less than a group that is given up.
+const MOST_PASSED_OVER: u32 = 3;
+
+impl PassedOver {
+    /// Whether waiting for another key frame than this one is of no use: it is as misplaced as the one before, as every
+    /// one is where groups are as long as whole turns.
+    fn is_enough(self, order: PictureOrder) -> bool {
+        let is_alike = order.turn.is_some_and(|turn| (order.count - self.count).rem_euclid(turn) == 0);
+        is_alike || self.keys >= MOST_PASSED_OVER
+    }
 }
 
 /// A frame's own order, unless it was made to begin a sequence.
@@ -33,9 +59,27 @@ fn places(order: &ReceivedOrder, dependencies: &Dependencies) -> bool {
 }
 
 impl Placing {
-    /// Whether a frame that comes keeps its place, or can be given one.
+    /// Whether a frame that comes keeps its place, can be given one, or is needed all the same: a key frame after others
+    /// that had lost their places, too, and what is referred to behind it.
     pub(super) fn keeps_place<P>(&self, frame: &OutgoingFrame<P>) -> bool {
-        places(&self.waiting, &frame.dependencies) || can_begin_sequence(&frame.dependencies)
+        let dependencies = &frame.dependencies;
+        places(&self.waiting, dependencies) || can_begin_sequence(dependencies) || self.goes_misplaced(dependencies)
+    }
+
+    fn goes_misplaced(&self, dependencies: &Dependencies) -> bool {
+        match (dependencies.key, self.passed_over, dependencies.picture_order) {
+            (Some(_), Some(passed_over), Some(order)) => passed_over.is_enough(order),
+            (Some(_), ..) => false,
+            (None, ..) => self.catches_up && dependencies.referenced,
+        }
+    }
+
+    /// A key frame is given up because it has lost its place.
+    pub(super) fn pass_over<P>(&mut self, frame: &OutgoingFrame<P>) {
+        if let (Some(_), Some(order)) = (frame.dependencies.key, frame.dependencies.picture_order) {
+            let keys = self.passed_over.map_or(0, |before| before.keys) + 1;
+            self.passed_over = Some(PassedOver { keys, count: order.count });
+        }
     }
 
     /// Whether leading frames that come now are not shown by any decoder.
@@ -46,9 +90,12 @@ impl Placing {
     /// A frame that [keeps its place](Self::keeps_place) is kept; it is made to begin a sequence where that is needed.
     pub(super) fn push<P>(&mut self, frame: &mut OutgoingFrame<P>) {
         let dependencies = &mut frame.dependencies;
-        dependencies.begins_sequence |= !places(&self.waiting, dependencies);
+        let is_in_place = places(&self.waiting, dependencies);
+        dependencies.begins_sequence |= !is_in_place && can_begin_sequence(dependencies);
         if dependencies.key.is_some() {
             self.skips_leading = dependencies.begins_sequence;
+            self.catches_up = !is_in_place && !dependencies.begins_sequence;
+            self.passed_over = self.passed_over.filter(|_| self.catches_up);
         }
         if let Some(order) = order_of(dependencies) {
             self.waiting.take(order);
@@ -95,7 +142,12 @@ impl Placing {
                 () => None,
             };
             match rule {
-                Some(rule) => lost.push((frame.id, rule)),
+                Some(rule) => {
+                    if rule == MISPLACED {
+                        self.pass_over(frame);
+                    }
+                    lost.push((frame.id, rule));
+                }
                 None => {
                     self.push(frame);
                     if is_key {
@@ -172,6 +224,47 @@ mod tests {
         assert_eq!(rules(&mut queue, frame(38, Some(KeyKind::Open), false)), [(38, MISPLACED)]);
         assert_eq!(rules(&mut queue, frame(39, Some(KeyKind::Open), false)), []);
         assert!(!queue.needs_key_frame());
+    }
+
+    #[test]
+    fn where_every_key_frame_is_as_misplaced_the_second_one_ends_the_gap() {
+        let mut queue = after_a_gap();
+        while queue.take().is_some() {}
+        assert_eq!(rules(&mut queue, frame(20, Some(KeyKind::Open), false)), [(20, MISPLACED)]);
+        // 16 frames of two counts are a turn: 36 is as far from its place as 20, and so would 52 be.
+        assert_eq!(rules(&mut queue, frame(36, Some(KeyKind::Open), false)), []);
+        assert!(!queue.needs_key_frame());
+        while queue.take().is_some() {}
+        let mut bidirectional = frame(37, None, false);
+        bidirectional.dependencies = Dependencies {
+            referenced: false,
+            picture_order: bidirectional
+                .dependencies
+                .picture_order
+                .map(|order| PictureOrder { is_base: false, ..order }),
+            references: Some(vec![36]),
+            ..Dependencies::default()
+        };
+        assert_eq!(rules(&mut queue, bidirectional), [(37, MISPLACED)], "nothing needs it, and no decoder shows it");
+        let mut next = frame(38, None, false);
+        next.dependencies.references = Some(vec![36]);
+        assert_eq!(rules(&mut queue, next), []);
+        for id in 39..52 {
+            assert_eq!(rules(&mut queue, frame(id, None, false)), []);
+            while queue.take().is_some() {}
+        }
+        // All of them have caught up: the next key frame has a place, and what is misplaced is given up as before.
+        assert_eq!(rules(&mut queue, frame(52, Some(KeyKind::Open), false)), []);
+    }
+
+    #[test]
+    fn no_more_than_three_key_frames_are_passed_over() {
+        let mut queue = after_a_gap();
+        while queue.take().is_some() {}
+        // None comes to stand behind the last frame that left, and no two are whole turns apart.
+        let passed: Vec<bool> =
+            [20, 37, 54, 68].map(|id| rules(&mut queue, frame(id, Some(KeyKind::Open), false)).is_empty()).into();
+        assert_eq!(passed, [false, false, false, true]);
     }
 
     #[test]
