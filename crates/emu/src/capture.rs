@@ -25,7 +25,7 @@ use crate::error::EmuError;
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;
-/// Bytes of the file, about: what exceeds it is left out and counted, so that no application can fill the disk.
+/// Bytes of the file, about: what exceeds it is left out and counted, so that an application that never stops does not fill any disk.
 const WRITTEN_AT_MOST: u64 = 32 << 30;
 /// Frames that may wait for the disk, in bytes. What exceeds it is left out of the capture and counted.
 const WAITING_AT_MOST: usize = 128 << 20;

@@ -1,16 +1,15 @@
 //! How much of a frame is headers.
 
+use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
+
 use crate::kernel::packet_ring::ETHERNET_HEADER;
 
 /// Header of UDP (RFC 768).
 const UDP_HEADER: usize = 8;
-/// Fixed header of RTP (RFC 3550, 5.1).
-const RTP_HEADER: usize = 12;
-/// Bytes behind it that say what the packet holds: the video-specific headers of RFC 2250 (3.4: 4, and 4 of MPEG-2), a NAL
-/// unit's and a fragment's of RFC 6184 (5.8) and RFC 7798 (4.4), and as much again for contributing sources and
-/// extensions that are short. Datagrams that are no RTP keep as many: the headers of this lab's adaptive streams are
-/// shorter.
-const BEHIND_RTP: usize = 28;
+/// Bytes of a datagram's payload that are headers: of this lab's adaptive streams all of them, the longest there are. Of
+/// RTP that is the fixed header (RFC 3550, 5.1: 12), what says which part of the media follows (RFC 2250, 3.4: 4, and 4 of
+/// MPEG-2; RFC 6184, 5.8: 2; RFC 7798, 4.4: 3), and room for contributing sources and short extensions.
+const PAYLOAD_HEADERS: usize = VIDEO_HEADER_LENGTH;
 /// What is kept of frames of other protocols, ARP and ICMP for instance.
 const OTHERS: usize = 128;
 
@@ -34,7 +33,7 @@ fn headers(frame: &[u8]) -> Option<usize> {
         // RFC 9293, 3.1: the data offset, in 32-bit words.
         6 => usize::from(*above.get(12)? >> 4) * 4,
         17 if is_rtcp(above.get(UDP_HEADER..)?) => above.len(),
-        17 => UDP_HEADER + RTP_HEADER + BEHIND_RTP,
+        17 => UDP_HEADER + PAYLOAD_HEADERS,
         _ => return None,
     };
     Some(ETHERNET_HEADER + ip + length)
@@ -68,7 +67,7 @@ mod tests {
         segment[12] = 8 << 4;
         assert_eq!(length(&frame(6, &segment)), 14 + 20 + 32);
         let rtp = [0, 0, 0, 0, 0, 0, 0, 0, 0x80, 96];
-        assert_eq!(length(&frame(17, &rtp)), 14 + 20 + 8 + 40);
+        assert_eq!(length(&frame(17, &rtp)), 14 + 20 + 8 + 60);
         let rtcp = [0, 0, 0, 0, 0, 0, 0, 0, 0x81, 200];
         assert_eq!(length(&frame(17, &rtcp)), 14 + 20 + 1_000);
         assert_eq!(length(&frame(1, &[8, 0])), 128);

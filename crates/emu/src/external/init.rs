@@ -64,22 +64,26 @@ pub fn become_child_of_init(emulator: &Emulator) -> io::Result<()> {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             killed_with_parent()?;
+            // By these an application is asked to end. What a shell runs in its background begins with SIGINT ignored, and
+            // so would all that it starts (POSIX, Shell Command Language, 2.11).
+            take(&[libc::SIGINT, libc::SIGTERM], libc::SIG_DFL);
             if getppid() == init { Ok(()) } else { Err(Errno::ESRCH.into()) }
         }
         child => {
             // SAFETY: plain numbers; nothing of this process uses a descriptor any more.
             unsafe { libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32) };
-            ignore_requests_to_end();
+            // They are for the application; a first process of a PID namespace ignores them anyway.
+            take(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT], libc::SIG_IGN);
             wait_as_init(child)
         }
     }
 }
 
-/// The requests are for the application; a first process of a PID namespace ignores them anyway.
-fn ignore_requests_to_end() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-        // SAFETY: ignoring a signal runs no code of ours.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
+/// Ignores these signals, or takes them as every program does.
+fn take(signals: &[libc::c_int], how: libc::sighandler_t) {
+    for &signal in signals {
+        // SAFETY: neither ignoring a signal nor its default runs code of ours.
+        unsafe { libc::signal(signal, how) };
     }
 }
 

@@ -78,9 +78,9 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let (mut flows, limit_hit) = streaming.run(&received)?;
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
-    let lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
+    let mut lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
-    settle_captures(&plan.scenario, &groups, &captures)?;
+    settle_captures(&plan.scenario, &groups, &mut lanes, &captures);
     let interrupted = interruptions() > 0;
     let outcome = RunOutcome { flows, lanes, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
@@ -138,21 +138,25 @@ fn has_applications<'a>(flows: impl IntoIterator<Item = &'a scenario::Flow>) -> 
     flows.into_iter().any(|flow| flow.transport == scenario::Transport::External)
 }
 
-/// What the captures of whole packets keep, where they were made for the sake of what the packets carried.
-fn settle_captures(scenario: &Scenario, groups: &[Vec<usize>], captures: &Path) -> Result<(), Failure> {
-    for group in groups.iter().filter(|group| has_applications(group.iter().map(|&flow| &scenario.flows[flow]))) {
+/// What the captures of whole packets keep, where they were made for the sake of what the packets carried. A capture that
+/// cannot be shortened stays as it is, which its record says: no result depends on it.
+fn settle_captures(scenario: &Scenario, groups: &[Vec<usize>], lanes: &mut [LaneRecord], captures: &Path) {
+    let has_applications = |group: &[usize]| has_applications(group.iter().map(|&flow| &scenario.flows[flow]));
+    for (group, lane) in groups.iter().zip(lanes).filter(|(group, _)| has_applications(group)) {
         let file = capture_file(captures, &group_name(scenario, group));
         let settled = match scenario.captures {
             Captures::Full => Ok(()),
             Captures::Headers => keep_headers(&file),
             Captures::None => std::fs::remove_file(&file),
         };
-        settled.map_err(|error| Failure::run(format!("{}: {error}", file.display())))?;
+        if let (Err(error), Some(capture)) = (settled, &mut lane.capture) {
+            capture.error.get_or_insert_with(|| format!("it stays whole: {error}"));
+        }
     }
     if scenario.captures == Captures::None {
-        std::fs::remove_dir(captures).map_err(|error| Failure::run(format!("{}: {error}", captures.display())))?;
+        // It stays where one of its files did.
+        let _ = std::fs::remove_dir(captures);
     }
-    Ok(())
 }
 
 /// Where the packets of the network called `name` are captured.

@@ -67,7 +67,12 @@ fn ends_at_once(name: &str, script: &str, from: f64) {
 
 #[test]
 fn one_that_listens_to_reason_ends_without_force() {
+    // It begins as what a shell runs in its background.
+    // SAFETY: neither ignoring a signal nor its default runs code of ours.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
     let process = start("willing", "trap 'exit 0' INT; echo r''eady; while :; do sleep 0.01; done");
+    // SAFETY: as above.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
     let (took, ending) = end(process);
     assert!(took < Duration::from_millis(900), "{took:?}");
     assert!(ending.well, "{}", ending.how);
