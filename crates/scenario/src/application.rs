@@ -66,7 +66,7 @@ pub struct Sender {
     pub input: Input,
     /// True when it waits for the receiver to connect; it is then started first.
     pub listens: bool,
-    /// What it may do where framewire is run as root. By default nothing more than anybody.
+    /// What it may do where framewire is run as root. By default only what the owner of its files may, which is root.
     pub capabilities: Capabilities,
 }
 
@@ -76,7 +76,7 @@ pub struct Receiver {
     /// What runs there.
     #[serde(flatten)]
     pub program: Program,
-    /// What it may do where framewire is run as root. By default nothing more than anybody.
+    /// What it may do where framewire is run as root. By default only what the owner of its files may, which is root.
     pub capabilities: Capabilities,
 }
 

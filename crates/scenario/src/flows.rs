@@ -14,11 +14,12 @@ const ALLOWED: &str = "one [[flow]] or more, each with a transport";
 /// The word for a wireless sender of its own.
 pub(crate) const OWN_STATION: &str = "own";
 
-/// Reads the flows as they are written, one after the other, and puts the copies of each in its place.
+/// Reads the flows as they are written, one after the other, and puts the copies of each in its place. Also tells of each
+/// in which place it is written.
 ///
 /// # Errors
 /// When there is none or more than 64, or one is wrong; keys name the flow by where it is written, counted from 0.
-pub(crate) fn read(value: Option<Value>) -> Result<Vec<Flow>, ScenarioError> {
+pub(crate) fn read(value: Option<Value>) -> Result<(Vec<Flow>, Vec<usize>), ScenarioError> {
     let written = match value {
         None => return Err(ScenarioError::missing("flow", ALLOWED)),
         Some(Value::Array(flows)) => flows,
@@ -29,15 +30,16 @@ pub(crate) fn read(value: Option<Value>) -> Result<Vec<Flow>, ScenarioError> {
     check_number(written.iter().map(|flow| flow.count.unwrap_or(1)).sum())?;
     let taken: Vec<u8> = written.iter().filter(|flow| !flow.own_station).map(|flow| flow.flow.station).collect();
     let mut free = (0..=63).filter(|station| !taken.contains(station));
-    let mut flows = Vec::new();
+    let (mut flows, mut places) = (Vec::new(), Vec::new());
     for (index, one) in written.into_iter().enumerate() {
         for name in one.names(index)? {
             let mut next = || free.next().expect("invariant: no more flows than stations, as was checked above");
             let station = if one.own_station { next() } else { one.flow.station };
             flows.push(Flow { name, station, ..one.flow.clone() });
+            places.push(index);
         }
     }
-    Ok(flows)
+    Ok((flows, places))
 }
 
 fn check_number(flows: usize) -> Result<(), ScenarioError> {

@@ -26,6 +26,9 @@ impl FrameRate {
 
     /// A number with a point in it: the nearest rate of NTSC, a multiple of 1000/1001 Hz, where that is what was rounded.
     fn decimal(whole: u64, decimals: &str) -> Option<Self> {
+        if decimals.bytes().all(|digit| digit == b'0') {
+            return Self::reduced(whole, 1);
+        }
         let scale = 10u64.pow(decimals.len() as u32);
         let scaled = whole * scale + decimals.parse::<u64>().ok()?;
         let nominal = (scaled * 1001 + 500 * scale) / (1000 * scale);
@@ -109,6 +112,8 @@ mod tests {
             ("23.976Hz", Some("24000/1001 Hz")),
             ("59.94 Hz", Some("60000/1001 Hz")),
             ("12.5 Hz", Some("25/2 Hz")),
+            ("5.0 Hz", Some("5 Hz")),
+            ("1.00 Hz", Some("1 Hz")),
             ("50/2 Hz", Some("25 Hz")),
             ("30000/1001 Hz", Some("30000/1001 Hz")),
             ("1000 Hz", Some("1000 Hz")),

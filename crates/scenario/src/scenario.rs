@@ -214,7 +214,7 @@ impl Scenario {
         check_name("name", &name)?;
         let seed = section.integer("seed", 0..=i64::MAX)?.unwrap_or(1);
         let movie = section.section_or_empty("movie", Movie::KEYS)?;
-        let flows = flows::read(section.take("flow"))?;
+        let (flows, written) = flows::read(section.take("flow"))?;
         let movie = Movie::read(movie, origin.directory, &flows)?;
         let movie_duration = movie.length(origin.movie_duration);
         let limit = section.text("limit")?;
@@ -232,12 +232,12 @@ impl Scenario {
             playout: Playout::read(section.section_or_empty("playout", Playout::KEYS)?)?,
             flows,
         };
-        scenario.check_whole(offered)?;
+        scenario.check_whole(offered, &written)?;
         Ok(scenario)
     }
 
-    /// What no table can check alone.
-    fn check_whole(&self, movie: Option<Duration>) -> Result<(), ScenarioError> {
+    /// What no table can check alone. `written` tells of each flow where in the file it stands.
+    fn check_whole(&self, movie: Option<Duration>, written: &[usize]) -> Result<(), ScenarioError> {
         if self.limit.is_some_and(|limit| limit.is_zero()) {
             return Err(ScenarioError::value("limit", "\"0 s\"", "a time above zero"));
         }
@@ -248,8 +248,9 @@ impl Scenario {
         for (key, interval) in self.network.schedules() {
             check_within_run(key, interval, movie, self.limit)?;
         }
-        for (index, flow) in self.flows.iter().enumerate() {
-            if let Some(first) = self.flows[..index].iter().position(|other| other.name == flow.name) {
+        for (at, (flow, &index)) in self.flows.iter().zip(written).enumerate() {
+            if let Some(first) = self.flows[..at].iter().position(|other| other.name == flow.name) {
+                let first = written[first];
                 let allowed = format!("a name that no other flow has (flow {first} has it, counted from 0)");
                 return Err(ScenarioError::value(&format!("flow.{index}.name"), format!("\"{}\"", flow.name), allowed));
             }

@@ -61,7 +61,10 @@ fn wrong_counts_are_refused_by_the_flow_as_it_is_written() {
     refused(&(count("2") + "\nmtu = 1"), &["flow.1.mtu"]);
     let long = format!("[[flow]]\ntransport = \"udp\"\nname = \"{}\"\ncount = 10", "n".repeat(62));
     refused(&long, &["flow.0.name", "1 to 64 letters"]);
-    refused(&(count("2") + "\n[[flow]]\ntransport = \"udp\"\nname = \"tcp-2\""), &["flow.3.name", "tcp-2"]);
+    refused(
+        &(count("2") + "\n[[flow]]\ntransport = \"udp\"\nname = \"tcp-2\""),
+        &["flow.2.name", "tcp-2", "flow 1 has it"],
+    );
     let external = "[[flow]]\nstation = \"own\"\nsender.command = [\"a\", \"{movie}\"]\nreceiver.command = [\"b\"]";
     refused(external, &["flow.0.station", "0 for applications"]);
     refused("[[flow]]\ntransport = \"udp\"\nstation = \"mine\"", &["flow.0.station", "0 to 63"]);

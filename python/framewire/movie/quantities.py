@@ -47,6 +47,8 @@ def parse_frame_rate(text: str) -> Fraction:
 
     >>> parse_frame_rate("25 Hz"), parse_frame_rate("29.97"), parse_frame_rate("24000/1001 Hz")
     (Fraction(25, 1), Fraction(30000, 1001), Fraction(24000, 1001))
+    >>> parse_frame_rate("5.0"), parse_frame_rate("1.0")
+    (Fraction(5, 1), Fraction(1, 1))
     """
     match = re.fullmatch(r"\s*(\d{1,6}(?:\.\d{1,6}|/\d{1,6})?)\s*(?:Hz)?\s*", text)
     numerator, _, denominator = match[1].partition("/") if match is not None else ("0", "", "")
@@ -56,7 +58,7 @@ def parse_frame_rate(text: str) -> Fraction:
             f'frame rate "{text}": 1 to 1000 Hz are allowed, as a number or a fraction: 25 Hz, 29.97 Hz, 30000/1001 Hz'
         )
     nearby = Fraction(round(rate * Fraction(1001, 1000)) * 1000, 1001)
-    return nearby if "." in text and abs(rate - nearby) < Fraction(1, 200) else rate
+    return nearby if rate.denominator > 1 and "." in text and abs(rate - nearby) < Fraction(1, 200) else rate
 
 
 def parse_size(text: str) -> tuple[int, int]:
