@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,14 +42,26 @@ def test_what_a_living_process_owns_stays_and_what_a_killed_one_left_goes(tmp_pa
 
 
 def test_what_is_not_ours_is_never_touched(tmp_path: Path) -> None:
-    for name, said in (("mine", "somebody\n"), ("plain", ""), ("binary", None)):
+    mark = unfinished.MARK
+    for name, said in (
+        *(("mine.partial", "somebody\n"), ("plain.partial", ""), ("binary.partial", None)),
+        # As an archive would bring them: the inode is another, or none.
+        *(("copied.partial", f"{mark}: 1\n"), ("early.partial", f"{mark}\n"), ("src", f"{mark}\n")),
+    ):
         (tmp_path / name).mkdir()
         owner = tmp_path / f".{name}.owner"
         owner.write_bytes(b"\xff\xfe") if said is None else owner.write_text(said)
+    for name in ("....owner", "..owner", "..partial.owner"):
+        (tmp_path / name).write_text(f"{mark}: {tmp_path.parent.stat().st_ino}\n")
+    os.mkfifo(tmp_path / ".pipe.partial.owner")
     (tmp_path / "alone.partial").mkdir()
     before = sorted(tmp_path.iterdir())
     unfinished.clear(tmp_path)
-    assert sorted(tmp_path.iterdir()) == before
+    left = {".copied.partial.owner", ".early.partial.owner"}  # they say that framewire made them, of nothing that is there
+    assert {path.name for path in before} - left <= {path.name for path in tmp_path.iterdir()}
+    with pytest.raises(FileExistsError), unfinished.made(tmp_path / "mine.partial"):
+        pass
+    assert (tmp_path / ".mine.partial.owner").read_text() == "somebody\n"
     with pytest.raises(FileExistsError), unfinished.made(tmp_path / "alone.partial"):
         pass
     assert (tmp_path / "alone.partial").is_dir()
