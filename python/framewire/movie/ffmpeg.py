@@ -74,8 +74,8 @@ def packets_of(path: Path, *more: str) -> int:
     return int(probe(path, "-count_packets", *more)["streams"][0].get("nb_read_packets") or 0)
 
 
-def probe(path: Path, *more: str) -> dict[str, Any]:
-    """What ffprobe says about the first real video stream of a file."""
+def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
+    """What ffprobe says about the first real video stream of a file, and on request about its first frame, decoded."""
     if not path.is_file():
         raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}; a video file is needed")
     if path.stat().st_size == 0:
@@ -83,8 +83,11 @@ def probe(path: Path, *more: str) -> dict[str, Any]:
     version_of("ffprobe")
     entries = (
         "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
-        "nb_read_packets:stream_side_data=rotation:frame=interlaced_frame,top_field_first:format=format_name,start_time,duration"
+        "nb_read_packets:stream_side_data=rotation:format=format_name,start_time,duration"
     )
+    if first_frame:  # entries of frames make ffprobe decode: all of them, but for the interval
+        entries += ":frame=interlaced_frame,top_field_first"
+        more = (*more, "-read_intervals", "%+#1")
     command = ["ffprobe", "-v", "error", "-select_streams", "V:0", *more, "-show_entries", entries, "-of", "json"]
     result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
     refuse_crash("ffprobe", result.returncode)

@@ -192,7 +192,7 @@ def _forced(demuxer: str | None) -> tuple[str, ...]:
 
 def _field_order(path: Path, demuxer: str | None) -> FieldOrder:
     """That of the first frame, decoded: what is said of the stream names the wrong field of H.264 (FFmpeg 5.1)."""
-    frames = ffmpeg.probe(path, *_forced(demuxer), "-show_frames", "-read_intervals", "%+#1").get("frames", [])
+    frames = ffmpeg.probe(path, *_forced(demuxer), first_frame=True).get("frames", [])
     if not frames or not frames[0].get("interlaced_frame"):
         return "progressive"
     return "top" if frames[0].get("top_field_first") else "bottom"
