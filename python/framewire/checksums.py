@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from framewire.files import check_regular
+
 __all__ = ["KEY", "Checksums", "DamagedError", "sealed", "unsealed"]
 
 KEY = "checksums"
@@ -67,5 +69,6 @@ def _of_document(plain: Mapping[str, Any], files: Mapping[str, str]) -> str:
 
 
 def _of_file(path: Path) -> str:
+    check_regular(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -354,7 +354,10 @@ def resolve(scenario: ScenarioFile, overrides: Overrides = None, as_json: AsJson
 @scenario_app.command(epilog="Example: framewire scenario check my.toml --set network.wifi.retry=3")
 @clear_errors
 def check(scenario: ScenarioFile, overrides: Overrides = None) -> None:
-    """Check a scenario without running it: also that its movie, ladder and recording of a link are there and of use."""
+    """Check a scenario without running it: also the files that it names.
+
+    The movie, the ladder and the recording of a link have to be there, and of use.
+    """
     from framewire import content  # not needed elsewhere
 
     resolved = scenario_module.load(scenario, set=overrides)

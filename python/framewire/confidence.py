@@ -28,7 +28,7 @@ class Estimate:
         Between two bounds it is Student's interval on the logit scale, above one bound on the logarithmic scale, else
         on the quantity's own; the spread is taken to that scale by its slope at the mean (the delta method). So it
         never promises a share below 0 or above 100 %, it holds the mean, and it is the usual interval where the spread
-        is small. None for a single value.
+        is small. A mean that is not between the bounds has the usual interval. None for a single value.
 
         >>> [round(bound, 1) for bound in Estimate(98.9, 4.6, 3).within(0, 100)]
         [56.7, 100.0]
@@ -41,7 +41,7 @@ class Estimate:
         """
         if self.half_width is None:
             return None
-        if self.half_width == 0 or math.isinf(least):
+        if self.half_width == 0 or math.isinf(least) or not least < self.mean < most:
             return self.mean - self.half_width, self.mean + self.half_width
         above = self.mean - least
         if math.isinf(most):

@@ -45,7 +45,7 @@ class RunDirectory:
     @property
     def status(self) -> str:
         """``complete``, ``partial`` or ``failed``."""
-        return str(self.meta.get("status", "complete"))
+        return str(self.meta.get("status") or "complete")
 
     @cached_property
     def frames(self) -> pl.DataFrame:

@@ -61,6 +61,7 @@ def test_where_the_spread_is_small_all_scales_agree() -> None:
 def test_a_bound_that_no_number_holds_is_no_crash() -> None:
     assert confidence.Estimate(1e-50, 1.0, 2).within(0, 100) == pytest.approx((0, 100))
     assert confidence.Estimate(5.0, None, 1).within(0, 100) is None
+    assert confidence.mean_with_confidence([-10.0, 5.0, 5.0]).within(0) == pytest.approx((-21.5, 21.5), abs=0.1)
     assert confidence.Estimate(0.0, 0.0, 3).within(0, 100) == (0, 0)
 
 
@@ -76,7 +77,7 @@ def test_intervals_near_a_bound_hold_the_true_mean_as_often_as_they_say(
     draw: Callable[[random.Random], float], true: float, bounds: tuple[float, float]
 ) -> None:
     """Of five skewed values: 93 to 97 % hold it (asked: 95 %); of Student's plain interval, which goes over the bound,
-    fewer than 92 %."""
+    87 to 91 %."""
     dice = random.Random(1)
     inside = plain = 0
     rounds = 4_000
@@ -87,4 +88,4 @@ def test_intervals_near_a_bound_hold_the_true_mean_as_often_as_they_say(
         assert estimate.half_width is not None
         plain += abs(estimate.mean - true) <= estimate.half_width
     assert 0.93 < inside / rounds < 0.97
-    assert plain / rounds < 0.92
+    assert 0.87 < plain / rounds < 0.91

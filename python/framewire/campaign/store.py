@@ -93,7 +93,7 @@ class Store:
         directory = self.cells / cell_id
         try:
             said, checksums = unsealed(files.read_json(directory / DESCRIPTION))
-            if said["format"] not in range(1, FORMAT + 1):
+            if not (said["format"] == 1 or (said["format"] == FORMAT and checksums.files)):
                 return None
             # A machine that lost its power may have kept a name and lost what was in it.
             if any((directory / name).stat().st_size != size for name, size in said["bytes"].items()):

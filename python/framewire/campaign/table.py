@@ -65,7 +65,9 @@ def notes(means: pl.DataFrame) -> list[str]:
 
 
 def _metrics_of(means: pl.DataFrame) -> list[str]:
-    return [name.removesuffix("_low") for name in means.columns if name.endswith("_low")]
+    named = (name.removesuffix("_low") for name in means.columns if name.endswith("_low"))
+    # An axis may be named as the bound of a metric.
+    return [name for name in named if {name, f"{name}_high", f"{name}_n"} <= {*means.columns}]
 
 
 def cells_table(cells: pl.DataFrame) -> WrappedTable:

@@ -75,7 +75,7 @@ def endings(run: ReportRun) -> list[Markup]:
             Markup("<b>The run is {}</b>: it {}{}. Do not choose by it.").format(run.status, early, on_the_way(run))
         )
         said += never_offered(run)
-    failures = {str(entry.get("name")): entry["failure"] for entry in run.info.get("flows", [])
+    failures = {str(entry.get("name")): entry["failure"] for entry in run.info.get("flows") or []
                 if isinstance(entry, dict) and entry.get("failure")}  # fmt: skip
     said += [
         Markup("<b>{}</b> failed: {}. What it did not send counts as its own loss.").format(flow, failure)

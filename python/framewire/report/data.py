@@ -140,7 +140,7 @@ class ReportRun:
     @property
     def partial(self) -> bool:
         """The run ended before its end: more than a flow that failed while the others came to theirs."""
-        failed = any(isinstance(entry, dict) and entry.get("failure") for entry in self.info.get("flows", []))
+        failed = any(isinstance(entry, dict) and entry.get("failure") for entry in self.info.get("flows") or [])
         return self.status != "complete" and (self.ended_by is not None or not failed)
 
     @property
@@ -235,7 +235,7 @@ def load(directory: Path) -> ReportRun:
 
 def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
     """The flows in the order of the scenario."""
-    named = [entry for entry in info.get("flows", []) if isinstance(entry, dict) and "name" in entry]
+    named = [entry for entry in info.get("flows") or [] if isinstance(entry, dict) and "name" in entry]
     known = [str(entry["name"]) for entry in named]
     named += [{"name": name} for name in frames["flow"].unique(maintain_order=True) if name not in known]
     transports = [str(entry.get("transport", entry["name"])) for entry in named]

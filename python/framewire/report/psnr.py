@@ -154,7 +154,8 @@ class Job:
             as_planned = True
             for one, part, check in zip(self.received, parts, checks, strict=True):
                 got = check.result()
-                as_planned = as_planned and (part.whole or got == [sums[slot] for slot in part.slots])
+                # A flow that had nothing new takes over what this one showed: the movie's own pictures, or nothing does.
+                as_planned = as_planned and got == [sums[slot] for slot in part.slots]
                 try:
                     self.check(one, got, part, sums, errors[one.flow.name], as_planned=as_planned)
                 except StreamError as error:
@@ -269,7 +270,7 @@ def read_cache(path: Path, fingerprint: str) -> PsnrResult | None:
         if noted.get("framewire_inputs") != fingerprint:
             return None
         return PsnrResult(pl.read_parquet(path), json.loads(noted["framewire_problems"]))
-    except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+    except (OSError, KeyError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
 
