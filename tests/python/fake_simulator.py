@@ -30,9 +30,8 @@ class Panic(BaseException):
 
 
 def install(monkeypatch: pytest.MonkeyPatch, log: Path | None = None) -> Path | None:
-    """Puts it in the place of the real one, in this process, whose movies are not for this one; returns the log."""
+    """Puts it in the place of the real one, in this process, and gives it movies of its own; returns the log."""
     monkeypatch.setattr(_native, "simulate_cell", simulate_cell)
-    monkeypatch.setattr(_native, "load_movie", load_movie)
     monkeypatch.setattr(runner, "_loaded", lambda path, _ladder, _digest: load_movie(path))
     if log is not None:
         log.touch()

@@ -138,7 +138,11 @@ OTHERS = range(SEEDS.stop, SEEDS.stop + 12)
 WRONG = {
     "a rate 8 % off": "retry = 3\npreamble = 'short'",  # 96 us of the 1.2 ms that a data packet is on the air
     "a frame error rate of 3 % for 0.5 %": "retry = 3\nerror_floor = '3 %'",
+    "a frame error rate of 6 % for 0.5 %": "retry = 3\nerror_floor = '6 %'",
 }
+HIDDEN_IN_COLLISIONS = "a frame error rate of 3 % for 0.5 %"
+"""Of TCP's own segments 3 % collide with its acknowledgements, more or fewer in each draw: as many more that are lost in the
+air are told by the datagram flows alone."""
 
 
 @pytest.fixture(scope="module")
@@ -158,4 +162,7 @@ def test_a_link_that_is_a_little_wrong_lies_outside(films: dict[int, Path], draw
     late = Late(5.0, 20.0)  # as on a machine that is rather busy
     for rows in draw(text, films[6], float(SECONDS), OTHERS).rows:
         told = {flow for flow, row in rows.items() if misses(row, draws, columns_of(flow), late)}
-        assert len(told) >= len(DATAGRAMS + STREAMS) - 2, f"only {told} tell of {wrong}"
+        if wrong == HIDDEN_IN_COLLISIONS:
+            assert len(told & set(DATAGRAMS)) >= len(DATAGRAMS) - 1, f"only {told} tell of {wrong}"
+        else:
+            assert len(told) >= len(DATAGRAMS + STREAMS) - 2, f"only {told} tell of {wrong}"
