@@ -96,7 +96,7 @@ def _remove_left(owner: Path) -> None:
 
 @contextmanager
 def _owning(owner: Path) -> Iterator[TextIO]:
-    """Holds the file of an owner, open for writing; removed at the end, unless the directory that it names is still there.
+    """Holds the file of an owner, open for writing; removed at the end, unless the directory that it names is there.
 
     A file that says something else is nobody's to take: FileExistsError.
     """

@@ -141,8 +141,8 @@ WRONG = {
     "a frame error rate of 6 % for 0.5 %": "retry = 3\nerror_floor = '6 %'",
 }
 HIDDEN_IN_COLLISIONS = "a frame error rate of 3 % for 0.5 %"
-"""Of TCP's own segments 3 % collide with its acknowledgements, more or fewer in each draw: as many more that are lost in the
-air are told by the datagram flows alone."""
+"""Of TCP's own segments 3 % collide with its acknowledgements, more or fewer in each draw: as many more that are lost
+in the air are told by the datagram flows alone."""
 
 
 @pytest.fixture(scope="module")

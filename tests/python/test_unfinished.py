@@ -57,7 +57,8 @@ def test_what_is_not_ours_is_never_touched(tmp_path: Path) -> None:
     (tmp_path / "alone.partial").mkdir()
     before = sorted(tmp_path.iterdir())
     unfinished.clear(tmp_path)
-    left = {".copied.partial.owner", ".early.partial.owner"}  # they say that framewire made them, of nothing that is there
+    # They say that framewire made them, of nothing that is there.
+    left = {".copied.partial.owner", ".early.partial.owner"}
     assert {path.name for path in before} - left <= {path.name for path in tmp_path.iterdir()}
     with pytest.raises(FileExistsError), unfinished.made(tmp_path / "mine.partial"):
         pass

@@ -60,8 +60,8 @@ def check(name: object) -> None:
 def bounds(name: str) -> tuple[float, float]:
     """What a metric is never below and never above: shares are of 0 to 100 %, and no count, size or rate is negative.
 
-    Latencies are, of frames that are sent ahead of their time. Of what is made from columns nothing is known, unless its
-    name says that it is a share.
+    Latencies are, of frames that are sent ahead of their time. Of what is made from columns nothing is known, unless
+    its name says that it is a share.
     """
     if name.endswith("_percent"):
         return 0.0, 100.0

@@ -154,7 +154,7 @@ class Job:
             as_planned = True
             for one, part, check in zip(self.received, parts, checks, strict=True):
                 got = check.result()
-                # A flow that had nothing new takes over what this one showed: the movie's own pictures, or nothing does.
+                # A flow that had nothing new takes over what this one showed: the movie's own pictures, or nothing.
                 as_planned = as_planned and got == [sums[slot] for slot in part.slots]
                 try:
                     self.check(one, got, part, sums, errors[one.flow.name], as_planned=as_planned)
