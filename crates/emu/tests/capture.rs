@@ -48,7 +48,7 @@ fn both_ends_are_in_the_file_with_the_delay_between_them() {
     let mut reader = PcapNgReader::new(File::open(&path).unwrap()).unwrap();
     while let Some(block) = reader.next_block() {
         if let Block::EnhancedPacket(packet) = block.unwrap() {
-            assert_eq!((packet.original_len, packet.data.len()), (742, 14 + 20 + 8 + 40));
+            assert_eq!((packet.original_len, packet.data.len()), (742, 14 + 20 + 8 + 60));
             stamps[packet.interface_id as usize].push(packet.timestamp);
         }
     }
