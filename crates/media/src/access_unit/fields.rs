@@ -2,8 +2,8 @@
 //! of H.264), H.265 knows nothing but pictures (field sequences, D.3.3 of H.265), and parsers cut MPEG-2 video at
 //! every picture.
 //!
-//! A decoder shows frames. Without one of its fields a frame is damaged, and so is what refers to it: whoever gives up
-//! frames keeps or gives up both fields.
+//! A decoder shows frames. Without one of its fields a frame is damaged, and so is what refers to it. So both fields
+//! are kept, or both given up.
 
 use crate::access_unit::AccessUnit;
 
