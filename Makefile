@@ -71,5 +71,6 @@ python-lint:
 	ruff format --check python tests benches conftest.py
 	mypy
 
+# Two processes: most of the time goes by in real time, and more of them would disturb each other's.
 python-test:
-	pytest --quiet
+	pytest --quiet --numprocesses 2 --dist loadfile
