@@ -259,7 +259,6 @@ fn h264() {
 
 #[test]
 fn h265() {
-    // Of pictures of several slices there is no case: FFmpeg 5.1 decodes those of x265 differently in each run.
     if !ffmpeg::has_encoder("libx265") {
         return;
     }
@@ -269,6 +268,8 @@ fn h265() {
         ("open", "bframes=4:b-pyramid=1:ref=3:keyint=20:min-keyint=20:b-adapt=0:open-gop=1"),
         ("layers", "bframes=3:b-pyramid=1:temporal-layers=1:keyint=25:b-adapt=0:ref=3"),
         ("headers", "bframes=3:keyint=25:ref=3:repeat-headers=1:aud=1"),
+        // x265 makes slices with wavefronts only: without them no decoder makes its pictures of the stream.
+        ("slices", "bframes=3:keyint=25:ref=3:ctu=16:slices=4:wpp=1:pools=1"),
     ];
     for (name, options) in cases {
         let options = format!("-x265-params log-level=none:pools=none:frame-threads=1:{options}");
@@ -327,19 +328,10 @@ fn recorded_streams() {
     ];
     for name in names {
         let codec = if name.ends_with("265") { Codec::H265 } else { Codec::H264 };
-        let result = std::panic::catch_unwind(|| {
-            let subject = Subject::new(&root.join(name), codec);
-            subject.check_order();
-            subject.check_what_stays(trials());
-            let (trials, closure) = subject.share_that_breaks(4);
-            eprintln!(
-                "{name}: {:.0} % of drops break a picture, {:.0} % of the closure",
-                trials * 100.0,
-                closure * 100.0
-            );
-        });
-        if result.is_err() {
-            eprintln!("FAILED {name}");
-        }
+        let subject = Subject::new(&root.join(name), codec);
+        subject.check_order();
+        subject.check_what_stays(trials());
+        let (trials, closure) = subject.share_that_breaks(4);
+        eprintln!("{name}: {:.0} % of drops break a picture, {:.0} % of the closure", trials * 100.0, closure * 100.0);
     }
 }

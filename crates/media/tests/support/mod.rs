@@ -4,6 +4,7 @@
 pub mod av1;
 pub mod ffmpeg;
 pub mod hostile;
+pub mod long_term;
 
 use std::path::PathBuf;
 
