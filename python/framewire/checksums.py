@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from framewire.files import check_regular
+from framewire.files import sha256
 
 __all__ = ["KEY", "Checksums", "DamagedError", "sealed", "unsealed"]
 
@@ -30,21 +30,38 @@ class Checksums:
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files = dict(files)
         """SHA-256 by name, relative to the directory of the description."""
+        self._found: dict[Path, tuple[int, ...]] = {}
+        """What was as written, and in which state it was then."""
 
     def check(self, directory: Path, name: str) -> None:
         """Compares a file; one that had none when the description was written is taken as it is.
 
+        It is read once for each state that it is found in: what nobody touched since is as it was.
+
         Raises DamagedError when it is another, and OSError when it cannot be read.
         """
-        expected = self.files.get(name)
-        if expected is not None and _of_file(directory / name) != expected:
+        expected, path = self.files.get(name), directory / name
+        if expected is None:
+            return
+        # Before it is read: what changes meanwhile is another state.
+        state = _state(path)
+        if self._found.get(path) == state:
+            return
+        if sha256(path) != expected:
             raise DamagedError(f"{name} is damaged: it is not what was written (SHA-256)")
+        self._found[path] = state
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Differs when a file was written to or replaced."""
+    found = path.stat()
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def sealed(document: Mapping[str, Any], directory: Path, names: Iterable[str]) -> dict[str, Any]:
     """The description with checksums of these files and of itself."""
     plain = json.loads(json.dumps({key: value for key, value in document.items() if key != KEY}))
-    files = {name: _of_file(directory / name) for name in sorted(names)}
+    files = {name: sha256(directory / name) for name in sorted(names)}
     return {**plain, KEY: {"files": files, "document": _of_document(plain, files)}}
 
 
@@ -66,9 +83,3 @@ def unsealed(document: Any) -> tuple[dict[str, Any], Checksums]:
 def _of_document(plain: Mapping[str, Any], files: Mapping[str, str]) -> str:
     canonical = json.dumps([plain, files], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _of_file(path: Path) -> str:
-    check_regular(path)
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from framewire import _native
 from framewire.errors import InputError
+from framewire.files import sha256
 from framewire.scenario import Scenario
 
 __all__ = ["MOVIELESS", "Content", "check", "prepare", "streams_movie", "top_level"]
@@ -147,9 +147,7 @@ def top_level(ladder: Path) -> Path:
     """
     from framewire.movie import cache
 
-    with ladder.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()[:16]
-    path = cache.cache_directory() / f"top-level-{digest}.bin"
+    path = cache.cache_directory() / f"top-level-{sha256(ladder)[:16]}.bin"
     path.parent.mkdir(parents=True, exist_ok=True)
     with cache.alone(path):
         if not path.exists():

@@ -7,6 +7,7 @@ be nested deeper than its reader can follow.
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import stat
@@ -16,7 +17,16 @@ from typing import Any
 
 from framewire import _native
 
-__all__ = ["LARGEST_DOCUMENT", "LARGEST_TEXT", "check_regular", "read_bytes", "read_json", "read_text", "read_toml"]
+__all__ = [
+    "LARGEST_DOCUMENT",
+    "LARGEST_TEXT",
+    "check_regular",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "read_toml",
+    "sha256",
+]
 
 LARGEST_TEXT = 1 << 20
 """Bytes of a file that a person writes: a scenario, a campaign."""
@@ -65,6 +75,13 @@ def read_json(path: str | os.PathLike[str], most: int = LARGEST_DOCUMENT) -> Any
         return json.loads(read_text(path, most))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def sha256(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a regular file in hexadecimal; raises OSError when it cannot be read or is none."""
+    check_regular(path)
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_toml(text: str) -> dict[str, Any]:

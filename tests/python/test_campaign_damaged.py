@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from fake_simulator import begun
 
 import framewire
-from framewire import InputError
+from framewire import InputError, checksums, files
 from framewire.campaign.results import Campaign
 
 FLIPS = 12
@@ -110,3 +111,36 @@ def test_cells_of_an_earlier_version_have_no_checksums_and_are_read(document: di
     assert Campaign(out).summary.equals(first.summary)
     (out / "campaign.json").unlink()
     assert Campaign(out).summary.equals(first.summary)
+
+
+def test_a_part_is_read_once_for_each_state_that_it_is_in(
+    document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    framewire.campaign(document, out=out)
+    read: list[str] = []
+
+    def counted(path: Path) -> str:
+        read.append(Path(path).name)
+        return files.sha256(path)
+
+    monkeypatch.setattr(checksums, "sha256", counted)
+    campaign = Campaign(out)
+    [part] = sorted((out / "frames").iterdir())
+    for _ in range(3):
+        assert campaign.frames.collect().height > 0
+    assert read.count(part.name) == 1
+    # Damage is found at the next access, also where size and time stay the same; and so it is when it is mended.
+    before, whole = part.stat(), part.read_bytes()
+    flip(part, random.Random(1))
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    for _ in range(2):
+        with pytest.raises(InputError, match="is damaged"):
+            _ = campaign.frames
+    part.write_bytes(whole)
+    assert campaign.frames.collect().height > 0
+    assert read.count(part.name) == 4
+    # What is damaged when it is read for the first time is found, too.
+    flip(part, random.Random(2))
+    with pytest.raises(InputError, match="is damaged"):
+        _ = Campaign(out).frames

@@ -7,6 +7,7 @@ import multiprocessing
 import shutil
 import subprocess
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from framewire import movie
 from framewire.errors import InputError, MachineError
 from framewire.movie import scene
+from framewire.movie.levels import LEVELS, level_for
 
 SECONDS = 12.0  # long enough to meet the rate within 1 %, short enough for a test
 GROUP = "IBBPBBPBBPBBPBB"
@@ -201,10 +203,17 @@ def test_another_codec_without_a_bitrate_is_refused(clip: Path) -> None:
         movie.prepare(clip)
 
 
-@pytest.mark.parametrize("value", [0, -1, 99_999, 15_000_001, float("nan"), "6", "6 Mbps", "-6 Mbit/s", ""])
+@pytest.mark.parametrize("value", [0, -1, 99_999, 80_000_001, float("nan"), "6", "6 Mbps", "-6 Mbit/s", ""])
 def test_bitrates_out_of_range_are_refused(value: str | float) -> None:
     with pytest.raises(InputError, match="is allowed"):
         movie.parse_bitrate(value)
+
+
+def test_every_level_of_mpeg_2_can_be_asked_for() -> None:
+    for level in LEVELS:
+        rate = movie.parse_bitrate(f"{level.bitrate_bps} bit/s")
+        assert (rate, level_for(720, 576, Fraction(25), rate)) == (level.bitrate_bps, level)
+    assert LEVELS[-1].bitrate_bps == 80_000_000, "of High Level, table 8-13"
 
 
 @pytest.mark.parametrize("value", [0, 0.1, 86_401, "60", "1 h", "ten s"])

@@ -18,6 +18,7 @@ from framewire.campaign.index import Place
 from framewire.campaign.spec import Spec
 from framewire.content import prepare, streams_movie
 from framewire.errors import InputError
+from framewire.files import sha256
 from framewire.scenario import Scenario, check_simulated, load, naming, toml_literal
 
 __all__ = ["Cell", "Movie", "Progress", "plan", "program_fingerprint", "resolve", "seed_of_repeat"]
@@ -120,15 +121,14 @@ def seed_of_repeat(seed: int, repeat: int) -> int:
 @cache
 def program_fingerprint() -> str:
     """Version of the program and a hash of its compiled half: a simulator that was rebuilt computes every cell anew."""
-    with Path(str(_native.__file__)).open("rb") as file:
-        return f"{framewire.__version__}-{hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
+    return f"{framewire.__version__}-{sha256(str(_native.__file__))[:16]}"
 
 
 def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bool) -> str:
     """What the result of a cell depends on; not its name, and of files not where they are but what is in them."""
     decisive = {key: value for key, value in scenario.items() if key not in ("name", "movie")}
     if trace := scenario["network"]["wire"].get("trace"):
-        wire = scenario["network"]["wire"] | {"trace": _content(Path(trace))}
+        wire = scenario["network"]["wire"] | {"trace": sha256(trace)}
         decisive["network"] = scenario["network"] | {"wire": wire}
     document = {
         "format": IDENTITY_FORMAT,
@@ -139,11 +139,6 @@ def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bo
     }
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-def _content(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _resolve(spec: Spec, point: Point) -> Scenario:
@@ -236,7 +231,11 @@ def _prepare_movie(scenario: Scenario) -> Movie:
         sent = prepare(scenario)
         for path in sent.paths:
             with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest() if path == sent.ladder else file.read())
+                if path == sent.ladder:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+                else:
+                    # Into the same one, piece by piece.
+                    hashlib.file_digest(file, lambda: digest)
     except InputError as error:
         raise InputError(f"movie: {error}" if not str(error).startswith("movie") else str(error)) from None
     except OSError as error:

@@ -6,7 +6,6 @@ Beside a movie lies a JSON file of the same name with its facts; a movie without
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire import lock
+from framewire.files import read_json
 
 __all__ = ["FORMAT", "MadeMovie", "alone", "cache_directory", "facts_of", "find"]
 
@@ -55,9 +55,9 @@ def facts_of(path: Path) -> Path:
 def find(path: Path) -> MadeMovie | None:
     """The movie that was made before, if it is whole."""
     try:
-        metadata = json.loads(facts_of(path).read_text(encoding="utf-8"))
+        metadata = read_json(facts_of(path))
         whole = path.stat().st_size == metadata["bytes"]
-    except (FileNotFoundError, json.JSONDecodeError, KeyError):
+    except (FileNotFoundError, ValueError, KeyError):
         return None
     return MadeMovie(path, metadata) if whole else None
 

@@ -18,10 +18,11 @@ from pathlib import Path
 
 from framewire import _native
 from framewire.errors import InputError, MachineError
+from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.cache import FORMAT, MadeMovie
 from framewire.movie.picture import Progress
-from framewire.movie.source import Video, digest, shown_rate, video_of
+from framewire.movie.source import Video, shown_rate, video_of
 
 __all__ = ["TAKEN_OUT", "Output", "as_it_is", "copy", "stated_frame_rate", "with_frame_rate"]
 
@@ -161,7 +162,7 @@ def _taken_out(
     recipe = {
         "format": FORMAT,
         "ffmpeg": ffmpeg.version_of("ffmpeg"),
-        "sha256": digest(video.path),
+        "sha256": sha256(video.path),
         "output": [output.muxer, *output.filters, output.timing],
         "frame_rate": [rate.numerator, rate.denominator],
         "frames_at_most": frames,

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from framewire.errors import InputError
+from framewire.files import sha256
 from framewire.movie import ffmpeg, scene
 from framewire.movie.cache import alone
-from framewire.movie.source import Conversion, convert, digest, video_of
+from framewire.movie.source import Conversion, convert, video_of
 
 __all__ = ["FilePicture", "LabPicture", "Picture", "Progress", "drawn_layers"]
 
@@ -121,7 +122,7 @@ class FilePicture:
 
     def identity(self, report: Progress) -> dict[str, Any]:
         report("reading the file", 0.0)
-        of_file = {"kind": "file", "name": self.path.name, "sha256": digest(self.path)}
+        of_file = {"kind": "file", "name": self.path.name, "sha256": sha256(self.path)}
         return of_file | {"filter": self.conversion.filters}
 
     def input(self, cache: Path, scratch: Path, report: Progress) -> list[str]:

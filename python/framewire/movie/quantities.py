@@ -8,10 +8,12 @@ from typing import Any
 
 from framewire import _native
 from framewire.errors import InputError
+from framewire.movie.levels import LEVELS
 
 __all__ = ["RATE_UNITS", "parse_bitrate", "parse_duration", "parse_frame_rate", "parse_size"]
 
-BITRATES = (100_000, 15_000_000)  # bit/s; the upper bound is that of Main Profile at Main Level
+BITRATES = (100_000, LEVELS[-1].bitrate_bps)
+"""Bit/s; the most is that of the highest level of MPEG-2, and good for the other codecs, too."""
 SHORTEST = 0.2  # seconds: a few frames
 
 RATE_UNITS = {"bit/s": 1, "kbit/s": 1_000, "Mbit/s": 1_000_000, "Gbit/s": 1_000_000_000}

@@ -12,7 +12,6 @@ size is asked for, and then the picture keeps its shape. What cannot be kept is 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Any, Literal
 from framewire.errors import InputError
 from framewire.movie import ffmpeg
 
-__all__ = ["Conversion", "FieldOrder", "Video", "convert", "digest", "field_options", "shown_rate", "video_of"]
+__all__ = ["Conversion", "FieldOrder", "Video", "convert", "field_options", "shown_rate", "video_of"]
 
 FieldOrder = Literal["progressive", "top", "bottom"]
 """Frames, or two fields each, of which this one comes first."""
@@ -169,12 +168,6 @@ def field_options(picture: Conversion) -> list[str]:
     if picture.field_order == "progressive":
         return []
     return ["-flags:v", "+ildct+ilme", "-top", "1" if picture.field_order == "top" else "0"]
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def shown_rate(rate: Fraction) -> str:

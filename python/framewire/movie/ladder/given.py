@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from framewire.errors import InputError, MachineError
+from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.elementary_stream import TAKEN_OUT, Output, copy, stated_frame_rate, with_frame_rate
 from framewire.movie.ladder import making, same_movie
@@ -19,7 +20,7 @@ from framewire.movie.ladder.coding import MOST_LEVELS
 from framewire.movie.ladder.made import DESCRIPTION, MadeLadder, copied, found, settle
 from framewire.movie.ladder.sound import Audio, Sound
 from framewire.movie.picture import Progress
-from framewire.movie.source import digest, video_of
+from framewire.movie.source import video_of
 
 __all__ = ["join"]
 
@@ -118,7 +119,7 @@ def _shape(path: Path, frame_rate: Fraction | None) -> _Shape:
 
 def _digest(path: Path, report: Progress) -> str:
     report(f"reading {path.name}", 0.0)
-    return digest(path)
+    return sha256(path)
 
 
 def _fill(

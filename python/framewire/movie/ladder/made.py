@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire.errors import InputError
+from framewire.files import read_json
 
 __all__ = ["DESCRIPTION", "PAGE", "MadeLadder", "copied", "found", "settle"]
 
@@ -43,9 +43,9 @@ class MadeLadder:
 def found(place: Path) -> MadeLadder | None:
     """The ladder that was made here before, if it is whole."""
     try:
-        description = json.loads((place / DESCRIPTION).read_text(encoding="utf-8"))
+        description = read_json(place / DESCRIPTION)
         whole = all((place / name).stat().st_size == size for name, size in description["files"].items())
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError, KeyError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError):
         return None
     return MadeLadder(place, description) if whole else None
 
@@ -146,8 +146,8 @@ def _exchange(new: Path, old: Path, out: Path, names: Sequence[str]) -> None:
 def _of_ladder(directory: Path) -> list[str]:
     """The files of the ladder that a directory holds, and of nothing else in it."""
     try:
-        files = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))["files"]
-        names = [name for name in files if Path(name).name == name]
+        described = read_json(directory / DESCRIPTION)["files"]
+        names = [name for name in described if Path(name).name == name]
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         names = []
     return [*names, DESCRIPTION, PAGE]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire.errors import InputError, MachineError
+from framewire.files import read_json
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder.making import MadeLadder
 from framewire.movie.ladder.picture import LabSource
@@ -86,8 +87,8 @@ def measure(made: MadeLadder, progress: Progress | None = None) -> Quality:
 
 def _found(path: Path) -> Quality | None:
     try:
-        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+        stored: dict[str, Any] = read_json(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     if stored.get("format") != FORMAT:
         return None
