@@ -26,12 +26,16 @@ WITHOUT_NULLS = {
 def problem_of(name: str, table: pl.DataFrame) -> str | None:
     """What is wrong with a column of the table of this name; None where nothing is.
 
-    Columns that are missing are those of a later version, and columns that are not known are not looked at by anybody.
+    Other columns that are missing than those without nulls are those of a later version, and columns that are not known
+    are not looked at by anybody.
 
     >>> problem_of("flows", pl.DataFrame({"flow": ["udp"], "at_ns": ["now"]}))
     'its column at_ns is of type String; numbers are needed'
     """
     filled = WITHOUT_NULLS[name].split()
+    missing = [column for column in filled if column not in table.columns]
+    if missing:
+        return f"it has no column {missing[0]}"
     for column in table:
         kind = "texts" if column.name in TEXTS else "true and false" if column.name in FLAGS else "numbers"
         if not _is(kind, column.dtype):

@@ -301,6 +301,13 @@ def test_a_player_that_waits_is_judged_as_one(movie: Path, pictures: list[Pictur
     assert re.search(r"[0-9.]+ s behind", page.text)
 
 
+def test_sixteen_flows_have_markers_and_bars_of_their_own() -> None:
+    looks = palette.looks(["tcp"] * 17)
+    assert len({look.marker for look in looks}) == len({look.glyph for look in looks}) == 16
+    assert len({(look.pattern, look.pattern_size) for look in looks[:16]}) == 16
+    assert (looks[16].marker, looks[16].dash != looks[0].dash) == (looks[0].marker, True)
+
+
 @pytest.mark.parametrize("count", [1, 12])
 def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], tmp_path: Path) -> None:
     deliveries = {f"tcp {number}": Delivery("tcp", prompt(pictures), datagrams=False) for number in range(count)}
@@ -309,7 +316,7 @@ def test_any_number_of_flows(count: int, movie: Path, pictures: list[Picture], t
     styles = [(trace["line"]["color"], trace["line"]["dash"], trace["marker"]["symbol"]) for trace in
               page.figures["latency"][0]]  # fmt: skip
     assert len(set(styles)) == count, "no two look alike"
-    assert len({style[1:] for style in styles}) == count, "nor without colour"
+    assert len({symbol for *_, symbol in styles}) == count, "nor without colour and line style"
     assert len({colour for colour, _, _ in styles}) == min(count, 8)
     assert styles[0][0] == palette.colour("tcp")
     signs = re.findall(r'class="key flow" style="color: (#[0-9A-F]{6})" aria-hidden="true">(.)<', page.source)

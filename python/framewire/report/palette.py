@@ -51,10 +51,20 @@ MARKERS = (
     ("cross", "\N{HEAVY GREEK CROSS}"),
     ("x", "\N{HEAVY MULTIPLICATION X}"),
     ("star", "\N{BLACK STAR}"),
+    ("circle-open", "\N{WHITE CIRCLE}"),
+    ("square-open", "\N{WHITE SQUARE}"),
+    ("triangle-up-open", "\N{WHITE UP-POINTING TRIANGLE}"),
+    ("diamond-open", "\N{WHITE DIAMOND}"),
+    ("triangle-down-open", "\N{WHITE DOWN-POINTING TRIANGLE}"),
+    ("cross-open", "\N{OPEN CENTRE CROSS}"),
+    ("x-open", "\N{MULTIPLICATION X}"),
+    ("star-open", "\N{WHITE STAR}"),
 )
-"""plotly's name of a marker, and the sign that stands for the flow in tables: of the flows of a run, in order."""
-PATTERNS = ("", "/", "\\", "x", "-", "|", "+", ".")
-"""Of bars, as the markers of lines."""
+"""plotly's name of a marker, and the sign that stands for the flow in tables: of the flows of a run, in order. From the
+seventeenth flow on they come again."""
+STROKES = ("/", "\\", "x", "-", "|", "+", ".")
+PATTERNS = (("", 6), *((stroke, size) for size in (6, 12, 18) for stroke in STROKES))
+"""Of bars, as the markers of lines: strokes, and the pixels from one to the next."""
 
 INTERFERENCE_FILL = "rgba(240, 228, 66, 0.28)"
 
@@ -96,6 +106,8 @@ class Look:
     """The marker as a sign, for texts."""
     pattern: str = ""
     """Of its bars."""
+    pattern_size: int = 6
+    """From one stroke of it to the next, in pixels."""
 
 
 def looks(transports: Sequence[str]) -> list[Look]:
@@ -115,7 +127,8 @@ def looks(transports: Sequence[str]) -> list[Look]:
         before = transports[:number].count(transport)
         own = free.pop(0) if before and free else colour(transport)
         marker, glyph = MARKERS[number % len(MARKERS)]
-        made.append(Look(own, DASHES[before % len(DASHES)], marker, glyph, PATTERNS[number % len(PATTERNS)]))
+        pattern = PATTERNS[number % len(PATTERNS)]
+        made.append(Look(own, DASHES[before % len(DASHES)], marker, glyph, *pattern))
     return made
 
 

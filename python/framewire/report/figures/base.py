@@ -124,7 +124,7 @@ def bars(flow: Flow, x: Sequence[Any], y: Sequence[Number], **more: Any) -> Trac
     """Bars in the flow's colour and pattern."""
     marker: Trace = {"color": flow.look.colour}
     if flow.look.pattern:
-        marker["pattern"] = {"shape": flow.look.pattern, "fillmode": "overlay", "size": 6}
+        marker["pattern"] = {"shape": flow.look.pattern, "fillmode": "overlay", "size": flow.look.pattern_size}
     return {"type": "bar", "name": label(flow), "x": list(x), "y": rounded(y), "marker": marker} | more
 
 
