@@ -32,3 +32,16 @@ pub(crate) fn read(
     let bytes = |header| u16::try_from(header).expect("invariant: the range was checked when it was read");
     Ok((estimate, header.map(bytes)))
 }
+
+#[cfg(test)]
+mod tests {
+    use framewire_units::equation_1::NAMES;
+
+    use super::*;
+
+    /// What is derived of the words wants them as literals.
+    #[test]
+    fn the_words_are_the_names_that_all_crates_share() {
+        assert_eq!(Estimate::ALL.iter().map(|estimate| estimate.as_str()).collect::<Vec<_>>(), NAMES);
+    }
+}

@@ -1,6 +1,6 @@
 //! The `[network.wifi]` table: one hop of IEEE 802.11.
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, SenseTimes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -170,40 +170,26 @@ impl Standard {
     }
 }
 
-/// Times of a standard's stations: with the long slot of 802.11b, the short one, and 802.11a.
-struct SenseTimes {
-    slot: Duration,
-    /// aCCATime: assessing the channel.
-    assessment: Duration,
-    /// aRxTxTurnaroundTime: turning from receiving to sending.
-    turnaround: Duration,
-}
-
-impl SenseTimes {
-    /// 802.11b: IEEE Std 802.11b-1999, 18.3, the numbers of 802.11-1999, 15.3.2. Short slot of 802.11g and 802.11a: IEEE
-    /// Std 802.11-2016, 18.4.5 and 17.4.4. The standards say "at most" of both times.
-    const fn of(standard: Standard, protection: Protection) -> Self {
-        let (slot, assessment, turnaround) = match (standard, protection) {
-            (Standard::Ieee80211a, _) => (9, 4, 2),
-            (Standard::Ieee80211g, Protection::None) => (9, 4, 5),
-            (Standard::Ieee80211b | Standard::Ieee80211g, _) => (20, 15, 5),
-        };
-        let micros = Duration::from_micros;
-        Self { slot: micros(slot), assessment: micros(assessment), turnaround: micros(turnaround) }
+/// The times of a network's stations.
+const fn sense_times(standard: Standard, protection: Protection) -> SenseTimes {
+    match (standard, protection) {
+        (Standard::Ieee80211a, _) => SenseTimes::OFDM_AT_5_GHZ,
+        (Standard::Ieee80211g, Protection::None) => SenseTimes::SHORT_SLOT,
+        (Standard::Ieee80211b | Standard::Ieee80211g, _) => SenseTimes::LONG_SLOT,
     }
 }
 
 /// How the file says for how long another's beginning goes unnoticed: a time, or a word of earlier versions.
 enum CarrierSense {
     Time(Duration),
-    /// No time at all.
+    /// It meant no time at all.
     Instant,
-    /// The turnaround alone.
+    /// It meant the turnaround alone.
     Standard,
 }
 
 impl Text for CarrierSense {
-    const PATTERN: &str = r"^\s*([0-9][0-9._]*\s*(min|s|ms|us|ns)|instant|standard)\s*$";
+    const PATTERN: &str = Duration::PATTERN;
 
     fn parse(text: &str) -> Result<Self, String> {
         match text {
@@ -224,7 +210,7 @@ impl Text for CarrierSense {
 
 impl CarrierSense {
     fn allowed(most: &str) -> String {
-        format!("a time from \"0 us\" to {most} (\"instant\" is 0 us, \"standard\" the turnaround alone)")
+        format!("a time from \"0 us\" to {most}")
     }
 }
 
@@ -351,17 +337,25 @@ fn protection(section: &mut Section, standard: Standard) -> Result<Protection, S
 
 fn carrier_sense(section: &mut Section, standard: Standard, protection: Protection) -> Result<Duration, ScenarioError> {
     let path = section.key("carrier_sense");
-    let times = SenseTimes::of(standard, protection);
-    match section.text("carrier_sense")? {
-        None => Ok(times.assessment + times.turnaround),
-        Some(CarrierSense::Instant) => Ok(Duration::ZERO),
-        Some(CarrierSense::Standard) => Ok(times.turnaround),
-        Some(CarrierSense::Time(time)) if time <= times.slot => Ok(time),
-        Some(time) => {
-            let slot = format!("a slot, here \"{}\"", times.slot.show());
-            Err(ScenarioError::value(&path, format!("\"{}\"", time.show()), CarrierSense::allowed(&slot)))
-        }
-    }
+    let times = sense_times(standard, protection);
+    let default = times.carrier_sense();
+    let asked = match section.text("carrier_sense")? {
+        None => return Ok(default),
+        Some(CarrierSense::Time(time)) if time <= times.slot => return Ok(time),
+        Some(asked) => asked,
+    };
+    let slot = format!("a slot, here \"{}\"", times.slot.show());
+    let was = |what: &str, time: Duration| {
+        let (time, default) = (time.show(), default.show());
+        format!("; the word stood for \"{time}\"{what}, and the default is the standard's \"{default}\"")
+    };
+    let meant = match asked {
+        CarrierSense::Time(_) => String::new(),
+        CarrierSense::Instant => was("", Duration::ZERO),
+        CarrierSense::Standard => was(", the turnaround alone", times.turnaround),
+    };
+    let allowed = format!("{}{meant}", CarrierSense::allowed(&slot));
+    Err(ScenarioError::value(&path, format!("\"{}\"", asked.show()), allowed))
 }
 
 /// Any UDP packet that an 802.11 frame holds: 2,304 bytes (IEEE Std 802.11-2016, 9.2.4.7) less LLC and SNAP.

@@ -38,15 +38,16 @@ fn carrier_sense_is_a_time_up_to_a_slot_and_by_default_the_standards() {
             wifi.carrier_sense.as_nanos() as f64 / 1000.0
         };
         assert_eq!(micros(&[]), f64::from(both));
-        // Words of earlier versions.
-        assert_eq!(micros(&[(key, "instant")]), 0.0);
-        assert_eq!(micros(&[(key, "standard")]), f64::from(turnaround));
+        // Words of earlier versions, of which one said "standard" and was not the standard's.
+        let [word, default] = [turnaround, both].map(|time| format!("\"{time} us\""));
+        refused(&[network, &[(key, "standard")]].concat(), key, &["\"standard\"", &word, "turnaround alone", &default]);
+        refused(&[network, &[(key, "instant")]].concat(), key, &["\"instant\"", "stood for \"0 s\"", &default]);
         assert_eq!(micros(&[(key, "0 us")]), 0.0);
         assert_eq!(micros(&[(key, &format!("{slot} us"))]), f64::from(slot));
         let longer = [network, &[(key, "20.001 us")]].concat();
         refused(&longer, key, &["20.001 us", &format!("to a slot, here \"{slot} us\"")]);
     }
-    refused(&[(key, "soon")], key, &["soon", "a time from \"0 us\"", "instant"]);
+    refused(&[(key, "soon")], key, &["soon", "a time from \"0 us\""]);
 }
 
 const STANDARD: &str = "network.wifi.standard";

@@ -4,7 +4,9 @@
 //! Each type parses from text with a unit (`"11 Mbit/s"`, `"40 ms"`, `"1500 B"`, `"2 %"`) and displays
 //! in the same notation. Nothing here reads a clock or an unseeded source of randomness.
 
+mod carrier_sense;
 mod data;
+pub mod equation_1;
 mod jitter;
 mod meant;
 mod parse;
@@ -12,6 +14,7 @@ mod probability;
 mod random;
 mod time;
 
+pub use carrier_sense::SenseTimes;
 pub use data::{Bitrate, DataSize};
 pub use jitter::JitterEstimator;
 pub use parse::{UnitError, format_duration, parse_duration};

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use framewire_units::DataSize;
+use framewire_units::equation_1::{BYTES_OVER_GAPS, K_OVER_K_MINUS_1, NAMES};
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 
 /// How equation 1 is read: which bytes a bandwidth sample counts, and over which time.
@@ -31,13 +32,13 @@ impl Estimate {
     pub const PAPER: Self = Self::BytesOverGaps { header: Self::PAPER_HEADER };
 
     /// The names, the paper's protocol first.
-    pub const NAMES: [&'static str; 2] = [Self::PAPER.as_str(), Self::KOverKMinus1.as_str()];
+    pub const NAMES: [&'static str; 2] = NAMES;
 
     /// Its name, as files and command lines have it.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::BytesOverGaps { .. } => "bytes over gaps",
-            Self::KOverKMinus1 => "k over k - 1",
+            Self::BytesOverGaps { .. } => BYTES_OVER_GAPS,
+            Self::KOverKMinus1 => K_OVER_K_MINUS_1,
         }
     }
 
@@ -47,9 +48,9 @@ impl Estimate {
     /// When no reading has the name, or the one that has it counts no headers.
     pub fn named(name: &str, header: Option<DataSize>) -> Result<Self, EstimateError> {
         match (name, header) {
-            ("bytes over gaps", header) => Ok(Self::BytesOverGaps { header: header.unwrap_or(Self::PAPER_HEADER) }),
-            ("k over k - 1", None) => Ok(Self::KOverKMinus1),
-            ("k over k - 1", Some(_)) => Err(EstimateError::NoHeader),
+            (BYTES_OVER_GAPS, header) => Ok(Self::BytesOverGaps { header: header.unwrap_or(Self::PAPER_HEADER) }),
+            (K_OVER_K_MINUS_1, None) => Ok(Self::KOverKMinus1),
+            (K_OVER_K_MINUS_1, Some(_)) => Err(EstimateError::NoHeader),
             _ => Err(EstimateError::Unknown { name: name.to_owned() }),
         }
     }
@@ -87,7 +88,7 @@ pub enum EstimateError {
         name: String,
     },
     /// Bytes of header for the reading that counts none.
-    #[error("bytes of header mean nothing for estimate \"k over k - 1\"; they are of \"bytes over gaps\"")]
+    #[error("bytes of header mean nothing for estimate \"{K_OVER_K_MINUS_1}\"; they are of \"{BYTES_OVER_GAPS}\"")]
     NoHeader,
 }
 

@@ -1,6 +1,6 @@
 //! What all stations of a network share: the standard, and the timing of the MAC that follows from it.
 
-use framewire_units::{DataSize, Duration};
+use framewire_units::{DataSize, Duration, SenseTimes};
 
 use crate::wifi::phy::{self, ACK, CTS, DataRate, Preamble, RTS, phy_header};
 
@@ -77,13 +77,18 @@ impl Bss {
         Self { standard: Standard::Ieee80211b, preamble, protection: Protection::None }
     }
 
-    /// Slot time: 20 us of 802.11b (18.3), also in a network of 802.11g with a station of 802.11b; else 9 us (clauses
-    /// 17.4.4 and 18.4.5).
-    pub const fn slot(&self) -> Duration {
+    /// What decides which stations collide: the standard's slot, and its times of sensing another.
+    pub const fn sense_times(&self) -> SenseTimes {
         match (self.standard, self.protection) {
-            (Standard::Ieee80211a, _) | (Standard::Ieee80211g, Protection::None) => Duration::from_micros(9),
-            (Standard::Ieee80211b | Standard::Ieee80211g, _) => Duration::from_micros(20),
+            (Standard::Ieee80211a, _) => SenseTimes::OFDM_AT_5_GHZ,
+            (Standard::Ieee80211g, Protection::None) => SenseTimes::SHORT_SLOT,
+            (Standard::Ieee80211b | Standard::Ieee80211g, _) => SenseTimes::LONG_SLOT,
         }
+    }
+
+    /// Slot time.
+    pub const fn slot(&self) -> Duration {
+        self.sense_times().slot
     }
 
     /// Short interframe space (802.11b, 18.3; clauses 17.4.4 and 18.4.5).
@@ -108,30 +113,9 @@ impl Bss {
         }
     }
 
-    /// Time from the decision to transmit to the first symbol, in which a station hears nobody (aRxTxTurnaroundTime: at most
-    /// 5 us, 802.11b, 18.3; under 5 us, clause 18.4.5; under 2 us, clause 17.4.4).
-    pub const fn turnaround(&self) -> Duration {
-        match self.standard {
-            Standard::Ieee80211b | Standard::Ieee80211g => Duration::from_micros(5),
-            Standard::Ieee80211a => Duration::from_micros(2),
-        }
-    }
-
-    /// Time that a receiver may take to assess the channel (aCCATime: at most 15 us, 802.11b, 18.3; under 4 us with the
-    /// short slot, clauses 17.4.4 and 18.4.5).
-    pub const fn clear_channel_assessment(&self) -> Duration {
-        match (self.standard, self.protection) {
-            (Standard::Ieee80211a, _) | (Standard::Ieee80211g, Protection::None) => Duration::from_micros(4),
-            (Standard::Ieee80211b | Standard::Ieee80211g, _) => Duration::from_micros(15),
-        }
-    }
-
-    /// Time for which another's beginning goes unnoticed: assessing the channel and turning from receiving to sending. A
-    /// slot holds both, with propagation and what the MAC needs (802.11-1999, 9.2.10: aSlotTime = aCCATime +
-    /// aRxTxTurnaroundTime + aAirPropagationTime + aMACProcessingDelay), so that stations that count the same slots
-    /// notice one that began a slot before.
+    /// Time for which another's beginning goes unnoticed ([`SenseTimes::carrier_sense`]).
     pub fn carrier_sense(&self) -> Duration {
-        self.clear_channel_assessment() + self.turnaround()
+        self.sense_times().carrier_sense()
     }
 
     /// Time of a frame on the air, with the signal extension of 802.11g's OFDM frames.

@@ -91,7 +91,7 @@ pub const WIRELESS: [(&str, &str, &str); 9] = [
         "802.11b, contenders, not heard at once",
         "side-by-side",
         "[network]\nkind = \"wifi\"\n[network.wifi]\ncontenders = 2\ncontender_packet = \"300 B\"\n\
-         carrier_sense = \"standard\"\n",
+         carrier_sense = \"5 us\"\n",
     ),
     (
         "802.11g, contenders with full packets",
