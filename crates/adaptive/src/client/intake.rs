@@ -75,9 +75,6 @@ impl Client {
         if matches!(self.phase, Phase::Opening(_)) {
             self.phase = Phase::Streaming;
         }
-        if let Some(liveness) = &mut self.liveness {
-            liveness.hear(now);
-        }
         self.state.received += header.size;
         self.state.round_trip = Some(header.round_trip).filter(|time| !time.is_zero()).or(self.state.round_trip);
         if let Some(player) = &mut self.player {
@@ -87,6 +84,10 @@ impl Client {
             }
         }
         let kept = tracks.insert(now, header, video);
+        // Media that advances, or fills a gap; there is no end of what is sent again under fresh numbers.
+        if let Some(liveness) = self.liveness.as_mut().filter(|_| tracks.is_further(header) || kept.is_ok()) {
+            liveness.hear(now);
+        }
         let refused = kept == Err(DropReason::NoRoom);
         self.requests.handle_packet(now, number, skipped, header, refused);
         let mut free = self.player_buffer;

@@ -129,6 +129,45 @@ fn a_server_that_describes_a_movie_and_never_sends_it_is_given_up() {
     assert_eq!(now, at(10_010), "10 s from the first description on");
 }
 
+/// It sends some frames and then the same again and again, each under a fresh number: nothing of the movie comes any more.
+#[test]
+fn a_server_that_says_old_packets_again_is_given_up() {
+    // The last one comes within a gap, of a frame that is not whole, and ahead of those that were given up.
+    for again in [0, 2, 30] {
+        let mut client = described();
+        let sent = |sequence, frame| VideoHeader { last: frame != 2, ..video(sequence, frame) };
+        [0, 1, 2, 30].into_iter().zip(0..).for_each(|(frame, number)| send(&mut client, at(100), sent(number, frame)));
+        let mut now = at(100);
+        for number in 4.. {
+            now += Duration::from_millis(50);
+            send(&mut client, now, sent(number, again));
+            said(&mut client, now);
+            if client.is_finished() || now > at(60_000) {
+                break;
+            }
+        }
+        let ended = std::iter::from_fn(|| client.poll_event()).last();
+        assert_eq!((ended, now), (Some(ClientEvent::Ended(Reason::Vanished)), at(10_100)), "frame {again}");
+    }
+}
+
+/// A server that is so late that every frame was given up before it comes goes on with the movie all the same; and one
+/// that sends what there is no room for.
+#[test]
+fn a_server_whose_packets_are_of_no_use_but_advance_is_waited_for() {
+    let mut client =
+        Client::new(ClientSettings { buffer: DataSize::from_bytes(200), ..ClientSettings::paper(title(), SESSION) });
+    said(&mut client, at(0));
+    Channel::BOTH.into_iter().for_each(|channel| client.handle_datagram(at(10), channel, &describe(channel)));
+    for number in 0..60 {
+        let now = at(100 + u64::from(number) * 1_000);
+        send(&mut client, now, video(number, number)); // nobody fetches them
+        said(&mut client, now);
+    }
+    assert!(drops(&client, DropReason::NoRoom) > 50);
+    assert!(!client.is_finished());
+}
+
 #[test]
 fn the_control_packet_is_the_header_with_two_fields_filled_in() {
     let mut client = described();

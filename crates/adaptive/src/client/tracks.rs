@@ -20,6 +20,8 @@ const HAND_OVER: Duration = Duration::from_millis(40);
 pub(super) struct Tracks {
     video: Assembly,
     audio: Option<Assembly>,
+    /// Frame and place in it of the packet that is furthest in the movie, of video and of audio.
+    furthest: [Option<(u32, u16)>; 2],
 }
 
 impl Tracks {
@@ -31,13 +33,25 @@ impl Tracks {
             let memory = AUDIO_BUFFER.min(settings.buffer);
             Assembly::new(audio.packets, period(audio.packets), AUDIO_REORDER, memory)
         });
-        Self { video: Assembly::new(frames, period(frames), settings.reorder_frames, settings.buffer), audio }
+        let video = Assembly::new(frames, period(frames), settings.reorder_frames, settings.buffer);
+        Self { video, audio, furthest: [None; 2] }
     }
 
     /// Takes a packet of a frame that there is.
     pub(super) fn insert(&mut self, now: Timestamp, header: &VideoHeader, video: &[u8]) -> Result<(), DropReason> {
         let track = self.audio.as_mut().filter(|_| header.audio).unwrap_or(&mut self.video);
         track.insert(now, header, video)
+    }
+
+    /// Whether a packet is of a later part of the movie than every one before it, kept or not: a server that says again
+    /// what it has said can do so without end.
+    pub(super) fn is_further(&mut self, header: &VideoHeader) -> bool {
+        let (place, furthest) = ((header.frame, header.index), &mut self.furthest[usize::from(header.audio)]);
+        let is_further = furthest.is_none_or(|furthest| place > furthest);
+        if is_further {
+            *furthest = Some(place);
+        }
+        is_further
     }
 
     /// The next audio that came or was given up.
