@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,3 +145,32 @@ def test_a_server_says_in_words_why_a_client_goes(reason: str, why: str, capsys:
     said = " ".join(capsys.readouterr().err.split())
     expected = f"192.0.2.1:9 goes after 16.0 s at level 2: {why}; 99 % of all packets within 1.00 ms of their time"
     assert said.endswith(expected) and reason not in said
+
+
+def test_a_log_ends_at_its_size_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(telling, "_LOG_AT_MOST", 1_000)
+    path, heard = tmp_path / "log", []
+    with telling.log_to(path, lambda _kind, event: heard.append(event["frame"])) as listener:
+        for frame in range(100):
+            listener("event", {"event": "frame", "frame": frame})
+    assert heard == list(range(100)), "what it tells of goes on"
+    *lines, last = map(json.loads, path.read_text().splitlines())
+    assert [line["frame"] for line in lines] == list(range(len(lines)))
+    assert last == {"kind": "log", "event": "full", "bytes": 1_000}
+    assert 900 < path.stat().st_size - len(json.dumps(last)) - 1 <= 1_000
+    assert capsys.readouterr().err.count("the most that a log may have") == 1
+
+
+def test_a_log_to_a_pipe_has_no_end_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "_LOG_AT_MOST", 1_000)
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    with telling.log_to(pipe, lambda _kind, _event: None) as listener:
+        for frame in range(100):
+            listener("event", {"event": "frame", "frame": frame})
+    reader.join()
+    assert len(read[0].splitlines()) == 100

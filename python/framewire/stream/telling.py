@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections import deque
@@ -27,6 +28,9 @@ _WINDOW_S = 5.0
 
 _WATCH_EVERY_S = 1.0
 
+_LOG_AT_MOST = 256 << 20
+"""Bytes of a log: most of a day of a client, which has a line for every frame, and far more of a server."""
+
 
 _WHY = {
     "EndOfMovie": "the movie was sent to its end",
@@ -41,23 +45,32 @@ _WHY = {
 def log_to(path: Path | None, listener: Listener) -> Iterator[Listener]:
     """The listener, and a line of JSON for whatever it hears, written as it comes.
 
-    A log that cannot be written any more (a full disk) is given up with a warning, and what it tells of goes on.
+    A log that cannot be written any more (a full disk) is given up with a warning, and what it tells of goes on. A file
+    ends at 256 MiB, whatever the other side makes happen, and its last line says so.
     """
     if path is None:
         yield listener
         return
     lines = path.open("w", encoding="utf-8", buffering=1)
+    left = _LOG_AT_MOST if path.is_file() else math.inf  # what a pipe takes, its reader keeps
     is_written = True
 
     def both(kind: str, event: dict[str, Any]) -> None:
-        nonlocal is_written
+        nonlocal is_written, left
         listener(kind, event)
-        if is_written:
-            try:
-                lines.write(json.dumps({"kind": kind, **event}) + "\n")
-            except OSError as error:
-                is_written = False
-                _say(f"warning: {path}: cannot be written any further: {error.strerror or error}")
+        if not is_written:
+            return
+        line = json.dumps({"kind": kind, **event}) + "\n"  # ASCII: a character is a byte
+        left -= len(line)
+        if left < 0:
+            is_written = False
+            line = json.dumps({"kind": "log", "event": "full", "bytes": _LOG_AT_MOST}) + "\n"
+            _say(f"warning: {path}: has {_LOG_AT_MOST >> 20} MiB, the most that a log may have; it ends here")
+        try:
+            lines.write(line)
+        except OSError as error:
+            is_written = False
+            _say(f"warning: {path}: cannot be written any further: {error.strerror or error}")
 
     try:
         yield both
