@@ -15,7 +15,7 @@ from typing import Any
 
 from framewire.files import sha256
 
-__all__ = ["KEY", "Checksums", "DamagedError", "sealed", "unsealed"]
+__all__ = ["KEY", "Checksums", "DamagedError", "sealed", "unsealed", "with_file"]
 
 KEY = "checksums"
 
@@ -63,6 +63,18 @@ def sealed(document: Mapping[str, Any], directory: Path, names: Iterable[str]) -
     plain = json.loads(json.dumps({key: value for key, value in document.items() if key != KEY}))
     files = {name: sha256(directory / name) for name in sorted(names)}
     return {**plain, KEY: {"files": files, "document": _of_document(plain, files)}}
+
+
+def with_file(document: Any, directory: Path, name: str) -> dict[str, Any] | None:
+    """A description with the checksum of one more file, all others being as they were; None where it carries none.
+
+    Raises DamagedError when it is not what was written.
+    """
+    plain, known = unsealed(document)
+    if not isinstance(document, dict) or KEY not in document:
+        return None
+    files = {**known.files, name: _of_file(directory / name)}
+    return {**plain, KEY: {"files": dict(sorted(files.items())), "document": _of_document(plain, files)}}
 
 
 def unsealed(document: Any) -> tuple[dict[str, Any], Checksums]:

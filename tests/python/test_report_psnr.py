@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from report_run import Delivery, Picture, frame_table, make_movie, prompt, read_pictures, without, write_run
 
+from framewire import checksums
 from framewire.report import filmstrip, psnr
 from framewire.report.data import load
 from framewire.report.decoding import Plan
@@ -264,6 +266,39 @@ def test_pictures_that_are_what_was_sent_are_cut_from_the_movie(
     )
     assert filmstrip.make(load(run), scores) == apart
     assert decoded == [movie.name]
+
+
+@pytest.mark.parametrize("sealed", [True, False], ids=["sealed", "earlier-version"])
+def test_scores_that_are_not_what_was_written_are_measured_again(
+    sealed: bool, movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", without(prompt(pictures), {7, 20}))})
+    description = run / "run.json"
+    if sealed:
+        description.write_text(json.dumps(checksums.sealed(json.loads(description.read_text()), run, [])))
+    before = description.read_bytes()
+    truth = measure(run).table
+    _, written = checksums.unsealed(json.loads(description.read_text()))
+    assert set(written.files) == ({psnr.CACHE} if sealed else set())
+    assert sealed or description.read_bytes() == before
+    measured: list[str] = []
+    job = psnr.Job.run
+    monkeypatch.setattr(psnr.Job, "run", lambda self, progress: measured.append("again") or job(self, progress))
+    assert measure(run).table.equals(truth) and not measured
+    if not sealed:
+        return
+    cache = run / psnr.CACHE
+    whole = cache.read_bytes()
+    rows = pl.read_parquet(cache)
+    for place in range(4, len(whole) - 8, len(whole) // 40):
+        cache.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        measured.clear()
+        assert measure(run).table.equals(truth) and measured == ["again"], place
+    # Another table, with the right notes: what no format notices.
+    notes = pl.read_parquet_metadata(cache)
+    own = {key: value for key, value in notes.items() if key.startswith("framewire")}
+    rows.with_columns(psnr_db=pl.lit(50.0)).write_parquet(cache, metadata=own)
+    assert measure(run).table.equals(truth)
 
 
 def test_a_stream_that_decodes_to_something_else_spoils_no_other(

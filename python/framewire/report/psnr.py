@@ -23,6 +23,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from framewire import files
+from framewire.checksums import DamagedError, unsealed, with_file
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Part, Plan
 from framewire.report.originals import Original, Received, originals, received
@@ -35,6 +37,7 @@ BLACK = 16.0
 """Luma of black (ITU-R BT.601)."""
 
 CACHE = "psnr.parquet"
+DESCRIPTION = "run.json"
 CACHE_FORMAT = 1
 DECODERS = 2
 """Decoders at a time."""
@@ -132,8 +135,8 @@ class Job:
 
     def inputs(self) -> list[object]:
         """Changes when anything that the scores depend on does."""
-        files = [self.original.source, *(one.stream.path for one in self.received)]
-        state = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file()]
+        paths = [self.original.source, *(one.stream.path for one in self.received)]
+        state = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
         screens = crc32(repr([(one.flow.name, one.decodable, one.screen.source) for one in self.received]).encode())
         return [state, screens, self.original.width, self.original.height, sorted(self.problems.items())]
 
@@ -264,8 +267,10 @@ def scores(one: Received, errors: NDArray[np.float64]) -> pl.DataFrame:
 
 
 def read_cache(path: Path, fingerprint: str) -> PsnrResult | None:
-    """Earlier scores, when they were made from the same inputs."""
+    """Earlier scores, when they were made from the same inputs and are what was written."""
     try:
+        _, written = unsealed(files.read_json(path.with_name(DESCRIPTION)))
+        written.check(path.parent, path.name)
         noted = pl.read_parquet_metadata(path)
         if noted.get("framewire_inputs") != fingerprint:
             return None
@@ -279,5 +284,16 @@ def write_cache(path: Path, fingerprint: str, result: PsnrResult) -> None:
     notes = {"framewire_inputs": fingerprint, "framewire_problems": json.dumps(result.problems)}
     try:
         result.table.write_parquet(path, metadata=notes)
-    except OSError:
+        add_checksum(path)
+    except (OSError, DamagedError):
         path.unlink(missing_ok=True)
+
+
+def add_checksum(path: Path) -> None:
+    """Notes in run.json what was written; a run of an earlier version, without checksums, stays as it is."""
+    description = path.with_name(DESCRIPTION)
+    sealed = with_file(files.read_json(description), path.parent, path.name)
+    if sealed is not None:
+        part = description.with_suffix(".json.part")
+        part.write_text(json.dumps(sealed, indent=2), encoding="utf-8")
+        part.replace(description)
