@@ -80,7 +80,9 @@ def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
 
 
 def check(scenario: Scenario) -> None:
-    """Whether what a resolved scenario sends, and the recording of its link, are there and of use; encodes nothing.
+    """Whether what a resolved scenario sends, and the recording of its link, are there and of use.
+
+    Encodes nothing, and takes nothing out of a container.
 
     Raises InputError, which names key and value, for what is not.
     """
@@ -99,13 +101,9 @@ def check(scenario: Scenario) -> None:
         return
     from framewire import movie
 
-    size, frame_rate = wanted.get("size"), wanted.get("frame_rate")
+    asked = (wanted.get("bitrate"), wanted.get("duration"), wanted.get("codec"))
     try:
-        if wanted.get("bitrate") is not None:
-            asked = (wanted["bitrate"], wanted.get("duration"), wanted.get("codec"))
-            movie.check(source, *asked, size=size, frame_rate=frame_rate)
-        else:
-            movie.prepare(source, None, wanted.get("duration"), frame_rate=frame_rate)
+        movie.check(source, *asked, size=wanted.get("size"), frame_rate=wanted.get("frame_rate"))
     except InputError as error:
         raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
 

@@ -51,6 +51,20 @@ def test_a_scenario_whose_movie_cannot_be_sent_is_not_valid(tmp_path: Path, stre
         assert (code, "a valid scenario" in said) == (0, True), said
 
 
+def test_a_container_is_only_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    film = tmp_path / "film.mkv"
+    picture = ["-f", "lavfi", "-i", "testsrc2=size=64x64:rate=25:duration=1"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, "-c:v", "mpeg2video", film], check=True)
+    for more in ("", 'duration = "0.2 s"\n'):
+        code, said = checked(tmp_path, f'[movie]\nsource = "{film}"\n{more}' + FLOW.format(transport="udp"))
+        assert (code, "a valid scenario" in said) == (0, True), said
+    wrong = f'[movie]\nsource = "{film}"\nframe_rate = "31 Hz"\n' + FLOW.format(transport="udp")
+    code, said = checked(tmp_path, wrong)
+    assert (code, "would play it at another speed" in said) == (2, True), said
+    assert not (tmp_path / "cache").exists(), "nothing was taken out of it"
+
+
 def test_units_as_they_are_written_elsewhere_are_recognised(tmp_path: Path) -> None:
     for written, meant in (("6 Mbps", "6 Mbit/s"), ("800 kbps", "800 kbit/s"), ("800 Kb", "800 kbit/s")):
         code, said = checked(tmp_path, FLOW.format(transport="udp"), "--set", f"network.wire.rate={written}")

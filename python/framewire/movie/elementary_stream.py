@@ -24,7 +24,7 @@ from framewire.movie.cache import FORMAT, MadeMovie
 from framewire.movie.picture import Progress
 from framewire.movie.source import Video, shown_rate, video_of
 
-__all__ = ["TAKEN_OUT", "Output", "as_it_is", "copy", "stated_frame_rate", "with_frame_rate"]
+__all__ = ["TAKEN_OUT", "Output", "as_it_is", "check", "copy", "stated_frame_rate", "with_frame_rate"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,42 @@ def as_it_is(
     not known or is another one, and what ffmpeg cannot read.
     """
     report = progress or (lambda _step, _share: None)
+    found = _find(path, seconds, frame_rate)
+    if found.is_ready:
+        loaded = _loaded(path, path)
+        if found.frames is None or found.frames >= len(loaded):
+            return _described(path, path, loaded)
+    stream = _taken_out(found, cache_dir, report)
+    return _described(path, stream, _loaded(path, stream))
+
+
+def check(path: Path, seconds: float | None, *, frame_rate: Fraction | None = None) -> None:
+    """Whether the video of a file can be used as it is, as far as that is known without taking it out; writes nothing.
+
+    Raises InputError as :func:`as_it_is` does.
+    """
+    found = _find(path, seconds, frame_rate)
+    if found.is_ready:
+        _loaded(path, path)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a file holds, and how it becomes an elementary stream."""
+
+    video: Video
+    forced: str | None
+    """ffmpeg's demuxer, where its choice would be wrong."""
+    output: Output
+    rate: Fraction
+    frames: int | None
+    """At most so many are wanted."""
+    is_ready: bool
+    """It is an elementary stream that tells its rate, and is sent as it is unless a part of it is wanted."""
+
+
+def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Found:
+    """Reads what the headers of a file tell."""
     forced = "mpegvideo" if _is_mpeg_video(path) else None
     video = video_of(path, forced)
     output = TAKEN_OUT.get(video.codec)
@@ -81,12 +117,8 @@ def as_it_is(
         )
     rate = _frame_rate(video, elementary, frame_rate, stated_frame_rate(path) if elementary else None)
     frames = None if seconds is None else max(1, round(seconds * rate))
-    if elementary and (output.timing is None or stated_frame_rate(path) == rate):
-        loaded = _loaded(path, path)
-        if frames is None or frames >= len(loaded):
-            return _described(path, path, loaded)
-    stream = _taken_out(video, forced, output, rate, frames, cache_dir, report)
-    return _described(path, stream, _loaded(path, stream))
+    is_ready = elementary and (output.timing is None or stated_frame_rate(path) == rate)
+    return _Found(video, forced, output, rate, frames, is_ready)
 
 
 def _loaded(path: Path, stream: Path) -> _native.LoadedMovie:
@@ -148,16 +180,9 @@ def stated_frame_rate(path: Path) -> Fraction | None:
     return None if stated is None else Fraction(*stated)
 
 
-def _taken_out(
-    video: Video,
-    forced: str | None,
-    output: Output,
-    rate: Fraction,
-    frames: int | None,
-    cache_dir: Path | None,
-    report: Progress,
-) -> Path:
+def _taken_out(found: _Found, cache_dir: Path | None, report: Progress) -> Path:
     """The stream in the cache, or its first frames in decode order, as they are but for a missing rate."""
+    video, output, rate, frames = found.video, found.output, found.rate, found.frames
     report(f"reading {video.path.name}", 0.0)
     recipe = {
         "format": FORMAT,
@@ -183,7 +208,7 @@ def _taken_out(
                     def show(frame: int) -> None:
                         report(step, min(frame / expected, 1.0) if expected else 0.0)
 
-                    copy(video.path, output, part, show, limit=limit, forced=_forced(forced))
+                    copy(video.path, output, part, show, limit=limit, forced=_forced(found.forced))
                     with_frame_rate(part, output, rate)
                     part.replace(stream)
     except OSError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire.errors import InputError, MachineError
-from framewire.movie import cache, ffmpeg
+from framewire.movie import cache, elementary_stream, ffmpeg
 from framewire.movie.cache import MadeMovie
 from framewire.movie.codecs import MPEG2, Codec, named
 from framewire.movie.elementary_stream import as_it_is
@@ -114,16 +114,23 @@ def make(
 
 def check(
     source: str | os.PathLike[str],
-    bitrate: str | float,
+    bitrate: str | float | None,
     duration: str | float | None = None,
     codec: str | None = None,
     *,
     size: str | None = None,
     frame_rate: str | None = None,
 ) -> None:
-    """Whether a file can be encoded as it is asked for, as far as that is known before; raises InputError if not."""
-    coded = named(codec or MPEG2.name)
+    """Whether a file can be encoded, or without a bitrate be used as it is, as far as that is known before.
+
+    Writes nothing. Raises InputError if not.
+    """
     seconds = None if duration is None else parse_duration(duration)
+    if bitrate is None:
+        fraction = None if frame_rate is None else parse_frame_rate(frame_rate)
+        elementary_stream.check(Path(source), seconds, frame_rate=fraction)
+        return
+    coded = named(codec or MPEG2.name)
     coded.options_for(_picture(source, seconds, coded, size, frame_rate).shape, parse_bitrate(bitrate))
 
 
