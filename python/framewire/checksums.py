@@ -73,7 +73,7 @@ def with_file(document: Any, directory: Path, name: str) -> dict[str, Any] | Non
     plain, known = unsealed(document)
     if not isinstance(document, dict) or KEY not in document:
         return None
-    files = {**known.files, name: _of_file(directory / name)}
+    files = {**known.files, name: sha256(directory / name)}
     return {**plain, KEY: {"files": dict(sorted(files.items())), "document": _of_document(plain, files)}}
 
 
