@@ -48,6 +48,7 @@ elements-memory: setup-dev
 	@scripts/elements-memory
 
 wheel: setup plugin
+	scripts/licences
 	maturin build --release --locked --quiet --out target/wheels
 
 wheel-check: wheel
