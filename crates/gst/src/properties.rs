@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use framewire_media::read_regular_file;
 use framewire_wire::vtp::{Key, Title};
 use gst::glib;
 use gst::prelude::*;
@@ -63,10 +64,42 @@ pub(crate) fn title(text: &str) -> Result<Title, String> {
     Title::new(text).ok_or_else(|| format!("title has {} bytes, at most 255 are allowed", text.len()))
 }
 
+/// The most that a key may have, as with `framewire send`.
+const LARGEST_KEY: u64 = 64 << 10;
+
 /// What `key-file` means: the key in it.
 pub(crate) fn shared_key(path: Option<&str>) -> Result<Option<Key>, String> {
     let Some(path) = path else { return Ok(None) };
-    let bytes = std::fs::read(path).map_err(|error| format!("key-file \"{path}\": {error}"))?;
+    let bytes = read_regular_file(path, LARGEST_KEY).map_err(|error| format!("key-file \"{path}\": {error}"))?;
     let short = || format!("key-file \"{path}\" has {} bytes, at least 16 are needed", bytes.len());
     Key::new(&bytes).map(Some).ok_or_else(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_from_a_file_of_a_disk_alone() {
+        let directory = std::env::temp_dir().join(format!("framewire-key-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let name = |file: &str| directory.join(file).to_str().unwrap().to_owned();
+        std::fs::write(name("key"), "correct horse battery").unwrap();
+        assert!(shared_key(Some(&name("key"))).unwrap().is_some());
+        std::fs::File::create(name("large")).unwrap().set_len(4 << 30).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(name("pipe")).status().unwrap();
+        assert!(made.success());
+        let regular = "a directory, a device or a pipe; a regular file is needed";
+        for (file, expected) in [
+            (name("pipe"), regular), // nobody writes to it
+            ("/dev/zero".to_owned(), regular),
+            (name(""), regular),
+            (name("large"), "has more than 64 KiB"),
+            (name("none"), "No such file"),
+        ] {
+            let refused = shared_key(Some(&file)).unwrap_err();
+            assert!(refused.starts_with(&format!("key-file \"{file}\"")) && refused.contains(expected), "{refused}");
+        }
+        std::fs::remove_dir_all(directory).unwrap();
+    }
 }

@@ -1,9 +1,8 @@
 //! From the scenario's network to the link model's.
 
-use std::io::Read;
-
 use framewire_link as link;
 use framewire_link::wifi;
+use framewire_media::read_regular_file;
 use framewire_scenario as scenario;
 use framewire_units::{DataSize, Timestamp};
 
@@ -146,28 +145,13 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// When the file cannot be read, or is none.
 pub fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
     let failed = |reason: String| NetworkError::Trace { path: path.to_owned(), reason };
-    let bytes = read_regular_file(path).map_err(failed)?;
+    let bytes = read_regular_file(path, MAX_TRACE_BYTES).map_err(failed)?;
     if bytes.starts_with(&GZIP_MAGIC) {
         return Err(failed(format!("is compressed by gzip; unpack it: gunzip --keep {path}")));
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| failed("is not text: one whole number of milliseconds per line is needed".to_owned()))?;
     link::DeliveryTrace::parse(&text).map_err(|error| failed(error.to_string()))
-}
-
-/// What is in a file of a disk, which ends; `/dev/zero` does not, and a pipe may have nobody who writes.
-fn read_regular_file(path: &str) -> Result<Vec<u8>, String> {
-    let said = |error: std::io::Error| error.to_string();
-    if !std::fs::metadata(path).map_err(said)?.is_file() {
-        return Err("is a directory, a device or a pipe; a regular file is needed".to_owned());
-    }
-    let mut bytes = vec![];
-    let file = std::fs::File::open(path).map_err(said)?;
-    file.take(MAX_TRACE_BYTES + 1).read_to_end(&mut bytes).map_err(said)?;
-    if bytes.len() as u64 > MAX_TRACE_BYTES {
-        return Err(format!("has more than {} MiB, which is the most that is read", MAX_TRACE_BYTES >> 20));
-    }
-    Ok(bytes)
 }
 
 fn queue_limit(limit: scenario::QueueLimit) -> link::QueueLimit {
@@ -187,7 +171,7 @@ fn intervals(intervals: &[scenario::Interval]) -> Vec<link::Interval> {
 mod tests {
     use super::*;
 
-    /// Both crates state the standard's times: the scenario shows them, and the model alone has them too.
+    /// Both crates say which of the standard's times a network has: the scenario shows them, and the model alone has them too.
     #[test]
     fn a_scenario_senses_as_the_model_does() {
         let (none, rest) = (["none"].as_slice(), ["none", "cts-to-self", "rts-cts"].as_slice());
