@@ -8,6 +8,7 @@ use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::FileSource;
 use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
+use framewire_media::picture_order::PictureOrder;
 use framewire_media::streaming_file::StreamingFile;
 use framewire_media::{FrameRate, PictureType};
 use framewire_probe::record::FrameFacts;
@@ -20,10 +21,20 @@ use crate::plan::letter;
 pub struct LadderContent {
     source: Arc<FileSource<Bytes>>,
     plan: Arc<dyn Plan>,
-    /// By level and frame, the frames that it cannot be decoded without.
-    references: Arc<[Vec<Vec<u32>>]>,
+    /// By level and frame.
+    needs: Arc<[Vec<Needs>]>,
     /// Group of pictures of each frame.
     groups: Arc<[u32]>,
+}
+
+/// What a decoder needs to show a frame of a level in its place.
+#[derive(Clone, Debug, Default)]
+struct Needs {
+    /// Frames that it cannot be decoded without.
+    references: Vec<u32>,
+    /// It refers to something that is not in the movie.
+    missing_reference: bool,
+    picture_order: Option<PictureOrder>,
 }
 
 /// Why a streaming file cannot be sent.
@@ -41,8 +52,7 @@ impl LadderContent {
         let file = StreamingFile::open(bytes).map_err(|error| refused(&error))?;
         let plan = FramePlan::of_file(&file).map_err(|error| refused(&error))?;
         file.verify().map_err(|error| refused(&error))?;
-        let references =
-            (0..file.level_count()).map(|level| references(&file, level)).collect::<Result<Vec<_>, _>>()?;
+        let needs = (0..file.level_count()).map(|level| needs(&file, level)).collect::<Result<Vec<_>, _>>()?;
         let mut group = 0;
         let groups = (0..file.frame_count()).map(|frame| {
             group += u32::from(frame > 0 && file.frame(frame).key.is_some());
@@ -50,7 +60,7 @@ impl LadderContent {
         });
         Ok(Self {
             groups: groups.collect(),
-            references: references.into(),
+            needs: needs.into(),
             plan: Arc::new(plan),
             source: Arc::new(FileSource::new(file)),
         })
@@ -144,6 +154,7 @@ impl LadderContent {
         let (file, number) = (self.source.file(), frame as usize);
         let at = usize::from(level.unwrap_or(0));
         let entry = file.frame(number);
+        let needs = &self.needs[at][number];
         FrameFacts {
             kind: letter(entry.kind),
             size: file.frame_size(at, number),
@@ -152,9 +163,9 @@ impl LadderContent {
             display_index: entry.display_index,
             due: self.due(frame, start),
             display_time: file.display_time(number),
-            references: self.references[at][number].clone(),
-            missing_reference: false,
-            picture_order: None,
+            references: needs.references.clone(),
+            missing_reference: needs.missing_reference,
+            picture_order: needs.picture_order,
             group_time: None,
         }
     }
@@ -166,25 +177,32 @@ impl fmt::Debug for LadderContent {
     }
 }
 
-/// What each frame of a level refers to. Levels change only where nothing is looked behind, so the numbers hold whatever
-/// level came before.
-fn references(file: &StreamingFile<Bytes>, level: usize) -> Result<Vec<Vec<u32>>, LadderContentError> {
-    let Some(codec) = file.codec() else { return Ok(references_of_sizes(file)) };
+/// What each frame of a level needs. Levels change only where nothing is looked behind, so the numbers hold whatever level
+/// came before; and picture order counts go on from level to level, as a decoder derives them.
+fn needs(file: &StreamingFile<Bytes>, level: usize) -> Result<Vec<Needs>, LadderContentError> {
+    let Some(codec) = file.codec() else { return Ok(needs_of_sizes(file)) };
     let refused = |reason: String| LadderContentError(format!("level {level}: {reason}"));
     let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).map_err(|error| refused(error.to_string()))?;
     let of = |frame: usize| {
         let bytes = file.frame_bytes(level, frame).map_err(|error| refused(error.to_string()))?;
         let unit = reader.read(&bytes).map_err(|error| refused(error.to_string()))?;
-        Ok(unit.references.iter().filter_map(|&number| u32::try_from(number).ok()).collect())
+        Ok(Needs {
+            references: unit.references.iter().filter_map(|&number| u32::try_from(number).ok()).collect(),
+            missing_reference: unit.missing_reference,
+            picture_order: unit.picture_order,
+        })
     };
     (0..file.frame_count()).map(of).collect()
 }
 
 /// Frames that are nothing but sizes: each but a key frame refers to the one before it.
-fn references_of_sizes(file: &StreamingFile<Bytes>) -> Vec<Vec<u32>> {
+fn needs_of_sizes(file: &StreamingFile<Bytes>) -> Vec<Needs> {
     let of = |frame: usize| match file.frame(frame).kind {
-        PictureType::I | PictureType::D => vec![],
-        PictureType::P | PictureType::B => (frame as u32).checked_sub(1).into_iter().collect(),
+        PictureType::I | PictureType::D => Needs::default(),
+        PictureType::P | PictureType::B => {
+            let references = (frame as u32).checked_sub(1).into_iter().collect();
+            Needs { references, ..Needs::default() }
+        }
     };
     (0..file.frame_count()).map(of).collect()
 }
