@@ -31,17 +31,6 @@ impl Numbers {
     }
 }
 
-/// FFmpeg's name of the elementary streams of a codec.
-fn format_of(codec: Codec) -> &'static str {
-    match codec {
-        Codec::MpegVideo => "mpegvideo",
-        Codec::Mpeg4Part2 => "m4v",
-        Codec::H264 => "h264",
-        Codec::H265 => "hevc",
-        Codec::Av1 => "obu",
-    }
-}
-
 /// Type and key flag of a unit against those of the frame that FFmpeg shows from it. In AV1 nothing is called B, and
 /// what FFmpeg calls key is a closed one.
 fn assert_is_as_probed(codec: Codec, unit: &AccessUnit, frame: &BTreeMap<String, String>, name: &str) {
@@ -62,7 +51,7 @@ fn assert_is_as_probed(codec: Codec, unit: &AccessUnit, frame: &BTreeMap<String,
 impl Subject {
     fn new(path: &Path, codec: Codec) -> Self {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let format = format_of(codec);
+        let format = ffmpeg::format_of(codec);
         let stream = std::fs::read(path).unwrap();
         let packets = ffmpeg::packets(path, format);
         let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).unwrap();
@@ -148,7 +137,7 @@ impl Subject {
         let kept = self.packets.iter().enumerate().filter(|(number, _)| !gone.contains(number));
         let stream: Vec<u8> =
             kept.flat_map(|(_, (offset, size))| &self.stream[*offset..offset + size]).copied().collect();
-        ffmpeg::decode(&stream, format_of(self.codec), &format!("{}.part", self.name))
+        ffmpeg::decode(&stream, ffmpeg::format_of(self.codec), &format!("{}.part", self.name))
     }
 
     fn pictures_without(&self, gone: &BTreeSet<usize>) -> Vec<String> {
@@ -219,7 +208,7 @@ fn seed() -> u64 {
 const MOVING: &str = "testsrc2=s=176x144:r=25:d=3,noise=alls=8:allf=t";
 
 fn check_encoded(codec: Codec, encoder: &str, name: &str, options: &str) {
-    let suffix = format_of(codec);
+    let suffix = ffmpeg::format_of(codec);
     let options = format!("-c:v {encoder} -pix_fmt yuv420p {options} -f {suffix}");
     let subject = Subject::new(&ffmpeg::encode(&format!("{name}.{suffix}"), MOVING, &options), codec);
     subject.check_order();

@@ -102,7 +102,7 @@ fn check_codec(name: &str, codec: Codec, encoder: &str, options: &str) {
     if !ffmpeg::has_encoder(encoder) {
         return;
     }
-    let format = if codec == Codec::H264 { "h264" } else { "hevc" };
+    let format = ffmpeg::format_of(codec);
     let levels = [40, 24].map(|quality| Encoded::new(name, options, quality, format));
     for level in &levels {
         for (frame, (of_ladder, of_movie)) in level.facts.iter().zip(level.plan.facts()).enumerate() {

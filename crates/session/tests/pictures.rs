@@ -119,16 +119,6 @@ impl Exception {
     }
 }
 
-fn format_of(codec: Codec) -> &'static str {
-    match codec {
-        Codec::MpegVideo => "mpegvideo",
-        Codec::Mpeg4Part2 => "m4v",
-        Codec::H264 => "h264",
-        Codec::H265 => "hevc",
-        Codec::Av1 => "obu",
-    }
-}
-
 /// Those that state no frame rate are of 25 Hz.
 fn parse(stream: Vec<u8>) -> Movie {
     Movie::parse_at(stream.into(), Some(FrameRate { numerator: 25, denominator: 1 })).expect("it is a stream")
@@ -154,7 +144,7 @@ impl Subject {
     fn new(name: &str, codec: Codec, stream: &[u8], skipped: usize) -> Self {
         let movie = parse(stream.to_vec());
         let frames = &movie.index.frames;
-        let whole = ffmpeg::decode(stream, format_of(codec), &format!("{name}.whole"));
+        let whole = ffmpeg::decode(stream, ffmpeg::format_of(codec), &format!("{name}.whole"));
         assert_eq!(whole.len(), frames.len(), "{name}: FFmpeg shows every frame of the whole movie");
         let in_display_order: BTreeMap<u32, u32> =
             frames.iter().map(|frame| (frame.display_index, frame.decode_index)).collect();
@@ -210,7 +200,7 @@ fn subjects(codec: Codec) -> Vec<Subject> {
             Codec::H265 => ":log-level=none:pools=none:frame-threads=1",
             _ => "",
         };
-        let muxer = if codec == Codec::MpegVideo { "mpeg2video" } else { format_of(codec) };
+        let muxer = if codec == Codec::MpegVideo { "mpeg2video" } else { ffmpeg::format_of(codec) };
         let options = format!("-c:v {encoder} -pix_fmt yuv420p {options}{extra} -f {muxer}");
         let path = ffmpeg::encode(&format!("pictures-{name}"), MOVING, &options);
         let mut stream = std::fs::read(path).expect("it was just made");
@@ -412,7 +402,7 @@ impl Verdict {
 fn check(subject: &Subject, way: Way) -> BTreeSet<Exception> {
     let received = way.received(&subject.plan);
     let ledger = ledger(&subject.plan, &received);
-    let (format, name) = (format_of(subject.codec), format!("pictures-received-{:?}", subject.codec));
+    let (format, name) = (ffmpeg::format_of(subject.codec), format!("pictures-received-{:?}", subject.codec));
     let (decoded, messages) = ffmpeg::decode_with_messages(&received.bytes, format, &name);
     let verdict = Verdict::of(&subject.frame_of, &ledger, &decoded);
     let case =
