@@ -171,12 +171,24 @@ fn a_sink_that_never_waits_is_told_of() {
         common::stop(&pipeline);
         warnings
     };
-    let waiting = ["! fakesink", "! udpsink port=46470", "! queue ! filesink location=/dev/null"];
+    let one_of_two = "! tee name=tee ! queue ! tcpserversink port=0 sync=false tee. ! queue";
+    let waiting = [
+        "! fakesink",
+        "! udpsink port=46470",
+        "! queue ! filesink location=/dev/null",
+        &format!("{one_of_two} ! fakesink"),
+        &format!("{one_of_two} ! ( identity ! filesink location=/dev/null )"),
+    ];
     for tail in waiting {
         assert_eq!(posted(tail), [""; 0], "{tail}");
     }
-    let sinks = ["! tcpserversink name=wide port=0 sync=false", "! identity ! multifdsink name=wide sync=false"];
-    for tail in sinks.into_iter().chain(["! tee ! ( identity ! multisocketsink name=wide sync=false )"]) {
+    let sinks = [
+        "! tcpserversink name=wide port=0 sync=false",
+        "! identity ! multifdsink name=wide sync=false",
+        "! tee ! ( identity ! multisocketsink name=wide sync=false )",
+        "! tee name=tee ! queue ! multifdsink name=wide sync=false tee. ! queue ! multifdsink sync=false",
+    ];
+    for tail in sinks {
         let warnings = posted(tail);
         assert!(warnings.len() == 1 && warnings[0].starts_with("wide ("), "{tail}: {warnings:?}");
         assert!(warnings[0].contains("ifdsink"), "{}", warnings[0]);

@@ -17,19 +17,19 @@ const NEVER_WAITS: [&str; 2] = ["GstMultiHandleSink", "GstSRTSink"];
 /// So many pads are looked at; a pipeline with more of them behind one element is not looked through to its end.
 const MOST_PADS: usize = 1_000;
 
-/// The first sink that is reached from a source pad and never makes its upstream wait.
+/// The first sink that is reached from a source pad and never makes its upstream wait, when no other sink that is reached
+/// can: behind a `tee`, upstream waits for every branch.
 pub(super) fn sink_that_never_waits(source: &gst::Pad) -> Option<gst::Element> {
     let mut sources = VecDeque::from([source.clone()]);
-    let mut seen = 0;
-    while let Some(source) = sources.pop_front()
-        && seen < MOST_PADS
-    {
-        seen += 1;
+    let mut found = None;
+    for _ in 0..MOST_PADS {
+        let Some(source) = sources.pop_front() else { return found };
         let Some(pad) = source.peer() else { continue };
         match (pad.downcast_ref::<gst::ProxyPad>(), pad.parent_element()) {
             // The pad of a bin goes on at its other side.
             (Some(border), _) => sources.extend(border.internal().map(|inside| inside.upcast::<gst::Pad>())),
-            (None, Some(element)) if never_waits(&element) => return Some(element),
+            (None, Some(element)) if never_waits(&element) => _ = found.get_or_insert(element),
+            (None, Some(element)) if element.num_src_pads() == 0 => return None,
             (None, Some(element)) => sources.extend(element.src_pads()),
             (None, None) => {}
         }
