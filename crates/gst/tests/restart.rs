@@ -255,6 +255,51 @@ fn a_receiver_that_connects_again_can_decode_what_it_gets() {
     }
 }
 
+/// Three receivers one after the other, the second of which falls behind, so that whole groups are given up: what was sent
+/// to one of them is nothing to the next.
+///
+/// Not with groups as long as a whole turn of the picture order count, where each key frame behind a gap is misplaced, and
+/// what is sent all the same is not all shown (docs/decoders.md).
+#[test]
+fn each_receiver_gets_a_stream_that_begins_with_a_key_frame_and_keeps_its_order() {
+    let has_order = |codec: &&Codec| codec.format != "mpegvideo" && codec.name != "restart-simple.h264.mp4";
+    for codec in CODECS.iter().filter(has_order) {
+        let Some(path) = codec.encode() else { continue };
+        let (_, full, _) = codec.show_whole(&path);
+
+        let (listener, port) = receiver::listen();
+        let peers = std::thread::spawn(move || {
+            let accept = || listener.accept().unwrap().0;
+            let mut first = accept();
+            receiver::read_some(&mut first, 100_000);
+            receiver::reset(first);
+            let mut second = accept();
+            let mut received = receiver::read_some(&mut second, 100_000);
+            std::thread::sleep(Duration::from_millis(1_500));
+            received.extend(receiver::read_some(&mut second, 200_000));
+            receiver::reset(second);
+            [received, read_all(&mut accept())]
+        });
+        let properties = "reconnect-attempts=3 reconnect-delay=10000000 unsent-limit=4096 max-size-time=500000000";
+        let pipeline = codec.pipeline(&path, &format!("{} {properties}", to(port)));
+        play_to(&pipeline, gst::MessageType::Eos);
+        let connections = count(&pipeline, "connections");
+        stop(&pipeline);
+        assert_eq!(connections, 3, "{}", codec.name);
+        for (receiver, stream) in peers.join().unwrap().into_iter().enumerate() {
+            let case = format!("{}, receiver {}", codec.name, receiver + 2);
+            let mut units = codec.access_units(&stream);
+            // The connection of the second receiver ended within a frame.
+            units.pop();
+            assert!(units.len() > 10 && units[0].1, "{case}: {} units", units.len());
+            let whole: Vec<u8> = units.iter().flat_map(|(unit, _)| unit).copied().collect();
+            let shown = codec.check(&case, &whole, &full, units.len());
+            let mut rest = full.iter();
+            assert!(shown.iter().all(|picture| rest.any(|other| other == picture)), "{case}: out of order");
+        }
+    }
+}
+
 /// A stream that has its sequence header once, as MPEG-2 allows.
 #[test]
 fn a_sequence_header_that_came_once_is_sent_again() {

@@ -111,9 +111,10 @@ pub fn run(pipeline: &gst::Pipeline) {
 /// A picture as a decoder shows it: its time and its content.
 pub type Picture = (Option<gst::ClockTime>, Vec<u8>);
 
-/// Decodes with FFmpeg's decoder, which also shows pictures that it had to conceal.
+/// Decodes with a decoder element; FFmpeg's also show pictures that they had to conceal.
 pub fn decode(parsed: &Parsed, decoder: &str) -> Vec<Picture> {
-    let mut harness = gst_check::Harness::new_parse(&format!("{decoder} max-threads=1"));
+    let threads = if decoder.starts_with("avdec") { "max-threads=1" } else { "" };
+    let mut harness = gst_check::Harness::new_parse(&format!("{decoder} {threads}"));
     harness.set_src_caps(parsed.caps.clone());
     for buffer in &parsed.buffers {
         harness.push(buffer.clone()).expect("the decoder takes it");
