@@ -161,6 +161,15 @@ impl<P: Payload> FrameQueue<P> {
         }
     }
 
+    /// Gives up all that waits, oldest first: nobody got it, and what comes next does not go on from it.
+    pub fn flush(&mut self) -> Vec<OutgoingFrame<P>> {
+        match self {
+            Self::Ifd(queue) => queue.flush().into_iter().collect(),
+            Self::Dependency(queue) => queue.flush(),
+            _ => std::iter::from_fn(|| self.take()).collect(),
+        }
+    }
+
     /// True when no frame waits.
     pub fn is_empty(&self) -> bool {
         self.level().frames == 0

@@ -113,7 +113,7 @@ impl DatagramSender {
 
     /// Gives up what waits, as after a seek: what comes next does not go on from it. What is being written is finished.
     pub fn handle_flush(&mut self, now: Timestamp) {
-        while let Some(frame) = self.queue.take() {
+        for frame in self.queue.flush() {
             let (place, rule) = (SenderPlace::Pipeline, rules::FLUSHED);
             self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
         }

@@ -144,6 +144,15 @@ impl<P: Payload> DependencyQueue<P> {
         Some(frame)
     }
 
+    /// Gives up all that waits, oldest first: no decoder gets it, so that nothing may refer to it, or be placed by it.
+    pub fn flush(&mut self) -> Vec<OutgoingFrame<P>> {
+        let frames: Vec<_> = std::iter::from_fn(|| self.backlog.pop()).collect();
+        let referenced = frames.iter().filter(|frame| frame.dependencies.referenced);
+        referenced.for_each(|frame| self.gone.insert(frame.id));
+        self.placing.flush();
+        frames
+    }
+
     /// What waits.
     pub fn level(&self) -> Level {
         self.backlog.level()

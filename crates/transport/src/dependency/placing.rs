@@ -109,6 +109,11 @@ impl Placing {
         }
     }
 
+    /// What waited is given up: the decoder has what was sent, and nothing else.
+    pub(super) fn flush(&mut self) {
+        *self = Self { sent: self.sent, waiting: self.sent, ..Self::default() };
+    }
+
     /// Whether the last of these frames keeps its place, or can be given one, when they are sent next.
     pub(super) fn keep_last_place<'a, P: 'a>(&self, frames: impl Iterator<Item = &'a OutgoingFrame<P>>) -> bool {
         let mut order = self.sent;
@@ -265,6 +270,21 @@ mod tests {
         let passed: Vec<bool> =
             [20, 37, 54, 68].map(|id| rules(&mut queue, frame(id, Some(KeyKind::Open), false)).is_empty()).into();
         assert_eq!(passed, [false, false, false, true]);
+    }
+
+    #[test]
+    fn what_was_flushed_was_never_sent() {
+        let mut queue = DependencyQueue::new(Limits::default());
+        for id in 0..20 {
+            queue.offer(frame(id, (id == 0).then_some(KeyKind::Closed), false));
+        }
+        queue.take();
+        let flushed: Vec<u32> = queue.flush().iter().map(|frame| frame.id).collect();
+        assert_eq!(flushed, (1..20).collect::<Vec<_>>());
+        assert_eq!(rules(&mut queue, frame(20, None, false)), [(20, REFERENCE_GIVEN_UP)]);
+        // Behind the first frame 50 counts are taken for -14 and 66 for 2; behind the twentieth for 12 and -4 more.
+        assert_eq!(rules(&mut queue, frame(25, Some(KeyKind::Open), false)), [(25, MISPLACED)]);
+        assert_eq!(rules(&mut queue, frame(33, Some(KeyKind::Open), false)), []);
     }
 
     #[test]

@@ -71,6 +71,14 @@ impl<P> IfdQueue<P> {
         self.wait.take()
     }
 
+    /// Gives up W. The optimised policy then gives up what refers to it as well.
+    pub fn flush(&mut self) -> Option<OutgoingFrame<P>> {
+        let frame = self.wait.take()?;
+        let is_referenced = matches!(frame.kind, PictureType::I | PictureType::P);
+        self.state.disturbed |= is_referenced && self.policy == IfdPolicy::Optimised;
+        Some(frame)
+    }
+
     /// At the start of a stream in an open group, leading B pictures are as those of a broken link: what they refer to is
     /// not in the stream.
     fn state_for(&self, current: &OutgoingFrame<P>) -> GroupState {

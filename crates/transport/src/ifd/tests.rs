@@ -33,6 +33,24 @@ const INCOMING: [Incoming; 5] = [
 const WAITING: [Waiting; 4] = [Waiting::Empty, Waiting::I, Waiting::P, Waiting::B];
 const LEADING: [LeadingB; 3] = [LeadingB::Decodable, LeadingB::ReferenceDropped, LeadingB::BrokenLink];
 
+#[test]
+fn the_optimised_policy_sends_nothing_that_refers_to_what_was_flushed() {
+    for (policy, flushed, sent) in [
+        (IfdPolicy::Optimised, PictureType::I, false),
+        (IfdPolicy::Optimised, PictureType::P, false),
+        (IfdPolicy::Optimised, PictureType::B, true),
+        (IfdPolicy::Basic, PictureType::I, true),
+    ] {
+        let mut queue = IfdQueue::new(policy);
+        queue.offer(frame(0, PictureType::I));
+        queue.take();
+        queue.offer(frame(1, flushed));
+        assert_eq!(queue.flush().map(|frame| frame.id), Some(1));
+        assert_eq!(queue.offer(frame(2, PictureType::P)).is_none(), sent, "{policy:?}, {flushed}");
+        assert_eq!(queue.state().disturbed, !sent, "{policy:?}, {flushed}");
+    }
+}
+
 /// Every combination of what the table looks at.
 fn every_case() -> impl Iterator<Item = (Incoming, Waiting, GroupState)> {
     INCOMING.into_iter().flat_map(|incoming| {
