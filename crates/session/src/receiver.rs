@@ -8,6 +8,8 @@ use framewire_transport::event::ReceiverEvent;
 use framewire_transport::{DatagramReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
+use crate::sender::SenderLog;
+
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
 
@@ -96,6 +98,26 @@ impl ReceiverSession {
             ReceivingHalf::Stream(half) => half.handle_end(now),
         }
         self.drain_events();
+    }
+
+    /// What the sender wrote is known, and nothing more will come. Of a byte stream that was cut off, the last frame is
+    /// found where the stream ends: what lies behind its own end is not its own, and unless the sender wrote it to its
+    /// end, and all of it came, it does not count as whole, as in the ledger. Call it after
+    /// [`handle_end`](Self::handle_end), before the last frames are taken.
+    pub fn handle_sent(&mut self, sent: &SenderLog) {
+        let ReceivingHalf::Stream(half) = &self.half else { return };
+        let Reception { kept, log } = &mut self.reception;
+        let (Some(end), Some(last)) = (half.last_frame_end(), kept.back_mut()) else { return };
+        let start = end.saturating_sub(last.len() as u64);
+        let written = sent.frame_ends.partition_point(|&written| written <= end);
+        let written = sent.frame_ends[..written].last().map_or(0, |written| written.saturating_sub(start));
+        if written > 0 {
+            last.truncate(usize::try_from(written).unwrap_or(usize::MAX));
+        } else {
+            kept.pop_back();
+            log.complete_frames -= 1;
+            log.incomplete_frames += 1;
+        }
     }
 
     /// True when the half takes bytes now; always true for datagrams.

@@ -55,6 +55,8 @@ pub struct SenderLog {
     pub frame_events: Vec<FrameEvent>,
     /// Datagrams offered to the socket, in order.
     pub datagrams: Vec<DatagramSent>,
+    /// Where in the byte stream each frame ends that was written to its end, ascending; none on datagrams.
+    pub frame_ends: Vec<u64>,
     /// The frames as they were sent, where only the sender knows: from which levels of a ladder. `None`: as planned.
     pub frames: Option<Vec<FrameFacts>>,
 }
@@ -190,7 +192,13 @@ impl SenderSession {
             SenderEvent::Queued { frame, at } => self.record(frame, at, FrameEventKind::Queued),
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
-            SenderEvent::LastByte { frame, at } => self.record(frame, at, FrameEventKind::LastByte),
+            SenderEvent::LastByte { frame, at } => {
+                if let SendingHalf::Stream(_) = self.half {
+                    let size = self.plan.movie().index.frames[frame as usize].size;
+                    self.log.frame_ends.push(self.log.frame_ends.last().unwrap_or(&0) + u64::from(size));
+                }
+                self.record(frame, at, FrameEventKind::LastByte);
+            }
             SenderEvent::Discarded { frame, at, place, rule } => {
                 self.progress.discarded += 1;
                 let place = match place {

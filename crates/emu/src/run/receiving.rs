@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use framewire_emu::{Clock, RECEIVER_ADDRESS};
-use framewire_session::{FlowSetup, ReceiverLog, ReceiverSession};
+use framewire_session::{FlowSetup, ReceiverLog, ReceiverSession, SenderLog};
 use framewire_sockets::{OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, UdpOptions, UdpRead, UdpReceiver};
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
@@ -38,6 +38,24 @@ pub struct ReceivingOutcome {
     pub kept_bytes: u64,
     /// What broke, if anything did.
     pub failure: Option<String>,
+}
+
+/// A receiver to which nothing more comes.
+pub struct Received {
+    receiving: Receiving,
+    failure: Option<String>,
+}
+
+impl Received {
+    /// Keeps the last frames, now that it is known what was sent.
+    pub fn finish(self, sent: &SenderLog) -> ReceivingOutcome {
+        let Self { mut receiving, failure } = self;
+        receiving.session.handle_sent(sent);
+        let written = receiving.keep_frames().and_then(|()| receiving.movie.flush());
+        let unwritten = written.err().map(|error| format!("received movie cannot be written: {error}"));
+        let failure = failure.or(unwritten);
+        ReceivingOutcome { log: receiving.session.into_log(), kept_bytes: receiving.kept_bytes, failure }
+    }
 }
 
 enum Socket {
@@ -78,18 +96,13 @@ impl Receiving {
     }
 
     /// Receives until the stream ends, or until `end` is raised and nothing is left.
-    pub fn run(mut self, clock: Clock, progress: &FlowProgress, end: &StopFlag) -> ReceivingOutcome {
+    pub fn run(mut self, clock: Clock, progress: &FlowProgress, end: &StopFlag) -> Received {
         sharpen_timers();
-        let outcome = self.receive(clock, progress, end);
+        let failure = self.receive(clock, progress, end).err().map(|error| error.to_string());
         self.session.handle_end(clock.now());
-        let written = self.keep_frames().and_then(|()| self.movie.flush());
         self.show(0, progress);
         progress.set_state(FlowState::Done);
-        let failure = outcome
-            .err()
-            .map(|error| error.to_string())
-            .or(written.err().map(|error| format!("received movie cannot be written: {error}")));
-        ReceivingOutcome { log: self.session.into_log(), kept_bytes: self.kept_bytes, failure }
+        Received { receiving: self, failure }
     }
 
     fn receive(&mut self, clock: Clock, progress: &FlowProgress, end: &StopFlag) -> Result<(), SocketError> {

@@ -157,7 +157,9 @@ impl Streaming<'_> {
             }
             let received =
                 receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
-            Ok(join(sent?, received))
+            let sent = sent?;
+            let received = received.finish(&sent.log);
+            Ok(join(sent, received))
         })
     }
 

@@ -1,6 +1,6 @@
 //! The receiver of one flow.
 
-use framewire_session::{ReceiverLog, ReceiverSession};
+use framewire_session::{ReceiverLog, ReceiverSession, SenderLog};
 use framewire_units::Timestamp;
 
 use super::kept::{KeptMovie, MovieSink};
@@ -51,15 +51,16 @@ impl Receiving {
         };
         if ended || self.kept.has_failed() {
             self.session.handle_end(now);
-            self.keep_frames();
-            self.kept.flush();
             return true;
         }
         false
     }
 
-    /// What the session recorded, and what was kept.
-    pub(crate) fn into_parts(self) -> (ReceiverLog, KeptMovie) {
+    /// What the session recorded, and what was kept, when it has ended and it is known what was sent.
+    pub(crate) fn into_parts(mut self, sent: &SenderLog) -> (ReceiverLog, KeptMovie) {
+        self.session.handle_sent(sent);
+        self.keep_frames();
+        self.kept.flush();
         (self.session.into_log(), self.kept)
     }
 

@@ -176,7 +176,7 @@ impl StreamFlow {
     /// What it recorded, and the movie as received where that was kept in memory.
     pub(crate) fn into_outcome(self) -> (FlowOutcome, Vec<u8>) {
         let (status, sent, samples) = self.sending.into_parts();
-        let (received, kept) = self.receiving.into_parts();
+        let (received, kept) = self.receiving.into_parts(&sent);
         let (kept_bytes, failure, movie) = kept.into_parts();
         let status = match (status, failure) {
             (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),

@@ -59,6 +59,8 @@ pub struct StreamReceiver {
     origin: Option<Timestamp>,
     /// Frames found so far.
     frames: u64,
+    /// Where the last of them ends, if it is complete.
+    last_frame_end: Option<u64>,
     /// Frames found that wait for their time to be consumed, oldest first.
     waiting: VecDeque<WaitingFrame>,
     events: VecDeque<ReceiverEvent>,
@@ -86,6 +88,7 @@ impl StreamReceiver {
             reads: VecDeque::new(),
             origin: None,
             frames: 0,
+            last_frame_end: None,
             waiting: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -159,6 +162,13 @@ impl StreamReceiver {
         }
     }
 
+    /// Offset in the stream where the last frame ends that was found; `None` where that is not complete. Of a stream that
+    /// was cut off, the last frame ends where the stream does, which need not be its own end: nothing else in a stream
+    /// tells that.
+    pub fn last_frame_end(&self) -> Option<u64> {
+        self.last_frame_end
+    }
+
     /// Bytes received that no `Frame` event has handed out yet.
     pub fn buffered(&self) -> usize {
         self.buffer.len() + self.waiting.iter().map(|frame| frame.bytes.len()).sum::<usize>()
@@ -192,6 +202,7 @@ impl StreamReceiver {
         self.skip_to(end);
         let due = self.consumption_time(self.frames).max(arrived);
         self.frames += 1;
+        self.last_frame_end = complete.then_some(end);
         self.waiting.push_back(WaitingFrame { due, end, complete, bytes });
     }
 
