@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -93,3 +94,18 @@ def test_an_h264_file_comes_through_a_transport_stream(tmp_path: Path) -> None:
         assert FRAMES - 4 <= row["shown"] <= FRAMES  # type: ignore[operator]
         lost = result.frames.filter(pl.col("fate") == "lost")
         assert lost["root_cause"].null_count() == lost.height, "inside a container the cause is not known"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to lose")
+def test_a_closed_home_is_named_with_what_opens_it(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    source = film(home / "film.mp4", "-c:v", "libx264", "-preset", "ultrafast")
+    os.chown(home, 1000, 1000)
+    home.chmod(0o700)
+    for name, more in (("none", ""), ("all", 'sender.capabilities = "all"\n')):
+        (tmp_path / name).mkdir()
+        result = calm.run(scenario(source, OVER_TS + more, 'rate = "20 Mbit/s"'), tmp_path / name)
+        closed = [said for said in result.failures if f"{home} is closed to it (mode 0700, of user 1000)" in said]
+        assert (len(closed), result.status) == ((1, "partial") if name == "none" else (0, "complete")), result.failures
+        assert all('capabilities = "all"' in said and said.startswith("flow ts: sender: ") for said in closed)

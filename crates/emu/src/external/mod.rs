@@ -6,6 +6,7 @@
 
 mod captured;
 mod causes;
+mod closed;
 mod feeding;
 mod init;
 mod log;

@@ -21,6 +21,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, pipe2};
 
+use super::closed::closed_to;
 use super::init::{Emulator, become_child_of_init};
 use super::log::Log;
 use super::user::Rights;
@@ -38,7 +39,7 @@ struct Grace {
 const AT_THE_END: Grace = Grace { after_interrupt: Duration::from_secs(3), after_terminate: Duration::from_secs(2) };
 /// Where the run is to end at once: sender and receiver are asked one after the other, and the run ends within 5 s.
 const AT_ONCE: Grace =
-    Grace { after_interrupt: Duration::from_millis(1_000), after_terminate: Duration::from_millis(500) };
+    Grace { after_interrupt: Duration::from_millis(700), after_terminate: Duration::from_millis(300) };
 
 /// Most of its messages that are read at a time: what the pipe holds (pipe(7)). An application that says more waits for
 /// the next look, so that messages without end cost nobody a core.
@@ -65,6 +66,8 @@ pub struct Process {
     /// How it was asked to end last, and when.
     asked: Option<(Signal, Instant)>,
     grace: Grace,
+    /// Why it may have failed, where it has not the rights of who started it.
+    closed: Option<String>,
 }
 
 /// How an application ended.
@@ -102,10 +105,16 @@ impl Process {
                 rights.take()
             });
         }
-        let child = command.spawn()?;
+        let closed = closed_to(rights, arguments);
+        let child = command.spawn().map_err(|error| match &closed {
+            Some(closed) if error.kind() == ErrorKind::PermissionDenied => {
+                io::Error::other(format!("{error}; {closed}"))
+            }
+            _ => error,
+        })?;
         set_nonblocking(words.as_fd())?;
         let words = Some(File::from(words));
-        Ok(Self { child, words, log, status: None, floods: false, asked: None, grace: AT_THE_END })
+        Ok(Self { child, words, log, status: None, floods: false, asked: None, grace: AT_THE_END, closed })
     }
 
     /// Its standard input, without waiting on writes.
@@ -163,7 +172,7 @@ impl Process {
         }
     }
 
-    /// Asks it to end, and gives it 1.5 s for that: the run is to end at once.
+    /// Asks it to end, and gives it 1 s for that: the run is to end at once.
     pub fn end_at_once(&mut self) {
         self.grace = AT_ONCE;
         self.ask_to_end();
@@ -187,6 +196,10 @@ impl Process {
         let asked = self.asked.is_some();
         // What it said goes without saying where all went well.
         let how = if well || words.is_empty() { how } else { format!("{how}; its last words: {words}") };
+        let how = match self.closed.take().filter(|_| !well && !asked) {
+            Some(closed) => format!("{how}; {closed}"),
+            None => how,
+        };
         Ending { how, well, asked }
     }
 

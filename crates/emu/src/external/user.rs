@@ -49,6 +49,11 @@ impl User {
         Self { user: geteuid().as_raw(), group: getegid().as_raw() }
     }
 
+    /// True for root itself, not for a user whom a namespace has made root.
+    pub fn is_root(self) -> bool {
+        self.user == 0
+    }
+
     /// Becomes that user again where a user namespace has made him root: some programs refuse to run as root. False
     /// where he is himself.
     fn become_again(self) -> io::Result<bool> {
