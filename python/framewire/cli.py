@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import framewire
-from framewire import alike, files, screen, standard_streams, unexplained, unlike
+from framewire import alike, captured, files, screen, standard_streams, unexplained, unlike
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
@@ -182,7 +182,7 @@ def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path |
     for told in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):
         if told is not None:
             console.print(f"Note: {told}.", markup=False, highlight=False)
-    for told in _unexplained(scenario, result):
+    for told in _unexplained(scenario, result) + captured.notes(result.results.meta):
         console.print(f"Note: {told}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use framewire_link::Port;
@@ -25,8 +25,11 @@ use crate::error::EmuError;
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;
-/// Bytes of the file, about: what exceeds it is left out and counted, so that an application that never stops does not fill any disk.
-const WRITTEN_AT_MOST: u64 = 32 << 30;
+/// Bytes that a capture takes at most unless told otherwise, about. Ours: 95 minutes of 6 Mbit/s, seen at both ends; and
+/// what is read again at the end of a run is read within seconds.
+pub const CAPTURE_SIZE: u64 = 8 << 30;
+/// What the writer is given at the end for frames that still wait; the rest is left out and counted.
+const ENDING: Duration = Duration::from_secs(1);
 /// Frames that may wait for the disk, in bytes. What exceeds it is left out of the capture and counted.
 const WAITING_AT_MOST: usize = 128 << 20;
 /// How often the writer looks for frames.
@@ -62,6 +65,10 @@ pub struct CaptureOutcome {
     pub left_out: u64,
     /// Why, if the file could not be written.
     pub error: Option<String>,
+    /// The size in bytes that it may have, where it reached it: what came after is left out.
+    pub full_at: Option<u64>,
+    /// What was not done with it any more, because the run was to end at once.
+    pub cut_short: Option<String>,
 }
 
 struct Captured {
@@ -103,18 +110,23 @@ pub(crate) struct CaptureWriter {
     thread: JoinHandle<CaptureOutcome>,
 }
 
-/// Starts a capture.
+/// Starts a capture of `most` bytes, about.
 ///
 /// # Errors
 /// When the file cannot be created or its head not be written.
-pub(crate) fn start(path: &Path, kept: Kept, clock: Clock) -> Result<(CaptureBuffer, CaptureWriter), EmuError> {
+pub(crate) fn start(
+    path: &Path,
+    kept: Kept,
+    most: u64,
+    clock: Clock,
+) -> Result<(CaptureBuffer, CaptureWriter), EmuError> {
     let failed = |source| EmuError::Capture { path: path.to_owned(), source };
     let writer = open(path).map_err(failed)?;
     let shared = Arc::new(Shared::default());
     let buffer = CaptureBuffer { shared: Arc::clone(&shared), pending: Vec::new() };
     let thread = thread::Builder::new()
         .name("fw-capture".to_owned())
-        .spawn(move || write_all(&shared, writer, kept, clock))
+        .spawn(move || write_all(&shared, writer, kept, most, clock))
         .map_err(failed)?;
     Ok((buffer, CaptureWriter { path: path.to_owned(), thread }))
 }
@@ -190,15 +202,20 @@ fn plain(error: pcap_file::PcapError) -> io::Error {
     }
 }
 
-fn write_all(shared: &Shared, mut writer: Writer, kept: Kept, clock: Clock) -> CaptureOutcome {
+fn write_all(shared: &Shared, mut writer: Writer, kept: Kept, most: u64, clock: Clock) -> CaptureOutcome {
     let mut outcome = CaptureOutcome::default();
     // One reading for the whole file: differences in it are those of the run's clock.
     let origin = clock.to_unix(Timestamp::ZERO);
     let mut bytes = 0;
     loop {
         let (frames, ended) = take(shared);
+        let until = ended.then(|| Instant::now() + ENDING);
         for captured in &frames {
-            if outcome.error.is_some() || bytes >= WRITTEN_AT_MOST {
+            if bytes >= most {
+                outcome.full_at = Some(most);
+            }
+            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            if outcome.error.is_some() || outcome.full_at.is_some() || is_over {
                 outcome.left_out += 1;
                 continue;
             }
@@ -254,28 +271,35 @@ fn write(writer: &mut Writer, captured: &Captured, kept: Kept, origin: Duration)
     writer.write_pcapng_block(block).map_err(plain)
 }
 
-/// Makes a capture of whole frames one of headers.
+/// Makes a capture of whole frames one of headers, unless `is_over` says meanwhile that there is no time for it. Returns
+/// whether it did.
 ///
 /// # Errors
-/// When it cannot be read or written; it then stays as it was.
-pub fn keep_headers(capture: &Path) -> io::Result<()> {
+/// When it cannot be read or written; it then stays as it was, as where there was no time.
+pub fn keep_headers(capture: &Path, is_over: impl Fn() -> bool) -> io::Result<bool> {
     let shorter = capture.with_extension("headers");
-    let copied = copy_headers(capture, &shorter).and_then(|()| std::fs::rename(&shorter, capture));
-    if copied.is_err() {
+    let copied = copy_headers(capture, &shorter, is_over);
+    let kept =
+        copied.and_then(|whole| if whole { std::fs::rename(&shorter, capture).map(|()| true) } else { Ok(false) });
+    if !matches!(kept, Ok(true)) {
         let _ = std::fs::remove_file(&shorter);
     }
-    copied
+    kept
 }
 
-fn copy_headers(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_headers(from: &Path, to: &Path, is_over: impl Fn() -> bool) -> io::Result<bool> {
     let mut reader = PcapNgReader::new(BufReader::with_capacity(1 << 20, File::open(from)?)).map_err(plain)?;
     let mut writer = open(to)?;
     while let Some(block) = reader.next_block() {
+        if is_over() {
+            return Ok(false);
+        }
         if let Block::EnhancedPacket(mut packet) = block.map_err(plain)? {
             let kept = Kept::Headers.length(&packet.data);
             packet.data = Cow::Borrowed(&packet.data[..kept]).into_owned().into();
             writer.write_pcapng_block(packet).map_err(plain)?;
         }
     }
-    writer.get_mut().flush()
+    writer.get_mut().flush()?;
+    Ok(true)
 }

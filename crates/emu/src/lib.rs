@@ -20,7 +20,7 @@ mod pump;
 mod warm_up;
 mod world;
 
-pub use capture::{CaptureOutcome, Kept, keep_headers};
+pub use capture::{CAPTURE_SIZE, CaptureOutcome, Kept, keep_headers};
 pub use clock::Clock;
 pub use error::EmuError;
 pub use kernel::counters::DeviceCounters;

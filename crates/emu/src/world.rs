@@ -1,5 +1,6 @@
 //! The emulated world: lanes, each with two hosts of its own, and the pump that carries packets between them.
 
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use framewire_link::Port;
@@ -112,7 +113,8 @@ impl World {
 fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLane), EmuError> {
     let mut topology = Topology::build(config.mtu, config.bottleneck == Bottleneck::Local)?;
     let (queue, method) = topology.gate.take().map(|gate| (gate.queue, gate.method)).unzip();
-    let (buffer, capture) = config.capture.map(|path| capture::start(&path, config.kept, clock)).transpose()?.unzip();
+    let start_capture = |path: PathBuf| capture::start(&path, config.kept, config.capture_size, clock);
+    let (buffer, capture) = config.capture.map(start_capture).transpose()?.unzip();
     let live = Arc::new(Live::default());
     let state = LaneState::new(clock, config.model, config.mtu, queue, buffer, Arc::clone(&live));
     Ok((LaneHandle { name: config.name, live, method, capture }, PumpedLane::new(topology, state)))

@@ -8,17 +8,19 @@ use std::process::Command;
 use std::time::Duration;
 
 use framewire_emu::{
-    Bottleneck, Clock, EmuError, FixedDelay, Kept, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World,
+    Bottleneck, CAPTURE_SIZE, Clock, EmuError, FixedDelay, Kept, LaneConfig, LaneRecord, RECEIVER_ADDRESS,
+    SENDER_ADDRESS, World,
 };
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 const DATAGRAMS: usize = 50;
 
 /// Streams over a lane with a capture of headers; `None` when this machine does not allow worlds.
-fn captured(path: &Path) -> Option<LaneRecord> {
+fn captured(path: &Path, size: u64) -> Option<LaneRecord> {
     let mut config = LaneConfig::new("lane", Box::new(FixedDelay::new(Duration::from_millis(3))), Bottleneck::Local);
     config.capture = Some(path.to_owned());
     config.kept = Kept::Headers;
+    config.capture_size = size;
     let world = match World::start(vec![config], Clock::start()) {
         Ok(world) => world,
         Err(error @ (EmuError::Namespace { .. } | EmuError::NoGate { .. })) => {
@@ -41,7 +43,7 @@ fn captured(path: &Path) -> Option<LaneRecord> {
 #[test]
 fn both_ends_are_in_the_file_with_the_delay_between_them() {
     let path = std::env::temp_dir().join(format!("framewire-capture-{}.pcapng", std::process::id()));
-    let Some(record) = captured(&path) else { return };
+    let Some(record) = captured(&path, CAPTURE_SIZE) else { return };
     let outcome = record.capture.expect("a capture was asked for");
     assert_eq!((outcome.written, outcome.left_out, outcome.error), (2 * DATAGRAMS as u64, 0, None));
     let mut stamps = [Vec::new(), Vec::new()];
@@ -59,6 +61,25 @@ fn both_ends_are_in_the_file_with_the_delay_between_them() {
         assert_eq!(in_file, in_log);
     }
     check_with_capinfos(&path);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_capture_ends_at_its_size_and_says_what_is_missing() {
+    let path = std::env::temp_dir().join(format!("framewire-capture-full-{}.pcapng", std::process::id()));
+    const SIZE: u64 = 4_000;
+    let Some(record) = captured(&path, SIZE) else { return };
+    let outcome = record.capture.expect("a capture was asked for");
+    assert_eq!((outcome.full_at, &outcome.error), (Some(SIZE), &None));
+    assert_eq!(outcome.written + outcome.left_out, 2 * DATAGRAMS as u64);
+    let size = std::fs::metadata(&path).unwrap().len();
+    assert!((SIZE..SIZE + 1_000).contains(&size), "with its head: {size}");
+    let mut reader = PcapNgReader::new(File::open(&path).unwrap()).unwrap();
+    let mut blocks = 0;
+    while let Some(block) = reader.next_block() {
+        blocks += u64::from(matches!(block.unwrap(), Block::EnhancedPacket(_)));
+    }
+    assert_eq!(blocks, outcome.written);
     std::fs::remove_file(path).unwrap();
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from markupsafe import Markup
 
-from framewire import alike, stats, unexplained, unlike
+from framewire import alike, captured, stats, unexplained, unlike
 from framewire.report.data import ReportRun, seconds
 
 
@@ -34,7 +34,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         said.append(Markup("{}.").format(unlike_flows))
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
-    for note in unexplained.notes(run.scenario, run.frames, run.packets):
+    for note in unexplained.notes(run.scenario, run.frames, run.packets) + captured.notes(run.info):
         said.append(Markup("{}{}.").format(note[0].upper(), note[1:]))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))

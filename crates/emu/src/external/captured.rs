@@ -9,21 +9,28 @@ use framewire_emu::{Headers, LaneRecord, PacketLog, SENDER_ADDRESS};
 use framewire_link::Port;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
+use crate::run::Haste;
+
 /// The interface of the capture that is the sender's device.
 const SENDER_INTERFACE: u32 = 0;
 /// Bytes of an Ethernet header.
 const ETHERNET_HEADER: usize = 14;
 
 /// Calls `each` with every packet that left the sender's device, in order, and its payload above UDP or TCP. False when
-/// the capture does not hold them all: nothing can be concluded then.
-pub fn for_each_sent(lane: &LaneRecord, capture: &Path, mut each: impl FnMut(&PacketLog, &[u8])) -> bool {
+/// the capture does not hold them all, or there is no time to read it: nothing can be concluded then.
+pub fn for_each_sent(
+    lane: &LaneRecord,
+    capture: &Path,
+    haste: &Haste,
+    mut each: impl FnMut(&PacketLog, &[u8]),
+) -> bool {
     let whole = lane.capture.as_ref().is_some_and(|outcome| outcome.left_out == 0 && outcome.error.is_none());
     let logged_all = lane.evidence.not_logged == 0;
     let reader = File::open(capture).ok().and_then(|file| PcapNgReader::new(BufReader::new(file)).ok());
     let (true, true, Some(mut reader)) = (whole, logged_all, reader) else { return false };
     let mut logged = lane.packets.iter().filter(|packet| packet.from == Port::Sender);
     while let Some(block) = reader.next_block() {
-        let Ok(block) = block else { return false };
+        let (Ok(block), false) = (block, haste.is_over()) else { return false };
         let Block::EnhancedPacket(captured) = block else { continue };
         let datagram = captured.data.get(ETHERNET_HEADER..).unwrap_or_default();
         // What came to the device from the other side is captured on it as well.

@@ -12,15 +12,16 @@ use framewire_units::Timestamp;
 use framewire_world::FlowOutcome;
 
 use super::trail::{Crossing, Trail, follow};
+use crate::run::Haste;
 
 /// Records why the frames that did not come whole did not, where that is known. `lane` has the flow's packets and
 /// `capture` their content; `port` is the flow's.
-pub fn explain(setup: &FlowSetup, flow: &mut FlowOutcome, lane: &LaneRecord, capture: &Path, port: u16) {
+pub fn explain(setup: &FlowSetup, flow: &mut FlowOutcome, lane: &LaneRecord, capture: &Path, port: u16, haste: &Haste) {
     let Some(found) = &flow.received.found else { return };
     let plan = setup.plan();
     let came: Vec<u32> =
         found.frames.iter().filter(|frame| frame.whole_at.is_some()).map(|frame| frame.frame).collect();
-    let trail = follow(lane, capture, port, plan.movie());
+    let trail = follow(lane, capture, port, plan.movie(), haste);
     // What came was sent: a trail that does not know of it does not know of the others either.
     let trail = trail.filter(|trail| came.iter().all(|frame| trail.contains_key(frame)));
     let witness = Witness { taken: taken(setup, flow), trail, ended_well: flow.status == FlowStatus::Complete };

@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_secs(1);
 /// One that goes on giving out is asked to after so long.
 const TRAILING: Duration = Duration::from_secs(10);
 /// And of a run that is to end at once, whatever its sender does: that one is dead by then.
-const AFTER_THE_SENDER: Duration = Duration::from_millis(2_500);
+const AFTER_THE_SENDER: Duration = Duration::from_millis(1_500);
 /// Most reads from the pipe between two looks at what else there is.
 const READS_AT_A_TIME: usize = 8;
 /// Bytes that a receiver may give out: so many times the movie, whose frames may come more than once, and this much

@@ -17,6 +17,7 @@ use framewire_wire::{nal_units, rtp};
 use framewire_world::place_and_cause;
 
 use super::captured::for_each_sent;
+use crate::run::Haste;
 
 /// What became of the bytes of a frame that left the sender's device whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +34,8 @@ pub enum Crossing {
 pub type Trail = BTreeMap<u32, Crossing>;
 
 /// Follows the frames through the packets of the flow on `port`; `None` where its packets do not carry the movie's
-/// elementary stream as it is (a container, encryption), or where not all of them are known.
-pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie) -> Option<Trail> {
+/// elementary stream as it is (a container, encryption), where not all of them are known, or where there is no time.
+pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie, haste: &Haste) -> Option<Trail> {
     let connection = busiest_connection(lane, port);
     let mut ways: Vec<Box<dyn Way>> = match connection {
         Some((_, Protocol::Tcp)) => vec![Box::new(Segments::new(movie)?)],
@@ -45,7 +46,7 @@ pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie) -> Op
         _ => return None,
     };
     let (ports, protocol) = connection?;
-    let complete = for_each_sent(lane, capture, |packet, payload| {
+    let complete = for_each_sent(lane, capture, haste, |packet, payload| {
         let headers = &packet.headers;
         if (headers.source_port, headers.destination_port) == ports && headers.protocol == protocol {
             ways.iter_mut().for_each(|way| way.take(packet, payload));

@@ -12,7 +12,7 @@ pub(crate) mod topology;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::capture::Kept;
+use crate::capture::{CAPTURE_SIZE, Kept};
 use crate::error::EmuError;
 use crate::model::LinkModel;
 
@@ -39,12 +39,22 @@ pub struct LaneConfig {
     pub capture: Option<PathBuf>,
     /// What the capture keeps of each frame.
     pub kept: Kept,
+    /// Bytes that the capture takes at most, about: what exceeds it is left out and counted.
+    pub capture_size: u64,
 }
 
 impl LaneConfig {
     /// A lane with an MTU of 1,500 bytes and without a capture.
     pub fn new(name: impl Into<String>, model: Box<dyn LinkModel>, bottleneck: Bottleneck) -> Self {
-        Self { name: name.into(), model, bottleneck, mtu: 1_500, capture: None, kept: Kept::Frames }
+        Self {
+            name: name.into(),
+            model,
+            bottleneck,
+            mtu: 1_500,
+            capture: None,
+            kept: Kept::Frames,
+            capture_size: CAPTURE_SIZE,
+        }
     }
 
     pub(crate) fn validate(&self) -> Result<(), EmuError> {

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod bulk;
+mod captures;
 mod description;
 mod events;
 mod failure;
@@ -17,24 +18,25 @@ mod waiting;
 mod watching;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, WarmUp, World, keep_headers};
+use framewire_emu::{Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, WarmUp, World};
 use framewire_scenario::{self as scenario, Captures, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
-use framewire_world::{FlowOutcome, group_name, groups, network_model, port};
+use framewire_world::{group_name, groups, network_model};
 use serde_json::{Map, Value};
 
+use self::captures::Captured;
 pub use self::events::{Event, emit};
 pub use self::failure::Failure;
 use self::plan::Plan;
 pub use self::progress::{FlowProgress, FlowState};
 use self::results::RunOutcome;
-pub use self::stop::StopFlag;
+pub use self::stop::{Haste, StopFlag};
 use self::stop::{die_with_parent, install_signal_handlers, interruptions};
-use self::streaming::Streaming;
+use self::streaming::{Streamed, Streaming};
 pub use self::waiting::sharpen_timers;
 use crate::external::{self, User};
 
@@ -76,11 +78,13 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
-    let (mut flows, limit_hit) = streaming.run(&received)?;
+    let Streamed { mut flows, limit_hit, stopped } = streaming.run(&received)?;
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     let mut lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
-    let setups = settle_external_flows(&plan.scenario, &groups, &setups, &mut flows, &lanes, &captures);
-    settle_captures(&plan.scenario, &groups, &mut lanes, &captures);
+    let captured =
+        Captured { scenario: &plan.scenario, groups: &groups, directory: &captures, haste: Haste::since(stopped) };
+    let setups = captured.settle_flows(&setups, &mut flows, &mut lanes);
+    captured.settle_files(&mut lanes);
     let interrupted = interruptions() > 0;
     let outcome = RunOutcome { flows, lanes, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
@@ -112,56 +116,9 @@ fn describe_kernel(
     Ok(kernel)
 }
 
-/// Asks the packets what the applications do not say: when frames were due that the lab did not offer, and why some did
-/// not come. The lab's own flows stay as they are.
-fn settle_external_flows(
-    scenario: &Scenario,
-    groups: &[Vec<usize>],
-    setups: &[FlowSetup],
-    flows: &mut [FlowOutcome],
-    lanes: &[LaneRecord],
-    captures: &Path,
-) -> Vec<FlowSetup> {
-    let mut settled = setups.to_vec();
-    for (group, lane) in groups.iter().zip(lanes) {
-        let capture = capture_file(captures, &group_name(scenario, group));
-        for &flow in group.iter().filter(|&&flow| setups[flow].is_external()) {
-            settled[flow] = external::timed(&setups[flow], lane, port(flow));
-            external::explain(&settled[flow], &mut flows[flow], lane, &capture, port(flow));
-        }
-    }
-    settled
-}
-
 /// True where applications send: what their packets carried is asked for at the end, so that they are captured whole.
 fn has_applications<'a>(flows: impl IntoIterator<Item = &'a scenario::Flow>) -> bool {
     flows.into_iter().any(|flow| flow.transport == scenario::Transport::External)
-}
-
-/// What the captures of whole packets keep, where they were made for the sake of what the packets carried. A capture that
-/// cannot be shortened stays as it is, which its record says: no result depends on it.
-fn settle_captures(scenario: &Scenario, groups: &[Vec<usize>], lanes: &mut [LaneRecord], captures: &Path) {
-    let has_applications = |group: &[usize]| has_applications(group.iter().map(|&flow| &scenario.flows[flow]));
-    for (group, lane) in groups.iter().zip(lanes).filter(|(group, _)| has_applications(group)) {
-        let file = capture_file(captures, &group_name(scenario, group));
-        let settled = match scenario.captures {
-            Captures::Full => Ok(()),
-            Captures::Headers => keep_headers(&file),
-            Captures::None => std::fs::remove_file(&file),
-        };
-        if let (Err(error), Some(capture)) = (settled, &mut lane.capture) {
-            capture.error.get_or_insert_with(|| format!("it stays whole: {error}"));
-        }
-    }
-    if scenario.captures == Captures::None {
-        // It stays where one of its files did.
-        let _ = std::fs::remove_dir(captures);
-    }
-}
-
-/// Where the packets of the network called `name` are captured.
-fn capture_file(captures: &Path, name: &str) -> PathBuf {
-    captures.join(format!("{name}.pcapng"))
 }
 
 /// Refuses a congestion control that this kernel does not have, before anything is sent. It is tried on a socket inside
@@ -195,13 +152,14 @@ fn set_default_congestion_controls(scenario: &Scenario, groups: &[Vec<usize>], w
     Ok(())
 }
 
-/// The networks of a run, which stand for `warm_up` before its origin.
+/// The networks of a run, which stand for `warm_up` before its origin. Their captures go to `directory`.
 fn lane_configs(
     scenario: &Scenario,
     groups: &[Vec<usize>],
-    captures: &Path,
+    directory: &Path,
     warm_up: Duration,
 ) -> Result<Vec<LaneConfig>, Failure> {
+    let capture_size = captures::size(directory, groups.len());
     let bottleneck = match scenario.network.bottleneck {
         scenario::Bottleneck::LocalDevice => Bottleneck::Local,
         scenario::Bottleneck::Remote => Bottleneck::Remote,
@@ -217,7 +175,9 @@ fn lane_configs(
         let mut config = LaneConfig::new(name.clone(), model, bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         let applications = has_applications(flows);
-        config.capture = (applications || scenario.captures != Captures::None).then(|| capture_file(captures, &name));
+        config.capture =
+            (applications || scenario.captures != Captures::None).then(|| captures::file(directory, &name));
+        config.capture_size = capture_size;
         config.kept = if applications || scenario.captures == Captures::Full { Kept::Frames } else { Kept::Headers };
         Ok(config)
     };

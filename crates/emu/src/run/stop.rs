@@ -1,8 +1,10 @@
 //! Ending a run early: by a signal, by the time limit, or because the flow is over.
 
+use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl;
@@ -19,7 +21,7 @@ pub struct StopFlag {
 
 #[derive(Debug)]
 struct Inner {
-    raised: AtomicBool,
+    raised: OnceLock<Instant>,
     event: EventFd,
 }
 
@@ -31,12 +33,12 @@ impl StopFlag {
     pub fn new() -> Result<Self, Failure> {
         let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK);
         let event = event.map_err(|error| Failure::run(format!("eventfd: {error}")))?;
-        Ok(Self { inner: Arc::new(Inner { raised: AtomicBool::new(false), event }) })
+        Ok(Self { inner: Arc::new(Inner { raised: OnceLock::new(), event }) })
     }
 
     /// Raises the flag for good; every thread that polls its descriptor wakes.
     pub fn raise(&self) {
-        if !self.inner.raised.swap(true, Ordering::SeqCst) {
+        if self.inner.raised.set(Instant::now()).is_ok() {
             // The counter of a fresh eventfd always has room for one.
             let _ = self.inner.event.write(1);
         }
@@ -44,7 +46,12 @@ impl StopFlag {
 
     /// True once raised.
     pub fn is_raised(&self) -> bool {
-        self.inner.raised.load(Ordering::SeqCst)
+        self.raised_at().is_some()
+    }
+
+    /// When it was raised.
+    pub fn raised_at(&self) -> Option<Instant> {
+        self.inner.raised.get().copied()
     }
 
     /// The descriptor that turns readable when the flag is raised.
@@ -89,4 +96,41 @@ pub fn install_signal_handlers() -> nix::Result<()> {
 /// How often SIGINT or SIGTERM came.
 pub fn interruptions() -> u8 {
     INTERRUPTIONS.load(Ordering::SeqCst)
+}
+
+/// How long a run that is to end at once still works on what its result can do without: applications need up to 2.4 s to
+/// be gone, and the tables and the end of the programs are given the rest of 5 s.
+const READING: Duration = Duration::from_millis(3_500);
+
+/// Whether there is time left for what a result can do without. There is no end of it in a run that comes to its end.
+pub struct Haste {
+    stopped: Cell<Option<Instant>>,
+}
+
+impl Haste {
+    /// In a run that was stopped then, if it was.
+    pub fn since(stopped: Option<Instant>) -> Self {
+        Self { stopped: Cell::new(stopped) }
+    }
+
+    /// True once there is none: some time after the stop, or after a signal that has come meanwhile.
+    pub fn is_over(&self) -> bool {
+        if self.stopped.get().is_none() && interruptions() > 0 {
+            self.stopped.set(Some(Instant::now()));
+        }
+        self.stopped.get().is_some_and(|stopped| stopped.elapsed() >= READING)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_was_stopped_has_little_time_and_any_other_has_all() {
+        assert!(!Haste::since(None).is_over());
+        assert!(!Haste::since(Some(Instant::now())).is_over());
+        let long_ago = Instant::now().checked_sub(READING).expect("this machine runs for some seconds");
+        assert!(Haste::since(Some(long_ago)).is_over());
+    }
 }

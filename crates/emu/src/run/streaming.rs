@@ -1,7 +1,7 @@
 //! All flows of a run at once: who sends and receives each, and when it is over.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
 use framewire_probe::record::FlowStatus;
@@ -40,6 +40,16 @@ pub struct Streaming<'a> {
     pub user: User,
 }
 
+/// What came of the streams.
+pub struct Streamed {
+    /// What each flow recorded, in the order of the scenario.
+    pub flows: Vec<FlowOutcome>,
+    /// The time limit ended them.
+    pub limit_hit: bool,
+    /// When they were stopped, by the limit or by a signal.
+    pub stopped: Option<Instant>,
+}
+
 /// What stands before the streams begin: the lab's own receivers listen, and sockets that could be refused are open.
 enum Opened {
     Stream(Box<Receiving>),
@@ -50,12 +60,11 @@ enum Opened {
 }
 
 impl Streaming<'_> {
-    /// Streams all flows at once and returns what each recorded, in the order of the scenario, and whether the time
-    /// limit ended the run. Movies as received go to files in `received`.
+    /// Streams all flows at once. Movies as received go to files in `received`.
     ///
     /// # Errors
     /// When a flow cannot begin, or a thread of the run ends by a panic.
-    pub fn run(&self, received: &Path) -> Result<(Vec<FlowOutcome>, bool), Failure> {
+    pub fn run(&self, received: &Path) -> Result<Streamed, Failure> {
         let watch = Watch::new(self.setups, self.plan.scenario.limit)?;
         let open = |flow| self.open(flow, received);
         let opened = (0..self.setups.len()).map(open).collect::<Result<Vec<_>, _>>()?;
@@ -81,7 +90,8 @@ impl Streaming<'_> {
             let outcomes = threads.into_iter().map(|thread| {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });
-            Ok((outcomes.collect::<Result<Vec<_>, Failure>>()?, limit_hit))
+            let flows = outcomes.collect::<Result<Vec<_>, Failure>>()?;
+            Ok(Streamed { flows, limit_hit, stopped: watch.stop().raised_at() })
         })
     }
 
@@ -185,7 +195,7 @@ impl Streaming<'_> {
     /// A run that is to end at once does not wait long.
     fn wait_until_settled(&self, lane: Lane<'_>, stop: &StopFlag) {
         /// Longer than most networks delay a packet; what is under way for longer is recorded as cut off.
-        const AT_ONCE: Duration = Duration::from_millis(500);
+        const AT_ONCE: Duration = Duration::from_millis(300);
         let began = self.clock.now();
         let most = || if stop.is_raised() { AT_ONCE } else { SETTLING_AT_MOST };
         std::thread::sleep(TICK); // what was sent last has come into the network

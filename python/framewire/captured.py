@@ -1,0 +1,44 @@
+"""Captures that do not hold, or did not give, what they would have: what a reader has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["notes"]
+
+
+def notes(info: Mapping[str, Any]) -> list[str]:
+    """A sentence for each thing that is missing from captures, with the flows whose network it is. `info` is run.json.
+
+    >>> full = {"written": 9, "left_out": 2, "error": None, "full_at": 8 << 30, "cut_short": None}
+    >>> notes({"accuracy": {"a": {"capture": full}, "b": {"capture": None}}})
+    ['the capture of a ended at the most that it may take, 8,590 MB: 2 packets are not in it']
+    >>> cut = {"left_out": 0, "error": None, "cut_short": "it holds whole packets"}
+    >>> notes({"accuracy": {"a": {"capture": cut}, "b": {"capture": cut}}})
+    ['of the capture of a, b, because the run was to end at once: it holds whole packets']
+    >>> notes({"accuracy": {"a": {"capture": {"written": 9, "left_out": 0, "error": None}}}})
+    []
+    """
+    told: dict[tuple[str, str], list[str]] = {}
+    for flow, entry in (info.get("accuracy") or {}).items():
+        capture = entry.get("capture") if isinstance(entry, dict) else None
+        for words in _words(capture if isinstance(capture, dict) else {}):
+            told.setdefault(words, []).append(flow)
+    return [f"{before}the capture of {', '.join(flows)}{after}" for (before, after), flows in told.items()]
+
+
+def _words(capture: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What stands before and after the name of a capture."""
+    said = []
+    left_out = capture.get("left_out") or 0
+    missing = f"{left_out:,} packet{' is' if left_out == 1 else 's are'} not in it"
+    if capture.get("full_at") is not None:
+        said.append(("", f" ended at the most that it may take, {capture['full_at'] / 1e6:,.0f} MB: {missing}"))
+    elif capture.get("error"):
+        said.append(("", f" could not be written to its end ({capture['error']}): {missing}"))
+    elif left_out:
+        said.append(("", f" is not whole: {missing}, because the disk was too slow"))
+    if capture.get("cut_short"):
+        said.append(("of ", f", because the run was to end at once: {capture['cut_short']}"))
+    return said
