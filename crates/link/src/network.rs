@@ -148,6 +148,15 @@ impl Network {
         self.events.record_deliveries(wanted);
     }
 
+    /// Whether `hop` is the last record of its packet: no hop of it and no captured transmission comes after. Every packet that
+    /// is settled has one such record, where deliveries are recorded.
+    pub fn is_last(&self, hop: &HopRecord) -> bool {
+        match &self.path {
+            Path::Wired(_) => true,
+            Path::Wifi(path) => path.is_last(hop),
+        }
+    }
+
     /// What the contenders of a wireless network achieved so far, all together; `None` where there are none.
     pub fn contenders(&self) -> Option<StationCounters> {
         match &self.path {

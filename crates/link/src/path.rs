@@ -5,7 +5,7 @@ use framewire_units::{Seed, Timestamp};
 use crate::config::{BottleneckPlace, ConfigError, WifiNetworkConfig, WiredNetworkConfig};
 use crate::events::Events;
 use crate::network::NetworkEvent;
-use crate::verdict::{DropCause, Hop, Outcome, Packet, Port, Timeout};
+use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port, Timeout};
 use crate::wifi::{Medium, MediumEvent, StationConfig, StationCounters, StationId, StationVerdict};
 use crate::wire::{Wire, WireVerdict};
 
@@ -92,6 +92,12 @@ impl WifiPath {
 
     pub(crate) fn stations(&self) -> usize {
         1 + self.further.len()
+    }
+
+    /// A station is done with a packet when it knows what became of it, which is after the packet has passed the wire
+    /// beyond. A packet that the wire from the far host loses comes to no station.
+    pub(crate) fn is_last(&self, hop: &HopRecord) -> bool {
+        hop.hop != Hop::Wire || hop.from != self.station && hop.outcome != Outcome::Delivered
     }
 
     pub(crate) fn contenders(&self) -> Option<StationCounters> {

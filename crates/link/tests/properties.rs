@@ -189,6 +189,27 @@ proptest! {
         prop_assert_eq!(&releases, &once);
     }
 
+    /// So that a world can let go of a packet.
+    #[test]
+    fn every_packet_has_one_last_record_and_nothing_is_said_after_it(config in config(), traffic in traffic()) {
+        let network = Network::new(&config, Seed(5)).unwrap();
+        let mut last = BTreeMap::new();
+        for event in run(&config, &traffic) {
+            match event {
+                NetworkEvent::Hop(record) => {
+                    let earlier = last.get(&record.packet);
+                    prop_assert!(earlier.is_none(), "{:?} after {:?}", record, earlier);
+                    if network.is_last(&record) {
+                        last.insert(record.packet, record);
+                    }
+                }
+                NetworkEvent::Sniffed(frame) => prop_assert!(!last.contains_key(&frame.packet), "{:?}", frame),
+                NetworkEvent::Deliver { .. } | NetworkEvent::Released { .. } => {}
+            }
+        }
+        prop_assert_eq!(last.len(), traffic.len());
+    }
+
     #[test]
     fn each_hop_is_recorded_once_in_order_and_within_its_limits(config in config(), traffic in traffic()) {
         let events = run(&config, &traffic);
