@@ -7,9 +7,10 @@
 pub mod ledger;
 pub mod record;
 mod run;
+pub mod spool;
 pub mod summary;
 pub mod tables;
 #[cfg(test)]
 mod testing;
 
-pub use run::{WriteError, write_cell, write_run};
+pub use run::{WriteError, check_records, write_cell, write_run};

@@ -3,6 +3,9 @@
 use framewire_media::picture_order::PictureOrder;
 use framewire_units::{Bitrate, Duration, Timestamp};
 
+use crate::run::WriteError;
+use crate::spool::Spool;
+
 /// What the ledger must know of a frame of the movie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameFacts {
@@ -325,13 +328,21 @@ pub struct FlowLog {
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.
     pub found: Option<FoundStream>,
     /// Link verdicts.
-    pub packets: Vec<PacketRecord>,
+    pub packets: Spool<PacketRecord>,
     /// Samples of the flow's state.
-    pub samples: Vec<FlowSample>,
+    pub samples: Spool<FlowSample>,
     /// Releases of the emulated network.
-    pub releases: Vec<ReleaseRecord>,
+    pub releases: Spool<ReleaseRecord>,
     /// Transmissions, where they were counted as they happened; `None`: `packets` has them all.
     pub air: Option<AirCounts>,
+}
+
+impl FlowLog {
+    /// What the disk refused of these records; `None` when all of them are there, and were when they were read.
+    pub fn failure(&self) -> Option<WriteError> {
+        let of_packets = self.packets.failure();
+        of_packets.or_else(|| self.samples.failure()).or_else(|| self.releases.failure())
+    }
 }
 
 /// How the player treats what arrives.

@@ -12,7 +12,7 @@ use crate::summary::Summary;
 use crate::tables::{self, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table};
 
 /// A table that could not be written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[error("{}: cannot be written: {reason}", file.display())]
 pub struct WriteError {
     /// The file as it would have been called.
@@ -44,10 +44,11 @@ pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result
         ledgers.iter().zip(logs).map(|(ledger, log)| Summary::build(ledger, log, &playout)).collect();
     let mut staged = Staged::new(directory);
     staged.table(&tables::frames(), ledgers.iter().map(LedgerRow::all))?;
-    staged.table(&tables::packets(), logs.iter().map(PacketRow::all))?;
-    staged.table(&tables::flows(), logs.iter().map(SampleRow::all))?;
-    staged.table(&tables::accuracy(), logs.iter().map(ReleaseRow::all))?;
+    staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
+    staged.table(&tables::flows(), logs.iter().flat_map(|log| groups(SampleRow::all(log))))?;
+    staged.table(&tables::accuracy(), logs.iter().flat_map(|log| groups(ReleaseRow::all(log))))?;
     staged.table(&tables::summary(), [summaries.clone()])?;
+    check_records(logs)?;
     staged.publish()?;
     Ok(summaries)
 }
@@ -67,10 +68,31 @@ pub fn write_cell(
     let mut staged = Staged::new(directory);
     staged.table(&tables::frames(), ledgers.iter().map(LedgerRow::all))?;
     if packets {
-        staged.table(&tables::packets(), logs.iter().map(PacketRow::all))?;
+        staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
     }
     staged.table(&tables::summary(), [summaries.to_vec()])?;
+    check_records(logs)?;
     staged.publish()
+}
+
+/// Whether everything that was recorded was there when it was read.
+///
+/// # Errors
+/// When the disk did not take it, or did not give it back.
+pub fn check_records(logs: &[FlowLog]) -> Result<(), WriteError> {
+    logs.iter().find_map(FlowLog::failure).map_or(Ok(()), Err)
+}
+
+/// Rows of a row group: as many as fit into some ten megabytes of memory while they are written.
+const GROUP_ROWS: usize = 65_536;
+
+/// Rows in groups of a flow, each made when it is asked for.
+fn groups<R>(rows: impl Iterator<Item = R>) -> impl Iterator<Item = Vec<R>> {
+    let mut rows = rows.fuse();
+    std::iter::from_fn(move || {
+        let group: Vec<R> = rows.by_ref().take(GROUP_ROWS).collect();
+        (!group.is_empty()).then_some(group)
+    })
 }
 
 /// Files under temporary names; those that were not published are removed when this is dropped.

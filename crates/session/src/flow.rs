@@ -1,5 +1,8 @@
 //! One flow of a scenario, made into a sender's and a receiver's session.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use framewire_adaptive::client::{Client, ClientSettings, PlayerSettings};
 use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::{Server, ServerSettings};
@@ -7,6 +10,7 @@ use framewire_adaptive::source::PlanWithAudio;
 use framewire_adaptive::vtp::Estimate;
 use framewire_media::access_unit::Codec;
 use framewire_probe::record::FrameFacts;
+use framewire_probe::spool::{Spool, Spooled};
 use framewire_scenario as scenario;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{
@@ -36,6 +40,8 @@ pub struct FlowSetup {
     carried: Carried,
     /// Synchronisation source of the flow's RTP stream (RFC 3550, section 5.1).
     ssrc: u32,
+    /// Where records too many for the memory go.
+    scratch: Option<Arc<Path>>,
 }
 
 /// What a flow carries.
@@ -87,7 +93,7 @@ impl FlowSetup {
     pub fn new(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Self {
         let kind = (flow.transport != scenario::Transport::External)
             .then(|| flow.transport.as_str().parse().expect("invariant: every transport of a movie exists"));
-        Self { flow: flow.clone(), carried: Carried::Movie(kind, plan), ssrc }
+        Self { flow: flow.clone(), carried: Carried::Movie(kind, plan), ssrc, scratch: None }
     }
 
     /// A flow of a scenario that sends levels of `ladder`, from its start on, to a player that shows the first frame
@@ -103,12 +109,24 @@ impl FlowSetup {
             return Err(BuildError { flow: flow.name.clone(), reason });
         }
         let start = Timestamp::ZERO + flow.start.unwrap_or_default();
-        Ok(Self { flow: flow.clone(), carried: Carried::Ladder(ladder, start, startup), ssrc: 0 })
+        let carried = Carried::Ladder(ladder, start, startup);
+        Ok(Self { flow: flow.clone(), carried, ssrc: 0, scratch: None })
     }
 
     /// A flow of a scenario that is TCP connections without a movie.
     pub fn bulk(flow: &scenario::Flow) -> Self {
-        Self { flow: flow.clone(), carried: Carried::Bulk, ssrc: 0 }
+        Self { flow: flow.clone(), carried: Carried::Bulk, ssrc: 0, scratch: None }
+    }
+
+    /// The same flow whose records, where they are too many for the memory, go to a file without a name in `directory`;
+    /// `None`: in the system's directory of temporary files.
+    pub fn recorded_in(self, directory: Option<Arc<Path>>) -> Self {
+        Self { scratch: directory, ..self }
+    }
+
+    /// An empty list for records of this flow.
+    pub fn records<T: Spooled>(&self) -> Spool<T> {
+        Spool::in_directory(self.scratch.clone())
     }
 
     /// Its name.

@@ -1,7 +1,12 @@
 //! What is kept of packets: all of it, or only what the ledger and the summary need.
 
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
 use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
+use framewire_probe::WriteError;
 use framewire_probe::record::{AirCounts, TransmissionCounts};
 use framewire_session::video_sequence;
 use framewire_units::DataSize;
@@ -10,8 +15,8 @@ use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 use crate::flow::{Body, Cargo};
 use crate::wires::Recorder;
 
-/// What is known of a packet when it enters the network.
-#[derive(Clone, Copy, Debug)]
+/// What is known of a packet, from when it enters the network until nothing more is said of it.
+#[derive(Debug)]
 struct Entry {
     flow: u16,
     from: Port,
@@ -25,62 +30,114 @@ struct Entry {
     sniffed: u16,
     /// It crossed the hop whose transmissions the summary counts.
     counted: bool,
+    /// Nothing more is said of it.
+    settled: bool,
+    /// Verdicts that are kept, in the order in which they were given.
+    hops: Vec<HopRecord>,
 }
 
 const NO_SEQUENCE: u64 = u64::MAX;
 
+/// What is to be recorded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recording {
+    /// Keep the verdicts of all packets, for the packet table.
+    pub(crate) keep_all: bool,
+    /// The network records deliveries too.
+    pub(crate) deliveries: bool,
+    /// There is a sniffer.
+    pub(crate) sniffed: bool,
+    /// Where a table too long for the memory goes.
+    pub(crate) scratch: Option<Arc<Path>>,
+}
+
 /// Keeps the verdicts of all packets, or of those that were dropped: a ledger is the same either way, because what was
 /// neither dropped nor received was cut off by the end of the run.
+///
+/// Packets are held while something may still be said of them, and go to their flows' tables in the order of their
+/// numbers.
 pub(crate) struct PacketRecorder {
-    keep_all: bool,
-    entries: Vec<Entry>,
-    hops: Vec<HopRecord>,
+    recording: Recording,
+    /// Number of the first packet that is held.
+    first: u64,
+    held: VecDeque<Entry>,
     flows: Vec<FlowRecord>,
 }
 
 /// What is kept per flow.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug)]
 struct FlowRecord {
     last_rtp: u64,
     transmissions: TransmissionCounts,
+    captured: TransmissionCounts,
     crossed_device: bool,
+    table: FlowPackets,
 }
 
 impl PacketRecorder {
-    /// A recorder for flows with numbers below `flows`; `keep_all`: for the packet table.
-    pub(crate) fn new(keep_all: bool, flows: usize) -> Self {
-        Self { keep_all, entries: Vec::new(), hops: Vec::new(), flows: vec![FlowRecord::default(); flows] }
+    /// A recorder for flows with numbers below `flows`.
+    pub(crate) fn new(recording: Recording, flows: usize) -> Self {
+        let flow = |number| FlowRecord {
+            last_rtp: 0,
+            transmissions: TransmissionCounts::default(),
+            captured: TransmissionCounts::default(),
+            crossed_device: false,
+            table: FlowPackets::new(port(number), recording.sniffed, recording.scratch.as_ref()),
+        };
+        let flows = (0..flows).map(flow).collect();
+        Self { recording, first: 0, held: VecDeque::new(), flows }
     }
 
     /// Number of packets that entered the network.
     pub(crate) fn packets(&self) -> u64 {
-        self.entries.len() as u64
+        self.first + self.held.len() as u64
     }
 
-    /// The packet tables of the flows, and what was counted for each. `sniffed` says whether there is a sniffer.
-    pub(crate) fn into_tables(mut self, sniffed: bool) -> Vec<(FlowPackets, Option<AirCounts>)> {
-        let numbered = (0..self.flows.len()).map(|flow| FlowPackets::new(port(flow), sniffed));
-        let mut tables: Vec<FlowPackets> = numbered.collect();
-        self.hops.sort_by_key(|hop| hop.packet);
-        for hops in self.hops.chunk_by(|one, other| one.packet == other.packet) {
-            let id = hops[0].packet;
-            let entry = &self.entries[id.0 as usize];
-            tables[usize::from(entry.flow)].add(&entry.describe(id), hops);
-        }
-        let counts = self.counts(sniffed);
-        tables.into_iter().zip(counts).collect()
-    }
-
-    fn counts(&self, sniffed: bool) -> Vec<Option<AirCounts>> {
-        let mut captured = vec![TransmissionCounts::default(); self.flows.len()];
-        for entry in self.entries.iter().filter(|entry| entry.counted) {
-            captured[usize::from(entry.flow)].add(usize::from(entry.sniffed));
-        }
-        let of_flow = |(flow, captured): (&FlowRecord, TransmissionCounts)| {
-            let sniffed = (sniffed && flow.crossed_device).then_some(captured);
-            Some(AirCounts { transmissions: flow.transmissions, sniffed })
+    /// The packet tables of the flows, and what was counted for each.
+    pub(crate) fn into_tables(mut self) -> Vec<(FlowPackets, Option<AirCounts>)> {
+        // The end of the run settles what was under way.
+        while self.keep_first() {}
+        let sniffer = self.recording.sniffed;
+        let counts = |flow: &FlowRecord| AirCounts {
+            transmissions: flow.transmissions,
+            sniffed: (sniffer && flow.crossed_device).then_some(flow.captured),
         };
-        self.flows.iter().zip(captured).map(of_flow).collect()
+        let flows = self.flows.into_iter().map(|flow| {
+            let counts = counts(&flow);
+            (flow.table, Some(counts))
+        });
+        flows.collect()
+    }
+
+    /// Why records are missing, if they are.
+    pub(crate) fn failure(&self) -> Option<WriteError> {
+        self.flows.iter().find_map(|flow| flow.table.records.failure())
+    }
+
+    fn entry(&mut self, id: u64) -> &mut Entry {
+        let place = id.checked_sub(self.first).and_then(|place| self.held.get_mut(place as usize));
+        place.expect("invariant: a network says nothing of a packet after its last record")
+    }
+
+    fn settle(&mut self, id: u64) {
+        self.entry(id).settled = true;
+        while self.held.front().is_some_and(|entry| entry.settled) {
+            self.keep_first();
+        }
+    }
+
+    /// Moves what is kept of the first packet that is held to where it stays; false when none is held.
+    fn keep_first(&mut self) -> bool {
+        let Some(entry) = self.held.pop_front() else { return false };
+        let flow = &mut self.flows[usize::from(entry.flow)];
+        if entry.counted {
+            flow.captured.add(usize::from(entry.sniffed));
+        }
+        if !entry.hops.is_empty() {
+            flow.table.add(&entry.describe(PacketId(self.first)), &entry.hops);
+        }
+        self.first += 1;
+        true
     }
 }
 
@@ -113,7 +170,7 @@ impl FlowRecord {
 
 impl Recorder<Cargo> for PacketRecorder {
     fn handle_packet(&mut self, id: u64, from: Port, size: DataSize, cargo: &Cargo) {
-        debug_assert_eq!(id, self.entries.len() as u64);
+        debug_assert_eq!(id, self.packets());
         let (datagram, control, sequence) = match &cargo.body {
             Body::Datagram(bytes) => (true, false, self.flows[usize::from(cargo.flow)].extend(bytes)),
             Body::Session(channel, bytes) => {
@@ -121,7 +178,7 @@ impl Recorder<Cargo> for PacketRecorder {
             }
             Body::Segment(segment) => (false, false, segment.sequence),
         };
-        self.entries.push(Entry {
+        self.held.push_back(Entry {
             flow: cargo.flow,
             from,
             datagram,
@@ -131,23 +188,37 @@ impl Recorder<Cargo> for PacketRecorder {
             sequence,
             sniffed: 0,
             counted: false,
+            settled: false,
+            hops: Vec::new(),
         });
     }
 
-    fn handle_hop(&mut self, hop: HopRecord) {
-        let entry = &mut self.entries[hop.packet.0 as usize];
-        if hop.hop == Hop::SenderDevice && hop.from == Port::Sender {
-            let flow = &mut self.flows[usize::from(entry.flow)];
-            flow.transmissions.add(hop.transmissions.len());
-            flow.crossed_device = true;
-            entry.counted = true;
+    fn handle_hop(&mut self, hop: HopRecord, last: bool) {
+        let (id, keep_all) = (hop.packet.0, self.recording.keep_all);
+        let entry = self.entry(id);
+        let crosses_device = hop.hop == Hop::SenderDevice && hop.from == Port::Sender;
+        let (number, transmissions) = (usize::from(entry.flow), hop.transmissions.len());
+        entry.counted |= crosses_device;
+        if keep_all || matches!(hop.outcome, Outcome::Dropped(_)) {
+            entry.hops.push(hop);
         }
-        if self.keep_all || matches!(hop.outcome, Outcome::Dropped(_)) {
-            self.hops.push(hop);
+        if crosses_device {
+            let flow = &mut self.flows[number];
+            flow.transmissions.add(transmissions);
+            flow.crossed_device = true;
+        }
+        if last {
+            self.settle(id);
+        }
+    }
+
+    fn handle_delivered(&mut self, id: u64) {
+        if !self.recording.deliveries {
+            self.settle(id);
         }
     }
 
     fn handle_sniffed(&mut self, frame: SniffedFrame) {
-        self.entries[frame.packet.0 as usize].sniffed += 1;
+        self.entry(frame.packet.0).sniffed += 1;
     }
 }

@@ -6,7 +6,7 @@ use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{FlowLog, Playout};
 use framewire_probe::summary::Summary;
 use framewire_probe::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
-use framewire_probe::{WriteError, write_cell, write_run};
+use framewire_probe::{WriteError, check_records, write_cell, write_run};
 use framewire_scenario::Scenario;
 use framewire_world::{Content, RunDescription, contradiction, failures, playout, write_documents};
 use serde_json::{Map, Value, json};
@@ -59,7 +59,8 @@ pub fn simulate_run(
     } else {
         Received::Nowhere
     };
-    let options = Options { packets: options.packets, received, cancel: options.cancel.clone() };
+    let scratch = Some(directory.into());
+    let options = Options { packets: options.packets, received, scratch, cancel: options.cancel.clone() };
     let simulated = Simulation::run(scenario, content, &options)?;
     let summaries = write_run(directory, &simulated.logs, playout(&scenario.playout))?;
     let description = RunDescription {
@@ -134,7 +135,12 @@ pub fn simulate_cell(
     directory: Option<&Path>,
     options: &CellOptions,
 ) -> Result<Cell, SimError> {
-    let simulation = Options { packets: options.packets, received: Received::Nowhere, cancel: options.cancel.clone() };
+    let simulation = Options {
+        packets: options.packets,
+        received: Received::Nowhere,
+        scratch: directory.map(Into::into),
+        cancel: options.cancel.clone(),
+    };
     let simulated = Simulation::run(scenario, content, &simulation)?;
     if options.cancel.is_raised() {
         return Err(SimError::Cancelled);
@@ -142,6 +148,7 @@ pub fn simulate_cell(
     let playout = playout(&scenario.playout);
     let (ledgers, summaries) = sum_up(&simulated.logs, playout);
     let hashes = hashes(&ledgers, &simulated.logs, &summaries, options.packets);
+    check_records(&simulated.logs)?;
     if let Some(directory) = directory {
         write_cell(directory, &simulated.logs, &ledgers, &summaries, options.packets)?;
     }

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use framewire_probe::WriteError;
 use framewire_probe::record::FlowLog;
+use framewire_probe::{WriteError, check_records};
 use framewire_scenario::{Bottleneck, Scenario};
 use framewire_session::{FlowSetup, Role};
 use framewire_units::{Duration, Seed, Timestamp};
@@ -14,7 +15,7 @@ use framewire_world::{Content, FlowOutcome, flow_log, groups, network_model, rec
 use crate::cancel::Cancel;
 use crate::error::SimError;
 use crate::flow::{Flow, FlowWires, MovieSink, check_scenario};
-use crate::record::PacketRecorder;
+use crate::record::{PacketRecorder, Recording};
 use crate::wires::{WireEvent, Wires};
 
 /// Steps between two looks whether the simulation was asked to end.
@@ -27,6 +28,9 @@ pub struct Options {
     pub packets: bool,
     /// Where the movies as received go.
     pub received: Received,
+    /// Where records that are too many for the memory go while it runs, under no name; `None`: to the system's directory
+    /// of temporary files.
+    pub scratch: Option<Arc<Path>>,
     /// Ends the simulation early: what there is then is a partial result.
     pub cancel: Cancel,
 }
@@ -88,11 +92,13 @@ impl Simulation {
     /// Streams `content` as `scenario` says.
     ///
     /// # Errors
-    /// When the scenario asks for what cannot be simulated or sends what is not in `content`, or a received movie cannot
-    /// be written to its file.
+    /// When the scenario asks for what cannot be simulated or sends what is not in `content`, or a received movie or what
+    /// is recorded cannot be written to its file.
     pub fn run(scenario: &Scenario, content: &Content, options: &Options) -> Result<Simulated, SimError> {
         check_scenario(scenario)?;
         let setups = content.flow_setups(scenario).map_err(|error| SimError::Input(error.to_string()))?;
+        let setups: Vec<FlowSetup> =
+            setups.into_iter().map(|setup| setup.recorded_in(options.scratch.clone())).collect();
         let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
         let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);
         let is_bulk = |group: &Vec<usize>| group.iter().all(|&flow| setups[flow].role() == Role::Bulk);
@@ -109,7 +115,7 @@ impl Simulation {
             simulated += run.now.saturating_since(Timestamp::ZERO);
             packets += run.wires.recorder.packets();
             ended_by = ended_by.into_iter().chain(run.ended_by).min();
-            for (flow, end) in run.into_ended(scenario) {
+            for (flow, end) in run.into_ended() {
                 ended[flow] = Some(end);
             }
         }
@@ -128,6 +134,7 @@ impl Simulation {
             result.outcomes.push(outcome);
             result.movies.push(movie);
         }
+        check_records(&result.logs)?;
         Ok(result)
     }
 }
@@ -161,7 +168,8 @@ impl GroupRun {
         let mut network = network_model(scenario, &settings).map_err(|error| SimError::Input(error.to_string()))?;
         let local = scenario.network.bottleneck == Bottleneck::LocalDevice;
         // The transmissions of a sending interface are counted also where no packet table is kept.
-        network.record_deliveries(options.packets || local || scenario.network.wifi.is_some());
+        let deliveries = options.packets || local || scenario.network.wifi.is_some();
+        network.record_deliveries(deliveries);
         let largest_packet = settings.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         let mut places = vec![0; scenario.flows.len()];
         let mut flows = Vec::new();
@@ -170,7 +178,13 @@ impl GroupRun {
             let sink = sink(&options.received, &setups[number])?;
             flows.push(Flow::new(scenario, &setups[number], number, largest_packet, sink)?);
         }
-        let recorder = PacketRecorder::new(options.packets, scenario.flows.len());
+        let recording = Recording {
+            keep_all: options.packets,
+            deliveries,
+            sniffed: scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some()),
+            scratch: options.scratch.clone(),
+        };
+        let recorder = PacketRecorder::new(recording, scenario.flows.len());
         Ok(Self {
             wires: Wires::new(network, local, recorder),
             numbers: group.to_vec(),
@@ -217,11 +231,16 @@ impl GroupRun {
             if self.ended_by.is_none() {
                 if self.now >= self.limit && !bulk {
                     self.stop(EarlyEnd::TimeLimit);
-                } else if steps.is_multiple_of(STEPS_PER_LOOK) && cancel.is_raised() {
+                } else if steps.is_multiple_of(STEPS_PER_LOOK) && (cancel.is_raised() || self.has_lost_records()) {
                     self.stop(EarlyEnd::Interrupted);
                 }
             }
         }
+    }
+
+    /// True where the disk did not take what was recorded: there is no result any more.
+    fn has_lost_records(&self) -> bool {
+        self.wires.recorder.failure().is_some()
     }
 
     /// Everything that is due now: first the network, then what flows do by themselves.
@@ -271,9 +290,8 @@ impl GroupRun {
         }
     }
 
-    fn into_ended(self, scenario: &Scenario) -> Vec<(usize, Ended)> {
-        let sniffed = scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
-        let mut tables: Vec<_> = self.wires.recorder.into_tables(sniffed).into_iter().map(Some).collect();
+    fn into_ended(self) -> Vec<(usize, Ended)> {
+        let mut tables: Vec<_> = self.wires.recorder.into_tables().into_iter().map(Some).collect();
         let ended = self.numbers.into_iter().zip(self.flows).map(|(number, flow)| {
             let (outcome, movie) = flow.into_outcome();
             let (tables, air) = tables[number].take().expect("invariant: a flow is in one group, once");

@@ -11,8 +11,11 @@ pub(crate) trait Recorder<P> {
     /// A packet enters the network; numbers count from 0.
     fn handle_packet(&mut self, _id: u64, _from: Port, _size: DataSize, _cargo: &P) {}
 
-    /// One hop's verdict.
-    fn handle_hop(&mut self, _hop: HopRecord) {}
+    /// One hop's verdict; `last`: nothing more is said of its packet.
+    fn handle_hop(&mut self, _hop: HopRecord, _last: bool) {}
+
+    /// The packet comes out, now or later.
+    fn handle_delivered(&mut self, _id: u64) {}
 
     /// The sniffer captured a transmission.
     fn handle_sniffed(&mut self, _frame: SniffedFrame) {}
@@ -185,10 +188,11 @@ impl<P, R: Recorder<P>> Wires<P, R> {
         self.timeout = None;
         while let Some(event) = self.network.poll_event() {
             match event {
-                NetworkEvent::Deliver { packet, to: Port::Receiver, at } => {
-                    insert(&mut self.to_receiver, (at, packet.0))
+                NetworkEvent::Deliver { packet, to, at } => {
+                    let queue = if to == Port::Receiver { &mut self.to_receiver } else { &mut self.to_sender };
+                    insert(queue, (at, packet.0));
+                    self.recorder.handle_delivered(packet.0);
                 }
-                NetworkEvent::Deliver { packet, to: Port::Sender, at } => insert(&mut self.to_sender, (at, packet.0)),
                 NetworkEvent::Released { packet, at } => {
                     if self.packet(packet.0).is_some_and(|packet| packet.held) {
                         insert(&mut self.releases, (at, packet.0));
@@ -207,7 +211,8 @@ impl<P, R: Recorder<P>> Wires<P, R> {
             packet.done = true;
             self.forget_finished(hop.packet.0);
         }
-        self.recorder.handle_hop(hop);
+        let last = self.network.is_last(&hop);
+        self.recorder.handle_hop(hop, last);
     }
 }
 

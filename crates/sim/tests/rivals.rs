@@ -77,7 +77,7 @@ fn a_scenario_is_the_experiment_with_a_ledger() {
             assert_eq!(row.arrival, frame.complete, "frame {}", row.frame);
             assert!(frame.level.is_none() || row.level == frame.level, "frame {}", row.frame);
         }
-        let received: u64 = simulated.logs[1].samples.iter().rev().find_map(|sample| sample.received_bytes).unwrap();
+        let received: u64 = simulated.logs[1].samples.iter().filter_map(|sample| sample.received_bytes).last().unwrap();
         assert_eq!(received, outcome.flows[1].goodput.total().as_bytes(), "the connection's bytes");
         assert!(simulated.logs[1].bulk.unwrap().received <= received);
     }
@@ -163,7 +163,7 @@ fn a_wide_link_shows_every_frame_from_the_top_level_it_climbed_to() {
     assert!(vtp.mean.unwrap() > 0.5 && vtp.mean.unwrap() < 2.0 && vtp.switches >= 2, "{vtp:?}");
     assert_eq!(simulated.logs[1].frames[0].due, Timestamp::from_secs(3));
     assert!(simulated.logs[1].samples.iter().all(|sample| sample.at >= Timestamp::from_secs(3)));
-    let last = simulated.logs[1].samples.iter().rev().find(|sample| sample.level.is_some()).unwrap();
+    let last = simulated.logs[1].samples.iter().filter(|sample| sample.level.is_some()).last().unwrap();
     assert!(last.estimate.is_some() && last.sending_rate > Some(Bitrate::from_kbps(100)), "{last:?}");
     assert_eq!(simulated.outcomes.iter().filter(|outcome| outcome.status == FlowStatus::Complete).count(), 2);
     let kept: Vec<u64> = simulated.outcomes.iter().map(|outcome| outcome.kept_bytes).collect();

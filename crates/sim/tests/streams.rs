@@ -56,9 +56,8 @@ fn a_local_device_holds_segments_in_their_socket_and_a_remote_queue_drops_them()
         let network = wired("4 Mbit/s", bottleneck).replace("delay =", "queue = \"30 packets\"\ndelay =");
         let (simulated, _) = flow(&network, "transport = \"tcp\"", 6.0, 10);
         let packets = &simulated.logs[0].packets;
-        let waited = |packet: &&framewire_probe::record::PacketRecord| packet.forward && packet.started.is_some();
-        let longest =
-            packets.iter().filter(waited).map(|packet| packet.started.unwrap().saturating_since(packet.enqueued));
+        let waited = packets.iter().filter(|packet| packet.forward && packet.started.is_some());
+        let longest = waited.map(|packet| packet.started.unwrap().saturating_since(packet.enqueued));
         (packets.iter().filter(|packet| packet.dropped.is_some()).count(), longest.max().unwrap())
     };
     let (lost, _) = drops("remote");

@@ -3,6 +3,7 @@
 use std::mem::take;
 
 use framewire_probe::record::{BulkTotals, FlowLog, FlowSample, FlowStatus};
+use framewire_probe::spool::Spool;
 use framewire_probe::summary::Summary;
 use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
 
@@ -13,7 +14,7 @@ pub struct FlowOutcome {
     /// The sender's log.
     pub sent: SenderLog,
     /// Samples of the flow's state.
-    pub samples: Vec<FlowSample>,
+    pub samples: Spool<FlowSample>,
     /// The receiver's log.
     pub received: ReceiverLog,
     /// Bytes of the movie as received.

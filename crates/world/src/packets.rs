@@ -1,9 +1,12 @@
 //! From what a network said of packets to the packet table of each flow.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
 use framewire_probe::record::{PacketRecord, Place, ReleaseRecord};
+use framewire_probe::spool::Spool;
 
 /// A packet as every world can describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,15 +52,18 @@ pub struct FlowPackets {
     /// By source and destination port.
     extenders: BTreeMap<(u16, u16), Extender>,
     /// Verdicts, hop by hop.
-    pub records: Vec<PacketRecord>,
+    pub records: Spool<PacketRecord>,
     /// Releases of the network.
-    pub releases: Vec<ReleaseRecord>,
+    pub releases: Spool<ReleaseRecord>,
 }
 
 impl FlowPackets {
-    /// An empty table for the flow on `port`; `sniffed` says whether the scenario has a sniffer.
-    pub fn new(port: u16, sniffed: bool) -> Self {
-        Self { port, sniffed, extenders: BTreeMap::new(), records: Vec::new(), releases: Vec::new() }
+    /// An empty table for the flow on `port`; `sniffed` says whether the scenario has a sniffer. A table too long for
+    /// the memory goes to `scratch`, a directory, or to that of the system's temporary files.
+    pub fn new(port: u16, sniffed: bool, scratch: Option<&Arc<Path>>) -> Self {
+        let extenders = BTreeMap::new();
+        let (records, releases) = (Spool::in_directory(scratch.cloned()), Spool::in_directory(scratch.cloned()));
+        Self { port, sniffed, extenders, records, releases }
     }
 
     /// True when the packet belongs to this flow: at one of its ends is the flow's port, or the next one up, which is
@@ -170,7 +176,7 @@ mod tests {
 
     #[test]
     fn each_connection_counts_from_its_own_first_number() {
-        let mut flow = FlowPackets::new(5_004, false);
+        let mut flow = FlowPackets::new(5_004, false, None);
         let hop = HopRecord {
             packet: PacketId(0),
             from: Port::Sender,
@@ -211,7 +217,7 @@ mod tests {
 
     #[test]
     fn packets_are_told_by_the_flows_port_at_either_end() {
-        let flow = FlowPackets::new(5_004, false);
+        let flow = FlowPackets::new(5_004, false, None);
         for from in [Port::Sender, Port::Receiver] {
             assert!(flow.owns(&packet(from, 9, 5_004)) && flow.owns(&packet(from, 5_004, 9)));
             assert!(flow.owns(&packet(from, 40_000, 5_005)), "RTCP");

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use framewire_emu::{EmuError, Lane};
 use framewire_probe::record::{FlowStatus, FoundStream};
+use framewire_probe::spool::Spool;
 use framewire_scenario::Network;
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_units::Timestamp;
@@ -94,7 +95,7 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
     };
     FlowOutcome {
         sent: SenderLog { frame_events: sent.fed.events, ..SenderLog::default() },
-        samples: vec![],
+        samples: Spool::default(),
         received: ReceiverLog {
             complete_frames: whole,
             incomplete_frames: frames.len() as u32 - whole,

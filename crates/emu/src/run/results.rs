@@ -1,5 +1,7 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
+use std::mem::take;
+
 use framewire_emu::{Clock, Headers, LaneRecord, PacketLog, Protocol};
 use framewire_probe::record::{FlowLog, ReleaseRecord};
 use framewire_probe::write_run;
@@ -55,7 +57,7 @@ pub fn write(
     setups: &[FlowSetup],
     mut outcome: RunOutcome<'_>,
 ) -> Result<(), Failure> {
-    let packets = packet_tables(plan, groups, setups.len(), &outcome.lanes);
+    let packets = packet_tables(plan, groups, setups.len(), &mut outcome.lanes);
     let failures = failures(setups, &outcome.flows);
     let logs: Vec<FlowLog> = setups
         .iter()
@@ -83,13 +85,15 @@ pub fn write(
     Ok(())
 }
 
-/// The packet table of each flow, from the logs of the lanes.
-fn packet_tables(plan: &Plan, groups: &[Vec<usize>], flows: usize, lanes: &[LaneRecord]) -> Vec<FlowPackets> {
+/// The packet table of each flow, from the logs of the lanes, which are let go of packet by packet.
+fn packet_tables(plan: &Plan, groups: &[Vec<usize>], flows: usize, lanes: &mut [LaneRecord]) -> Vec<FlowPackets> {
     let sniffed = plan.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
-    let mut packets: Vec<FlowPackets> = (0..flows).map(|flow| FlowPackets::new(port(flow), sniffed)).collect();
+    let scratch = plan.directory.as_path().into();
+    let mut packets: Vec<FlowPackets> =
+        (0..flows).map(|flow| FlowPackets::new(port(flow), sniffed, Some(&scratch))).collect();
     for (group, lane) in groups.iter().zip(lanes) {
-        for packet in &lane.packets {
-            let description = describe(packet);
+        for packet in take(&mut lane.packets) {
+            let description = describe(&packet);
             // What belongs to no flow (ICMP, for instance) is shown with the first one, so that nothing is hidden.
             let owner = group.iter().copied().find(|&flow| packets[flow].owns(&description)).unwrap_or(group[0]);
             packets[owner].add(&description, &packet.hops);

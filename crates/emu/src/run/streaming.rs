@@ -134,7 +134,7 @@ impl Streaming<'_> {
                 let outcome = bulk::stream(&plan, receiving, lane, clock, &progress, [watch.over(), stop])?;
                 Ok(FlowOutcome {
                     sent: SenderLog::default(),
-                    samples: outcome.samples,
+                    samples: outcome.samples.into(),
                     received: ReceiverLog::default(),
                     kept_bytes: 0,
                     bulk: Some(outcome.totals),
@@ -228,7 +228,7 @@ fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
     };
     FlowOutcome {
         sent: sent.log,
-        samples: sent.samples,
+        samples: sent.samples.into(),
         received: received.log,
         kept_bytes: received.kept_bytes,
         bulk: None,

@@ -85,8 +85,8 @@ pub fn run(kind: Kind, movie: &[FrameFacts]) -> FlowLog {
         now = if kind.stream() { flow.write(frame, facts, now) } else { flow.datagrams(frame, facts, now) };
     }
     flow.sample();
-    flow.log.packets = std::mem::take(&mut flow.channel.packets);
-    flow.log.releases = std::mem::take(&mut flow.channel.releases);
+    flow.log.packets = std::mem::take(&mut flow.channel.packets).into();
+    flow.log.releases = std::mem::take(&mut flow.channel.releases).into();
     flow.log
 }
 

@@ -97,7 +97,7 @@ mod tests {
         };
         let mut log = log();
         let lost = Some((Place::Link, "random loss"));
-        log.packets = vec![packet(0, 1, None), packet(1, 501, lost), packet(2, 501, None), packet(3, 501, None)];
+        log.packets = vec![packet(0, 1, None), packet(1, 501, lost), packet(2, 501, None), packet(3, 501, None)].into();
         log.packets.push(PacketRecord { forward: false, ..packet(4, 900, None) });
         let summary = Summary::build(&Ledger::build(&log, LIVE), &log, &LIVE);
         let seconds = summary.duration_s.unwrap();

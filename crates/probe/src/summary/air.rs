@@ -1,10 +1,12 @@
 //! What happened to packets: which datagrams arrived, and how often each packet was sent over the air.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::record::{FlowLog, PacketRecord, TransmissionCounts};
+use crate::spool::Spool;
 
 /// In order of sequence number, for every datagram that was offered to the socket, whether it arrived.
 pub(super) fn datagrams_arrived(log: &FlowLog) -> Vec<bool> {
@@ -34,8 +36,8 @@ pub(super) fn payload_arrived(log: &FlowLog) -> u64 {
 
 /// Payload of the packets that passed their last hop towards the receiver. Of those with the same sequence number one
 /// counts: a retransmission brings nothing new.
-fn payload_delivered(packets: &[PacketRecord]) -> u64 {
-    let mut last_hops: BTreeMap<u64, &PacketRecord> = BTreeMap::new();
+fn payload_delivered(packets: &Spool<PacketRecord>) -> u64 {
+    let mut last_hops: BTreeMap<u64, Cow<'_, PacketRecord>> = BTreeMap::new();
     for packet in packets.iter().filter(|packet| packet.forward) {
         last_hops.insert(packet.packet, packet);
     }
@@ -92,7 +94,7 @@ impl Sniffed {
     }
 }
 
-fn sender_device(packets: &[PacketRecord]) -> impl Iterator<Item = &PacketRecord> {
+fn sender_device(packets: &Spool<PacketRecord>) -> impl Iterator<Item = Cow<'_, PacketRecord>> {
     packets.iter().filter(|packet| packet.forward && packet.hop == "sender-device")
 }
 

@@ -243,5 +243,5 @@ fn latency(rows: &[FrameRow]) -> Option<[f64; 4]> {
 
 fn jitter(rows: &[FrameRow]) -> Option<[f64; 2]> {
     let jitters: Vec<f64> = rows.iter().filter_map(|row| row.jitter_nanos).map(milliseconds).collect();
-    Some([mean(&jitters)?, jitters.iter().copied().fold(0.0, f64::max)])
+    Some([mean(jitters.iter().copied())?, jitters.iter().copied().fold(0.0, f64::max)])
 }

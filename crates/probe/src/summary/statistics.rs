@@ -12,8 +12,10 @@ pub(super) fn nearest_rank(sorted: &[i64], percent: usize) -> Option<i64> {
 }
 
 /// Arithmetic mean; `None` without values.
-pub(super) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut count = 0_u64;
+    let sum: f64 = values.into_iter().inspect(|_| count += 1).sum();
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// How many runs of successive losses there were, by length (tables 3.12 and 3.18 of the thesis). A run is maximal:

@@ -22,7 +22,7 @@ fn percentiles_are_values_by_nearest_rank() {
     assert_eq!([at(5), at(30), at(40), at(50), at(100)].map(Option::unwrap), [15, 20, 20, 35, 50]);
     assert_eq!(nearest_rank(&[7], 99), Some(7));
     assert_eq!(nearest_rank(&[], 50), None);
-    assert_eq!((mean(&[1.0, 2.0, 6.0]), mean(&[])), (Some(3.0), None));
+    assert_eq!((mean([1.0, 2.0, 6.0]), mean([])), (Some(3.0), None));
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn a_connection_is_summed_up_by_its_samples() {
         ..FlowSample::default()
     };
     // Zero is "not yet measured"; counters run from the start.
-    let connection = Connection::of(&[sample(0, 0), sample(20, 2), sample(40, 7)]);
+    let connection = Connection::of(&vec![sample(0, 0), sample(20, 2), sample(40, 7)].into());
     assert_eq!(connection, Connection { retransmissions: Some(7), timeouts: Some(2), srtt_mean_ms: Some(30.0) });
     let untold = FlowSample { timeouts: None, ..sample(20, 1) };
-    assert_eq!(Connection::of(&[untold]).timeouts, None);
-    assert_eq!(Connection::of(&[FlowSample::default()]), Connection::default());
+    assert_eq!(Connection::of(&vec![untold].into()).timeouts, None);
+    assert_eq!(Connection::of(&vec![FlowSample::default()].into()), Connection::default());
 }

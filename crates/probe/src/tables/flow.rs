@@ -1,19 +1,21 @@
 //! `flows.parquet`: state of each flow over time; and `accuracy.parquet`: releases of the emulated network.
 
+use std::borrow::Cow;
+
 use super::table::Table;
 use crate::record::{FlowLog, FlowSample, ReleaseRecord};
 
 /// A sample of a flow's state with the flow that it belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SampleRow<'a> {
     flow: &'a str,
-    sample: &'a FlowSample,
+    sample: Cow<'a, FlowSample>,
 }
 
 impl<'a> SampleRow<'a> {
     /// The samples of a flow.
-    pub fn all(log: &'a FlowLog) -> Vec<Self> {
-        log.samples.iter().map(|sample| Self { flow: &log.flow, sample }).collect()
+    pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
+        log.samples.iter().map(|sample| Self { flow: &log.flow, sample })
     }
 }
 
@@ -48,8 +50,8 @@ pub struct ReleaseRow<'a> {
 
 impl<'a> ReleaseRow<'a> {
     /// The releases of a flow.
-    pub fn all(log: &'a FlowLog) -> Vec<Self> {
-        log.releases.iter().map(|&release| Self { flow: &log.flow, release }).collect()
+    pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
+        log.releases.iter().map(|release| Self { flow: &log.flow, release: *release })
     }
 }
 

@@ -1,32 +1,36 @@
 //! `packets.parquet`: one row per packet and hop.
 
+use std::borrow::Cow;
+
 use framewire_units::Bitrate;
 
 use super::table::Table;
 use crate::record::{FlowLog, PacketRecord};
 
 /// A packet record with the flow and the frame that it belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PacketRow<'a> {
     flow: &'a str,
-    record: &'a PacketRecord,
+    record: Cow<'a, PacketRecord>,
     frame: Option<u32>,
 }
 
 impl<'a> PacketRow<'a> {
     /// The packets of a flow.
-    pub fn all(log: &'a FlowLog) -> Vec<Self> {
+    pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
         let sent = log.datagrams_sent.iter();
         let mut frames: Vec<(u64, u32)> =
             sent.filter_map(|datagram| Some((datagram.sequence, datagram.frame?))).collect();
         frames.sort_unstable();
-        let frame_of = |record: &PacketRecord| {
+        let frame_of = move |record: &PacketRecord| {
             let sequence = record.sequence.filter(|_| record.forward && record.protocol == "udp")?;
             let index = frames.binary_search_by_key(&sequence, |&(sequence, _)| sequence).ok()?;
             Some(frames[index].1)
         };
-        let row = |record| Self { flow: &log.flow, record, frame: frame_of(record) };
-        log.packets.iter().map(row).collect()
+        log.packets.iter().map(move |record| {
+            let frame = frame_of(&record);
+            Self { flow: &log.flow, record, frame }
+        })
     }
 }
 

@@ -30,8 +30,9 @@ fn datagrams() -> FlowLog {
     for frame in 0..4 {
         flow.send(frame, if frame == 1 { &[Injected::Dropped(Place::Link, "retry limit")] } else { &[] });
     }
-    flow.log.packets[0].transmissions = vec![Bitrate::from_mbps(11), Bitrate::from_kbps(5_500), Bitrate::from_mbps(1)];
-    flow.log.packets[0].sniffed = Some(2);
+    let first = flow.log.packets.iter_mut().next().unwrap();
+    first.transmissions = vec![Bitrate::from_mbps(11), Bitrate::from_kbps(5_500), Bitrate::from_mbps(1)];
+    first.sniffed = Some(2);
     flow.log
 }
 
@@ -81,7 +82,7 @@ fn a_row_reads_back_as_it_was_written() {
 #[test]
 fn packets_know_their_frame_and_their_rates() {
     let log = datagrams();
-    let rows = rows(&written(&super::packets(), vec![PacketRow::all(&log)]));
+    let rows = rows(&written(&super::packets(), vec![PacketRow::all(&log).collect()]));
     assert_eq!(rows.len(), log.packets.len());
     assert_eq!((&rows[0]["rates"], &rows[0]["transmissions"]), (&Field::Str("11,5.5,1".into()), &Field::Int(3)));
     assert_eq!((&rows[0]["sniffed"], &rows[1]["sniffed"]), (&Field::Int(2), &Field::Null));
@@ -93,13 +94,13 @@ fn packets_know_their_frame_and_their_rates() {
 #[test]
 fn samples_and_releases_read_back() {
     let log = stream();
-    let samples = rows(&written(&super::flows(), vec![SampleRow::all(&log)]));
+    let samples = rows(&written(&super::flows(), vec![SampleRow::all(&log).collect()]));
     assert_eq!((&samples[0]["cwnd_packets"], &samples[0]["ssthresh_packets"]), (&Field::Int(10), &Field::Null));
     assert_eq!(
         (&samples[0]["srtt_ns"], &samples[0]["delivery_rate_bps"]),
         (&Field::Long(30_000_000), &Field::Long(5_000_000))
     );
-    let releases = rows(&written(&super::accuracy(), vec![ReleaseRow::all(&log)]));
+    let releases = rows(&written(&super::accuracy(), vec![ReleaseRow::all(&log).collect()]));
     assert_eq!(
         (&releases[0]["intended_ns"], &releases[0]["actual_ns"]),
         (&Field::Long(1_000_000), &Field::Long(1_000_700))
@@ -122,7 +123,7 @@ fn the_summary_reads_back() {
 #[test]
 fn files_carry_the_format_version_and_are_compressed_with_zstd() {
     let log = stream();
-    let reader = written(&super::flows(), vec![SampleRow::all(&log)]);
+    let reader = written(&super::flows(), vec![SampleRow::all(&log).collect()]);
     let metadata = reader.metadata();
     let pairs = metadata.file_metadata().key_value_metadata().unwrap();
     assert!(pairs.iter().any(|pair| pair.key == FORMAT_KEY && pair.value.as_deref() == Some("3")));

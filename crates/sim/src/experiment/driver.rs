@@ -18,7 +18,7 @@ struct Drops {
 }
 
 impl Recorder<Segment> for Drops {
-    fn handle_hop(&mut self, hop: HopRecord) {
+    fn handle_hop(&mut self, hop: HopRecord, _last: bool) {
         match hop.outcome {
             Outcome::Dropped(DropCause::QueueFull) => self.queue += 1,
             Outcome::Dropped(DropCause::RandomLoss) => self.random += 1,

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_link::Port;
 use framewire_probe::record::{FlowSample, FlowStatus};
+use framewire_probe::spool::Spool;
 use framewire_session::{AdaptiveReceiver, AdaptiveSender, FlowSetup};
 use framewire_units::{DataSize, Seed, Timestamp};
 use framewire_world::{FlowOutcome, SAMPLE_INTERVAL, port};
@@ -30,7 +31,7 @@ pub(crate) struct AdaptiveFlow {
     begun: bool,
     stopped: bool,
     next_sample: Timestamp,
-    samples: Vec<FlowSample>,
+    samples: Spool<FlowSample>,
 }
 
 impl AdaptiveFlow {
@@ -50,7 +51,7 @@ impl AdaptiveFlow {
             begun: false,
             stopped: false,
             next_sample: start,
-            samples: Vec::new(),
+            samples: setup.records(),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use framewire_link::Port;
 use framewire_probe::record::{BulkTotals, FlowSample, FlowStatus};
+use framewire_probe::spool::Spool;
 use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
 use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Seed, Timestamp};
@@ -23,7 +24,7 @@ pub(crate) struct BulkFlow {
     start: Timestamp,
     stop: Option<Timestamp>,
     next_sample: Timestamp,
-    samples: Vec<FlowSample>,
+    samples: Spool<FlowSample>,
     /// Bytes that had been received when it ended, and when that was.
     totals: Option<BulkTotals>,
     over: bool,
@@ -73,7 +74,7 @@ impl BulkFlow {
             start,
             stop,
             next_sample: start,
-            samples: Vec::new(),
+            samples: setup.records(),
             totals: None,
             over: false,
             cut_short: false,

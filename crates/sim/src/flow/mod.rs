@@ -34,7 +34,7 @@ pub(crate) enum Flow {
     /// Levels of a ladder.
     Adaptive(Box<AdaptiveFlow>),
     /// TCP connections without a movie.
-    Bulk(BulkFlow),
+    Bulk(Box<BulkFlow>),
 }
 
 impl Flow {
@@ -52,10 +52,13 @@ impl Flow {
                 let flow = AdaptiveFlow::new(setup, number, session_seed(scenario, number), sink)?;
                 Self::Adaptive(Box::new(flow))
             }
-            Role::Bulk => Self::Bulk(BulkFlow::new(setup, number, largest_packet, |connection| match connection {
-                0 => seed(&[number as u64]),
-                further => seed(&[number as u64, further as u64]),
-            })?),
+            Role::Bulk => {
+                let flow = BulkFlow::new(setup, number, largest_packet, |connection| match connection {
+                    0 => seed(&[number as u64]),
+                    further => seed(&[number as u64, further as u64]),
+                })?;
+                Self::Bulk(Box::new(flow))
+            }
             Role::Stream | Role::External => {
                 let flow = StreamFlow::new(setup, number, largest_packet, seed(&[number as u64]), sink)?;
                 Self::Stream(Box::new(flow))

@@ -1,6 +1,7 @@
 //! The sender of one flow: from the first frame until nothing is left in its host.
 
 use framewire_probe::record::{FlowSample, FlowStatus};
+use framewire_probe::spool::Spool;
 use framewire_session::{SenderLog, SenderSession, SenderSocket, SenderWait};
 use framewire_tcp::Endpoint;
 use framewire_transport::socket::SocketError;
@@ -23,18 +24,18 @@ enum State {
 pub(crate) struct Sending {
     session: SenderSession,
     state: State,
-    samples: Vec<FlowSample>,
+    samples: Spool<FlowSample>,
     status: FlowStatus,
 }
 
 impl Sending {
-    /// A sender that begins at the origin of the run.
-    pub(crate) fn new(session: SenderSession) -> Self {
+    /// A sender that begins at the origin of the run; `samples` is where they go.
+    pub(crate) fn new(session: SenderSession, samples: Spool<FlowSample>) -> Self {
         let wait = SenderWait { writable: false, timeout: Some(Timestamp::ZERO), finished: false };
         Self {
             session,
             state: State::Streaming { wait, next_sample: Timestamp::ZERO },
-            samples: Vec::new(),
+            samples,
             status: FlowStatus::Partial,
         }
     }
@@ -70,7 +71,7 @@ impl Sending {
     }
 
     /// What was recorded.
-    pub(crate) fn into_parts(self) -> (FlowStatus, SenderLog, Vec<FlowSample>) {
+    pub(crate) fn into_parts(self) -> (FlowStatus, SenderLog, Spool<FlowSample>) {
         (self.status, self.session.into_log(), self.samples)
     }
 

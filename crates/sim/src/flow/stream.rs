@@ -71,7 +71,7 @@ impl StreamFlow {
         };
         Ok(Self {
             socket,
-            sending: Sending::new(session),
+            sending: Sending::new(session, setup.records()),
             receiving: Receiving::new(setup.receiver(), sink),
             phase: Phase::Sending,
             receiver_ended: false,

@@ -77,7 +77,7 @@ impl Recorder<Cargo> for Tally {
         self.counts[usize::from(cargo.flow)].sent += u64::from(from == Port::Sender);
     }
 
-    fn handle_hop(&mut self, hop: HopRecord) {
+    fn handle_hop(&mut self, hop: HopRecord, _last: bool) {
         let Outcome::Dropped(cause) = hop.outcome else { return };
         let counts = &mut self.counts[usize::from(self.flows[hop.packet.0 as usize])];
         match (hop.from, cause) {

@@ -1,0 +1,196 @@
+//! A list of records that goes to disk as it grows: what a run records, however long it is.
+
+mod fields;
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+pub use fields::{Input, Output, Spooled};
+use file::{Block, ScratchFile};
+
+use crate::run::WriteError;
+
+/// Records that stay in memory before the first of them are written: runs of minutes never touch the disk.
+const IN_MEMORY: usize = 65_536;
+
+/// Records of a block: they are written, and read, together.
+const BLOCK: usize = 4_096;
+
+/// A list of records in order. It holds up to 65,536 of them in memory; of a longer list all but the newest few thousand
+/// are in a file without a name, which is gone when the list is, or when the process ends in whatever way.
+///
+/// [`push`](Self::push) never fails, so that what records needs no errors of disks. When the disk has no room, what comes
+/// afterwards is not kept, and [`failure`](Self::failure) says so. It is to be asked when all has been recorded, and again
+/// when all has been read: reading ends where the disk does not give back what was written.
+#[derive(Clone, Debug)]
+pub struct Spool<T> {
+    directory: Option<Arc<Path>>,
+    in_memory: usize,
+    file: Option<Arc<ScratchFile>>,
+    blocks: Vec<Block>,
+    names: Vec<&'static str>,
+    recent: Vec<T>,
+    length: u64,
+    failure: Arc<OnceLock<WriteError>>,
+}
+
+impl<T> Default for Spool<T> {
+    fn default() -> Self {
+        Self {
+            directory: None,
+            in_memory: IN_MEMORY,
+            file: None,
+            blocks: Vec::new(),
+            names: Vec::new(),
+            recent: Vec::new(),
+            length: 0,
+            failure: Arc::default(),
+        }
+    }
+}
+
+impl<T: Spooled> Spool<T> {
+    /// An empty list whose file, should it need one, is in `directory`; `None`: in the system's directory of temporary
+    /// files, which on some systems is memory.
+    pub fn in_directory(directory: Option<Arc<Path>>) -> Self {
+        Self { directory, ..Self::default() }
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Adds a record at the end.
+    pub fn push(&mut self, record: T) {
+        self.length += 1;
+        self.recent.push(record);
+        let room = if self.blocks.is_empty() { self.in_memory } else { BLOCK };
+        if self.recent.len() >= room {
+            self.spill();
+        }
+    }
+
+    /// The records in order.
+    pub fn iter(&self) -> Records<'_, T> {
+        Records { spool: self, block: 0, decoded: Vec::new().into_iter(), recent: self.recent.iter() }
+    }
+
+    /// What the disk refused; `None` when everything is there, and was there when it was read.
+    pub fn failure(&self) -> Option<WriteError> {
+        self.failure.get().cloned()
+    }
+
+    /// Writes what is in memory, block by block.
+    fn spill(&mut self) {
+        for records in self.recent.chunks(BLOCK) {
+            if self.failure.get().is_some() {
+                break;
+            }
+            let mut output = Output::new(&mut self.names);
+            records.iter().for_each(|record| record.write(&mut output));
+            let bytes = output.into_bytes();
+            match file::append(&mut self.file, self.directory.as_deref(), &bytes, records.len()) {
+                Ok(block) => self.blocks.push(block),
+                Err(error) => drop(self.failure.set(error)),
+            }
+        }
+        self.recent.clear();
+        // A short list again: the memory of the long one is not needed any more.
+        self.recent.shrink_to(BLOCK);
+    }
+
+    fn read(&self, block: &Block) -> Option<Vec<T>> {
+        let file = self.file.as_ref().expect("invariant: a block is in a file");
+        match file.read(block) {
+            Ok(bytes) => {
+                let mut input = Input::new(&bytes, &self.names);
+                Some((0..block.records).map(|_| T::read(&mut input)).collect())
+            }
+            Err(error) => {
+                let _ = self.failure.set(error);
+                None
+            }
+        }
+    }
+}
+
+impl<T: Spooled + Clone> Spool<T> {
+    /// All records, in memory.
+    pub fn to_vec(&self) -> Vec<T> {
+        self.iter().map(Cow::into_owned).collect()
+    }
+}
+
+#[cfg(test)]
+impl<T: Spooled> Spool<T> {
+    /// Records that can be changed: all of a list that is in memory.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        assert!(self.blocks.is_empty(), "a list on the disk");
+        self.recent.iter_mut()
+    }
+}
+
+impl<T: Spooled> From<Vec<T>> for Spool<T> {
+    fn from(records: Vec<T>) -> Self {
+        records.into_iter().collect()
+    }
+}
+
+impl<T: Spooled> FromIterator<T> for Spool<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(records: I) -> Self {
+        let mut spool = Self::default();
+        spool.extend(records);
+        spool
+    }
+}
+
+impl<T: Spooled> Extend<T> for Spool<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, records: I) {
+        records.into_iter().for_each(|record| self.push(record));
+    }
+}
+
+impl<'a, T: Spooled + Clone> IntoIterator for &'a Spool<T> {
+    type Item = Cow<'a, T>;
+    type IntoIter = Records<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The records of a [`Spool`] in order: borrowed where they are in memory.
+#[derive(Debug)]
+pub struct Records<'a, T> {
+    spool: &'a Spool<T>,
+    block: usize,
+    decoded: std::vec::IntoIter<T>,
+    recent: std::slice::Iter<'a, T>,
+}
+
+impl<'a, T: Spooled + Clone> Iterator for Records<'a, T> {
+    type Item = Cow<'a, T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.decoded.next() {
+                return Some(Cow::Owned(record));
+            }
+            let Some(block) = self.spool.blocks.get(self.block) else {
+                return self.recent.next().map(Cow::Borrowed);
+            };
+            self.block += 1;
+            self.decoded = self.spool.read(block)?.into_iter();
+        }
+    }
+}

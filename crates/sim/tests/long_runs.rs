@@ -1,0 +1,41 @@
+//! Runs whose records are too many for the memory: the same tables, and clear errors of the disk.
+#![allow(missing_docs, reason = "a test binary")]
+
+mod common;
+
+use std::path::Path;
+
+use common::scenario;
+use framewire_probe::tables::{self, PacketRow};
+use framewire_sim::{Content, Options, Simulation};
+
+/// A connection over 100 Mbit/s for so many seconds: 8,500 packets each, and half as many acknowledgements.
+fn text(seconds: u32) -> String {
+    format!(
+        "limit = \"{seconds} s\"\n[network]\nkind = \"wired\"\n[network.wire]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n\
+         [[flow]]\ntransport = \"bulk\"\n"
+    )
+}
+
+#[test]
+fn packets_on_the_disk_make_the_same_table_as_packets_in_memory() {
+    let options = Options { packets: true, ..Options::default() };
+    let log = &Simulation::run(&scenario(&text(10)), &Content::default(), &options).unwrap().logs[0];
+    assert!(log.packets.len() > 100_000, "{} packets: more than a list holds in memory", log.packets.len());
+    assert!(log.packets.iter().zip(0..).all(|(packet, number)| packet.packet == number), "in their order");
+    let hash = || tables::packets().hash(PacketRow::all(log));
+    assert_eq!(hash(), hash());
+    // The beginning of a longer run is the whole of a shorter one.
+    let short = &Simulation::run(&scenario(&text(1)), &Content::default(), &options).unwrap().logs[0];
+    let settled = short.packets.len() - 2_000;
+    assert!(settled > 5_000 && log.packets.iter().zip(&short.packets).take(settled).all(|(one, other)| one == other));
+}
+
+#[test]
+fn a_directory_that_takes_no_records_ends_a_run_with_an_error() {
+    let options = Options { packets: true, scratch: Some(Path::new("/nonexistent/run").into()), ..Options::default() };
+    let error = Simulation::run(&scenario(&text(3_600)), &Content::default(), &options).err().unwrap().to_string();
+    assert!(error.starts_with("/nonexistent/run") && error.contains("No such file"), "{error}");
+    let short = Simulation::run(&scenario(&text(1)), &Content::default(), &options);
+    assert!(short.is_ok(), "nothing is written of what fits into memory");
+}
