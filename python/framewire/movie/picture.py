@@ -29,8 +29,11 @@ class Picture(Protocol):
     name: str
     frame_rate: Fraction
     shape: Conversion | None  # what comes out of the file of a user's; None: the lab's picture
-    frames: int | None  # how many at most
     expected: int  # how many there will be, for progress; 0 where that is not known
+
+    @property
+    def frames(self) -> int | None:
+        """How many at most; None for all."""
 
     def identity(self, report: Progress) -> dict[str, Any]:
         """What tells this picture from any other."""
@@ -111,9 +114,14 @@ class FilePicture:
         self.shape: Conversion | None = shape
         self.conversion = shape
         self.frame_rate = shape.frame_rate
-        self.frames: int | None = None if seconds is None else max(1, round(seconds * self.frame_rate))
+        self.limit = None if seconds is None else max(1, round(seconds * self.frame_rate))
         whole = self.video.duration_s or self._counted_s()
         self.expected = round(min(seconds or whole, whole or math.inf) * self.frame_rate)
+
+    @property
+    def frames(self) -> int | None:
+        """As many as are asked for; None for all."""
+        return self.limit
 
     def _counted_s(self) -> float:
         """The length of a file that does not tell it, as no elementary stream does: its packets are counted."""

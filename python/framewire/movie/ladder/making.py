@@ -219,7 +219,7 @@ def _picture(
     codec: Codec,
 ) -> LabSource | FileSource:
     if source is not None:
-        return FileSource(source, seconds, size, frame_rate, fields=codec.fields)
+        return FileSource(source, seconds, size=size, frame_rate=frame_rate, fields=codec.fields)
     if size is not None or frame_rate is not None:
         raise InputError("the lab's picture has a size and a rate of its own: --size and --frame-rate are for a file")
     frames = preset.frames if preset is not None else round((seconds or 60.0) * Fraction(*coding.FRAME_RATE))

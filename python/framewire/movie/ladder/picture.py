@@ -102,29 +102,21 @@ class LabSource:
 class FileSource(FilePicture):
     """The first video stream of a file, as it is but for what is asked for otherwise."""
 
-    def __init__(
-        self,
-        path: Path,
-        seconds: float | None,
-        size: tuple[int, int] | None = None,
-        frame_rate: Fraction | None = None,
-        *,
-        fields: bool = True,
-    ) -> None:
-        super().__init__(path, seconds, size=size, frame_rate=frame_rate, fields=fields)
-        self._limit = self.frames
-        self.frames: int = self.expected
+    @property
+    def frames(self) -> int:
+        """As many as there are, or as are asked for."""
+        return self.expected
 
     def identity(self, report: Progress) -> dict[str, Any]:
         """What tells this picture from any other."""
-        return super().identity(report) | {"limit": self._limit, "field_order": self.conversion.field_order}
+        return super().identity(report) | {"limit": self.limit, "field_order": self.conversion.field_order}
 
     def sound(self) -> Sound | None:
         """The audio of the file; None where it has none."""
-        end = None if self._limit is None else self._limit / self.frame_rate
+        end = None if self.limit is None else self.limit / self.frame_rate
         return Sound(self.path, self.video.start_s, end) if ffmpeg.has_audio(self.path) else None
 
     def input(self, cache: Path, scratch: Path, report: Progress) -> list[str]:
         """Options of ffmpeg, up to and with the choice of the picture."""
-        limit = [] if self._limit is None else ["-frames:v", str(self._limit)]
+        limit = [] if self.limit is None else ["-frames:v", str(self.limit)]
         return [*super().input(cache, scratch, report), *limit, *field_options(self.conversion)]
