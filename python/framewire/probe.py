@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from rich.table import Table
 
 from framewire import _native
 from framewire.errors import InputError
+from framewire.frame_columns import Columns, columns
 from framewire.movie.quantities import parse_frame_rate
 
 __all__ = ["Probe", "probe"]
@@ -31,8 +34,8 @@ class Probe:
     path: str
     sequence: dict[str, Any]
     """Width, height, frame rate (a fraction, or None), stated bit rate, MPEG-2 or not, progressive or not."""
-    frames: dict[str, list[Any]]
-    """Columns, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
+    frames: Columns
+    """Sequences, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
 
     @property
     def duration_s(self) -> float | None:
@@ -68,39 +71,37 @@ class Probe:
 
     def types(self) -> list[dict[str, Any]]:
         """Count and sizes per picture type."""
-        by_type: dict[str, list[int]] = {}
+        by_type: dict[str, _Sizes] = {}
         for kind, size in zip(self.frames["type"], self.frames["size"], strict=True):
-            by_type.setdefault(kind, []).append(size)
+            by_type.setdefault(kind, _Sizes()).add(size)
         total = self.bytes
         return [
             {
                 "type": kind,
-                "frames": len(sizes),
-                "mean_bytes": sum(sizes) / len(sizes),
-                "min_bytes": min(sizes),
-                "max_bytes": max(sizes),
-                "share_of_bytes": sum(sizes) / total,
+                "frames": sizes.count,
+                "mean_bytes": sizes.total / sizes.count,
+                "min_bytes": sizes.least,
+                "max_bytes": sizes.most,
+                "share_of_bytes": sizes.total / total,
             }
             for kind, sizes in sorted(by_type.items(), key=lambda item: "IPBD".index(item[0]))
         ]
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> Iterator[dict[str, Any]]:
         """One entry per group of pictures, its types in display order."""
-        rows: dict[int, dict[str, Any]] = {}
-        columns = ("gop", "type", "display", "size", "closed", "broken_link", "time_code")
-        for gop, kind, display, size, closed, broken, code in zip(
-            *(self.frames[name] for name in columns), strict=True
-        ):
-            row = rows.setdefault(
-                gop, {"gop": gop, "types": [], "bytes": 0, "closed": None, "broken_link": None, "time_code": None}
-            )
-            row["types"].append((display, kind))
-            row["bytes"] += size
-            if code is not None and row["time_code"] is None:
-                row.update(closed=closed, broken_link=broken, time_code=code)
-        for row in rows.values():
-            row["types"] = "".join(kind for _, kind in sorted(row["types"]))
-        return list(rows.values())
+        names = ("gop", "type", "display", "size", "closed", "broken_link", "time_code")
+        rows = zip(*(self.frames[name] for name in names), strict=True)
+        for number, group in itertools.groupby(rows, key=lambda row: row[0]):
+            frames = list(group)
+            header = next((row[4:] for row in frames if row[6] is not None), (None, None, None))
+            yield {
+                "gop": number,
+                "types": "".join(kind for _, kind, *_ in sorted(frames, key=lambda row: row[2])),
+                "bytes": sum(size for *_, size, _, _, _ in frames),
+                "closed": header[0],
+                "broken_link": header[1],
+                "time_code": header[2],
+            }
 
     def as_json(self, with_frames: bool) -> dict[str, Any]:
         """Everything, for ``--json``."""
@@ -113,7 +114,7 @@ class Probe:
             "mean_bps": _rounded(self.mean_bps),
             "peak_bps": _rounded(self.peak_bps()),
             "types": self.types(),
-            "groups": self.groups(),
+            "groups": list(self.groups()),
         }
         if with_frames:
             names = list(self.frames)
@@ -200,7 +201,23 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         raise InputError(f"{path}: {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
-    return Probe(str(path), found["sequence"], found["frames"])
+    return Probe(str(path), found["sequence"], columns(found["frames"]))
+
+
+@dataclass
+class _Sizes:
+    """Of frames of one type."""
+
+    count: int = 0
+    total: int = 0
+    least: int = 1 << 32
+    most: int = 0
+
+    def add(self, size: int) -> None:
+        self.count += 1
+        self.total += size
+        self.least = min(self.least, size)
+        self.most = max(self.most, size)
 
 
 def _rounded(rate: float | None) -> int | None:

@@ -23,6 +23,7 @@ ALL = "\n".join(
     for name in ("udp-blocking", "udp", "udp-whole", "udp+ifd", "tcp", "tcp+ifd", "tcp+ifd-optimised")
 )
 OVEN = '[network.wifi]\nretry = 3\n[network.wifi.oven]\non = [["1 s", "3 s"]]\n[network.wifi.sniffer]\ncapture = "65 %"'
+UDP = '[[flow]]\ntransport = "udp"'
 SECONDS = 4
 
 
@@ -195,3 +196,18 @@ def test_ctrl_c_ends_a_simulation_with_what_there_is(film: Path, tmp_path: Path)
         assert process.stdout.read() == "partial interrupted\n"
         assert process.wait(timeout=30) == 0
     assert json.loads((tmp_path / "run.json").read_text())["ended_by"] == "interrupted"
+
+
+def test_a_large_movie_that_is_cut_while_it_is_sent_is_a_clear_error(film: Path, tmp_path: Path) -> None:
+    large = tmp_path / "large.m2v"
+    with large.open("wb") as file:
+        for _ in range(2):
+            file.write(film.read_bytes())
+            # Zeros behind a picture are its stuffing. Only what is over 64 MiB stays on the disk.
+            file.seek(40 << 20, os.SEEK_CUR)
+        file.truncate()
+    loaded, scenario = _native.load_movie(large), resolved('limit = "1 s"\n' + text(film, network="", flows=UDP))
+    json.loads(_native.simulate_cell(scenario, loaded))
+    os.truncate(large, 100_000)
+    with pytest.raises(ValueError, match=r"large.m2v: the file changed while it was in use: frame \d+ cannot be read"):
+        _native.simulate_cell(scenario, loaded)

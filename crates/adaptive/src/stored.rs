@@ -78,8 +78,9 @@ impl PacketSource for LadderSource {
             return Err(missing("the frame has no such packet"));
         }
         let (start, end) = (index * self.payload, (index + 1).saturating_mul(self.payload).min(entry.size));
+        let bytes = self.ladder.frame_bytes(level, frame as usize).map_err(|error| missing(&error.to_string()))?;
         Ok(SourcePacket {
-            bytes: self.ladder.frame_bytes(level, frame as usize).slice(start as usize..end as usize),
+            bytes: bytes.slice(start as usize..end as usize),
             last: end == entry.size,
             key: entry.is_key(),
         })

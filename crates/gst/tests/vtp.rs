@@ -25,7 +25,9 @@ fn levels_of(ladder: &Ladder, buffers: &[gst::Buffer]) -> Vec<usize> {
         let frame = buffer.offset() as usize;
         let bytes = buffer.map_readable().unwrap();
         let mut levels = 0..ladder.level_count();
-        levels.find(|&level| ladder.frame_bytes(level, frame)[..] == bytes[..]).expect("whole frames of the movie")
+        levels
+            .find(|&level| ladder.frame_bytes(level, frame).unwrap()[..] == bytes[..])
+            .expect("whole frames of the movie")
     };
     buffers.iter().map(level_of).collect()
 }
@@ -234,7 +236,7 @@ fn the_first_frame_waits_for_the_start_up_delay() {
 fn a_player_that_pauses_costs_frames_and_no_memory() {
     let Some((path, ladder)) = mpeg4("paused", 150) else { return };
     let (server, ports) = serve(&path, "transport=fixed sessions=1");
-    let size: u64 = (0..150).map(|frame| ladder.frame_bytes(1, frame).len() as u64).sum();
+    let size: u64 = (0..150).map(|frame| ladder.frame_bytes(1, frame).unwrap().len() as u64).sum();
     assert!(size > 200_000, "{size} bytes do not fill the buffer");
     let (client, buffers) = receive(ports, "startup-delay=0 buffer-size=100000", "fakesink sync=true");
     client.set_state(gst::State::Paused).unwrap();

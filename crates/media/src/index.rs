@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use framewire_units::{Bitrate, DataSize};
 
-use crate::access_unit::{Codec, KeyKind};
+use crate::access_unit::{AccessUnit, Codec, KeyKind};
+use crate::frame_references::References;
 use crate::picture_order::PictureOrder;
 
 /// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
@@ -174,12 +175,59 @@ pub struct Frame {
     pub display_time: Duration,
     /// Decode indices of the frames it cannot be decoded without, ascending. B pictures at the start of an open group
     /// refer to the last I or P picture of the group before as well.
-    pub references: Vec<u32>,
+    pub references: References,
     /// True when it also refers to something that is not in the stream, as the leading frames of its start or of a broken
     /// link.
     pub missing_reference: bool,
     /// What a decoder derives its place in display order from (H.264, H.265).
     pub picture_order: Option<PictureOrder>,
+}
+
+impl Frame {
+    /// What is known of the frame of this number in decode order where it stands: numbers, times and references are
+    /// still to come.
+    pub(crate) fn at(number: usize, offset: u64, size: u32) -> Self {
+        Self {
+            decode_index: number as u32,
+            display_index: 0,
+            kind: PictureType::P,
+            key: None,
+            leading: false,
+            referenced: true,
+            temporal_layer: 0,
+            temporal_reference: 0,
+            gop: 0,
+            gop_header: None,
+            structure: PictureStructure::Frame,
+            offset,
+            size,
+            decode_time: Duration::ZERO,
+            display_time: Duration::ZERO,
+            references: References::default(),
+            missing_reference: false,
+            picture_order: None,
+        }
+    }
+
+    /// What the reader of access units tells of it.
+    pub(crate) fn take(&mut self, unit: &AccessUnit) {
+        self.kind = unit.kind;
+        self.key = unit.key;
+        self.leading = unit.leading;
+        self.referenced = unit.referenced;
+        self.temporal_layer = unit.temporal_layer;
+        self.gop_header = unit.gop_header;
+        self.references = unit.references.iter().map(|&other| other as u32).collect();
+        self.missing_reference = unit.missing_reference;
+        self.picture_order = unit.picture_order;
+    }
+}
+
+/// The numbers of `keys` in the order in which these sort: decode indices in display order.
+pub(crate) fn sorted_by<K: Ord + Copy>(keys: &[K]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    order.sort_by_key(|&number| keys[number as usize]);
+    order
 }
 
 /// Every access unit of a movie, in decode order.

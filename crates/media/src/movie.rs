@@ -2,17 +2,18 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::access_unit::Codec;
 use crate::error::{OpenError, ScanError};
 use crate::identify::identify;
-use crate::index::{FrameIndex, FrameRate, PictureStructure, SequenceHeader};
+use crate::index::{Frame, FrameIndex, FrameRate, PictureStructure, SequenceHeader};
 use crate::nal_index::{self, codec_of};
-use crate::order;
+use crate::order::{self, Shown};
 use crate::scanner::{CodedFrame, ScanSummary, Scanner};
+use crate::source::Source;
 use crate::streaming_file::{MAX_FRAME, ReadAt};
 
 /// How many frames a movie may have: 46 hours at 25 Hz. Bounds the memory for a hostile stream.
@@ -30,16 +31,19 @@ pub(crate) const SEARCHED: u64 = 1 << 22;
 /// An elementary stream of MPEG-1 or MPEG-2 video, H.264 or H.265, and its frame index.
 #[derive(Clone)]
 pub struct Movie {
-    stream: Stream,
+    stream: Source,
     size: u64,
+    changed: Arc<OnceLock<MovieChanged>>,
     /// Its frames.
     pub index: FrameIndex,
 }
 
-#[derive(Clone)]
-enum Stream {
-    Memory(Bytes),
-    Read(Arc<dyn ReadAt>),
+/// A movie's file was cut short, or cannot be read any more, since it was opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the file changed while it was in use: {what} cannot be read: {reason}")]
+pub struct MovieChanged {
+    what: String,
+    reason: String,
 }
 
 impl fmt::Debug for Movie {
@@ -63,11 +67,11 @@ impl Movie {
     /// As [`FrameIndex::scan`].
     pub fn parse_at(bytes: Bytes, frame_rate: Option<FrameRate>) -> Result<Self, ScanError> {
         let (index, _) = FrameIndex::read(&bytes, frame_rate).map_err(of_memory)?;
-        Ok(Self { size: bytes.len() as u64, stream: Stream::Memory(bytes), index })
+        Ok(Self { size: bytes.len() as u64, stream: Source::Memory(bytes), changed: Arc::default(), index })
     }
 
     /// Finds the frames of a file, which stays open: one of over 64 MiB is not kept in memory, and every frame is read
-    /// when it is asked for. It must not change meanwhile.
+    /// when it is asked for. It must not change meanwhile; [`check`](Self::check) says whether it was cut.
     ///
     /// # Errors
     /// As [`FrameIndex::scan`], and when the file cannot be read.
@@ -79,7 +83,7 @@ impl Movie {
             return Ok(Self::parse(bytes.into())?);
         }
         let (index, _) = FrameIndex::read(&file, None)?;
-        Ok(Self { stream: Stream::Read(Arc::new(file)), size, index })
+        Ok(Self { stream: Source::Read(Arc::new(file)), size, changed: Arc::default(), index })
     }
 
     /// Bytes of the whole stream.
@@ -89,33 +93,37 @@ impl Movie {
 
     /// The whole stream; that of a movie in memory is not copied, another is read into memory.
     ///
-    /// # Panics
-    /// As [`frame_bytes`](Self::frame_bytes).
+    /// Where it cannot be read any more, it is zeros, as a frame.
     pub fn to_bytes(&self) -> Bytes {
-        self.range("the stream", 0, self.size)
+        self.range(|| "the stream".to_owned(), 0, self.size)
     }
 
     /// The bytes of frame `decode_index`, with the headers before its picture; of a movie in memory a reference, not a
     /// copy.
     ///
+    /// Where the file was cut short, or cannot be read any more, since it was opened, it is so many zeros, and
+    /// [`check`](Self::check) tells: a sender that has no frame to send has nothing better to do.
+    ///
     /// # Panics
-    /// When there is no such frame, and when the file was cut short, or cannot be read any more, since it was opened.
+    /// When there is no such frame.
     pub fn frame_bytes(&self, decode_index: usize) -> Bytes {
         let frame = &self.index.frames[decode_index];
-        self.range(format_args!("frame {decode_index}"), frame.offset, frame.size.into())
+        self.range(|| format!("frame {decode_index}"), frame.offset, frame.size.into())
     }
 
-    fn range(&self, what: impl fmt::Display, start: u64, size: u64) -> Bytes {
-        match &self.stream {
-            Stream::Memory(bytes) => bytes.slice(start as usize..(start + size) as usize),
-            Stream::Read(file) => {
-                let mut bytes = vec![0; size as usize];
-                if let Err(error) = file.read_exact_at(&mut bytes, start) {
-                    panic!("the movie's file changed while it was in use: {what} cannot be read: {error}");
-                }
-                bytes.into()
-            }
-        }
+    /// Whether all that was asked of this movie, or of a copy of it, could be read. To be asked when it has been used.
+    ///
+    /// # Errors
+    /// When its file changed meanwhile; what could not be read first is named.
+    pub fn check(&self) -> Result<(), MovieChanged> {
+        self.changed.get().map_or(Ok(()), |changed| Err(changed.clone()))
+    }
+
+    fn range(&self, what: impl Fn() -> String, start: u64, size: u64) -> Bytes {
+        self.stream.range(start, size).unwrap_or_else(|error| {
+            self.changed.get_or_init(|| MovieChanged { what: what(), reason: error.to_string() });
+            BytesMut::zeroed(size as usize).freeze()
+        })
     }
 }
 
@@ -187,15 +195,15 @@ impl FrameIndex {
             return Err(ScanError::OtherFormat { format, offset }.into());
         }
         drop(head);
-        let (frames, summary) = coded_frames(source, codec, frame_rate).map_err(|error| match (error, guess) {
+        let (found, summary) = coded_frames(source, codec, frame_rate).map_err(|error| match (error, guess) {
             (OpenError::Scan(ScanError::NotMpegVideo { .. }), Some((format, offset))) => {
                 ScanError::OtherFormat { format, offset }.into()
             }
             (error, _) => error,
         })?;
         match codec {
-            Codec::MpegVideo => Ok((order::index(summary.sequence, &frames), summary)),
-            _ => Ok((nal_index::index(summary.sequence, &frames, source)?, summary)),
+            Codec::MpegVideo => Ok((order::index(summary.sequence, found.frames, &found.shown), summary)),
+            _ => Ok((nal_index::index(summary.sequence, found.frames, source)?, summary)),
         }
     }
 }
@@ -244,21 +252,41 @@ pub(crate) fn for_each_chunk(source: &impl ReadAt, mut take: impl FnMut(&[u8], u
     Ok(read)
 }
 
+/// What the scanner finds, in the place where the index will stand: a movie may have so many frames that they are not
+/// kept twice.
+#[derive(Default)]
+struct Found {
+    frames: Vec<Frame>,
+    shown: Vec<Shown>,
+}
+
+impl Found {
+    fn push(&mut self, coded: &CodedFrame, size: u32) {
+        let mut frame = Frame::at(self.frames.len(), coded.offset, size);
+        frame.kind = coded.kind;
+        frame.temporal_reference = coded.temporal_reference;
+        frame.gop_header = coded.gop_header;
+        frame.structure = coded.structure;
+        self.frames.push(frame);
+        self.shown.push(Shown::of(coded));
+    }
+}
+
 /// Every access unit, as the scanner finds it. What is no movie is refused where that is known.
 fn coded_frames(
     source: &impl ReadAt,
     codec: Codec,
     frame_rate: Option<FrameRate>,
-) -> Result<(Vec<CodedFrame>, ScanSummary), OpenError> {
-    let mut frames = Vec::new();
+) -> Result<(Found, ScanSummary), OpenError> {
+    let mut found = Found::default();
     let mut refused = None;
     let mut sink = |frame: CodedFrame| {
-        if frames.len() == MAX_FRAMES {
+        if found.frames.len() == MAX_FRAMES {
             refused.get_or_insert(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: frame.offset });
         } else if frame.size > MAX_FRAME.into() {
             refused.get_or_insert(ScanError::FrameTooLarge { offset: frame.offset, size: frame.size });
         } else {
-            frames.push(frame);
+            found.push(&frame, frame.size as u32);
         }
         refused.is_some()
     };
@@ -275,6 +303,6 @@ fn coded_frames(
     let summary = scanner.finish_at(frame_rate, &mut |frame| _ = sink(frame));
     match refused {
         Some(error) => Err(error.into()),
-        None => Ok((frames, summary?)),
+        None => Ok((found, summary?)),
     }
 }

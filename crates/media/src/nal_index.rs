@@ -3,8 +3,7 @@
 use std::io;
 
 use crate::access_unit::{AccessUnit, Codec, Framing};
-use crate::index::{Frame, FrameIndex, SequenceHeader};
-use crate::scanner::CodedFrame;
+use crate::index::{Frame, FrameIndex, SequenceHeader, sorted_by};
 use crate::start_code;
 use crate::streaming_file::ReadAt;
 use crate::{h264, h265};
@@ -50,58 +49,38 @@ impl Reader {
     }
 }
 
-/// Reads every access unit of `stream` that the scanner found, and works out display order and time stamps.
+/// Reads every access unit of `stream` that the scanner found, as it found it, and works out display order and time stamps.
 ///
 /// Frames are shown and decoded at the stated rate, one each period: pictures that are to be shown longer
 /// (`pic_struct`) are not.
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame], stream: &impl ReadAt) -> io::Result<FrameIndex> {
+pub(crate) fn index(sequence: SequenceHeader, mut frames: Vec<Frame>, stream: &impl ReadAt) -> io::Result<FrameIndex> {
     let mut reader = Reader::new(sequence.codec);
     let mut gop = 0;
     let mut shown_after = (0, 0);
-    let mut display_keys = Vec::new();
+    let mut display_keys = Vec::with_capacity(frames.len());
     let mut bytes = Vec::new();
-    let mut frames = Vec::with_capacity(coded.len());
-    for (number, coded) in coded.iter().enumerate() {
-        bytes.resize(coded.size as usize, 0);
-        stream.read_exact_at(&mut bytes, coded.offset)?;
+    for (number, frame) in frames.iter_mut().enumerate() {
+        bytes.resize(frame.size as usize, 0);
+        stream.read_exact_at(&mut bytes, frame.offset)?;
         let (unit, sequence_number) = reader.read(number as u64, &bytes);
         // One that cannot be read is taken to be shown after the one before.
         let order = unit.as_ref().and_then(|unit| unit.display_order);
         shown_after = (sequence_number, order.unwrap_or(shown_after.1));
         display_keys.push(shown_after);
-        let key = unit.as_ref().and_then(|unit| unit.key);
-        gop += u32::from(key.is_some() && number > 0);
-        let references =
-            unit.as_ref().map_or(vec![], |unit| unit.references.iter().map(|&other| other as u32).collect());
-        frames.push(Frame {
-            decode_index: number as u32,
-            display_index: 0,
-            kind: unit.as_ref().map_or(coded.kind, |unit| unit.kind),
-            key,
-            leading: unit.as_ref().is_some_and(|unit| unit.leading),
-            referenced: unit.as_ref().is_none_or(|unit| unit.referenced),
-            temporal_layer: unit.as_ref().map_or(0, |unit| unit.temporal_layer),
-            temporal_reference: 0,
-            gop,
-            gop_header: None,
-            structure: coded.structure,
-            offset: coded.offset,
-            size: coded.size as u32,
-            decode_time: sequence.frame_rate.time_of(number as u64),
-            display_time: std::time::Duration::ZERO,
-            references,
-            missing_reference: unit.as_ref().is_some_and(|unit| unit.missing_reference),
-            picture_order: unit.as_ref().and_then(|unit| unit.picture_order),
-        });
+        if let Some(unit) = unit {
+            frame.take(&unit);
+        }
+        gop += u32::from(frame.key.is_some() && number > 0);
+        frame.gop = gop;
+        frame.decode_time = sequence.frame_rate.time_of(number as u64);
     }
-    let mut order: Vec<usize> = (0..frames.len()).collect();
-    order.sort_by_key(|&number| display_keys[number]);
-    for (display, number) in order.into_iter().enumerate() {
-        frames[number].display_index = display as u32;
-        frames[number].display_time = sequence.frame_rate.time_of(display as u64);
+    for (display, number) in sorted_by(&display_keys).into_iter().enumerate() {
+        let frame = &mut frames[number as usize];
+        frame.display_index = display as u32;
+        frame.display_time = sequence.frame_rate.time_of(display as u64);
     }
     Ok(FrameIndex { sequence, frames })
 }

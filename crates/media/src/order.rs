@@ -1,47 +1,47 @@
 //! From access units in decode order to the frame index: display order, references, time stamps.
 
-use crate::index::{Frame, FrameIndex, FrameRate, PictureType, SequenceHeader};
+use crate::index::{Frame, FrameIndex, FrameRate, PictureType, SequenceHeader, sorted_by};
 use crate::references::{ReferenceTracker, key_kind};
 use crate::scanner::CodedFrame;
 
 /// Temporal references count modulo this (6.3.9).
 const TEMPORAL_REFERENCES: i64 = 1024;
 
-/// Numbers groups and works out display order, references and time stamps.
-pub(crate) fn index(sequence: SequenceHeader, coded: &[CodedFrame]) -> FrameIndex {
-    let display_order = display_order(coded);
-    let mut display_index = vec![0; coded.len()];
-    for (display, &decode) in display_order.iter().enumerate() {
-        display_index[decode] = display as u32;
+/// What the scanner tells of how a frame is shown, beside what stands in the index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    fields: u8,
+    after_sequence_end: bool,
+}
+
+impl Shown {
+    pub(crate) fn of(coded: &CodedFrame) -> Self {
+        Self { fields: coded.shown_fields, after_sequence_end: coded.after_sequence_end }
     }
-    let slot_starts = slot_starts(coded, &display_order);
+}
+
+/// Numbers groups and works out display order, references and time stamps of frames as the scanner found them.
+pub(crate) fn index(sequence: SequenceHeader, mut frames: Vec<Frame>, shown: &[Shown]) -> FrameIndex {
+    let display_order = display_order(&frames, shown);
+    for (display, &decode) in display_order.iter().enumerate() {
+        frames[decode as usize].display_index = display as u32;
+    }
+    let slot_starts = slot_starts(shown, &display_order);
     let half_periods = FrameRate { numerator: sequence.frame_rate.numerator * 2, ..sequence.frame_rate };
     let mut groups = GroupCounter::default();
     let mut references = ReferenceTracker::default();
-    let frame = |(decode, coded): (usize, &CodedFrame)| {
-        let referral = references.of(decode as u32, coded.kind, coded.gop_header);
-        Frame {
-            decode_index: decode as u32,
-            display_index: display_index[decode],
-            kind: coded.kind,
-            key: key_kind(coded.kind, coded.gop_header),
-            leading: referral.leading,
-            referenced: matches!(coded.kind, PictureType::I | PictureType::P),
-            temporal_layer: 0,
-            temporal_reference: coded.temporal_reference,
-            gop: groups.number_of(coded),
-            gop_header: coded.gop_header,
-            structure: coded.structure,
-            offset: coded.offset,
-            size: coded.size as u32,
-            decode_time: half_periods.time_of(slot_starts[decode]),
-            display_time: half_periods.time_of(slot_starts[display_index[decode] as usize]),
-            missing_reference: referral.missing,
-            picture_order: None,
-            references: referral.references,
-        }
-    };
-    FrameIndex { sequence, frames: coded.iter().enumerate().map(frame).collect() }
+    for (frame, shown) in frames.iter_mut().zip(shown) {
+        let referral = references.of(frame.decode_index, frame.kind, frame.gop_header);
+        frame.key = key_kind(frame.kind, frame.gop_header);
+        frame.leading = referral.leading;
+        frame.referenced = matches!(frame.kind, PictureType::I | PictureType::P);
+        frame.gop = groups.number_of(frame, *shown);
+        frame.decode_time = half_periods.time_of(slot_starts[frame.decode_index as usize]);
+        frame.display_time = half_periods.time_of(slot_starts[frame.display_index as usize]);
+        frame.missing_reference = referral.missing;
+        frame.references = referral.references.as_slice().into();
+    }
+    FrameIndex { sequence, frames }
 }
 
 /// Counts groups of pictures. A sequence that follows an ended one starts a group even without a header.
@@ -52,8 +52,8 @@ struct GroupCounter {
 }
 
 impl GroupCounter {
-    fn number_of(&mut self, coded: &CodedFrame) -> u32 {
-        let starts_group = coded.gop_header.is_some() || coded.after_sequence_end;
+    fn number_of(&mut self, frame: &Frame, shown: Shown) -> u32 {
+        let starts_group = frame.gop_header.is_some() || shown.after_sequence_end;
         self.number += u32::from(starts_group && self.any_frame);
         self.any_frame = true;
         self.number
@@ -61,12 +61,10 @@ impl GroupCounter {
 }
 
 /// Decode indices in display order: by temporal reference within each group (6.3.9).
-fn display_order(coded: &[CodedFrame]) -> Vec<usize> {
+fn display_order(frames: &[Frame], shown: &[Shown]) -> Vec<u32> {
     let mut unwrapper = Unwrapper::default();
-    let keys: Vec<_> = coded.iter().map(|coded| unwrapper.key(coded)).collect();
-    let mut order: Vec<usize> = (0..coded.len()).collect();
-    order.sort_by_key(|&decode| keys[decode]);
-    order
+    let keys: Vec<_> = frames.iter().zip(shown).map(|(frame, shown)| unwrapper.key(frame, *shown)).collect();
+    sorted_by(&keys)
 }
 
 /// Gives each frame a key that sorts into display order: the run of temporal references it belongs to, and its
@@ -79,12 +77,12 @@ struct Unwrapper {
 }
 
 impl Unwrapper {
-    fn key(&mut self, coded: &CodedFrame) -> (u32, i64) {
-        if coded.gop_header.is_some() || coded.after_sequence_end {
+    fn key(&mut self, frame: &Frame, shown: Shown) -> (u32, i64) {
+        if frame.gop_header.is_some() || shown.after_sequence_end {
             self.start_run();
         }
-        let wrapped = i64::from(coded.temporal_reference);
-        let anchor = coded.kind != PictureType::B;
+        let wrapped = i64::from(frame.temporal_reference);
+        let anchor = frame.kind != PictureType::B;
         let mut reference = self.nearest(wrapped);
         if anchor {
             // I and P pictures are shown in the order they are decoded in: going back means that a GOP header is
@@ -113,11 +111,11 @@ impl Unwrapper {
 
 /// When each slot of the display starts, in fields from the first. Slot n is also when frame n in decode order is
 /// due for decoding: one frame leaves the decoder's buffer for each one that is shown (annex C).
-fn slot_starts(coded: &[CodedFrame], display_order: &[usize]) -> Vec<u64> {
+fn slot_starts(shown: &[Shown], display_order: &[u32]) -> Vec<u64> {
     let mut next = 0;
-    let mut start_of = |&decode: &usize| {
+    let mut start_of = |&decode: &u32| {
         let start = next;
-        next += u64::from(coded[decode].shown_fields);
+        next += u64::from(shown[decode as usize].fields);
         start
     };
     display_order.iter().map(&mut start_of).collect()

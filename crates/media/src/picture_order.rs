@@ -6,6 +6,8 @@
 //! turns of the low bits, until one comes that needs no other for its count. Among themselves such pictures are in
 //! order; among those of before they are not, and decoders pass over them or show them at other times.
 
+use std::num::NonZeroU32;
+
 use crate::access_unit::Framing;
 use crate::h265;
 
@@ -15,7 +17,7 @@ pub struct PictureOrder {
     /// Its picture order count, in the coded video sequence that it belongs to.
     pub count: i64,
     /// How many counts the low bits tell apart: `MaxPicOrderCntLsb`. `None` where counts are not derived from low bits.
-    pub turn: Option<i64>,
+    pub turn: Option<NonZeroU32>,
     /// The counts of the pictures after it are derived from its own: a reference picture of H.264, `prevTid0Pic` of
     /// H.265.
     pub is_base: bool,
@@ -61,7 +63,7 @@ impl ReceivedOrder {
             return true;
         };
         let distance = picture.count - count;
-        let derived = picture.turn.map_or(distance, |turn| nearest(distance, turn));
+        let derived = picture.turn.map_or(distance, |turn| nearest(distance, turn.get().into()));
         let shift_now = shift + derived - distance;
         if shift_now != shift {
             self.latest_before = self.latest_before.max(self.latest);
@@ -79,6 +81,11 @@ impl ReceivedOrder {
     pub fn places(&self, picture: PictureOrder) -> bool {
         { *self }.take(picture)
     }
+}
+
+/// Low bits that tell so many counts apart, as the parameter sets have it: 65,536 at most, in either standard.
+pub(crate) fn turn_of(counts: i64) -> Option<NonZeroU32> {
+    u32::try_from(counts).ok().and_then(NonZeroU32::new)
 }
 
 /// The distance that a decoder takes `distance` for, of which it knows the remainder by `turn`: the one nearest to zero;
@@ -100,7 +107,7 @@ mod tests {
     use super::*;
 
     fn picture(count: i64) -> PictureOrder {
-        let (turn, is_base) = (Some(16), true);
+        let (turn, is_base) = (NonZeroU32::new(16), true);
         PictureOrder { count, turn, is_base, begins_sequence: count == 0, can_begin_sequence: false }
     }
 

@@ -56,7 +56,7 @@ fn every_codec_makes_a_ladder() {
         let keys: Vec<_> = (0..48).filter(|&frame| ladder.is_switch_point(frame)).collect();
         assert_eq!(keys, [0, 12, 24, 36], "{suffix}");
         let path = ffmpeg::scratch(&format!("ladder-{encoder}-1.{suffix}"));
-        let whole: usize = (0..48).map(|frame| ladder.frame_bytes(1, frame).len()).sum();
+        let whole: usize = (0..48).map(|frame| ladder.frame_bytes(1, frame).unwrap().len()).sum();
         let expected: usize = ffmpeg::probe_rows(&path, format_of(suffix), "packet", &["size"])
             .iter()
             .map(|row| row["size"].parse::<usize>().unwrap())
@@ -84,7 +84,7 @@ fn a_frame_that_is_left_out_is_named() {
     let dropped = format!("-vf select='not(eq(n,20))' -fps_mode passthrough -enc_time_base -1 {MPEG4} -q:v 3");
     let in_avi = make("ladder-dropped.avi", SOURCE, &dropped);
     let avi = Avi::parse(Bytes::from(std::fs::read(&in_avi).unwrap())).unwrap();
-    assert!(avi.frame_bytes(20).is_empty(), "FFmpeg's AVI has an empty chunk for a frame left out");
+    assert!(avi.frame_bytes(20).unwrap().is_empty(), "FFmpeg's AVI has an empty chunk for a frame left out");
     let refused = read(&in_avi).unwrap_err();
     assert!(matches!(refused, LevelError::SkippedFrame { frame: 20, .. }), "{refused}");
     // In an elementary stream its time stamp is missing.
@@ -129,7 +129,7 @@ fn files_that_are_cut_anywhere_are_refused_or_shorter() {
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x55;
-            _ = Level::parse(Bytes::from(damaged)).map(|level| level.frame_bytes(level.frames().len() - 1));
+            _ = Level::parse(Bytes::from(damaged)).map(|level| level.frame_bytes(level.frames().len() - 1).unwrap());
         }
     }
 }

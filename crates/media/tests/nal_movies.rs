@@ -46,7 +46,7 @@ fn assert_references(movie: &Movie, codec: Codec) {
     for (number, frame) in movie.index.frames.iter().enumerate() {
         let unit = reader.read(&movie.frame_bytes(number)).unwrap();
         let references: Vec<_> = unit.references.iter().map(|&other| other as u32).collect();
-        assert_eq!((&frame.references, frame.key, frame.leading), (&references, unit.key, unit.leading));
+        assert_eq!((&frame.references.to_vec(), frame.key, frame.leading), (&references, unit.key, unit.leading));
         assert_eq!((frame.referenced, frame.temporal_layer), (unit.referenced, unit.temporal_layer));
         gop += u32::from(unit.key.is_some() && number > 0);
         assert_eq!(frame.gop, gop);
@@ -114,8 +114,8 @@ fn field_pictures_make_frames() {
     }
     assert_references(&movie, Codec::H264);
     // Groups of "P B B B B" in fields: each frame refers to the P frames around it.
-    assert_eq!(frames[2].references, [0, 1]);
-    assert_eq!(frames[6].references, [1]);
+    assert_eq!(frames[2].references[..], [0, 1]);
+    assert_eq!(frames[6].references[..], [1]);
     assert_eq!(movie.index.sequence.frame_rate, FrameRate { numerator: 25, denominator: 1 });
     assert!(!movie.index.sequence.progressive);
 }

@@ -3,10 +3,10 @@
 mod support;
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use framewire_media::ladder::{Level, LevelError};
 use framewire_media::streaming_file::ReadAt;
 use framewire_media::{FrameIndex, Movie, OpenError, ScanError, probe, stated_frame_rate};
 use support::Stream;
@@ -102,6 +102,24 @@ fn a_large_movie_is_read_piece_by_piece() {
 }
 
 #[test]
+fn a_level_of_a_ladder_is_read_piece_by_piece() {
+    let large = Large::new(group(MIB), 80, 80 * MIB);
+    let level = Level::open(large.clone()).unwrap();
+    assert!(large.largest.load(Ordering::Relaxed) <= 4 * MIB);
+    assert_eq!(level.frames().len(), 240);
+    let read = large.read();
+    let bytes = level.frame_bytes(118).unwrap();
+    assert_eq!(large.read() - read, u64::from(level.frames()[118].size), "a frame is read when it is asked for");
+    assert_eq!(bytes, Movie::open(large.clone()).unwrap().frame_bytes(118));
+    // The same level as of a file in memory, and an error where it is cut.
+    let whole = Level::parse(group(MIB).repeat(80).into()).unwrap();
+    assert_eq!((whole.frames(), whole.size()), (level.frames(), level.size()));
+    large.cut.store(40 * MIB, Ordering::Relaxed);
+    assert_eq!(level.frame_bytes(239).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    assert!(matches!(Level::open(large), Err(LevelError::Read(_))));
+}
+
+#[test]
 fn a_small_movie_is_kept_whatever_becomes_of_its_file() {
     let small = Large::new(group(4096), 3, 3 * 4096);
     let movie = Movie::open(small.clone()).unwrap();
@@ -115,9 +133,12 @@ fn a_large_file_that_is_cut_while_it_is_used_is_told() {
     let movie = Movie::open(large.clone()).unwrap();
     large.cut.store(40 * MIB, Ordering::Relaxed);
     assert_eq!(movie.frame_bytes(0).len() as u32, movie.index.frames[0].size);
-    let told = catch_unwind(AssertUnwindSafe(|| movie.frame_bytes(239))).unwrap_err();
-    let told = told.downcast_ref::<String>().expect("a text");
-    assert!(told.contains("the movie's file changed while it was in use: frame 239"), "{told}");
+    assert_eq!(movie.check(), Ok(()));
+    let lost = &movie.index.frames[238];
+    assert_eq!(movie.clone().frame_bytes(238), vec![0; lost.size as usize]);
+    movie.frame_bytes(239);
+    let told = movie.check().unwrap_err().to_string();
+    assert!(told.starts_with("the file changed while it was in use: frame 238 cannot be read: "), "{told}");
 }
 
 #[test]

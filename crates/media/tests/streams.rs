@@ -21,7 +21,7 @@ fn shown(index: &FrameIndex) -> String {
 }
 
 fn references(index: &FrameIndex) -> Vec<Vec<u32>> {
-    index.frames.iter().map(|frame| frame.references.clone()).collect()
+    index.frames.iter().map(|frame| frame.references.to_vec()).collect()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn display_order_crosses_open_groups() {
         shown(&index),
         "I0 B2 B3 P1 B5 B6 P4 B8 B9 P7 B11 B12 P10 B14 B15 I13 B17 B18 P16 B20 B21 P19 B23 B24 P22 B26 B27 P25"
     );
-    let leading: Vec<_> = index.frames[13..17].iter().map(|frame| frame.references.clone()).collect();
+    let leading: Vec<_> = index.frames[13..17].iter().map(|frame| frame.references.to_vec()).collect();
     assert_eq!(leading, [vec![], vec![10, 13], vec![10, 13], vec![13]], "I, two leading B, P");
     assert_eq!(index.frames.iter().map(|frame| frame.gop).max(), Some(1));
     let times: Vec<_> = index.frames[..3].iter().map(|frame| frame.display_time.as_millis()).collect();

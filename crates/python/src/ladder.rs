@@ -164,8 +164,8 @@ fn read_audio(path: &Path, ladder: &Ladder) -> PyResult<Option<AudioTrack>> {
 
 fn read_ladder(paths: &[PathBuf]) -> PyResult<Ladder> {
     let level = |path: &PathBuf| {
-        let bytes = std::fs::read(path).map_err(|error| failed(&error, path))?;
-        Level::parse(bytes.into()).map_err(|error| refused(format!("{}: {error}", path.display())))
+        let file = File::open(path).map_err(|error| failed(&error, path))?;
+        Level::open(file).map_err(|error| refused(format!("{}: {error}", path.display())))
     };
     let levels: PyResult<Vec<_>> = paths.iter().map(level).collect();
     Ladder::new(levels?).map_err(refused)

@@ -13,6 +13,7 @@
 use pyo3::prelude::*;
 
 mod endpoint;
+mod frame_columns;
 mod host_events;
 mod interruption;
 mod ladder;

@@ -1,15 +1,16 @@
-//! The frame index of a movie, in columns.
+//! The frame index of a movie.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use framewire_media::access_unit::KeyKind;
-use framewire_media::{Frame, FrameRate, OpenError, PictureStructure, Probed};
+use framewire_media::{FrameRate, OpenError, Probed};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::frame_columns::Columns;
 
 create_exception!(_native, MovieError, PyValueError, "A file is not a video elementary stream that can be streamed.");
 
@@ -20,7 +21,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Reads an elementary stream and returns its sequence header (`sequence`, a dict) and its frames in decode order
-/// (`frames`, a dict of columns). `frame_rate` is that of a stream that does not tell its own; without one, `frame_rate`
+/// (`frames`, a dict of columns: arrays, and bytes with what they stand for). `frame_rate` is that of a stream that does not tell its own; without one, `frame_rate`
 /// of the header is `None`, and times are zero.
 #[pyfunction]
 #[pyo3(signature = (path, frame_rate = None))]
@@ -36,7 +37,8 @@ fn probe_movie(py: Python<'_>, path: PathBuf, frame_rate: Option<(u32, u32)>) ->
         py.detach(|| framewire_media::probe(&open(&path)?, frame_rate).map_err(|error| refused(error, &path)))?;
     let probed = PyDict::new(py);
     probed.set_item("sequence", sequence(py, &found)?)?;
-    probed.set_item("frames", frames(py, &found.index.frames)?)?;
+    let columns = py.detach(|| Columns::of(found.index.frames));
+    probed.set_item("frames", columns.into_python(py)?)?;
     Ok(probed)
 }
 
@@ -74,57 +76,4 @@ fn sequence<'py>(py: Python<'py>, found: &Probed) -> PyResult<Bound<'py, PyDict>
     sequence.set_item("mpeg2", header.mpeg2)?;
     sequence.set_item("progressive", header.progressive)?;
     Ok(sequence)
-}
-
-fn frames<'py>(py: Python<'py>, frames: &[Frame]) -> PyResult<Bound<'py, PyDict>> {
-    let columns = PyDict::new(py);
-    let headers = || frames.iter().map(|frame| frame.gop_header);
-    columns.set_item("frame", column(frames, |frame| frame.decode_index))?;
-    columns.set_item("display", column(frames, |frame| frame.display_index))?;
-    columns.set_item("type", column(frames, |frame| frame.kind.to_string()))?;
-    columns.set_item("key", column(frames, |frame| frame.key.map(key)))?;
-    columns.set_item("temporal_reference", column(frames, |frame| frame.temporal_reference))?;
-    columns.set_item("gop", column(frames, |frame| frame.gop))?;
-    columns.set_item("closed", headers().map(|gop| gop.map(|gop| gop.closed)).collect::<Vec<_>>())?;
-    columns.set_item("broken_link", headers().map(|gop| gop.map(|gop| gop.broken_link)).collect::<Vec<_>>())?;
-    columns.set_item("time_code", headers().map(|gop| gop.map(time_code)).collect::<Vec<_>>())?;
-    columns.set_item("structure", column(frames, |frame| structure(frame.structure)))?;
-    columns.set_item("offset", column(frames, |frame| frame.offset))?;
-    columns.set_item("size", column(frames, |frame| frame.size))?;
-    columns.set_item("decode_ns", column(frames, |frame| nanos(frame.decode_time)))?;
-    columns.set_item("display_ns", column(frames, |frame| nanos(frame.display_time)))?;
-    columns.set_item("references", column(frames, |frame| frame.references.clone()))?;
-    Ok(columns)
-}
-
-fn column<T>(frames: &[Frame], value: impl Fn(&Frame) -> T) -> Vec<T> {
-    frames.iter().map(value).collect()
-}
-
-fn key(key: KeyKind) -> &'static str {
-    match key {
-        KeyKind::Closed => "closed",
-        KeyKind::Open => "open",
-        KeyKind::BrokenLink => "broken link",
-    }
-}
-
-fn structure(structure: PictureStructure) -> &'static str {
-    match structure {
-        PictureStructure::Frame => "frame",
-        PictureStructure::TopFieldFirst => "top field first",
-        PictureStructure::BottomFieldFirst => "bottom field first",
-        PictureStructure::SingleField => "single field",
-    }
-}
-
-fn nanos(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// As SMPTE writes it: a semicolon before the pictures marks drop-frame time code.
-fn time_code(gop: framewire_media::GopHeader) -> String {
-    let code = gop.time_code;
-    let separator = if code.drop_frame { ';' } else { ':' };
-    format!("{:02}:{:02}:{:02}{separator}{:02}", code.hours, code.minutes, code.seconds, code.pictures)
 }

@@ -1,5 +1,7 @@
 //! Scenarios in virtual time.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::PathBuf;
 
 use framewire_scenario::Scenario;
@@ -71,8 +73,8 @@ fn write_top_level(py: Python<'_>, ladder: PathBuf, out: PathBuf) -> PyResult<()
     let refused = |error: framewire_sim::MovieError| MovieError::new_err(error.to_string());
     py.detach(|| {
         let ladder = framewire_sim::load_ladder(&ladder).map_err(refused)?;
-        let stream = ladder.elementary_stream(ladder.levels() - 1);
-        std::fs::write(&out, stream).map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), out)))
+        let written = File::create(&out).and_then(|file| ladder.write_level(ladder.levels() - 1, BufWriter::new(file)));
+        written.map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), out)))
     })
 }
 

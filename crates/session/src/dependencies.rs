@@ -13,7 +13,7 @@ pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
         leading: frame.leading,
         referenced,
         temporal_layer: frame.temporal_layer,
-        references: Some(frame.references.clone()),
+        references: Some(frame.references.to_vec()),
         missing_reference: frame.missing_reference,
         picture_order: frame.picture_order,
         begins_sequence: false,
@@ -24,7 +24,7 @@ pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
 /// Whether another frame refers to it, or the stream allows that one did.
 fn referenced(index: &FrameIndex) -> Vec<bool> {
     let mut referenced: Vec<_> = index.frames.iter().map(|frame| frame.referenced).collect();
-    for reference in index.frames.iter().flat_map(|frame| &frame.references) {
+    for reference in index.frames.iter().flat_map(|frame| &frame.references[..]) {
         referenced[*reference as usize] = true;
     }
     referenced
@@ -58,7 +58,7 @@ mod tests {
             size: 1,
             decode_time: Duration::ZERO,
             display_time: Duration::ZERO,
-            references: references.to_vec(),
+            references: (*references).into(),
             missing_reference: false,
             picture_order: None,
         };

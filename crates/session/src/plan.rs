@@ -100,7 +100,7 @@ impl SendingPlan {
                 display_index: frame.display_index,
                 due: self.start + frame.decode_time,
                 display_time: frame.display_time,
-                references: frame.references.clone(),
+                references: frame.references.to_vec(),
                 missing_reference: frame.missing_reference,
                 picture_order: frame.picture_order,
                 group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),

@@ -60,7 +60,7 @@ fn facts(stream: &Bytes) -> Vec<FrameFacts> {
     let step = PlanStep { start: Duration::ZERO, rate: Bitrate::from_kbps(1_000) };
     let plan = StoredPlan { levels: vec![vec![step]], ..StoredPlan::default() };
     streaming_file::write(&ladder, Some(&plan), 1_000, &mut file).expect("it is written to memory");
-    let content = LadderContent::open(file.into()).expect("it was just written");
+    let content = LadderContent::open(Bytes::from(file)).expect("it was just written");
     let scenario =
         Scenario::parse("movie.ladder = \"l.vtp\"\n[[flow]]\ntransport = \"vtp\"\n", &[]).expect("it is one");
     let setup = FlowSetup::adaptive(&scenario.flows[0], content, Duration::ZERO).expect("the packets fit");

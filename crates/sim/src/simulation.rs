@@ -92,8 +92,8 @@ impl Simulation {
     /// Streams `content` as `scenario` says.
     ///
     /// # Errors
-    /// When the scenario asks for what cannot be simulated or sends what is not in `content`, or a received movie or what
-    /// is recorded cannot be written to its file.
+    /// When the scenario asks for what cannot be simulated or sends what is not in `content`, the movie's file changed
+    /// meanwhile, or a received movie or what is recorded cannot be written to its file.
     pub fn run(scenario: &Scenario, content: &Content, options: &Options) -> Result<Simulated, SimError> {
         check_scenario(scenario)?;
         let setups = content.flow_setups(scenario).map_err(|error| SimError::Input(error.to_string()))?;
@@ -119,6 +119,7 @@ impl Simulation {
                 ended[flow] = Some(end);
             }
         }
+        content.check().map_err(|error| SimError::Input(error.to_string()))?;
         let mut result = Simulated {
             outcomes: Vec::new(),
             logs: Vec::new(),

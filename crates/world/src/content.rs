@@ -1,5 +1,6 @@
 //! What the flows of a scenario send: a movie, the levels of a ladder, both or neither.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use framewire_media::Movie;
@@ -47,6 +48,16 @@ impl Content {
         self.ladder.as_ref().map(|(file, ladder)| (file.as_path(), ladder))
     }
 
+    /// Whether all that flows took of the movie could be read; to be asked when they have ended. What cannot be read of
+    /// a ladder breaks the flow that sends it.
+    ///
+    /// # Errors
+    /// When the movie's file changed meanwhile.
+    pub fn check(&self) -> Result<(), MovieError> {
+        let Some((file, movie)) = &self.movie else { return Ok(()) };
+        movie.check().map_err(|changed| MovieError { file: file.clone(), reason: changed.to_string() })
+    }
+
     /// The flows of a scenario, each to send what it does from the origin of the run, or from its own start, on.
     ///
     /// # Errors
@@ -75,6 +86,6 @@ impl Content {
 /// When it cannot be read, or cannot be sent.
 pub fn load_ladder(file: &Path) -> Result<LadderContent, MovieError> {
     let error = |reason| MovieError { file: file.to_owned(), reason };
-    let bytes = std::fs::read(file).map_err(|cause| error(cause.to_string()))?;
-    LadderContent::open(bytes.into()).map_err(|cause| error(cause.to_string()))
+    let opened = File::open(file).map_err(|cause| error(cause.to_string()))?;
+    LadderContent::open(opened).map_err(|cause| error(cause.to_string()))
 }

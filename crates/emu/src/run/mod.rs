@@ -79,6 +79,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let Streamed { mut flows, limit_hit, stopped } = streaming.run(&received)?;
+    content.check()?;
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     let mut lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let captured =

@@ -6,12 +6,15 @@
 mod riff;
 
 use std::fmt;
+use std::io;
 use std::ops::Range;
 
 use bytes::Bytes;
 
 use crate::avi::riff::{Chunk, chunks, four};
 use crate::index::FrameRate;
+use crate::source::Source;
+use crate::streaming_file::ReadAt;
 
 /// Why bytes are not an AVI file with video.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,11 +30,11 @@ pub enum AviError {
         /// Name of the chunk.
         chunk: FourCc,
         /// Where it starts.
-        offset: usize,
+        offset: u64,
         /// What its header says.
         size: u64,
         /// Bytes that there are.
-        left: usize,
+        left: u64,
     },
     /// No stream of video.
     #[error("the AVI file holds no video: none of its {streams} stream headers says \"vids\"")]
@@ -53,12 +56,21 @@ pub enum AviError {
         /// The stream's number.
         stream: usize,
     },
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Read(String),
     /// More chunks than memory is planned for.
     #[error("more than {limit} frames in the AVI file")]
     TooManyFrames {
         /// How many are allowed.
         limit: usize,
     },
+}
+
+impl From<io::Error> for AviError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error.to_string())
+    }
 }
 
 /// Four characters that name a chunk or a codec.
@@ -90,34 +102,40 @@ pub struct Avi {
     pub height: u16,
     /// What stands behind the bitmap header: headers of the codec, where they are not in the stream.
     pub codec_data: Bytes,
-    bytes: Bytes,
-    frames: Vec<Range<usize>>,
+    source: Source,
+    frames: Vec<Range<u64>>,
 }
 
 impl Avi {
-    /// Finds the video frames of a file.
+    /// Finds the video frames of a file in memory.
     ///
     /// # Errors
     /// When it is no AVI file, is cut off, or has no video.
     pub fn parse(bytes: Bytes) -> Result<Self, AviError> {
-        if !Self::is_one(&bytes) {
+        Self::read(Source::Memory(bytes))
+    }
+
+    /// Finds the video frames of a file, of which no more than the headers is read.
+    pub(crate) fn read(source: Source) -> Result<Self, AviError> {
+        let length = source.length()?;
+        if !Self::is_one(&source.range(0, length.min(BEGINNING as u64))?) {
             return Err(AviError::NotAvi);
         }
         let mut stream = None;
         let mut frames = Vec::new();
         // OpenDML: a long file goes on in further RIFF chunks, of the form AVIX.
-        for riff in chunks(&bytes, 0..bytes.len()) {
+        for riff in chunks(&source, 0..length) {
             let riff = riff?;
             if riff.name.0 != *b"RIFF" {
                 continue;
             }
-            for part in chunks(&bytes, riff.list_content()) {
+            for part in chunks(&source, riff.list_content()) {
                 let part = part?;
-                match part.list_type(&bytes) {
-                    Some(b"hdrl") if stream.is_none() => stream = Some(video_stream(&bytes, part)?),
+                match part.list_type(&source)?.as_ref() {
+                    Some(b"hdrl") if stream.is_none() => stream = Some(video_stream(&source, part)?),
                     Some(b"movi") => {
                         let Some(stream) = &stream else { continue };
-                        take_frames(&bytes, part, &stream.chunk_names(), &mut frames)?;
+                        take_frames(&source, part, &stream.chunk_names(), &mut frames)?;
                     }
                     _ => {}
                 }
@@ -128,12 +146,15 @@ impl Avi {
             return Err(AviError::NoFrame { stream: stream.number });
         }
         let Stream { codec, frame_rate, width, height, codec_data, .. } = stream;
-        Ok(Self { codec, frame_rate, width, height, codec_data: bytes.slice(codec_data), bytes, frames })
+        // Headers of a codec are short; what is long is something else.
+        let length = (codec_data.end - codec_data.start).min(LONGEST_CODEC_DATA);
+        let codec_data = source.range(codec_data.start, length)?;
+        Ok(Self { codec, frame_rate, width, height, codec_data, source, frames })
     }
 
     /// Whether a file begins as AVI files do.
     pub fn is_one(bytes: &[u8]) -> bool {
-        bytes.len() >= 12 && bytes.starts_with(b"RIFF") && bytes[8..12] == *b"AVI "
+        bytes.len() >= BEGINNING && bytes.starts_with(b"RIFF") && bytes[8..12] == *b"AVI "
     }
 
     /// Frames that it holds, with those that were left out (of no bytes).
@@ -141,24 +162,33 @@ impl Avi {
         self.frames.len()
     }
 
-    /// The bytes of a frame, in decode order; a reference, not a copy.
+    /// The bytes of a frame, in decode order; of a file in memory a reference, not a copy.
+    ///
+    /// # Errors
+    /// When they cannot be read.
     ///
     /// # Panics
     /// When there is no such frame.
-    pub fn frame_bytes(&self, frame: usize) -> Bytes {
-        self.bytes.slice(self.frames[frame].clone())
+    pub fn frame_bytes(&self, frame: usize) -> io::Result<Bytes> {
+        let Range { start, end } = self.frames[frame];
+        self.source.range(start, end - start)
     }
 
     /// The whole file.
-    pub(crate) fn whole(&self) -> Bytes {
-        self.bytes.clone()
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
     }
 
-    /// Where the bytes of a frame stand in the file.
-    pub(crate) fn range(&self, frame: usize) -> Range<usize> {
-        self.frames[frame].clone()
+    /// Where the bytes of each frame stand in the file.
+    pub(crate) fn ranges(&self) -> &[Range<u64>] {
+        &self.frames
     }
 }
+
+/// Bytes that tell an AVI file.
+const BEGINNING: usize = 12;
+
+const LONGEST_CODEC_DATA: u64 = 1 << 16;
 
 /// As many frames as a movie may have.
 const MAX_FRAMES: usize = crate::movie::MAX_FRAMES;
@@ -169,7 +199,7 @@ struct Stream {
     frame_rate: FrameRate,
     width: u16,
     height: u16,
-    codec_data: Range<usize>,
+    codec_data: Range<u64>,
 }
 
 impl Stream {
@@ -182,15 +212,15 @@ impl Stream {
 }
 
 /// The first video stream that a header list names.
-fn video_stream(bytes: &[u8], headers: Chunk) -> Result<Stream, AviError> {
+fn video_stream(source: &impl ReadAt, headers: Chunk) -> Result<Stream, AviError> {
     let mut number = 0;
-    for list in chunks(bytes, headers.list_content()) {
+    for list in chunks(source, headers.list_content()) {
         let list = list?;
-        if list.list_type(bytes) != Some(b"strl") {
+        if list.list_type(source)? != Some(*b"strl") {
             continue;
         }
         let (mut header, mut format) = (None, None);
-        for chunk in chunks(bytes, list.list_content()) {
+        for chunk in chunks(source, list.list_content()) {
             let chunk = chunk?;
             match &chunk.name.0 {
                 b"strh" => header = Some(chunk.content()),
@@ -199,9 +229,9 @@ fn video_stream(bytes: &[u8], headers: Chunk) -> Result<Stream, AviError> {
             }
         }
         if let (Some(header), Some(format)) = (header, format)
-            && four(bytes, &header, 0) == Some(*b"vids")
+            && four(source, &header, 0)? == Some(*b"vids")
         {
-            return stream(bytes, number, header, format);
+            return stream(source, number, header, format);
         }
         number += 1;
     }
@@ -209,21 +239,21 @@ fn video_stream(bytes: &[u8], headers: Chunk) -> Result<Stream, AviError> {
 }
 
 /// `AVISTREAMHEADER` and `BITMAPINFOHEADER`.
-fn stream(bytes: &[u8], number: usize, header: Range<usize>, format: Range<usize>) -> Result<Stream, AviError> {
-    const SCALE: usize = 20;
-    const RATE: usize = 24;
-    const WIDTH: usize = 4;
-    const HEIGHT: usize = 8;
-    const COMPRESSION: usize = 16;
-    const BITMAP_HEADER: usize = 40;
+fn stream(source: &impl ReadAt, number: usize, header: Range<u64>, format: Range<u64>) -> Result<Stream, AviError> {
+    const SCALE: u64 = 20;
+    const RATE: u64 = 24;
+    const WIDTH: u64 = 4;
+    const HEIGHT: u64 = 8;
+    const COMPRESSION: u64 = 16;
+    const BITMAP_HEADER: u64 = 40;
     // Stream numbers have two digits.
     const MAX_STREAMS: usize = 100;
 
     if number >= MAX_STREAMS {
         return Err(bad("number of the video stream", number));
     }
-    let field = |range: &Range<usize>, at, name| {
-        let value = four(bytes, range, at).map(u32::from_le_bytes);
+    let field = |range: &Range<u64>, at, name| {
+        let value = four(source, range, at)?.map(u32::from_le_bytes);
         value.ok_or_else(|| AviError::BadField { field: name, value: "cut off".to_owned() })
     };
     let (scale, rate) = (field(&header, SCALE, "dwScale")?, field(&header, RATE, "dwRate")?);
@@ -249,15 +279,15 @@ fn bad(field: &'static str, value: impl fmt::Display) -> AviError {
 
 /// Chunks of the stream in a `movi` list, or in the `rec ` lists in it.
 fn take_frames(
-    bytes: &[u8],
+    source: &impl ReadAt,
     list: Chunk,
     names: &[[u8; 4]; 2],
-    frames: &mut Vec<Range<usize>>,
+    frames: &mut Vec<Range<u64>>,
 ) -> Result<(), AviError> {
-    for chunk in chunks(bytes, list.list_content()) {
+    for chunk in chunks(source, list.list_content()) {
         let chunk = chunk?;
-        if chunk.list_type(bytes) == Some(b"rec ") {
-            for chunk in chunks(bytes, chunk.list_content()) {
+        if chunk.list_type(source)? == Some(*b"rec ") {
+            for chunk in chunks(source, chunk.list_content()) {
                 take_frame(chunk?, names, frames)?;
             }
         } else {
@@ -267,7 +297,7 @@ fn take_frames(
     Ok(())
 }
 
-fn take_frame(chunk: Chunk, names: &[[u8; 4]; 2], frames: &mut Vec<Range<usize>>) -> Result<(), AviError> {
+fn take_frame(chunk: Chunk, names: &[[u8; 4]; 2], frames: &mut Vec<Range<u64>>) -> Result<(), AviError> {
     if !names.contains(&chunk.name.0) {
         return Ok(());
     }

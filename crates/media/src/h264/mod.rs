@@ -18,7 +18,7 @@ use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
 use crate::nal_parameters::ParameterSet;
-use crate::picture_order::PictureOrder;
+use crate::picture_order::{PictureOrder, turn_of};
 
 /// `payloadType` of a recovery point (D.1.1).
 const RECOVERY_POINT: u32 = 6;
@@ -200,7 +200,7 @@ impl Reader {
         let picture_order = picture.order_turn.map(|turn| PictureOrder {
             // Of a frame the low bits are those of its top field (8.2.1.1).
             count: orders[0],
-            turn: Some(turn),
+            turn: turn_of(turn),
             is_base,
             begins_sequence: starts_sequence,
             can_begin_sequence: false,

@@ -19,7 +19,7 @@ use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::index::PictureType;
 use crate::nal::NalUnits;
 use crate::nal_parameters::ParameterSet;
-use crate::picture_order::PictureOrder;
+use crate::picture_order::{PictureOrder, turn_of};
 
 /// Reads one access unit after the other.
 #[derive(Debug)]
@@ -220,7 +220,7 @@ impl Reader {
         let header = picture.header;
         let picture_order = PictureOrder {
             count: picture.order,
-            turn: Some(picture.order_turn),
+            turn: turn_of(picture.order_turn),
             is_base: picture.is_order_base(),
             begins_sequence: picture.starts_sequence,
             can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,

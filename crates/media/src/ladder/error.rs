@@ -1,11 +1,12 @@
 use std::fmt;
+use std::io;
 
 use framewire_units::DataSize;
 use thiserror::Error;
 
 use crate::access_unit::{AccessUnitError, Codec};
 use crate::avi::{AviError, FourCc};
-use crate::error::ScanError;
+use crate::error::{OpenError, ScanError};
 use crate::index::FrameRate;
 use crate::ladder::MAX_LEVELS;
 
@@ -18,6 +19,9 @@ pub enum LevelError {
     /// It is an AVI file that cannot be read.
     #[error(transparent)]
     Avi(#[from] AviError),
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Read(String),
     /// The encoder left a frame out.
     #[error(
         "frame {frame} was skipped by its encoder ({how}); a level needs every frame, as other levels have it: use an \
@@ -90,6 +94,21 @@ pub enum LevelError {
     /// No frame at all, or one that is empty, in a level made of sizes.
     #[error("{0}")]
     Sizes(&'static str),
+}
+
+impl From<io::Error> for LevelError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error.to_string())
+    }
+}
+
+impl From<OpenError> for LevelError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Io(error) => error.into(),
+            OpenError::Scan(error) => error.into(),
+        }
+    }
 }
 
 /// In what a frame differs from the same one of level 0.

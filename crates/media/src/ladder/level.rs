@@ -1,13 +1,19 @@
 //! One level: the frames of one stream.
 
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use framewire_units::{Bitrate, DataSize};
 
 use crate::access_unit::{Codec, KeyKind};
 use crate::avi::{Avi, FourCc};
-use crate::index::{FrameRate, PictureType};
+use crate::index::{FrameIndex, FrameRate, PictureType};
 use crate::ladder::{LevelError, mpeg4};
-use crate::movie::Movie;
+use crate::movie::head_of;
+use crate::source::{Joined, Source};
+use crate::streaming_file::ReadAt;
 use crate::{nal_index, start_code};
 
 /// A frame of a level.
@@ -39,7 +45,7 @@ pub struct Level {
     frame_rate: FrameRate,
     picture_size: (u16, u16),
     frames: Vec<LevelFrame>,
-    bytes: Bytes,
+    source: Source,
 }
 
 /// What a reader of one codec found.
@@ -49,23 +55,36 @@ pub(super) struct Parts {
     pub(super) picture_size: (u16, u16),
     /// Frames in decode order, with whether each is shown before the key frame that it follows.
     pub(super) frames: Vec<(LevelFrame, bool)>,
-    pub(super) bytes: Bytes,
+    pub(super) source: Source,
 }
 
 impl Level {
     /// Reads a level from a file: an elementary stream of MPEG-1 or MPEG-2 video, MPEG-4 part 2, H.264 or H.265, or an
-    /// AVI file with one of these, told by the bytes.
+    /// AVI file with one of these, told by the bytes. The file stays open, and every frame is read when it is asked for.
     ///
     /// # Errors
-    /// When it is none of these, frames were skipped or share a chunk, time stamps are uneven, or a key frame comes
-    /// without its headers.
+    /// When it cannot be read or is none of these, frames were skipped or share a chunk, time stamps are uneven, or a key
+    /// frame comes without its headers.
+    pub fn open(file: impl ReadAt + 'static) -> Result<Self, LevelError> {
+        Self::read(Source::Read(Arc::new(file)))
+    }
+
+    /// Reads a level from a file in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
     pub fn parse(bytes: Bytes) -> Result<Self, LevelError> {
-        let parts = if Avi::is_one(&bytes) {
-            from_avi(&Avi::parse(bytes)?)?
-        } else if mpeg4::is_one(&bytes) {
-            mpeg4::from_stream(bytes)?
+        Self::read(Source::Memory(bytes))
+    }
+
+    fn read(source: Source) -> Result<Self, LevelError> {
+        let head = head_of(&source)?;
+        let parts = if Avi::is_one(&head) {
+            from_avi(&Avi::read(source)?)?
+        } else if mpeg4::is_one(&head) {
+            mpeg4::from_stream(source)?
         } else {
-            from_movie(bytes.clone(), &Movie::parse(bytes)?)
+            from_movie(source, None)?
         };
         Self::checked(parts)
     }
@@ -105,8 +124,8 @@ impl Level {
             offset: 0,
         });
         let frames = frames.collect();
-        let bytes = BytesMut::zeroed(largest as usize).freeze();
-        Ok(Self { codec: None, frame_rate, picture_size: (0, 0), frames, bytes })
+        let source = Source::Memory(BytesMut::zeroed(largest as usize).freeze());
+        Ok(Self { codec: None, frame_rate, picture_size: (0, 0), frames, source })
     }
 
     /// The same with another kind of key frame.
@@ -117,10 +136,10 @@ impl Level {
     }
 
     fn checked(parts: Parts) -> Result<Self, LevelError> {
-        let Parts { codec, frame_rate, picture_size, frames, bytes } = parts;
+        let Parts { codec, frame_rate, picture_size, frames, source } = parts;
         let leading: Vec<bool> = frames.iter().map(|(_, leading)| *leading).collect();
         let frames = frames.into_iter().map(|(frame, _)| frame).collect();
-        let mut level = Self { codec: Some(codec), frame_rate, picture_size, frames, bytes };
+        let mut level = Self { codec: Some(codec), frame_rate, picture_size, frames, source };
         level.close_groups(&leading);
         level.check_keys(codec)?;
         Ok(level)
@@ -145,11 +164,12 @@ impl Level {
         if !self.frames[0].is_key() || matches!(self.frames[0].kind, PictureType::P | PictureType::B) {
             return Err(LevelError::NoKeyFirst);
         }
-        let mut keys = (0..self.frames.len()).filter(|&frame| self.frames[frame].key == Some(KeyKind::Closed));
-        match keys.find(|&frame| !has_headers(codec, &self.frame_bytes(frame))) {
-            Some(frame) => Err(LevelError::NoHeaders { frame }),
-            None => Ok(()),
+        for frame in (0..self.frames.len()).filter(|&frame| self.frames[frame].key == Some(KeyKind::Closed)) {
+            if !has_headers(codec, &self.frame_bytes(frame)?) {
+                return Err(LevelError::NoHeaders { frame });
+            }
         }
+        Ok(())
     }
 
     /// The codec; `None` for a level of sizes.
@@ -172,13 +192,16 @@ impl Level {
         &self.frames
     }
 
-    /// The bytes of a frame; a reference, not a copy.
+    /// The bytes of a frame; of a level in memory a reference, not a copy.
+    ///
+    /// # Errors
+    /// When they cannot be read any more.
     ///
     /// # Panics
     /// When there is no such frame.
-    pub fn frame_bytes(&self, frame: usize) -> Bytes {
+    pub fn frame_bytes(&self, frame: usize) -> io::Result<Bytes> {
         let LevelFrame { offset, size, .. } = self.frames[frame];
-        self.bytes.slice(offset as usize..offset as usize + size as usize)
+        self.source.range(offset, size.into())
     }
 
     /// Bytes of all frames.
@@ -192,9 +215,9 @@ impl Level {
     }
 }
 
-fn from_movie(bytes: Bytes, movie: &Movie) -> Parts {
-    let sequence = movie.index.sequence;
-    let frames = movie.index.frames.iter().map(|frame| {
+fn from_movie(source: Source, frame_rate: Option<FrameRate>) -> Result<Parts, LevelError> {
+    let (FrameIndex { sequence, frames }, _) = FrameIndex::read(&source, frame_rate)?;
+    let frames = frames.into_iter().map(|frame| {
         let level_frame = LevelFrame {
             size: frame.size,
             kind: frame.kind,
@@ -204,29 +227,27 @@ fn from_movie(bytes: Bytes, movie: &Movie) -> Parts {
         };
         (level_frame, frame.leading)
     });
-    Parts {
+    Ok(Parts {
         codec: sequence.codec,
         frame_rate: sequence.frame_rate,
         picture_size: (sequence.width, sequence.height),
         frames: frames.collect(),
-        bytes,
-    }
+        source,
+    })
 }
 
 fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
     let codec = codec_of(avi.codec);
     // Before the codec: that a frame was left out is worth knowing of any.
-    if let Some(frame) = (0..avi.frame_count()).find(|&frame| avi.range(frame).is_empty()) {
+    if let Some(frame) = avi.ranges().iter().position(Range::is_empty) {
         return Err(LevelError::SkippedFrame { frame, how: "its chunk in the AVI file is empty" });
     }
     let codec = codec.ok_or(LevelError::UnknownCodec(avi.codec))?;
     if codec == Codec::Mpeg4Part2 {
         return mpeg4::from_avi(avi);
     }
-    let mut stream = BytesMut::new();
-    (0..avi.frame_count()).for_each(|frame| stream.extend_from_slice(&avi.frame_bytes(frame)));
-    let stream = stream.freeze();
-    let parts = from_movie(stream.clone(), &Movie::parse_at(stream, Some(avi.frame_rate))?);
+    let stream = Joined::new(avi.source().clone(), avi.ranges().to_vec());
+    let parts = from_movie(Source::Read(Arc::new(stream)), Some(avi.frame_rate))?;
     if parts.frames.len() != avi.frame_count() {
         let (chunks, frames) = (avi.frame_count(), parts.frames.len());
         return Err(LevelError::ChunksAreNoFrames { codec: parts.codec, chunks, frames });

@@ -11,6 +11,7 @@ pub(crate) mod mpeg4;
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -89,11 +90,14 @@ impl Ladder {
         &self.levels[level].frames()[frame]
     }
 
-    /// The bytes of a frame at a level; a reference, not a copy.
+    /// The bytes of a frame at a level; of a level in memory a reference, not a copy.
+    ///
+    /// # Errors
+    /// When they cannot be read any more.
     ///
     /// # Panics
     /// When there is no such level or frame.
-    pub fn frame_bytes(&self, level: usize, frame: usize) -> Bytes {
+    pub fn frame_bytes(&self, level: usize, frame: usize) -> io::Result<Bytes> {
         self.levels[level].frame_bytes(frame)
     }
 

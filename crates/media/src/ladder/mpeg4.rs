@@ -3,17 +3,16 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
-
 use crate::access_unit::{AccessUnitReader, Codec, Framing};
 use crate::avi::Avi;
 use crate::error::{OpenError, ScanError};
 use crate::index::FrameRate;
 use crate::ladder::level::Parts;
 use crate::ladder::{LevelError, LevelFrame};
-use crate::movie::{MAX_FRAMES, for_each_chunk, of_memory};
+use crate::movie::{MAX_FRAMES, for_each_chunk};
 use crate::mpeg4::headers::{DEFAULT_VERSION, VideoObjectLayer, VopHeader, value, visual_object_version};
 use crate::nal_index;
+use crate::source::Source;
 use crate::start_code::{self, Unit, UnitCutter};
 use crate::streaming_file::{MAX_FRAME, ReadAt};
 
@@ -40,20 +39,35 @@ pub(crate) fn is_one(stream: &[u8]) -> bool {
 }
 
 /// The frames of an elementary stream.
-pub(super) fn from_stream(stream: Bytes) -> Result<Parts, LevelError> {
-    let ranges = cut(&stream).map_err(of_memory)?;
-    let ranges = ranges.into_iter().map(|range| range.start as usize..range.end as usize).collect();
-    read(stream, ranges, None)
+pub(super) fn from_stream(stream: Source) -> Result<Parts, LevelError> {
+    let places = cut(&stream)?;
+    read(&stream, places.ranges(), places.count(), None)
 }
 
 /// The frames of an AVI file.
 pub(super) fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
-    let ranges = (0..avi.frame_count()).map(|frame| avi.range(frame)).collect();
-    read(avi.whole(), ranges, Some(avi))
+    read(avi.source(), avi.ranges().iter().cloned(), avi.frame_count(), Some(avi))
 }
 
-/// Where frames begin and end: each VOP with the headers before it.
-pub(crate) fn cut(source: &impl ReadAt) -> Result<Vec<Range<u64>>, OpenError> {
+/// Where frames begin, and the last of them ends.
+pub(crate) struct Places {
+    starts: Vec<u64>,
+    end: u64,
+}
+
+impl Places {
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        let ends = self.starts.iter().copied().skip(1).chain([self.end]);
+        self.starts.iter().copied().zip(ends).map(|(start, end)| start..end)
+    }
+}
+
+/// Finds frames: each VOP with the headers before it.
+pub(crate) fn cut(source: &impl ReadAt) -> Result<Places, OpenError> {
     let mut starts = Vec::new();
     let mut after_vop = true;
     let mut cutter: UnitCutter = UnitCutter::new();
@@ -75,15 +89,20 @@ pub(crate) fn cut(source: &impl ReadAt) -> Result<Vec<Range<u64>>, OpenError> {
     if starts.len() > MAX_FRAMES {
         return Err(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: starts[MAX_FRAMES] }.into());
     }
-    let ends = starts.iter().copied().skip(1).chain([length]);
-    let ranges: Vec<_> = starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
-    match ranges.iter().find(|range| range.end - range.start > MAX_FRAME.into()) {
+    let places = Places { starts, end: length };
+    let too_large = places.ranges().find(|range| range.end - range.start > MAX_FRAME.into());
+    match too_large {
         Some(range) => Err(ScanError::FrameTooLarge { offset: range.start, size: range.end - range.start }.into()),
-        None => Ok(ranges),
+        None => Ok(places),
     }
 }
 
-fn read(bytes: Bytes, ranges: Vec<Range<usize>>, avi: Option<&Avi>) -> Result<Parts, LevelError> {
+fn read(
+    source: &Source,
+    ranges: impl Iterator<Item = Range<u64>>,
+    count: usize,
+    avi: Option<&Avi>,
+) -> Result<Parts, LevelError> {
     let mut reader = AccessUnitReader::new(Codec::Mpeg4Part2, Framing::ByteStream)?;
     let mut vops = Vops::default();
     if let Some(avi) = avi.filter(|avi| !avi.codec_data.is_empty()) {
@@ -91,15 +110,17 @@ fn read(bytes: Bytes, ranges: Vec<Range<usize>>, avi: Option<&Avi>) -> Result<Pa
         _ = reader.configure(&avi.codec_data);
         vops.take_headers(&avi.codec_data);
     }
-    let (mut frames, mut times) = (Vec::with_capacity(ranges.len()), Vec::with_capacity(ranges.len()));
-    for (frame, range) in ranges.into_iter().enumerate() {
-        let unit = reader.read(&bytes[range.clone()])?;
-        vops.check(frame, &bytes[range.clone()])?;
-        let size = u32::try_from(range.len())
-            .map_err(|_| ScanError::FrameTooLarge { offset: range.start as u64, size: range.len() as u64 })?;
+    let (mut frames, mut times) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (frame, Range { start: offset, end }) in ranges.enumerate() {
+        if end - offset > MAX_FRAME.into() {
+            return Err(ScanError::FrameTooLarge { offset, size: end - offset }.into());
+        }
+        let bytes = source.range(offset, end - offset)?;
+        let unit = reader.read(&bytes)?;
+        vops.check(frame, &bytes)?;
         times.push(unit.display_order.unwrap_or_default());
-        let level_frame =
-            LevelFrame { size, kind: unit.kind, key: unit.key, display_index: 0, offset: range.start as u64 };
+        let size = bytes.len() as u32;
+        let level_frame = LevelFrame { size, kind: unit.kind, key: unit.key, display_index: 0, offset };
         frames.push((level_frame, unit.leading));
     }
     let period = number_in_display_order(&mut frames, &times)?;
@@ -113,7 +134,7 @@ fn read(bytes: Bytes, ranges: Vec<Range<usize>>, avi: Option<&Avi>) -> Result<Pa
         frame_rate: frame_rate.ok_or(LevelError::NoFrameRate)?,
         picture_size: vops.layer.map_or((0, 0), |layer| layer.size),
         frames,
-        bytes,
+        source: source.clone(),
     })
 }
 

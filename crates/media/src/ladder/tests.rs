@@ -22,7 +22,7 @@ fn a_ladder_of_sizes() {
     assert_eq!(ladder.duration(), Duration::from_nanos(250_250_000));
     assert_eq!(ladder.frame_duration(), Duration::from_nanos(41_708_333));
     assert_eq!((0..6).filter(|&frame| ladder.is_switch_point(frame)).collect::<Vec<_>>(), [0, 4]);
-    assert_eq!(ladder.frame_bytes(1, 4), Bytes::from_static(&[0; 900]));
+    assert_eq!(ladder.frame_bytes(1, 4).unwrap(), Bytes::from_static(&[0; 900]));
     assert_eq!(ladder.display_time(5), RATE.time_of(5));
 }
 

@@ -145,7 +145,7 @@ proptest! {
             let times = RATE.time_of(frame as u64)..RATE.time_of(frame as u64 + 1);
             prop_assert!(here.iter().all(|packet| times.contains(&packet.time)));
             packets.extend(here);
-            prop_assert_eq!(file.frame_bytes(1, frame).unwrap(), ladder.frame_bytes(1, frame));
+            prop_assert_eq!(file.frame_bytes(1, frame).unwrap(), ladder.frame_bytes(1, frame).unwrap());
         }
         prop_assert_eq!(&packets[..], track.packets());
     }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -42,6 +43,16 @@ impl ReadAt for File {
             }
         }
         Ok(())
+    }
+}
+
+impl<S: ReadAt + ?Sized> ReadAt for Arc<S> {
+    fn length(&self) -> io::Result<u64> {
+        (**self).length()
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        (**self).read_exact_at(buffer, offset)
     }
 }
 

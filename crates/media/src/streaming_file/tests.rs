@@ -294,7 +294,7 @@ proptest! {
         for frame in 0..ladder.frame_count() {
             for level in 0..ladder.level_count() {
                 let original = ladder.frame(level, frame);
-                prop_assert_eq!(file.frame_bytes(level, frame).unwrap(), ladder.frame_bytes(level, frame));
+                prop_assert_eq!(file.frame_bytes(level, frame).unwrap(), ladder.frame_bytes(level, frame).unwrap());
                 prop_assert_eq!(file.frame_size(level, frame), original.size);
                 prop_assert_eq!(file.frame(frame).key, original.key);
                 prop_assert_eq!(file.display_time(frame), ladder.display_time(frame));

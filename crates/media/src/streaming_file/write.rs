@@ -18,7 +18,7 @@ use crate::streaming_file::{FrameEntry, MAX_FRAME, PAYLOADS, StoredPlan, Streami
 /// Without a plan, packets have a nominal rate of zero. The same ladder, plan and payload give the same bytes.
 ///
 /// # Errors
-/// When the payload is not allowed, a frame is too large, times do not fit, the plan is for another number of levels or
+/// When the payload is not allowed, a frame is too large or cannot be read, times do not fit, the plan is for another number of levels or
 /// its steps do not ascend, or `sink` fails.
 pub fn write(
     ladder: &Ladder,
@@ -65,7 +65,7 @@ pub fn write_with_audio(
         for (level, rates) in rates.iter().enumerate() {
             let common = RecordHeader::of_frame(&header, level, frame as u32, display_index, key.is_some());
             let common = RecordHeader { rate: rates[frame], ..common };
-            let bytes = ladder.frame_bytes(level, frame);
+            let bytes = ladder.frame_bytes(level, frame)?;
             emit_records(&common, &bytes, payload, &mut records);
             levels.push(LevelEntry { bytes: bytes.len() as u32, checksum: crc32fast::hash(&records) });
             offset += records.len() as u64;

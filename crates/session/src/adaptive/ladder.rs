@@ -1,25 +1,25 @@
 //! A streaming file as the flows of a scenario send it, and what its frames refer to.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
 use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::FileSource;
 use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
 use framewire_media::picture_order::PictureOrder;
-use framewire_media::streaming_file::StreamingFile;
-use framewire_media::{FrameRate, PictureType};
+use framewire_media::streaming_file::{ReadAt, StreamingFile};
+use framewire_media::{FrameRate, PictureType, References};
 use framewire_probe::record::FrameFacts;
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
 use crate::plan::letter;
 
-/// The levels of one movie, from a streaming file in memory. Copies share it.
+/// The levels of one movie, from a streaming file that is read frame by frame. Copies share it.
 #[derive(Clone)]
 pub struct LadderContent {
-    source: Arc<FileSource<Bytes>>,
+    source: Arc<FileSource<Arc<dyn ReadAt>>>,
     plan: Arc<dyn Plan>,
     /// By level and frame.
     needs: Arc<[Vec<Needs>]>,
@@ -31,7 +31,7 @@ pub struct LadderContent {
 #[derive(Clone, Debug, Default)]
 struct Needs {
     /// Frames that it cannot be decoded without.
-    references: Vec<u32>,
+    references: References,
     /// It refers to something that is not in the movie.
     missing_reference: bool,
     picture_order: Option<PictureOrder>,
@@ -47,9 +47,10 @@ impl LadderContent {
     ///
     /// # Errors
     /// When it is none, is damaged, has no plan, or has a frame that its codec's reader does not understand.
-    pub fn open(bytes: Bytes) -> Result<Self, LadderContentError> {
+    pub fn open(source: impl ReadAt + 'static) -> Result<Self, LadderContentError> {
         let refused = |error: &dyn fmt::Display| LadderContentError(error.to_string());
-        let file = StreamingFile::open(bytes).map_err(|error| refused(&error))?;
+        let source: Arc<dyn ReadAt> = Arc::new(source);
+        let file = StreamingFile::open(source).map_err(|error| refused(&error))?;
         let plan = FramePlan::of_file(&file).map_err(|error| refused(&error))?;
         file.verify().map_err(|error| refused(&error))?;
         let needs = (0..file.level_count()).map(|level| needs(&file, level)).collect::<Result<Vec<_>, _>>()?;
@@ -121,7 +122,7 @@ impl LadderContent {
 
     /// Packets, as a server takes them.
     pub fn source(&self) -> Arc<dyn PacketSource> {
-        Arc::<FileSource<Bytes>>::clone(&self.source)
+        Arc::<FileSource<Arc<dyn ReadAt>>>::clone(&self.source)
     }
 
     /// Rates, as a server takes them.
@@ -129,18 +130,19 @@ impl LadderContent {
         Arc::clone(&self.plan)
     }
 
-    /// A level as one elementary stream.
+    /// Writes a level as one elementary stream.
+    ///
+    /// # Errors
+    /// When the file changed and cannot be read any more, or `sink` fails.
     ///
     /// # Panics
     /// When there is no such level.
-    pub fn elementary_stream(&self, level: usize) -> Bytes {
+    pub fn write_level(&self, level: usize, mut sink: impl Write) -> io::Result<()> {
         let file = self.source.file();
-        let mut stream = BytesMut::with_capacity(usize::try_from(file.size(level).as_bytes()).unwrap_or(0));
         for frame in 0..file.frame_count() {
-            let bytes = file.frame_bytes(level, frame);
-            stream.extend_from_slice(&bytes.expect("invariant: every byte was read and checked when it was opened"));
+            sink.write_all(&file.frame_bytes(level, frame).map_err(io::Error::other)?)?;
         }
-        stream.freeze()
+        sink.flush()
     }
 
     /// When a frame is due that is sent by its time, of a stream that begins at `start`: in the order of decoding, one
@@ -163,7 +165,7 @@ impl LadderContent {
             display_index: entry.display_index,
             due: self.due(frame, start),
             display_time: file.display_time(number),
-            references: needs.references.clone(),
+            references: needs.references.to_vec(),
             missing_reference: needs.missing_reference,
             picture_order: needs.picture_order,
             group_time: None,
@@ -179,7 +181,7 @@ impl fmt::Debug for LadderContent {
 
 /// What each frame of a level needs. Levels change only where nothing is looked behind, so the numbers hold whatever level
 /// came before; and picture order counts go on from level to level, as a decoder derives them.
-fn needs(file: &StreamingFile<Bytes>, level: usize) -> Result<Vec<Needs>, LadderContentError> {
+fn needs(file: &StreamingFile<impl ReadAt>, level: usize) -> Result<Vec<Needs>, LadderContentError> {
     let Some(codec) = file.codec() else { return Ok(needs_of_sizes(file)) };
     let refused = |reason: String| LadderContentError(format!("level {level}: {reason}"));
     let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).map_err(|error| refused(error.to_string()))?;
@@ -196,7 +198,7 @@ fn needs(file: &StreamingFile<Bytes>, level: usize) -> Result<Vec<Needs>, Ladder
 }
 
 /// Frames that are nothing but sizes: each but a key frame refers to the one before it.
-fn needs_of_sizes(file: &StreamingFile<Bytes>) -> Vec<Needs> {
+fn needs_of_sizes(file: &StreamingFile<impl ReadAt>) -> Vec<Needs> {
     let of = |frame: usize| match file.frame(frame).kind {
         PictureType::I | PictureType::D => Needs::default(),
         PictureType::P | PictureType::B => {

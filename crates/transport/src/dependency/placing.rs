@@ -38,7 +38,7 @@ impl PassedOver {
     /// Whether waiting for another key frame than this one is of no use: it is as misplaced as the one before, as every
     /// one is where groups are as long as whole turns.
     fn is_enough(self, order: PictureOrder) -> bool {
-        let is_alike = order.turn.is_some_and(|turn| (order.count - self.count).rem_euclid(turn) == 0);
+        let is_alike = order.turn.is_some_and(|turn| (order.count - self.count).rem_euclid(turn.get().into()) == 0);
         is_alike || self.keys >= MOST_PASSED_OVER
     }
 }
@@ -179,7 +179,7 @@ mod tests {
         let begins_sequence = key == Some(KeyKind::Closed);
         let order = PictureOrder {
             count: 2 * i64::from(id),
-            turn: Some(32),
+            turn: std::num::NonZeroU32::new(32),
             is_base: true,
             begins_sequence,
             can_begin_sequence: can_begin_sequence && key == Some(KeyKind::Open),

@@ -1,0 +1,42 @@
+"""Files of any size are read in little memory: asked of a process of its own, by the most that it ever had."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MOST_MB = 200
+FRAMES = 1_000_000
+SECONDS = 40
+CODERS = {
+    "m2v": "-c:v mpeg2video -g 15 -bf 2 -q:v 31",
+    "h264": "-c:v libx264 -crf 45 -f h264",
+}
+
+
+def peak_mb(*arguments: str | Path) -> float:
+    """The most memory, in MB, that a command of framewire took; its report goes nowhere."""
+    command = [sys.executable, "-m", "framewire", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        told = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, told
+    return used.ru_maxrss * 1024 / 1e6
+
+
+@pytest.mark.parametrize("kind", CODERS)
+def test_a_million_frames_are_probed_in_little_memory(kind: str, tmp_path: Path) -> None:
+    part, movie = tmp_path / f"part.{kind}", tmp_path / f"movie.{kind}"
+    picture = ["-f", "lavfi", "-i", f"testsrc2=s=64x48:r=25:d={SECONDS}"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, "-threads", "1", *CODERS[kind].split(), part], check=True)
+    with movie.open("wb") as file:
+        for _ in range(FRAMES // (25 * SECONDS)):
+            file.write(part.read_bytes())
+    little, much = peak_mb("movie", "probe", part), peak_mb("movie", "probe", movie)
+    assert little < much < MOST_MB, "MB"
