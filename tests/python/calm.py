@@ -7,6 +7,7 @@ woken loses datagrams in its socket. Both are in what the run records.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 import framewire
 from framewire.errors import RunError
 
-__all__ = ["disturbance", "excused", "lateness_ms", "run"]
+__all__ = ["disturbance", "excused", "lateness_ms", "run", "soon"]
 
 NEVER_WAIT = ("udp", "udp-whole", "udp+ifd", "tcp+ifd", "tcp+ifd-optimised")
 """Transports that take every frame when it is due, so that one that is offered later was offered by a late thread."""
@@ -72,3 +73,14 @@ def excused(result: framewire.Run, *flows: str) -> Iterator[None]:
             if reason is not None:
                 pytest.skip(f"this busy machine disturbed {flow}: {reason}; so {str(error).splitlines()[0]}")
         raise
+
+
+def soon(took_s: float, allowed_s: float) -> None:
+    """Fails where something took longer than allowed; skips where more than two programs per processor want to run.
+
+    Four times as long is a failure on any machine.
+    """
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    if allowed_s <= took_s < 4 * allowed_s and waiting > 2.0:
+        pytest.skip(f"this busy machine (load {waiting:.1f} per processor) took {took_s:.1f} s of {allowed_s} s")
+    assert 0 < took_s < allowed_s

@@ -113,7 +113,6 @@ def test_the_limit_ends_them(text: str, tmp_path: Path) -> None:
 
     result = calm.run(text, tmp_path, progress=note)
     took = times["finished"] - times["origin"] - 1.5
-    assert 0 < took < SOON_S, "the limit, and what an end may take"
     assert marked() == []
     assert result.ended_by == "time limit"
     # What was given out is bounded, and the result says that it was cut.
@@ -122,14 +121,16 @@ def test_the_limit_ends_them(text: str, tmp_path: Path) -> None:
     assert 1_000_000 < sizes["endless.sender.log"] < 1_300_000
     assert "bytes left out" in (result.directory / "logs" / "endless.sender.log").read_text()
     assert sum(path.stat().st_size for path in result.directory.rglob("*") if path.is_file()) < 5_000_000
+    calm.soon(took, SOON_S)
 
 
 def test_an_interruption_ends_them(going_on: subprocess.Popen[str], tmp_path: Path) -> None:
     asked = time.monotonic()
     going_on.send_signal(signal.SIGINT)
     assert going_on.wait(60) == 130
-    assert time.monotonic() - asked < SOON_S
+    took = time.monotonic() - asked
     assert marked() == []
+    calm.soon(took, SOON_S)
     assert framewire.Run(tmp_path / "out", "partial").ended_by == "interrupted"
 
 
@@ -139,10 +140,12 @@ def test_a_second_interruption_ends_everything_at_once(going_on: subprocess.Pope
     time.sleep(0.3)
     again = time.monotonic()
     going_on.send_signal(signal.SIGINT)
-    assert until_gone(again) < 1.5
+    gone = until_gone(again)
     assert going_on.wait(60) == 130
-    assert time.monotonic() - again < SOON_S
+    took = time.monotonic() - again
     assert {path.name for path in tmp_path.iterdir()} == {"scenario.toml"}
+    calm.soon(gone, 1.5)
+    calm.soon(took, SOON_S)
 
 
 def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
@@ -150,10 +153,11 @@ def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
 ) -> None:
     going_on.kill()
     going_on.wait()
-    assert until_gone(time.monotonic()) < SOON_S
+    gone = until_gone(time.monotonic())
     assert (tmp_path / "out.partial").is_dir(), "nobody was there to remove it"
     foreign = tmp_path / "foreign.partial"
     foreign.mkdir()
     framewire.run(scenario(film, '[[flow]]\ntransport = "udp"\n'), out=tmp_path / "next", world="simulated")
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"scenario.toml", "foreign.partial", "next"}
+    calm.soon(gone, SOON_S)
