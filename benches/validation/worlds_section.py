@@ -14,8 +14,7 @@ HEAD = "## The same scenario in both worlds\n"
 TEXT = """\
 `scenarios/demo.toml`: a minute at 6 Mbit/s over 802.11b with a microwave oven, by seven transports, in the emulated
 world (real sockets, `benches/validation/{name}`, collected by `worlds.py`) and in the simulated one, with the same
-seeds and `carrier_sense` {sense} (the default was this when the emulated side was collected). Means over {repeats}
-seeds; pairs are emulated, simulated.
+seeds. Means over {repeats} seeds; pairs are emulated, simulated.
 """
 
 Column = tuple[str, Callable[[pl.DataFrame], float | None], str]
@@ -53,7 +52,7 @@ def write() -> str:
     simulated = pl.concat(run for run in runs if run is not None)
     flows = emulated["flow"].unique(maintain_order=True).to_list()
     rows = [[flow, *(_pair(emulated, simulated, flow, of, digits) for _, of, digits in COLUMNS)] for flow in flows]
-    text = TEXT.format(name=worlds.DATASET.name, repeats=len(seeds), sense=worlds.CARRIER_SENSE)
+    text = TEXT.format(name=worlds.DATASET.name, repeats=len(seeds))
     return f"{HEAD}\n{text}\n{table(['transport', *(name for name, _, _ in COLUMNS)], rows)}"
 
 
