@@ -17,6 +17,8 @@ def notes(info: Mapping[str, Any]) -> list[str]:
     >>> cut = {"left_out": 0, "error": None, "cut_short": "it holds whole packets"}
     >>> notes({"accuracy": {"a": {"capture": cut}, "b": {"capture": cut}}})
     ['of the capture of a, b, because the run was to end at once: it holds whole packets']
+    >>> notes({"accuracy": {"a": {"capture": {"left_out": 0, "error": "it stays whole: No space left on device"}}}})
+    ['the capture of a: it stays whole: No space left on device']
     >>> notes({"accuracy": {"a": {"capture": {"written": 9, "left_out": 0, "error": None}}}})
     []
     """
@@ -35,6 +37,8 @@ def _words(capture: Mapping[str, Any]) -> list[tuple[str, str]]:
     missing = f"{left_out:,} packet{' is' if left_out == 1 else 's are'} not in it"
     if capture.get("full_at") is not None:
         said.append(("", f" ended at the most that it may take, {capture['full_at'] / 1e6:,.0f} MB: {missing}"))
+    elif capture.get("error") and not left_out:
+        said.append(("", f": {capture['error']}"))
     elif capture.get("error"):
         said.append(("", f" could not be written to its end ({capture['error']}): {missing}"))
     elif left_out:

@@ -33,10 +33,15 @@ class Checksums:
         self._found: dict[Path, tuple[int, ...]] = {}
         """What was as written, and in which state it was then."""
 
+    def vouches_for(self, name: str) -> bool:
+        """Whether `check` can tell damage: not where the description has checksums, but none of this file."""
+        return not self.files or name in self.files
+
     def check(self, directory: Path, name: str) -> None:
         """Compares a file; one that had none when the description was written is taken as it is.
 
-        It is read once for each state that it is found in: what nobody touched since is as it was.
+        It is read once for each state that it is found in, by the file system's word: what a disk damages by itself
+        between two readings of one process is not found.
 
         Raises DamagedError when it is another, and OSError when it cannot be read.
         """

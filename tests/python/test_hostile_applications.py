@@ -130,8 +130,8 @@ def test_an_interruption_ends_them(going_on: subprocess.Popen[str], tmp_path: Pa
     assert going_on.wait(60) == 130
     took = time.monotonic() - asked
     assert marked() == []
-    calm.soon(took, SOON_S)
     assert framewire.Run(tmp_path / "out", "partial").ended_by == "interrupted"
+    calm.soon(took, SOON_S)
 
 
 def test_a_second_interruption_ends_everything_at_once(going_on: subprocess.Popen[str], tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ use crate::error::EmuError;
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;
-/// Bytes that a capture takes at most unless told otherwise, about. Ours: 95 minutes of 6 Mbit/s, seen at both ends; and
-/// what is read again at the end of a run is read within seconds.
+/// Bytes that a capture takes at most unless told otherwise, about. Ours: 95 minutes of 6 Mbit/s, seen at both ends; what
+/// is read again at the end of a run takes a minute or so.
 pub const CAPTURE_SIZE: u64 = 8 << 30;
 /// What the writer is given at the end for frames that still wait; the rest is left out and counted.
 const ENDING: Duration = Duration::from_secs(1);

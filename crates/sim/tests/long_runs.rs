@@ -6,7 +6,6 @@ mod common;
 use std::path::Path;
 
 use common::scenario;
-use framewire_probe::tables::{self, PacketRow};
 use framewire_sim::{Content, Options, Simulation};
 
 /// A connection over 100 Mbit/s for so many seconds: 8,500 packets each, and half as many acknowledgements.
@@ -18,17 +17,16 @@ fn text(seconds: u32) -> String {
 }
 
 #[test]
-fn packets_on_the_disk_make_the_same_table_as_packets_in_memory() {
+fn packets_on_the_disk_are_those_that_were_in_memory() {
     let options = Options { packets: true, ..Options::default() };
     let log = &Simulation::run(&scenario(&text(10)), &Content::default(), &options).unwrap().logs[0];
     assert!(log.packets.len() > 100_000, "{} packets: more than a list holds in memory", log.packets.len());
     assert!(log.packets.iter().zip(0..).all(|(packet, number)| packet.packet == number), "in their order");
-    let hash = || tables::packets().hash(PacketRow::all(log));
-    assert_eq!(hash(), hash());
-    // The beginning of a longer run is the whole of a shorter one.
-    let short = &Simulation::run(&scenario(&text(1)), &Content::default(), &options).unwrap().logs[0];
+    // The beginning of a longer run is the whole of a shorter one, of which everything is in memory.
+    let short = &Simulation::run(&scenario(&text(5)), &Content::default(), &options).unwrap().logs[0];
+    assert!((55_000..=65_536).contains(&short.packets.len()), "{} packets", short.packets.len());
     let settled = short.packets.len() - 2_000;
-    assert!(settled > 5_000 && log.packets.iter().zip(&short.packets).take(settled).all(|(one, other)| one == other));
+    assert!(log.packets.iter().zip(&short.packets).take(settled).all(|(one, other)| one == other));
 }
 
 #[test]

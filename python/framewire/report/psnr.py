@@ -13,6 +13,7 @@ point. One picture per flow is held, never a movie.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from framewire import files
-from framewire.checksums import DamagedError, unsealed, with_file
+from framewire.checksums import unsealed, with_file
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Part, Plan
 from framewire.report.originals import Original, Received, originals, received
@@ -267,9 +268,14 @@ def scores(one: Received, errors: NDArray[np.float64]) -> pl.DataFrame:
 
 
 def read_cache(path: Path, fingerprint: str) -> PsnrResult | None:
-    """Earlier scores, when they were made from the same inputs and are what was written."""
+    """Earlier scores, when they were made from the same inputs and are what was written.
+
+    Where a run has checksums, scores without one are of an earlier version, and measured again.
+    """
     try:
         _, written = unsealed(files.read_json(path.with_name(DESCRIPTION)))
+        if not written.vouches_for(path.name):
+            return None
         written.check(path.parent, path.name)
         noted = pl.read_parquet_metadata(path)
         if noted.get("framewire_inputs") != fingerprint:
@@ -285,15 +291,22 @@ def write_cache(path: Path, fingerprint: str, result: PsnrResult) -> None:
     try:
         result.table.write_parquet(path, metadata=notes)
         add_checksum(path)
-    except (OSError, DamagedError):
+    except (OSError, ValueError):
         path.unlink(missing_ok=True)
 
 
 def add_checksum(path: Path) -> None:
-    """Notes in run.json what was written; a run of an earlier version, without checksums, stays as it is."""
+    """Notes in run.json what was written; a run of an earlier version, without checksums, stays as it is.
+
+    Of two reports that are made at once, the later one's note stays; who reads meanwhile finds a whole file.
+    """
     description = path.with_name(DESCRIPTION)
     sealed = with_file(files.read_json(description), path.parent, path.name)
-    if sealed is not None:
-        part = description.with_suffix(".json.part")
+    if sealed is None:
+        return
+    part = description.with_name(f"{DESCRIPTION}.{os.getpid()}.part")
+    try:
         part.write_text(json.dumps(sealed, indent=2), encoding="utf-8")
         part.replace(description)
+    finally:
+        part.unlink(missing_ok=True)
