@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use framewire_probe::WriteError;
+
 /// Why an emulated world could not be made or went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum EmuError {
@@ -50,6 +52,9 @@ pub enum EmuError {
         /// What went wrong.
         source: io::Error,
     },
+    /// The disk did not take, or did not give back, what a lane logged.
+    #[error(transparent)]
+    Log(#[from] WriteError),
     /// A thread of the emulator ended by a panic, which is a defect.
     #[error("{0} ended unexpectedly; this is a defect of the emulator, please report it")]
     Thread(&'static str),

@@ -28,7 +28,7 @@ pub use kernel::gate::GateMethod;
 pub use kernel::schedule::Scheduling;
 pub use lane::headers::{Headers, Protocol};
 pub use lane::live::{DirectionCounters, LaneCounters};
-pub use lane::log::{PacketLog, Release};
+pub use lane::log::{Logged, PacketLog, PacketLogs, Release};
 pub use lane::record::{Accuracy, Distribution, Evidence, Fidelity, LaneRecord, TOLERATED_LATENESS};
 pub use lane::topology::{HOST_DEVICE, RECEIVER_ADDRESS, SENDER_ADDRESS};
 pub use lane::{Bottleneck, LaneConfig};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_link::{Hop, HopRecord, Network, NetworkEvent, Outcome, Packet, Port};
+use framewire_link::{Hop, HopRecord, Network, NetworkEvent, Outcome, Packet, Port, Rates};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 /// A sans-IO model of everything between the two hosts.
@@ -22,6 +22,10 @@ pub trait LinkModel: Send {
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called.
     fn next_timeout(&self) -> Option<Timestamp>;
+
+    /// Whether `hop`, which [`poll_event`](Self::poll_event) just gave, is the last record of its packet: no hop of it and
+    /// no captured transmission comes after. Each packet has one such record, so that its log can go to the disk.
+    fn is_last(&self, hop: &HopRecord) -> bool;
 }
 
 impl LinkModel for Network {
@@ -39,6 +43,10 @@ impl LinkModel for Network {
 
     fn next_timeout(&self) -> Option<Timestamp> {
         Network::next_timeout(self).map(|timeout| timeout.at)
+    }
+
+    fn is_last(&self, hop: &HopRecord) -> bool {
+        Network::is_last(self, hop)
     }
 }
 
@@ -61,6 +69,7 @@ impl LinkModel for FixedDelay {
         let arrival = at + self.delay;
         let to = other_end(from);
         self.events.push_back(NetworkEvent::Released { packet: packet.id, at });
+        self.events.push_back(NetworkEvent::Hop(crossed_wire(packet, from, at, arrival)));
         self.events.push_back(NetworkEvent::Deliver { packet: packet.id, to, at: arrival });
     }
 
@@ -72,6 +81,10 @@ impl LinkModel for FixedDelay {
 
     fn next_timeout(&self) -> Option<Timestamp> {
         None
+    }
+
+    fn is_last(&self, hop: &HopRecord) -> bool {
+        hop.hop == Hop::Wire
     }
 }
 
@@ -120,6 +133,26 @@ impl LinkModel for RateAndDelay {
 
     fn next_timeout(&self) -> Option<Timestamp> {
         None
+    }
+
+    fn is_last(&self, hop: &HopRecord) -> bool {
+        hop.hop == Hop::Wire
+    }
+}
+
+/// The record of a wire that a packet crossed at once.
+pub(crate) fn crossed_wire(packet: Packet, from: Port, at: Timestamp, arrival: Timestamp) -> HopRecord {
+    HopRecord {
+        packet: packet.id,
+        hop: Hop::Wire,
+        from,
+        size: packet.size,
+        enqueued: at,
+        clamped: false,
+        started: Some(at),
+        finished: arrival,
+        transmissions: Rates::new(),
+        outcome: Outcome::Delivered,
     }
 }
 

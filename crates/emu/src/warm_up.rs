@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use framewire_link::{Hop, HopRecord, NetworkEvent, Outcome, Packet, Port, Rates};
+use framewire_link::{HopRecord, NetworkEvent, Packet, Port};
 use framewire_units::{Duration, Timestamp};
 
 use crate::lane::log::{PacketLog, Release};
 use crate::lane::record::LaneRecord;
-use crate::model::{LinkModel, other_end};
+use crate::model::{LinkModel, crossed_wire, other_end};
 
 /// A link model that begins at `origin`. What comes before is carried after a fixed delay, without a rate, a queue or a
 /// loss: a connection that is opened then measures about the round trip that it will have. The model itself counts from
@@ -33,18 +33,7 @@ impl<M: LinkModel> WarmUp<M> {
     fn carry(&mut self, at: Timestamp, from: Port, packet: Packet) {
         let arrival = at + self.delay;
         self.events.push_back(NetworkEvent::Released { packet: packet.id, at });
-        self.events.push_back(NetworkEvent::Hop(HopRecord {
-            packet: packet.id,
-            hop: Hop::Wire,
-            from,
-            size: packet.size,
-            enqueued: at,
-            clamped: false,
-            started: Some(at),
-            finished: arrival,
-            transmissions: Rates::new(),
-            outcome: Outcome::Delivered,
-        }));
+        self.events.push_back(NetworkEvent::Hop(crossed_wire(packet, from, at, arrival)));
         self.events.push_back(NetworkEvent::Deliver { packet: packet.id, to: other_end(from), at: arrival });
     }
 }
@@ -72,6 +61,11 @@ impl<M: LinkModel> LinkModel for WarmUp<M> {
     fn next_timeout(&self) -> Option<Timestamp> {
         self.model.next_timeout().map(|at| at + self.origin)
     }
+
+    fn is_last(&self, hop: &HopRecord) -> bool {
+        let carried = hop.enqueued < Timestamp::ZERO + self.origin;
+        carried || self.model.is_last(&move_hop(hop.clone(), |at| self.on_models_clock(at)))
+    }
 }
 
 fn move_event(event: NetworkEvent, to: impl Fn(Timestamp) -> Timestamp) -> NetworkEvent {
@@ -98,21 +92,25 @@ fn before(at: Timestamp, origin: Duration) -> Timestamp {
 impl LaneRecord {
     /// The same record with its times counted from `origin`; what happened before has time zero.
     pub fn counted_from(mut self, origin: Duration) -> Self {
-        let to = |at| before(at, origin);
-        for packet in &mut self.packets {
-            count_packet_from(packet, to);
-        }
-        self.accuracy.worst_at = self.accuracy.worst_at.map(to);
+        self.packets = self.packets.counted_from(origin);
+        self.accuracy.worst_at = self.accuracy.worst_at.map(|at| before(at, origin));
         self
     }
 }
 
-fn count_packet_from(packet: &mut PacketLog, to: impl Fn(Timestamp) -> Timestamp) {
-    let release = |release: Release| Release { intended: to(release.intended), actual: to(release.actual) };
-    packet.arrived = to(packet.arrived);
-    packet.delivered = packet.delivered.map(release);
-    packet.released = packet.released.map(release);
-    packet.hops = std::mem::take(&mut packet.hops).into_iter().map(|hop| move_hop(hop, &to)).collect();
+impl PacketLog {
+    /// The same with its times counted from `origin`.
+    pub(crate) fn counted_from(self, origin: Duration) -> Self {
+        let to = |at| before(at, origin);
+        let release = |release: Release| Release { intended: to(release.intended), actual: to(release.actual) };
+        Self {
+            arrived: to(self.arrived),
+            delivered: self.delivered.map(release),
+            released: self.released.map(release),
+            hops: self.hops.into_iter().map(|hop| move_hop(hop, to)).collect(),
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,5 +151,25 @@ mod tests {
         let alone = deliveries(&mut model(), &[0, 0]);
         let moved: Vec<Timestamp> = alone.iter().map(|&(_, at)| at + origin).collect();
         assert_eq!(moved, [expected[2].1, expected[3].1], "as without a warm-up");
+    }
+
+    #[test]
+    fn every_packet_has_one_last_record_before_the_origin_and_after_it() {
+        let model = RateAndDelay::new(Bitrate::from_mbps(1), Duration::from_millis(10));
+        let mut warm = WarmUp::new(model, Duration::from_secs(3), Duration::from_millis(10));
+        let mut last = Vec::new();
+        for (number, at) in [0, 2_999, 3_000, 3_001].into_iter().enumerate() {
+            for (from, id) in [(Port::Sender, 2 * number), (Port::Receiver, 2 * number + 1)] {
+                let packet = Packet { id: PacketId(id as u64), size: DataSize::from_bytes(1_500) };
+                warm.handle_packet(ms(at), ms(at), from, packet);
+            }
+            while let Some(event) = warm.poll_event() {
+                if let NetworkEvent::Hop(hop) = event {
+                    assert!(!last.contains(&hop.packet.0), "{hop:?} after the last");
+                    last.extend(warm.is_last(&hop).then_some(hop.packet.0));
+                }
+            }
+        }
+        assert!(last.into_iter().eq(0..8));
     }
 }

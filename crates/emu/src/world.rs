@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
-use framewire_link::Port;
-
 use crate::capture::{self, CaptureWriter};
 use crate::clock::Clock;
 use crate::error::{Doing, EmuError};
@@ -13,10 +11,11 @@ use crate::kernel::gate::GateMethod;
 use crate::kernel::namespace;
 use crate::kernel::sysctl::set_default_congestion_control;
 use crate::lane::live::{LaneCounters, Live};
-use crate::lane::log::{PacketLog, assemble};
-use crate::lane::record::{Evidence, LaneRecord, assess};
+use crate::lane::record::{Evidence, LaneRecord};
 use crate::lane::state::LaneState;
+use crate::lane::tally::Tally;
 use crate::lane::topology::{KernelCounters, Topology};
+use crate::lane::writer::{self, LogWriter};
 use crate::lane::{Bottleneck, LaneConfig};
 use crate::pump::{Pump, PumpedLane};
 
@@ -36,6 +35,7 @@ struct LaneHandle {
     name: String,
     live: Arc<Live>,
     method: Option<GateMethod>,
+    log: LogWriter,
     capture: Option<CaptureWriter>,
 }
 
@@ -82,12 +82,19 @@ impl World {
         Lane { handle: &self.lanes[number], pumped: self.pump.lane(number) }
     }
 
+    /// True when the disk has refused a part of what is logged: [`stop`](Self::stop) will say what, and there is no use in
+    /// going on until then.
+    pub fn has_failed(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.log.has_failed())
+    }
+
     /// Ends the pump and the captures, and gives what was recorded, lane by lane.
     ///
     /// Packets that are under way are lost; end the streams before.
     ///
     /// # Errors
-    /// When a thread of the emulator had ended by a panic, or the kernel's counters cannot be read.
+    /// When a thread of the emulator had ended by a panic, the kernel's counters cannot be read, or the disk did not take
+    /// what a lane logged.
     pub fn stop(self) -> Result<Vec<LaneRecord>, EmuError> {
         let (scheduling, threads) = (self.pump.scheduling(), self.pump.thread_count());
         let lanes = self.pump.stop()?;
@@ -96,13 +103,15 @@ impl World {
             let unread = lane.topology.plugs.iter().map(|plug| plug.ring.read(usize::MAX, |_, _| {}) as u64).sum();
             let ring_drops = lane.topology.plugs.iter().map(|plug| plug.ring.drops()).sum();
             let mut state = lane.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-            state.end_capture();
+            state.end_recording();
             let mut evidence = evidence(&handle, &state, &counters?);
             evidence.unread = unread;
             evidence.ring_drops = ring_drops;
-            let packets = assemble(state.packets, state.hops);
-            count_deliveries(&packets, &mut evidence);
-            let accuracy = assess(&packets, &evidence, scheduling, threads);
+            let packets = handle.log.join()?;
+            let tally = Tally::of(&packets);
+            packets.failure().map_or(Ok(()), Err)?;
+            tally.count_into(&mut evidence);
+            let accuracy = tally.assess(&evidence, scheduling, threads);
             let capture = handle.capture.map(CaptureWriter::join);
             Ok(LaneRecord { name: handle.name, packets, accuracy, evidence, capture })
         });
@@ -116,8 +125,9 @@ fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLan
     let start_capture = |path: PathBuf| capture::start(&path, config.kept, config.capture_size, clock);
     let (buffer, capture) = config.capture.map(start_capture).transpose()?.unzip();
     let live = Arc::new(Live::default());
-    let state = LaneState::new(clock, config.model, config.mtu, queue, buffer, Arc::clone(&live));
-    Ok((LaneHandle { name: config.name, live, method, capture }, PumpedLane::new(topology, state)))
+    let (logged, log) = writer::start(config.scratch.map(Arc::from))?;
+    let state = LaneState::new(clock, config.model, config.mtu, queue, logged, buffer, Arc::clone(&live));
+    Ok((LaneHandle { name: config.name, live, method, log, capture }, PumpedLane::new(topology, state)))
 }
 
 fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -> Evidence {
@@ -144,22 +154,6 @@ fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -
         sender_receive_overflows,
         receiver_receive_overflows,
         gate: handle.method,
-    }
-}
-
-fn count_deliveries(packets: &[PacketLog], evidence: &mut Evidence) {
-    for packet in packets {
-        let delivered = u64::from(packet.delivered.is_some());
-        match packet.from {
-            Port::Sender => {
-                evidence.forward_seen += 1;
-                evidence.forward_delivered += delivered;
-            }
-            Port::Receiver => {
-                evidence.backward_seen += 1;
-                evidence.backward_delivered += delivered;
-            }
-        }
     }
 }
 

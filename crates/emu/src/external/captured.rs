@@ -41,7 +41,7 @@ pub fn for_each_sent(
         if log.headers != Headers::parse(datagram) {
             return false;
         }
-        each(log, payload);
+        each(&log, payload);
     }
     logged.next().is_none()
 }

@@ -74,7 +74,10 @@ impl Witness {
 /// payload reached the receiver's host, as in the thesis (section 3.2).
 pub fn timed(setup: &FlowSetup, lane: &LaneRecord, port: u16) -> FlowSetup {
     let paces_itself = setup.settings().sender.as_ref().is_some_and(|sender| sender.input == Input::Nothing);
-    let first = || lane.packets.iter().filter(|packet| carries_payload(packet, port)).filter_map(arrival).min();
+    let first = || {
+        let ours = lane.packets.iter().filter(|packet| carries_payload(packet, port));
+        ours.filter_map(|packet| arrival(&packet)).min()
+    };
     match paces_itself.then(first).flatten() {
         Some(at) => setup.starting_at(at),
         None => setup.clone(),

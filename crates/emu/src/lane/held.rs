@@ -51,8 +51,8 @@ impl HeldPackets {
         self.window.get_mut(usize::try_from(offset).ok()?)?.as_mut()
     }
 
-    /// Forgets a packet once its copy has gone its way and the kernel no longer holds the original.
-    pub(crate) fn forget_if_finished(&mut self, id: PacketId) {
+    /// Forgets a packet once its copy has gone its way and the kernel no longer holds the original. Returns whether it did.
+    pub(crate) fn forget_if_finished(&mut self, id: PacketId) -> bool {
         let finished = self.get_mut(id).is_some_and(|held| held.done && held.gate.is_none());
         if finished && let Some(slot) = self.window.get_mut((id.0 - self.first) as usize) {
             *slot = None;
@@ -61,6 +61,7 @@ impl HeldPackets {
             self.window.pop_front();
             self.first += 1;
         }
+        finished
     }
 }
 

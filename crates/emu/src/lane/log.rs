@@ -1,7 +1,11 @@
-//! The log of a lane: one entry per packet, kept in blocks so that growth never moves what is there.
+//! The log of a lane: one entry per packet.
+
+use std::borrow::Cow;
 
 use framewire_link::{HopRecord, PacketId, Port};
-use framewire_units::Timestamp;
+use framewire_probe::WriteError;
+use framewire_probe::spool::{Records, Spool};
+use framewire_units::{Duration, Timestamp};
 
 use super::headers::Headers;
 
@@ -49,73 +53,109 @@ pub struct PacketLog {
     pub sniffed: u16,
 }
 
-/// A list that grows without ever moving its elements.
+/// Every packet of a lane, by its number. They are on the disk but for the newest few thousand, and are read in order.
+#[derive(Clone, Debug, Default)]
+pub struct PacketLogs {
+    spool: Spool<PacketLog>,
+    origin: Duration,
+}
+
+impl PacketLogs {
+    /// Number of packets.
+    pub fn len(&self) -> usize {
+        self.spool.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spool.is_empty()
+    }
+
+    /// The packets in order. Where the disk does not give them back they end early, and [`failure`](Self::failure) says so.
+    pub fn iter(&self) -> Logged<'_> {
+        Logged { records: self.spool.iter(), origin: self.origin }
+    }
+
+    /// What the disk refused so far; `None` when everything is there, and was there when it was read.
+    pub fn failure(&self) -> Option<WriteError> {
+        self.spool.failure()
+    }
+
+    /// The same packets with their times counted from `origin`.
+    pub(crate) fn counted_from(self, origin: Duration) -> Self {
+        Self { origin: self.origin + origin, ..self }
+    }
+}
+
+impl From<Spool<PacketLog>> for PacketLogs {
+    fn from(spool: Spool<PacketLog>) -> Self {
+        Self { spool, origin: Duration::ZERO }
+    }
+}
+
+impl<'a> IntoIterator for &'a PacketLogs {
+    type Item = Cow<'a, PacketLog>;
+    type IntoIter = Logged<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The packets of [`PacketLogs`] in order.
 #[derive(Debug)]
-pub(crate) struct Blocks<T> {
-    blocks: Vec<Vec<T>>,
-    length: u64,
+pub struct Logged<'a> {
+    records: Records<'a, PacketLog>,
+    origin: Duration,
 }
 
-const BLOCK: usize = 4_096;
+impl<'a> Iterator for Logged<'a> {
+    type Item = Cow<'a, PacketLog>;
 
-impl<T> Blocks<T> {
-    pub(crate) fn new() -> Self {
-        Self { blocks: Vec::new(), length: 0 }
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        self.length
-    }
-
-    pub(crate) fn push(&mut self, element: T) {
-        match self.blocks.last_mut() {
-            Some(block) if block.len() < BLOCK => block.push(element),
-            _ => {
-                let mut block = Vec::with_capacity(BLOCK);
-                block.push(element);
-                self.blocks.push(block);
-            }
+    fn next(&mut self) -> Option<Self::Item> {
+        let packet = self.records.next()?;
+        if self.origin.is_zero() {
+            return Some(packet);
         }
-        self.length += 1;
+        Some(Cow::Owned(packet.into_owned().counted_from(self.origin)))
     }
-
-    pub(crate) fn get_mut(&mut self, number: u64) -> Option<&mut T> {
-        let number = usize::try_from(number).ok()?;
-        self.blocks.get_mut(number / BLOCK)?.get_mut(number % BLOCK)
-    }
-
-    pub(crate) fn into_vec(self) -> Vec<T> {
-        let mut all = Vec::with_capacity(self.length as usize);
-        all.extend(self.blocks.into_iter().flatten());
-        all
-    }
-}
-
-/// Puts the verdicts of hops beside the packets that they are of.
-pub(crate) fn assemble(packets: Blocks<PacketLog>, hops: Blocks<HopRecord>) -> Vec<PacketLog> {
-    let mut packets = packets.into_vec();
-    for hop in hops.blocks.into_iter().flatten() {
-        if let Some(packet) = usize::try_from(hop.packet.0).ok().and_then(|number| packets.get_mut(number)) {
-            packet.hops.push(hop);
-        }
-    }
-    packets
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use framewire_link::{Hop, Outcome, Rates};
+    use framewire_units::DataSize;
+
     use super::*;
 
-    #[test]
-    fn elements_are_found_by_their_number() {
-        let mut list = Blocks::new();
-        for number in 0..10_000u64 {
-            list.push(number);
+    /// A packet from the sender that left its host `number` microseconds after the origin and nothing is known of yet.
+    pub(crate) fn packet(number: u64) -> PacketLog {
+        PacketLog {
+            id: PacketId(number),
+            from: Port::Sender,
+            arrived: Timestamp::from_micros(number),
+            size: 100,
+            headers: Headers::parse(&[]),
+            hops: Vec::new(),
+            delivered: None,
+            released: None,
+            sniffed: 0,
         }
-        assert_eq!(list.len(), 10_000);
-        assert_eq!(list.get_mut(4_095), Some(&mut 4_095));
-        assert_eq!(list.get_mut(4_096), Some(&mut 4_096));
-        assert_eq!(list.get_mut(10_000), None);
-        assert!(list.into_vec().into_iter().eq(0..10_000));
+    }
+
+    /// A verdict of a packet.
+    pub(crate) fn hop(packet: u64, from: Port) -> HopRecord {
+        HopRecord {
+            packet: PacketId(packet),
+            hop: Hop::Wire,
+            from,
+            size: DataSize::from_bytes(100),
+            enqueued: Timestamp::from_micros(packet),
+            clamped: false,
+            started: None,
+            finished: Timestamp::from_micros(packet + 1),
+            transmissions: Rates::new(),
+            outcome: Outcome::Delivered,
+        }
     }
 }

@@ -7,7 +7,11 @@ pub(crate) mod live;
 pub(crate) mod log;
 pub(crate) mod record;
 pub(crate) mod state;
+mod stored;
+pub(crate) mod tally;
 pub(crate) mod topology;
+pub(crate) mod window;
+pub(crate) mod writer;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -41,6 +45,8 @@ pub struct LaneConfig {
     pub kept: Kept,
     /// Bytes that the capture takes at most, about: what exceeds it is left out and counted.
     pub capture_size: u64,
+    /// Where the log of packets goes, to a file without a name; `None`: the system's directory of temporary files.
+    pub scratch: Option<PathBuf>,
 }
 
 impl LaneConfig {
@@ -54,6 +60,7 @@ impl LaneConfig {
             capture: None,
             kept: Kept::Frames,
             capture_size: CAPTURE_SIZE,
+            scratch: None,
         }
     }
 

@@ -1,10 +1,9 @@
 //! What a lane leaves behind: its packets and the proof of how accurate it was.
 
-use framewire_link::Port;
 use framewire_units::{Duration, Timestamp};
 use serde::Serialize;
 
-use super::log::{PacketLog, Release};
+use super::log::PacketLogs;
 use crate::capture::CaptureOutcome;
 use crate::kernel::counters::DeviceCounters;
 use crate::kernel::gate::GateMethod;
@@ -25,7 +24,7 @@ pub struct LaneRecord {
     /// The lane's name.
     pub name: String,
     /// Every packet, by its number.
-    pub packets: Vec<PacketLog>,
+    pub packets: PacketLogs,
     /// How punctual the lane was and what was lost outside the model.
     pub accuracy: Accuracy,
     /// What the kernel counted, beside what the lane saw.
@@ -168,36 +167,8 @@ impl Evidence {
     }
 }
 
-/// The proof of accuracy from the log and the evidence.
-pub(crate) fn assess(
-    packets: &[PacketLog],
-    evidence: &Evidence,
-    scheduling: Scheduling,
-    pump_threads: usize,
-) -> Accuracy {
-    let errors = |of: fn(&PacketLog) -> Option<Release>| {
-        Distribution::of(packets.iter().filter_map(of).map(|release| release.error_nanos()).collect())
-    };
-    let releases = || packets.iter().filter_map(|packet| packet.delivered);
-    let clamped = packets.iter().flat_map(|packet| &packet.hops).filter(|hop| hop.clamped).count() as u64;
-    let mut accuracy = Accuracy {
-        release_error: errors(|packet| packet.delivered),
-        late: releases().filter(|release| release.error_nanos() > TOLERATED_LATENESS.as_nanos() as i64).count() as u64,
-        worst_at: releases().max_by_key(Release::error_nanos).map(|release| release.intended),
-        device_release_error: errors(|packet| packet.released),
-        forward: fidelity(packets, Port::Sender),
-        backward: fidelity(packets, Port::Receiver),
-        clamped,
-        lost_outside_model: evidence.lost_outside_model(),
-        scheduling,
-        pump_threads,
-        disturbed: None,
-    };
-    accuracy.disturbed = doubts(&accuracy, evidence);
-    accuracy
-}
-
-fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String> {
+/// Why a lane is to be doubted; `None` when it is not.
+pub(crate) fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String> {
     let limit = TOLERATED_LATENESS.as_nanos() as i64;
     let late = accuracy.release_error.p99_ns.max(accuracy.device_release_error.p99_ns);
     let mut doubts = Vec::new();
@@ -228,38 +199,13 @@ fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String> {
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 
-fn fidelity(packets: &[PacketLog], from: Port) -> Fidelity {
-    let delivered: Vec<(&PacketLog, Release)> = packets
-        .iter()
-        .filter(|packet| packet.from == from)
-        .filter_map(|packet| packet.delivered.map(|release| (packet, release)))
-        .collect();
-    let delays = |of: fn(&Release) -> Timestamp| {
-        Distribution::of(delivered.iter().map(|(packet, release)| of(release).nanos_since(packet.arrived)).collect())
-    };
-    Fidelity {
-        delay_requested: delays(|release| release.intended),
-        delay_achieved: delays(|release| release.actual),
-        rate_requested_bps: rate(&delivered, |release| release.intended),
-        rate_achieved_bps: rate(&delivered, |release| release.actual),
-    }
-}
-
-/// Bits of all packets but the first over the time from the first delivery to the last.
-fn rate(delivered: &[(&PacketLog, Release)], of: impl Fn(&Release) -> Timestamp) -> Option<u64> {
-    let (_, first) = delivered.first()?;
-    let (_, last) = delivered.last()?;
-    let time = of(last).nanos_since(of(first));
-    let bytes: u64 = delivered[1..].iter().map(|(packet, _)| u64::from(packet.size)).sum();
-    let rate = (time > 0).then(|| u128::from(bytes) * 8_000_000_000 / time.cast_unsigned() as u128)?;
-    u64::try_from(rate).ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use framewire_link::PacketId;
+    use framewire_link::{PacketId, Port};
 
     use super::super::headers::Headers;
+    use super::super::log::{PacketLog, Release};
+    use super::super::tally::Tally;
     use super::*;
 
     /// A lane of one packet that was released so late.
@@ -306,7 +252,11 @@ mod tests {
 
     fn doubt(late_us: u64, evidence: &Evidence) -> Option<String> {
         let packets = [one_packet(Duration::from_micros(late_us))];
-        assess(&packets, evidence, Scheduling::Normal, 2).disturbed
+        assess(&packets, evidence).disturbed
+    }
+
+    fn assess(packets: &[PacketLog], evidence: &Evidence) -> Accuracy {
+        Tally::of(packets).assess(evidence, Scheduling::Normal, 2)
     }
 
     #[test]
@@ -320,7 +270,7 @@ mod tests {
         let doubt_of_worst = |late: Duration| {
             let mut packets: Vec<PacketLog> = (0..999).map(|_| one_packet(Duration::from_micros(10))).collect();
             packets.push(one_packet(late));
-            let accuracy = assess(&packets, &agreeing(), Scheduling::Normal, 2);
+            let accuracy = assess(&packets, &agreeing());
             assert_eq!(accuracy.late, 1);
             accuracy.disturbed
         };
@@ -331,7 +281,7 @@ mod tests {
     #[test]
     fn a_run_is_doubted_when_more_than_one_arrival_in_a_thousand_was_moved() {
         let packets: Vec<PacketLog> = (0..1_000).map(|_| one_packet(Duration::ZERO)).collect();
-        let mut accuracy = assess(&packets, &agreeing(), Scheduling::Normal, 2);
+        let mut accuracy = assess(&packets, &agreeing());
         accuracy.clamped = 1;
         assert_eq!(doubts(&accuracy, &agreeing()), None);
         accuracy.clamped = 2;
@@ -368,7 +318,7 @@ mod tests {
                 packet
             })
             .collect();
-        let fidelity = fidelity(&packets, Port::Sender);
+        let fidelity = assess(&packets, &agreeing()).forward;
         assert_eq!(fidelity.delay_requested.p50_ns, 2_000_000);
         assert_eq!(fidelity.delay_achieved.max_ns, 3_000_000);
         // 10 packets of 100 bytes in 10 ms, and in 11 ms.

@@ -10,8 +10,10 @@ use super::agenda::{Action, Agenda};
 use super::headers::Headers;
 use super::held::{Held, HeldPackets};
 use super::live::Live;
-use super::log::{Blocks, LOGGED_AT_MOST, PacketLog, Release};
+use super::log::{LOGGED_AT_MOST, PacketLog, Release};
 use super::topology::{Plug, forward_header};
+use super::window::LogWindow;
+use super::writer::LogBuffer;
 use crate::capture::CaptureBuffer;
 use crate::clock::Clock;
 use crate::kernel::nfqueue::{HeldId, PacketQueue, READ_BATCH};
@@ -67,8 +69,8 @@ pub(crate) struct LaneState {
     pub(crate) queue: Option<PacketQueue>,
     held: HeldPackets,
     agenda: Agenda,
-    pub(crate) packets: Blocks<PacketLog>,
-    pub(crate) hops: Blocks<HopRecord>,
+    packets: LogWindow,
+    log: LogBuffer,
     pub(crate) mishaps: Mishaps,
     capture: Option<CaptureBuffer>,
     live: Arc<Live>,
@@ -83,6 +85,7 @@ impl LaneState {
         model: Box<dyn LinkModel>,
         mtu: u16,
         queue: Option<PacketQueue>,
+        log: LogBuffer,
         capture: Option<CaptureBuffer>,
         live: Arc<Live>,
     ) -> Self {
@@ -93,8 +96,8 @@ impl LaneState {
             queue,
             held: HeldPackets::default(),
             agenda: Agenda::default(),
-            packets: Blocks::new(),
-            hops: Blocks::new(),
+            packets: LogWindow::new(),
+            log,
             mishaps: Mishaps::default(),
             capture,
             live,
@@ -118,6 +121,7 @@ impl LaneState {
         if let Some(capture) = &mut self.capture {
             capture.hand_over();
         }
+        self.log.hand_over(self.packets.known());
         self.next_deadline()
     }
 
@@ -181,7 +185,7 @@ impl LaneState {
         let headers = Headers::parse(frame.get(ETHERNET_HEADER..).unwrap_or(&[]));
         let id = self.held.insert(Held { frame, gate, release_due: false, done: false });
         self.live.arrived(from);
-        if self.packets.len() < LOGGED_AT_MOST {
+        if self.packets.count() < LOGGED_AT_MOST {
             self.packets.push(PacketLog {
                 id,
                 from,
@@ -216,7 +220,7 @@ impl LaneState {
                 NetworkEvent::Released { packet, at } => self.plan_release(packet, at),
                 NetworkEvent::Hop(record) => self.note_hop(record),
                 NetworkEvent::Sniffed(frame) => {
-                    if let Some(log) = self.packets.get_mut(frame.packet.0) {
+                    if let Some(log) = self.packets.get_mut(frame.packet) {
                         log.sniffed = log.sniffed.saturating_add(1);
                     }
                 }
@@ -240,9 +244,8 @@ impl LaneState {
             self.live.dropped(record.from);
             self.forget_if_finished(record.packet);
         }
-        if record.packet.0 < self.packets.len() {
-            self.hops.push(record);
-        }
+        let last = self.model.is_last(&record);
+        self.packets.note_hop(record, last);
     }
 
     /// Releases one batch of what is due; false when nothing was.
@@ -282,13 +285,14 @@ impl LaneState {
             self.mishaps.verdict_errors += 1;
         }
         let actual = self.clock.now();
-        for (id, intended) in self.freed.drain(..) {
-            if let Some(log) = self.packets.get_mut(id.0) {
+        let mut freed = std::mem::take(&mut self.freed);
+        for (id, intended) in freed.drain(..) {
+            if let Some(log) = self.packets.get_mut(id) {
                 log.released = Some(Release { intended, actual });
             }
-            self.held.forget_if_finished(id);
+            self.forget_if_finished(id);
         }
-        self.live.settled(self.held.oldest());
+        self.freed = freed;
     }
 
     /// Writes the batch to a host's wire.
@@ -308,7 +312,7 @@ impl LaneState {
 
     fn note_delivery(&mut self, to: Port, packet: DuePacket, actual: Timestamp) {
         let DuePacket { id, intended, frame } = packet;
-        if let Some(log) = self.packets.get_mut(id.0) {
+        if let Some(log) = self.packets.get_mut(id) {
             log.delivered = Some(Release { intended, actual });
         }
         self.live.delivered(other_end(to), frame.len().saturating_sub(ETHERNET_HEADER) as u64);
@@ -322,13 +326,16 @@ impl LaneState {
     }
 
     fn forget_if_finished(&mut self, id: PacketId) {
-        self.held.forget_if_finished(id);
-        self.live.settled(self.held.oldest());
+        if self.held.forget_if_finished(id) {
+            self.packets.settle(id);
+            self.live.settled(self.held.oldest());
+        }
     }
 
-    /// Lets the capture's writer end.
-    pub(crate) fn end_capture(&mut self) {
+    /// Lets the writers of the capture and of the log end.
+    pub(crate) fn end_recording(&mut self) {
         self.capture = None;
+        self.log.finish(self.packets.take_all());
     }
 }
 

@@ -71,7 +71,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let groups = groups(&plan.scenario);
     let setups = content.flow_setups(&plan.scenario).map_err(|error| Failure::input("scenario", error))?;
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
-    let configs = lane_configs(&plan.scenario, &groups, &captures, warm_up)?;
+    let configs = lane_configs(&plan, &groups, &captures, warm_up)?;
     let networks_clock = Clock::starting_in(lead(groups.len()));
     let clock = networks_clock.later(warm_up);
     let world = World::start(configs, networks_clock)?;
@@ -155,11 +155,12 @@ fn set_default_congestion_controls(scenario: &Scenario, groups: &[Vec<usize>], w
 
 /// The networks of a run, which stand for `warm_up` before its origin. Their captures go to `directory`.
 fn lane_configs(
-    scenario: &Scenario,
+    plan: &Plan,
     groups: &[Vec<usize>],
     directory: &Path,
     warm_up: Duration,
 ) -> Result<Vec<LaneConfig>, Failure> {
+    let scenario = &plan.scenario;
     let capture_size = captures::size(directory, groups.len());
     let bottleneck = match scenario.network.bottleneck {
         scenario::Bottleneck::LocalDevice => Bottleneck::Local,
@@ -179,6 +180,7 @@ fn lane_configs(
         config.capture =
             (applications || scenario.captures != Captures::None).then(|| captures::file(directory, &name));
         config.capture_size = capture_size;
+        config.scratch = Some(plan.directory.clone());
         config.kept = if applications || scenario.captures == Captures::Full { Kept::Frames } else { Kept::Headers };
         Ok(config)
     };

@@ -57,7 +57,7 @@ pub fn write(
     setups: &[FlowSetup],
     mut outcome: RunOutcome<'_>,
 ) -> Result<(), Failure> {
-    let packets = packet_tables(plan, groups, setups.len(), &mut outcome.lanes);
+    let packets = packet_tables(plan, groups, setups.len(), &mut outcome.lanes)?;
     let failures = failures(setups, &outcome.flows);
     let logs: Vec<FlowLog> = setups
         .iter()
@@ -85,14 +85,20 @@ pub fn write(
     Ok(())
 }
 
-/// The packet table of each flow, from the logs of the lanes, which are let go of packet by packet.
-fn packet_tables(plan: &Plan, groups: &[Vec<usize>], flows: usize, lanes: &mut [LaneRecord]) -> Vec<FlowPackets> {
+/// The packet table of each flow, from the logs of the lanes, which are let go of lane by lane.
+fn packet_tables(
+    plan: &Plan,
+    groups: &[Vec<usize>],
+    flows: usize,
+    lanes: &mut [LaneRecord],
+) -> Result<Vec<FlowPackets>, Failure> {
     let sniffed = plan.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
     let scratch = plan.directory.as_path().into();
     let mut packets: Vec<FlowPackets> =
         (0..flows).map(|flow| FlowPackets::new(port(flow), sniffed, Some(&scratch))).collect();
     for (group, lane) in groups.iter().zip(lanes) {
-        for packet in take(&mut lane.packets) {
+        let logged = take(&mut lane.packets);
+        for packet in &logged {
             let description = describe(&packet);
             // What belongs to no flow (ICMP, for instance) is shown with the first one, so that nothing is hidden.
             let owner = group.iter().copied().find(|&flow| packets[flow].owns(&description)).unwrap_or(group[0]);
@@ -103,8 +109,9 @@ fn packet_tables(plan: &Plan, groups: &[Vec<usize>], flows: usize, lanes: &mut [
                 actual: release.actual,
             }));
         }
+        logged.failure().map_or(Ok(()), Err)?;
     }
-    packets
+    Ok(packets)
 }
 
 fn describe(packet: &PacketLog) -> PacketDescription {

@@ -86,7 +86,7 @@ impl Streaming<'_> {
                     outcome
                 }));
             }
-            let limit_hit = watch.run(self.clock);
+            let limit_hit = watch.run(self.clock, || self.world.has_failed());
             let outcomes = threads.into_iter().map(|thread| {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });

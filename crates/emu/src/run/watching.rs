@@ -64,8 +64,9 @@ impl<'a> Watch<'a> {
         self.stop.raise();
     }
 
-    /// Shows progress until every receiver has ended. Returns whether the time limit ended the run.
-    pub fn run(&self, clock: Clock) -> bool {
+    /// Shows progress until every receiver has ended, which they do soon when the world `has_failed`. Returns whether the
+    /// time limit ended the run.
+    pub fn run(&self, clock: Clock, has_failed: impl Fn() -> bool) -> bool {
         let mut meters: Vec<ProgressMeter> = self.setups.iter().map(|_| ProgressMeter::default()).collect();
         let mut limit_hit = false;
         for tick in 0.. {
@@ -80,6 +81,9 @@ impl<'a> Watch<'a> {
                 break;
             }
             limit_hit |= self.end_what_is_due(now);
+            if has_failed() {
+                self.stop.raise();
+            }
             std::thread::sleep(TICK);
         }
         limit_hit

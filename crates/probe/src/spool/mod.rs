@@ -60,6 +60,11 @@ impl<T: Spooled> Spool<T> {
         Self { directory, ..Self::default() }
     }
 
+    /// The same list with at most so many records in memory before the first are written, instead of 65,536.
+    pub fn holding(self, in_memory: usize) -> Self {
+        Self { in_memory, ..self }
+    }
+
     /// Number of records.
     pub fn len(&self) -> usize {
         self.length as usize
