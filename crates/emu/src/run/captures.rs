@@ -63,7 +63,7 @@ impl Captured<'_> {
             for &flow in group.iter().filter(|&&flow| setups[flow].is_external()) {
                 settled[flow] = external::timed(&setups[flow], lane, port(flow));
                 external::explain(&settled[flow], &mut flows[flow], lane, &capture, port(flow), &self.haste);
-                if self.haste.is_over() {
+                if self.haste.was_over() {
                     cut_short(lane, "why frames did not come was not looked for in it");
                 }
             }

@@ -105,12 +105,13 @@ const READING: Duration = Duration::from_millis(3_500);
 /// Whether there is time left for what a result can do without. There is no end of it in a run that comes to its end.
 pub struct Haste {
     stopped: Cell<Option<Instant>>,
+    told: Cell<bool>,
 }
 
 impl Haste {
     /// In a run that was stopped then, if it was.
     pub fn since(stopped: Option<Instant>) -> Self {
-        Self { stopped: Cell::new(stopped) }
+        Self { stopped: Cell::new(stopped), told: Cell::new(false) }
     }
 
     /// True once there is none: some time after the stop, or after a signal that has come meanwhile.
@@ -118,7 +119,14 @@ impl Haste {
         if self.stopped.get().is_none() && interruptions() > 0 {
             self.stopped.set(Some(Instant::now()));
         }
-        self.stopped.get().is_some_and(|stopped| stopped.elapsed() >= READING)
+        let is_over = self.stopped.get().is_some_and(|stopped| stopped.elapsed() >= READING);
+        self.told.set(self.told.get() || is_over);
+        is_over
+    }
+
+    /// Whether anybody who asked was told so: what ended before is whole.
+    pub fn was_over(&self) -> bool {
+        self.told.get()
     }
 }
 
@@ -131,6 +139,8 @@ mod tests {
         assert!(!Haste::since(None).is_over());
         assert!(!Haste::since(Some(Instant::now())).is_over());
         let long_ago = Instant::now().checked_sub(READING).expect("this machine runs for some seconds");
-        assert!(Haste::since(Some(long_ago)).is_over());
+        let haste = Haste::since(Some(long_ago));
+        assert!(!haste.was_over(), "nobody has asked");
+        assert!(haste.is_over() && haste.was_over());
     }
 }
