@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ const WHOLE_FRAMES: u32 = 262_144;
 /// Bytes that a capture takes at most unless told otherwise, about. Ours: 95 minutes of 6 Mbit/s, seen at both ends; what
 /// is read again at the end of a run takes a minute or so.
 pub const CAPTURE_SIZE: u64 = 8 << 30;
-/// What the writer is given at the end for frames that still wait; the rest is left out and counted.
+/// What the writer of a run that is to end at once is given for frames that still wait; the rest is left out and counted.
 const ENDING: Duration = Duration::from_secs(1);
 /// Frames that may wait for the disk, in bytes. What exceeds it is left out of the capture and counted.
 const WAITING_AT_MOST: usize = 128 << 20;
@@ -89,6 +90,7 @@ struct Waiting {
 struct Shared {
     waiting: Mutex<Waiting>,
     ended: Condvar,
+    hurried: AtomicBool,
 }
 
 impl Shared {
@@ -107,6 +109,7 @@ pub(crate) struct CaptureBuffer {
 /// The writer's end of a capture.
 pub(crate) struct CaptureWriter {
     path: PathBuf,
+    shared: Arc<Shared>,
     thread: JoinHandle<CaptureOutcome>,
 }
 
@@ -124,11 +127,12 @@ pub(crate) fn start(
     let writer = open(path).map_err(failed)?;
     let shared = Arc::new(Shared::default());
     let buffer = CaptureBuffer { shared: Arc::clone(&shared), pending: Vec::new() };
+    let of_thread = Arc::clone(&shared);
     let thread = thread::Builder::new()
         .name("fw-capture".to_owned())
-        .spawn(move || write_all(&shared, writer, kept, most, clock))
+        .spawn(move || write_all(&of_thread, writer, kept, most, clock))
         .map_err(failed)?;
-    Ok((buffer, CaptureWriter { path: path.to_owned(), thread }))
+    Ok((buffer, CaptureWriter { path: path.to_owned(), shared, thread }))
 }
 
 impl CaptureBuffer {
@@ -168,6 +172,11 @@ fn append(waiting: &mut Waiting, pending: &mut Vec<Captured>) {
 }
 
 impl CaptureWriter {
+    /// Gives the writer little time for what waits when the pump has ended.
+    pub(crate) fn hurry(&self) {
+        self.shared.hurried.store(true, Ordering::Relaxed);
+    }
+
     /// Waits for the file to be whole.
     pub(crate) fn join(self) -> CaptureOutcome {
         self.thread.join().unwrap_or_else(|_| CaptureOutcome {
@@ -209,12 +218,13 @@ fn write_all(shared: &Shared, mut writer: Writer, kept: Kept, most: u64, clock: 
     let mut bytes = 0;
     loop {
         let (frames, ended) = take(shared);
-        let until = ended.then(|| Instant::now() + ENDING);
+        let ended_at = ended.then(Instant::now);
         for captured in &frames {
             if bytes >= most {
                 outcome.full_at = Some(most);
             }
-            let is_over = until.is_some_and(|until| Instant::now() >= until);
+            let is_late = ended_at.is_some_and(|ended| ended.elapsed() >= ENDING);
+            let is_over = is_late && shared.hurried.load(Ordering::Relaxed);
             if outcome.error.is_some() || outcome.full_at.is_some() || is_over {
                 outcome.left_out += 1;
                 continue;

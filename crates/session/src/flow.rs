@@ -129,6 +129,13 @@ impl FlowSetup {
         Spool::in_directory(self.scratch.clone())
     }
 
+    /// A list of records of this flow.
+    pub fn recorded<T: Spooled>(&self, records: impl IntoIterator<Item = T>) -> Spool<T> {
+        let mut list = self.records();
+        list.extend(records);
+        list
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.flow.name

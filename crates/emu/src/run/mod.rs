@@ -19,6 +19,7 @@ mod watching;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use framewire_emu::{Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, WarmUp, World};
@@ -70,6 +71,9 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     }
     let groups = groups(&plan.scenario);
     let setups = content.flow_setups(&plan.scenario).map_err(|error| Failure::input("scenario", error))?;
+    let scratch: Arc<Path> = Arc::from(&*plan.directory);
+    let setups: Vec<FlowSetup> =
+        setups.into_iter().map(|setup| setup.recorded_in(Some(Arc::clone(&scratch)))).collect();
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
     let configs = lane_configs(&plan, &groups, &captures, warm_up)?;
     let networks_clock = Clock::starting_in(lead(groups.len()));
@@ -81,6 +85,9 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let Streamed { mut flows, limit_hit, stopped } = streaming.run(&received)?;
     content.check()?;
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
+    if stopped.is_some() || interruptions() > 0 {
+        world.hurry_captures();
+    }
     let mut lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
     let captured =
         Captured { scenario: &plan.scenario, groups: &groups, directory: &captures, haste: Haste::since(stopped) };

@@ -134,7 +134,7 @@ impl Streaming<'_> {
                 let outcome = bulk::stream(&plan, receiving, lane, clock, &progress, [watch.over(), stop])?;
                 Ok(FlowOutcome {
                     sent: SenderLog::default(),
-                    samples: outcome.samples.into(),
+                    samples: setup.recorded(outcome.samples),
                     received: ReceiverLog::default(),
                     kept_bytes: 0,
                     bulk: Some(outcome.totals),
@@ -169,7 +169,7 @@ impl Streaming<'_> {
                 receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
             let sent = sent?;
             let received = received.finish(&sent.log);
-            Ok(join(sent, received))
+            Ok(join(setup, sent, received))
         })
     }
 
@@ -220,7 +220,7 @@ impl Streaming<'_> {
     }
 }
 
-fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
+fn join(setup: &FlowSetup, sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
     let status = match (sent.status, received.failure) {
         (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
         (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
@@ -228,7 +228,7 @@ fn join(sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
     };
     FlowOutcome {
         sent: sent.log,
-        samples: sent.samples.into(),
+        samples: setup.recorded(sent.samples),
         received: received.log,
         kept_bytes: received.kept_bytes,
         bulk: None,

@@ -99,7 +99,7 @@ fn outcome(flow: &AdaptiveFlow<'_>, served: Served, viewed: Viewed) -> FlowOutco
     };
     FlowOutcome {
         sent: served.log,
-        samples: served.samples.into(),
+        samples: flow.setup.recorded(served.samples),
         received: viewed.log,
         kept_bytes: viewed.kept_bytes,
         bulk: None,
