@@ -62,12 +62,13 @@ def write_tables(directory, flows, status):
         for name in flows
     ]).write_parquet(directory / "summary.parquet")
     unknown = dict.fromkeys(
-        "level queued_ns first_byte_ns last_byte_ns arrival_ns arrival_rel_ns latency_ns jitter_ns packets packets_lost "
-        "deadline_ns root_cause_place discarded_at missing_reference".split())
+        "level queued_ns first_byte_ns last_byte_ns arrival_ns arrival_rel_ns latency_ns jitter_ns packets "
+        "packets_lost deadline_ns root_cause_place discarded_at missing_reference".split())
     pl.DataFrame([  # the last frame is the one that was lost; in a partial run it was never offered
         dict(flow=name, frame=number, type="I" if number < 2 else "P" if number < 9 else "B",
-             display=number, gop=number // 15, size=1000, due_ns=number * 40_000_000, bytes_received=1000 * (number < 24),
-             complete=number < 24, decodable=number < 24, fate="shown" if number < 24 else "lost",
+             display=number, gop=number // 15, size=1000, due_ns=number * 40_000_000,
+             bytes_received=1000 * (number < 24), complete=number < 24, decodable=number < 24,
+             fate="shown" if number < 24 else "lost",
              offered_ns=None if number == 24 and status == "partial" else 0, root_cause="run ended", **unknown)
         for name in flows for number in range(25)
     ]).write_parquet(directory / "frames.parquet")
