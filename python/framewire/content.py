@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire import _native
+from framewire import _native, carried
 from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.scenario import Scenario
 
-__all__ = ["MOVIELESS", "Content", "check", "prepare", "streams_movie", "top_level"]
+__all__ = ["MOVIELESS", "Content", "check", "check_codec", "prepare", "streams_movie", "top_level"]
 
 Progress = Callable[[str, float], None]
 
 BULK = "bulk"
+
+APPLICATION = "external"
+"""The transport of a flow whose programs are the user's."""
 
 ADAPTIVE = ("vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed")
 """Transports that send levels of a ladder."""
@@ -98,6 +101,7 @@ def check(scenario: Scenario) -> None:
             _movie_of(path)
     source = wanted.get("source")
     if source in (None, "lab") or not streams_movie(scenario):
+        check_codec(scenario)
         return
     from framewire import movie
 
@@ -106,6 +110,34 @@ def check(scenario: Scenario) -> None:
         movie.check(source, *asked, size=wanted.get("size"), frame_rate=wanted.get("frame_rate"))
     except InputError as error:
         raise InputError(f'movie.source = "{source}": {str(error).removeprefix(f"{source}: ")}') from None
+    check_codec(scenario)
+
+
+def check_codec(scenario: Scenario) -> None:
+    """Whether every flow of a resolved scenario that sends the movie carries its codec; a file is only looked at.
+
+    Of a movie that is encoded the reader of scenarios has said so. Raises InputError, which names key, flow and codec,
+    and what else would do.
+    """
+    wanted = scenario.data["movie"]
+    source, ladder = wanted.get("source"), wanted.get("ladder")
+    flows = {flow["name"]: flow["transport"] for flow in scenario.data["flow"]}
+    own = {name: transport for name, transport in flows.items() if transport not in (*MOVIELESS, APPLICATION)}
+    is_made = source == "lab" or wanted.get("bitrate") is not None or (source is None and is_of_the_lab(ladder))
+    if is_made or not own:
+        return
+    from framewire import movie
+
+    path = Path(source) if source is not None else _movie_of(_ladder(scenario, lambda _step, _share: None)[0])
+    reason = carried.refusal(movie.codec_of(path), own)
+    if reason is None:
+        return
+    if source is None:
+        raise InputError(f'movie.ladder = "{ladder}": {reason}; or state movie.source for these flows')
+    raise InputError(
+        f'movie.source = "{source}": {reason}; movie.bitrate = "..." has it encoded anew in MPEG-2, and an application '
+        "of your own may send it as it is (docs/applications.md)"
+    )
 
 
 def is_of_the_lab(ladder: str) -> bool:

@@ -106,6 +106,7 @@ def run(
             _check_emulated(resolved)
         else:
             check_simulated(resolved)
+        _check_codec(resolved)
         sent = _prepare(resolved, notify)
         resolved = load(resolved, movie_duration_s=sent.duration_s)
     with _partial_directory(resolved, out) as (partial, directory):
@@ -166,6 +167,12 @@ def _plan(scenario: Scenario, sent: Content, directory: Path) -> dict[str, Any]:
         **{name: str(path.resolve()) for name, path in files.items() if path is not None},
         "directory": str(directory.resolve()),
     }
+
+
+def _check_codec(scenario: Scenario) -> None:
+    from framewire import content  # only runs need it
+
+    content.check_codec(scenario)
 
 
 def _prepare(scenario: Scenario, notify: Progress) -> Content:

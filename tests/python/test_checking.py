@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from framewire import cli, files
+from framewire import _native, carried, cli, emulator, files
+from framewire import scenario as scenarios
 from framewire.errors import InputError
 
 FLOW = '[[flow]]\ntransport = "{transport}"\n'
@@ -63,6 +65,117 @@ def test_a_container_is_only_looked_at(tmp_path: Path, monkeypatch: pytest.Monke
     code, said = checked(tmp_path, wrong)
     assert (code, "would play it at another speed" in said) == (2, True), said
     assert not (tmp_path / "cache").exists(), "nothing was taken out of it"
+
+
+SENTENCE = (
+    "{0} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {1}: a transport over TCP"
+)
+OVER_DATAGRAMS = ("udp", "udp-blocking", "udp-whole", "udp+ifd", "udp+dependency")
+OVER_TCP = ("tcp", "tcp+ifd", "tcp+ifd-optimised", "tcp+dependency", "tcp+leaky", "tcp+keyframe", "tcp+obs")
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second of H.264 in an MP4 file."""
+    path = tmp_path_factory.mktemp("film") / "film.mp4"
+    picture = ["-f", "lavfi", "-i", "testsrc2=size=64x64:rate=25:duration=1"]
+    subprocess.run(["ffmpeg", "-v", "error", *picture, "-c:v", "libx264", "-pix_fmt", "yuv420p", path], check=True)
+    return path
+
+
+def test_a_codec_that_a_flow_does_not_carry_is_refused_with_the_ways_out(
+    tmp_path: Path, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    movie, tcp = f'[movie]\nsource = "{film}"\n', FLOW.format(transport="tcp")
+    for transport in OVER_DATAGRAMS:
+        code, said = checked(tmp_path, f'{movie}{tcp}{FLOW.format(transport=transport)}name = "mine"\n')
+        told = f'movie.source = "{film}": flow mine: {SENTENCE.format(transport, "H.264")}'
+        assert (code, told in said) == (2, True), said
+        assert 'movie.bitrate = "..." has it encoded anew in MPEG-2' in said and "docs/applications.md" in said
+    udp = FLOW.format(transport="udp")
+    application = '[[flow]]\nsender.command = ["send", "{source}"]\nreceiver.command = ["receive"]\n'
+    encoded = f'{movie}bitrate = "500 kbit/s"\n{udp}'
+    for text in (movie + "".join(FLOW.format(transport=name) for name in OVER_TCP), movie + application, encoded):
+        code, said = checked(tmp_path, text)
+        assert (code, "a valid scenario" in said) == (0, True), said
+    assert not (tmp_path / "cache").exists(), "nothing was taken out of it"
+
+
+@pytest.mark.parametrize("world", ["emulated", "simulated"])
+def test_a_run_that_cannot_be_leaves_nothing(
+    world: str, tmp_path: Path, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(emulator, "find", lambda: Path("/nowhere"))
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text(f'[movie]\nsource = "{film}"\n' + FLOW.format(transport="udp"))
+    result = CliRunner().invoke(cli.app, ["run", str(scenario), "--world", world])
+    said = " ".join(result.output.split())
+    assert (result.exit_code, f"{scenario}: movie.source = " in said) == (2, True), said
+    assert f"flow udp: {SENTENCE.format('udp', 'H.264')}" in said and "preparing" not in said
+    assert list(tmp_path.iterdir()) == [scenario]
+
+
+def test_what_flows_carry_is_asked_of_those_that_send_it() -> None:
+    every = {name: name for name in (*OVER_DATAGRAMS, *OVER_TCP)}
+    over_tcp = {name: name for name in OVER_TCP}
+    schema = json.dumps(scenarios.schema())
+    assert all(f'"const": "{name}"' in schema for name in every)
+    for codec in ("mpeg1video", "mpeg2video"):
+        assert carried.refusal(codec, every) is None
+    for codec, called in (("h264", "H.264"), ("hevc", "H.265")):
+        assert carried.refusal(codec, over_tcp) is None
+        for name in OVER_DATAGRAMS:
+            assert SENTENCE.format(name, called) in str(carried.refusal(codec, {"mine": name}))
+
+
+def test_the_top_level_of_a_ladder_is_held_against_the_flows_too(
+    tmp_path: Path, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    level = tmp_path / "level.h264"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", film, "-c", "copy", "-f", "h264", level], check=True)
+    made = tmp_path / "movie.vtp"
+    _native.write_streaming_file([level], made, 1400, _native.PlanSettings(segments=1))
+    text = f'[movie]\nladder = "{made}"\n' + FLOW.format(transport="vtp")
+    code, said = checked(tmp_path, text + FLOW.format(transport="udp"))
+    told = f'movie.ladder = "{made}": flow udp: {SENTENCE.format("udp", "H.264")}'
+    assert (code, told in said, "state movie.source" in said) == (2, True, True), said
+    code, said = checked(tmp_path, text + FLOW.format(transport="tcp"))
+    assert (code, "a valid scenario" in said) == (0, True), said
+
+
+def test_a_campaign_says_once_what_its_flows_do_not_carry(
+    tmp_path: Path, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "sweep.toml"
+    sentence = SENTENCE.format("udp", "H.264")
+    flow = f'[scenario]\nmovie.source = "{film}"\nflow = [{{ name = "mine", transport = "TRANSPORT" }}]\n'
+    retries, transports = "axes.network.wifi.retry = [2, 4]\n", 'axes."flow.0.transport" = ["tcp", "udp"]\n'
+    sources = f'axes.movie.source = ["{film}"]\n'
+    cases = [
+        (retries + flow.replace("TRANSPORT", "udp"), f'scenario: movie.source = "{film}": flow mine: '),
+        (transports + flow.replace("TRANSPORT", "tcp"), "the cell with flow.0.transport = udp: movie.source = "),
+        (sources + flow.replace("TRANSPORT", "udp"), f"axis movie.source, value {film}: movie.source = "),
+    ]
+    for text, place in cases:
+        path.write_text(text)
+        for command in (["check"], ["run"]):
+            result = CliRunner().invoke(cli.app, ["campaign", *command, str(path)])
+            said = " ".join(result.output.split())
+            assert (result.exit_code, place in said, said.count(sentence)) == (2, True, 1), said
+            assert 'movie.bitrate = "..."' in said
+    assert list(tmp_path.iterdir()) == [path]
+    path.write_text(retries + flow.replace("TRANSPORT", "tcp"))
+    assert CliRunner().invoke(cli.app, ["campaign", "check", str(path)]).exit_code == 0
+    path.write_text(retries + flow.replace("TRANSPORT", "tcp").replace(str(film), "absent.mp4"))
+    result = CliRunner().invoke(cli.app, ["campaign", "check", str(path)])
+    assert (result.exit_code, "no such file" in " ".join(result.output.split())) == (2, True), result.output
 
 
 def test_units_as_they_are_written_elsewhere_are_recognised(tmp_path: Path) -> None:

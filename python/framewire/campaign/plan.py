@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import framewire
-from framewire import _native
+from framewire import _native, content
 from framewire.campaign.axes import Label, Point, grid
 from framewire.campaign.index import Place
 from framewire.campaign.spec import Spec
@@ -80,6 +80,7 @@ def plan(spec: Spec, *, jobs: int = 1, progress: Progress | None = None) -> list
 
 def _cells(spec: Spec, jobs: int, progress: Progress) -> list[Cell]:
     points = [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+    _check_contents(spec, points, content.check_codec)
     movies = _prepare_movies([scenario for _, scenario in points], jobs, progress)
     program = program_fingerprint()
     cells = []
@@ -99,10 +100,13 @@ def _cells(spec: Spec, jobs: int, progress: Progress) -> list[Cell]:
 def resolve(spec: Spec) -> list[tuple[Point, Scenario]]:
     """Every point of the grid with its scenario; that all of them are valid is the check of a campaign.
 
-    Raises InputError, which names axis, key, value and what is allowed.
+    The movies and ladders have to be there, and of a codec that the flows carry. Raises InputError, which names axis,
+    key, value and what is allowed.
     """
     with naming(spec.source):
-        return [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+        points = [(point, _resolve(spec, point)) for point in grid(spec.axes)]
+        _check_contents(spec, points, content.check)
+        return points
 
 
 def seed_of_repeat(seed: int, repeat: int) -> int:
@@ -153,6 +157,21 @@ def _resolve(spec: Spec, point: Point) -> Scenario:
     return resolved
 
 
+def _check_contents(spec: Spec, points: list[tuple[Point, Scenario]], check: Callable[[Scenario], None]) -> None:
+    """Checks what is sent, each distinct movie once with the flows that send it."""
+    distinct: dict[str, tuple[Point, Scenario]] = {}
+    for point, scenario in points:
+        flows = [(flow["name"], flow["transport"]) for flow in scenario.data["flow"]]
+        distinct.setdefault(json.dumps([scenario.data["movie"], flows], sort_keys=True), (point, scenario))
+    for point, scenario in distinct.values():
+        try:
+            check(scenario)
+        except InputError as error:
+            raise InputError(_blame(spec, point, str(error), check)) from None
+        except OSError as error:
+            raise InputError(f"movie.source: {scenario.data['movie'].get('source')}: {error.strerror}") from None
+
+
 def _toml(setting: object, axis: str, key: str) -> str:
     try:
         return toml_literal(setting)
@@ -160,9 +179,9 @@ def _toml(setting: object, axis: str, key: str) -> str:
         raise InputError(f"axis {axis}: {key}: {error}") from None
 
 
-def _blame(spec: Spec, point: Point, message: str) -> str:
-    """The message of the scenario's reader, with the axis and the value that it is about."""
-    key = message.partition(": ")[0]
+def _blame(spec: Spec, point: Point, message: str, check: Callable[[Scenario], None] = check_simulated) -> str:
+    """The message of the scenario's reader or of a check, with the axis and the value that it is about."""
+    key = message.partition(": ")[0].partition(" = ")[0]
     to_blame = [
         f"axis {axis.name}, value {value.label}: "
         for axis, value in zip(point.axes, point.values, strict=True)
@@ -170,7 +189,7 @@ def _blame(spec: Spec, point: Point, message: str) -> str:
     ]
     if len(to_blame) == 1:
         return to_blame[0] + message
-    if message.startswith("axis ") or not point.axes or _fails_alone(spec, message):
+    if message.startswith("axis ") or not point.axes or _fails_alone(spec, message, check):
         return message if message.startswith("axis ") else f"{spec.scenario_source}: {message}"
     return f"the cell with {point}: {message}"
 
@@ -187,11 +206,11 @@ def _is_about(key: str, set_key: str) -> bool:
     return parts[: len(set_parts)] == set_parts
 
 
-def _fails_alone(spec: Spec, message: str) -> bool:
+def _fails_alone(spec: Spec, message: str, check: Callable[[Scenario], None]) -> bool:
     """Whether the scenario has this fault without any axis."""
     try:
         laid = [f"{key}={text}" for key, text in spec.overrides]
-        check_simulated(load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory))
+        check(load({"name": spec.name} | dict(spec.scenario), set=laid, directory=spec.directory))
     except InputError as error:
         return str(error) == message
     return False

@@ -24,7 +24,7 @@ from framewire.movie.cache import FORMAT, MadeMovie
 from framewire.movie.picture import Progress
 from framewire.movie.source import Video, shown_rate, video_of
 
-__all__ = ["TAKEN_OUT", "Output", "as_it_is", "check", "copy", "stated_frame_rate", "with_frame_rate"]
+__all__ = ["TAKEN_OUT", "Output", "as_it_is", "check", "codec_of", "copy", "stated_frame_rate", "with_frame_rate"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class _Found:
 
 def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Found:
     """Reads what the headers of a file tell."""
-    forced = "mpegvideo" if _is_mpeg_video(path) else None
+    forced = _demuxer_of(path)
     video = video_of(path, forced)
     output = TAKEN_OUT.get(video.codec)
     elementary = video.codec in ELEMENTARY.get(video.container, ())
@@ -159,6 +159,16 @@ def _frame_rate(video: Video, elementary: bool, asked: Fraction | None, stated: 
     rate = known or asked
     assert rate is not None
     return rate
+
+
+def codec_of(path: Path) -> str:
+    """ffmpeg's name of the codec of a file's video; raises InputError for a file without video."""
+    return str(ffmpeg.probe(path, *_forced(_demuxer_of(path)))["streams"][0].get("codec_name", "unknown"))
+
+
+def _demuxer_of(path: Path) -> str | None:
+    """The one that ffmpeg has to be told of, where its choice would be wrong."""
+    return "mpegvideo" if _is_mpeg_video(path) else None
 
 
 def _is_mpeg_video(path: Path) -> bool:
