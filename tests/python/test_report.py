@@ -232,6 +232,16 @@ def test_a_run_whose_flow_failed_is_not_called_ended_early(full_run: Path) -> No
     assert provisional(run) == "the run did not come to its end"
 
 
+def test_an_application_whose_latencies_begin_later_is_named(full_run: Path) -> None:
+    run = load(full_run)
+    run.flows = [replace(flow, transport="external") if flow.name == "udp" else flow for flow in run.flows]
+    assert "count from its first packet" not in " ".join(map(str, caveats(run, {})))
+    later = pl.when(pl.col("flow") == "udp").then(pl.col("due_ns") + 131_900_000).otherwise(pl.col("due_ns"))
+    run.frames = run.frames.with_columns(due_ns=later)
+    said = " ".join(map(str, caveats(run, {})))
+    assert "The latencies of udp count from its first packet, 132 ms after the beginning" in said
+
+
 def test_one_stream_is_not_told_that_all_transports_met_one_channel(full_run: Path) -> None:
     run = load(full_run)
     assert "all transports met the same channel" in str(caveats(run, {})[-1])

@@ -307,3 +307,15 @@ def test_what_could_not_be_measured_is_neither_better_nor_worse() -> None:
     assert set(winners(unknown, flow("known"))) == {"unknown", "known"}
     assert winners(unknown, flow("known", longest_freeze_s=3.0)) == ["unknown"], "the next rule decides"
     assert winners(flow("low", psnr_mean_db=30.0), flow("high")) == ["high"], "known of all, it still does"
+
+
+def test_of_a_run_that_ended_at_once_nothing_is_said() -> None:
+    def cut_off(frames: int) -> list[Metrics]:
+        few = {"frames": frames, "shown": 0, "lost": frames, "by_type": {"I": (frames, frames)}}
+        return [flow("tcp", **few), flow("udp", **few)]
+
+    told = judge(cut_off(11), provisional="the run did not come to its end")
+    assert "Nothing can be said" in told.headline and "11 frames" in told.headline
+    assert (told.best, told.reasons, told.others) == ([], [], [])
+    for enough in (judge(cut_off(12), provisional="the run did not come to its end"), judge(cut_off(11))):
+        assert "Nothing can be said" not in enough.headline

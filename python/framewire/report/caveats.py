@@ -32,6 +32,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         said.append(Markup("{}.").format(alike_flows))
     if unlike_flows := unlike.note(run.scenario, run.info, stats.main_protocols(run.packets)):
         said.append(Markup("{}.").format(unlike_flows))
+    said += later_origins(run)
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
     for note in unexplained.notes(run.scenario, run.frames, run.packets) + captured.notes(run.info):
@@ -40,6 +41,23 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))
     said.append(of_chance(run))
     return said
+
+
+def later_origins(run: ReportRun) -> list[Markup]:
+    """Applications that pace themselves: their first frame is due when its first packet leaves."""
+    if "due_ns" not in run.frames.columns:
+        return []
+    own = [flow.name for flow in run.streams if flow.transport == "external"]
+    frames = run.frames.filter(pl.col("flow").is_in(own))
+    first = frames.group_by("flow", maintain_order=True).agg(pl.col("due_ns").min())
+    return [
+        Markup(
+            "The latencies of {} count from its first packet, {:,.0f} ms after the beginning: what its application "
+            "took for that packet is not in them, as it is in those of the lab's own flows."
+        ).format(flow, due / 1e6)
+        for flow, due in first.iter_rows()
+        if due is not None and due > 0
+    ]
 
 
 def of_chance(run: ReportRun) -> Markup:
@@ -61,7 +79,8 @@ def of_chance(run: ReportRun) -> Markup:
     if len(run.streams) > 1 and not run.together:
         return Markup(
             "One run, one seed{}: all transports met the same channel, but another seed is another channel. "
-            "Differences of a few per cent need repeats."
+            "What gives frames up may show tens of points more or fewer with another seed: small differences need "
+            "repeats (framewire campaign)."
         ).format(told_seed)
     return Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
 

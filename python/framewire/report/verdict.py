@@ -57,6 +57,10 @@ UNWATCHABLE_SHARE = 50.0
 ALL_GOOD_SHARE = 99.0
 
 
+TOO_FEW = 12
+"""Frames of a run that was cut off; fewer are less than half a second, of which no viewer could say anything."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Text for the top of the report; every piece is safe HTML."""
@@ -113,6 +117,11 @@ def judge(
     measured = [one for one in flows if one.frames > 0]
     if not measured:
         nothing = Markup("Nothing was measured: no frame was offered.")
+        return Verdict(nothing, [], [], list(caveats), provisional=provisional)
+    most = max(one.frames for one in measured)
+    if provisional is not None and most < TOO_FEW:
+        of_frames = f"{most} frame{'s' if most > 1 else ''}"
+        nothing = Markup("Nothing can be said of the transports: the run ended after {}.").format(of_frames)
         return Verdict(nothing, [], [], list(caveats), provisional=provisional)
     if len(measured) == 1:
         opening, told = single(measured[0], policy, beside=bool(cross_traffic))
