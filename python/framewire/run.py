@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -196,7 +196,9 @@ def _partial_directory(scenario: Scenario, out: str | os.PathLike[str] | None) -
     """
     directory = Path(out) if out is not None else _default_directory(scenario.name)
     partial = directory.with_name(f"{directory.name}.partial")
+    missing = [parent for parent in directory.parents if not parent.exists()]
     with ExitStack() as stack:
+        stack.callback(_remove_empty, missing)
         try:
             directory.parent.mkdir(parents=True, exist_ok=True)
             unfinished.clear(directory.parent)
@@ -211,6 +213,13 @@ def _partial_directory(scenario: Scenario, out: str | os.PathLike[str] | None) -
             yield partial, directory
         except OSError as error:
             raise RunError(f"{directory}: cannot write the results: {error.strerror}") from None
+
+
+def _remove_empty(directories: Iterable[Path]) -> None:
+    """Removes these, the innermost first, up to one that something stands in."""
+    with suppress(OSError):
+        for directory in directories:
+            directory.rmdir()
 
 
 def _default_directory(name: str) -> Path:

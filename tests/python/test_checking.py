@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import framewire
 from framewire import _native, carried, cli, emulator, files
 from framewire import scenario as scenarios
 from framewire.errors import InputError
@@ -117,6 +118,24 @@ def test_a_run_that_cannot_be_leaves_nothing(
     assert (result.exit_code, f"{scenario}: movie.source = " in said) == (2, True), said
     assert f"flow udp: {SENTENCE.format('udp', 'H.264')}" in said and "preparing" not in said
     assert list(tmp_path.iterdir()) == [scenario]
+
+
+def test_a_run_that_fails_leaves_no_empty_directories(
+    tmp_path: Path, stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_more: object) -> str:
+        raise _native.ScenarioError("no luck")
+
+    monkeypatch.chdir(tmp_path)
+    text = f'movie.source = "{stream}"\n' + FLOW.format(transport="udp")
+    with monkeypatch.context() as failing:
+        failing.setattr(_native, "simulate", fail)
+        (tmp_path / "kept").mkdir()
+        for out in (None, "a/b/run", "kept/run"):
+            with pytest.raises(InputError, match="no luck"):
+                framewire.run(text, world="simulated", out=out)
+    assert [path.name for path in tmp_path.rglob("*")] == ["kept"]
+    assert framewire.run(text, world="simulated", out="a/run").directory.is_dir()
 
 
 def test_what_flows_carry_is_asked_of_those_that_send_it() -> None:
