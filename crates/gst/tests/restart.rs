@@ -198,7 +198,11 @@ impl Codec {
         assert_eq!(before.iter().filter(is_shown).count(), before.len(), "{}: before a loss", self.name);
         let shown = later.iter().filter(is_shown).count();
         let misplaced = self.misplaced(&sent, &arrived)[second..].iter().filter(|is| **is).count();
-        let expected = later.len() - misplaced..=later.len();
+        // Of a group that is given up no more than what catches up is sent (docs/transports.md): half a turn.
+        assert!(misplaced <= 8, "{}: {misplaced} pictures without a place", self.name);
+        // Beside them one that FFmpeg had held back: *lost order* in docs/decoders.md.
+        let held_back = usize::from(misplaced > 0);
+        let expected = later.len() - misplaced - held_back..=later.len();
         assert!(expected.contains(&shown), "{}: {shown} after the first group, not {expected:?}", self.name);
     }
 
