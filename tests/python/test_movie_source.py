@@ -163,6 +163,104 @@ def test_a_container_is_taken_without_transcoding(
     assert movie.prepare(film).path.stat().st_mtime_ns == made.path.stat().st_mtime_ns, "found in the cache"
 
 
+FASTSTART = ("-movflags", "+faststart")
+
+
+def cut(path: Path, part: float) -> Path:
+    """The beginning of a file, beside it."""
+    whole = path.read_bytes()
+    short = path.with_stem("cut")
+    short.write_bytes(whole[: int(len(whole) * part)])
+    return short
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "promised"),
+    [
+        ("film.mp4", (*X264, *FASTSTART), "its index promises 60 "),
+        ("film.mov", ("-c:v", "libx265", "-x265-params", "log-level=error", *FASTSTART), "its index promises 60 "),
+        ("film.mkv", X264, "it promises about 60 "),
+        ("film.avi", ("-c:v", "mpeg1video", "-q:v", "4"), "its index promises 60 "),
+        ("film.mp4", (*X264, "-g", "10", "-movflags", "+frag_keyframe+empty_moov"), "it promises about "),
+    ],
+)
+def test_a_file_that_is_cut_off_is_refused(name: str, options: tuple[str, ...], promised: str, tmp_path: Path) -> None:
+    film = encode(tmp_path / name, *options, seconds="2")
+    assert movie.prepare(film).metadata["frames"] == 60
+    size = film.stat().st_size
+    for part in (0.5, 0.7):
+        short = cut(film, part)
+        told = rf"the file is cut off: \d+ frames are there, and {promised}.*\({int(size * part)} bytes of \d+\)"
+        with pytest.raises(InputError, match=told):
+            movie.prepare(short)
+        with pytest.raises(InputError, match="is cut off"):
+            movie.make(300_000, None, short)
+        # What the message asks for: the rest is a whole file.
+        ffmpeg("-v", "quiet", "-i", short, "-c", "copy", tmp_path / f"rest{film.suffix}")
+        assert 0 < program.packets_of(tmp_path / f"rest{film.suffix}") < 60
+        source.video_of(tmp_path / f"rest{film.suffix}")
+
+
+def test_frames_that_a_cut_leaves_are_counted(tmp_path: Path) -> None:
+    # Frames of one size, of which the index says where each begins: the cut goes through the eleventh.
+    film = encode(tmp_path / "film.mp4", *X264, "-bf", "0", *FASTSTART, seconds="2")
+    listed = ["ffprobe", "-v", "error", "-show_entries", "packet=pos", "-of", "csv=p=0", str(film)]
+    places = [int(line.strip(",")) for line in subprocess.check_output(listed, text=True).split()]
+    for end, there in ((places[10] + 2, 10), (places[10], 10), (film.stat().st_size - 1, 59)):
+        short = tmp_path / "short.mp4"
+        short.write_bytes(film.read_bytes()[:end])
+        with pytest.raises(InputError, match=f": {there} frames are there, and its index promises 60 "):
+            source.video_of(short)
+
+
+def test_a_file_that_is_cut_off_becomes_no_ladder_and_no_valid_scenario(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mp4", *X264, *FASTSTART, seconds="2")
+    short = cut(film, 0.5)
+    scenario = tmp_path / "mine.toml"
+    scenario.write_text(f'[movie]\nsource = "{short.name}"\n[[flow]]\ntransport = "tcp"\n')
+    runs: tuple[tuple[str, ...], ...] = (
+        ("scenario", "check", str(scenario)),
+        ("run", str(scenario)),
+        ("movie", "ladder", str(short)),
+        ("movie", "ladder", str(short), str(film)),
+    )
+    for arguments in runs:
+        result = CliRunner().invoke(cli.app, list(arguments))
+        assert (result.exit_code, "cut.mp4" in result.output, "is cut off" in result.output) == (2, True, True), (
+            arguments
+        )
+
+
+def test_whole_files_are_not_taken_for_cut_off_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    film = encode(tmp_path / "film.mp4", *X264, "-g", "10", *FASTSTART, sound=True, seconds="2")
+    # The picture begins behind its first frames: an edit list hides some that the index counts.
+    ffmpeg("-ss", "0.5", "-i", film, "-c", "copy", *FASTSTART, tmp_path / "edited.mp4")
+    edited = (tmp_path / "edited.mp4").read_bytes()
+    assert b"elst" in edited
+    # All frames are there, and the box around them says that it is larger.
+    at = edited.rindex(b"mdat") - 4
+    size = int.from_bytes(edited[at : at + 4], "big")
+    (tmp_path / "wrong.mp4").write_bytes(edited[:at] + (size + 1000).to_bytes(4, "big") + edited[at + 4 :])
+    source.video_of(tmp_path / "wrong.mp4")
+
+    def counted(*_of: object) -> int:
+        raise AssertionError("the packets of a whole file are counted")
+
+    monkeypatch.setattr(program, "packets_of", counted)
+    source.video_of(tmp_path / "edited.mp4")
+    for name in ("film.mkv", "film.ts", "film.avi", "film.mov"):
+        ffmpeg("-i", film, "-c", "copy", tmp_path / name)
+        source.video_of(tmp_path / name)
+    for name in ("piped.mkv", "piped.avi"):  # sizes are not known when they are written
+        piped = tmp_path / name
+        muxer = {"mkv": "matroska", "avi": "avi"}[piped.suffix[1:]]
+        command = ["ffmpeg", "-v", "error", "-i", str(film), "-c", "copy", "-f", muxer, "pipe:1"]
+        piped.write_bytes(subprocess.run(command, check=True, capture_output=True).stdout)
+        source.video_of(piped)
+    film.write_bytes(film.read_bytes() + b"\xff" * 100)  # and nothing that a box could be
+    source.video_of(film)
+
+
 def test_another_codec_in_a_container_needs_a_bitrate(tmp_path: Path) -> None:
     film = encode(tmp_path / "film.mkv", "-c:v", "ffv1")
     with pytest.raises(InputError, match=r"ffv1 in matroska.*state a bitrate"):

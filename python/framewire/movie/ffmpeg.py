@@ -83,7 +83,7 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
     version_of("ffprobe")
     entries = (
         "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
-        "nb_read_packets:stream_side_data=rotation:format=format_name,start_time,duration"
+        "duration,nb_frames,nb_read_packets:stream_side_data=rotation:format=format_name,start_time,duration"
     )
     if first_frame:  # entries of frames make ffprobe decode: all of them, but for the interval
         entries += ":frame=interlaced_frame,top_field_first"

@@ -21,8 +21,18 @@ from typing import Any, Literal
 
 from framewire.errors import InputError
 from framewire.movie import ffmpeg
+from framewire.movie.cut_off import refuse_cut_off
 
-__all__ = ["Conversion", "FieldOrder", "Video", "convert", "field_options", "shown_rate", "video_of"]
+__all__ = [
+    "Conversion",
+    "FieldOrder",
+    "Video",
+    "convert",
+    "field_options",
+    "refuse_what_does_not_move",
+    "shown_rate",
+    "video_of",
+]
 
 FieldOrder = Literal["progressive", "top", "bottom"]
 """Frames, or two fields each, of which this one comes first."""
@@ -88,7 +98,7 @@ class Conversion:
 def video_of(path: Path, demuxer: str | None = None) -> Video:
     """Reads what a file holds, with ffmpeg's demuxer of that name or the one that it chooses.
 
-    Raises InputError for a file without video.
+    Raises InputError for a file without video, and for one that is cut off, as far as its container tells.
     """
     probed = ffmpeg.probe(path, *_forced(demuxer))
     stream, container = probed["streams"][0], probed["format"]
@@ -100,6 +110,7 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     frame_rate, mean_rate = _rates(
         _fraction(stream.get("r_frame_rate")), _fraction(stream.get("avg_frame_rate")), field_order
     )
+    refuse_cut_off(path, container["format_name"], {"duration": container.get("duration")} | stream, mean_rate)
     return Video(
         path=path,
         container=container["format_name"],
@@ -130,7 +141,7 @@ def convert(
     beside square pixels (empty: all). Raises InputError for a still picture, one that is too small, and a frame rate
     that is not known.
     """
-    _refuse_what_does_not_move(video)
+    refuse_what_does_not_move(video)
     rate = frame_rate or video.frame_rate
     if rate is None:
         raise InputError(f"{video.path}: its frame rate is not known; state one (frame_rate, --frame-rate)")
@@ -191,7 +202,7 @@ def _field_order(path: Path, demuxer: str | None) -> FieldOrder:
     return "top" if frames[0].get("top_field_first") else "bottom"
 
 
-def _refuse_what_does_not_move(video: Video) -> None:
+def refuse_what_does_not_move(video: Video) -> None:
     """Raises InputError for a still picture: two packets are looked for, however long the file is."""
     counted = ffmpeg.probe(video.path, "-count_packets", "-read_intervals", "%+#2")["streams"][0]
     if int(counted.get("nb_read_packets") or 0) < 2:
