@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST_DOCUMENT",
     "LARGEST_TEXT",
     "check_regular",
+    "kind_of_video",
     "read_bytes",
     "read_json",
     "read_text",
@@ -45,6 +46,24 @@ _KINDS = (
 def check_regular(path: str | os.PathLike[str]) -> None:
     """Raises OSError, with what it is instead, for what is no regular file; and where there is none."""
     _check_mode(Path(path).stat().st_mode, path)
+
+
+def kind_of_video(path: str | os.PathLike[str]) -> str | None:
+    """Which kind of video file a regular file looks like, by its first bytes; None where they tell of none.
+
+    Raises OSError when it cannot be read.
+    """
+    check_regular(path)
+    with Path(path).open("rb") as file:
+        head = file.read(12)
+    known = (
+        (head[4:8] in (b"ftyp", b"moov", b"mdat"), "an MP4 or MOV file"),
+        (head.startswith(b"\x1aE\xdf\xa3"), "a Matroska or WebM file"),
+        (head.startswith(b"RIFF"), "an AVI file"),
+        (head.startswith((b"\0\0\1", b"\0\0\0\1")), "a video elementary stream"),
+        (head.startswith(b"G"), "an MPEG transport stream"),
+    )
+    return next((name for is_it, name in known if is_it), None)
 
 
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:

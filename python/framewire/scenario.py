@@ -6,6 +6,7 @@ Nothing is validated here: the reader behind :func:`load` is the sole authority,
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -132,10 +133,22 @@ def _source_of(
     try:
         text = files.read_text(path)
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not a scenario: the file is not UTF-8 text") from None
+        raise InputError(f"{path}: {_video(path) or 'not a scenario: the file is not UTF-8 text'}") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot read the scenario: {error.strerror}") from None
+        large = _video(path) if error.errno == errno.EFBIG else None
+        raise InputError(f"{path}: {large or f'cannot read the scenario: {error.strerror}'}") from None
     return text, False, path.stem, path.resolve().parent
+
+
+def _video(path: Path) -> str | None:
+    """What is said of a video that is given as a scenario, which names it; None for what does not look like one."""
+    with suppress(OSError), path.open("rb") as file:
+        is_text = b"\0" not in file.read(1 << 16)
+        kind = None if is_text else files.kind_of_video(path)
+        if kind is not None:
+            source = f"movie.source = {toml_literal(os.fspath(path))}"
+            return f"not a scenario: it looks like a video ({kind}); a scenario is a TOML file that names it ({source})"
+    return None
 
 
 def _is_path(text: str) -> bool:

@@ -185,8 +185,9 @@ def test_figures_9_to_14_are_drawn(made: ladder.MadeLadder, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--lab", "--preset", "mild"], "one of SOURCE, --lab and --preset"),
-        ([], "one of SOURCE, --lab and --preset"),
+        (["--lab", "--preset", "mild"], "--lab and --preset: only one of SOURCE, --lab and --preset may be given"),
+        (["film.mp4", "--preset", "mild"], "SOURCE and --preset: only one of SOURCE, --lab and --preset may be given"),
+        ([], "one of SOURCE, --lab and --preset is needed"),
         (["--preset", "wild"], 'preset "wild": mild, strong is allowed'),
         (["--lab", "--codec", "vp8"], 'codec "vp8": mpeg4, h264, h265 is allowed'),
         (["--lab", "--levels", "2-40"], "a range of quantisers from 1-31"),

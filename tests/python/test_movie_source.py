@@ -261,6 +261,13 @@ def test_whole_files_are_not_taken_for_cut_off_ones(tmp_path: Path, monkeypatch:
     source.video_of(film)
 
 
+@pytest.mark.parametrize("name", ["still.png", "still.jpg"])
+def test_a_still_picture_is_not_asked_for_a_bitrate(name: str, tmp_path: Path) -> None:
+    ffmpeg("-f", "lavfi", "-i", SMALL, "-frames:v", "1", tmp_path / name)
+    with pytest.raises(InputError, match=r"a still picture \(\w+, one frame\); a movie is needed$"):
+        movie.prepare(tmp_path / name)
+
+
 def test_another_codec_in_a_container_needs_a_bitrate(tmp_path: Path) -> None:
     film = encode(tmp_path / "film.mkv", "-c:v", "ffv1")
     with pytest.raises(InputError, match=r"ffv1 in matroska.*state a bitrate"):

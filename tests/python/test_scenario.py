@@ -74,6 +74,23 @@ def test_wrong_input_names_key_value_and_what_is_allowed(text: str, named: list[
     assert all(part in str(caught.value) for part in named), caught.value
 
 
+@pytest.mark.parametrize("size", [100, 1 << 21])
+def test_a_video_given_as_a_scenario_is_called_one(size: int, tmp_path: Path) -> None:
+    film = tmp_path / "cam.mp4"
+    film.write_bytes((b"\0\0\0\x20ftypisom" + b"\xff" * 20).ljust(size, b"\0"))
+    with pytest.raises(InputError) as caught:
+        load(film)
+    told = str(caught.value)
+    assert "not a scenario: it looks like a video (an MP4 or MOV file)" in told, told
+    assert f'movie.source = "{film}"' in told
+    # A text is none, whatever its first letter.
+    text = tmp_path / "G.toml"
+    text.write_bytes(b"G".ljust(size, b"\xe4"))
+    with pytest.raises(InputError) as caught:
+        load(text)
+    assert "looks like" not in str(caught.value)
+
+
 def test_unreadable_files_are_named(tmp_path: Path) -> None:
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe\x00")

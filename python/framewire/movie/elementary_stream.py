@@ -22,7 +22,7 @@ from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.cache import FORMAT, MadeMovie
 from framewire.movie.picture import Progress
-from framewire.movie.source import Video, shown_rate, video_of
+from framewire.movie.source import Video, refuse_what_does_not_move, shown_rate, video_of
 
 __all__ = ["TAKEN_OUT", "Output", "as_it_is", "check", "codec_of", "copy", "stated_frame_rate", "with_frame_rate"]
 
@@ -111,6 +111,7 @@ def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Fo
     output = TAKEN_OUT.get(video.codec)
     elementary = video.codec in ELEMENTARY.get(video.container, ())
     if output is None or (video.codec == "mpeg4" and not elementary):
+        refuse_what_does_not_move(video)
         raise InputError(
             f"{path}: {video.codec} in {video.container}, and flows carry MPEG-1, MPEG-2, H.264 and H.265; state a "
             "bitrate to have it transcoded (movie.bitrate, and movie.codec for another codec than MPEG-2)"

@@ -121,8 +121,11 @@ def ladder(
     if len(sources) == 1 and sources[0].suffix == ".vtp":
         _show(making.describe(sources[0]), sources[0], as_json)
         return
-    if sum((bool(sources), lab, preset is not None)) != 1:
+    chosen = [name for name, is_given in (("SOURCE", sources), ("--lab", lab), ("--preset", preset)) if is_given]
+    if not chosen:
         raise InputError("what to encode: one of SOURCE, --lab and --preset is needed")
+    if len(chosen) > 1:
+        raise InputError(f"{' and '.join(chosen)}: only one of SOURCE, --lab and --preset may be given")
     encoded = {"--codec": codec, "--levels": levels, "--duration": duration, "--size": size}
     if len(sources) > 1 and (asked := [option for option, value in encoded.items() if value is not None]):
         raise InputError(

@@ -14,7 +14,7 @@ from typing import Any
 
 from framewire import _native
 from framewire.errors import InputError, MachineError
-from framewire.files import check_regular
+from framewire.files import check_regular, kind_of_video
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder import coding, pinning, presets
 from framewire.movie.ladder.coding import Codec, LevelSpec
@@ -187,18 +187,9 @@ def _looks_like(path: Path, told: str) -> str:
     """
     if "not a streaming file" not in told:
         return ""
-    with path.open("rb") as file:
-        head = file.read(12)
-    if not head:
+    if path.stat().st_size == 0:
         return "; the file is empty"
-    known = (
-        (head[4:8] in (b"ftyp", b"moov", b"mdat"), "an MP4 or MOV file"),
-        (head.startswith(b"\x1aE\xdf\xa3"), "a Matroska or WebM file"),
-        (head.startswith(b"RIFF"), "an AVI file"),
-        (head.startswith((b"\0\0\1", b"\0\0\0\1")), "a video elementary stream"),
-        (head.startswith(b"G"), "an MPEG transport stream"),
-    )
-    what = next((name for is_it, name in known if is_it), None)
+    what = kind_of_video(path)
     return "" if what is None else f"; it looks like {what}"
 
 
