@@ -138,6 +138,13 @@ def test_a_run_that_fails_leaves_no_empty_directories(
     assert framewire.run(text, world="simulated", out="a/run").directory.is_dir()
 
 
+def test_flows_without_a_movie_need_none(tmp_path: Path) -> None:
+    text = 'limit = "1 s"\n' + FLOW.format(transport="bulk")
+    assert checked(tmp_path, text)[0] == 0
+    run = framewire.run(text, out=tmp_path / "run", world="simulated")
+    assert (run.status, run.summary["flow"].to_list()) == ("complete", ["bulk"])
+
+
 def test_what_flows_carry_is_asked_of_those_that_send_it() -> None:
     every = {name: name for name in (*OVER_DATAGRAMS, *OVER_TCP)}
     over_tcp = {name: name for name in OVER_TCP}
