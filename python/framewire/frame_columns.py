@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -23,9 +24,9 @@ class _Column(Sequence[Any]):
             return [self.at(number) for number in range(len(self))[place]]
         return self.at(range(len(self))[place])
 
+    @abstractmethod
     def at(self, number: int) -> Any:
         """Of the frame of this number, which there is."""
-        raise NotImplementedError
 
 
 class _Words(_Column):

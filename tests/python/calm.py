@@ -19,7 +19,7 @@ import pytest
 import framewire
 from framewire.errors import RunError
 
-__all__ = ["disturbance", "excused", "lateness_ms", "run", "soon"]
+__all__ = ["disturbance", "excused", "lateness_ms", "load", "run", "soon"]
 
 NEVER_WAIT = ("udp", "udp-whole", "udp+ifd", "tcp+ifd", "tcp+ifd-optimised")
 """Transports that take every frame when it is due, so that one that is offered later was offered by a late thread."""
@@ -75,12 +75,17 @@ def excused(result: framewire.Run, *flows: str) -> Iterator[None]:
         raise
 
 
-def soon(took_s: float, allowed_s: float) -> None:
-    """Fails where something took longer than allowed; skips where more than two programs per processor want to run.
+def load() -> float:
+    """How many programs per processor wanted to run, in the mean of the last minute."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
 
-    Four times as long is a failure on any machine.
+
+def soon(took_s: float, allowed_s: float, waiting: float) -> None:
+    """Fails where something took longer than allowed; skips where more than two programs per processor wanted to run.
+
+    ``waiting`` is the `load` before the test, to which it has added nothing. Four times as long is a failure on any
+    machine.
     """
-    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
     if allowed_s <= took_s < 4 * allowed_s and waiting > 2.0:
         pytest.skip(f"this busy machine (load {waiting:.1f} per processor) took {took_s:.1f} s of {allowed_s} s")
     assert 0 < took_s < allowed_s

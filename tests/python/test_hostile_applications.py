@@ -91,8 +91,15 @@ def until_gone(since: float) -> float:
 
 
 @pytest.fixture
-def going_on(text: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def load() -> float:
+    """Before a test has begun anything: its floods are a load themselves."""
+    return calm.load()
+
+
+@pytest.fixture
+def going_on(load: float, text: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A run of these applications in a program of its own, which has no limit that would end it."""
+    del load  # taken before
     # Slow enough to go on for a minute before it is cut off.
     slower = text.replace("bytes(65536)", "bytes(1024)); time.sleep(0.001")
     with streaming(slower.replace("1.5 s", "600 s"), tmp_path, "stopped", 0.1) as process:
@@ -103,7 +110,7 @@ def going_on(text: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-def test_the_limit_ends_them(text: str, tmp_path: Path) -> None:
+def test_the_limit_ends_them(load: float, text: str, tmp_path: Path) -> None:
     times: dict[str, float] = {}
 
     def note(event: dict[str, Any]) -> None:
@@ -121,20 +128,22 @@ def test_the_limit_ends_them(text: str, tmp_path: Path) -> None:
     assert 1_000_000 < sizes["endless.sender.log"] < 1_300_000
     assert "bytes left out" in (result.directory / "logs" / "endless.sender.log").read_text()
     assert sum(path.stat().st_size for path in result.directory.rglob("*") if path.is_file()) < 5_000_000
-    calm.soon(took, SOON_S)
+    calm.soon(took, SOON_S, load)
 
 
-def test_an_interruption_ends_them(going_on: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_an_interruption_ends_them(load: float, going_on: subprocess.Popen[str], tmp_path: Path) -> None:
     asked = time.monotonic()
     going_on.send_signal(signal.SIGINT)
     assert going_on.wait(60) == 130
     took = time.monotonic() - asked
     assert marked() == []
     assert framewire.Run(tmp_path / "out", "partial").ended_by == "interrupted"
-    calm.soon(took, SOON_S)
+    calm.soon(took, SOON_S, load)
 
 
-def test_a_second_interruption_ends_everything_at_once(going_on: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_a_second_interruption_ends_everything_at_once(
+    load: float, going_on: subprocess.Popen[str], tmp_path: Path
+) -> None:
     """The first gives these applications a second each; nobody waits for that now, and there are no results."""
     going_on.send_signal(signal.SIGINT)
     time.sleep(0.3)
@@ -144,12 +153,12 @@ def test_a_second_interruption_ends_everything_at_once(going_on: subprocess.Pope
     assert going_on.wait(60) == 130
     took = time.monotonic() - again
     assert {path.name for path in tmp_path.iterdir()} == {"scenario.toml"}
-    calm.soon(gone, 1.5)
-    calm.soon(took, SOON_S)
+    calm.soon(gone, 1.5, load)
+    calm.soon(took, SOON_S, load)
 
 
 def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
-    going_on: subprocess.Popen[str], film: Path, tmp_path: Path
+    load: float, going_on: subprocess.Popen[str], film: Path, tmp_path: Path
 ) -> None:
     going_on.kill()
     going_on.wait()
@@ -160,4 +169,4 @@ def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
     framewire.run(scenario(film, '[[flow]]\ntransport = "udp"\n'), out=tmp_path / "next", world="simulated")
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"scenario.toml", "foreign.partial", "next"}
-    calm.soon(gone, SOON_S)
+    calm.soon(gone, SOON_S, load)
