@@ -52,6 +52,9 @@ def winners(*flows: Metrics, rules: object = LIVE) -> list[str]:
         ({"psnr_mean_db": 39.1, "longest_freeze_s": 0.0}, ["other"]),
         ({"longest_freeze_s": 0.71, "latency_p95_ms": 1.0}, ["base"]),
         ({"longest_freeze_s": 0.69, "latency_p95_ms": 1.0}, ["other"]),
+        ({"longest_freeze_s": 0.0, "latency_p95_ms": 299.0}, ["other"]),
+        ({"longest_freeze_s": 0.0, "latency_p95_ms": 301.0}, ["base"]),  # 200 ms behind outweighs one freeze
+        ({"psnr_mean_db": 41.1, "latency_p95_ms": 301.0}, ["other"]),  # but not a better picture
         ({"latency_p95_ms": 121.0}, ["base"]),
         ({"latency_p95_ms": 119.0}, ["base", "other"]),
         ({"latency_p95_ms": 1.0, "latency_p50_ms": 1.0}, ["other"]),
@@ -60,6 +63,40 @@ def winners(*flows: Metrics, rules: object = LIVE) -> list[str]:
 def test_each_live_rule_decides_only_what_the_one_before_leaves(other: dict[str, object], expected: list[str]) -> None:
     assert winners(BASE, flow("other", **other)) == expected
     assert sorted(winners(flow("other", **other), BASE)) == expected  # in any order
+
+
+def full(name: str, shown: int, latency_ms: float, **changes: object) -> Metrics:
+    lost = 1000 - shown
+    return flow(name, shown=shown, lost=lost, latency_p95_ms=latency_ms, longest_freeze_s=lost / 25, **changes)
+
+
+def test_of_those_that_show_nearly_the_same_the_one_that_is_far_less_behind_is_chosen_and_the_trade_told() -> None:
+    behind, near, gaps = full("tcp", 1000, 700.0), full("udp", 993, 113.0), full("gaps", 980, 113.0)
+    assert judge([behind, near]).sentence == (
+        "For live viewing, choose udp: 99.3 % of the frames in time at 113 ms, before tcp with 100 % at 700 ms; "
+        "what decided was its far lower latency."
+    )
+    told = judge([behind, near]).as_json()
+    assert "udp shows 99.3 % at 113 ms, tcp 100 % at 700 ms" in " ".join(told["reasons"])
+    assert judge([behind, gaps]).sentence == (
+        "For live viewing, choose tcp: 100 % of the frames in time at 700 ms, before gaps with 98.0 % at 113 ms; "
+        "what decided was the share of frames shown in time."
+    )
+    # Up to twice the latency, a freeze is the worse of the two: 226 ms is no more than 313 ms.
+    assert judge([full("tcp", 1000, 313.0), near]).best == ["tcp"]
+    assert judge([full("tcp", 1000, 314.0), near]).best == ["udp"]
+    assert " at " not in judge([full("tcp", 1000, 313.0), near]).sentence
+    # Two that are alike, and one far behind: it is not said that all were equal.
+    twins = judge([full("a", 1000, 20.0), full("b", 1000, 25.0), full("c", 1000, 700.0)])
+    assert twins.sentence == "For live viewing it is too close to call between a and b."
+    assert judge([full("a", 1000, 20.0), full("b", 1000, 25.0)]).headline.startswith("All but equal")
+
+
+def test_a_player_that_waits_is_not_chosen_for_by_latency_before_its_waiting() -> None:
+    quick = full("quick", 1000, 10.0, stalls=3, stalled_s=1.0)
+    slow = full("slow", 1000, 900.0, stalls=0, stalled_s=0.0)
+    assert judge([quick, slow], policy="stall").best == ["slow"]
+    assert judge([quick, slow]).best == ["quick"]
 
 
 def test_an_unmeasured_quality_does_not_decide() -> None:
@@ -287,8 +324,8 @@ def test_latency_of_levels_counts_where_one_is_late_and_rates_only_among_levels(
     mixed = [rule.name for rule in rules_for([quick, BASE], LIVE)]
     assert "the higher bit rate shown" not in mixed
     assert [rule.name for rule in rules_for([BASE], LIVE)] == [
-        "the share of frames shown in time", "the picture quality with freezes counted", "its shorter freezes",
-        "its lower latency",
+        "the share of frames shown in time", "the picture quality with freezes counted", "its far lower latency",
+        "its shorter freezes", "its lower latency",
     ]  # fmt: skip
 
 

@@ -5,8 +5,9 @@ For live viewing:
 1. the largest share of the movie's frames shown in time; within `SHARE_POINTS` of the best counts as equal,
 2. the higher mean PSNR with freeze; within `PSNR_DB` of the best counts as equal,
 3. where all choose among levels, the higher bit rate shown; within `RATE_RATIO` of the best counts as equal,
-4. the shorter longest freeze; within `FREEZE_S` of the best counts as equal,
-5. the lower latency (95th percentile); within `LATENCY_RATIO` and `LATENCY_MS` of the best counts as equal.
+4. the far lower latency (95th percentile); up to `FAR_RATIO` times the best, or `FAR_MS` above it, counts as equal,
+5. the shorter longest freeze; within `FREEZE_S` of the best counts as equal,
+6. the lower latency; within `LATENCY_RATIO` and `LATENCY_MS` of the best counts as equal.
 
 For watching with a pause allowed the player waits, so nothing is late:
 
@@ -34,6 +35,9 @@ RATE_RATIO = 0.1
 FREEZE_S = 0.2
 LATENCY_RATIO = 0.2
 LATENCY_MS = 20.0
+FAR_RATIO = 2.0
+FAR_MS = 200.0
+"""As `FREEZE_S`: what is behind by more for the whole of the movie weighs more than one freeze of that length."""
 STALL_S = 0.5
 
 
@@ -63,12 +67,18 @@ def latency_limit(best: float) -> float:
     return max(best * (1 + LATENCY_RATIO), best + LATENCY_MS)
 
 
+def far_limit(best: float) -> float:
+    """A latency that a live viewer does not mind beside the best, where freezes differ; above it, he is far behind."""
+    return max(best * FAR_RATIO, best + FAR_MS)
+
+
 def latency(one: Metrics) -> float | None:
     """What came ahead of its time is no better than what came at it."""
     return None if one.latency_p95_ms is None else max(one.latency_p95_ms, 0.0)
 
 
 LATENCY = Rule("its lower latency", latency, False, latency_limit)
+FAR_LATENCY = Rule("its far lower latency", latency, False, far_limit)
 QUALITY = Rule("the picture quality with freezes counted", lambda m: m.psnr_mean_db, True, lambda best: best - PSNR_DB)
 SHOWN_RATE = Rule("the higher bit rate shown", lambda m: m.shown_bps, True, lambda best: best * (1 - RATE_RATIO))
 USABLE_RATE = Rule(
@@ -79,6 +89,7 @@ LIVE: Sequence[Rule] = (
     Rule("the share of frames shown in time", lambda m: m.live_share, True, lambda best: best - SHARE_POINTS),
     QUALITY,
     SHOWN_RATE,
+    FAR_LATENCY,
     FREEZE,
     LATENCY,
 )
@@ -100,7 +111,7 @@ def rules_for(flows: Sequence[Metrics], rules: Sequence[Rule], policy: str = "li
     if not all(one.has_levels for one in flows):
         left_out += [SHOWN_RATE, USABLE_RATE]
     if not latency_counts(flows):
-        left_out.append(LATENCY)
+        left_out += [FAR_LATENCY, LATENCY]
     return [rule for rule in rules if rule not in left_out]
 
 
@@ -108,6 +119,12 @@ def latency_counts(flows: Sequence[Metrics]) -> bool:
     """Whether latencies tell the flows apart: those of streams of levels do only where one of them is late."""
     levels = [one for one in flows if one.has_levels]
     return not levels or any(one.share(one.late) > SHARE_POINTS for one in levels)
+
+
+def far_apart(flows: Sequence[Metrics], one: Metrics, other: Metrics) -> bool:
+    """Whether a live viewer of one of two is far behind a viewer of the other one, where latencies count."""
+    known = [value for value in (latency(one), latency(other)) if value is not None]
+    return len(known) == 2 and latency_counts(flows) and max(known) > far_limit(min(known))
 
 
 def choose(flows: Sequence[Metrics], rules: Sequence[Rule]) -> Choice:

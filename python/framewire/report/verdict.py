@@ -15,6 +15,7 @@ from markupsafe import Markup
 from framewire.report.metrics import Metrics
 from framewire.report.palette import PLACE_NAMES
 from framewire.report.rules import (
+    FAR_LATENCY,
     FREEZE,
     FREEZE_S,
     LATENCY,
@@ -29,6 +30,8 @@ from framewire.report.rules import (
     SHOWN_RATE,
     Choice,
     choose,
+    far_apart,
+    latency,
     latency_counts,
     latency_limit,
     rules_for,
@@ -132,10 +135,11 @@ def judge(
     final = provisional is None
     if policy == "live":
         first, share, what = live, _live_share, "in time"
+        latencies = live.runner_up is not None and far_apart(measured, live.best[0], live.runner_up)
         reasons = [*live_reasons(measured, live, final=final, seeded=seeded), pause_in_a_line(live, pause)]
         opening = headline(measured, live, final=final)
     else:
-        first, share, what = pause, _decodable_share, "that can be decoded"
+        first, share, what, latencies = pause, _decodable_share, "that can be decoded", False
         reasons = [*pause_reasons(pause), live_in_a_line(live, pause)]
         opening = pause_headline(pause, final=final)
     reasons = [*too_narrow(measured, bitrate_bps, link_bps), *reasons, *cross_traffic]
@@ -146,7 +150,7 @@ def judge(
         reasons,
         others,
         list(caveats),
-        summary=in_a_sentence(opening, first, share, what),
+        summary=in_a_sentence(opening, first, share, what, latencies=latencies),
         best=winners,
         runner_up=None if first.runner_up is None else first.runner_up.flow,
         provisional=provisional,
@@ -161,15 +165,25 @@ def _decodable_share(one: Metrics) -> float:
     return one.decodable_share
 
 
-def in_a_sentence(opening: Markup, first: Choice, share: Callable[[Metrics], float], what: str) -> Markup:
-    """The headline with the figures of the best and of the runner-up, and what decided between them."""
-    best = first.best[0]
-    if first.runner_up is None or share(best) == 0:
+def in_a_sentence(
+    opening: Markup, first: Choice, share: Callable[[Metrics], float], what: str, *, latencies: bool
+) -> Markup:
+    """The headline with the figures of the best and of the runner-up, and what decided between them.
+
+    ``latencies`` says that these are among the figures.
+    """
+    best, second = first.best[0], first.runner_up
+    if second is None or share(best) == 0:
         return opening
-    return Markup("{}: {} of the frames {}, before {} with {}; what decided was {}.").format(
-        Markup(opening[:-1]), percent(share(best)), what, name(first.runner_up), percent(share(first.runner_up)),
-        first.decided_by
+    return Markup("{}: {} of the frames {}{}, before {} with {}{}; what decided was {}.").format(
+        Markup(opening[:-1]), percent(share(best)), what, behind(best, told=latencies),
+        name(second), percent(share(second)), behind(second, told=latencies), first.decided_by
     )  # fmt: skip
+
+
+def behind(one: Metrics, *, told: bool) -> str:
+    """How far a live viewer is behind, where that is to be told."""
+    return f" at {milliseconds(latency(one))}" if told else ""
 
 
 def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None, link_bps: float | None = None) -> list[Markup]:
@@ -188,7 +202,9 @@ def headline(flows: Sequence[Metrics], live: Choice, *, final: bool = True) -> M
     """The first sentence, for live viewing."""
     best = live.best[0]
     level_decided = len(live.best) < len(flows) and any(one.has_levels for one in flows)
-    if all(one.live_share >= ALL_GOOD_SHARE for one in flows) and len(live.best) > 1 and not level_decided:
+    far_behind = any(far_apart(flows, best, one) for one in flows if one not in live.best)
+    all_good = all(one.live_share >= ALL_GOOD_SHARE for one in flows)
+    if all_good and len(live.best) > 1 and not level_decided and not far_behind:
         return Markup("All but equal here: every transport shows at least {} of the frames in time.").format(
             percent(min(one.live_share for one in flows))
         )
@@ -226,9 +242,15 @@ def live_reasons(flows: Sequence[Metrics], live: Choice, *, final: bool, seeded:
     ]
     best, second = live.best[0], live.runner_up
     if second is not None:
+        trade = Markup("")
+        if far_apart(flows, best, second):
+            trade = Markup("; {} shows {}{}, {} {}{}").format(
+                name(best), percent(best.live_share), behind(best, told=True),
+                name(second), percent(second.live_share), behind(second, told=True),
+            )  # fmt: skip
         said.append(
-            Markup("Runner-up: {} with {} of the frames in time{}; what decided was {}.").format(
-                name(second), percent(second.live_share), quality(second), live.decided_by
+            Markup("Runner-up: {} with {} of the frames in time{}; what decided was {}{}.").format(
+                name(second), percent(second.live_share), quality(second), live.decided_by, trade
             )
         )
         said.append(given_up(best, flows, final=final))
@@ -252,6 +274,7 @@ def bounds(flows: Sequence[Metrics], best: Sequence[Metrics]) -> Markup:
         LATENCY: f"{LATENCY_RATIO * 100:g} % or {LATENCY_MS:g} ms of latency",
     }
     asked = [rule for rule in rules_for(flows, LIVE) if all(rule.value(one) is not None for one in best)]
+    asked = [rule for rule in asked if rule is not FAR_LATENCY]  # the nearer bound is asked of the same
     told = [names_of_rules.get(rule, f"{SHARE_POINTS:g} point of frames") for rule in asked]
     return listed([Markup(text) for text in told])
 
