@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire import _native, carried
+from framewire import _native
 from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.scenario import Scenario
@@ -131,7 +131,7 @@ def check_codec(scenario: Scenario) -> None:
     from framewire import movie
 
     path = Path(source) if source is not None else _movie_of(_ladder(scenario, lambda _step, _share: None)[0])
-    reason = carried.refusal(movie.codec_of(path), own)
+    reason = _native.codec_refusal(movie.codec_of(path), list(own.items()))
     if reason is None:
         return
     if source is None:

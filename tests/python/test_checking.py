@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import framewire
-from framewire import _native, carried, cli, emulator, files
+from framewire import _native, cli, emulator, files
 from framewire import scenario as scenarios
 from framewire.errors import InputError
 
@@ -146,16 +146,20 @@ def test_flows_without_a_movie_need_none(tmp_path: Path) -> None:
 
 
 def test_what_flows_carry_is_asked_of_those_that_send_it() -> None:
-    every = {name: name for name in (*OVER_DATAGRAMS, *OVER_TCP)}
-    over_tcp = {name: name for name in OVER_TCP}
+    every = [("mine", name) for name in (*OVER_DATAGRAMS, *OVER_TCP)]
+    over_tcp = [("mine", name) for name in OVER_TCP]
     schema = json.dumps(scenarios.schema())
-    assert all(f'"const": "{name}"' in schema for name in every)
+    assert all(f'"const": "{name}"' in schema for _, name in every)
     for codec in ("mpeg1video", "mpeg2video"):
-        assert carried.refusal(codec, every) is None
+        assert _native.codec_refusal(codec, every) is None
     for codec, called in (("h264", "H.264"), ("hevc", "H.265")):
-        assert carried.refusal(codec, over_tcp) is None
+        assert _native.codec_refusal(codec, over_tcp) is None
         for name in OVER_DATAGRAMS:
-            assert SENTENCE.format(name, called) in str(carried.refusal(codec, {"mine": name}))
+            told = f"flow mine: {SENTENCE.format(name, called)}"
+            assert told in str(_native.codec_refusal(codec, [*over_tcp, ("mine", name)]))
+    assert _native.codec_refusal("vp9", every) is None, "the reader of movies tells"
+    with pytest.raises(_native.ScenarioError, match="flow mine: .*quic"):
+        _native.codec_refusal("h264", [("mine", "quic")])
 
 
 def test_the_top_level_of_a_ladder_is_held_against_the_flows_too(

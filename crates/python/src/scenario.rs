@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use framewire_scenario::{Origin, Scenario, json_schema};
+use framewire_media::access_unit::Codec;
+use framewire_scenario::{Origin, Scenario, Transport, json_schema};
 use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -23,6 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
     module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(check_network, module)?)?;
+    module.add_function(wrap_pyfunction!(codec_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)
 }
@@ -75,6 +77,27 @@ fn check_network(scenario: &str) -> PyResult<()> {
     let scenario: Scenario =
         serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     framewire_sim::check_network(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+/// Why the first of these flows, each a name and a transport, cannot send a movie of a codec, by FFmpeg's name of it;
+/// `None` where all can, and of a codec that is none of the lab's.
+#[pyfunction]
+fn codec_refusal(codec: &str, flows: Vec<(String, String)>) -> PyResult<Option<String>> {
+    let codec = match codec {
+        "mpeg1video" | "mpeg2video" => Codec::MpegVideo,
+        "h264" => Codec::H264,
+        "hevc" => Codec::H265,
+        _ => return Ok(None),
+    };
+    for (flow, transport) in flows {
+        let known = Transport::ALL.iter().find(|known| known.as_str() == transport);
+        let known =
+            known.ok_or_else(|| ScenarioError::new_err(format!("flow {flow}: no transport \"{transport}\"")))?;
+        if let Err(error) = framewire_sim::check_codec(&flow, *known, codec) {
+            return Ok(Some(error.to_string()));
+        }
+    }
+    Ok(None)
 }
 
 /// What the recording of a link (`network.wire.trace`) can carry in each of the first seconds, in bit/s.

@@ -22,6 +22,7 @@ use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule,
 use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 
 use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent};
+use crate::carried::check_codec;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverSession, ReceivingHalf};
 use crate::sender::{Pacing, SenderSession, SendingHalf};
@@ -382,14 +383,7 @@ impl FlowSetup {
     }
 
     fn packetizer(&self) -> Result<Packetizer, BuildError> {
-        if self.codec() != Codec::MpegVideo {
-            let (transport, codec) = (self.transport(), self.codec());
-            let reason = format!(
-                "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
-                 a transport over TCP carries it"
-            );
-            return Err(BuildError { flow: self.flow.name.clone(), reason });
-        }
+        check_codec(&self.flow.name, self.flow.transport, self.codec())?;
         let rule = match self.flow.packets {
             Some(scenario::PacketRule::Slices) => PacketRule::Slices,
             Some(scenario::PacketRule::Thesis) => PacketRule::Thesis,

@@ -4,6 +4,7 @@
 //! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs.
 
 mod adaptive;
+mod carried;
 mod content;
 mod dependencies;
 mod flow;
@@ -12,6 +13,7 @@ mod receiver;
 mod sender;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, video_sequence};
+pub use carried::check_codec;
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{BuildError, FlowSetup, Role};
 pub use plan::SendingPlan;
