@@ -40,14 +40,26 @@ def laid_out(run: Path, window: int, scratch: Path) -> tuple[int, int, bool, flo
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-@pytest.mark.parametrize(("window", "scrolls"), [(1280, False), (600, True)])
+@pytest.mark.parametrize(("window", "scrolls"), [(1280, False), (600, True), (390, False)])
 def test_nothing_is_wider_than_the_window(window: int, scrolls: bool, tmp_path: Path) -> None:
     run = Path(shutil.copytree(REPOSITORY / "tests/golden/format-2", tmp_path / "run"))
     info = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(info | {"a_key_without_a_place_to_break_it" * 3: "and its value" * 9}))
     width, room, inside, _ = laid_out(run, window, tmp_path)
-    assert width <= room <= window
+    assert width <= room <= max(window, 500), "the browser's least width is 500"
     assert inside == scrolls
+
+
+def test_every_figure_of_the_comparison_carries_its_heading_for_narrow_windows(tmp_path: Path) -> None:
+    run = Path(shutil.copytree(REPOSITORY / "tests/golden/format-2", tmp_path / "run"))
+    page = report.build(run).read_text()
+    table = page[page.index('<table class="sortable compare">') :]
+    table = table[: table.index("</table>")]
+    buttons = re.findall(r"<button[^>]*>(.*?)</button>", table)[1:]
+    headings = [re.sub(r"<br><span class=\"unit\">(.*)</span>", r", \1", heading) for heading in buttons]
+    for row in table.split("<tbody>")[1].split("</tr>")[:-1]:
+        assert re.findall(r'<td data-title="([^"]*)"', row) == headings
+    assert "latency p95, ms" in headings
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
