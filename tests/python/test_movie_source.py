@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from framewire import _native, cli, movie, progress
 from framewire.errors import InputError, MachineError
+from framewire.movie import cut_off, levels, source
 from framewire.movie import ffmpeg as program
-from framewire.movie import levels, source
 from framewire.movie.codecs import named
 from framewire.movie.elementary_stream import as_it_is
 from framewire.probe import probe
@@ -211,6 +211,22 @@ def test_frames_that_a_cut_leaves_are_counted(tmp_path: Path) -> None:
         short.write_bytes(film.read_bytes()[:end])
         with pytest.raises(InputError, match=f": {there} frames are there, and its index promises 60 "):
             source.video_of(short)
+
+
+@pytest.mark.parametrize(
+    ("container", "element", "rest"),
+    [("mov,mp4", b"\0\0\0\x08free", b""), ("avi", b"RIFF\x02\0\0\0AV", b"RIFF\x02\0\0\0A")],
+)
+def test_a_file_of_elements_without_end_is_refused_in_words(
+    container: str, element: bytes, rest: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "empty boxes.mp4"
+    monkeypatch.setattr(cut_off, "MOST_BOXES", 1000)
+    path.write_bytes(element * 1000)
+    cut_off.refuse_cut_off(path, container, {}, None)
+    path.write_bytes(element * 1000 + (rest or element))
+    with pytest.raises(InputError, match=r"empty boxes.mp4: more than 1,000 boxes or chunks at its outermost level"):
+        cut_off.refuse_cut_off(path, container, {}, None)
 
 
 def test_a_file_that_is_cut_off_becomes_no_ladder_and_no_valid_scenario(tmp_path: Path) -> None:

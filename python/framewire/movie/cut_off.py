@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +17,10 @@ from framewire.errors import InputError
 from framewire.movie import ffmpeg
 
 __all__ = ["refuse_cut_off"]
+
+MOST_BOXES = 1_000_000
+"""Outermost elements of a file that are read: five hours at 25 frames per second have as many where each frame is a
+fragment of its own, of two."""
 
 _EBML, _SEGMENT = 0x1A45DFA3, 0x18538067  # RFC 8794, 11.2.1; RFC 9559, 5.1
 
@@ -53,7 +58,10 @@ def refuse_cut_off(path: Path, container: str, stream: dict[str, Any], rate: Fra
 def _end_of_boxes(file: BinaryIO, size: int) -> int:
     """Where the last top-level box of media ends (ISO/IEC 14496-12, 4.2)."""
     place = 0
-    while place < size:
+    for number in count():
+        if place >= size:
+            break
+        _refuse_too_many(file, number)
         file.seek(place)
         head = file.read(16)
         length, kind = int.from_bytes(head[:4], "big"), head[4:8]
@@ -71,7 +79,10 @@ def _end_of_boxes(file: BinaryIO, size: int) -> int:
 def _end_of_chunks(file: BinaryIO, size: int) -> int:
     """Where the last RIFF chunk ends; the first of a large file is followed by others (OpenDML)."""
     place = 0
-    while place < size:
+    for number in count():
+        if place >= size:
+            break
+        _refuse_too_many(file, number)
         file.seek(place)
         head = file.read(8)
         length = int.from_bytes(head[4:], "little")
@@ -82,6 +93,16 @@ def _end_of_chunks(file: BinaryIO, size: int) -> int:
             return place
         place += length % 2
     return size
+
+
+def _refuse_too_many(file: BinaryIO, number: int) -> None:
+    """Raises InputError for a file of elements without end: each of them takes a reading, and no player's file has so
+    many."""
+    if number >= MOST_BOXES:
+        raise InputError(
+            f"{file.name}: more than {MOST_BOXES:,} boxes or chunks at its outermost level: no film is kept like this; "
+            "have ffmpeg take it into a new file (ffmpeg -i FILE -c copy NEW)"
+        )
 
 
 def _end_of_segment(file: BinaryIO, size: int) -> int:
