@@ -7,6 +7,7 @@ import re
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -299,6 +300,46 @@ def test_scores_that_are_not_what_was_written_are_measured_again(
     own = {key: value for key, value in notes.items() if key.startswith("framewire")}
     rows.with_columns(psnr_db=pl.lit(50.0)).write_parquet(cache, metadata=own)
     assert measure(run).table.equals(truth)
+
+
+def test_the_last_of_two_reports_made_at_once_leaves_the_checksum_of_what_is_there(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", movie, {"udp": Delivery("udp", prompt(pictures))})
+    description, cache = run / "run.json", run / psnr.CACHE
+    description.write_text(json.dumps(checksums.sealed(json.loads(description.read_text()), run, [])))
+    ours = measure(run)
+    noting = psnr.with_file
+    turns = []
+
+    def overtaken(document: Any, directory: Path, name: str) -> dict[str, Any] | None:
+        """Between the reading of the scores and the note, another report writes and notes its own."""
+        sealed = noting(document, directory, name)
+        turns.append(name)
+        if len(turns) == 1:
+            theirs = ours.table.with_columns(psnr_db=pl.lit(1.0))
+            theirs.write_parquet(cache, metadata={"framewire_inputs": "another", "framewire_problems": "{}"})
+            noted = noting(json.loads(description.read_text()), directory, name)
+            description.write_text(json.dumps(noted))
+        return sealed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psnr, "with_file", overtaken)
+        psnr.write_cache(cache, "mine", ours)
+    _, written = checksums.unsealed(json.loads(description.read_text()))
+    written.check(run, psnr.CACHE)  # raises where it is not what is there
+    assert written.vouches_for(psnr.CACHE)
+    assert len(turns) == 3, "noted, found overtaken and noted again, found to be so"
+    assert not list(run.glob("*.part"))
+
+    # Where others never stop, nothing is kept that would be called damaged later.
+    def restless(document: Any, directory: Path, name: str) -> dict[str, Any] | None:
+        cache.write_bytes(cache.read_bytes() + b".")
+        return noting(document, directory, name)
+
+    monkeypatch.setattr(psnr, "with_file", restless)
+    psnr.write_cache(cache, "mine", ours)
+    assert not cache.exists()
 
 
 def test_a_stream_that_decodes_to_something_else_spoils_no_other(

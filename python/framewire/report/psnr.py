@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -42,6 +43,9 @@ DESCRIPTION = "run.json"
 CACHE_FORMAT = 1
 DECODERS = 2
 """Decoders at a time."""
+
+MOST_NOTES = 20
+"""Times that a checksum is noted again because another report was written meanwhile."""
 
 Progress = Callable[[str, float], None]
 SCHEMA = {"flow": pl.String, "display": pl.Int32, "on_screen": pl.Int32, "mse": pl.Float64, "psnr_db": pl.Float64}
@@ -288,25 +292,41 @@ def read_cache(path: Path, fingerprint: str) -> PsnrResult | None:
 def write_cache(path: Path, fingerprint: str, result: PsnrResult) -> None:
     """Keeps the scores in the run directory; a directory that cannot be written only costs the time next time."""
     notes = {"framewire_inputs": fingerprint, "framewire_problems": json.dumps(result.problems)}
+    part = part_of(path)
     try:
-        result.table.write_parquet(path, metadata=notes)
+        result.table.write_parquet(part, metadata=notes)
+        part.replace(path)
         add_checksum(path)
     except (OSError, ValueError):
         path.unlink(missing_ok=True)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def add_checksum(path: Path) -> None:
     """Notes in run.json what was written; a run of an earlier version, without checksums, stays as it is.
 
-    Of two reports that are made at once, the later one's note stays; who reads meanwhile finds a whole file.
+    Of two reports that are made at once, either's scores may stay, and its checksum does: each looks again after its
+    note whether the file is still the one that it noted, so that the last note, whoever wrote it, is of the file that
+    is there. Who reads meanwhile finds whole files.
+
+    Raises OSError or ValueError where it cannot be noted, or others write again and again.
     """
     description = path.with_name(DESCRIPTION)
-    sealed = with_file(files.read_json(description), path.parent, path.name)
-    if sealed is None:
-        return
-    part = description.with_name(f"{DESCRIPTION}.{os.getpid()}.part")
-    try:
-        part.write_text(json.dumps(sealed, indent=2), encoding="utf-8")
-        part.replace(description)
-    finally:
-        part.unlink(missing_ok=True)
+    for _ in range(MOST_NOTES):
+        document = files.read_json(description)
+        sealed = with_file(document, path.parent, path.name)
+        if sealed is None or sealed == document:
+            return
+        part = part_of(description)
+        try:
+            part.write_text(json.dumps(sealed, indent=2), encoding="utf-8")
+            part.replace(description)
+        finally:
+            part.unlink(missing_ok=True)
+    raise ValueError(f"{description}: others write to it all the time")
+
+
+def part_of(path: Path) -> Path:
+    """A name of this writer's own beside a file that it will take the place of."""
+    return path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
