@@ -204,6 +204,8 @@ def _unexplained(scenario: Mapping[str, Any], result: framewire.Run) -> list[str
     except InputError:
         return []
 
+    bitrate: Annotated[str, typer.Option(help="Mean rate.")] = "6 Mbit/s",
+    named: Annotated[Path | None, typer.Option("--source", hidden=True, help="The same as SOURCE.")] = None,
 
 def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:
     """By flow and type, the frames that a partial run ended before; nothing where there are none, or no ledger."""
@@ -225,6 +227,9 @@ def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:
 @clear_errors
 def report(
     run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
+    if source is not None and named is not None:
+        raise InputError("SOURCE and --source are the same: only one of them may be given")
+    source = source or named
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: RUN_DIR/report.html].")
     ] = None,
@@ -250,13 +255,15 @@ def _movie_codecs() -> list[str]:
 @movie_app.command(
     "make",
     short_help="Make a video elementary stream.",
-    epilog='Example: framewire movie make --source holiday.mp4 --bitrate "5 Mbit/s" --duration "30 s"',
+    epilog='Example: framewire movie make holiday.mp4 --bitrate "5 Mbit/s" --duration "30 s"',
 )
 @clear_errors
 def make_movie(
-    bitrate: Annotated[str, typer.Option(help="Mean rate.")] = "6 Mbit/s",
     source: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Transcode this file instead of the lab's test movie.")
+        Path | None,
+        typer.Argument(
+            metavar="[SOURCE]", help="A file that ffmpeg reads, to be encoded instead of the lab's test movie."
+        ),
     ] = None,
     duration: Annotated[
         str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
@@ -302,7 +309,9 @@ def probe_movie(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A video elementary stream: MPEG-1, MPEG-2, MPEG-4 part 2 (.m4v), H.264, H.265."
+            metavar="FILE",
+            help="MPEG-1, MPEG-2, MPEG-4 part 2, H.264 or H.265: an elementary stream, or a container (MP4, MKV, AVI, "
+            "TS ...), whose video is taken out as it is.",
         ),
     ],
     as_json: AsJson = False,

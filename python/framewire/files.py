@@ -21,6 +21,7 @@ __all__ = [
     "LARGEST_DOCUMENT",
     "LARGEST_TEXT",
     "check_regular",
+    "is_container",
     "kind_of_video",
     "read_bytes",
     "read_json",
@@ -48,6 +49,14 @@ def check_regular(path: str | os.PathLike[str]) -> None:
     _check_mode(Path(path).stat().st_mode, path)
 
 
+_ELEMENTARY = "a video elementary stream"
+
+
+def is_container(path: str | os.PathLike[str]) -> bool:
+    """Whether a regular file looks like video with a container around it; raises OSError when it cannot be read."""
+    return kind_of_video(path) not in (None, _ELEMENTARY)
+
+
 def kind_of_video(path: str | os.PathLike[str]) -> str | None:
     """Which kind of video file a regular file looks like, by its first bytes; None where they tell of none.
 
@@ -60,7 +69,8 @@ def kind_of_video(path: str | os.PathLike[str]) -> str | None:
         (head[4:8] in (b"ftyp", b"moov", b"mdat"), "an MP4 or MOV file"),
         (head.startswith(b"\x1aE\xdf\xa3"), "a Matroska or WebM file"),
         (head.startswith(b"RIFF"), "an AVI file"),
-        (head.startswith((b"\0\0\1", b"\0\0\0\1")), "a video elementary stream"),
+        (head.startswith(b"\0\0\1\xba"), "an MPEG program stream"),
+        (head.startswith((b"\0\0\1", b"\0\0\0\1")), _ELEMENTARY),
         (head.startswith(b"G"), "an MPEG transport stream"),
     )
     return next((name for is_it, name in known if is_it), None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from rich.table import Table
 
 from framewire import _native
 from framewire.errors import InputError
+from framewire.files import is_container
 from framewire.frame_columns import Columns, columns
 from framewire.movie.quantities import parse_frame_rate
 
@@ -184,24 +187,38 @@ class Probe:
 
 
 def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
-    """Read the frame index of a video elementary stream (MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265).
+    """Read the frame index of a video: MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265.
 
-    ``frame_rate``, for instance ``25 Hz``, is that of a stream that does not tell its own. Raises InputError for
-    anything else and for what cannot be read.
+    It is an elementary stream, or stands in a container, out of which ffmpeg takes it as it is; offsets are then those
+    in the stream. ``frame_rate``, for instance ``25 Hz``, is that of a stream that does not tell its own. Raises
+    InputError for anything else and for what cannot be read.
     """
-    rate = None if frame_rate is None else parse_frame_rate(frame_rate).as_integer_ratio()
+    rate = None if frame_rate is None else parse_frame_rate(frame_rate)
     if Path(path).exists() and not Path(path).is_file():
         raise InputError(f"{path}: not a file; a video elementary stream is needed")
     try:
         with Path(path).open("rb") as file:
             if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
-        found = _native.probe_movie(path, rate)
+        found = _taken_out(Path(path), rate) if is_container(path) else _native.probe_movie(path, _ratio(rate))
     except _native.MovieError as error:
         raise InputError(f"{path}: {error}") from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
     return Probe(str(path), found["sequence"], columns(found["frames"]))
+
+
+def _taken_out(path: Path, rate: Fraction | None) -> dict[str, dict[str, Any]]:
+    """The same of the video in a container."""
+    from framewire.movie.elementary_stream import look_into  # ffmpeg is not needed for others
+
+    with tempfile.TemporaryDirectory(prefix="framewire-probe-") as scratch:
+        stream, known = look_into(path, Path(scratch), rate)
+        return _native.probe_movie(stream, _ratio(known))
+
+
+def _ratio(rate: Fraction | None) -> tuple[int, int] | None:
+    return None if rate is None else rate.as_integer_ratio()
 
 
 @dataclass

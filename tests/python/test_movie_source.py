@@ -438,6 +438,49 @@ def test_a_long_step_shows_how_much_of_it_is_done() -> None:
     assert "25%" in drawn.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("film.mp4", X264),
+        ("film.mkv", ("-c:v", "mpeg2video")),
+        ("film.ts", ("-c:v", "mpeg2video")),
+        ("film.avi", ("-c:v", "mpeg4")),
+        ("film.mov", ("-c:v", "libx265", "-x265-params", "log-level=error")),
+        ("film.mpg", ("-c:v", "mpeg1video")),
+    ],
+)
+def test_a_probe_looks_into_containers(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    film = encode(tmp_path / name, *options, seconds="2")
+    found = probe(film).as_json(True)
+    command = ["ffprobe", "-v", "error", "-select_streams", "V:0", "-show_entries", "packet=size", "-of", "csv=p=0"]
+    packets = subprocess.check_output([*command, film], text=True).split()
+    assert found["path"] == str(film)
+    assert (found["frames"], found["duration_s"]) == (len(packets), pytest.approx(2.0, abs=0.1))
+    sizes = [int(size.strip(",")) for size in packets]
+    # Start codes stand for lengths, and headers before key frames, which a container may have once.
+    assert sum(sizes) * 0.99 <= found["bytes"] <= sum(sizes) + 200 * len(sizes)
+    assert not list(tmp_path.glob("*.h26*")), "nothing is left behind"
+
+
+def test_a_probe_says_what_it_does_not_look_into(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.webm", "-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", seconds="1")
+    with pytest.raises(InputError, match=r"film.webm: vp9 in matroska,webm, and the lab carries .* encode it anew"):
+        probe(film)
+
+
+def test_a_movie_is_made_of_a_source_by_either_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    film = str(encode(tmp_path / "film.mp4", *X264, seconds="1"))
+    made = [
+        CliRunner().invoke(cli.app, ["movie", "make", *named, "--bitrate", "300 kbit/s"])
+        for named in ([film], ["--source", film])
+    ]
+    assert [one.exit_code for one in made] == [0, 0], [one.output for one in made]
+    assert made[0].stdout == made[1].stdout != ""
+    both = CliRunner().invoke(cli.app, ["movie", "make", film, "--source", film])
+    assert (both.exit_code, "SOURCE and --source are the same" in both.output) == (2, True)
+
+
 def test_a_probe_opens_files_only(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

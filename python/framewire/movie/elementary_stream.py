@@ -24,7 +24,17 @@ from framewire.movie.cache import FORMAT, MadeMovie
 from framewire.movie.picture import Progress
 from framewire.movie.source import Video, refuse_what_does_not_move, shown_rate, video_of
 
-__all__ = ["TAKEN_OUT", "Output", "as_it_is", "check", "codec_of", "copy", "stated_frame_rate", "with_frame_rate"]
+__all__ = [
+    "TAKEN_OUT",
+    "Output",
+    "as_it_is",
+    "check",
+    "codec_of",
+    "copy",
+    "look_into",
+    "stated_frame_rate",
+    "with_frame_rate",
+]
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,28 @@ def check(path: Path, seconds: float | None, *, frame_rate: Fraction | None = No
     found = _find(path, seconds, frame_rate)
     if found.is_ready:
         _loaded(path, path)
+
+
+def look_into(path: Path, scratch: Path, frame_rate: Fraction | None) -> tuple[Path, Fraction | None]:
+    """The video of a container as an elementary stream in a directory, as flows or a level of a ladder would send it.
+
+    With it its frame rate, where it is known; ``frame_rate`` is asked for where it is not. Raises InputError for a
+    codec that neither flows nor ladders carry, and for what ffmpeg cannot read.
+    """
+    video = video_of(path)
+    output = TAKEN_OUT.get(video.codec)
+    if output is None:
+        raise InputError(
+            f"{path}: {video.codec} in {video.container}, and the lab carries MPEG-1, MPEG-2, MPEG-4 part 2, H.264 and "
+            "H.265; framewire movie make and movie ladder encode it anew"
+        )
+    known = video.mean_rate is not None or frame_rate is not None
+    rate = _frame_rate(video, False, frame_rate, None) if known else None
+    stream = scratch / f"movie{output.suffix}"
+    copy(path, output, stream, lambda _frame: None)
+    if rate is not None:
+        with_frame_rate(stream, output, rate)
+    return stream, rate
 
 
 @dataclass(frozen=True)
