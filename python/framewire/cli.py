@@ -7,19 +7,17 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 from __future__ import annotations
 
 import shutil
-import textwrap
 import webbrowser
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import framewire
-from framewire import alike, captured, files, screen, standard_streams, unexplained, unlike
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
 from framewire import scenario as scenario_module
+from framewire import screen, standard_streams, told
 from framewire.campaign import cli as campaign_cli
 from framewire.commands import (
     EXIT_INTERRUPTED,
@@ -136,7 +134,7 @@ def run(
             }
         )
     else:
-        _print_run(result, rows, report, verdict)
+        told.print_run(result, report, verdict)
     if open_report and report is not None:
         webbrowser.open(report.resolve().as_uri())
     for failure in result.failures:
@@ -167,69 +165,10 @@ def _verdict_on(result: framewire.Run) -> Verdict | None:
         return None
 
 
-def _print_run(result: framewire.Run, rows: list[dict[str, Any]], report: Path | None, verdict: Verdict | None) -> None:
-    console = stdout()
-    left_out = never_offered(result)
-    console.print(screen.comparison(rows, left_out))
-    if result.status != "complete" and not result.failures:
-        why = "its time limit was reached" if result.ended_by == "time limit" else "it was interrupted"
-        console.print(f"This result is partial: {why} before the movie was over.")
-    if left_out:
-        console.print("Shares and losses are of the frames that were offered to the transports.")
-    scenario = files.read_toml(result.results.scenario)
-    applications = any(flow.get("transport") == "external" for flow in scenario.get("flow", []))
-    protocols = result.results.protocols if applications else {}
-    for told in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):
-        if told is not None:
-            console.print(f"Note: {told}.", markup=False, highlight=False)
-    for told in _unexplained(scenario, result) + captured.notes(result.results.meta):
-        console.print(f"Note: {told}.", markup=False, highlight=False)
-    console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
-    if report is not None:
-        console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
-    if verdict is not None:
-        console.print()
-        told = textwrap.fill(
-            verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
-        )
-        console.print(told, style="bold", markup=False, highlight=False, soft_wrap=True)
-
-
-def _unexplained(scenario: Mapping[str, Any], result: framewire.Run) -> list[str]:
-    """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
-    if not any(flow["transport"] == "external" for flow in scenario["flow"]):
-        return []
-    try:
-        return unexplained.notes(scenario, result.frames, result.results.packets)
-    except InputError:
-        return []
-
-    bitrate: Annotated[str, typer.Option(help="Mean rate.")] = "6 Mbit/s",
-    named: Annotated[Path | None, typer.Option("--source", hidden=True, help="The same as SOURCE.")] = None,
-
-def never_offered(result: framewire.Run) -> dict[str, dict[str, int]]:
-    """By flow and type, the frames that a partial run ended before; nothing where there are none, or no ledger."""
-    if result.status == "complete":
-        return {}
-    from framewire import stats  # polars is slow to import
-
-    try:
-        counts = stats.never_offered(result.frames)
-    except InputError:
-        return {}
-    by_flow: dict[str, dict[str, int]] = {}
-    for flow, kind, frames in counts.iter_rows():
-        by_flow.setdefault(flow, {})[kind] = frames
-    return by_flow if counts["frames"].sum() else {}
-
-
 @app.command(epilog="Example: framewire report runs/demo-20261120-140000 --open")
 @clear_errors
 def report(
     run_directory: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="A run directory.")],
-    if source is not None and named is not None:
-        raise InputError("SOURCE and --source are the same: only one of them may be given")
-    source = source or named
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file [default: RUN_DIR/report.html].")
     ] = None,
@@ -265,6 +204,8 @@ def make_movie(
             metavar="[SOURCE]", help="A file that ffmpeg reads, to be encoded instead of the lab's test movie."
         ),
     ] = None,
+    bitrate: Annotated[str, typer.Option(help="Mean rate.")] = "6 Mbit/s",
+    named: Annotated[Path | None, typer.Option("--source", hidden=True, help="The same as SOURCE.")] = None,
     duration: Annotated[
         str | None, typer.Option(help="Length of the lab movie [default: 60 s], or cut the file to this.")
     ] = None,
@@ -286,6 +227,9 @@ def make_movie(
     """
     from framewire import movie  # ffmpeg is not needed elsewhere
 
+    if source is not None and named is not None:
+        raise InputError("SOURCE and --source are the same: only one of them may be given")
+    source = source or named
     with progress_module.for_console(stderr()) as display:
         made = movie.make(
             movie.parse_bitrate(bitrate),

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import framewire
 from conftest import REPOSITORY
-from framewire import InputError
+from framewire import InputError, report
 from framewire.campaign.results import Campaign
 from framewire.campaign.table import cells_table, means_table
 from framewire.cli import app
@@ -133,6 +133,21 @@ def test_cells_are_named_by_where_they_stand(wanted: dict[str, object], count: i
     listed = runner.invoke(app, ["campaign", "cells", str(result.directory), *words, "--json"])
     assert listed.exit_code == 0, listed.output
     assert [row["cell"] for row in json.loads(listed.stdout)] == result.cells_at(wanted)["cell"].to_list()
+
+
+def test_a_cell_that_is_run_again_says_what_it_found(
+    result: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # the simulator itself
+    out = tmp_path / "cell"
+    place = ["retry=3", "oven=on", "repeat=1"]
+    ended = runner.invoke(app, ["campaign", "cell", str(result.directory), *place, "--out", str(out)])
+    assert ended.exit_code == 0, ended.output
+    lines = ended.stdout.splitlines()
+    shown = [line.split()[0] for line in lines if line.startswith(("udp ", "tcp "))]
+    assert shown == ["udp", "tcp"], "a row for each flow"
+    assert f"report   {out / 'report.html'}" in lines
+    assert " ".join(lines[-3:]).count(report.judge(out).sentence.split(":")[0]) == 1
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 import framewire
 from conftest import REPOSITORY
-from framewire import screen
-from framewire.cli import app, never_offered
+from framewire import screen, told
+from framewire.cli import app
 from framewire.progress import Bars, Lines
 
 runner = CliRunner()
@@ -162,7 +162,7 @@ def test_a_complete_run_is_shown_as_its_summary_says(broken: str, scenario_file:
         result = framewire.Run(result.directory, "partial")
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(screen.comparison(result.summary.to_dicts(), never_offered(result)))
+        console.print(screen.comparison(result.summary.to_dicts(), told.never_offered(result)))
     row = next(line for line in captured.get().splitlines() if line.startswith("udp"))
     assert row.split()[:6] == ["udp", "96.0", "0/0/6", "88", "4.12", "0.0"]
 

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from framewire import progress as progress_module
+from framewire import told
 from framewire.campaign import display, selection
 from framewire.campaign.plan import resolve
 from framewire.campaign.run import campaign
@@ -157,19 +158,18 @@ def cell(
         Path | None, typer.Option("--out", metavar="DIR", help="The run directory [default: runs/<name>-<date>].")
     ] = None,
 ) -> None:
-    """Run one cell again, alone and in full: a run directory with packets and a report.
+    """Run one cell again, alone and in full: a table, the verdict, and a run directory with packets and a report.
 
     An axis may be named by what stands behind its last dot. `framewire campaign cells` lists ids and places.
     """
+    from framewire import report
     from framewire.campaign.results import Campaign  # polars is slow to import
 
     wanted = which[0] if len(which) == 1 and "=" not in which[0] else selection.coordinates(which)
     with progress_module.for_console(stderr()) as shown:
         result = Campaign(directory).run_cell(wanted, out=out, progress=shown)
-        report = result.report(progress=shown)
-    console = stdout()
-    console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+        written = report.write(result.directory, progress=shown)
+    told.print_run(result, written.path, written.verdict)
 
 
 @app.command(
