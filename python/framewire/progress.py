@@ -1,4 +1,4 @@
-"""How a run is shown while it goes on: bars on a terminal, plain lines elsewhere. Everything goes to stderr."""
+"""How a run is shown while it goes on: bars that move in place on a terminal, a few lines elsewhere, both on stderr."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from framewire.emulator import Event
 
 __all__ = ["Bars", "Display", "Lines", "Silence", "for_console"]
+
+
+SHORT_S = 5.0
+"""A step that takes less is told by its name alone."""
 
 
 class Display(Protocol):
@@ -109,21 +113,25 @@ class Bars(Silence):
 
 
 class Lines(Silence):
-    """A line per stream every few seconds, for logs."""
+    """A few lines, for logs: of all streams together at their beginning and each quarter, or of a step at each quarter,
+    otherwise every minute; and one for each stream when it is done."""
 
-    def __init__(self, console: Console, every_s: float = 5.0) -> None:
+    def __init__(self, console: Console, every_s: float = 60.0) -> None:
         self._console = console
         self._every_s = every_s
-        self._next: dict[str, float] = {}
+        self._sent: dict[str, tuple[int, int]] = {}
         self._done: set[str] = set()
+        self._flows = 0
+        self._streaming = _Quarters(0.0, every_s, told=-1)
         self._step = ""
-        self._step_due = 0.0
+        self._steps = _Quarters(SHORT_S, every_s)
 
     def __call__(self, event: Event) -> None:
         match event.get("event"):
             case "step":
                 self._show_step(str(event.get("text", "")), event.get("share"))
             case "started":
+                self._flows = len(event.get("flows", []))
                 self._print(f"streaming: {', '.join(map(str, event.get('flows', [])))}")
             case "progress":
                 self._advance(event)
@@ -131,27 +139,47 @@ class Lines(Silence):
                 self._print("stopping: writing what there is")
 
     def _advance(self, event: Event) -> None:
-        flow = str(event.get("flow"))
+        flow, (sent, what) = str(event.get("flow")), _sent(event)
+        self._sent[flow] = (sent, int(event.get("frames") or 0))
         if event.get("state") == "done":
-            due = flow not in self._done
-            self._done.add(flow)
-        else:
-            due = time.monotonic() >= self._next.get(flow, 0.0)
-        if due:
-            self._next[flow] = time.monotonic() + self._every_s
-            sent, what = _sent(event)
-            self._print(f"{flow}: {facts_of(event)}, {sent} of {event.get('frames', '?')} frames{what}")
+            if flow not in self._done:
+                self._done.add(flow)
+                self._print(f"{flow}: {facts_of(event)}, {sent} of {event.get('frames', '?')} frames{what}")
+            return
+        frames = sum(of for _, of in self._sent.values())
+        share = sum(sent for sent, _ in self._sent.values()) / frames if frames else 0.0
+        if self._streaming.passed(share):
+            flows = max(self._flows, len(self._sent))
+            told = f"{share:.0%} of the frames" if frames else "going on"
+            elapsed = float(event.get("elapsed_s") or 0.0)
+            self._print(f"streaming: {told}, {elapsed:.0f} s, {flows - len(self._done)} of {flows} flows under way")
 
     def _show_step(self, text: str, share: float | None) -> None:
         if text != self._step:
-            self._step, self._step_due = text, time.monotonic() + self._every_s
+            self._step, self._steps = text, _Quarters(min(SHORT_S, self._every_s), self._every_s)
             self._print(f"{text} ...")
-        elif share and share < 1 and time.monotonic() >= self._step_due:
-            self._step_due = time.monotonic() + self._every_s
+        elif share and share < 1 and self._steps.passed(share):
             self._print(f"{text}: {share:.0%}")
 
     def _print(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class _Quarters:
+    """When a line is due: at every further quarter, no sooner than after a time, and at the latest after another."""
+
+    def __init__(self, soonest_s: float, latest_s: float, *, told: int = 0) -> None:
+        self._soonest_s, self._latest_s = soonest_s, latest_s
+        self._last = time.monotonic()
+        self._quarter = told
+
+    def passed(self, share: float) -> bool:
+        """Whether one is due now, at this share of the whole; it counts as told."""
+        waited = time.monotonic() - self._last
+        if waited < self._latest_s and (int(4 * share) <= self._quarter or waited < self._soonest_s):
+            return False
+        self._last, self._quarter = time.monotonic(), int(4 * share)
+        return True
 
 
 def facts_of(event: Event) -> str:

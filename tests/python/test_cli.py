@@ -41,7 +41,8 @@ def test_run_prints_one_readable_table(scenario_file: Path, tmp_path: Path) -> N
     assert row.split()[:6] == ["udp", "96.0", "0/0/6", "88", "4.12", "0.0"]
     assert str(tmp_path / "result") in ended.stdout
     assert "streaming: udp, tcp" in ended.stderr
-    assert "udp:    0.2 s   4.10 Mbit/s" in ended.stderr
+    assert "streaming: 20% of the frames, 0 s, 2 of 2 flows under way" in ended.stderr
+    assert "udp:    1.0 s   4.10 Mbit/s     0 dropped  done, 25 of 25 frames" in ended.stderr
 
 
 @pytest.mark.usefixtures("fake_emulator")
@@ -126,7 +127,7 @@ def test_ctrl_c_keeps_a_partial_result_and_says_so(
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if line.startswith("udp:"):
+            if "flows under way" in line:
                 break
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=120)
@@ -206,6 +207,36 @@ def test_what_an_application_dropped_is_not_told_as_nothing() -> None:
     assert "    0 dropped" in own
     assert fed.endswith(", 9 of 25 frames")
     assert srt.endswith(", 7 of 25 frames arrived")
+
+
+def test_a_minute_of_seven_flows_takes_a_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    flows = [f"flow{number}" for number in range(7)]
+    console = Console(width=100)
+    with console.capture() as captured, Lines(console) as display:
+        display({"event": "started", "flows": flows})
+        for tick in range(1, 121):  # twice a second
+            now[0] = tick / 2
+            for flow in flows:
+                state = "done" if tick == 120 else "streaming"
+                display({"event": "progress", "flow": flow, "frames": 1500, "offered": tick * 1500 // 120,
+                         "elapsed_s": tick / 2, "state": state, "dropped": 0})  # fmt: skip
+    lines = captured.get().splitlines()
+    assert lines[0].startswith("streaming: flow0, flow1")
+    assert lines.pop(1) == "streaming: 1% of the frames, 0 s, 7 of 7 flows under way"
+    assert [line.split(",")[0] for line in lines[1:4]] == [
+        f"streaming: {share}% of the frames" for share in (25, 50, 75)
+    ]
+    assert [line.split(":")[0] for line in lines[4:]] == flows, "each with its figures when it is done"
+    # What takes hours is heard of every minute.
+    with console.capture() as captured, Lines(console) as display:
+        for tick in range(1, 11):
+            now[0] += 30.0
+            display(
+                {"event": "progress", "flow": "long", "frames": 1_000_000, "offered": tick, "elapsed_s": 30.0 * tick}
+            )
+    assert len(captured.get().splitlines()) == 1 + 4
 
 
 @pytest.mark.parametrize(("offered", "full"), [(25, True), (10, False)])
