@@ -14,7 +14,7 @@ use crate::nal_index::{self, codec_of};
 use crate::order::{self, Shown};
 use crate::scanner::{CodedFrame, ScanSummary, Scanner};
 use crate::source::Source;
-use crate::streaming_file::{MAX_FRAME, ReadAt};
+use crate::streaming_file::{MAX_FRAME, ReadAt, Version};
 
 /// How many frames a movie may have: 46 hours at 25 Hz. Bounds the memory for a hostile stream.
 pub(crate) const MAX_FRAMES: usize = 1 << 22;
@@ -34,17 +34,16 @@ pub struct Movie {
     stream: Source,
     size: u64,
     changed: Arc<OnceLock<MovieChanged>>,
+    /// What its file was when it was opened.
+    version: Option<Version>,
     /// Its frames.
     pub index: FrameIndex,
 }
 
-/// A movie's file was cut short, or cannot be read any more, since it was opened.
+/// A movie's file was cut short, was written to, or cannot be read any more, since it was opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the file changed while it was in use: {what} cannot be read: {reason}")]
-pub struct MovieChanged {
-    what: String,
-    reason: String,
-}
+#[error("the file changed while it was in use: {0}")]
+pub struct MovieChanged(String);
 
 impl fmt::Debug for Movie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,11 +66,17 @@ impl Movie {
     /// As [`FrameIndex::scan`].
     pub fn parse_at(bytes: Bytes, frame_rate: Option<FrameRate>) -> Result<Self, ScanError> {
         let (index, _) = FrameIndex::read(&bytes, frame_rate).map_err(of_memory)?;
-        Ok(Self { size: bytes.len() as u64, stream: Source::Memory(bytes), changed: Arc::default(), index })
+        Ok(Self {
+            size: bytes.len() as u64,
+            stream: Source::Memory(bytes),
+            changed: Arc::default(),
+            version: None,
+            index,
+        })
     }
 
     /// Finds the frames of a file, which stays open: one of over 64 MiB is not kept in memory, and every frame is read
-    /// when it is asked for. It must not change meanwhile; [`check`](Self::check) says whether it was cut.
+    /// when it is asked for. It must not change meanwhile; [`check`](Self::check) says whether it did.
     ///
     /// # Errors
     /// As [`FrameIndex::scan`], and when the file cannot be read.
@@ -82,8 +87,10 @@ impl Movie {
             file.read_exact_at(&mut bytes, 0)?;
             return Ok(Self::parse(bytes.into())?);
         }
+        // Before it is read, so that nothing that is written meanwhile is missed.
+        let version = file.version()?;
         let (index, _) = FrameIndex::read(&file, None)?;
-        Ok(Self { stream: Source::Read(Arc::new(file)), size, changed: Arc::default(), index })
+        Ok(Self { stream: Source::Read(Arc::new(file)), size, changed: Arc::default(), version, index })
     }
 
     /// Bytes of the whole stream.
@@ -111,17 +118,25 @@ impl Movie {
         self.range(|| format!("frame {decode_index}"), frame.offset, frame.size.into())
     }
 
-    /// Whether all that was asked of this movie, or of a copy of it, could be read. To be asked when it has been used.
+    /// Whether all that was asked of this movie, or of a copy of it, could be read, and its file is what it was when it was
+    /// opened: one that was written to may have another content at the same length. To be asked when it has been used.
     ///
     /// # Errors
     /// When its file changed meanwhile; what could not be read first is named.
     pub fn check(&self) -> Result<(), MovieChanged> {
-        self.changed.get().map_or(Ok(()), |changed| Err(changed.clone()))
+        if let Some(changed) = self.changed.get() {
+            return Err(changed.clone());
+        }
+        match self.stream.version() {
+            Ok(version) if version == self.version => Ok(()),
+            Ok(_) => Err(MovieChanged("it was written to".to_owned())),
+            Err(error) => Err(MovieChanged(error.to_string())),
+        }
     }
 
     fn range(&self, what: impl Fn() -> String, start: u64, size: u64) -> Bytes {
         self.stream.range(start, size).unwrap_or_else(|error| {
-            self.changed.get_or_init(|| MovieChanged { what: what(), reason: error.to_string() });
+            self.changed.get_or_init(|| MovieChanged(format!("{} cannot be read: {error}", what())));
             BytesMut::zeroed(size as usize).freeze()
         })
     }

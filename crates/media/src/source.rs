@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::streaming_file::ReadAt;
+use crate::streaming_file::{ReadAt, Version};
 
 /// Copies share the bytes, or what they are read from.
 #[derive(Clone)]
@@ -51,6 +51,13 @@ impl ReadAt for Source {
         match self {
             Self::Memory(bytes) => bytes.read_exact_at(buffer, offset),
             Self::Read(source) => source.read_exact_at(buffer, offset),
+        }
+    }
+
+    fn version(&self) -> io::Result<Option<Version>> {
+        match self {
+            Self::Memory(_) => Ok(None),
+            Self::Read(source) => source.version(),
         }
     }
 }

@@ -5,9 +5,10 @@ mod support;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use framewire_media::ladder::{Level, LevelError};
-use framewire_media::streaming_file::ReadAt;
+use framewire_media::streaming_file::{ReadAt, Version};
 use framewire_media::{FrameIndex, Movie, OpenError, ScanError, probe, stated_frame_rate};
 use support::Stream;
 
@@ -23,12 +24,14 @@ struct Large {
     largest: Arc<AtomicU64>,
     /// Where it ends by now.
     cut: Arc<AtomicU64>,
+    /// How often it was written to.
+    writes: Arc<AtomicU64>,
 }
 
 impl Large {
     fn new(part: Vec<u8>, times: u64, length: u64) -> Self {
         let cut = Arc::new(AtomicU64::new(length));
-        Self { part, times, length, read: Arc::default(), largest: Arc::default(), cut }
+        Self { part, times, length, read: Arc::default(), largest: Arc::default(), cut, writes: Arc::default() }
     }
 
     fn read(&self) -> u64 {
@@ -39,6 +42,11 @@ impl Large {
 impl ReadAt for Large {
     fn length(&self) -> io::Result<u64> {
         Ok(self.length)
+    }
+
+    fn version(&self) -> io::Result<Option<Version>> {
+        let modified = Some(Duration::from_nanos(self.writes.load(Ordering::Relaxed)));
+        Ok(Some(Version { length: self.length, modified }))
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
@@ -139,6 +147,39 @@ fn a_large_file_that_is_cut_while_it_is_used_is_told() {
     movie.frame_bytes(239);
     let told = movie.check().unwrap_err().to_string();
     assert!(told.starts_with("the file changed while it was in use: frame 238 cannot be read: "), "{told}");
+}
+
+#[test]
+fn a_large_file_that_is_written_to_while_it_is_used_is_told_though_it_has_the_same_length() {
+    let large = Large::new(group(MIB), 80, 80 * MIB);
+    let movie = Movie::open(large.clone()).unwrap();
+    movie.frame_bytes(239);
+    assert_eq!(movie.check(), Ok(()));
+    large.writes.store(1, Ordering::Relaxed);
+    let told = movie.check().unwrap_err().to_string();
+    assert_eq!(told, "the file changed while it was in use: it was written to");
+    // One that was kept in memory does not care.
+    let small = Large::new(group(4096), 3, 3 * 4096);
+    let movie = Movie::open(small.clone()).unwrap();
+    small.writes.store(1, Ordering::Relaxed);
+    assert_eq!(movie.check(), Ok(()));
+}
+
+#[test]
+fn the_version_of_a_file_is_that_of_its_content() {
+    let path = std::env::temp_dir().join(format!("framewire-version-{}", std::process::id()));
+    std::fs::write(&path, "content").unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    let before = file.version().unwrap().unwrap();
+    assert_eq!((before.length, file.version().unwrap()), (7, Some(before)));
+    // A time of the past, so that the clock of the file system need not have moved on.
+    let writer = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    writer.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(7)).unwrap();
+    let after = file.version().unwrap().unwrap();
+    assert_eq!((after.length, after.modified), (7, Some(Duration::from_secs(7))));
+    assert_ne!(before, after);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(file.version().unwrap(), Some(after), "its name does not matter");
 }
 
 #[test]

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use framewire_media::Movie;
+use framewire_probe::record::FlowStatus;
 use framewire_scenario::{Scenario, Transport};
-use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
+use framewire_session::{BuildError, FlowSetup, LadderContent, Role, SendingPlan};
 use framewire_units::Timestamp;
 
 use crate::movie::{MovieError, load_movie};
+use crate::outcome::FlowOutcome;
 
 /// What the flows of a scenario send.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +60,18 @@ impl Content {
         movie.check().map_err(|changed| MovieError { file: file.clone(), reason: changed.to_string() })
     }
 
+    /// Takes the flows that send the movie for broken where it [changed](Self::check) meanwhile: what they recorded is kept,
+    /// with why it is not to be relied on. For a world whose runs cannot be had again.
+    pub fn settle(&self, setups: &[FlowSetup], flows: &mut [FlowOutcome]) {
+        let Err(changed) = self.check() else { return };
+        for (setup, flow) in setups.iter().zip(flows) {
+            let sends_it = matches!(setup.role(), Role::Stream | Role::External);
+            if sends_it && !matches!(flow.status, FlowStatus::Failed(_)) {
+                flow.status = FlowStatus::Failed(changed.to_string());
+            }
+        }
+    }
+
     /// The flows of a scenario, each to send what it does from the origin of the run, or from its own start, on.
     ///
     /// # Errors
@@ -88,4 +102,64 @@ pub fn load_ladder(file: &Path) -> Result<LadderContent, MovieError> {
     let error = |reason| MovieError { file: file.to_owned(), reason };
     let opened = File::open(file).map_err(|cause| error(cause.to_string()))?;
     LadderContent::open(opened).map_err(|cause| error(cause.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use framewire_probe::spool::Spool;
+    use framewire_session::{ReceiverLog, SenderLog};
+
+    use super::*;
+
+    /// A file of over 64 MiB, so that it is not kept in memory: a picture and its stuffing (ISO/IEC 13818-2, 6.2), twice.
+    fn movie_file(path: &Path) {
+        let mut file = File::create(path).unwrap();
+        for _ in 0..2 {
+            let mut group = movie_bytes();
+            group.resize(40 << 20, 0);
+            file.write_all(&group).unwrap();
+        }
+    }
+
+    fn outcome(status: FlowStatus) -> FlowOutcome {
+        FlowOutcome {
+            sent: SenderLog::default(),
+            samples: Spool::default(),
+            received: ReceiverLog::default(),
+            kept_bytes: 0,
+            bulk: None,
+            status,
+            doubt: None,
+        }
+    }
+
+    #[test]
+    fn what_sent_a_movie_that_was_rewritten_is_broken_and_keeps_its_records() {
+        let path = std::env::temp_dir().join(format!("framewire-rewritten-{}.m1v", std::process::id()));
+        movie_file(&path);
+        let content = Content::of_movie(&path, Movie::open(File::open(&path).unwrap()).unwrap());
+        let scenario = Scenario::parse("[[flow]]\ntransport = \"udp\"\n[[flow]]\ntransport = \"bulk\"\n", &[]).unwrap();
+        let setups = content.flow_setups(&scenario).unwrap();
+        let mut flows = [outcome(FlowStatus::Complete), outcome(FlowStatus::Complete)];
+        content.settle(&setups, &mut flows);
+        assert!(flows.iter().all(|flow| flow.status == FlowStatus::Complete), "nothing changed");
+        let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        writer.set_modified(std::time::UNIX_EPOCH).unwrap();
+        flows[0].received.complete_frames = 2;
+        content.settle(&setups, &mut flows);
+        fs::remove_file(&path).unwrap();
+        let reason = format!("{}: the file changed while it was in use: it was written to", path.display());
+        assert_eq!(flows[0].status, FlowStatus::Failed(reason));
+        assert_eq!((&flows[1].status, flows[0].received.complete_frames), (&FlowStatus::Complete, 2));
+    }
+
+    /// A group of one picture.
+    fn movie_bytes() -> Vec<u8> {
+        let mut bytes = vec![0, 0, 1, 0xB3, 0x2D, 0x02, 0x40, 0x23, 0xFF, 0xFF, 0xE0, 0x00];
+        bytes.extend([0, 0, 1, 0xB8, 0x00, 0x08, 0x00, 0x40, 0, 0, 1, 0x00, 0x00, 0x0F, 0xFF, 0xF8, 0, 0, 1, 1]);
+        bytes
+    }
 }

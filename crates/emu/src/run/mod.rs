@@ -83,7 +83,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
     let Streamed { mut flows, limit_hit, stopped } = streaming.run(&received)?;
-    content.check()?;
+    content.settle(&setups, &mut flows);
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     if stopped.is_some() || interruptions() > 0 {
         world.hurry_captures();

@@ -35,7 +35,7 @@ pub use error::StreamingFileError;
 use header::Header;
 use index::Index;
 pub use plan::{PlanStep, StoredPlan};
-pub use read_at::ReadAt;
+pub use read_at::{ReadAt, Version};
 use record::{RECORD_HEADER, RecordHeader};
 pub use write::{write, write_with_audio};
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -19,11 +20,35 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     /// When the bytes end before, or cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// What becomes another when it is written to; `None` where nothing tells.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn version(&self) -> io::Result<Option<Version>> {
+        Ok(None)
+    }
+}
+
+/// What tells whether an open file was written to: its length, and when it was last modified (stat(2)). A file of another
+/// name in its place does not matter to who has it open, and neither does its removal, which would change its `ctime`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Bytes.
+    pub length: u64,
+    /// Of the last modification: since the Unix epoch, where that was before it.
+    pub modified: Option<Duration>,
 }
 
 impl ReadAt for File {
     fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn version(&self) -> io::Result<Option<Version>> {
+        let metadata = self.metadata()?;
+        let modified = metadata.modified()?.duration_since(std::time::UNIX_EPOCH).ok();
+        Ok(Some(Version { length: metadata.len(), modified }))
     }
 
     #[cfg(unix)]
@@ -53,6 +78,10 @@ impl<S: ReadAt + ?Sized> ReadAt for Arc<S> {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         (**self).read_exact_at(buffer, offset)
+    }
+
+    fn version(&self) -> io::Result<Option<Version>> {
+        (**self).version()
     }
 }
 
