@@ -21,7 +21,7 @@ import sweep
 import tables
 
 TIMES = ("0 us", "20 us")
-"""What the page was measured at, and the default of scenarios."""
+"""None, and the default of scenarios, at which the page is measured."""
 
 
 def main(movies: Sequence[str]) -> None:

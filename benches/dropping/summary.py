@@ -130,8 +130,8 @@ def _nothing_dropped(results: Results) -> str:
         theirs, ours = (results.sweep.seen[key][one].shown_percent for one in (plain, by_rule(key[2])))
         if theirs > ours - NEAR_PERCENT:
             near.append(f"{cell(key)}, start-up {seconds(key[2])} ({theirs:.1f} % against {ours:.1f} %)")
-    where = "; ".join(near) if near else "none"
+    where = f": {'; '.join(near)}" if near else ""
     return (
         f"Nothing has to be dropped at all (plain TCP shows no more than {NEAR_PERCENT:g} % fewer) in {len(near)} of "
-        f"{len(keys)} cells: {where}."
+        f"{len(keys)} cells{where}."
     )
