@@ -114,6 +114,30 @@ fn nothing_is_seen_of_the_file() {
 }
 
 #[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn the_file_is_in_its_directory_and_never_had_a_name() {
+    // A directory on the disk of the build: some systems' temporary files cannot be without names.
+    let directory: Arc<Path> = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap().into();
+    let mut spool = Spool { in_memory: 2, ..Spool::in_directory(Some(Arc::clone(&directory))) };
+    spool.extend(0..100_u64);
+    let place = spool.file.as_ref().unwrap().place();
+    assert_eq!(place.parent(), Some(&*directory));
+    // The kernel shows the number of such a file where others have a name.
+    assert!(place.file_name().unwrap().to_str().unwrap().starts_with('#'), "{}", place.display());
+}
+
+#[test]
+fn where_no_file_can_be_without_a_name_it_loses_it_at_once() {
+    let scratch = Scratch::new("named");
+    let mut spool: Spool<u64> = small(2);
+    let file = file::named_for_a_moment(&scratch.0).unwrap();
+    spool.file = Some(Arc::new(ScratchFile::of(file, scratch.0.to_path_buf())));
+    spool.extend(0..100);
+    assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
+    assert!(spool.to_vec().into_iter().eq(0..100));
+}
+
+#[test]
 fn a_directory_that_is_not_there_is_told_and_costs_no_memory() {
     let directory: Arc<Path> = Path::new("/nonexistent/run").into();
     let mut spool = Spool { in_memory: 2, ..Spool::in_directory(Some(directory)) };
