@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::EmuError;
+use crate::hand_over::{Giver, Taker, hand_over};
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;
@@ -33,8 +34,6 @@ pub const CAPTURE_SIZE: u64 = 8 << 30;
 const ENDING: Duration = Duration::from_secs(1);
 /// Frames that may wait for the disk, in bytes. What exceeds it is left out of the capture and counted.
 const WAITING_AT_MOST: usize = 128 << 20;
-/// How often the writer looks for frames.
-const INTERVAL: Duration = Duration::from_millis(50);
 /// Time stamps are in units of 10^-9 s (if_tsresol).
 const NANOSECONDS: u8 = 9;
 
@@ -83,33 +82,18 @@ struct Waiting {
     frames: Vec<Captured>,
     bytes: usize,
     left_out: u64,
-    ended: bool,
-}
-
-#[derive(Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
-    ended: Condvar,
-    hurried: AtomicBool,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // The guarded data is whole at every moment: a panic elsewhere cannot leave it torn.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The pump's end of a capture.
 pub(crate) struct CaptureBuffer {
-    shared: Arc<Shared>,
+    giver: Giver<Waiting>,
     pending: Vec<Captured>,
 }
 
 /// The writer's end of a capture.
 pub(crate) struct CaptureWriter {
     path: PathBuf,
-    shared: Arc<Shared>,
+    hurried: Arc<AtomicBool>,
     thread: JoinHandle<CaptureOutcome>,
 }
 
@@ -125,14 +109,14 @@ pub(crate) fn start(
 ) -> Result<(CaptureBuffer, CaptureWriter), EmuError> {
     let failed = |source| EmuError::Capture { path: path.to_owned(), source };
     let writer = open(path).map_err(failed)?;
-    let shared = Arc::new(Shared::default());
-    let buffer = CaptureBuffer { shared: Arc::clone(&shared), pending: Vec::new() };
-    let of_thread = Arc::clone(&shared);
+    let (giver, taker) = hand_over();
+    let hurried = Arc::new(AtomicBool::new(false));
+    let of_thread = Arc::clone(&hurried);
     let thread = thread::Builder::new()
         .name("fw-capture".to_owned())
-        .spawn(move || write_all(&of_thread, writer, kept, most, clock))
+        .spawn(move || write_all(&taker, &of_thread, writer, kept, most, clock))
         .map_err(failed)?;
-    Ok((buffer, CaptureWriter { path: path.to_owned(), shared, thread }))
+    Ok((CaptureBuffer { giver, pending: Vec::new() }, CaptureWriter { path: path.to_owned(), hurried, thread }))
 }
 
 impl CaptureBuffer {
@@ -143,19 +127,16 @@ impl CaptureBuffer {
 
     /// Hands over what was added, unless the writer is just taking frames: then the next call will.
     pub(crate) fn hand_over(&mut self) {
-        if let Ok(mut waiting) = self.shared.waiting.try_lock() {
-            append(&mut waiting, &mut self.pending);
-        }
+        let Self { giver, pending } = self;
+        giver.try_add(|waiting| append(waiting, pending));
     }
 }
 
 impl Drop for CaptureBuffer {
     /// Hands over the rest and lets the writer end.
     fn drop(&mut self) {
-        let mut waiting = self.shared.lock();
-        append(&mut waiting, &mut self.pending);
-        waiting.ended = true;
-        self.shared.ended.notify_one();
+        let Self { giver, pending } = self;
+        giver.finish(|waiting| append(waiting, pending));
     }
 }
 
@@ -174,7 +155,7 @@ fn append(waiting: &mut Waiting, pending: &mut Vec<Captured>) {
 impl CaptureWriter {
     /// Gives the writer little time for what waits when the pump has ended.
     pub(crate) fn hurry(&self) {
-        self.shared.hurried.store(true, Ordering::Relaxed);
+        self.hurried.store(true, Ordering::Relaxed);
     }
 
     /// Waits for the file to be whole.
@@ -211,20 +192,30 @@ fn plain(error: pcap_file::PcapError) -> io::Error {
     }
 }
 
-fn write_all(shared: &Shared, mut writer: Writer, kept: Kept, most: u64, clock: Clock) -> CaptureOutcome {
+fn write_all(
+    taker: &Taker<Waiting>,
+    hurried: &AtomicBool,
+    mut writer: Writer,
+    kept: Kept,
+    most: u64,
+    clock: Clock,
+) -> CaptureOutcome {
     let mut outcome = CaptureOutcome::default();
     // One reading for the whole file: differences in it are those of the run's clock.
     let origin = clock.to_unix(Timestamp::ZERO);
     let mut bytes = 0;
     loop {
-        let (frames, ended) = take(shared);
+        let (mut waited, ended) = taker.take();
+        // Their time stamps are those of two hosts.
+        waited.frames.sort_by_key(|captured| captured.at);
+        outcome.left_out += waited.left_out;
         let ended_at = ended.then(Instant::now);
-        for captured in &frames {
+        for captured in &waited.frames {
             if bytes >= most {
                 outcome.full_at = Some(most);
             }
             let is_late = ended_at.is_some_and(|ended| ended.elapsed() >= ENDING);
-            let is_over = is_late && shared.hurried.load(Ordering::Relaxed);
+            let is_over = is_late && hurried.load(Ordering::Relaxed);
             if outcome.error.is_some() || outcome.full_at.is_some() || is_over {
                 outcome.left_out += 1;
                 continue;
@@ -237,26 +228,10 @@ fn write_all(shared: &Shared, mut writer: Writer, kept: Kept, most: u64, clock: 
             break;
         }
     }
-    outcome.left_out += shared.lock().left_out;
     if let Err(error) = writer.get_mut().flush() {
         outcome.error.get_or_insert(error.to_string());
     }
     outcome
-}
-
-/// The frames that wait, in the order of their time stamps, and whether they are the last.
-fn take(shared: &Shared) -> (Vec<Captured>, bool) {
-    let guard = shared.lock();
-    let (mut guard, _) = shared
-        .ended
-        .wait_timeout_while(guard, INTERVAL, |waiting| !waiting.ended)
-        .unwrap_or_else(PoisonError::into_inner);
-    let mut frames = std::mem::take(&mut guard.frames);
-    guard.bytes = 0;
-    let ended = guard.ended;
-    drop(guard);
-    frames.sort_by_key(|captured| captured.at);
-    (frames, ended)
 }
 
 fn note(outcome: &mut CaptureOutcome, result: io::Result<usize>) {

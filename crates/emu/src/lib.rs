@@ -12,6 +12,7 @@
 mod capture;
 mod clock;
 mod error;
+mod hand_over;
 mod kernel;
 mod lane;
 mod model;
@@ -28,7 +29,7 @@ pub use kernel::gate::GateMethod;
 pub use kernel::schedule::Scheduling;
 pub use lane::headers::{Headers, Protocol};
 pub use lane::live::{DirectionCounters, LaneCounters};
-pub use lane::log::{Logged, PacketLog, PacketLogs, Release};
+pub use lane::log::{Followed, LogFollower, Logged, PacketLog, PacketLogs, Release, follow_log};
 pub use lane::record::{Accuracy, Distribution, Evidence, Fidelity, LaneRecord, TOLERATED_LATENESS};
 pub use lane::topology::{HOST_DEVICE, RECEIVER_ADDRESS, SENDER_ADDRESS};
 pub use lane::{Bottleneck, LaneConfig};

@@ -13,7 +13,6 @@ use crate::kernel::sysctl::set_default_congestion_control;
 use crate::lane::live::{LaneCounters, Live};
 use crate::lane::record::{Evidence, LaneRecord};
 use crate::lane::state::LaneState;
-use crate::lane::tally::Tally;
 use crate::lane::topology::{KernelCounters, Topology};
 use crate::lane::writer::{self, LogWriter};
 use crate::lane::{Bottleneck, LaneConfig};
@@ -112,9 +111,7 @@ impl World {
             let mut evidence = evidence(&handle, &state, &counters?);
             evidence.unread = unread;
             evidence.ring_drops = ring_drops;
-            let packets = handle.log.join()?;
-            let tally = Tally::of(&packets);
-            packets.failure().map_or(Ok(()), Err)?;
+            let (packets, tally) = handle.log.join()?;
             tally.count_into(&mut evidence);
             let accuracy = tally.assess(&evidence, scheduling, threads);
             let capture = handle.capture.map(CaptureWriter::join);
@@ -130,7 +127,7 @@ fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLan
     let start_capture = |path: PathBuf| capture::start(&path, config.kept, config.capture_size, clock);
     let (buffer, capture) = config.capture.map(start_capture).transpose()?.unzip();
     let live = Arc::new(Live::default());
-    let (logged, log) = writer::start(config.scratch.map(Arc::from))?;
+    let (logged, log) = writer::start(config.scratch.map(Arc::from), config.followed)?;
     let state = LaneState::new(clock, config.model, config.mtu, queue, logged, buffer, Arc::clone(&live));
     Ok((LaneHandle { name: config.name, live, method, log, capture }, PumpedLane::new(topology, state)))
 }

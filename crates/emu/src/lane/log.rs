@@ -8,6 +8,7 @@ use framewire_probe::spool::{Records, Spool};
 use framewire_units::{Duration, Timestamp};
 
 use super::headers::Headers;
+use crate::hand_over::{Giver, Taker, hand_over};
 
 /// Packets that a lane keeps in its log: more than five minutes at 100,000 packets per second. What exceeds it is
 /// still carried, and counted as not logged.
@@ -82,7 +83,7 @@ impl PacketLogs {
     }
 
     /// The same packets with their times counted from `origin`.
-    pub(crate) fn counted_from(self, origin: Duration) -> Self {
+    pub fn counted_from(self, origin: Duration) -> Self {
         Self { origin: self.origin + origin, ..self }
     }
 }
@@ -90,6 +91,43 @@ impl PacketLogs {
 impl From<Spool<PacketLog>> for PacketLogs {
     fn from(spool: Spool<PacketLog>) -> Self {
         Self { spool, origin: Duration::ZERO }
+    }
+}
+
+/// Who follows what lanes log while they do.
+pub struct LogFollower {
+    taker: Taker<Vec<PacketLogs>>,
+    ended: bool,
+}
+
+/// What a lane is given so that its log can be followed.
+pub struct Followed {
+    giver: Giver<Vec<PacketLogs>>,
+}
+
+impl Followed {
+    /// Hands over the next packets.
+    pub fn tell(&self, packets: PacketLogs) {
+        self.giver.add(|waiting| waiting.push(packets));
+    }
+}
+
+/// Both ends of following a lane's log.
+pub fn follow_log() -> (Followed, LogFollower) {
+    let (giver, taker) = hand_over();
+    (Followed { giver }, LogFollower { taker, ended: false })
+}
+
+impl LogFollower {
+    /// Waits for the next packets, and gives them in order: as they get to the disk, and at the end of the lane the rest.
+    /// `None` when it has ended.
+    pub fn next_packets(&mut self) -> Option<Vec<PacketLogs>> {
+        if self.ended {
+            return None;
+        }
+        let (packets, ended) = self.taker.take();
+        self.ended = ended;
+        Some(packets)
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod writer;
 use std::fmt;
 use std::path::PathBuf;
 
+use self::log::Followed;
 use crate::capture::{CAPTURE_SIZE, Kept};
 use crate::error::EmuError;
 use crate::model::LinkModel;
@@ -47,6 +48,8 @@ pub struct LaneConfig {
     pub capture_size: u64,
     /// Where the log of packets goes, to a file without a name; `None`: the system's directory of temporary files.
     pub scratch: Option<PathBuf>,
+    /// Who follows the log while the lane runs, if anybody does.
+    pub followed: Option<Followed>,
 }
 
 impl LaneConfig {
@@ -61,6 +64,7 @@ impl LaneConfig {
             kept: Kept::Frames,
             capture_size: CAPTURE_SIZE,
             scratch: None,
+            followed: None,
         }
     }
 

@@ -49,10 +49,11 @@ pub struct Distribution {
 impl Distribution {
     /// The distribution of `values`; all zero when there are none. Percentiles by nearest rank.
     pub fn of(mut values: Vec<i64>) -> Self {
-        values.sort_unstable();
-        let Some(&max_ns) = values.last() else { return Self::default() };
-        let rank = |percent: usize| values[(values.len() * percent).div_ceil(100).max(1) - 1];
-        Self { count: values.len() as u64, p50_ns: rank(50), p99_ns: rank(99), max_ns }
+        let Some(&max_ns) = values.iter().max() else { return Self::default() };
+        let count = values.len();
+        // Millions of values need not be sorted for two of them.
+        let mut rank = |percent: usize| *values.select_nth_unstable((count * percent).div_ceil(100).max(1) - 1).1;
+        Self { count: count as u64, p50_ns: rank(50), p99_ns: rank(99), max_ns }
     }
 }
 
@@ -200,7 +201,7 @@ pub(crate) fn doubts(accuracy: &Accuracy, evidence: &Evidence) -> Option<String>
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use framewire_link::{PacketId, Port};
 
     use super::super::headers::Headers;
@@ -233,8 +234,22 @@ mod tests {
             sender_plug: counters(1, 0),
             receiver_plug: counters(0, 1),
             forward_seen: 1,
-            backward_seen: 0,
             forward_delivered: 1,
+            ..nothing_counted()
+        }
+    }
+
+    /// Counters of a lane that nothing has crossed.
+    pub(crate) fn nothing_counted() -> Evidence {
+        let none = DeviceCounters { received: 0, transmitted: 0, lost: 0 };
+        Evidence {
+            sender_device: none,
+            receiver_device: none,
+            sender_plug: none,
+            receiver_plug: none,
+            forward_seen: 0,
+            backward_seen: 0,
+            forward_delivered: 0,
             backward_delivered: 0,
             unread: 0,
             ring_drops: 0,

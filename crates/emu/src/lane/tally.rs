@@ -1,5 +1,6 @@
 //! What is counted of a lane's packets, in one pass over them.
 
+#[cfg(test)]
 use std::borrow::Borrow;
 
 use framewire_link::Port;
@@ -35,13 +36,15 @@ struct Direction {
 
 impl Tally {
     /// Counts packets, which come in their order.
+    #[cfg(test)]
     pub(crate) fn of<P: Borrow<PacketLog>>(packets: impl IntoIterator<Item = P>) -> Self {
         let mut tally = Self::default();
         packets.into_iter().for_each(|packet| tally.add(packet.borrow()));
         tally
     }
 
-    fn add(&mut self, packet: &PacketLog) {
+    /// Counts the next packet.
+    pub(crate) fn add(&mut self, packet: &PacketLog) {
         self.clamped += packet.hops.iter().filter(|hop| hop.clamped).count() as u64;
         self.device_release_errors.extend(packet.released.map(|release| release.error_nanos()));
         let direction = match packet.from {

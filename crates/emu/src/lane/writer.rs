@@ -1,139 +1,120 @@
 //! The thread that takes a lane's log to the disk, so that the pump never waits for one.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-use framewire_probe::spool::Spool;
+use framewire_probe::spool::{Mark, Spool};
 
-use super::log::{PacketLog, PacketLogs};
+use super::log::{Followed, PacketLog, PacketLogs};
+use super::tally::Tally;
 use super::window::BLOCK;
 use crate::error::{Doing, EmuError};
-
-/// How often the writer looks for logs.
-const INTERVAL: Duration = Duration::from_millis(50);
+use crate::hand_over::{Giver, Taker, hand_over};
 
 /// What waits for the disk: as much as comes while the disk stands still, which spoils nothing but the memory.
-#[derive(Default)]
-struct Waiting {
-    blocks: Vec<Vec<PacketLog>>,
-    ended: bool,
-}
-
-#[derive(Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
-    ended: Condvar,
-    failed: AtomicBool,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // The guarded data is whole at every moment: a panic elsewhere cannot leave it torn.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+type Waiting = Vec<Vec<PacketLog>>;
 
 /// The pump's end.
 pub(crate) struct LogBuffer {
-    shared: Arc<Shared>,
+    giver: Giver<Waiting>,
 }
 
 /// The writer's end.
 pub(crate) struct LogWriter {
-    shared: Arc<Shared>,
-    thread: JoinHandle<Spool<PacketLog>>,
+    failed: Arc<AtomicBool>,
+    thread: JoinHandle<(Spool<PacketLog>, Tally)>,
 }
 
 /// Starts the writer of a lane's log, whose file is in `directory`; `None`: in that of the system's temporary files.
+/// What it has written it tells who follows the log.
 ///
 /// # Errors
 /// When the thread cannot be started.
-pub(crate) fn start(directory: Option<Arc<Path>>) -> Result<(LogBuffer, LogWriter), EmuError> {
-    let shared = Arc::new(Shared::default());
-    let (buffer, writers) = (LogBuffer { shared: Arc::clone(&shared) }, Arc::clone(&shared));
+pub(crate) fn start(
+    directory: Option<Arc<Path>>,
+    followed: Option<Followed>,
+) -> Result<(LogBuffer, LogWriter), EmuError> {
+    let (giver, taker) = hand_over();
+    let failed = Arc::new(AtomicBool::new(false));
+    let of_thread = Arc::clone(&failed);
     let spool = Spool::in_directory(directory).holding(BLOCK);
-    let thread = thread::Builder::new().name("fw-log".to_owned()).spawn(move || write_all(&writers, spool));
-    Ok((buffer, LogWriter { shared, thread: thread.doing("start the writer of a lane's log")? }))
+    let thread =
+        thread::Builder::new().name("fw-log".to_owned()).spawn(move || write_all(&taker, &of_thread, spool, followed));
+    Ok((LogBuffer { giver }, LogWriter { failed, thread: thread.doing("start the writer of a lane's log")? }))
 }
 
 impl LogBuffer {
     /// Hands over a block once there is one, unless the writer is just taking some: then the next call will.
     pub(crate) fn hand_over(&self, known: &mut Vec<PacketLog>) {
-        if known.len() >= BLOCK
-            && let Ok(mut waiting) = self.shared.waiting.try_lock()
-        {
-            waiting.blocks.push(std::mem::replace(known, Vec::with_capacity(BLOCK)));
+        if known.len() >= BLOCK {
+            self.giver.try_add(|waiting| waiting.push(std::mem::replace(known, Vec::with_capacity(BLOCK))));
         }
     }
 
     /// Hands over what is left.
     pub(crate) fn finish(&self, rest: Vec<PacketLog>) {
-        let mut waiting = self.shared.lock();
-        waiting.blocks.push(rest);
-        waiting.ended = true;
-        self.shared.ended.notify_one();
-    }
-}
-
-impl Drop for LogBuffer {
-    /// Lets the writer end, also of a world that is abandoned.
-    fn drop(&mut self) {
-        self.shared.lock().ended = true;
-        self.shared.ended.notify_one();
+        self.giver.finish(|waiting| waiting.push(rest));
     }
 }
 
 impl LogWriter {
     /// True when the disk refused a part of the log.
     pub(crate) fn has_failed(&self) -> bool {
-        self.shared.failed.load(Ordering::Relaxed)
+        self.failed.load(Ordering::Relaxed)
     }
 
-    /// Waits until all is written, and gives it.
+    /// Waits until all is written, and gives it with what was counted of it.
     ///
     /// # Errors
     /// When the disk did not take it all, or the thread ended by a panic.
-    pub(crate) fn join(self) -> Result<PacketLogs, EmuError> {
-        let spool = self.thread.join().map_err(|_| EmuError::Thread("the writer of a lane's log"))?;
+    pub(crate) fn join(self) -> Result<(PacketLogs, Tally), EmuError> {
+        let (spool, tally) = self.thread.join().map_err(|_| EmuError::Thread("the writer of a lane's log"))?;
         match spool.failure() {
             Some(failure) => Err(EmuError::Log(failure)),
-            None => Ok(spool.into()),
+            None => Ok((spool.into(), tally)),
         }
     }
 }
 
-fn write_all(shared: &Shared, mut spool: Spool<PacketLog>) -> Spool<PacketLog> {
+/// Writes and counts, in one pass while the lane runs, so that nothing of this is left to do when it ends.
+fn write_all(
+    taker: &Taker<Waiting>,
+    failed: &AtomicBool,
+    mut spool: Spool<PacketLog>,
+    followed: Option<Followed>,
+) -> (Spool<PacketLog>, Tally) {
+    let (mut tally, mut mark) = (Tally::default(), Mark::default());
     loop {
-        let (blocks, ended) = take(shared);
-        for block in blocks {
-            spool.extend(block);
+        let (blocks, ended) = taker.take();
+        for packet in blocks.into_iter().flatten() {
+            tally.add(&packet);
+            spool.push(packet);
         }
         if spool.failure().is_some() {
-            shared.failed.store(true, Ordering::Relaxed);
+            failed.store(true, Ordering::Relaxed);
+        }
+        if let Some(followed) = &followed {
+            let news = if ended { spool.rest_since(mark) } else { spool.written_since(&mut mark) };
+            if !news.is_empty() {
+                followed.tell(news.into());
+            }
         }
         if ended {
-            return spool;
+            return (spool, tally);
         }
     }
-}
-
-/// The blocks that wait, and whether they are the last.
-fn take(shared: &Shared) -> (Vec<Vec<PacketLog>>, bool) {
-    let guard = shared.lock();
-    let (mut guard, _) = shared
-        .ended
-        .wait_timeout_while(guard, INTERVAL, |waiting| !waiting.ended)
-        .unwrap_or_else(PoisonError::into_inner);
-    (std::mem::take(&mut guard.blocks), guard.ended)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::lane::log::follow_log;
     use crate::lane::log::tests::packet;
+    use crate::lane::record::tests::nothing_counted;
 
     /// Hands over so many logs as the pump does.
     fn hand_over(buffer: &LogBuffer, count: u64) {
@@ -148,9 +129,15 @@ mod tests {
     #[test]
     fn what_is_handed_over_comes_back_in_order_and_counted_from_an_origin() {
         const COUNT: u64 = 3 * BLOCK as u64 + 5;
-        let (buffer, writer) = start(None).unwrap();
+        let (followed, mut follower) = follow_log();
+        let (buffer, writer) = start(None, Some(followed)).unwrap();
         hand_over(&buffer, COUNT);
-        let logs = writer.join().unwrap();
+        let (logs, tally) = writer.join().unwrap();
+        let parts: Vec<PacketLogs> = std::iter::from_fn(|| follower.next_packets()).flatten().collect();
+        assert!(parts.iter().flatten().map(|log| log.into_owned()).eq((0..COUNT).map(packet)), "as who follows saw it");
+        let mut evidence = nothing_counted();
+        tally.count_into(&mut evidence);
+        assert_eq!(evidence.forward_seen, COUNT);
         assert_eq!(logs.len() as u64, COUNT);
         assert!(logs.iter().map(|log| log.into_owned()).eq((0..COUNT).map(packet)));
         let origin = Duration::from_micros(2);
@@ -162,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_refuses_ends_in_an_error_that_names_it() {
-        let (buffer, writer) = start(Some(Path::new("/nonexistent/run").into())).unwrap();
+        let (buffer, writer) = start(Some(Path::new("/nonexistent/run").into()), None).unwrap();
         hand_over(&buffer, 2 * BLOCK as u64);
         while !writer.has_failed() {
             thread::sleep(Duration::from_millis(5));
@@ -173,8 +160,8 @@ mod tests {
 
     #[test]
     fn the_writer_of_an_abandoned_world_ends() {
-        let (buffer, writer) = start(None).unwrap();
+        let (buffer, writer) = start(None, None).unwrap();
         drop(buffer);
-        assert!(writer.join().unwrap().is_empty());
+        assert!(writer.join().unwrap().0.is_empty());
     }
 }

@@ -10,7 +10,7 @@ use crate::run::WriteError;
 
 /// Where a block is, and how many records it holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     start: u64,
     bytes: usize,
     pub records: usize,
@@ -18,13 +18,13 @@ pub(super) struct Block {
 
 /// A file without a name.
 #[derive(Debug)]
-pub(super) struct ScratchFile {
+pub(crate) struct ScratchFile {
     directory: PathBuf,
     file: Mutex<File>,
 }
 
 /// Writes a block at the end of the file, which is made in `directory` if there is none yet.
-pub(super) fn append(
+pub(crate) fn append(
     file: &mut Option<Arc<ScratchFile>>,
     directory: Option<&Path>,
     bytes: &[u8],
@@ -56,7 +56,7 @@ impl ScratchFile {
     }
 
     /// What was written.
-    pub(super) fn read(&self, block: &Block) -> Result<Vec<u8>, WriteError> {
+    pub(crate) fn read(&self, block: &Block) -> Result<Vec<u8>, WriteError> {
         let mut bytes = vec![0; block.bytes];
         let outcome = self.with(|file| {
             file.seek(SeekFrom::Start(block.start))?;

@@ -1,7 +1,7 @@
 //! A list of records that goes to disk as it grows: what a run records, however long it is.
 
 mod fields;
-mod file;
+pub(crate) mod file;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +37,10 @@ pub struct Spool<T> {
     length: u64,
     failure: Arc<OnceLock<WriteError>>,
 }
+
+/// How much of a list is known already to who follows it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mark(usize);
 
 impl<T> Default for Spool<T> {
     fn default() -> Self {
@@ -88,6 +92,36 @@ impl<T: Spooled> Spool<T> {
     /// The records in order.
     pub fn iter(&self) -> Records<'_, T> {
         Records { spool: self, block: 0, decoded: Vec::new().into_iter(), recent: self.recent.iter() }
+    }
+
+    /// What went to the disk since the mark, which moves on, as a list of its own. It is read from the same file, also by
+    /// another thread while this list grows.
+    pub fn written_since(&self, mark: &mut Mark) -> Self {
+        let blocks = self.blocks[mark.0..].to_vec();
+        mark.0 = self.blocks.len();
+        self.part(blocks, Vec::new())
+    }
+
+    /// Everything since the mark, also what is in memory.
+    pub fn rest_since(&self, mark: Mark) -> Self
+    where
+        T: Clone,
+    {
+        self.part(self.blocks[mark.0..].to_vec(), self.recent.clone())
+    }
+
+    fn part(&self, blocks: Vec<Block>, recent: Vec<T>) -> Self {
+        let written: usize = blocks.iter().map(|block| block.records).sum();
+        Self {
+            directory: self.directory.clone(),
+            in_memory: self.in_memory,
+            file: self.file.clone(),
+            names: self.names.clone(),
+            length: (written + recent.len()) as u64,
+            failure: Arc::clone(&self.failure),
+            blocks,
+            recent,
+        }
     }
 
     /// What the disk refused; `None` when everything is there, and was there when it was read.

@@ -87,6 +87,24 @@ fn copies_go_their_own_ways() {
     assert!(other.to_vec().into_iter().eq((0..15).chain(200..10_000)));
 }
 
+#[test]
+fn who_follows_a_list_gets_everything_once() {
+    let mut spool: Spool<u64> = small(10);
+    let (mut mark, mut followed) = (Mark::default(), Vec::new());
+    for end in [5, 9_000, 9_001, 20_000] {
+        let length = spool.length;
+        spool.extend(length..end);
+        let news = spool.written_since(&mut mark);
+        assert_eq!(news.len(), news.iter().count());
+        followed.extend(news.to_vec());
+        assert!(followed.len() <= spool.len() && spool.len() - followed.len() < BLOCK);
+    }
+    assert!(spool.written_since(&mut mark).is_empty());
+    followed.extend(spool.rest_since(mark).to_vec());
+    assert!(followed.into_iter().eq(0..20_000));
+    assert_eq!(spool.len(), 20_000, "it is as it was");
+}
+
 /// A fresh directory that is removed with its content.
 struct Scratch(Arc<Path>);
 

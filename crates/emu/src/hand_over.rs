@@ -1,0 +1,137 @@
+//! What one thread hands over to another that writes it, so that the first never waits for a disk.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often the taker looks for what waits.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+#[derive(Default)]
+struct Waiting<T> {
+    content: T,
+    ended: bool,
+}
+
+#[derive(Default)]
+struct Shared<T> {
+    waiting: Mutex<Waiting<T>>,
+    ended: Condvar,
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
+        // The guarded data is whole at every moment: a panic elsewhere cannot leave it torn.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, mut waiting: MutexGuard<'_, Waiting<T>>) {
+        waiting.ended = true;
+        self.ended.notify_one();
+    }
+}
+
+/// The end that hands over. When it is dropped the taker takes what is left and ends.
+pub(crate) struct Giver<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// The end that takes.
+pub(crate) struct Taker<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// Two ends, between which what was not taken yet waits in a `T`, which is empty by default.
+pub(crate) fn hand_over<T: Default>() -> (Giver<T>, Taker<T>) {
+    let shared = Arc::new(Shared::default());
+    (Giver { shared: Arc::clone(&shared) }, Taker { shared })
+}
+
+impl<T> Giver<T> {
+    /// Adds to what waits, unless the taker is just taking: then a later call will. Returns whether it did. It never
+    /// waits.
+    pub(crate) fn try_add(&self, add: impl FnOnce(&mut T)) -> bool {
+        let waiting = self.shared.waiting.try_lock();
+        waiting.map(|mut waiting| add(&mut waiting.content)).is_ok()
+    }
+
+    /// Adds to what waits; it waits for a taker that is just taking, which only moves what is there.
+    pub(crate) fn add(&self, add: impl FnOnce(&mut T)) {
+        add(&mut self.shared.lock().content);
+    }
+
+    /// Adds the last, and lets the taker end.
+    pub(crate) fn finish(&self, add: impl FnOnce(&mut T)) {
+        let mut waiting = self.shared.lock();
+        add(&mut waiting.content);
+        self.shared.end(waiting);
+    }
+}
+
+impl<T> Drop for Giver<T> {
+    fn drop(&mut self) {
+        self.shared.end(self.shared.lock());
+    }
+}
+
+impl<T: Default> Taker<T> {
+    /// Waits a little, or until the end, and takes what waits then. True when it is the last.
+    pub(crate) fn take(&self) -> (T, bool) {
+        let guard = self.shared.lock();
+        let waited = self.shared.ended.wait_timeout_while(guard, INTERVAL, |waiting| !waiting.ended);
+        let (mut guard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut guard.content), guard.ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn what_is_handed_over_is_taken_once_and_in_order() {
+        const COUNT: u32 = 100_000;
+        let (giver, taker) = hand_over::<Vec<u32>>();
+        let writer = thread::spawn(move || {
+            let mut all = Vec::new();
+            loop {
+                let (taken, ended) = taker.take();
+                all.extend(taken);
+                if ended {
+                    return all;
+                }
+            }
+        });
+        let mut pending = Vec::new();
+        for number in 0..COUNT {
+            pending.push(number);
+            giver.try_add(|waiting| waiting.append(&mut pending));
+        }
+        giver.finish(|waiting| waiting.append(&mut pending));
+        assert!(writer.join().unwrap().into_iter().eq(0..COUNT));
+    }
+
+    #[test]
+    fn who_hands_over_never_waits_for_who_takes() {
+        let (giver, taker) = hand_over::<Vec<u32>>();
+        let taking = taker.shared.lock();
+        assert!(!giver.try_add(|waiting| waiting.push(1)), "the taker holds it");
+        drop(taking);
+        assert!(giver.try_add(|waiting| waiting.push(2)));
+        assert_eq!(taker.take(), (vec![2], false));
+    }
+
+    #[test]
+    fn the_end_wakes_the_taker_at_once_and_nothing_wakes_it_within_its_interval() {
+        let (giver, taker) = hand_over::<u32>();
+        let began = Instant::now();
+        assert_eq!(taker.take(), (0, false));
+        assert!(began.elapsed() >= INTERVAL);
+        giver.add(|waiting| *waiting = 7);
+        drop(giver);
+        assert_eq!(taker.take(), (7, true));
+        assert_eq!(taker.take(), (0, true), "it stays ended");
+    }
+}
