@@ -1,4 +1,4 @@
-"""Captures that do not hold, or did not give, what they would have: what a reader has to know."""
+"""Captures and packet tables that do not hold, or did not give, what they would have: what a reader has to know."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ __all__ = ["notes"]
 
 
 def notes(info: Mapping[str, Any]) -> list[str]:
-    """A sentence for each thing that is missing from captures, with the flows whose network it is. `info` is run.json.
+    """A sentence for each thing missing from captures and tables of packets, with the flows whose network it is.
+    `info` is run.json.
 
     >>> full = {"written": 9, "left_out": 2, "error": None, "full_at": 8 << 30, "cut_short": None}
     >>> notes({"accuracy": {"a": {"capture": full}, "b": {"capture": None}}})
@@ -21,16 +22,36 @@ def notes(info: Mapping[str, Any]) -> list[str]:
     ['the capture of a: it stays whole: No space left on device']
     >>> notes({"accuracy": {"a": {"capture": {"written": 9, "left_out": 0, "error": None}}}})
     []
+    >>> notes({"accuracy": {"a": {"packets_left_out": 0}, "b": {"packets_left_out": 2_500_000}}})[0][:58]
+    'the tables of packets of b end early: the last 2,500,000 p'
     """
     told: dict[tuple[str, str], list[str]] = {}
     for flow, entry in (info.get("accuracy") or {}).items():
-        capture = entry.get("capture") if isinstance(entry, dict) else None
-        for words in _words(capture if isinstance(capture, dict) else {}):
+        for words in _words(entry if isinstance(entry, dict) else {}):
             told.setdefault(words, []).append(flow)
-    return [f"{before}the capture of {', '.join(flows)}{after}" for (before, after), flows in told.items()]
+    return [f"{before}{', '.join(flows)}{after}" for (before, after), flows in told.items()]
 
 
-def _words(capture: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _words(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What stands before and after the names of flows: of their capture and of their tables."""
+    capture = entry.get("capture")
+    said = _of_capture(capture) if isinstance(capture, dict) else []
+    return [(f"{before}the capture of ", after) for before, after in said] + _of_tables(entry)
+
+
+def _of_tables(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    left_out = entry.get("packets_left_out")
+    if not isinstance(left_out, int) or left_out == 0:
+        return []
+    packets = "packet" if left_out == 1 else f"{left_out:,} packets"
+    after = (
+        f" end early: the last {packets} of their network {'is' if left_out == 1 else 'are'} not in them, because the "
+        "run was to end at once; what is counted of all packets is left open"
+    )
+    return [("the tables of packets of ", after)]
+
+
+def _of_capture(capture: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What stands before and after the name of a capture."""
     said = []
     left_out = capture.get("left_out") or 0

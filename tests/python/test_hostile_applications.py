@@ -17,9 +17,11 @@ from own_program import streaming
 from test_applications import LISTEN, capable, command, scenario
 
 import framewire
-from framewire import movie
+from framewire import captured, movie
 
 pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}")
+
+GIGABIT = 'rate = "1 Gbit/s"\ndelay = "10 ms"'
 
 MARK = f"framewire-hostile-{os.getpid()}"
 """A word in the command line of every application of this test."""
@@ -58,6 +60,25 @@ while True: time.sleep(1)
 """
 STOPPED = f"{LISTEN}\nos.kill(os.getpid(), signal.SIGSTOP)"
 """A receiver that stops itself, and takes no signal any more but SIGKILL."""
+
+
+DATAGRAMS = """
+import socket
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+peer.connect(('{receiver}', {port}))
+while True:
+    try:
+        for _ in range(1000): peer.send(bytes(20))
+    except OSError:
+        pass
+"""
+"""A sender of small datagrams, as many as the machine sends."""
+TAKE = """
+import socket
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(('{address}', {port}))
+while True: here.recv(100)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +191,32 @@ def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"scenario.toml", "foreign.partial", "next"}
     calm.soon(gone, SOON_S, load)
+
+
+def test_a_flood_of_packets_is_in_the_tables_or_said_to_be_left_out(load: float, film: Path, tmp_path: Path) -> None:
+    """They are made while the run goes on; what is not made soon after the stop is counted, and is not waited for."""
+    times: dict[str, float] = {}
+
+    def note(event: dict[str, Any]) -> None:
+        if event["event"] == "progress":
+            times["origin"] = time.monotonic() - event["elapsed_s"]
+        times[event["event"]] = time.monotonic()
+
+    flows = command("flood", python(DATAGRAMS, "-"), python(TAKE))
+    result = calm.run(f'limit = "5 s"\n{scenario(film, flows, GIGABIT)}', tmp_path, progress=note)
+    took = times["finished"] - times["origin"] - 5.0
+    assert marked() == []
+    proof = result.results.meta["accuracy"]["flood"]
+    assert proof["crossed_the_link"] > 50_000, "a flood"
+    packets = result.results.packets
+    assert packets["packet"].n_unique() + proof["packets_left_out"] == proof["crossed_the_link"]
+    assert packets["packet"].is_sorted() and packets["frame"].null_count() == packets.height
+    said = [note for note in captured.notes(result.results.meta) if "tables of packets of flood end early" in note]
+    throughput = result.summary["packet_throughput_bps"][0]
+    if proof["packets_left_out"]:
+        assert len(said) == 1 and f"{proof['packets_left_out']:,} packets" in said[0]
+        assert throughput is None
+    else:
+        assert said == []
+        assert result.results.table("accuracy").height == proof["count"]
+    calm.soon(took, SOON_S, load)

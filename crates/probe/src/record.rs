@@ -5,6 +5,7 @@ use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::run::WriteError;
 use crate::spool::Spool;
+use crate::tables::WrittenAhead;
 
 /// What the ledger must know of a frame of the movie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,6 +195,13 @@ pub struct PacketRecord {
     pub sniffed: Option<u16>,
 }
 
+impl PacketRecord {
+    /// True where its sequence number is that of a datagram of the sender's log, which says whose frame it carries.
+    pub fn tells_its_frame(&self) -> bool {
+        self.forward && self.protocol == "udp"
+    }
+}
+
 /// A sample of a flow's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowSample {
@@ -270,6 +278,18 @@ pub struct AirCounts {
     pub sniffed: Option<TransmissionCounts>,
 }
 
+impl AirCounts {
+    /// Adds what became of a packet on a hop, where that is the sender's device.
+    pub fn add(&mut self, packet: &PacketRecord) {
+        if packet.forward && packet.hop == "sender-device" {
+            self.transmissions.add(packet.transmissions.len());
+            if let Some(sniffed) = packet.sniffed {
+                self.sniffed.get_or_insert_default().add(sniffed.into());
+            }
+        }
+    }
+}
+
 /// One packet released by the emulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReleaseRecord {
@@ -335,13 +355,34 @@ pub struct FlowLog {
     pub releases: Spool<ReleaseRecord>,
     /// Transmissions, where they were counted as they happened; `None`: `packets` has them all.
     pub air: Option<AirCounts>,
+    /// The tables of packets and of releases, where they were made as they happened: then `packets` has those only that
+    /// the ledger asks for.
+    pub ahead: Option<PacketsAhead>,
+}
+
+/// What was made of a flow's packets while the run went on.
+#[derive(Clone, Debug, Default)]
+pub struct PacketsAhead {
+    /// Their tables.
+    pub tables: WrittenAhead,
+    /// Payload that reached the receiver's host, each datagram and each segment once, in bytes.
+    pub delivered: u64,
+    /// Packets of the flow's network that were not looked at, because the run was to end at once: its last ones. What
+    /// would be counted of all packets is not known then.
+    pub left_out: u64,
 }
 
 impl FlowLog {
     /// What the disk refused of these records; `None` when all of them are there, and were when they were read.
     pub fn failure(&self) -> Option<WriteError> {
         let of_packets = self.packets.failure();
-        of_packets.or_else(|| self.samples.failure()).or_else(|| self.releases.failure())
+        let of_tables = || self.ahead.as_ref().and_then(|ahead| ahead.tables.failure());
+        of_packets.or_else(|| self.samples.failure()).or_else(|| self.releases.failure()).or_else(of_tables)
+    }
+
+    /// True where packets were not looked at.
+    pub fn lacks_packets(&self) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.left_out > 0)
     }
 }
 

@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 use crate::ledger::Ledger;
 use crate::record::{FlowLog, Playout};
 use crate::summary::Summary;
-use crate::tables::{self, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table};
+use crate::tables::{self, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table, TableWriter};
 
 /// A table that could not be written.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -44,13 +44,36 @@ pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result
         ledgers.iter().zip(logs).map(|(ledger, log)| Summary::build(ledger, log, &playout)).collect();
     let mut staged = Staged::new(directory);
     staged.table(&tables::frames(), ledgers.iter().map(LedgerRow::all))?;
-    staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
+    staged.written(&tables::packets(), |writer| write_packets(logs, writer))?;
     staged.table(&tables::flows(), logs.iter().flat_map(|log| groups(SampleRow::all(log))))?;
-    staged.table(&tables::accuracy(), logs.iter().flat_map(|log| groups(ReleaseRow::all(log))))?;
+    staged.written(&tables::accuracy(), |writer| write_releases(logs, writer))?;
     staged.table(&tables::summary(), [summaries.clone()])?;
     check_records(logs)?;
     staged.publish()?;
     Ok(summaries)
+}
+
+type Packets<'t, 'r> = TableWriter<'t, PacketRow<'r>, BufWriter<File>>;
+type Releases<'t, 'r> = TableWriter<'t, ReleaseRow<'r>, BufWriter<File>>;
+
+fn write_packets<'r>(logs: &'r [FlowLog], writer: &mut Packets<'_, 'r>) -> Result<(), ParquetError> {
+    for log in logs {
+        match &log.ahead {
+            Some(ahead) => ahead.tables.write_packets(writer, &log.datagrams_sent)?,
+            None => groups(PacketRow::all(log)).try_for_each(|rows| writer.write_rows(&rows))?,
+        }
+    }
+    Ok(())
+}
+
+fn write_releases<'r>(logs: &'r [FlowLog], writer: &mut Releases<'_, 'r>) -> Result<(), ParquetError> {
+    for log in logs {
+        match &log.ahead {
+            Some(ahead) => ahead.tables.write_releases(writer)?,
+            None => groups(ReleaseRow::all(log)).try_for_each(|rows| writer.write_rows(&rows))?,
+        }
+    }
+    Ok(())
 }
 
 /// As [`write_run`], but only what a cell of a campaign keeps: `frames` and `summary`, and `packets` where they are
@@ -108,10 +131,18 @@ impl<'a> Staged<'a> {
     }
 
     fn table<R>(&mut self, table: &Table<R>, groups: impl IntoIterator<Item = Vec<R>>) -> Result<(), WriteError> {
+        self.written(table, |writer| groups.into_iter().try_for_each(|rows| writer.write_rows(&rows)))
+    }
+
+    fn written<R>(
+        &mut self,
+        table: &Table<R>,
+        write: impl FnOnce(&mut TableWriter<'_, R, BufWriter<File>>) -> Result<(), ParquetError>,
+    ) -> Result<(), WriteError> {
         let file = self.directory.join(format!("{}.parquet", table.name));
         let temporary = self.directory.join(format!("{}.parquet.part", table.name));
         self.files.push((temporary.clone(), file.clone()));
-        write_file(&temporary, table, groups).map_err(|error| write_error(file, &error))
+        write_file(&temporary, table, write).map_err(|error| write_error(file, &error))
     }
 
     fn publish(mut self) -> Result<(), WriteError> {
@@ -133,8 +164,14 @@ impl Drop for Staged<'_> {
 }
 
 /// The file is synced before it is given its name: on a full disk, some file systems only then say so.
-fn write_file<R>(path: &Path, table: &Table<R>, groups: impl IntoIterator<Item = Vec<R>>) -> Result<(), ParquetError> {
-    let sink = table.write(BufWriter::new(File::create(path)?), groups)?;
+fn write_file<R>(
+    path: &Path,
+    table: &Table<R>,
+    write: impl FnOnce(&mut TableWriter<'_, R, BufWriter<File>>) -> Result<(), ParquetError>,
+) -> Result<(), ParquetError> {
+    let mut writer = table.writer(BufWriter::new(File::create(path)?))?;
+    write(&mut writer)?;
+    let sink = writer.finish()?;
     let mut file = sink.into_inner().map_err(|error| error.into_error())?;
     file.flush()?;
     file.sync_all()?;
@@ -144,9 +181,10 @@ fn write_file<R>(path: &Path, table: &Table<R>, groups: impl IntoIterator<Item =
 /// The system's words without the format library's around them.
 fn write_error(file: PathBuf, error: &ParquetError) -> WriteError {
     match error {
-        ParquetError::External(source) => match source.downcast_ref::<std::io::Error>() {
-            Some(source) => WriteError::new(file, source),
-            None => WriteError { file, reason: source.to_string(), code: None },
+        ParquetError::External(source) => match (source.downcast_ref(), source.downcast_ref::<WriteError>()) {
+            (Some(source), _) => WriteError::new(file, source),
+            (None, Some(of_records)) => of_records.clone(),
+            (None, None) => WriteError { file, reason: source.to_string(), code: None },
         },
         other => WriteError { file, reason: other.to_string(), code: None },
     }

@@ -44,6 +44,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         samples: take(&mut flow.samples),
         releases: packets.releases,
         air: None,
+        ahead: None,
     }
 }
 

@@ -75,9 +75,19 @@ impl FlowPackets {
     /// Adds a packet with the verdict of every hop that it entered. Packets come in the order in which they entered
     /// the network.
     pub fn add(&mut self, packet: &PacketDescription, hops: &[HopRecord]) {
+        let records = self.records_of(packet, hops);
+        self.records.extend(records);
+    }
+
+    /// The rows of a packet, in the order of its hops; they are not added.
+    pub fn records_of<'a>(
+        &mut self,
+        packet: &'a PacketDescription,
+        hops: &'a [HopRecord],
+    ) -> impl Iterator<Item = PacketRecord> + use<'a> {
         let extender = self.extenders.entry((packet.source_port, packet.destination_port)).or_default();
-        let sequence = extender.extend(packet.sequence);
-        self.records.extend(hops.iter().map(|hop| record(packet, hop, sequence, self.sniffed)));
+        let (sequence, sniffed) = (extender.extend(packet.sequence), self.sniffed);
+        hops.iter().map(move |hop| record(packet, hop, sequence, sniffed))
     }
 }
 

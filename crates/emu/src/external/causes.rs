@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use framewire_emu::{LaneRecord, PacketLog};
-use framewire_link::Port;
+use framewire_emu::LaneRecord;
 use framewire_probe::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
 use framewire_scenario::Input;
 use framewire_session::FlowSetup;
@@ -72,26 +71,12 @@ impl Witness {
 
 /// The flow as the ledger is to see it: a sender that paces itself has its first frame due when the first packet with
 /// payload reached the receiver's host, as in the thesis (section 3.2).
-pub fn timed(setup: &FlowSetup, lane: &LaneRecord, port: u16) -> FlowSetup {
+pub fn timed(setup: &FlowSetup, first_payload: Option<Timestamp>) -> FlowSetup {
     let paces_itself = setup.settings().sender.as_ref().is_some_and(|sender| sender.input == Input::Nothing);
-    let first = || {
-        let ours = lane.packets.iter().filter(|packet| carries_payload(packet, port));
-        ours.filter_map(|packet| arrival(&packet)).min()
-    };
-    match paces_itself.then(first).flatten() {
+    match first_payload.filter(|_| paces_itself) {
         Some(at) => setup.starting_at(at),
         None => setup.clone(),
     }
-}
-
-fn carries_payload(packet: &PacketLog, port: u16) -> bool {
-    let headers = &packet.headers;
-    let ours = [headers.source_port, headers.destination_port].contains(&port);
-    packet.from == Port::Sender && ours && headers.payload > 0
-}
-
-fn arrival(packet: &PacketLog) -> Option<Timestamp> {
-    packet.delivered.map(|release| release.actual)
 }
 
 #[cfg(test)]

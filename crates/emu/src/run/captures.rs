@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use framewire_emu::{CAPTURE_SIZE, LaneRecord, keep_headers};
+use framewire_emu::{CAPTURE_SIZE, CaptureOutcome, LaneRecord, keep_headers};
 use framewire_scenario::{Captures, Scenario};
 use framewire_session::FlowSetup;
 use framewire_world::{FlowOutcome, group_name, port};
@@ -10,6 +10,7 @@ use nix::sys::statvfs::statvfs;
 
 use super::has_applications;
 use super::stop::Haste;
+use super::tables::FlowTables;
 use crate::external;
 
 /// Of what is free on their disk, captures take a quarter: what is shortened stands there twice for a while, and one half
@@ -56,15 +57,16 @@ impl Captured<'_> {
         setups: &[FlowSetup],
         flows: &mut [FlowOutcome],
         lanes: &mut [LaneRecord],
+        tables: &[FlowTables],
     ) -> Vec<FlowSetup> {
         let mut settled = setups.to_vec();
         for (group, lane) in self.groups.iter().zip(lanes) {
             let capture = self.file(group);
             for &flow in group.iter().filter(|&&flow| setups[flow].is_external()) {
-                settled[flow] = external::timed(&setups[flow], lane, port(flow));
+                settled[flow] = external::timed(&setups[flow], tables[flow].first_payload);
                 external::explain(&settled[flow], &mut flows[flow], lane, &capture, port(flow), &self.haste);
                 if self.haste.was_over() {
-                    cut_short(lane, "why frames did not come was not looked for in it");
+                    cut_short(&mut lane.capture, "why frames did not come was not looked for in it");
                 }
             }
         }
@@ -84,7 +86,7 @@ impl Captured<'_> {
             };
             match (settled, &mut lane.capture) {
                 (Ok(true), _) => {}
-                (Ok(false), _) => cut_short(lane, "it holds whole packets and not their headers alone"),
+                (Ok(false), _) => cut_short(&mut lane.capture, "it holds whole packets and not their headers alone"),
                 (Err(error), Some(capture)) => {
                     capture.error.get_or_insert_with(|| format!("it stays whole: {error}"));
                 }
@@ -98,9 +100,9 @@ impl Captured<'_> {
     }
 }
 
-/// Notes what was not done with the capture of a lane.
-fn cut_short(lane: &mut LaneRecord, what: &str) {
-    let Some(capture) = &mut lane.capture else { return };
+/// Notes what was not done with the capture of a lane, if it has one, each thing once.
+fn cut_short(capture: &mut Option<CaptureOutcome>, what: &str) {
+    let Some(capture) = capture else { return };
     match &mut capture.cut_short {
         Some(said) if said.contains(what) => {}
         Some(said) => *said = format!("{said}; {what}"),
@@ -120,5 +122,18 @@ mod tests {
         assert_eq!(share(1 << 30, 1), 256 << 20);
         assert_eq!(share(0, 3), 0);
         assert!(size(&std::env::temp_dir(), 1) > 0);
+    }
+
+    #[test]
+    fn what_was_not_done_with_a_capture_is_noted_once_each() {
+        let mut none = None;
+        cut_short(&mut none, "it was not read");
+        assert_eq!(none, None, "there is nothing to say of a capture that is not there");
+        let mut capture = Some(CaptureOutcome::default());
+        for what in ["it was not read", "it is whole", "it was not read"] {
+            cut_short(&mut capture, what);
+        }
+        let said = "it was not read; it is whole".to_owned();
+        assert_eq!(capture, Some(CaptureOutcome { cut_short: Some(said), ..CaptureOutcome::default() }));
     }
 }

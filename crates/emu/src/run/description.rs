@@ -4,28 +4,35 @@ use framewire_emu::LaneRecord;
 use framewire_session::FlowSetup;
 use serde_json::{Map, Value, json};
 
-/// By flow, the proof of accuracy of its lane. `contradictions` has, flow by flow, where the ledger and the receiver
-/// disagree.
+/// What is known of one flow's own part in the proof of accuracy.
+pub struct FlowProof {
+    /// Packets of its network that are not in its tables.
+    pub left_out: u64,
+    /// Where the ledger and the receiver disagree.
+    pub contradiction: Option<String>,
+}
+
+/// By flow, the proof of accuracy of its lane and of itself.
 pub fn accuracy(
     groups: &[Vec<usize>],
     setups: &[FlowSetup],
     lanes: &[LaneRecord],
-    contradictions: &[Option<String>],
+    flows: &[FlowProof],
 ) -> Map<String, Value> {
     let mut accuracy = Map::new();
     for (group, lane) in groups.iter().zip(lanes) {
         for &flow in group {
-            let entry = accuracy_json(lane, contradictions[flow].as_deref());
-            accuracy.insert(setups[flow].name().to_owned(), entry);
+            accuracy.insert(setups[flow].name().to_owned(), accuracy_json(lane, &flows[flow]));
         }
     }
     accuracy
 }
 
-fn accuracy_json(lane: &LaneRecord, contradiction: Option<&str>) -> Value {
+fn accuracy_json(lane: &LaneRecord, flow: &FlowProof) -> Value {
     let (accuracy, evidence) = (&lane.accuracy, &lane.evidence);
     let micros = |nanos: i64| nanos as f64 / 1e3;
-    let doubts: Vec<&str> = accuracy.disturbed.as_deref().into_iter().chain(contradiction).collect();
+    let doubts = [accuracy.disturbed.as_deref(), flow.contradiction.as_deref()];
+    let doubts: Vec<&str> = doubts.into_iter().flatten().collect();
     json!({
         "count": accuracy.release_error.count,
         "p50_us": micros(accuracy.release_error.p50_ns),
@@ -47,6 +54,7 @@ fn accuracy_json(lane: &LaneRecord, contradiction: Option<&str>) -> Value {
         "disturbed": (!doubts.is_empty()).then(|| doubts.join("; ")),
         "evidence": evidence,
         "capture": lane.capture,
+        "packets_left_out": flow.left_out,
     })
 }
 

@@ -13,6 +13,7 @@ mod results;
 mod sending;
 mod stop;
 mod streaming;
+mod tables;
 mod utc;
 mod waiting;
 mod watching;
@@ -22,7 +23,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, WarmUp, World};
+use framewire_emu::{
+    Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, LogFollower, WarmUp, World, follow_log,
+};
 use framewire_scenario::{self as scenario, Captures, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
@@ -38,6 +41,7 @@ use self::results::RunOutcome;
 pub use self::stop::{Haste, StopFlag};
 use self::stop::{die_with_parent, install_signal_handlers, interruptions};
 use self::streaming::{Streamed, Streaming};
+use self::tables::{FlowTables, LaneSource, LaneTables};
 pub use self::waiting::sharpen_timers;
 use crate::external::{self, User};
 
@@ -75,28 +79,50 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let setups: Vec<FlowSetup> =
         setups.into_iter().map(|setup| setup.recorded_in(Some(Arc::clone(&scratch)))).collect();
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
-    let configs = lane_configs(&plan, &groups, &captures, warm_up)?;
+    let mut configs = lane_configs(&plan, &groups, &captures, warm_up)?;
     let networks_clock = Clock::starting_in(lead(groups.len()));
     let clock = networks_clock.later(warm_up);
+    let haste = Haste::new();
+    let logs = follow_logs(&mut configs);
     let world = World::start(configs, networks_clock)?;
+    let tables = logs.into_iter().zip(&groups).map(|(log, group)| {
+        let (scratch, haste) = (Arc::clone(&scratch), haste.clone());
+        let (scenario, setups) = (&plan.scenario, setups.as_slice());
+        LaneTables::follow(LaneSource { scenario, setups, group, log, origin: warm_up, scratch, haste })
+    });
+    let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
-    let Streamed { mut flows, limit_hit, stopped } = streaming.run(&received)?;
+    let Streamed { mut flows, limit_hit, stopped, due } = streaming.run(&received)?;
+    due.inspect(|&due| haste.begin(due));
     content.settle(&setups, &mut flows);
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     if stopped.is_some() || interruptions() > 0 {
         world.hurry_captures();
     }
     let mut lanes: Vec<LaneRecord> = world.stop()?.into_iter().map(|lane| lane.counted_from(warm_up)).collect();
-    let captured =
-        Captured { scenario: &plan.scenario, groups: &groups, directory: &captures, haste: Haste::since(stopped) };
-    let setups = captured.settle_flows(&setups, &mut flows, &mut lanes);
+    let tables = tables.into_iter().map(LaneTables::join).collect::<Result<Vec<_>, Failure>>()?;
+    let mut tables: Vec<FlowTables> = tables.into_iter().flatten().collect();
+    tables.sort_by_key(|tables| tables.flow);
+    let captured = Captured { scenario: &plan.scenario, groups: &groups, directory: &captures, haste };
+    let setups = captured.settle_flows(&setups, &mut flows, &mut lanes, &tables);
     captured.settle_files(&mut lanes);
     let interrupted = interruptions() > 0;
-    let outcome = RunOutcome { flows, lanes, clock, kernel, content: &content, interrupted, limit_hit };
+    let outcome =
+        RunOutcome { flows, lanes, tables, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
+}
+
+/// Who follows what each lane logs.
+fn follow_logs(configs: &mut [LaneConfig]) -> Vec<LogFollower> {
+    let follow = |config: &mut LaneConfig| {
+        let (followed, follower) = follow_log();
+        config.followed = Some(followed);
+        follower
+    };
+    configs.iter_mut().map(follow).collect()
 }
 
 /// The kernel and its settings, and by application the congestion control that its sockets have when they choose none:

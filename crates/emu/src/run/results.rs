@@ -1,22 +1,20 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
-use std::mem::take;
-
-use framewire_emu::{Clock, Headers, LaneRecord, PacketLog, Protocol};
-use framewire_probe::record::{FlowLog, ReleaseRecord};
+use framewire_emu::{Clock, LaneRecord};
+use framewire_probe::record::FlowLog;
 use framewire_probe::write_run;
 use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{
-    Content, FlowOutcome, FlowPackets, PacketDescription, RunDescription, Sequence, contradiction, failures, flow_log,
-    playout, port, write_documents,
+    Content, FlowOutcome, RunDescription, contradiction, failures, flow_log, playout, write_documents,
 };
 use serde_json::Value;
 
-use super::description::accuracy;
+use super::description::{FlowProof, accuracy};
 use super::events::{Event, emit};
 use super::failure::Failure;
 use super::plan::Plan;
+use super::tables::FlowTables;
 use super::utc::utc;
 
 /// What the run recorded.
@@ -25,6 +23,8 @@ pub struct RunOutcome<'a> {
     pub flows: Vec<FlowOutcome>,
     /// Lane by lane.
     pub lanes: Vec<LaneRecord>,
+    /// The tables of their packets, flow by flow.
+    pub tables: Vec<FlowTables>,
     /// The run's clock.
     pub clock: Clock,
     /// The kernel and its settings.
@@ -57,83 +57,37 @@ pub fn write(
     setups: &[FlowSetup],
     mut outcome: RunOutcome<'_>,
 ) -> Result<(), Failure> {
-    let packets = packet_tables(plan, groups, setups.len(), &mut outcome.lanes)?;
+    let ended_by = outcome.ended_by();
     let failures = failures(setups, &outcome.flows);
+    let left_out: Vec<u64> = outcome.tables.iter().map(|tables| tables.ahead.left_out).collect();
     let logs: Vec<FlowLog> = setups
         .iter()
         .zip(&mut outcome.flows)
-        .zip(packets)
-        .map(|((setup, flow), packets)| flow_log(setup, flow, packets))
+        .zip(outcome.tables)
+        .map(|((setup, flow), tables)| FlowLog {
+            air: Some(tables.air),
+            ahead: Some(tables.ahead),
+            ..flow_log(setup, flow, tables.packets)
+        })
         .collect();
     let summaries = write_run(&plan.directory, &logs, playout(&plan.scenario.playout))?;
-    let contradictions: Vec<Option<String>> =
-        summaries.iter().zip(&outcome.flows).map(|(summary, flow)| contradiction(summary, flow)).collect();
+    let proofs = summaries.iter().zip(&outcome.flows).zip(left_out);
+    let proofs: Vec<FlowProof> = proofs
+        .map(|((summary, flow), left_out)| FlowProof { left_out, contradiction: contradiction(summary, flow) })
+        .collect();
     let description = RunDescription {
         world: "emulated",
         scenario: &plan.scenario,
         content: outcome.content,
         setups,
         flows: &outcome.flows,
-        ended_by: outcome.ended_by(),
+        ended_by,
         origin_utc: utc(outcome.clock.to_unix(Timestamp::ZERO)).into(),
-        accuracy: accuracy(groups, setups, &outcome.lanes, &contradictions),
+        accuracy: accuracy(groups, setups, &outcome.lanes, &proofs),
         kernel: outcome.kernel.clone(),
     };
     write_documents(&plan.directory, &description)?;
     let directory = plan.directory.to_string_lossy();
     emit(&Event::Finished { directory: &directory, status: description.status(), failures: &failures });
     Ok(())
-}
-
-/// The packet table of each flow, from the logs of the lanes, which are let go of lane by lane.
-fn packet_tables(
-    plan: &Plan,
-    groups: &[Vec<usize>],
-    flows: usize,
-    lanes: &mut [LaneRecord],
-) -> Result<Vec<FlowPackets>, Failure> {
-    let sniffed = plan.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
-    let scratch = plan.directory.as_path().into();
-    let mut packets: Vec<FlowPackets> =
-        (0..flows).map(|flow| FlowPackets::new(port(flow), sniffed, Some(&scratch))).collect();
-    for (group, lane) in groups.iter().zip(lanes) {
-        let logged = take(&mut lane.packets);
-        for packet in &logged {
-            let description = describe(&packet);
-            // What belongs to no flow (ICMP, for instance) is shown with the first one, so that nothing is hidden.
-            let owner = group.iter().copied().find(|&flow| packets[flow].owns(&description)).unwrap_or(group[0]);
-            packets[owner].add(&description, &packet.hops);
-            packets[owner].releases.extend(packet.delivered.map(|release| ReleaseRecord {
-                packet: packet.id.0,
-                intended: release.intended,
-                actual: release.actual,
-            }));
-        }
-        logged.failure().map_or(Ok(()), Err)?;
-    }
-    Ok(packets)
-}
-
-fn describe(packet: &PacketLog) -> PacketDescription {
-    let headers = &packet.headers;
-    PacketDescription {
-        id: packet.id,
-        from: packet.from,
-        protocol: match headers.protocol {
-            Protocol::Udp => "udp",
-            Protocol::Tcp => "tcp",
-            Protocol::Other(_) => "other",
-        },
-        source_port: headers.source_port,
-        destination_port: headers.destination_port,
-        size: packet.size,
-        payload: headers.payload,
-        sequence: match headers {
-            Headers { rtp_sequence: Some(number), .. } => Sequence::Rtp(*number),
-            Headers { video_sequence: Some(number), .. } => Sequence::Unbounded((*number).into()),
-            Headers { tcp_sequence: Some(number), .. } => Sequence::Tcp(*number),
-            _ => Sequence::None,
-        },
-        sniffed: packet.sniffed,
-    }
 }

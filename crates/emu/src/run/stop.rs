@@ -103,21 +103,29 @@ pub fn interruptions() -> u8 {
 const READING: Duration = Duration::from_millis(3_500);
 
 /// Whether there is time left for what a result can do without. There is no end of it in a run that comes to its end.
+///
+/// Copies know of the same stop, and each of what it was told itself.
 pub struct Haste {
-    stopped: Cell<Option<Instant>>,
+    stopped: Arc<OnceLock<Instant>>,
     told: Cell<bool>,
 }
 
 impl Haste {
-    /// In a run that was stopped then, if it was.
-    pub fn since(stopped: Option<Instant>) -> Self {
-        Self { stopped: Cell::new(stopped), told: Cell::new(false) }
+    /// In a run that was not stopped yet.
+    pub fn new() -> Self {
+        Self { stopped: Arc::default(), told: Cell::new(false) }
+    }
+
+    /// The run was stopped then.
+    pub fn begin(&self, stopped: Instant) {
+        // The first stop counts; a signal may have been one.
+        let _ = self.stopped.set(stopped);
     }
 
     /// True once there is none: some time after the stop, or after a signal that has come meanwhile.
     pub fn is_over(&self) -> bool {
-        if self.stopped.get().is_none() && interruptions() > 0 {
-            self.stopped.set(Some(Instant::now()));
+        if interruptions() > 0 {
+            self.stopped.get_or_init(Instant::now);
         }
         let is_over = self.stopped.get().is_some_and(|stopped| stopped.elapsed() >= READING);
         self.told.set(self.told.get() || is_over);
@@ -130,17 +138,48 @@ impl Haste {
     }
 }
 
+impl Clone for Haste {
+    fn clone(&self) -> Self {
+        Self { stopped: Arc::clone(&self.stopped), told: Cell::new(false) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn stopped_before(time: Duration) -> Haste {
+        let haste = Haste::new();
+        haste.begin(Instant::now().checked_sub(time).expect("this machine runs for some seconds"));
+        haste
+    }
+
     #[test]
     fn a_run_that_was_stopped_has_little_time_and_any_other_has_all() {
-        assert!(!Haste::since(None).is_over());
-        assert!(!Haste::since(Some(Instant::now())).is_over());
-        let long_ago = Instant::now().checked_sub(READING).expect("this machine runs for some seconds");
-        let haste = Haste::since(Some(long_ago));
+        assert!(!Haste::new().is_over());
+        assert!(!stopped_before(Duration::ZERO).is_over());
+        assert!(!stopped_before(READING - Duration::from_millis(500)).is_over());
+        let haste = stopped_before(READING);
         assert!(!haste.was_over(), "nobody has asked");
         assert!(haste.is_over() && haste.was_over());
+    }
+
+    #[test]
+    fn copies_know_of_one_stop_and_each_what_it_was_told() {
+        let haste = Haste::new();
+        let before = haste.clone();
+        haste.begin(Instant::now().checked_sub(READING).expect("this machine runs for some seconds"));
+        haste.begin(Instant::now());
+        assert!(before.is_over(), "the first stop counts");
+        assert!(!haste.was_over() && !before.clone().was_over());
+    }
+
+    #[test]
+    fn time_that_is_left_passes() {
+        let haste = stopped_before(READING - Duration::from_millis(200));
+        assert!(!haste.is_over());
+        std::thread::sleep(Duration::from_millis(250));
+        assert!(!haste.was_over(), "it was not asked since");
+        assert!(haste.is_over());
     }
 }

@@ -46,8 +46,10 @@ pub struct Streamed {
     pub flows: Vec<FlowOutcome>,
     /// The time limit ended them.
     pub limit_hit: bool,
-    /// When they were stopped, by the limit or by a signal.
+    /// When they were stopped before their end, by the limit or by a signal.
     pub stopped: Option<Instant>,
+    /// When they had to end: also at the limit of a run of nothing but bulk flows, which is their end.
+    pub due: Option<Instant>,
 }
 
 /// What stands before the streams begin: the lab's own receivers listen, and sockets that could be refused are open.
@@ -91,7 +93,7 @@ impl Streaming<'_> {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });
             let flows = outcomes.collect::<Result<Vec<_>, Failure>>()?;
-            Ok(Streamed { flows, limit_hit, stopped: watch.stop().raised_at() })
+            Ok(Streamed { flows, limit_hit, stopped: watch.stop().raised_at(), due: watch.due_at() })
         })
     }
 

@@ -1,6 +1,7 @@
 //! What the main thread does while the flows stream: it shows where they are, and ends what does not end by itself.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use framewire_emu::Clock;
 use framewire_session::{FlowSetup, Role};
@@ -58,6 +59,15 @@ impl<'a> Watch<'a> {
         &self.over
     }
 
+    /// When the flows had to end: at the stop, or at the limit of a run of nothing but bulk flows.
+    pub fn due_at(&self) -> Option<Instant> {
+        self.stop.raised_at().or_else(|| self.over.raised_at().filter(|_| self.only_bulk()))
+    }
+
+    fn only_bulk(&self) -> bool {
+        self.setups.iter().all(|setup| setup.role() == Role::Bulk)
+    }
+
     /// A flow cannot be streamed: the run has failed, and the others need not go on.
     pub fn give_up(&self, flow: usize) {
         self.progress[flow].set_state(FlowState::Done);
@@ -94,7 +104,7 @@ impl<'a> Watch<'a> {
     fn end_what_is_due(&self, now: Timestamp) -> bool {
         let at_limit = self.limit.is_some_and(|limit| now >= limit);
         let mut streams = self.setups.iter().zip(&self.progress).filter(|(setup, _)| setup.role() != Role::Bulk);
-        let only_bulk = self.setups.iter().all(|setup| setup.role() == Role::Bulk);
+        let only_bulk = self.only_bulk();
         if only_bulk && at_limit || !only_bulk && streams.all(|(_, progress)| progress.is_done()) {
             self.over.raise();
         }

@@ -24,7 +24,7 @@ pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>
             transfer.bytes_sent = u64::from(facts.size);
         } else {
             transfer.arrival = None;
-            transfer.loss = Some(loss(sender, datagrams, &arrivals, &verdicts, &log.status));
+            transfer.loss = loss(sender, datagrams, &arrivals, &verdicts, &log.status);
         }
         transfer
     });
@@ -94,10 +94,10 @@ fn loss(
     arrivals: &Arrivals,
     verdicts: &Verdicts,
     status: &FlowStatus,
-) -> RootCause {
-    match parts(datagrams).find(|part| !arrivals.keep(part)).map(|part| part[0]) {
+) -> Option<RootCause> {
+    Some(match parts(datagrams).find(|part| !arrivals.keep(part)).map(|part| part[0]) {
         Some(datagram) if arrivals.of(datagram).is_some() => RootCause::new(Place::ReceiverPipeline, GIVEN_UP),
-        Some(datagram) if datagram.sent => verdicts.loss_of(datagram.sequence, status),
+        Some(datagram) if datagram.sent => return verdicts.loss_of(datagram.sequence, status),
         Some(_) => sender
             .discards
             .first()
@@ -107,7 +107,7 @@ fn loss(
             let ended = || RootCause::new(Place::SenderPipeline, end_of_run(status));
             sender.discards.first().cloned().unwrap_or_else(ended)
         }
-    }
+    })
 }
 
 /// Why a frame is lost of which every part came: the receiver had stopped waiting for one of them.
@@ -156,6 +156,8 @@ struct Verdicts {
     by_sequence: BTreeMap<u64, Verdict>,
     /// The hop that datagrams passed last before they arrived.
     last_hop: Option<&'static str>,
+    /// Packets were not looked at: of a datagram without a verdict nothing is known.
+    incomplete: bool,
 }
 
 /// The verdict that decides: a drop, or else the hop that delivered it last.
@@ -192,7 +194,7 @@ impl Verdict {
 impl Verdicts {
     fn of(log: &FlowLog, arrivals: &Arrivals) -> Self {
         let mut by_sequence = BTreeMap::new();
-        for packet in log.packets.iter().filter(|packet| packet.forward && packet.protocol == "udp") {
+        for packet in log.packets.iter().filter(|packet| packet.tells_its_frame()) {
             let Some(sequence) = packet.sequence else { continue };
             let verdict = match packet.dropped {
                 Some((place, cause)) => Verdict::Dropped(packet.finished, place, cause),
@@ -207,18 +209,19 @@ impl Verdicts {
             Some(Verdict::Delivered(_, hop)) => Some(*hop),
             _ => None,
         });
-        Self { by_sequence, last_hop }
+        Self { by_sequence, last_hop, incomplete: log.lacks_packets() }
     }
 
     /// Why a datagram that was sent did not arrive. Delivered by the last hop, it was lost in the receiver's socket;
     /// without a last verdict, the run ended while it was under way.
-    fn loss_of(&self, sequence: u64, status: &FlowStatus) -> RootCause {
+    fn loss_of(&self, sequence: u64, status: &FlowStatus) -> Option<RootCause> {
         match self.by_sequence.get(&sequence) {
-            Some(&Verdict::Dropped(_, place, cause)) => RootCause::new(place, cause),
+            Some(&Verdict::Dropped(_, place, cause)) => Some(RootCause::new(place, cause)),
             Some(Verdict::Delivered(_, hop)) if Some(*hop) == self.last_hop => {
-                RootCause::new(Place::ReceiverPipeline, "not read by the receiver")
+                Some(RootCause::new(Place::ReceiverPipeline, "not read by the receiver"))
             }
-            _ => RootCause::new(Place::Link, end_of_run(status)),
+            None if self.incomplete => None,
+            _ => Some(RootCause::new(Place::Link, end_of_run(status))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What happened to packets: which datagrams arrived, and how often each packet was sent over the air.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -18,34 +18,72 @@ pub(super) fn datagrams_arrived(log: &FlowLog) -> Vec<bool> {
     offered.iter().map(|sequence| received.binary_search(sequence).is_ok()).collect()
 }
 
-/// UDP or TCP payload that the receiver got, each datagram counted once.
-pub(super) fn payload_arrived(log: &FlowLog) -> u64 {
+/// UDP or TCP payload that the receiver got, each datagram counted once; `None` where that is not known.
+pub(super) fn payload_arrived(log: &FlowLog) -> Option<u64> {
     if log.found.is_some() {
-        return payload_delivered(&log.packets);
+        let counted = || Some(payload_delivered(&log.packets));
+        return log.ahead.as_ref().map_or_else(counted, |ahead| (!log.lacks_packets()).then_some(ahead.delivered));
     }
     if let Some(bulk) = log.bulk {
-        return bulk.received;
+        return Some(bulk.received);
     }
     let mut datagrams: Vec<(u64, u32)> =
         log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size)).collect();
     datagrams.sort_unstable();
     datagrams.dedup_by_key(|(sequence, _)| *sequence);
     let of_datagrams: u64 = datagrams.iter().map(|&(_, size)| u64::from(size)).sum();
-    of_datagrams + log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0)
+    Some(of_datagrams + log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0))
+}
+
+fn payload_delivered(packets: &Spool<PacketRecord>) -> u64 {
+    let mut delivered = Delivered::default();
+    packets.iter().for_each(|packet| delivered.add(&packet));
+    delivered.bytes()
 }
 
 /// Payload of the packets that passed their last hop towards the receiver. Of those with the same sequence number one
-/// counts: a retransmission brings nothing new.
-fn payload_delivered(packets: &Spool<PacketRecord>) -> u64 {
-    let mut last_hops: BTreeMap<u64, Cow<'_, PacketRecord>> = BTreeMap::new();
-    for packet in packets.iter().filter(|packet| packet.forward) {
-        last_hops.insert(packet.packet, packet);
+/// counts: a retransmission brings nothing new. The hops of a packet are added one after the other.
+#[derive(Debug, Default)]
+pub struct Delivered {
+    bytes: u64,
+    seen: BTreeSet<(&'static str, u64)>,
+    /// The packet of the last hop that was added: its number, and if it passed the hop, what it brought.
+    last: Option<(u64, Option<Brought>)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Brought {
+    payload: u32,
+    sequence: Option<(&'static str, u64)>,
+}
+
+impl Delivered {
+    /// Adds what became of a packet on a hop.
+    pub fn add(&mut self, packet: &PacketRecord) {
+        if !packet.forward {
+            return;
+        }
+        if self.last.is_none_or(|(number, _)| number != packet.packet) {
+            self.settle();
+        }
+        let sequence = packet.sequence.map(|sequence| (packet.protocol, sequence));
+        let brought = Brought { payload: packet.payload, sequence };
+        let passed = packet.dropped.is_none() && packet.payload > 0;
+        self.last = Some((packet.packet, passed.then_some(brought)));
     }
-    let mut seen = BTreeSet::new();
-    let delivered = last_hops.values().filter(|packet| packet.dropped.is_none() && packet.payload > 0);
-    let new =
-        delivered.filter(|packet| packet.sequence.is_none_or(|sequence| seen.insert((packet.protocol, sequence))));
-    new.map(|packet| u64::from(packet.payload)).sum()
+
+    /// The bytes of all that were added.
+    pub fn bytes(mut self) -> u64 {
+        self.settle();
+        self.bytes
+    }
+
+    fn settle(&mut self) {
+        let Some((_, Some(brought))) = self.last.take() else { return };
+        if brought.sequence.is_none_or(|sequence| self.seen.insert(sequence)) {
+            self.bytes += u64::from(brought.payload);
+        }
+    }
 }
 
 /// Shares of the packets with 1, 2, 3, 4, and 5 or more transmissions (table 3.2 of the thesis); they sum to 1.
@@ -64,6 +102,9 @@ impl Transmissions {
     /// Counts the packets that were sent at least once; `None` when there were none.
     pub fn of(log: &FlowLog) -> Option<Self> {
         let counted = || count(sender_device(&log.packets).map(|packet| packet.transmissions.len()));
+        if log.lacks_packets() {
+            return None;
+        }
         let counts = log.air.map_or_else(counted, |air| air.transmissions);
         Some(Self { mean: counts.total as f64 / packets(&counts)?, shares: shares(&counts)? })
     }
@@ -84,6 +125,7 @@ impl Sniffed {
     /// Counts what was captured; `None` without a sniffer.
     pub fn of(log: &FlowLog) -> Option<Self> {
         let counts = match log.air {
+            _ if log.lacks_packets() => return None,
             Some(air) => air.sniffed?,
             None => {
                 sender_device(&log.packets).find(|packet| packet.sniffed.is_some())?;

@@ -11,7 +11,7 @@ mod tests;
 use framewire_units::Duration;
 use serde::Serialize;
 
-pub use air::{AirShares, Sniffed, Transmissions};
+pub use air::{AirShares, Delivered, Sniffed, Transmissions};
 pub use connection::Connection;
 pub use levels::Levels;
 pub use player::Stalls;
@@ -145,7 +145,7 @@ impl Summary {
             places: has_frames.then(|| place_counts(rows)),
             duration_s,
             frame_throughput_bps: over_duration(bytes(rows, |row| row.complete)).filter(|_| has_frames),
-            packet_throughput_bps: over_duration(air::payload_arrived(log)),
+            packet_throughput_bps: air::payload_arrived(log).and_then(over_duration),
             packets_sent: datagrams.then_some(arrived.len() as u32),
             packets_lost: datagrams.then(|| arrived.iter().filter(|&&arrived| !arrived).count() as u32),
             packet_runs: datagrams.then(|| LossRuns::of(arrived.iter().map(|&arrived| !arrived))),

@@ -51,7 +51,12 @@ pub struct ReleaseRow<'a> {
 impl<'a> ReleaseRow<'a> {
     /// The releases of a flow.
     pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
-        log.releases.iter().map(|release| Self { flow: &log.flow, release: *release })
+        log.releases.iter().map(|release| Self::of(&log.flow, *release))
+    }
+
+    /// A release of this flow.
+    pub(super) fn of(flow: &'a str, release: ReleaseRecord) -> Self {
+        Self { flow, release }
     }
 }
 

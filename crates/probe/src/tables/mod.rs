@@ -1,5 +1,6 @@
 //! The tables of a run directory. Each schema stands here once; `docs/results.md` explains the columns.
 
+mod ahead;
 mod column;
 mod flow;
 mod frames;
@@ -10,10 +11,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use ahead::{TablesAhead, WrittenAhead};
 pub use column::{Cell, Column};
 pub use flow::{ReleaseRow, SampleRow, accuracy, flows};
 pub use frames::{LedgerRow, frames};
 pub use hash::TableHash;
 pub use packets::{PacketRow, packets};
 pub use summary::summary;
+pub(crate) use table::TableWriter;
 pub use table::{FORMAT_KEY, FORMAT_VERSION, Table};

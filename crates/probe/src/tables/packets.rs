@@ -16,6 +16,11 @@ pub struct PacketRow<'a> {
 }
 
 impl<'a> PacketRow<'a> {
+    /// A packet of a flow, of whose frame nothing is known yet.
+    pub(super) fn unplaced(flow: &'a str, record: &'a PacketRecord) -> Self {
+        Self { flow, record: Cow::Borrowed(record), frame: None }
+    }
+
     /// The packets of a flow.
     pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
         let sent = log.datagrams_sent.iter();
@@ -23,7 +28,7 @@ impl<'a> PacketRow<'a> {
             sent.filter_map(|datagram| Some((datagram.sequence, datagram.frame?))).collect();
         frames.sort_unstable();
         let frame_of = move |record: &PacketRecord| {
-            let sequence = record.sequence.filter(|_| record.forward && record.protocol == "udp")?;
+            let sequence = record.sequence.filter(|_| record.tells_its_frame())?;
             let index = frames.binary_search_by_key(&sequence, |&(sequence, _)| sequence).ok()?;
             Some(frames[index].1)
         };
@@ -32,6 +37,14 @@ impl<'a> PacketRow<'a> {
             Self { flow: &log.flow, record, frame }
         })
     }
+}
+
+/// The column that only the sender's log tells.
+pub(super) const FRAME: &str = "frame";
+
+/// That column alone.
+pub(super) fn frames_of_packets() -> Table<Option<u32>> {
+    Table::<Option<u32>>::named("packets").int32(FRAME, |frame| *frame)
 }
 
 /// The packet log: one row per packet and hop.
@@ -44,7 +57,7 @@ pub fn packets<'a>() -> Table<PacketRow<'a>> {
         .int32("size", |r| r.record.size)
         .int64("sequence", |r| r.record.sequence)
         .int32("payload", |r| r.record.payload)
-        .int32("frame", |r| r.frame)
+        .int32(FRAME, |r| r.frame)
         .text("hop", |r| r.record.hop.into())
         .int64("enqueued_ns", |r| r.record.enqueued)
         .int64("started_ns", |r| r.record.started)

@@ -4,14 +4,17 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::column::writer::ColumnWriterImpl;
+use parquet::column::writer::{
+    ColumnCloseResult, ColumnWriter, ColumnWriterImpl, get_column_writer, get_typed_column_writer_mut,
+};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
+use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type, TypePtr};
 
 use super::column::{Cell, Column, Reader};
 use super::hash::{TableHash, TableHasher};
@@ -96,17 +99,38 @@ impl<R> Table<R> {
     /// # Errors
     /// When `sink` cannot be written to.
     pub fn write<W: Write + Send>(&self, sink: W, groups: impl IntoIterator<Item = Vec<R>>) -> Result<W, ParquetError> {
-        let mut writer = SerializedFileWriter::new(sink, self.schema()?, self.properties()?)?;
-        for rows in groups.into_iter().filter(|rows| !rows.is_empty()) {
-            let mut group = writer.next_row_group()?;
-            for column in &self.columns {
-                let mut sink = group.next_column()?.expect("invariant: the schema was made of these columns");
-                write_column(column, &rows, &mut sink)?;
-                sink.close()?;
-            }
-            group.close()?;
+        let mut writer = self.writer(sink)?;
+        for rows in groups {
+            writer.write_rows(&rows)?;
         }
-        writer.into_inner()
+        writer.finish()
+    }
+
+    /// The same table in the making, one row group after the other.
+    ///
+    /// # Errors
+    /// When `sink` cannot be written to.
+    pub(crate) fn writer<W: Write + Send>(&self, sink: W) -> Result<TableWriter<'_, R, W>, ParquetError> {
+        Ok(TableWriter { table: self, file: SerializedFileWriter::new(sink, self.schema()?, self.properties()?)? })
+    }
+
+    /// The columns of a row group as a file holds them, each with what describes it, but for the column that is named
+    /// `later`.
+    pub(super) fn encode(&self, rows: &[R], later: Option<&str>) -> Result<Vec<Option<EncodedColumn>>, ParquetError> {
+        let schema = SchemaDescriptor::new(self.schema()?);
+        let properties = self.properties()?;
+        let encode = |(column, place): (&Column<R>, usize)| {
+            if later == Some(column.name) {
+                return Ok(None);
+            }
+            let mut sink = TrackedWrite::new(Vec::new());
+            let pages = Box::new(SerializedPageWriter::new(&mut sink));
+            let mut writer = get_column_writer(schema.column(place), Arc::clone(&properties), pages);
+            write_column(column, rows, &mut writer)?;
+            let closed = writer.close()?;
+            Ok(Some(EncodedColumn { bytes: sink.into_inner()?, closed }))
+        };
+        self.columns.iter().zip(0..).map(encode).collect()
     }
 
     /// Hash of the table's content: the same for the same rows in the same order, however they are grouped or
@@ -151,16 +175,82 @@ impl<R> Table<R> {
     }
 }
 
-fn write_column<R>(column: &Column<R>, rows: &[R], sink: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+/// A column of a row group as a file holds it.
+pub(super) struct EncodedColumn {
+    pub(super) bytes: Vec<u8>,
+    pub(super) closed: ColumnCloseResult,
+}
+
+/// A table in the making.
+pub(crate) struct TableWriter<'t, R, W: Write + Send> {
+    table: &'t Table<R>,
+    file: SerializedFileWriter<W>,
+}
+
+impl<R, W: Write + Send> TableWriter<'_, R, W> {
+    /// Adds a row group; one without rows leaves no trace.
+    pub(crate) fn write_rows(&mut self, rows: &[R]) -> Result<(), ParquetError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut group = self.file.next_row_group()?;
+        for column in &self.table.columns {
+            write_next_column(&mut group, column, rows)?;
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// Adds a row group whose columns were encoded before, but for those that are `None`: they are made of the rows of
+    /// `later`, a table of them alone.
+    pub(super) fn write_encoded<L>(
+        &mut self,
+        columns: impl IntoIterator<Item = Result<Option<EncodedColumn>, ParquetError>>,
+        later: &Table<L>,
+        rows: &[L],
+    ) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        let mut later = later.columns.iter();
+        for column in columns {
+            match column? {
+                Some(EncodedColumn { bytes, closed }) => group.append_column(&Bytes::from(bytes), closed)?,
+                None => {
+                    let column = later.next().expect("invariant: what was left for later is a column of that table");
+                    write_next_column(&mut group, column, rows)?;
+                }
+            }
+        }
+        group.close()?;
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(self) -> Result<W, ParquetError> {
+        self.file.into_inner()
+    }
+}
+
+fn write_next_column<R, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    column: &Column<R>,
+    rows: &[R],
+) -> Result<(), ParquetError> {
+    let mut sink = group.next_column()?.expect("invariant: the schema was made of these columns");
+    write_column(column, rows, sink.untyped())?;
+    sink.close()
+}
+
+fn write_column<R>(column: &Column<R>, rows: &[R], sink: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
     let nullable = column.nullable;
     match &column.reader {
-        Reader::Boolean(read) => write_values(sink.typed::<BoolType>(), rows, nullable, read),
-        Reader::Int32(read) => write_values(sink.typed::<Int32Type>(), rows, nullable, read),
-        Reader::Int64(read) => write_values(sink.typed::<Int64Type>(), rows, nullable, read),
-        Reader::Double(read) => write_values(sink.typed::<DoubleType>(), rows, nullable, read),
+        Reader::Boolean(read) => write_values(get_typed_column_writer_mut::<BoolType>(sink), rows, nullable, read),
+        Reader::Int32(read) => write_values(get_typed_column_writer_mut::<Int32Type>(sink), rows, nullable, read),
+        Reader::Int64(read) => write_values(get_typed_column_writer_mut::<Int64Type>(sink), rows, nullable, read),
+        Reader::Double(read) => write_values(get_typed_column_writer_mut::<DoubleType>(sink), rows, nullable, read),
         Reader::Text(read) => {
             let mut last = LastText::default();
-            write_values(sink.typed::<ByteArrayType>(), rows, nullable, |row| Some(last.shared(read(row)?)))
+            let sink = get_typed_column_writer_mut::<ByteArrayType>(sink);
+            write_values(sink, rows, nullable, |row| Some(last.shared(read(row)?)))
         }
     }
 }

@@ -8,9 +8,11 @@ use parquet::basic::Compression;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
-use super::{FORMAT_KEY, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table};
-use crate::ledger::Ledger;
-use crate::record::{FlowLog, FlowSample, Place, ReleaseRecord};
+use super::{FORMAT_KEY, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table, TablesAhead, WrittenAhead};
+use crate::ledger::{Ledger, RootCause};
+use crate::record::{
+    AirCounts, FlowLog, FlowSample, FoundStream, PacketRecord, PacketsAhead, Place, ReleaseRecord, TransmissionCounts,
+};
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
 
@@ -105,6 +107,74 @@ fn samples_and_releases_read_back() {
         (&releases[0]["intended_ns"], &releases[0]["actual_ns"]),
         (&Field::Long(1_000_000), &Field::Long(1_000_700))
     );
+}
+
+/// A flow of so many packets that its tables are of several groups.
+fn flood() -> FlowLog {
+    let mut log = datagrams();
+    let few = log.packets.to_vec();
+    let packet = |number| PacketRecord { packet: number, ..few[number as usize % few.len()].clone() };
+    let release = |packet| ReleaseRecord { packet, intended: ms(packet), actual: ms(packet + packet % 3) };
+    log.packets = (0..70_000).map(packet).collect();
+    log.releases = (0..70_000).map(release).collect();
+    log
+}
+
+fn made_ahead(log: &FlowLog) -> WrittenAhead {
+    let mut tables = TablesAhead::new(&log.flow, None);
+    log.packets.iter().for_each(|packet| tables.add_packet(packet.into_owned()));
+    log.releases.iter().for_each(|release| tables.add_release(release.into_owned()));
+    assert!(tables.failure().is_none());
+    tables.finish().unwrap()
+}
+
+#[test]
+fn tables_that_were_made_ahead_have_the_same_rows() {
+    let log = flood();
+    let ahead = made_ahead(&log);
+    assert!(ahead.failure().is_none());
+    let read = |bytes| SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+
+    let table = super::packets();
+    let mut writer = table.writer(Vec::new()).unwrap();
+    ahead.write_packets(&mut writer, &log.datagrams_sent).unwrap();
+    let packets = read(writer.finish().unwrap());
+    assert_eq!(packets.num_row_groups(), 3);
+    let packets = rows(&packets);
+    assert!(packets == rows(&written(&super::packets(), vec![PacketRow::all(&log).collect()])));
+    assert!(packets.iter().any(|row| row["frame"] == Field::Int(3)), "what only the sender's log knows is among them");
+
+    let table = super::accuracy();
+    let mut writer = table.writer(Vec::new()).unwrap();
+    ahead.write_releases(&mut writer).unwrap();
+    let releases = rows(&read(writer.finish().unwrap()));
+    assert!(releases == rows(&written(&super::accuracy(), vec![ReleaseRow::all(&log).collect()])));
+}
+
+#[test]
+fn a_disk_that_refuses_tables_made_ahead_is_told() {
+    let directory = std::path::Path::new("/nonexistent/run");
+    let mut tables = TablesAhead::new("flood", Some(directory.into()));
+    flood().packets.iter().for_each(|packet| tables.add_packet(packet.into_owned()));
+    assert!(tables.failure().unwrap().to_string().starts_with("/nonexistent/run"));
+    assert!(tables.finish().unwrap_err().to_string().contains("No such file"));
+}
+
+#[test]
+fn what_is_counted_of_all_packets_is_not_known_where_some_were_left_out() {
+    let ahead = |left_out| PacketsAhead { tables: WrittenAhead::default(), delivered: 500, left_out };
+    let air = AirCounts { transmissions: TransmissionCounts { packets: [1, 0, 0, 0, 0], total: 1 }, sniffed: None };
+    let summary = |log: &FlowLog| Summary::build(&Ledger::build(log, LIVE), log, &LIVE);
+    let whole = FlowLog { found: Some(FoundStream::default()), bulk: None, air: Some(air), ..stream() };
+    let whole = FlowLog { ahead: Some(ahead(0)), ..whole };
+    let cut = FlowLog { ahead: Some(ahead(1)), ..whole.clone() };
+    assert!(summary(&whole).transmissions.is_some() && summary(&cut).transmissions.is_none());
+    // A datagram that was dropped on the link where nobody looked.
+    let lost = |log: FlowLog| Ledger::build(&log, LIVE).rows[1].root_cause.clone();
+    let unseen = |left_out| FlowLog { ahead: Some(ahead(left_out)), packets: Default::default(), ..datagrams() };
+    assert_eq!(lost(datagrams()), Some(RootCause::new(Place::Link, "retry limit")));
+    assert_eq!(lost(unseen(0)), Some(RootCause::new(Place::Link, "run ended")));
+    assert_eq!(lost(unseen(1)), None);
 }
 
 #[test]
