@@ -4,10 +4,14 @@ use framewire_emu::LaneRecord;
 use framewire_session::FlowSetup;
 use serde_json::{Map, Value, json};
 
+use super::wakes::Lateness;
+
 /// What is known of one flow's own part in the proof of accuracy.
 pub struct FlowProof {
     /// Packets of its network that are not in its tables.
     pub left_out: u64,
+    /// How late its threads were woken.
+    pub lateness: Lateness,
     /// Where the ledger and the receiver disagree.
     pub contradiction: Option<String>,
 }
@@ -31,7 +35,8 @@ pub fn accuracy(
 fn accuracy_json(lane: &LaneRecord, flow: &FlowProof) -> Value {
     let (accuracy, evidence) = (&lane.accuracy, &lane.evidence);
     let micros = |nanos: i64| nanos as f64 / 1e3;
-    let doubts = [accuracy.disturbed.as_deref(), flow.contradiction.as_deref()];
+    let late = flow.lateness.doubt();
+    let doubts = [accuracy.disturbed.as_deref(), late.as_deref(), flow.contradiction.as_deref()];
     let doubts: Vec<&str> = doubts.into_iter().flatten().collect();
     json!({
         "count": accuracy.release_error.count,
@@ -55,6 +60,7 @@ fn accuracy_json(lane: &LaneRecord, flow: &FlowProof) -> Value {
         "evidence": evidence,
         "capture": lane.capture,
         "packets_left_out": flow.left_out,
+        "wakes": flow.lateness.to_json(),
     })
 }
 

@@ -16,6 +16,7 @@ mod streaming;
 mod tables;
 mod utc;
 mod waiting;
+mod wakes;
 mod watching;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -94,7 +95,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
     let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
-    let Streamed { mut flows, limit_hit, stopped, due } = streaming.run(&received)?;
+    let Streamed { mut flows, lateness, limit_hit, stopped, due } = streaming.run(&received)?;
     due.inspect(|&due| haste.begin(due));
     content.settle(&setups, &mut flows);
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
@@ -110,7 +111,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     captured.settle_files(&mut lanes);
     let interrupted = interruptions() > 0;
     let outcome =
-        RunOutcome { flows, lanes, tables, clock, kernel, content: &content, interrupted, limit_hit };
+        RunOutcome { flows, lanes, tables, lateness, clock, kernel, content: &content, interrupted, limit_hit };
     results::write(&plan, &groups, &setups, outcome)?;
     Ok(if interrupted { INTERRUPTED } else { 0 })
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use framewire_units::Timestamp;
 
 use super::events::{Event, FlowReport, emit};
+use super::wakes::Wakes;
 
 /// Where a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub struct FlowProgress {
     incomplete: AtomicU32,
     bytes: AtomicU64,
     state: AtomicU8,
+    wakes: Wakes,
 }
 
 impl FlowProgress {
@@ -62,6 +64,11 @@ impl FlowProgress {
     fn lost(&self) -> Option<u32> {
         let lost = self.dropped.load(Ordering::Relaxed).max(self.incomplete.load(Ordering::Relaxed));
         (!self.application).then_some(lost)
+    }
+
+    /// How late the threads of the flow are woken.
+    pub fn wakes(&self) -> &Wakes {
+        &self.wakes
     }
 
     /// Moves on to `state`.

@@ -16,6 +16,7 @@ use super::failure::Failure;
 use super::plan::Plan;
 use super::tables::FlowTables;
 use super::utc::utc;
+use super::wakes::Lateness;
 
 /// What the run recorded.
 pub struct RunOutcome<'a> {
@@ -25,6 +26,8 @@ pub struct RunOutcome<'a> {
     pub lanes: Vec<LaneRecord>,
     /// The tables of their packets, flow by flow.
     pub tables: Vec<FlowTables>,
+    /// How late the threads of each flow were woken.
+    pub lateness: Vec<Lateness>,
     /// The run's clock.
     pub clock: Clock,
     /// The kernel and its settings.
@@ -71,9 +74,13 @@ pub fn write(
         })
         .collect();
     let summaries = write_run(&plan.directory, &logs, playout(&plan.scenario.playout))?;
-    let proofs = summaries.iter().zip(&outcome.flows).zip(left_out);
+    let proofs = summaries.iter().zip(&outcome.flows).zip(left_out.into_iter().zip(outcome.lateness));
     let proofs: Vec<FlowProof> = proofs
-        .map(|((summary, flow), left_out)| FlowProof { left_out, contradiction: contradiction(summary, flow) })
+        .map(|((summary, flow), (left_out, lateness))| FlowProof {
+            left_out,
+            lateness,
+            contradiction: contradiction(summary, flow),
+        })
         .collect();
     let description = RunDescription {
         world: "emulated",

@@ -18,6 +18,7 @@ use super::progress::FlowProgress;
 use super::receiving::{Receiving, ReceivingOutcome};
 use super::sending::{SendingOutcome, send};
 use super::stop::StopFlag;
+use super::wakes::Lateness;
 use super::watching::Watch;
 use crate::external::{self, ExternalFlow, User};
 
@@ -44,6 +45,8 @@ pub struct Streaming<'a> {
 pub struct Streamed {
     /// What each flow recorded, in the order of the scenario.
     pub flows: Vec<FlowOutcome>,
+    /// How late the threads of each flow were woken.
+    pub lateness: Vec<Lateness>,
     /// The time limit ended them.
     pub limit_hit: bool,
     /// When they were stopped before their end, by the limit or by a signal.
@@ -93,7 +96,8 @@ impl Streaming<'_> {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });
             let flows = outcomes.collect::<Result<Vec<_>, Failure>>()?;
-            Ok(Streamed { flows, limit_hit, stopped: watch.stop().raised_at(), due: watch.due_at() })
+            let (lateness, stopped) = (watch.lateness(), watch.stop().raised_at());
+            Ok(Streamed { flows, lateness, limit_hit, stopped, due: watch.due_at() })
         })
     }
 

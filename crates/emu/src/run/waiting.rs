@@ -2,12 +2,14 @@
 
 use std::os::fd::BorrowedFd;
 
+use framewire_emu::Clock;
 use framewire_units::Timestamp;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use super::stop::StopFlag;
+use super::wakes::Wakes;
 
 /// What a thread waits for on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,33 +22,41 @@ pub enum Interest {
     Writable,
 }
 
-/// Waits until `socket` is ready, `deadline` has come, or `stop` is raised. It may also return early.
+/// Waits until `socket` is ready, `deadline` has come, or `stop` is raised. It may also return early. How late the deadline
+/// woke it goes to `wakes`.
 ///
 /// # Errors
 /// When the kernel refuses to poll.
 pub fn wait(
     socket: BorrowedFd<'_>,
     interest: Interest,
-    now: Timestamp,
+    clock: Clock,
     deadline: Option<Timestamp>,
     stop: &StopFlag,
+    wakes: &Wakes,
 ) -> nix::Result<()> {
-    wait_for_any([(stop.descriptor(), Interest::Readable), (socket, interest)], now, deadline)
+    wait_for_any([(stop.descriptor(), Interest::Readable), (socket, interest)], clock, deadline, wakes)
 }
 
-/// Waits until one of the descriptors is as it is to be, or `deadline` has come. It may also return early.
+/// Waits until one of the descriptors is as it is to be, or `deadline` has come. It may also return early. How
+/// late the deadline woke it goes to `wakes`.
 ///
 /// # Errors
 /// When the kernel refuses to poll.
 pub fn wait_for_any<'a>(
     descriptors: impl IntoIterator<Item = (BorrowedFd<'a>, Interest)>,
-    now: Timestamp,
+    clock: Clock,
     deadline: Option<Timestamp>,
+    wakes: &Wakes,
 ) -> nix::Result<()> {
     // A socket without interest is left out: its errors alone would wake the thread again and again.
     let watched = descriptors.into_iter().filter_map(|(fd, interest)| Some(PollFd::new(fd, interest.flags()?)));
+    let mut watched: Vec<PollFd<'_>> = watched.collect();
+    let now = clock.now();
     let timeout = deadline.map(|deadline| TimeSpec::from(deadline.saturating_since(now)));
-    match ppoll(&mut watched.collect::<Vec<_>>(), timeout, None) {
+    let outcome = ppoll(&mut watched, timeout, None);
+    wakes.note(now, deadline, clock.now());
+    match outcome {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(error) => Err(error),
     }

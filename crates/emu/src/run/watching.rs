@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::progress::{FlowProgress, FlowState, ProgressMeter};
 use super::stop::{StopFlag, interruptions};
 use super::streaming::TICK;
+use super::wakes::Lateness;
 
 /// Every so many ticks a progress line per flow.
 const TICKS_PER_REPORT: u32 = 4;
@@ -66,6 +67,11 @@ impl<'a> Watch<'a> {
 
     fn only_bulk(&self) -> bool {
         self.setups.iter().all(|setup| setup.role() == Role::Bulk)
+    }
+
+    /// How late the threads of each flow were woken.
+    pub fn lateness(&self) -> Vec<Lateness> {
+        self.progress.iter().map(|progress| progress.wakes().lateness()).collect()
     }
 
     /// A flow cannot be streamed: the run has failed, and the others need not go on.

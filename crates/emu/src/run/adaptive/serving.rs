@@ -95,7 +95,10 @@ impl Serving<'_> {
         let next = if self.ports.has_room() { self.sender.next_timeout() } else { None };
         let flags = [self.flow.stop, self.client_gone].map(StopFlag::descriptor);
         let awaited = if self.deadline.is_none() { &flags[..] } else { &[] };
-        self.ports.wait_or(earlier(earlier(next, self.deadline), Some(next_sample)), awaited)
+        let (asked, began) = (earlier(earlier(next, self.deadline), Some(next_sample)), self.ports.now());
+        let waited = self.ports.wait_or(asked, awaited);
+        self.flow.progress.wakes().note(began, asked, self.ports.now());
+        waited
     }
 
     fn sample(&mut self, now: Timestamp) -> Result<(), EndpointError> {

@@ -101,7 +101,10 @@ impl Viewing<'_> {
         }
         let flag = [self.server_gone.descriptor()];
         let awaited = if self.deadline.is_none() { &flag[..] } else { &[] };
-        self.ports.wait_or(earlier(self.receiver.next_timeout(), self.deadline), awaited)
+        let (asked, began) = (earlier(self.receiver.next_timeout(), self.deadline), self.ports.now());
+        let waited = self.ports.wait_or(asked, awaited);
+        self.flow.progress.wakes().note(began, asked, self.ports.now());
+        waited
     }
 
     fn keep_frames(&mut self) -> std::io::Result<()> {

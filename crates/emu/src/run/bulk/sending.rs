@@ -13,6 +13,7 @@ use super::{BulkPlan, address};
 use crate::run::sending::{sample_connection, sleep_until};
 use crate::run::stop::StopFlag;
 use crate::run::waiting::{Interest, earlier, wait_for_any};
+use crate::run::wakes::Wakes;
 
 /// What the application writes at once, as iperf3 does by default.
 static CHUNK: [u8; 131_072] = [0; 131_072];
@@ -30,9 +31,9 @@ pub struct BulkSent {
 /// Fills the flow's connections from inside the sender's host, from the flow's start to its stop; all that was written is
 /// acknowledged then when this returns. It ends at once when `over` is raised, because there is nobody left to compete
 /// with, or `stop`.
-pub fn send(plan: &BulkPlan, clock: Clock, over: &StopFlag, stop: &StopFlag) -> BulkSent {
+pub fn send(plan: &BulkPlan, clock: Clock, wakes: &Wakes, over: &StopFlag, stop: &StopFlag) -> BulkSent {
     sleep_until(clock, plan.start, stop);
-    let mut sending = BulkSending { plan, clock, over, stop, connections: Vec::new() };
+    let mut sending = BulkSending { plan, clock, wakes, over, stop, connections: Vec::new() };
     let filled = sending.open().and_then(|()| sending.fill());
     let ended = clock.now();
     let cut_short = stop.is_raised();
@@ -48,6 +49,7 @@ pub fn send(plan: &BulkPlan, clock: Clock, over: &StopFlag, stop: &StopFlag) -> 
 struct BulkSending<'a> {
     plan: &'a BulkPlan,
     clock: Clock,
+    wakes: &'a Wakes,
     over: &'a StopFlag,
     stop: &'a StopFlag,
     connections: Vec<Connection>,
@@ -154,6 +156,6 @@ impl BulkSending<'_> {
     fn wait(&self, interest: Interest, deadline: Option<Timestamp>) -> Result<(), String> {
         let sockets = self.connections.iter().map(|connection| (connection.socket.as_fd(), interest));
         let flags = [self.over, self.stop].map(|flag| (flag.descriptor(), Interest::Readable));
-        wait_for_any(sockets.chain(flags), self.clock.now(), deadline).map_err(|error| format!("ppoll: {error}"))
+        wait_for_any(sockets.chain(flags), self.clock, deadline, self.wakes).map_err(|error| format!("ppoll: {error}"))
     }
 }

@@ -1,0 +1,182 @@
+//! How late the lab's own senders and receivers woke: the network's proof of accuracy says nothing of its hosts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use framewire_units::{Duration, Timestamp};
+use serde_json::{Value, json};
+
+/// One wake in a hundred may be later than this: half of t_gran, 10 ms where nothing else is known, which is how far from
+/// its time a rate-based sender may send a packet (RFC 3448, 4.6). What is later is a burst that the transport did not
+/// choose.
+const TOLERATED: Duration = Duration::from_millis(5);
+
+/// One wake may be this late: one frame at 25 Hz, as of a single release of the network.
+const WORST_TOLERATED: Duration = Duration::from_millis(40);
+
+/// Buckets of each power of two: a percentile is told to a sixteenth.
+const STEPS: u64 = 16;
+/// Powers of two above the first 16 us, up to a day.
+const POWERS: u64 = 33;
+const BUCKETS: usize = (STEPS * (POWERS + 1)) as usize;
+
+/// How late threads of a flow were woken by their own timers, in counts that need no more memory in a long run.
+#[derive(Debug)]
+pub struct Wakes {
+    counts: [AtomicU64; BUCKETS],
+    worst_us: AtomicU64,
+}
+
+impl Default for Wakes {
+    fn default() -> Self {
+        Self { counts: [const { AtomicU64::new(0) }; BUCKETS], worst_us: AtomicU64::new(0) }
+    }
+}
+
+impl Wakes {
+    /// A thread waited from `began` until `now`, for `asked` at the latest. What woke it before is no timer, and a time that
+    /// had come before it waited was its own work's.
+    pub fn note(&self, began: Timestamp, asked: Option<Timestamp>, now: Timestamp) {
+        if let Some(asked) = asked.filter(|&asked| began < asked && asked <= now) {
+            self.add(now.saturating_since(asked).as_micros() as u64);
+        }
+    }
+
+    fn add(&self, late_us: u64) {
+        self.counts[bucket(late_us)].fetch_add(1, Ordering::Relaxed);
+        self.worst_us.fetch_max(late_us, Ordering::Relaxed);
+    }
+
+    /// What was counted.
+    pub fn lateness(&self) -> Lateness {
+        let counts: Vec<u64> = self.counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        let (count, worst_us): (u64, u64) = (counts.iter().sum(), self.worst_us.load(Ordering::Relaxed));
+        let percentile = |percent: u64| {
+            let rank = (count * percent).div_ceil(100).max(1);
+            let mut below = 0;
+            let found = counts.iter().position(|in_bucket| {
+                below += in_bucket;
+                below >= rank
+            });
+            found.map_or(0, |bucket| largest(bucket).min(worst_us))
+        };
+        Lateness { count, p50_us: percentile(50), p99_us: percentile(99), max_us: worst_us }
+    }
+}
+
+/// How late wakes were, in microseconds; percentiles by nearest rank, and told a sixteenth too late at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// Wakes by a timer.
+    pub count: u64,
+    /// Half of them were at most this late.
+    pub p50_us: u64,
+    /// 99 of 100 were.
+    pub p99_us: u64,
+    /// The latest.
+    pub max_us: u64,
+}
+
+impl Lateness {
+    /// Why the flow is to be doubted for it; `None` when it is not.
+    pub fn doubt(&self) -> Option<String> {
+        let ms = |us: u64| us as f64 / 1e3;
+        let (tolerated, worst) = (TOLERATED.as_micros() as u64, WORST_TOLERATED.as_micros() as u64);
+        if self.p99_us > tolerated {
+            return Some(format!(
+                "the flow's sender or receiver was woken more than {:.1} ms late 1 time in 100 ({} ms are tolerated)",
+                ms(self.p99_us),
+                TOLERATED.as_millis()
+            ));
+        }
+        (self.max_us > worst).then(|| {
+            format!(
+                "the flow's sender or receiver was once woken {:.0} ms late (40 ms, a frame at 25 Hz, are tolerated)",
+                ms(self.max_us)
+            )
+        })
+    }
+
+    /// For `run.json`; null where no timer woke anything, as of applications that pace themselves.
+    pub fn to_json(self) -> Value {
+        let Self { count, p50_us, p99_us, max_us } = self;
+        if count == 0 {
+            return Value::Null;
+        }
+        json!({ "count": count, "p50_us": p50_us, "p99_us": p99_us, "max_us": max_us })
+    }
+}
+
+/// The bucket of a time: those below 16 us have one each, and every power of two above has 16.
+fn bucket(us: u64) -> usize {
+    let power = us.max(1).ilog2().saturating_sub(STEPS.ilog2());
+    let step = us >> power;
+    let index = if us < STEPS { us } else { STEPS * u64::from(power) + step };
+    (index as usize).min(BUCKETS - 1)
+}
+
+/// The largest time of a bucket.
+fn largest(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < 2 * STEPS {
+        return bucket;
+    }
+    let power = bucket / STEPS - 1;
+    ((bucket - STEPS * power + 1) << power) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lateness(late_us: impl IntoIterator<Item = u64>) -> Lateness {
+        let wakes = Wakes::default();
+        late_us.into_iter().for_each(|late| wakes.add(late));
+        wakes.lateness()
+    }
+
+    #[test]
+    fn a_bucket_holds_what_is_at_most_a_sixteenth_apart() {
+        for us in (0..5_000).chain((1..60).map(|power| (1u64 << power) - 1)) {
+            let largest = largest(bucket(us));
+            if us < 1 << 36 {
+                assert!(us <= largest && largest <= us + us / STEPS, "{us}: {largest}");
+            }
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        assert_eq!(lateness([]), Lateness::default());
+        assert_eq!(lateness([7]), Lateness { count: 1, p50_us: 7, p99_us: 7, max_us: 7 });
+        let all = lateness(1..=1_000);
+        assert_eq!((all.count, all.max_us), (1_000, 1_000));
+        assert!((500..=531).contains(&all.p50_us) && (990..=1_000).contains(&all.p99_us), "{all:?}");
+    }
+
+    #[test]
+    fn a_wake_counts_where_the_timer_was_what_ended_the_wait() {
+        let at = Timestamp::from_micros;
+        let wakes = Wakes::default();
+        wakes.note(at(10), None, at(20));
+        wakes.note(at(10), Some(at(30)), at(20)); // something else woke it
+        wakes.note(at(10), Some(at(5)), at(20)); // it came too late to wait
+        assert_eq!(wakes.lateness().count, 0);
+        wakes.note(at(10), Some(at(15)), at(20));
+        assert_eq!(wakes.lateness(), Lateness { count: 1, p50_us: 5, p99_us: 5, max_us: 5 });
+    }
+
+    #[test]
+    fn a_flow_is_doubted_for_late_wakes_and_for_no_others() {
+        let doubt = |usual, late, one_in: u64| {
+            lateness((0..1_000).map(|number| if number % one_in == 0 { late } else { usual })).doubt()
+        };
+        assert_eq!(doubt(100, 4_700, 50), None);
+        let said = doubt(100, 5_500, 50).unwrap();
+        assert!(said.contains("more than 5.5 ms late 1 time in 100 (5 ms are"), "{said}");
+        assert_eq!(doubt(100, 39_900, 1_000), None, "one wake in a thousand");
+        let said = doubt(100, 41_000, 1_000).unwrap();
+        assert!(said.contains("41 ms late (40 ms"), "{said}");
+        assert_eq!(Lateness::default().doubt(), None);
+    }
+}
