@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use common::{medium, station_config};
 use framewire_link::wifi::{ArfConfig, MediumEvent, PacketFallbackConfig, Preamble, Protection, RatePolicy, Standard};
 use framewire_link::{
-    BottleneckPlace, DeliveryTrace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
+    BottleneckPlace, DeliveryTrace, Hop, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
     Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
     WiredNetworkConfig,
 };
@@ -19,6 +19,8 @@ use proptest::prelude::*;
 struct Arrival {
     at: Timestamp,
     from: Port,
+    /// Of several stations of the sender's side, counted around.
+    station: usize,
     size: u64,
 }
 
@@ -26,11 +28,11 @@ struct Arrival {
 fn traffic() -> impl Strategy<Value = Vec<Arrival>> {
     let gap = prop_oneof![Just(0u64), 1..100_000u64, 100_000..20_000_000u64];
     let port = prop_oneof![3 => Just(Port::Sender), 1 => Just(Port::Receiver)];
-    prop::collection::vec((gap, port, 28..1500u64), 1..150).prop_map(|steps| {
+    prop::collection::vec((gap, port, 0..6usize, 28..1500u64), 1..150).prop_map(|steps| {
         let mut nanos = 0;
-        let arrival = |(gap, from, size)| {
+        let arrival = |(gap, from, station, size)| {
             nanos += gap;
-            Arrival { at: Timestamp::from_nanos(nanos), from, size }
+            Arrival { at: Timestamp::from_nanos(nanos), from, station, size }
         };
         steps.into_iter().map(arrival).collect()
     })
@@ -106,22 +108,39 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
     let wired = (wire(), wire(), place()).prop_map(|(wire, backward, bottleneck)| {
         NetworkConfig::Wired(WiredNetworkConfig { wire, backward, bottleneck })
     });
-    let wireless =
-        (wifi(), 0..30u32, 0..30_000u64, wire(), place()).prop_map(|(wifi, packets, bytes, wire, bottleneck)| {
+    let further = prop::collection::vec((0..30u32).prop_map(QueueLimit::Packets), 0..3);
+    let wireless = (wifi(), 0..30u32, 0..30_000u64, wire(), place(), further).prop_map(
+        |(wifi, packets, bytes, wire, bottleneck, further)| {
+            // Several stations are all on the sender's side.
+            let further_stations = if bottleneck == BottleneckPlace::LocalDevice { further } else { Vec::new() };
             NetworkConfig::Wifi(WifiNetworkConfig {
                 wifi,
                 station_queue: QueueLimit::Packets(packets),
                 access_point_queue: QueueLimit::Bytes(DataSize::from_bytes(bytes)),
                 wire,
                 bottleneck,
+                further_stations,
                 ..WifiNetworkConfig::default()
             })
-        });
+        },
+    );
     prop_oneof![1 => wired, 3 => wireless]
 }
 
 fn packet(id: usize, size: u64) -> Packet {
     Packet { id: PacketId(id as u64), size: DataSize::from_bytes(size) }
+}
+
+/// A packet comes into the network, at the station that sends it.
+fn offer(network: &mut Network, now: Timestamp, id: usize, arrival: &Arrival) {
+    let packet = packet(id, arrival.size);
+    match arrival.from {
+        Port::Sender => {
+            let station = arrival.station % network.stations();
+            network.handle_packet_from_station(now, arrival.at, station, packet);
+        }
+        Port::Receiver => network.handle_packet(now, arrival.at, arrival.from, packet),
+    }
 }
 
 fn drain(network: &mut Network, events: &mut Vec<NetworkEvent>) {
@@ -137,7 +156,7 @@ fn run(config: &NetworkConfig, traffic: &[Arrival]) -> Vec<NetworkEvent> {
             network.handle_timeout(timeout.at);
             drain(&mut network, &mut events);
         }
-        network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
+        offer(&mut network, arrival.at, id, arrival);
         drain(&mut network, &mut events);
     }
     while let Some(timeout) = network.next_timeout() {
@@ -224,12 +243,17 @@ proptest! {
                 prop_assert!(record.transmissions.len() <= limit);
             }
         }
-        // First in, first out on every hop and in every direction.
+        // First in, first out on every hop and in every direction; each station has a queue of its own.
+        let stations = Network::new(&config, Seed(5)).unwrap().stations();
+        let queue_of = |record: &HopRecord| {
+            let own = record.hop == Hop::SenderDevice && record.from == Port::Sender;
+            if own { traffic[record.packet.0 as usize].station % stations } else { 0 }
+        };
         let mut last = BTreeMap::new();
         let mut by_arrival: Vec<_> = records(&events).filter(|record| record.started.is_some()).collect();
         by_arrival.sort_by_key(|record| (record.enqueued, record.packet));
         for record in by_arrival {
-            let way = (record.hop, record.from);
+            let way = (record.hop, record.from, queue_of(record));
             let started = last.insert((way, "started"), record.started);
             prop_assert!(started.flatten() <= record.started);
             if record.outcome == Outcome::Delivered {
@@ -250,7 +274,7 @@ proptest! {
         let mut network = Network::new(&config, Seed(5)).unwrap();
         let mut events = Vec::new();
         for (id, arrival) in traffic.iter().enumerate() {
-            network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
+            offer(&mut network, arrival.at, id, arrival);
         }
         network.handle_timeout(Timestamp::MAX);
         drain(&mut network, &mut events);
@@ -267,7 +291,7 @@ proptest! {
                 drain(&mut network, &mut events);
             }
             network.handle_timeout(arrival.at);
-            network.handle_packet(arrival.at, arrival.at, arrival.from, packet(id, arrival.size));
+            offer(&mut network, arrival.at, id, arrival);
         }
         wakes.for_each(|now| network.handle_timeout(now));
         network.handle_timeout(Timestamp::MAX);
@@ -287,7 +311,7 @@ proptest! {
         for (id, (arrival, late)) in traffic.iter().zip(lateness).enumerate() {
             now = now.max(arrival.at + Duration::from_nanos(late));
             network.handle_timeout(now);
-            network.handle_packet(now, arrival.at, arrival.from, packet(id, arrival.size));
+            offer(&mut network, now, id, arrival);
             drain(&mut network, &mut events);
         }
         network.handle_timeout(Timestamp::MAX);
