@@ -56,6 +56,14 @@ pub enum AviError {
         /// The stream's number.
         stream: usize,
     },
+    /// More behind the bitmap header than any codec needs.
+    #[error("the AVI file's headers of the codec are {size} bytes; at most {limit} are allowed")]
+    LongCodecData {
+        /// Bytes behind the bitmap header.
+        size: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
     /// It cannot be read.
     #[error("cannot be read: {0}")]
     Read(String),
@@ -146,9 +154,11 @@ impl Avi {
             return Err(AviError::NoFrame { stream: stream.number });
         }
         let Stream { codec, frame_rate, width, height, codec_data, .. } = stream;
-        // Headers of a codec are short; what is long is something else.
-        let length = (codec_data.end - codec_data.start).min(LONGEST_CODEC_DATA);
-        let codec_data = source.range(codec_data.start, length)?;
+        let size = codec_data.end - codec_data.start;
+        if size > LONGEST_CODEC_DATA {
+            return Err(AviError::LongCodecData { size, limit: LONGEST_CODEC_DATA });
+        }
+        let codec_data = source.range(codec_data.start, size)?;
         Ok(Self { codec, frame_rate, width, height, codec_data, source, frames })
     }
 
@@ -188,6 +198,8 @@ impl Avi {
 /// Bytes that tell an AVI file.
 const BEGINNING: usize = 12;
 
+/// Headers of a codec are short, some dozens of bytes. What is longer than this is something else, and is
+/// not read into memory.
 const LONGEST_CODEC_DATA: u64 = 1 << 16;
 
 /// As many frames as a movie may have.
