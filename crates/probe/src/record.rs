@@ -334,15 +334,15 @@ pub struct FlowLog {
     /// How it ended.
     pub status: FlowStatus,
     /// The movie's frames, in decode order; empty for a bulk flow.
-    pub frames: Vec<FrameFacts>,
+    pub frames: Spool<FrameFacts>,
     /// What happened at the sender, in order.
-    pub frame_events: Vec<FrameEvent>,
+    pub frame_events: Spool<FrameEvent>,
     /// Datagrams offered to the socket, in order of sequence number; empty on a byte stream.
-    pub datagrams_sent: Vec<DatagramSent>,
+    pub datagrams_sent: Spool<DatagramSent>,
     /// Datagrams received, in order of arrival; empty on a byte stream.
-    pub datagrams_received: Vec<DatagramReceived>,
+    pub datagrams_received: Spool<DatagramReceived>,
     /// Reads of the byte stream, in order; empty on datagrams.
-    pub stream_reads: Vec<StreamRead>,
+    pub stream_reads: Spool<StreamRead>,
     /// What a bulk flow carried; `None` for others.
     pub bulk: Option<BulkTotals>,
     /// What the receiver's application gave out; `None` with the lab's own receivers, which say what they got.
@@ -375,9 +375,11 @@ pub struct PacketsAhead {
 impl FlowLog {
     /// What the disk refused of these records; `None` when all of them are there, and were when they were read.
     pub fn failure(&self) -> Option<WriteError> {
-        let of_packets = self.packets.failure();
-        let of_tables = || self.ahead.as_ref().and_then(|ahead| ahead.tables.failure());
-        of_packets.or_else(|| self.samples.failure()).or_else(|| self.releases.failure()).or_else(of_tables)
+        let of_network = [self.packets.failure(), self.samples.failure(), self.releases.failure()];
+        let of_sender = [self.frames.failure(), self.frame_events.failure(), self.datagrams_sent.failure()];
+        let of_receiver = [self.datagrams_received.failure(), self.stream_reads.failure()];
+        let of_tables = [self.ahead.as_ref().and_then(|ahead| ahead.tables.failure())];
+        of_network.into_iter().chain(of_sender).chain(of_receiver).chain(of_tables).flatten().next()
     }
 
     /// True where packets were not looked at.

@@ -43,7 +43,7 @@ pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result
     let summaries: Vec<Summary> =
         ledgers.iter().zip(logs).map(|(ledger, log)| Summary::build(ledger, log, &playout)).collect();
     let mut staged = Staged::new(directory);
-    staged.table(&tables::frames(), ledgers.iter().map(LedgerRow::all))?;
+    staged.table(&tables::frames(), ledgers.iter().flat_map(|ledger| groups(LedgerRow::all(ledger))))?;
     staged.written(&tables::packets(), |writer| write_packets(logs, writer))?;
     staged.table(&tables::flows(), logs.iter().flat_map(|log| groups(SampleRow::all(log))))?;
     staged.written(&tables::accuracy(), |writer| write_releases(logs, writer))?;
@@ -59,7 +59,7 @@ type Releases<'t, 'r> = TableWriter<'t, ReleaseRow<'r>, BufWriter<File>>;
 fn write_packets<'r>(logs: &'r [FlowLog], writer: &mut Packets<'_, 'r>) -> Result<(), ParquetError> {
     for log in logs {
         match &log.ahead {
-            Some(ahead) => ahead.tables.write_packets(writer, &log.datagrams_sent)?,
+            Some(ahead) => ahead.tables.write_packets(writer, log)?,
             None => groups(PacketRow::all(log)).try_for_each(|rows| writer.write_rows(&rows))?,
         }
     }
@@ -89,7 +89,7 @@ pub fn write_cell(
     packets: bool,
 ) -> Result<(), WriteError> {
     let mut staged = Staged::new(directory);
-    staged.table(&tables::frames(), ledgers.iter().map(LedgerRow::all))?;
+    staged.table(&tables::frames(), ledgers.iter().flat_map(|ledger| groups(LedgerRow::all(ledger))))?;
     if packets {
         staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
     }

@@ -77,7 +77,9 @@ pub struct DatagramFlow {
 
 impl DatagramFlow {
     pub fn new(movie: Vec<FrameFacts>) -> Self {
-        Self { log: FlowLog { flow: "udp".into(), transport: "udp".into(), frames: movie, ..FlowLog::default() } }
+        Self {
+            log: FlowLog { flow: "udp".into(), transport: "udp".into(), frames: movie.into(), ..FlowLog::default() },
+        }
     }
 
     pub fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
@@ -125,7 +127,7 @@ impl DatagramFlow {
                 self.hop(sequence, size, "sender-device", at, None);
                 self.hop(sequence, size, "wire", at, None);
                 self.log.datagrams_received.push(DatagramReceived { sequence, size, at, kept: true });
-                self.log.datagrams_received.sort_by_key(|datagram| datagram.at);
+                self.log.datagrams_received.in_memory().sort_by_key(|datagram| datagram.at);
             }
             Injected::NoRoom => {}
             Injected::Dropped(Place::IntermediateQueue, cause) => {
@@ -176,7 +178,7 @@ pub struct StreamFlow {
 
 impl StreamFlow {
     pub fn new(movie: Vec<FrameFacts>) -> Self {
-        let log = FlowLog { flow: "tcp".into(), transport: "tcp".into(), frames: movie, ..FlowLog::default() };
+        let log = FlowLog { flow: "tcp".into(), transport: "tcp".into(), frames: movie.into(), ..FlowLog::default() };
         Self { log, written: 0 }
     }
 

@@ -1,14 +1,11 @@
 //! What the frames of a movie refer to, as frame queues want it.
 
-use std::sync::Arc;
-
 use framewire_media::{Frame, FrameIndex};
 use framewire_transport::frame::Dependencies;
 
-/// Of every frame, in decode order.
-pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
-    let referenced = referenced(index);
-    let of = |(frame, referenced): (&Frame, bool)| Dependencies {
+/// Of a frame; `referenced` is what [`referenced`] says of it.
+pub(crate) fn dependencies(frame: &Frame, referenced: bool) -> Dependencies {
+    Dependencies {
         key: frame.key,
         leading: frame.leading,
         referenced,
@@ -17,12 +14,11 @@ pub(crate) fn dependencies(index: &FrameIndex) -> Arc<[Dependencies]> {
         missing_reference: frame.missing_reference,
         picture_order: frame.picture_order,
         begins_sequence: false,
-    };
-    index.frames.iter().zip(referenced).map(of).collect()
+    }
 }
 
-/// Whether another frame refers to it, or the stream allows that one did.
-fn referenced(index: &FrameIndex) -> Vec<bool> {
+/// Of every frame, in decode order, whether another refers to it, or the stream allows that one did.
+pub(crate) fn referenced(index: &FrameIndex) -> Vec<bool> {
     let mut referenced: Vec<_> = index.frames.iter().map(|frame| frame.referenced).collect();
     for reference in index.frames.iter().flat_map(|frame| &frame.references[..]) {
         referenced[*reference as usize] = true;
@@ -83,7 +79,6 @@ mod tests {
             (None, false, B, &[0, 1]),
             (None, false, B, &[0, 2]),
         ]);
-        let all = dependencies(&pyramid);
-        assert_eq!(all.iter().map(|frame| frame.referenced).collect::<Vec<_>>(), [true, true, true, false]);
+        assert_eq!(referenced(&pyramid), [true, true, true, false]);
     }
 }

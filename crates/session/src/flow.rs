@@ -24,8 +24,8 @@ use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent};
 use crate::carried::check_codec;
 use crate::plan::SendingPlan;
-use crate::receiver::{ReceiverSession, ReceivingHalf};
-use crate::sender::{Pacing, SenderSession, SendingHalf};
+use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::sender::{Pacing, SenderLog, SenderSession, SendingHalf};
 
 /// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
 /// here, and runs are to be repeatable.
@@ -214,13 +214,13 @@ impl FlowSetup {
     }
 
     /// What the ledger must know of every frame, as far as it is known before they are sent: none of a bulk flow.
-    pub fn facts(&self) -> Vec<FrameFacts> {
+    pub fn facts(&self) -> Spool<FrameFacts> {
         match &self.carried {
-            Carried::Movie(_, plan) => plan.facts(),
+            Carried::Movie(_, plan) => self.recorded(plan.facts()),
             Carried::Ladder(ladder, start, _) => {
-                (0..ladder.frames()).map(|frame| ladder.facts(frame, None, *start)).collect()
+                self.recorded((0..ladder.frames()).map(|frame| ladder.facts(frame, None, *start)))
             }
-            Carried::Bulk => vec![],
+            Carried::Bulk => self.records(),
         }
     }
 
@@ -300,7 +300,8 @@ impl FlowSetup {
         };
         let server = Server::new(ladder.source(), plan, controller, settings)
             .map_err(|error| BuildError { flow: self.flow.name.clone(), reason: error.to_string() })?;
-        Ok(AdaptiveSender::new(server, ladder.clone(), self.start()))
+        let log = SenderLog::in_directory(self.scratch.clone());
+        Ok(AdaptiveSender::new(server, ladder.clone(), self.start(), log))
     }
 
     /// The client of an adaptive stream.
@@ -316,7 +317,7 @@ impl FlowSetup {
             player: self.player(),
             ..ClientSettings::paper(title(), session)
         };
-        AdaptiveReceiver::new(Client::new(settings))
+        AdaptiveReceiver::new(Client::new(settings), ReceiverLog::in_directory(self.scratch.clone()))
     }
 
     /// The sender's side.
@@ -342,7 +343,8 @@ impl FlowSetup {
             Some(scenario::Pacing::Nobody) => Pacing::Nobody,
             Some(scenario::Pacing::Sender) | None => Pacing::Sender,
         };
-        Ok(SenderSession::new(self.plan().clone(), pacing, half))
+        let log = SenderLog::in_directory(self.scratch.clone());
+        Ok(SenderSession::new(self.plan().clone(), pacing, half, log))
     }
 
     /// The receiver's side.
@@ -360,7 +362,7 @@ impl FlowSetup {
                 ReceivingHalf::Datagram(DatagramReceiver::new(depacketizer))
             }
         };
-        ReceiverSession::new(half)
+        ReceiverSession::new(half, ReceiverLog::in_directory(self.scratch.clone()))
     }
 
     fn receiver_pacing(&self) -> ReceiverPacing {

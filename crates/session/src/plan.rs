@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_probe::record::FrameFacts;
-use framewire_transport::frame::{Dependencies, OutgoingFrame};
+use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::{mpeg_video, rtp};
 
-use crate::dependencies::dependencies;
+use crate::dependencies::{dependencies, referenced};
 
 /// A movie as one flow sends it.
 #[derive(Clone, Debug)]
 pub struct SendingPlan {
     movie: Movie,
-    dependencies: Arc<[Dependencies]>,
+    /// Of every frame, whether another may refer to it.
+    referenced: Arc<[bool]>,
     start: Timestamp,
 }
 
@@ -22,7 +23,7 @@ impl SendingPlan {
     /// A plan whose first frame is due at `start`. Every later one is due at its decode time after that, because
     /// frames are sent in decode order (thesis, section 2.1: one frame each 1/25 s).
     pub fn new(movie: Movie, start: Timestamp) -> Self {
-        Self { dependencies: dependencies(&movie.index), movie, start }
+        Self { referenced: referenced(&movie.index).into(), movie, start }
     }
 
     /// The same movie with its first frame due at `start`.
@@ -73,7 +74,7 @@ impl SendingPlan {
         OutgoingFrame {
             id: frame,
             kind: entry.kind,
-            dependencies: self.dependencies[frame as usize].clone(),
+            dependencies: dependencies(entry, self.referenced[frame as usize]),
             duration: next
                 .map_or_else(|| self.frame_interval(), |next| next.decode_time.saturating_sub(entry.decode_time)),
             rtp_timestamp: rtp::timestamp(entry.display_time, mpeg_video::CLOCK_RATE),
@@ -89,23 +90,20 @@ impl SendingPlan {
     }
 
     /// What the ledger must know of every frame.
-    pub fn facts(&self) -> Vec<FrameFacts> {
-        let frames = self.movie.index.frames.iter();
-        frames
-            .map(|frame| FrameFacts {
-                kind: letter(frame.kind),
-                size: frame.size,
-                level: None,
-                gop: frame.gop,
-                display_index: frame.display_index,
-                due: self.start + frame.decode_time,
-                display_time: frame.display_time,
-                references: frame.references.to_vec(),
-                missing_reference: frame.missing_reference,
-                picture_order: frame.picture_order,
-                group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),
-            })
-            .collect()
+    pub fn facts(&self) -> impl Iterator<Item = FrameFacts> {
+        self.movie.index.frames.iter().map(|frame| FrameFacts {
+            kind: letter(frame.kind),
+            size: frame.size,
+            level: None,
+            gop: frame.gop,
+            display_index: frame.display_index,
+            due: self.start + frame.decode_time,
+            display_time: frame.display_time,
+            references: frame.references.to_vec(),
+            missing_reference: frame.missing_reference,
+            picture_order: frame.picture_order,
+            group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),
+        })
     }
 }
 

@@ -1,14 +1,17 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
 use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use framewire_probe::record::{DatagramReceived, FoundStream, StreamRead};
+use framewire_probe::spool::Spool;
 use framewire_transport::event::ReceiverEvent;
 use framewire_transport::{DatagramReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
-use crate::sender::SenderLog;
+use crate::sender::{HELD, SenderLog};
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -26,9 +29,9 @@ pub enum ReceivingHalf {
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverLog {
     /// Datagrams received, in order of arrival.
-    pub datagrams: Vec<DatagramReceived>,
+    pub datagrams: Spool<DatagramReceived>,
     /// Reads of the byte stream, in order.
-    pub reads: Vec<StreamRead>,
+    pub reads: Spool<StreamRead>,
     /// What an application of the user's own gave out.
     pub found: Option<FoundStream>,
     /// Frames that arrived whole.
@@ -41,14 +44,31 @@ pub struct ReceiverLog {
     pub rejections: Vec<String>,
 }
 
+impl ReceiverLog {
+    /// An empty log, whose lists go to a file in `directory` when they are too long for the memory, as
+    /// [`Spool::in_directory`].
+    pub(crate) fn in_directory(directory: Option<Arc<Path>>) -> Self {
+        Self {
+            datagrams: Spool::in_directory(directory.clone()).holding(HELD),
+            reads: Spool::in_directory(directory).holding(HELD),
+            ..Self::default()
+        }
+    }
+}
+
 /// Frames until they are fetched, and what was recorded, of a receiver over whatever it is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reception {
     kept: VecDeque<Bytes>,
     pub log: ReceiverLog,
 }
 
 impl Reception {
+    /// Nothing came yet; `log` is empty.
+    pub fn new(log: ReceiverLog) -> Self {
+        Self { kept: VecDeque::new(), log }
+    }
+
     /// A frame came whole.
     pub fn handle_frame(&mut self, bytes: Bytes) {
         self.log.complete_frames += 1;
@@ -77,9 +97,9 @@ pub struct ReceiverSession {
 }
 
 impl ReceiverSession {
-    /// A session around `half`.
-    pub fn new(half: ReceivingHalf) -> Self {
-        Self { half, reception: Reception::default() }
+    /// A session around `half` that records into `log`.
+    pub fn new(half: ReceivingHalf, log: ReceiverLog) -> Self {
+        Self { half, reception: Reception::new(log) }
     }
 
     /// Takes what the socket gave: one datagram, or the next bytes of the stream.

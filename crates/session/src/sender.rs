@@ -1,6 +1,10 @@
 //! The sender's side of one flow: frame clock, sending half and log.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
+use framewire_probe::spool::Spool;
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
@@ -8,6 +12,10 @@ use framewire_transport::{DatagramSender, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
 use crate::plan::SendingPlan;
+
+/// Records of a log that are in memory: a block. In real time a sender writes it to disk between two packets; a longer list
+/// would be written all at once when it is full.
+pub(crate) const HELD: usize = 4_096;
 
 /// Who sets the pace of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +60,25 @@ pub struct SenderWait {
 #[derive(Clone, Debug, Default)]
 pub struct SenderLog {
     /// What happened to frames, in order.
-    pub frame_events: Vec<FrameEvent>,
+    pub frame_events: Spool<FrameEvent>,
     /// Datagrams offered to the socket, in order.
-    pub datagrams: Vec<DatagramSent>,
+    pub datagrams: Spool<DatagramSent>,
     /// Where in the byte stream each frame ends that was written to its end, ascending; none on datagrams.
     pub frame_ends: Vec<u64>,
     /// The frames as they were sent, where only the sender knows: from which levels of a ladder. `None`: as planned.
-    pub frames: Option<Vec<FrameFacts>>,
+    pub frames: Option<Spool<FrameFacts>>,
+}
+
+impl SenderLog {
+    /// An empty log, whose lists go to a file in `directory` when they are too long for the memory, as
+    /// [`Spool::in_directory`].
+    pub(crate) fn in_directory(directory: Option<Arc<Path>>) -> Self {
+        Self {
+            frame_events: Spool::in_directory(directory.clone()).holding(HELD),
+            datagrams: Spool::in_directory(directory).holding(HELD),
+            ..Self::default()
+        }
+    }
 }
 
 /// Counters for a progress display.
@@ -87,18 +107,9 @@ pub struct SenderSession {
 }
 
 impl SenderSession {
-    /// A session that sends `plan` through `half`.
-    pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf) -> Self {
-        Self {
-            plan,
-            pacing,
-            half,
-            next: 0,
-            end_told: false,
-            stopped: false,
-            log: SenderLog::default(),
-            progress: SenderProgress::default(),
-        }
+    /// A session that sends `plan` through `half`, and records into `log`.
+    pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
+        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, progress: SenderProgress::default() }
     }
 
     /// Offers due frames and writes what the socket takes.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_probe::ledger::Ledger;
 use framewire_probe::record::{FlowLog, FrameEvent, FrameEventKind, Playout, PlayoutPolicy, Timing};
-use framewire_session::{ReceiverSession, ReceivingHalf, SenderLog, SendingPlan};
+use framewire_session::{ReceiverLog, ReceiverSession, ReceivingHalf, SenderLog, SendingPlan};
 use framewire_transport::{Pacing, StreamReceiver};
 use framewire_units::{Duration, Timestamp};
 
@@ -34,7 +34,7 @@ fn sent(movie: &Movie, written: usize) -> SenderLog {
 fn kept_and_whole(movie: &Movie, pacing: Pacing, written: usize, received: usize) -> (usize, usize) {
     let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO);
     let bytes: Vec<u8> = (0..plan.len()).flat_map(|frame| plan.outgoing(frame).bytes).take(received).collect();
-    let mut session = ReceiverSession::new(ReceivingHalf::Stream(StreamReceiver::new(pacing)));
+    let mut session = ReceiverSession::new(ReceivingHalf::Stream(StreamReceiver::new(pacing)), ReceiverLog::default());
     let mut frames: Vec<Bytes> = vec![];
     for (read, bytes) in bytes.chunks(37).enumerate() {
         session.handle_input(Timestamp::from_secs(read as u64), bytes);
@@ -50,7 +50,7 @@ fn kept_and_whole(movie: &Movie, pacing: Pacing, written: usize, received: usize
     let received = session.into_log();
     assert_eq!(received.complete_frames as usize, frames.len());
     let log = FlowLog {
-        frames: plan.facts(),
+        frames: plan.facts().collect(),
         frame_events: sent.frame_events,
         stream_reads: received.reads,
         ..FlowLog::default()

@@ -64,7 +64,7 @@ fn facts(stream: &Bytes) -> Vec<FrameFacts> {
     let scenario =
         Scenario::parse("movie.ladder = \"l.vtp\"\n[[flow]]\ntransport = \"vtp\"\n", &[]).expect("it is one");
     let setup = FlowSetup::adaptive(&scenario.flows[0], content, Duration::ZERO).expect("the packets fit");
-    setup.facts()
+    setup.facts().to_vec()
 }
 
 /// Frames `lost` of two levels, the second of which is sent from [`SWITCH`] on.

@@ -274,7 +274,7 @@ fn ledger(plan: &SendingPlan, received: &Received) -> Ledger {
     let whole = |&frame: &u32| FrameFound { frame, whole_at: Some(plan.due(frame)), bytes: 0 };
     let began = |&frame: &u32| FrameEvent { frame, at: plan.due(frame), what: FrameEventKind::BeginsSequence };
     let log = FlowLog {
-        frames: plan.facts(),
+        frames: plan.facts().collect(),
         frame_events: received.begins_sequence.iter().map(began).collect(),
         found: Some(FoundStream {
             frames: received.frames.iter().map(whole).collect(),
@@ -355,11 +355,11 @@ struct Verdict {
 
 impl Verdict {
     fn of(frame_of: &BTreeMap<String, u32>, ledger: &Ledger, decoded: &[String]) -> Self {
-        let rows = ledger.rows.iter().filter(|row| row.fate == Fate::Shown);
-        let shown: BTreeSet<u32> = rows.map(|row| row.frame).collect();
+        let rows = ledger.rows.to_vec();
+        let shown: BTreeSet<u32> = rows.iter().filter(|row| row.fate == Fate::Shown).map(|row| row.frame).collect();
         let frames: Vec<u32> = decoded.iter().filter_map(|digest| frame_of.get(digest).copied()).collect();
         let by_decoder: BTreeSet<u32> = frames.iter().copied().collect();
-        let display = |frame: &u32| ledger.rows[*frame as usize].display;
+        let display = |frame: &u32| rows[*frame as usize].display;
         let order: Vec<u32> = frames.iter().filter(|frame| shown.contains(frame)).map(display).collect();
         Self {
             absent: shown.difference(&by_decoder).copied().collect(),

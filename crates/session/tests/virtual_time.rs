@@ -265,7 +265,7 @@ fn group_times_are_those_of_the_stream_from_its_first() {
     for (at, header) in groups.into_iter().zip([header(0u32, 10), header(1, 0)]) {
         bytes[at..at + 4].copy_from_slice(&header);
     }
-    let facts = SendingPlan::new(Movie::parse(Bytes::from(bytes)).unwrap(), Timestamp::ZERO).facts();
-    let times: Vec<_> = facts.iter().map(|frame| frame.group_time).collect();
+    let plan = SendingPlan::new(Movie::parse(Bytes::from(bytes)).unwrap(), Timestamp::ZERO);
+    let times: Vec<_> = plan.facts().map(|frame| frame.group_time).collect();
     assert_eq!(times, [Some(Duration::ZERO), None, Some(Duration::from_millis(15 * 40)), None]);
 }

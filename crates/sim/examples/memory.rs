@@ -4,8 +4,8 @@
 //! cargo run --release -p framewire-sim --example memory -- bulk --minutes 60 --packets
 //! cargo run --release -p framewire-sim --example memory -- udp --minutes 60
 //! ```
-//! The flow is of the transport named, at about 1 Mbit/s. What is sent counts too: a movie is held in memory, 450 MB of an
-//! hour; a bulk flow has none.
+//! The flow is of the transport named, at about 1 Mbit/s. The movie is a file in the temporary directory, 450 MB of an hour,
+//! of which the index is in memory; a bulk flow has none.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
 #[path = "../tests/common/mod.rs"]
@@ -29,9 +29,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let packets = arguments.iter().any(|word| word == "--packets");
     let seconds = 60 * minutes;
+    let directory = std::env::temp_dir().join(format!("framewire-memory-{}", std::process::id()));
+    fs::create_dir_all(&directory)?;
     let content = match transport.as_str() {
         "bulk" => Content::default(),
-        _ => common::content(&common::movie(1.0, seconds)),
+        _ => common::content(&common::movie_file(&directory, 1.0, seconds)),
     };
     let rate = if transport == "bulk" { "1 Mbit/s" } else { "1200 kbit/s" };
     let text = format!(
@@ -39,8 +41,6 @@ fn main() -> Result<(), Box<dyn Error>> {
          queue = \"50 packets\"\nloss = \"0.5 %\"\n[[flow]]\ntransport = \"{transport}\"\n"
     );
     let before = peak()?;
-    let directory = std::env::temp_dir().join(format!("framewire-memory-{}", std::process::id()));
-    fs::create_dir_all(&directory)?;
     let began = Instant::now();
     let options = RunOptions { packets, ..RunOptions::default() };
     let report = simulate_run(&common::scenario(&text), &content, &directory, &options);

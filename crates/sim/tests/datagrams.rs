@@ -163,7 +163,7 @@ fn a_run_is_ended_at_its_limit() {
     assert_eq!(simulated.outcomes[0].status, FlowStatus::Partial);
     assert!(simulated.simulated >= Duration::from_secs(5) && simulated.simulated < Duration::from_secs(6));
     let ledger = Ledger::build(&simulated.logs[0], LIVE);
-    let causes: Vec<_> = ledger.rows.iter().filter_map(|row| row.root_cause.as_ref()).collect();
+    let causes: Vec<_> = ledger.rows.iter().filter_map(|row| row.into_owned().root_cause).collect();
     assert!(causes.iter().all(|cause| cause.place == Place::SenderPipeline), "{:?}", causes[0]);
 }
 

@@ -5,7 +5,8 @@ mod common;
 
 use std::path::Path;
 
-use common::scenario;
+use common::{LIVE, movie, run, scenario};
+use framewire_probe::ledger::{Fate, Ledger};
 use framewire_sim::{Content, Options, Simulation};
 
 /// A connection over 100 Mbit/s for so many seconds: 8,500 packets each, and half as many acknowledgements.
@@ -27,6 +28,32 @@ fn packets_on_the_disk_are_those_that_were_in_memory() {
     assert!((55_000..=65_536).contains(&short.packets.len()), "{} packets", short.packets.len());
     let settled = short.packets.len() - 2_000;
     assert!(log.packets.iter().zip(&short.packets).take(settled).all(|(one, other)| one == other));
+}
+
+#[test]
+fn a_ledger_that_was_made_on_the_disk_is_that_of_a_run_in_memory() {
+    for transport in ["udp", "tcp"] {
+        let text = format!(
+            "[network]\nkind = \"wired\"\n[network.wire]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\njitter = \"5 ms\"\n\
+             queue = \"50 packets\"\nloss = \"2 %\"\n[[flow]]\ntransport = \"{transport}\"\n"
+        );
+        let rows = |seconds| {
+            let simulated = run(&scenario(&text), &movie(0.1, seconds), true);
+            Ledger::build(&simulated.logs[0], LIVE).rows
+        };
+        // More frames and events than are sorted in memory, and fewer.
+        let (long, short) = (rows(3_000), rows(500));
+        assert_eq!((long.len(), short.len()), (75_000, 12_500), "{transport}");
+        // But for those that the end of the shorter one meets, they are the same.
+        for (one, other) in long.iter().zip(&short).take(12_000) {
+            assert_eq!(one, other, "{transport}");
+        }
+        let shown = |fate: Fate| long.iter().skip(12_000).filter(|row| row.fate == fate).count();
+        assert!(shown(Fate::Shown) > 1_000, "{transport}: {}", shown(Fate::Shown));
+        let lost = shown(Fate::Lost) + shown(Fate::Undecodable);
+        assert_eq!(lost > 1_000, transport == "udp", "{transport}: {lost}");
+        assert!(long.failure().is_none());
+    }
 }
 
 #[test]

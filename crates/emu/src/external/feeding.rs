@@ -7,6 +7,7 @@ use std::process::ChildStdin;
 
 use bytes::Bytes;
 use framewire_probe::record::{FrameEvent, FrameEventKind};
+use framewire_probe::spool::Spool;
 use framewire_session::SendingPlan;
 use framewire_units::Timestamp;
 use nix::fcntl::{FcntlArg, fcntl};
@@ -30,7 +31,7 @@ pub struct Feeding<'a> {
     /// Bytes that the pipe took.
     written: u64,
     began: Option<Timestamp>,
-    events: Vec<FrameEvent>,
+    events: Spool<FrameEvent>,
 }
 
 /// What became of the frames.
@@ -39,7 +40,7 @@ pub struct Fed {
     /// When the application had read something of the first.
     pub began: Option<Timestamp>,
     /// Offers and first bytes, in order.
-    pub events: Vec<FrameEvent>,
+    pub events: Spool<FrameEvent>,
     /// How many frames the application's pipe took whole: the first so many.
     pub taken: u32,
 }
@@ -58,7 +59,7 @@ impl<'a> Feeding<'a> {
             taken: 0,
             written: 0,
             began: None,
-            events: Vec::new(),
+            events: Spool::default().holding(4_096),
         }
     }
 

@@ -68,7 +68,7 @@ pub fn run(kind: Kind, movie: &[FrameFacts]) -> FlowLog {
     let log = FlowLog {
         flow: kind.name().to_owned(),
         transport: kind.name().to_owned(),
-        frames: movie.to_vec(),
+        frames: movie.to_vec().into(),
         ..FlowLog::default()
     };
     let mut flow = Flow { kind, log, channel: Channel::new(kind as u64), sent_bytes: 0 };

@@ -1,32 +1,32 @@
 //! Frames that were found by their content in what the receiver's application gave out.
 
-use framewire_units::Timestamp;
-
 use super::Transfer;
 use super::sender::SenderLife;
-use crate::record::{FlowLog, FoundStream};
+use crate::record::{FoundStream, FrameFacts, FrameFound};
 
-/// How every frame came through, and when the first byte did.
+/// How every frame came through, asked for in decode order.
 ///
 /// What the applications did is known from outside only: a frame that did not come whole has the cause that the world
 /// could prove and recorded as a discard, or none.
-pub(super) fn transfers(
-    log: &FlowLog,
-    found: &FoundStream,
-    senders: &[SenderLife],
-) -> (Vec<Transfer>, Option<Timestamp>) {
-    let lost = senders.iter().map(|sender| Transfer { loss: sender.discards.first().cloned(), ..Transfer::default() });
-    let mut transfers: Vec<Transfer> = lost.collect();
-    for frame in &found.frames {
-        let index = frame.frame as usize;
-        let (Some(transfer), Some(facts)) = (transfers.get_mut(index), log.frames.get(index)) else { continue };
-        let size = u64::from(facts.size);
-        transfer.arrival = frame.whole_at;
-        transfer.bytes_received = if frame.whole_at.is_some() { size } else { frame.bytes.min(size) };
-        transfer.bytes_sent = transfer.bytes_received;
-        transfer.loss = transfer.loss.take().filter(|_| frame.whole_at.is_none());
+pub(super) fn transfers(found: &FoundStream) -> impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer {
+    let mut found = found.frames.iter().peekable();
+    move |frame, facts, sender| {
+        let mut transfer = Transfer { loss: sender.discards.first().cloned(), ..Transfer::default() };
+        while let Some(found) = found.next_if(|found| found.frame <= frame) {
+            if found.frame == frame {
+                take(&mut transfer, found, facts);
+            }
+        }
+        transfer
     }
-    (transfers, found.first_byte)
+}
+
+fn take(transfer: &mut Transfer, found: &FrameFound, facts: &FrameFacts) {
+    let size = u64::from(facts.size);
+    transfer.arrival = found.whole_at;
+    transfer.bytes_received = if found.whole_at.is_some() { size } else { found.bytes.min(size) };
+    transfer.bytes_sent = transfer.bytes_received;
+    transfer.loss = transfer.loss.take().filter(|_| found.whole_at.is_none());
 }
 
 #[cfg(test)]
@@ -40,8 +40,8 @@ mod tests {
         let whole = |frame: u32| FrameFound { frame, whole_at: Some(ms(100 + 40 * u64::from(frame))), bytes: 0 };
         let dropped = FrameEventKind::Discarded { place: Place::Link, rule: "retry limit".into() };
         FlowLog {
-            frames: movie(&[1200; 6]),
-            frame_events: vec![FrameEvent { frame: 1, at: ms(130), what: dropped }],
+            frames: movie(&[1200; 6]).into(),
+            frame_events: vec![FrameEvent { frame: 1, at: ms(130), what: dropped }].into(),
             found: Some(FoundStream {
                 frames: vec![
                     whole(0),

@@ -3,21 +3,29 @@
 mod content;
 mod datagrams;
 mod decoding;
-mod jitter;
+mod delays;
 mod row;
 mod sender;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod thesis;
+mod verdict;
 
 use framewire_units::{Duration, Timestamp};
 
+pub(crate) use datagrams::{Arrival, Crossing};
+pub(crate) use delays::{Delay, InOrder};
 pub use row::{Fate, FrameRow, RootCause};
+pub(crate) use verdict::Verdict;
 
-use crate::record::{FlowLog, FlowStatus, FrameFacts, Place, Playout, PlayoutPolicy, Timing};
-use decoding::Decoding;
-use sender::SenderLife;
+use crate::record::{FlowLog, FlowStatus, FrameFacts, Place, Playout, PlayoutPolicy};
+use crate::spool::Spool;
+use datagrams::Datagrams;
+use decoding::{Decoded, Decoding};
+use delays::Delays;
+use sender::{Events, SenderLife};
+use stream::Stream;
 
 /// What became of every frame of the movie on one flow, in decode order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +33,7 @@ pub struct Ledger {
     /// Name of the flow.
     pub flow: String,
     /// One row per frame of the movie.
-    pub rows: Vec<FrameRow>,
+    pub rows: Spool<FrameRow>,
     /// When the first datagram, or the first bytes of the stream, arrived.
     pub first_arrival: Option<Timestamp>,
 }
@@ -49,35 +57,50 @@ impl Ledger {
     /// Frames on datagrams are joined by sequence number, frames on a byte stream by their position in it; what an
     /// application of the user's own gave out is searched for their content. Records that name a frame which the movie
     /// does not have are ignored.
+    ///
+    /// What it is made of is read in order, however long it is: of a long run, records and rows are on the disk, and of
+    /// every frame some twenty bytes are in memory.
     pub fn build(log: &FlowLog, playout: Playout) -> Self {
-        let senders = sender::lives(log);
-        let (transfers, first_arrival) = match &log.found {
-            Some(found) => content::transfers(log, found, &senders),
-            None if log.datagrams_sent.is_empty() => stream::transfers(log, &senders),
-            None => datagrams::transfers(log, &senders),
-        };
-        let complete: Vec<bool> = transfers.iter().map(|transfer| transfer.arrival.is_some()).collect();
-        let begins: Vec<bool> = senders.iter().map(|sender| sender.begins_sequence).collect();
-        let decoding = Decoding::of(&log.frames, &complete, &begins);
+        match &log.found {
+            Some(found) => Self::of_transfers(log, playout, content::transfers(found), found.first_byte),
+            None if log.datagrams_sent.is_empty() => {
+                let stream = Stream::of(log);
+                Self::of_transfers(log, playout, stream.transfers(), stream.first_arrival)
+            }
+            None => {
+                let datagrams = Datagrams::of(log);
+                Self::of_transfers(log, playout, datagrams.transfers(), datagrams.first_arrival)
+            }
+        }
+    }
+
+    fn of_transfers(
+        log: &FlowLog,
+        playout: Playout,
+        mut transfer: impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer,
+        first_arrival: Option<Timestamp>,
+    ) -> Self {
         let player_start =
             first_arrival.map(|at| at + playout.startup).filter(|_| playout.policy == PlayoutPolicy::Live);
-
-        let mut rows: Vec<FrameRow> = (0u32..)
-            .zip(&log.frames)
-            .zip(senders.into_iter().zip(transfers))
-            .map(|((frame, facts), (sender, transfer))| {
-                let deadline = player_start.map(|start| start + facts.display_time);
-                frame_row(frame, facts, sender, transfer, &decoding, first_arrival, deadline)
-            })
-            .collect();
-        blame_references(&mut rows);
-        if playout.timing == Timing::Thesis {
-            thesis::time_latencies(&mut rows, &log.frames);
+        let (mut decoding, mut causes, mut delays) =
+            (Decoding::default(), Causes::default(), Delays::new(log.frames.beside()));
+        let mut rows = log.frames.beside().holding(ROWS);
+        let events = Events::of(log);
+        for ((frame, facts), sender) in (0u32..).zip(&log.frames).zip(events.lives()) {
+            let transfer = transfer(frame, &facts, &sender);
+            let decoded = decoding.take(&facts, transfer.arrival.is_some(), sender.begins_sequence);
+            let deadline = player_start.map(|start| start + facts.display_time);
+            let mut row = frame_row(frame, &facts, sender, transfer, decoded, first_arrival, deadline);
+            causes.blame(&mut row);
+            delays.take(&row, &facts);
+            rows.push(row);
         }
-        jitter::estimate(&mut rows);
-        Self { flow: log.flow.clone(), rows, first_arrival }
+        Self { flow: log.flow.clone(), rows: delays.fill(rows, playout.timing), first_arrival }
     }
 }
+
+/// Rows that are in memory before the first are written: they are the largest records, and these are five megabytes.
+const ROWS: usize = 16_384;
 
 /// Why a frame cannot be decoded though everything arrived.
 const NOT_IN_MOVIE: &str = "movie: what it refers to is not in it";
@@ -87,11 +110,11 @@ fn frame_row(
     facts: &FrameFacts,
     sender: SenderLife,
     transfer: Transfer,
-    decoding: &Decoding,
+    decoded: Decoded,
     first_arrival: Option<Timestamp>,
     deadline: Option<Timestamp>,
 ) -> FrameRow {
-    let decodable = decoding.decodable[frame as usize];
+    let decodable = decoded.decodable;
     let fate = match transfer.arrival {
         None => Fate::Lost,
         Some(_) if !decodable => Fate::Undecodable,
@@ -103,9 +126,8 @@ fn frame_row(
         Fate::Lost if transfer.bytes_received == 0 => transfer.loss.as_ref().map(|loss| loss.place),
         Fate::Lost | Fate::Undecodable => Some(Place::ReceiverPipeline),
     };
-    let missing_reference = decoding.missing[frame as usize].filter(|_| fate == Fate::Undecodable);
-    let not_in_movie =
-        fate == Fate::Undecodable && missing_reference.is_none() && decoding.not_in_movie[frame as usize];
+    let missing_reference = decoded.missing.filter(|_| fate == Fate::Undecodable);
+    let not_in_movie = fate == Fate::Undecodable && missing_reference.is_none() && decoded.not_in_movie;
     let root_cause =
         if not_in_movie { Some(RootCause::new(Place::SenderPipeline, NOT_IN_MOVIE)) } else { transfer.loss };
     let shed = if sender.shed() { u64::from(facts.size).saturating_sub(transfer.bytes_sent) } else { 0 };
@@ -143,12 +165,33 @@ fn relative(arrival: Option<Timestamp>, first_arrival: Option<Timestamp>) -> Opt
     Some(arrival?.saturating_since(first_arrival?))
 }
 
-/// An undecodable frame has the root cause of the frame that it misses.
-fn blame_references(rows: &mut [FrameRow]) {
-    for index in 0..rows.len() {
-        if let Some(missing) = rows[index].missing_reference {
-            rows[index].root_cause = rows[missing as usize].root_cause.clone();
+/// Why frames were lost, so far.
+#[derive(Debug, Default)]
+struct Causes {
+    /// Lost frames, ascending, and the place of their cause in the list.
+    lost: Vec<(u32, u32)>,
+    /// Every cause once: there are a few.
+    causes: Vec<Option<RootCause>>,
+}
+
+impl Causes {
+    /// An undecodable frame has the root cause of the frame that it misses, which was lost before it.
+    fn blame(&mut self, row: &mut FrameRow) {
+        if let Some(missing) = row.missing_reference {
+            row.root_cause = self.of(missing);
+        } else if row.fate == Fate::Lost {
+            let known = self.causes.iter().rposition(|cause| *cause == row.root_cause);
+            let cause = known.unwrap_or_else(|| {
+                self.causes.push(row.root_cause.clone());
+                self.causes.len() - 1
+            });
+            self.lost.push((row.frame, cause as u32));
         }
+    }
+
+    fn of(&self, frame: u32) -> Option<RootCause> {
+        let place = self.lost.binary_search_by_key(&frame, |&(frame, _)| frame).ok()?;
+        self.causes[self.lost[place].1 as usize].clone()
     }
 }
 

@@ -18,6 +18,9 @@ pub enum Fate {
 }
 
 impl Fate {
+    /// All fates.
+    pub const ALL: [Self; 4] = [Self::Shown, Self::Late, Self::Undecodable, Self::Lost];
+
     /// Its name in the tables.
     pub fn name(self) -> &'static str {
         match self {

@@ -3,7 +3,8 @@
 use framewire_units::Timestamp;
 
 use super::RootCause;
-use crate::record::{FlowLog, FrameEventKind, Place};
+use crate::record::{FlowLog, FrameEvent, FrameEventKind, Place};
+use crate::spool::Sorter;
 
 /// What happened to one frame at the sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,28 +24,39 @@ impl SenderLife {
     pub fn shed(&self) -> bool {
         self.discards.iter().any(|discard| discard.place == Place::SenderPipeline)
     }
-}
 
-/// The life of every frame, in decode order. Of an event that is repeated, the first counts.
-pub(super) fn lives(log: &FlowLog) -> Vec<SenderLife> {
-    let mut lives = vec![SenderLife::default(); log.frames.len()];
-    for event in &log.frame_events {
-        let Some(life) = lives.get_mut(event.frame as usize) else { continue };
-        let moment = match &event.what {
-            FrameEventKind::Offered => &mut life.offered,
-            FrameEventKind::Queued => &mut life.queued,
-            FrameEventKind::FirstByte => &mut life.first_byte,
-            FrameEventKind::LastByte => &mut life.last_byte,
-            FrameEventKind::BeginsSequence => {
-                life.begins_sequence = true;
-                continue;
-            }
-            FrameEventKind::Discarded { place, rule } => {
-                life.discards.push(RootCause::new(*place, rule.clone()));
-                continue;
-            }
+    /// Of an event that is repeated, the first counts.
+    fn take(&mut self, event: FrameEvent) {
+        let moment = match event.what {
+            FrameEventKind::Offered => &mut self.offered,
+            FrameEventKind::Queued => &mut self.queued,
+            FrameEventKind::FirstByte => &mut self.first_byte,
+            FrameEventKind::LastByte => &mut self.last_byte,
+            FrameEventKind::BeginsSequence => return self.begins_sequence = true,
+            FrameEventKind::Discarded { place, rule } => return self.discards.push(RootCause::new(place, rule)),
         };
         moment.get_or_insert(event.at);
     }
-    lives
+}
+
+/// The events of a flow by frame, and those of a frame in order.
+pub(super) struct Events(Sorter<FrameEvent, u32>);
+
+impl Events {
+    pub fn of(log: &FlowLog) -> Self {
+        let events = log.frame_events.iter().map(|event| event.into_owned());
+        Self(Sorter::of(log.frames.beside(), |event| event.frame, events))
+    }
+
+    /// The life of every frame, in decode order: as many as are asked for.
+    pub fn lives(&self) -> impl Iterator<Item = SenderLife> {
+        let mut events = self.0.iter().peekable();
+        (0..).map(move |frame| {
+            let mut life = SenderLife::default();
+            while let Some(event) = events.next_if(|event| event.frame == frame) {
+                life.take(event);
+            }
+            life
+        })
+    }
 }

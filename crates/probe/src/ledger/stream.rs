@@ -4,49 +4,85 @@ use framewire_units::Timestamp;
 
 use super::sender::SenderLife;
 use super::{RootCause, Transfer, end_of_run};
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, Place};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place};
+use crate::spool::{Lookup, Sorter};
 
-/// How every frame crossed the stream, and when its first bytes arrived.
-pub(super) fn transfers(log: &FlowLog, senders: &[SenderLife]) -> (Vec<Transfer>, Option<Timestamp>) {
-    let mut transfers: Vec<Transfer> = senders
-        .iter()
-        .map(|sender| Transfer { loss: Some(loss(sender, &log.status)), ..Transfer::default() })
-        .collect();
-    let received = log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0);
-    let mut reads = log.stream_reads.iter().peekable();
-    let mut start = 0;
-    for frame in order_of_sending(log, senders) {
-        let size = u64::from(log.frames[frame].size);
-        let end = start + size;
-        let transfer = &mut transfers[frame];
-        transfer.bytes_received = received.saturating_sub(start).min(size);
-        if senders[frame].last_byte.is_some() {
-            while reads.next_if(|read| read.total < end).is_some() {}
-            transfer.bytes_sent = size;
-            transfer.arrival = reads.peek().map(|read| read.at);
-            transfer.loss = transfer.loss.take().filter(|_| transfer.arrival.is_none());
-        } else {
-            transfer.bytes_sent = transfer.bytes_received;
-        }
-        start = end;
-    }
-    let first_arrival = log.stream_reads.iter().find(|read| read.total > 0).map(|read| read.at);
-    (transfers, first_arrival)
+/// How much of a frame arrived, and when its last byte did.
+type Arrived = (u64, (u64, Option<Timestamp>));
+
+/// The frames of a byte stream.
+pub(super) struct Stream<'a> {
+    log: &'a FlowLog,
+    /// By frame.
+    arrived: Sorter<Arrived, u64>,
+    /// When the first bytes arrived.
+    pub first_arrival: Option<Timestamp>,
 }
 
-/// Frames in the order of their last bytes, and after them a frame that was still being written when the run ended.
-fn order_of_sending(log: &FlowLog, senders: &[SenderLife]) -> Vec<usize> {
-    let mut taken = vec![false; senders.len()];
-    let mut order = Vec::with_capacity(senders.len());
-    for event in log.frame_events.iter().filter(|event| event.what == FrameEventKind::LastByte) {
-        let frame = event.frame as usize;
-        if frame < senders.len() && !std::mem::replace(&mut taken[frame], true) {
-            order.push(frame);
+impl<'a> Stream<'a> {
+    pub fn of(log: &'a FlowLog) -> Self {
+        let mut arrived = Sorter::new(log.frames.beside(), |arrived: &Arrived| arrived.0);
+        let received = log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0);
+        let mut reads = log.stream_reads.iter().peekable();
+        let mut start = 0;
+        order_of_sending(log, |frame, size, is_written| {
+            let end = start + u64::from(size);
+            let bytes = received.saturating_sub(start).min(size.into());
+            let mut arrival = None;
+            if is_written {
+                while reads.next_if(|read| read.total < end).is_some() {}
+                arrival = reads.peek().map(|read| read.at);
+            }
+            arrived.push((frame.into(), (bytes, arrival)));
+            start = end;
+        });
+        arrived.ready();
+        let first_arrival = log.stream_reads.iter().find(|read| read.total > 0).map(|read| read.at);
+        Self { log, arrived, first_arrival }
+    }
+
+    /// How every frame crossed the stream, asked for in decode order.
+    pub fn transfers(&self) -> impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer {
+        let mut arrived = Lookup::new(self.arrived.iter());
+        move |frame, facts, sender| {
+            let loss = Some(loss(sender, &self.log.status));
+            let Some((bytes_received, arrival)) = arrived.of(frame.into()) else {
+                return Transfer { loss, ..Transfer::default() };
+            };
+            Transfer {
+                packets: None,
+                bytes_sent: if sender.last_byte.is_some() { facts.size.into() } else { bytes_received },
+                bytes_received,
+                arrival,
+                loss: loss.filter(|_| arrival.is_none()),
+            }
         }
     }
-    let unfinished = |&frame: &usize| senders[frame].first_byte.is_some() && senders[frame].last_byte.is_none();
-    order.extend((0..senders.len()).filter(unfinished));
-    order
+}
+
+/// Gives every frame of which something was written, its size and whether it was written to its end, in the order of
+/// their last bytes, and after them a frame that was still being written when the run ended.
+fn order_of_sending(log: &FlowLog, mut take: impl FnMut(u32, u32, bool)) {
+    /// What was seen of a frame.
+    const FIRST_BYTE: u8 = 1;
+    const LAST_BYTE: u8 = 2;
+    let mut frames: Vec<(u32, u8)> = log.frames.iter().map(|facts| (facts.size, 0)).collect();
+    for event in &log.frame_events {
+        let Some((size, seen)) = frames.get_mut(event.frame as usize) else { continue };
+        match event.what {
+            FrameEventKind::FirstByte => *seen |= FIRST_BYTE,
+            FrameEventKind::LastByte if *seen & LAST_BYTE == 0 => {
+                *seen |= LAST_BYTE;
+                take(event.frame, *size, true);
+            }
+            _ => {}
+        }
+    }
+    for (frame, (size, seen)) in (0..).zip(frames) {
+        if seen == FIRST_BYTE {
+            take(frame, size, false);
+        }
+    }
 }
 
 /// Why a frame is lost, should it turn out not to have arrived: a decision of the sender, or the end of the run that

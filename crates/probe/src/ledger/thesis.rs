@@ -9,38 +9,38 @@
 
 use framewire_units::{Duration, Timestamp};
 
-use super::FrameRow;
+use super::delays::InOrder;
 use crate::record::FrameFacts;
 
-/// Replaces the latencies of the frames that arrived.
-///
-/// Frames are taken in order of arrival, and those of one moment in decode order. Before the first header comes, frames
-/// count from the start of the stream.
-pub(super) fn time_latencies(rows: &mut [FrameRow], frames: &[FrameFacts]) {
-    let places = places_in_group(frames);
-    let mut arrived: Vec<usize> = (0..rows.len()).filter(|&index| rows[index].arrival.is_some()).collect();
-    arrived.sort_by_key(|&index| (rows[index].arrival, index));
-    let mut group_time = Duration::ZERO;
-    for index in arrived {
-        group_time = frames[index].group_time.unwrap_or(group_time);
-        let expected = group_time + places[index]; // S_i
-        rows[index].latency_nanos = rows[index].arrival_relative.map(|arrival| nanos(arrival) - nanos(expected));
+/// The time of the stream as its group headers tell it, to a receiver that gets the frames in order of arrival, and those
+/// of one moment in decode order. Before the first header comes, frames count from the start of the stream.
+#[derive(Debug, Default)]
+pub(super) struct GroupClock(Duration);
+
+impl GroupClock {
+    /// How much later than expected the next frame came, in nanoseconds.
+    pub fn latency(&mut self, frame: &InOrder) -> Option<i64> {
+        self.0 = frame.group_time.unwrap_or(self.0);
+        let expected = self.0 + frame.place; // S_i
+        frame.relative.map(|arrival| nanos(arrival) - nanos(expected))
     }
 }
 
 /// When each frame is due, counted from the first frame of its group: its temporal reference, brought into transport
 /// order.
-fn places_in_group(frames: &[FrameFacts]) -> Vec<Duration> {
-    let mut group: Option<(u32, Timestamp)> = None;
-    let place = |frame: &FrameFacts| {
-        let start = match group {
+#[derive(Debug, Default)]
+pub(super) struct Places(Option<(u32, Timestamp)>);
+
+impl Places {
+    /// That of the next frame in decode order.
+    pub fn take(&mut self, frame: &FrameFacts) -> Duration {
+        let start = match self.0 {
             Some((number, start)) if number == frame.gop => start,
             _ => frame.due,
         };
-        group = Some((frame.gop, start));
+        self.0 = Some((frame.gop, start));
         frame.due.saturating_since(start)
-    };
-    frames.iter().map(place).collect()
+    }
 }
 
 fn nanos(duration: Duration) -> i64 {

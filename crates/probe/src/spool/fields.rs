@@ -1,8 +1,15 @@
 //! Records as bytes: field by field, little-endian. The bytes are read by the process that wrote them and no other.
 
+use std::num::NonZeroU32;
+
+use framewire_media::picture_order::PictureOrder;
 use framewire_units::{Bitrate, Duration, Timestamp};
 
-use crate::record::{FlowSample, PacketRecord, Place, ReleaseRecord};
+use crate::ledger::{Arrival, Crossing, Delay, Fate, FrameRow, InOrder, RootCause, Verdict};
+use crate::record::{
+    DatagramReceived, DatagramSent, FlowSample, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place,
+    ReleaseRecord, StreamRead,
+};
 
 /// What can be kept in a [`Spool`](super::Spool).
 pub trait Spooled: Sized {
@@ -62,7 +69,7 @@ macro_rules! numbers {
     )* };
 }
 
-numbers!(u8, u16, u32, u64);
+numbers!(u8, u16, u32, u64, i64);
 
 impl Spooled for bool {
     fn write(&self, output: &mut Output<'_>) {
@@ -121,14 +128,101 @@ impl Spooled for &'static str {
     }
 }
 
-impl Spooled for Place {
+/// What there are a few of, each by its place in the list of all.
+macro_rules! listed {
+    ($($kind:ty),*) => { $(
+        impl Spooled for $kind {
+            fn write(&self, output: &mut Output<'_>) {
+                let number = Self::ALL.iter().position(|one| one == self).expect("invariant: all are listed");
+                (number as u8).write(output);
+            }
+            fn read(input: &mut Input<'_>) -> Self {
+                Self::ALL[usize::from(u8::read(input))]
+            }
+        }
+    )* };
+}
+
+listed!(Place, Fate);
+
+impl Spooled for char {
     fn write(&self, output: &mut Output<'_>) {
-        let number = Self::ALL.iter().position(|place| place == self).expect("invariant: all are listed");
-        (number as u8).write(output);
+        u32::from(*self).write(output);
     }
 
     fn read(input: &mut Input<'_>) -> Self {
-        Self::ALL[usize::from(u8::read(input))]
+        Self::from_u32(u32::read(input)).expect("invariant: it was written as one")
+    }
+}
+
+impl Spooled for NonZeroU32 {
+    fn write(&self, output: &mut Output<'_>) {
+        self.get().write(output);
+    }
+
+    fn read(input: &mut Input<'_>) -> Self {
+        Self::new(u32::read(input)).expect("invariant: it was written as one")
+    }
+}
+
+impl Spooled for Verdict {
+    fn write(&self, output: &mut Output<'_>) {
+        match *self {
+            Self::Dropped(at, place, cause) => (true, at, (place, cause)).write(output),
+            Self::Delivered(at, hop) => (false, at, hop).write(output),
+        }
+    }
+
+    fn read(input: &mut Input<'_>) -> Self {
+        let (is_dropped, at) = Spooled::read(input);
+        if is_dropped {
+            return Self::Dropped(at, Spooled::read(input), Spooled::read(input));
+        }
+        Self::Delivered(at, Spooled::read(input))
+    }
+}
+
+/// A text that is not the program's own.
+impl Spooled for String {
+    fn write(&self, output: &mut Output<'_>) {
+        (self.len() as u32).write(output);
+        output.bytes.extend_from_slice(self.as_bytes());
+    }
+
+    fn read(input: &mut Input<'_>) -> Self {
+        let length = u32::read(input) as usize;
+        let (text, rest) = input.bytes.split_at(length);
+        input.bytes = rest;
+        Self::from_utf8(text.to_vec()).expect("invariant: it was written as one")
+    }
+}
+
+impl Spooled for FrameEventKind {
+    fn write(&self, output: &mut Output<'_>) {
+        let number: u8 = match self {
+            Self::Offered => 0,
+            Self::Queued => 1,
+            Self::FirstByte => 2,
+            Self::BeginsSequence => 3,
+            Self::LastByte => 4,
+            Self::Discarded { .. } => 5,
+        };
+        number.write(output);
+        if let Self::Discarded { place, rule } = self {
+            place.write(output);
+            rule.write(output);
+        }
+    }
+
+    fn read(input: &mut Input<'_>) -> Self {
+        match u8::read(input) {
+            0 => Self::Offered,
+            1 => Self::Queued,
+            2 => Self::FirstByte,
+            3 => Self::BeginsSequence,
+            4 => Self::LastByte,
+            _ => Self::Discarded { place: Spooled::read(input), rule: Spooled::read(input) },
+        }
     }
 }
 
@@ -156,16 +250,22 @@ impl<T: Spooled> Spooled for Vec<T> {
     }
 }
 
-impl<A: Spooled, B: Spooled> Spooled for (A, B) {
-    fn write(&self, output: &mut Output<'_>) {
-        self.0.write(output);
-        self.1.write(output);
-    }
-
-    fn read(input: &mut Input<'_>) -> Self {
-        (A::read(input), B::read(input))
-    }
+macro_rules! tuples {
+    ($(($($part:ident),*))*) => { $(
+        impl<$($part: Spooled),*> Spooled for ($($part,)*) {
+            fn write(&self, output: &mut Output<'_>) {
+                #[allow(non_snake_case, reason = "a type's name serves for its value")]
+                let ($($part,)*) = self;
+                $($part.write(output);)*
+            }
+            fn read(input: &mut Input<'_>) -> Self {
+                ($($part::read(input),)*)
+            }
+        }
+    )* };
 }
+
+tuples!((A, B)(A, B, C));
 
 /// A record is its fields, in this order.
 macro_rules! records {
@@ -193,4 +293,23 @@ records! {
         delivery_rate, retransmissions, timeouts, received_bytes, sending_rate, estimate, level,
     }
     ReleaseRecord { packet, intended, actual }
+    FrameFacts {
+        kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
+        group_time,
+    }
+    PictureOrder { count, turn, is_base, begins_sequence, can_begin_sequence }
+    FrameEvent { frame, at, what }
+    DatagramSent { sequence, frame, part, size, at, sent }
+    DatagramReceived { sequence, size, at, kept }
+    StreamRead { total, at }
+    Crossing { frame, part, sequence, size, sent, arrival, verdict }
+    Arrival { at, kept }
+    InOrder { arrival, frame, relative, latency, place, group_time }
+    Delay { frame, latency, jitter }
+    RootCause { place, cause }
+    FrameRow {
+        frame, display, kind, gop, size, level, due, offered, queued, first_byte, last_byte, arrival, arrival_relative,
+        latency_nanos, jitter_nanos, packets, packets_lost, bytes_shed, bytes_received, complete, decodable, deadline,
+        fate, root_cause, discarded_at, missing_reference,
+    }
 }

@@ -2,6 +2,7 @@
 
 mod fields;
 pub(crate) mod file;
+mod sort;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,8 @@ use std::sync::{Arc, OnceLock};
 
 pub use fields::{Input, Output, Spooled};
 use file::{Block, ScratchFile};
+pub(crate) use sort::{Found, Lookup};
+pub use sort::{Sorted, Sorter};
 
 use crate::run::WriteError;
 
@@ -69,6 +72,18 @@ impl<T: Spooled> Spool<T> {
         Self { in_memory, ..self }
     }
 
+    /// An empty list whose file is where this list's is, and whose failure is this list's too: of what is made of it.
+    pub(crate) fn beside<U: Spooled>(&self) -> Spool<U> {
+        Spool { failure: Arc::clone(&self.failure), ..Spool::in_directory(self.directory.clone()) }
+    }
+
+    /// Other records, in a list beside this one.
+    pub fn with<U: Spooled>(&self, records: impl IntoIterator<Item = U>) -> Spool<U> {
+        let mut list = self.beside();
+        list.extend(records);
+        list
+    }
+
     /// Number of records.
     pub fn len(&self) -> usize {
         self.length as usize
@@ -124,6 +139,13 @@ impl<T: Spooled> Spool<T> {
         }
     }
 
+    /// The records in order, for good: those in memory are not copied.
+    pub(crate) fn into_records(mut self) -> impl Iterator<Item = T> {
+        let recent = std::mem::take(&mut self.recent);
+        let blocks = (0..self.blocks.len()).map_while(move |block| self.read(&self.blocks[block]));
+        blocks.flatten().chain(recent)
+    }
+
     /// What the disk refused; `None` when everything is there, and was there when it was read.
     pub fn failure(&self) -> Option<WriteError> {
         self.failure.get().cloned()
@@ -172,12 +194,36 @@ impl<T: Spooled + Clone> Spool<T> {
 
 #[cfg(test)]
 impl<T: Spooled> Spool<T> {
-    /// Records that can be changed: all of a list that is in memory.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    /// The records, which can be changed: of a list that is in memory.
+    pub(crate) fn in_memory(&mut self) -> &mut Vec<T> {
         assert!(self.blocks.is_empty(), "a list on the disk");
-        self.recent.iter_mut()
+        &mut self.recent
+    }
+
+    /// Takes records out of a list that is in memory.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.in_memory().retain(keep);
+        self.length = self.recent.len() as u64;
     }
 }
+
+#[cfg(test)]
+impl<T> std::ops::Index<usize> for Spool<T> {
+    type Output = T;
+
+    fn index(&self, index: usize) -> &T {
+        assert!(self.blocks.is_empty(), "a list on the disk");
+        &self.recent[index]
+    }
+}
+
+impl<T: Spooled + Clone + PartialEq> PartialEq for Spool<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.length == other.length && self.iter().eq(other)
+    }
+}
+
+impl<T: Spooled + Clone + Eq> Eq for Spool<T> {}
 
 impl<T: Spooled> From<Vec<T>> for Spool<T> {
     fn from(records: Vec<T>) -> Self {

@@ -1,87 +1,133 @@
 //! What happened to packets: which datagrams arrived, and how often each packet was sent over the air.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::statistics::LossRuns;
 use crate::record::{FlowLog, PacketRecord, TransmissionCounts};
-use crate::spool::Spool;
+use crate::run::WriteError;
+use crate::spool::{Lookup, Sorter, Spool};
 
-/// In order of sequence number, for every datagram that was offered to the socket, whether it arrived.
-pub(super) fn datagrams_arrived(log: &FlowLog) -> Vec<bool> {
-    let mut received: Vec<u64> = log.datagrams_received.iter().map(|datagram| datagram.sequence).collect();
-    received.sort_unstable();
-    let mut offered: Vec<u64> = log.datagrams_sent.iter().map(|datagram| datagram.sequence).collect();
-    offered.sort_unstable();
-    offered.dedup();
-    offered.iter().map(|sequence| received.binary_search(sequence).is_ok()).collect()
+/// The datagrams that were offered to the socket.
+pub(super) struct DatagramCounts {
+    pub offered: u32,
+    pub lost: u32,
+    pub runs: LossRuns,
+}
+
+impl DatagramCounts {
+    /// Counts each sequence number once, in order.
+    pub fn of(log: &FlowLog) -> Self {
+        let number = |&number: &u64| number;
+        let sequences = log.datagrams_sent.iter().map(|datagram| datagram.sequence);
+        let offered = Sorter::of(log.frames.beside(), number, sequences);
+        let sequences = log.datagrams_received.iter().map(|datagram| datagram.sequence);
+        let received = Sorter::of(log.frames.beside(), number, sequences);
+        let mut arrived = Lookup::new(received.iter().map(|sequence| (sequence, ())));
+        let (mut counts, mut last) = (Self { offered: 0, lost: 0, runs: LossRuns::default() }, None);
+        let lost = offered.iter().filter(|&sequence| last.replace(sequence) != Some(sequence)).map(|sequence| {
+            let lost = arrived.of(sequence).is_none();
+            counts.offered += 1;
+            counts.lost += u32::from(lost);
+            lost
+        });
+        let runs = LossRuns::of(lost);
+        Self { runs, ..counts }
+    }
 }
 
 /// UDP or TCP payload that the receiver got, each datagram counted once; `None` where that is not known.
 pub(super) fn payload_arrived(log: &FlowLog) -> Option<u64> {
     if log.found.is_some() {
-        let counted = || Some(payload_delivered(&log.packets));
+        let counted = || payload_delivered(&log.packets);
         return log.ahead.as_ref().map_or_else(counted, |ahead| (!log.lacks_packets()).then_some(ahead.delivered));
     }
     if let Some(bulk) = log.bulk {
         return Some(bulk.received);
     }
-    let mut datagrams: Vec<(u64, u32)> =
-        log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size)).collect();
-    datagrams.sort_unstable();
-    datagrams.dedup_by_key(|(sequence, _)| *sequence);
-    let of_datagrams: u64 = datagrams.iter().map(|&(_, size)| u64::from(size)).sum();
+    let datagrams = log.datagrams_received.iter().map(|datagram| (datagram.sequence, datagram.size));
+    let datagrams = Sorter::of(log.frames.beside(), |&datagram: &(u64, u32)| datagram, datagrams);
+    let mut last = None;
+    let once = datagrams.iter().filter(|&(sequence, _)| last.replace(sequence) != Some(sequence));
+    let of_datagrams: u64 = once.map(|(_, size)| u64::from(size)).sum();
     Some(of_datagrams + log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0))
 }
 
-fn payload_delivered(packets: &Spool<PacketRecord>) -> u64 {
-    let mut delivered = Delivered::default();
-    packets.iter().for_each(|packet| delivered.add(&packet));
-    delivered.bytes()
+/// `None` where the disk refused a part, which is the error of the log.
+fn payload_delivered(packets: &Spool<PacketRecord>) -> Option<u64> {
+    let records = packets.iter().map(Cow::into_owned);
+    let hops = Sorter::of(packets.beside(), |packet: &PacketRecord| packet.packet, records);
+    let mut delivered = Delivered::in_list(packets.beside());
+    hops.iter().for_each(|packet| delivered.add(&packet));
+    delivered.bytes().ok()
 }
 
 /// Payload of the packets that passed their last hop towards the receiver. Of those with the same sequence number one
-/// counts: a retransmission brings nothing new. The hops of a packet are added one after the other.
-#[derive(Debug, Default)]
+/// counts, the first: a retransmission brings nothing new. The hops of a packet are added one after the other.
+#[derive(Debug)]
 pub struct Delivered {
-    bytes: u64,
-    seen: BTreeSet<(&'static str, u64)>,
-    /// The packet of the last hop that was added: its number, and if it passed the hop, what it brought.
-    last: Option<(u64, Option<Brought>)>,
+    without_number: u64,
+    numbered: Sorter<Brought, (&'static str, u64, u64)>,
+    /// The packet whose hop was added last, and if it passed the hop, what it brought.
+    last: Option<(u64, Option<Passed>)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Brought {
+struct Passed {
     payload: u32,
     sequence: Option<(&'static str, u64)>,
 }
 
+/// Protocol and sequence number of a packet that passed its last hop; its own number, and its payload.
+type Brought = (&'static str, u64, (u64, u32));
+
 impl Delivered {
+    /// None yet. What is too much for the memory goes to a file without a name in `directory`; `None`: in the system's
+    /// directory of temporary files.
+    pub fn in_directory(directory: Option<Arc<Path>>) -> Self {
+        Self::in_list(Spool::in_directory(directory))
+    }
+
+    fn in_list(list: Spool<Brought>) -> Self {
+        let numbered = Sorter::new(list, |packet: &Brought| (packet.0, packet.1, packet.2.0));
+        Self { without_number: 0, numbered, last: None }
+    }
+
     /// Adds what became of a packet on a hop.
     pub fn add(&mut self, packet: &PacketRecord) {
         if !packet.forward {
             return;
         }
-        if self.last.is_none_or(|(number, _)| number != packet.packet) {
+        if self.last.as_ref().is_none_or(|(number, _)| *number != packet.packet) {
             self.settle();
         }
         let sequence = packet.sequence.map(|sequence| (packet.protocol, sequence));
-        let brought = Brought { payload: packet.payload, sequence };
         let passed = packet.dropped.is_none() && packet.payload > 0;
-        self.last = Some((packet.packet, passed.then_some(brought)));
+        self.last = Some((packet.packet, passed.then_some(Passed { payload: packet.payload, sequence })));
     }
 
     /// The bytes of all that were added.
-    pub fn bytes(mut self) -> u64 {
+    ///
+    /// # Errors
+    /// When the disk refused a part.
+    pub fn bytes(mut self) -> Result<u64, WriteError> {
         self.settle();
-        self.bytes
+        self.numbered.ready();
+        let mut last = None;
+        let numbered = self.numbered.iter();
+        let once = numbered.filter(|packet| last.replace((packet.0, packet.1)) != Some((packet.0, packet.1)));
+        let sum = self.without_number + once.map(|(.., (_, payload))| u64::from(payload)).sum::<u64>();
+        self.numbered.failure().map_or(Ok(sum), Err)
     }
 
     fn settle(&mut self) {
-        let Some((_, Some(brought))) = self.last.take() else { return };
-        if brought.sequence.is_none_or(|sequence| self.seen.insert(sequence)) {
-            self.bytes += u64::from(brought.payload);
+        let Some((number, Some(passed))) = self.last.take() else { return };
+        match passed.sequence {
+            Some((protocol, sequence)) => self.numbered.push((protocol, sequence, (number, passed.payload))),
+            None => self.without_number += u64::from(passed.payload),
         }
     }
 }

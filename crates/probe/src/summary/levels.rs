@@ -13,15 +13,34 @@ pub struct Levels {
     pub switches: u32,
 }
 
-impl Levels {
+/// Counts them, row by row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LevelCounts {
+    has_levels: bool,
+    shown: u64,
+    sum: u64,
+    last_sent: Option<u8>,
+    switches: u32,
+}
+
+impl LevelCounts {
+    /// Takes the next frame.
+    pub fn take(&mut self, row: &FrameRow) {
+        let Some(level) = row.level else { return };
+        self.has_levels = true;
+        if row.fate == Fate::Shown {
+            self.shown += 1;
+            self.sum += u64::from(level);
+        }
+        if row.packets.is_some() {
+            self.switches += u32::from(self.last_sent.is_some_and(|last| last != level));
+            self.last_sent = Some(level);
+        }
+    }
+
     /// `None` for a movie that has no levels.
-    pub(super) fn of(rows: &[FrameRow]) -> Option<Self> {
-        rows.iter().find(|row| row.level.is_some())?;
-        let shown = || rows.iter().filter(|row| row.fate == Fate::Shown).filter_map(|row| row.level);
-        let count = shown().count();
-        let sum: u64 = shown().map(u64::from).sum();
-        let sent: Vec<u8> = rows.iter().filter(|row| row.packets.is_some()).filter_map(|row| row.level).collect();
-        let switches = sent.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        Some(Self { mean: (count > 0).then(|| sum as f64 / count as f64), switches: switches as u32 })
+    pub fn levels(&self) -> Option<Levels> {
+        let mean = (self.shown > 0).then(|| self.sum as f64 / self.shown as f64);
+        self.has_levels.then_some(Levels { mean, switches: self.switches })
     }
 }

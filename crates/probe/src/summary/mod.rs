@@ -2,13 +2,13 @@
 
 mod air;
 mod connection;
+mod frames;
 mod levels;
 mod player;
 mod statistics;
 #[cfg(test)]
 mod tests;
 
-use framewire_units::Duration;
 use serde::Serialize;
 
 pub use air::{AirShares, Delivered, Sniffed, Transmissions};
@@ -17,9 +17,10 @@ pub use levels::Levels;
 pub use player::Stalls;
 pub use statistics::LossRuns;
 
-use crate::ledger::{Fate, FrameRow, Ledger};
-use crate::record::{FlowLog, Place, Playout};
-use statistics::{mean, nearest_rank};
+use crate::ledger::Ledger;
+use crate::record::{FlowLog, Playout};
+use air::DatagramCounts;
+use frames::FrameTotals;
 
 /// What one flow came to. Fields are the columns of `summary.parquet` and described in `docs/results.md`. What concerns
 /// frames is `None` for a bulk flow, which has none.
@@ -125,123 +126,44 @@ pub struct PlaceCounts {
 impl Summary {
     /// Sums up a flow.
     pub fn build(ledger: &Ledger, log: &FlowLog, playout: &Playout) -> Self {
-        let rows = &ledger.rows;
-        let datagrams = !log.datagrams_sent.is_empty();
-        let interval = frame_interval(rows);
+        let mut frames = FrameTotals::new(log);
+        for (row, facts) in ledger.rows.iter().zip(&log.frames) {
+            frames.take(&row, &facts);
+        }
+        frames.latencies.ready();
+        let interval = frames.interval();
         let duration =
-            log.bulk.map_or_else(|| duration(rows, interval), |bulk| Some(bulk.end.saturating_since(bulk.start)));
+            log.bulk.map_or_else(|| frames.duration(interval), |bulk| Some(bulk.end.saturating_since(bulk.start)));
         let duration_s = duration.map(|duration| duration.as_secs_f64());
         let over_duration = |bytes: u64| duration_s.filter(|&seconds| seconds > 0.0).map(|s| bytes as f64 * 8.0 / s);
-        let arrived = air::datagrams_arrived(log);
+        let datagrams = (!log.datagrams_sent.is_empty()).then(|| DatagramCounts::of(log));
         let has_frames = log.bulk.is_none();
         Self {
             flow: log.flow.clone(),
             transport: log.transport.clone(),
             status: log.status.name(),
-            movie_bitrate_bps: movie_bitrate(rows, interval),
-            frames: has_frames.then(|| count(rows, |_| true)),
-            fates: has_frames.then(|| fate_counts(rows)),
-            types: has_frames.then(|| type_counts(rows)),
-            places: has_frames.then(|| place_counts(rows)),
+            movie_bitrate_bps: frames.movie_bitrate(interval),
+            frames: has_frames.then_some(frames.count),
+            fates: has_frames.then_some(frames.fates),
+            types: has_frames.then_some(frames.types),
+            places: has_frames.then_some(frames.places),
             duration_s,
-            frame_throughput_bps: over_duration(bytes(rows, |row| row.complete)).filter(|_| has_frames),
+            frame_throughput_bps: over_duration(frames.complete_bytes).filter(|_| has_frames),
             packet_throughput_bps: air::payload_arrived(log).and_then(over_duration),
-            packets_sent: datagrams.then_some(arrived.len() as u32),
-            packets_lost: datagrams.then(|| arrived.iter().filter(|&&arrived| !arrived).count() as u32),
-            packet_runs: datagrams.then(|| LossRuns::of(arrived.iter().map(|&arrived| !arrived))),
-            frame_runs: has_frames.then(|| LossRuns::of(rows.iter().map(|row| row.fate == Fate::Lost))),
-            latency_ms: latency(rows),
-            jitter_ms: jitter(rows),
-            stalls: player::play(ledger, &log.frames, playout.startup),
-            shed_bytes: has_frames.then(|| rows.iter().map(|row| row.bytes_shed).sum()),
-            wasted_bytes: has_frames.then(|| received(rows, |fate| matches!(fate, Fate::Lost | Fate::Undecodable))),
-            useless_bytes: has_frames.then(|| received(rows, |fate| fate == Fate::Late)),
-            levels: Levels::of(rows),
+            packets_sent: datagrams.as_ref().map(|datagrams| datagrams.offered),
+            packets_lost: datagrams.as_ref().map(|datagrams| datagrams.lost),
+            packet_runs: datagrams.map(|datagrams| datagrams.runs),
+            frame_runs: has_frames.then(|| frames.runs.runs()),
+            latency_ms: frames.latency_ms(),
+            jitter_ms: frames.jitters.map(|jitters| [jitters.sum / jitters.count as f64, jitters.largest]),
+            shed_bytes: has_frames.then_some(frames.shed_bytes),
+            wasted_bytes: has_frames.then_some(frames.wasted_bytes),
+            useless_bytes: has_frames.then_some(frames.useless_bytes),
+            levels: frames.levels.levels(),
+            stalls: frames.player.play(ledger.first_arrival, playout.startup),
             connection: Connection::of(&log.samples),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),
         }
     }
-}
-
-fn count(rows: &[FrameRow], matches: impl Fn(&FrameRow) -> bool) -> u32 {
-    rows.iter().filter(|row| matches(row)).count() as u32
-}
-
-fn bytes(rows: &[FrameRow], matches: impl Fn(&FrameRow) -> bool) -> u64 {
-    rows.iter().filter(|row| matches(row)).map(|row| u64::from(row.size)).sum()
-}
-
-fn received(rows: &[FrameRow], matches: impl Fn(Fate) -> bool) -> u64 {
-    rows.iter().filter(|row| matches(row.fate)).map(|row| row.bytes_received).sum()
-}
-
-fn fate_counts(rows: &[FrameRow]) -> FateCounts {
-    let of = |fate| count(rows, |row| row.fate == fate);
-    FateCounts {
-        shown: of(Fate::Shown),
-        late: of(Fate::Late),
-        undecodable: of(Fate::Undecodable),
-        lost: of(Fate::Lost),
-    }
-}
-
-fn type_counts(rows: &[FrameRow]) -> TypeCounts {
-    let all = |kind| count(rows, |row| row.kind == kind);
-    let lost = |kind| count(rows, |row| row.kind == kind && row.fate == Fate::Lost);
-    TypeCounts {
-        frames_i: all('I'),
-        frames_p: all('P'),
-        frames_b: all('B'),
-        lost_i: lost('I'),
-        lost_p: lost('P'),
-        lost_b: lost('B'),
-    }
-}
-
-fn place_counts(rows: &[FrameRow]) -> PlaceCounts {
-    let at = |place| {
-        let caused = |row: &FrameRow| row.root_cause.as_ref().is_some_and(|cause| cause.place == place);
-        count(rows, |row| row.fate == Fate::Lost && caused(row))
-    };
-    PlaceCounts {
-        sender_pipeline: at(Place::SenderPipeline),
-        sender_socket: at(Place::SenderSocket),
-        link: at(Place::Link),
-        intermediate_queue: at(Place::IntermediateQueue),
-        receiver_pipeline: at(Place::ReceiverPipeline),
-    }
-}
-
-/// Mean time from one frame to the next, from the first to the last due time; `None` for fewer than two frames.
-fn frame_interval(rows: &[FrameRow]) -> Option<Duration> {
-    let (first, last) = (rows.first()?, rows.last()?);
-    let gaps = u32::try_from(rows.len() - 1).ok().filter(|&gaps| gaps > 0)?;
-    Some(last.due.saturating_since(first.due) / gaps)
-}
-
-fn movie_bitrate(rows: &[FrameRow], interval: Option<Duration>) -> Option<u64> {
-    let duration = interval?.checked_mul(u32::try_from(rows.len()).ok()?)?.as_secs_f64();
-    (duration > 0.0).then(|| (bytes(rows, |_| true) as f64 * 8.0 / duration).round() as u64)
-}
-
-fn duration(rows: &[FrameRow], interval: Option<Duration>) -> Option<Duration> {
-    let arrivals = || rows.iter().filter_map(|row| row.arrival);
-    Some(arrivals().max()?.saturating_since(arrivals().min()?) + interval.unwrap_or_default())
-}
-
-fn milliseconds(nanos: i64) -> f64 {
-    nanos as f64 / 1e6
-}
-
-fn latency(rows: &[FrameRow]) -> Option<[f64; 4]> {
-    let mut latencies: Vec<i64> = rows.iter().filter_map(|row| row.latency_nanos).collect();
-    latencies.sort_unstable();
-    let percentile = |percent| nearest_rank(&latencies, percent).map(milliseconds);
-    Some([percentile(50)?, percentile(95)?, percentile(99)?, percentile(100)?])
-}
-
-fn jitter(rows: &[FrameRow]) -> Option<[f64; 2]> {
-    let jitters: Vec<f64> = rows.iter().filter_map(|row| row.jitter_nanos).map(milliseconds).collect();
-    Some([mean(jitters.iter().copied())?, jitters.iter().copied().fold(0.0, f64::max)])
 }

@@ -2,13 +2,24 @@
 
 use serde::Serialize;
 
-/// The percentile by nearest rank: the smallest value that is not less than `percent` per cent of all values. It is
-/// always a value that was measured. `None` without values.
+/// Percentiles by nearest rank: the smallest value that is not less than so many per cent of all values. It is always a
+/// value that was measured. `None` without values.
 ///
-/// `sorted` is in ascending order, and `percent` from 1 to 100.
-pub(super) fn nearest_rank(sorted: &[i64], percent: usize) -> Option<i64> {
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
-    sorted.get(rank - 1).copied()
+/// `sorted` has `count` values in ascending order, and `percents` are ascending, from 1 to 100.
+pub(super) fn nearest_ranks<const N: usize>(
+    mut sorted: impl Iterator<Item = i64>,
+    count: usize,
+    percents: [usize; N],
+) -> Option<[i64; N]> {
+    let (mut values, mut last) = ([0; N], (0, None));
+    for (value, percent) in values.iter_mut().zip(percents) {
+        let rank = (count * percent).div_ceil(100).max(1);
+        if rank > last.0 {
+            last = (rank, sorted.nth(rank - last.0 - 1));
+        }
+        *value = last.1?;
+    }
+    Some(values)
 }
 
 /// Arithmetic mean; `None` without values.
@@ -29,17 +40,9 @@ pub struct LossRuns {
 impl LossRuns {
     /// Counts the runs in a sequence that says of each item whether it was lost.
     pub fn of(lost: impl IntoIterator<Item = bool>) -> Self {
-        let mut runs = Self::default();
-        let mut length = 0;
-        for lost in lost {
-            if lost {
-                length += 1;
-            } else {
-                runs.end_run(std::mem::take(&mut length));
-            }
-        }
-        runs.end_run(length);
-        runs
+        let mut counter = RunCounter::default();
+        lost.into_iter().for_each(|lost| counter.take(lost));
+        counter.runs()
     }
 
     fn end_run(&mut self, length: u64) {
@@ -53,5 +56,31 @@ impl LossRuns {
             _ => 5,
         };
         self.counts[class] += 1;
+    }
+}
+
+/// Counts runs, item by item.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RunCounter {
+    ended: LossRuns,
+    /// Of the run that has not ended.
+    length: u64,
+}
+
+impl RunCounter {
+    /// Takes the next item.
+    pub fn take(&mut self, lost: bool) {
+        if lost {
+            self.length += 1;
+        } else {
+            self.ended.end_run(std::mem::take(&mut self.length));
+        }
+    }
+
+    /// The runs of all.
+    pub fn runs(&self) -> LossRuns {
+        let mut runs = self.ended;
+        runs.end_run(self.length);
+        runs
     }
 }

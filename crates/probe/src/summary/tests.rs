@@ -2,7 +2,7 @@
 
 use framewire_units::{Bitrate, Duration};
 
-use super::statistics::{mean, nearest_rank};
+use super::statistics::{mean, nearest_ranks};
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
 use crate::record::{FlowSample, Place, Playout};
@@ -18,10 +18,10 @@ fn summary(log: &crate::record::FlowLog, playout: Playout) -> Summary {
 #[test]
 fn percentiles_are_values_by_nearest_rank() {
     let values = [15, 20, 35, 40, 50];
-    let at = |percent| nearest_rank(&values, percent);
-    assert_eq!([at(5), at(30), at(40), at(50), at(100)].map(Option::unwrap), [15, 20, 20, 35, 50]);
-    assert_eq!(nearest_rank(&[7], 99), Some(7));
-    assert_eq!(nearest_rank(&[], 50), None);
+    let of = |values: &[i64], percents| nearest_ranks(values.iter().copied(), values.len(), percents);
+    assert_eq!(of(&values, [5, 30, 40, 50, 100]), Some([15, 20, 20, 35, 50]));
+    assert_eq!(nearest_ranks([7].into_iter(), 1, [99]), Some([7]));
+    assert_eq!(nearest_ranks([].into_iter(), 0, [50]), None);
     assert_eq!((mean([1.0, 2.0, 6.0]), mean([])), (Some(3.0), None));
 }
 
@@ -102,7 +102,7 @@ fn late_frames_are_useless_bytes() {
 fn transmissions_are_counted_on_the_senders_device_as_sent_and_as_sniffed() {
     let mut flow = DatagramFlow::new(movie(&[2000]));
     flow.send(0, &[]);
-    let device = flow.log.packets.iter_mut().filter(|packet| packet.hop == "sender-device");
+    let device = flow.log.packets.in_memory().iter_mut().filter(|packet| packet.hop == "sender-device");
     for (packet, (sent, sniffed)) in device.zip([(1, 1), (2, 1), (7, 5), (0, 0)]) {
         packet.transmissions = vec![Bitrate::from_mbps(11); sent];
         packet.sniffed = Some(sniffed);

@@ -1,6 +1,5 @@
 //! Row groups of a flow that are encoded while a run goes on, so that little is left to do when it ends.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,9 +8,9 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 
 use super::flow::{ReleaseRow, accuracy};
-use super::packets::{FRAME, PacketRow, frames_of_packets, packets};
+use super::packets::{FRAME, PacketRow, frames_by_sequence, frames_of_packets, packets};
 use super::table::{EncodedColumn, Table, TableWriter};
-use crate::record::{DatagramSent, PacketRecord, ReleaseRecord};
+use crate::record::{FlowLog, PacketRecord, ReleaseRecord};
 use crate::run::WriteError;
 use crate::spool::Spool;
 use crate::spool::file::{self, Block, ScratchFile};
@@ -112,11 +111,10 @@ impl WrittenAhead {
     pub(crate) fn write_packets<W: Write + Send>(
         &self,
         writer: &mut TableWriter<'_, PacketRow<'_>, W>,
-        sent: &[DatagramSent],
+        log: &FlowLog,
     ) -> Result<(), ParquetError> {
-        let frames: BTreeMap<u64, u32> =
-            sent.iter().filter_map(|datagram| Some((datagram.sequence, datagram.frame?))).collect();
-        let mut rows = self.sequences.iter().map(|sequence| frames.get(&(*sequence)?).copied());
+        let mut frames = frames_by_sequence(log);
+        let mut rows = self.sequences.iter().map(|sequence| frames.of((*sequence)?));
         let later = frames_of_packets();
         for group in &self.packets.groups {
             let frames: Vec<Option<u32>> = rows.by_ref().take(group.rows).collect();

@@ -6,16 +6,16 @@ use super::table::Table;
 use crate::ledger::{FrameRow, Ledger};
 
 /// A row of the ledger with the flow that it belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LedgerRow<'a> {
     flow: &'a str,
-    row: &'a FrameRow,
+    row: Cow<'a, FrameRow>,
 }
 
 impl<'a> LedgerRow<'a> {
     /// The rows of a ledger.
-    pub fn all(ledger: &'a Ledger) -> Vec<Self> {
-        ledger.rows.iter().map(|row| Self { flow: &ledger.flow, row }).collect()
+    pub fn all(ledger: &'a Ledger) -> impl Iterator<Item = Self> {
+        ledger.rows.iter().map(|row| Self { flow: &ledger.flow, row })
     }
 }
 

@@ -6,6 +6,7 @@ use framewire_units::Bitrate;
 
 use super::table::Table;
 use crate::record::{FlowLog, PacketRecord};
+use crate::spool::{Found, Sorter};
 
 /// A packet record with the flow and the frame that it belongs to.
 #[derive(Clone, Debug)]
@@ -23,20 +24,24 @@ impl<'a> PacketRow<'a> {
 
     /// The packets of a flow.
     pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
-        let sent = log.datagrams_sent.iter();
-        let mut frames: Vec<(u64, u32)> =
-            sent.filter_map(|datagram| Some((datagram.sequence, datagram.frame?))).collect();
-        frames.sort_unstable();
-        let frame_of = move |record: &PacketRecord| {
+        let mut frames = frames_by_sequence(log);
+        let mut frame_of = move |record: &PacketRecord| {
             let sequence = record.sequence.filter(|_| record.tells_its_frame())?;
-            let index = frames.binary_search_by_key(&sequence, |&(sequence, _)| sequence).ok()?;
-            Some(frames[index].1)
+            frames.of(sequence)
         };
         log.packets.iter().map(move |record| {
             let frame = frame_of(&record);
             Self { flow: &log.flow, record, frame }
         })
     }
+}
+
+/// Whose frame each datagram carries, by its sequence number.
+pub(super) fn frames_by_sequence(log: &FlowLog) -> Found<u32> {
+    let sent = log.datagrams_sent.iter();
+    let sent = sent.filter_map(|datagram| Some((datagram.sequence, datagram.frame?)));
+    let sent = Sorter::of(log.frames.beside(), |&one: &(u64, u32)| one, sent);
+    Found::new(log.frames.beside(), sent.iter())
 }
 
 /// The column that only the sender's log tells.

@@ -21,8 +21,8 @@ pub struct AdaptiveReceiver {
 }
 
 impl AdaptiveReceiver {
-    pub(crate) fn new(client: Client) -> Self {
-        Self { client, reception: Reception::default() }
+    pub(crate) fn new(client: Client, log: ReceiverLog) -> Self {
+        Self { client, reception: Reception::new(log) }
     }
 
     /// A datagram came from the sender.

@@ -30,7 +30,7 @@ pub struct AdaptiveSender {
 }
 
 impl AdaptiveSender {
-    pub(crate) fn new(server: Server, content: LadderContent, start: Timestamp) -> Self {
+    pub(crate) fn new(server: Server, content: LadderContent, start: Timestamp, log: SenderLog) -> Self {
         Self {
             server,
             content,
@@ -39,7 +39,7 @@ impl AdaptiveSender {
             ended: None,
             source_failure: None,
             levels: Vec::new(),
-            log: SenderLog::default(),
+            log,
             progress: SenderProgress::default(),
         }
     }
@@ -125,8 +125,8 @@ impl AdaptiveSender {
     pub fn into_log(self) -> SenderLog {
         let frames = 0..self.content.frames();
         let level = |frame: u32| self.levels.get(frame as usize).copied().flatten();
-        let facts = frames.map(|frame| self.content.facts(frame, level(frame), self.start)).collect();
-        SenderLog { frames: Some(facts), ..self.log }
+        let facts = frames.map(|frame| self.content.facts(frame, level(frame), self.start));
+        SenderLog { frames: Some(self.log.frame_events.with(facts)), ..self.log }
     }
 
     fn take_events(&mut self) {

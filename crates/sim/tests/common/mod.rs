@@ -1,6 +1,10 @@
 //! Movies and scenarios for the tests of simulated runs.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
 use bytes::Bytes;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
 use framewire_media::audio::AudioTrack;
@@ -30,15 +34,29 @@ const GROUP: [(char, f64); 13] = {
 
 /// A stream of 25 frames a second, 720x576, of `mbps` Mbit/s on average and `seconds` seconds.
 pub fn movie(mbps: f64, seconds: usize) -> Movie {
-    let frames = 25 * seconds;
+    let mut bytes = Vec::new();
+    write_movie(mbps, seconds, &mut bytes);
+    Movie::parse(Bytes::from(bytes)).expect("the stream is well formed")
+}
+
+/// The same as a file, of which only one over 64 MiB is not kept in memory; the directory is removed with what is in it.
+pub fn movie_file(directory: &Path, mbps: f64, seconds: usize) -> Movie {
+    let path = directory.join(format!("{seconds}.m2v"));
+    let mut sink = BufWriter::new(File::create(&path).expect("the directory is there"));
+    write_movie(mbps, seconds, &mut sink);
+    sink.flush().expect("the disk has room");
+    Movie::open(File::open(&path).expect("it was just written")).expect("the stream is well formed")
+}
+
+fn write_movie(mbps: f64, seconds: usize, mut sink: impl Write) {
     let per_frame = mbps * 1e6 / 8.0 / 25.0;
     let weight: f64 = GROUP.iter().map(|frame| frame.1).sum::<f64>() / GROUP.len() as f64;
-    let mut bytes = Vec::new();
-    for number in 0..frames {
+    for number in 0..25 * seconds {
         let (kind, size) = GROUP[number % GROUP.len()];
+        let mut bytes = Vec::new();
         picture(&mut bytes, number % GROUP.len(), kind, (per_frame * size / weight) as usize);
+        sink.write_all(&bytes).expect("there is room");
     }
-    Movie::parse(Bytes::from(bytes)).expect("the stream is well formed")
 }
 
 /// Appends one coded picture of about `size` bytes (ISO/IEC 13818-2, 6.2).

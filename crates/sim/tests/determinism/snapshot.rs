@@ -53,7 +53,7 @@ pub fn describe_frames(text: &mut String, scenario: &Scenario, simulated: &Simul
         let ledger = Ledger::build(log, playout);
         writeln!(text, "{}", ledger.flow).unwrap();
         for row in &ledger.rows {
-            describe_frame(text, row);
+            describe_frame(text, &row);
         }
     }
 }

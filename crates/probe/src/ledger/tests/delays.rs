@@ -38,7 +38,7 @@ fn a_frame_is_late_from_the_first_nanosecond_after_its_deadline() {
     let playout = Playout { startup: Duration::from_millis(50), ..LIVE };
     // Shown from 10 + 50 ms on: I0 at 60, B2 (shown second) at 100, B3 at 140, P1 at 180 ms.
     let flow = read_at([10, 66, 100, 141]);
-    let rows = Ledger::build(&flow.log, playout).rows;
+    let rows = Ledger::build(&flow.log, playout).rows.to_vec();
     let deadlines: Vec<_> = rows.iter().map(|row| row.deadline).collect();
     assert_eq!(deadlines, [Some(ms(60)), Some(ms(180)), Some(ms(100)), Some(ms(140))]);
     let fates: Vec<_> = rows.iter().map(|row| row.fate).collect();
@@ -48,7 +48,7 @@ fn a_frame_is_late_from_the_first_nanosecond_after_its_deadline() {
 
 #[test]
 fn nothing_is_late_for_a_player_that_waits() {
-    let rows = Ledger::build(&read_at([10, 5_000, 6_000, 90_000]).log, STALL).rows;
+    let rows = Ledger::build(&read_at([10, 5_000, 6_000, 90_000]).log, STALL).rows.to_vec();
     assert!(rows.iter().all(|row| row.fate == Fate::Shown && row.deadline.is_none()));
 }
 

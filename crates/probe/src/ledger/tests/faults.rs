@@ -18,7 +18,7 @@ fn with_faults(faults: &[Injected]) -> DatagramFlow {
 }
 
 fn row(flow: &DatagramFlow, frame: usize) -> FrameRow {
-    Ledger::build(&flow.log, LIVE).rows.swap_remove(frame)
+    Ledger::build(&flow.log, LIVE).rows[frame].clone()
 }
 
 #[track_caller]
@@ -32,7 +32,7 @@ fn assert_lost(row: &FrameRow, place: Place, cause: &str, discarded_at: Place) {
 #[test]
 fn without_a_fault_everything_is_shown() {
     let flow = with_faults(&[]);
-    for row in Ledger::build(&flow.log, LIVE).rows {
+    for row in Ledger::build(&flow.log, LIVE).rows.to_vec() {
         assert_eq!((row.fate, row.packets, row.packets_lost), (Fate::Shown, Some(3), Some(0)));
         assert_eq!((row.bytes_received, row.root_cause, row.discarded_at), (1200, None, None));
     }
@@ -140,7 +140,7 @@ fn frames_that_were_never_cut_or_not_cut_whole_met_the_end_of_the_run() {
     flow.log.status = FlowStatus::Partial;
     flow.send(0, &[]);
     flow.send_first(1, &[], 2);
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!(rows[0].fate, Fate::Shown);
     assert_lost(&rows[1], Place::SenderPipeline, "run ended", Place::ReceiverPipeline);
     assert_eq!((rows[1].packets_lost, rows[1].bytes_received), (Some(0), 1000));
@@ -164,7 +164,7 @@ fn a_second_copy_of_a_datagram_counts_once() {
 fn frames_that_miss_a_reference_carry_its_cause() {
     // Decode order: I0 P1 B2 B3 P4 B5 B6 P7 B8 B9 P10 B11. The loss of P4 takes everything after it along.
     let flow = with_faults(&[Injected::Dropped(Place::Link, "retry limit"), ARRIVES]);
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert!(rows[..4].iter().all(|row| row.fate == Fate::Shown));
     for row in &rows[5..] {
         assert_eq!((row.fate, row.missing_reference), (Fate::Undecodable, Some(4)), "frame {}", row.frame);
@@ -185,7 +185,7 @@ fn of_several_missing_references_the_first_in_decode_order_is_named() {
         };
         flow.send(frame, &[place]);
     }
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!(
         rows[4].root_cause.as_ref().map(|cause| cause.place),
         Some(Place::Link),
@@ -205,7 +205,7 @@ fn a_shed_frame_takes_no_room_in_the_stream() {
     flow.read(999, ms(10));
     flow.read(1800, ms(20));
     flow.read(2100, ms(150));
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!([rows[0].arrival, rows[1].arrival, rows[3].arrival], [Some(ms(20)), Some(ms(20)), Some(ms(150))]);
     assert_lost(&rows[2], Place::SenderPipeline, "ifd: B while a frame waits", Place::SenderPipeline);
     assert_eq!((rows[2].bytes_shed, rows[2].bytes_received, rows[0].packets), (300, 0, None));
@@ -219,7 +219,7 @@ fn frames_lie_in_the_stream_in_the_order_in_which_they_were_sent() {
     }
     flow.read(1300, ms(90));
     flow.read(2100, ms(95));
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!([rows[0].arrival, rows[1].arrival, rows[2].arrival], [Some(ms(90)), Some(ms(95)), Some(ms(90))]);
 }
 
@@ -231,7 +231,7 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     flow.write(1);
     flow.start(2);
     flow.read(1500, ms(50));
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!(rows[0].fate, Fate::Shown);
     assert_lost(&rows[1], Place::Link, "run ended", Place::ReceiverPipeline);
     assert_eq!(rows[1].bytes_received, 500);
@@ -239,7 +239,7 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     assert_lost(&rows[3], Place::SenderPipeline, "run ended", Place::SenderPipeline);
 
     flow.read(1900, ms(60));
-    let rows = Ledger::build(&flow.log, LIVE).rows;
+    let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!((rows[1].fate, rows[2].bytes_received), (Fate::Shown, 100));
     assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::ReceiverPipeline);
 }
@@ -261,7 +261,7 @@ fn a_part_that_was_sent_again_is_there_when_one_copy_of_it_is() {
     let mut flow = DatagramFlow::new(movie(&[1200; 2]));
     (0..2).for_each(|frame| flow.send(frame, &[]));
     let mut log = flow.log;
-    for datagram in &mut log.datagrams_sent {
+    for datagram in log.datagrams_sent.in_memory() {
         datagram.part = Some((datagram.sequence % 3) as u16);
     }
     assert_eq!(log.datagrams_sent.len(), 6, "three parts each");
@@ -287,16 +287,16 @@ fn what_comes_when_its_frame_was_given_up_makes_no_frame_whole() {
     let mut flow = DatagramFlow::new(movie(&[1200; 3]));
     (0..3).for_each(|frame| flow.send(frame, &[]));
     let mut log = flow.log;
-    log.frames.iter_mut().for_each(|frame| frame.references.clear());
-    for datagram in &mut log.datagrams_sent {
+    log.frames.in_memory().iter_mut().for_each(|frame| frame.references.clear());
+    for datagram in log.datagrams_sent.in_memory() {
         datagram.part = Some((datagram.sequence % 3) as u16);
     }
     let whole = Ledger::build(&log, LIVE);
     assert!(whole.rows.iter().all(|row| row.fate == Fate::Shown));
     // Frame 0: the second part comes too late. Frame 1: it is lost in a queue, and its repeat comes too late.
-    log.datagrams_received[1].kept = false;
+    log.datagrams_received.in_memory()[1].kept = false;
     log.datagrams_received.retain(|datagram| datagram.sequence != 4);
-    for packet in log.packets.iter_mut().filter(|packet| packet.sequence == Some(4)) {
+    for packet in log.packets.in_memory().iter_mut().filter(|packet| packet.sequence == Some(4)) {
         packet.dropped = Some((Place::IntermediateQueue, "queue full"));
     }
     let again = DatagramSent { sequence: 9, ..log.datagrams_sent[4].clone() };

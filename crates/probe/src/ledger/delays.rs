@@ -1,0 +1,82 @@
+//! Latencies and interarrival jitter of frames, in order of arrival.
+
+use framewire_units::{Duration, JitterEstimator, Timestamp};
+
+use super::{FrameRow, ROWS, thesis};
+use crate::record::{FrameFacts, Timing};
+use crate::spool::{Lookup, Sorter, Spool};
+
+/// A frame that arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct InOrder {
+    pub arrival: Timestamp,
+    pub frame: u32,
+    /// After the first arrival of the flow.
+    pub relative: Option<Duration>,
+    /// After it was due.
+    pub latency: Option<i64>,
+    /// After its group's first frame was due.
+    pub place: Duration,
+    /// What the header of the group of pictures that comes with it says.
+    pub group_time: Option<Duration>,
+}
+
+/// What a frame that arrived was late by, in nanoseconds, and the jitter then.
+#[derive(Clone, Debug)]
+pub(crate) struct Delay {
+    pub frame: u32,
+    pub latency: Option<i64>,
+    pub jitter: Option<i64>,
+}
+
+/// Collects the frames that arrived, in decode order, and fills in what follows from the order of their arrivals.
+pub(super) struct Delays {
+    arrived: Sorter<InOrder, (Timestamp, u32)>,
+    places: thesis::Places,
+}
+
+impl Delays {
+    /// None yet; `list` is an empty one.
+    pub fn new(list: Spool<InOrder>) -> Self {
+        Self { arrived: Sorter::new(list, |one| (one.arrival, one.frame)), places: thesis::Places::default() }
+    }
+
+    /// Takes the next frame.
+    pub fn take(&mut self, row: &FrameRow, facts: &FrameFacts) {
+        let place = self.places.take(facts);
+        let Some(arrival) = row.arrival else { return };
+        self.arrived.push(InOrder {
+            arrival,
+            frame: row.frame,
+            relative: row.arrival_relative,
+            latency: row.latency_nanos,
+            place,
+            group_time: facts.group_time,
+        });
+    }
+
+    /// The rows with the latency, where the thesis counts it otherwise, and the jitter of every frame that arrived. The
+    /// first has no jitter: it has none to be compared with.
+    ///
+    /// As in section 3.4 of the thesis. Frames that arrived at the same moment are taken in decode order.
+    pub fn fill(mut self, rows: Spool<FrameRow>, timing: Timing) -> Spool<FrameRow> {
+        self.arrived.ready();
+        let (mut estimator, mut clock) = (JitterEstimator::default(), thesis::GroupClock::default());
+        let delays = self.arrived.iter().map(|one| {
+            let by_thesis = clock.latency(&one);
+            let latency = if timing == Timing::Thesis { by_thesis } else { one.latency };
+            let jitter = latency.and_then(|latency| estimator.update(latency));
+            Delay { frame: one.frame, latency, jitter }
+        });
+        let delays = Sorter::of(rows.beside(), |delay: &Delay| delay.frame, delays);
+        let mut delays = Lookup::new(delays.iter().map(|delay| (delay.frame.into(), delay)));
+        let mut filled = rows.beside().holding(ROWS);
+        filled.extend(rows.into_records().map(|mut row| {
+            if let Some(delay) = delays.of(row.frame.into()) {
+                (row.latency_nanos, row.jitter_nanos) = (delay.latency, delay.jitter);
+            }
+            row
+        }));
+        filled
+    }
+}

@@ -1,0 +1,163 @@
+//! What the rows of a ledger come to, row by row.
+
+use framewire_units::{Duration, Timestamp};
+
+use super::levels::LevelCounts;
+use super::player::Player;
+use super::statistics::{RunCounter, nearest_ranks};
+use super::{FateCounts, PlaceCounts, TypeCounts};
+use crate::ledger::{Fate, FrameRow};
+use crate::record::{FlowLog, FrameFacts, Place};
+use crate::spool::Sorter;
+
+/// Totals of the frames of a flow.
+pub(super) struct FrameTotals {
+    pub count: u32,
+    pub fates: FateCounts,
+    pub types: TypeCounts,
+    pub places: PlaceCounts,
+    pub complete_bytes: u64,
+    pub shed_bytes: u64,
+    pub wasted_bytes: u64,
+    pub useless_bytes: u64,
+    pub runs: RunCounter,
+    pub levels: LevelCounts,
+    pub player: Player,
+    /// Of the frames that arrived, in nanoseconds.
+    pub latencies: Sorter<i64, i64>,
+    /// `None` where no frame has one.
+    pub jitters: Option<Jitters>,
+    bytes: u64,
+    /// When the first and the last frame are due.
+    due: Option<(Timestamp, Timestamp)>,
+    /// The first and the last arrival of a frame.
+    arrivals: Option<(Timestamp, Timestamp)>,
+    latencies_count: usize,
+}
+
+/// Of the frames that have one, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jitters {
+    pub count: u64,
+    pub sum: f64,
+    pub largest: f64,
+}
+
+impl FrameTotals {
+    /// None yet, of this flow.
+    pub fn new(log: &FlowLog) -> Self {
+        Self {
+            count: 0,
+            fates: FateCounts::default(),
+            types: TypeCounts::default(),
+            places: PlaceCounts::default(),
+            complete_bytes: 0,
+            shed_bytes: 0,
+            wasted_bytes: 0,
+            useless_bytes: 0,
+            runs: RunCounter::default(),
+            levels: LevelCounts::default(),
+            player: Player::new(log.frames.beside()),
+            latencies: Sorter::new(log.frames.beside(), |&latency| latency),
+            jitters: None,
+            bytes: 0,
+            due: None,
+            arrivals: None,
+            latencies_count: 0,
+        }
+    }
+
+    /// Takes the next frame in decode order.
+    pub fn take(&mut self, row: &FrameRow, facts: &FrameFacts) {
+        self.count += 1;
+        self.bytes += u64::from(row.size);
+        self.due = Some((self.due.map_or(row.due, |(first, _)| first), row.due));
+        self.shed_bytes += row.bytes_shed;
+        self.take_fate(row);
+        self.take_type(row);
+        self.take_delays(row);
+        self.runs.take(row.fate == Fate::Lost);
+        self.levels.take(row);
+        self.player.take(row, facts);
+    }
+
+    fn take_fate(&mut self, row: &FrameRow) {
+        *match row.fate {
+            Fate::Shown => &mut self.fates.shown,
+            Fate::Late => &mut self.fates.late,
+            Fate::Undecodable => &mut self.fates.undecodable,
+            Fate::Lost => &mut self.fates.lost,
+        } += 1;
+        if row.complete {
+            self.complete_bytes += u64::from(row.size);
+        }
+        match row.fate {
+            Fate::Lost | Fate::Undecodable => self.wasted_bytes += row.bytes_received,
+            Fate::Late => self.useless_bytes += row.bytes_received,
+            Fate::Shown => {}
+        }
+        let Some(cause) = row.root_cause.as_ref().filter(|_| row.fate == Fate::Lost) else { return };
+        *match cause.place {
+            Place::SenderPipeline => &mut self.places.sender_pipeline,
+            Place::SenderSocket => &mut self.places.sender_socket,
+            Place::Link => &mut self.places.link,
+            Place::IntermediateQueue => &mut self.places.intermediate_queue,
+            Place::ReceiverPipeline => &mut self.places.receiver_pipeline,
+        } += 1;
+    }
+
+    fn take_type(&mut self, row: &FrameRow) {
+        let (all, lost) = match row.kind {
+            'I' => (&mut self.types.frames_i, &mut self.types.lost_i),
+            'P' => (&mut self.types.frames_p, &mut self.types.lost_p),
+            'B' => (&mut self.types.frames_b, &mut self.types.lost_b),
+            _ => return,
+        };
+        *all += 1;
+        *lost += u32::from(row.fate == Fate::Lost);
+    }
+
+    fn take_delays(&mut self, row: &FrameRow) {
+        if let Some(at) = row.arrival {
+            let (first, last) = self.arrivals.unwrap_or((at, at));
+            self.arrivals = Some((first.min(at), last.max(at)));
+        }
+        if let Some(latency) = row.latency_nanos {
+            self.latencies.push(latency);
+            self.latencies_count += 1;
+        }
+        if let Some(jitter) = row.jitter_nanos.map(milliseconds) {
+            let Jitters { count, sum, largest } = self.jitters.unwrap_or(Jitters { count: 0, sum: 0.0, largest: 0.0 });
+            self.jitters = Some(Jitters { count: count + 1, sum: sum + jitter, largest: largest.max(jitter) });
+        }
+    }
+
+    /// Mean time from one frame to the next, from the first to the last due time; `None` for fewer than two frames.
+    pub fn interval(&self) -> Option<Duration> {
+        let (first, last) = self.due?;
+        let gaps = Some(self.count - 1).filter(|&gaps| gaps > 0)?;
+        Some(last.saturating_since(first) / gaps)
+    }
+
+    /// Bits over the duration of the movie.
+    pub fn movie_bitrate(&self, interval: Option<Duration>) -> Option<u64> {
+        let duration = interval?.checked_mul(self.count)?.as_secs_f64();
+        (duration > 0.0).then(|| (self.bytes as f64 * 8.0 / duration).round() as u64)
+    }
+
+    /// From the first to the last arrival of a frame, and one interval more.
+    pub fn duration(&self, interval: Option<Duration>) -> Option<Duration> {
+        let (first, last) = self.arrivals?;
+        Some(last.saturating_since(first) + interval.unwrap_or_default())
+    }
+
+    /// Percentiles 50, 95 and 99, and the largest, when all rows were taken.
+    pub fn latency_ms(&self) -> Option<[f64; 4]> {
+        let ranks = nearest_ranks(self.latencies.iter(), self.latencies_count, [50, 95, 99, 100]);
+        ranks.map(|latencies| latencies.map(milliseconds))
+    }
+}
+
+fn milliseconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e6
+}
