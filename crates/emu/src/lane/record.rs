@@ -1,5 +1,6 @@
 //! What a lane leaves behind: its packets and the proof of how accurate it was.
 
+use framewire_probe::spool::{Sorter, Spool};
 use framewire_units::{Duration, Timestamp};
 use serde::Serialize;
 
@@ -48,12 +49,23 @@ pub struct Distribution {
 
 impl Distribution {
     /// The distribution of `values`; all zero when there are none. Percentiles by nearest rank.
-    pub fn of(mut values: Vec<i64>) -> Self {
-        let Some(&max_ns) = values.iter().max() else { return Self::default() };
-        let count = values.len();
-        // Millions of values need not be sorted for two of them.
-        let mut rank = |percent: usize| *values.select_nth_unstable((count * percent).div_ceil(100).max(1) - 1).1;
-        Self { count: count as u64, p50_ns: rank(50), p99_ns: rank(99), max_ns }
+    pub fn of(values: Vec<i64>) -> Self {
+        Self::of_sorted(&Sorter::of(Spool::default(), |&value| value, values))
+    }
+
+    /// The same of values that were sorted, and may be on the disk.
+    pub(crate) fn of_sorted(values: &Sorter<i64, i64>) -> Self {
+        let (count, mut sorted, mut taken) = (values.len(), values.iter(), 0);
+        let mut value = 0;
+        let [p50_ns, p99_ns, max_ns] = [50, 99, 100].map(|percent| {
+            let rank = (count * percent).div_ceil(100);
+            if rank > taken {
+                value = sorted.nth(rank - taken - 1).unwrap_or(value);
+                taken = rank;
+            }
+            value
+        });
+        Self { count: count as u64, p50_ns, p99_ns, max_ns }
     }
 }
 

@@ -39,9 +39,11 @@ pub(crate) fn start(
     let (giver, taker) = hand_over();
     let failed = Arc::new(AtomicBool::new(false));
     let of_thread = Arc::clone(&failed);
+    let tally = Tally::new(directory.as_ref());
     let spool = Spool::in_directory(directory).holding(BLOCK);
-    let thread =
-        thread::Builder::new().name("fw-log".to_owned()).spawn(move || write_all(&taker, &of_thread, spool, followed));
+    let thread = thread::Builder::new()
+        .name("fw-log".to_owned())
+        .spawn(move || write_all(&taker, &of_thread, (spool, tally), followed));
     Ok((LogBuffer { giver }, LogWriter { failed, thread: thread.doing("start the writer of a lane's log")? }))
 }
 
@@ -82,10 +84,10 @@ impl LogWriter {
 fn write_all(
     taker: &Taker<Waiting>,
     failed: &AtomicBool,
-    mut spool: Spool<PacketLog>,
+    (mut spool, mut tally): (Spool<PacketLog>, Tally),
     followed: Option<Followed>,
 ) -> (Spool<PacketLog>, Tally) {
-    let (mut tally, mut mark) = (Tally::default(), Mark::default());
+    let mut mark = Mark::default();
     loop {
         let (blocks, ended) = taker.take();
         for packet in blocks.into_iter().flatten() {
@@ -102,6 +104,7 @@ fn write_all(
             }
         }
         if ended {
+            tally.ready();
             return (spool, tally);
         }
     }
