@@ -1,7 +1,9 @@
 //! Any bytes as access units of any codec, in any framing, with any configuration: the reader never fails but by an
 //! error, refers only back, and to no more than a decoder holds. Frames are put together of all that it read, in order.
+//! With other numbers in its slices a unit has the same parts.
 
 use framewire_media::access_unit::{AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing};
+use framewire_media::picture_order::{PictureNumbers, Renumbering, renumber};
 
 /// 16 frames of two fields, frames left by commands that were lost, and one more.
 const MOST_REFERENCES: usize = 2 * 16 + 33;
@@ -29,10 +31,24 @@ pub(crate) fn run(data: &[u8]) {
         assert!(read.references.is_sorted_by(|one, other| one < other));
         assert!(read.references.iter().all(|&other| other < read.number));
         assert!(read.references.len() <= MOST_REFERENCES);
+        if let Some(numbers) = read.picture_order.and_then(|order| order.numbers) {
+            check_other_numbers(unit, framing, numbers);
+        }
         read_units.push(number);
         assembled.extend(assembler.take(read, number).into_iter().flatten());
     }
     assembled.extend(assembler.release());
     let units_of = |frame: &AssembledFrame<usize>| [Some(frame.first), frame.second].into_iter().flatten();
     assert!(assembled.iter().flat_map(units_of).eq(read_units));
+}
+
+fn check_other_numbers(unit: &[u8], framing: Framing, numbers: PictureNumbers) {
+    // Any numbers will do, if they are the same for the same input.
+    let by = Renumbering { frame_num: unit.len() as u16, order: i64::from(numbers.frame_num) - 77 };
+    let Some(changed) = renumber(unit, framing, numbers, by) else { return };
+    assert!(changed.len() <= 2 * unit.len() + 1);
+    if framing == Framing::ByteStream {
+        let start_codes = |bytes: &[u8]| bytes.windows(3).filter(|bytes| *bytes == [0, 0, 1]).count();
+        assert_eq!(start_codes(&changed), start_codes(unit));
+    }
 }

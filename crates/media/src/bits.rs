@@ -27,6 +27,11 @@ impl<'a> BitReader<'a> {
         Some(value)
     }
 
+    /// How many bits were read.
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
     /// The next bit as a flag; `None` when the header ends before.
     pub(crate) fn flag(&mut self) -> Option<bool> {
         self.bits(1).map(|bit| bit == 1)

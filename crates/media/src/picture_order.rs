@@ -9,7 +9,11 @@
 use std::num::NonZeroU32;
 
 use crate::access_unit::Framing;
-use crate::h265;
+pub use crate::h264::numbers::{PictureNumbers, Renumbering};
+use crate::{h264, h265};
+
+/// How much later a frame is shown than the one before it, in picture order counts: two fields (ITU-T H.264, 8.2.1).
+const COUNTS_OF_A_FRAME: i64 = 2;
 
 /// What the headers of a picture say of where it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +29,19 @@ pub struct PictureOrder {
     pub begins_sequence: bool,
     /// It [can be made](begin_sequence) to begin a coded video sequence: a CRA picture of H.265.
     pub can_begin_sequence: bool,
+    /// The numbers in its slice headers that can be [changed](renumber), of H.264.
+    pub numbers: Option<PictureNumbers>,
 }
 
 impl PictureOrder {
+    /// The same for a picture whose slice headers were [renumbered](renumber).
+    pub fn renumbered(self, by: Renumbering) -> Self {
+        // The count of one that begins a sequence does not come from its header.
+        let is_moved = self.turn.is_some() && !self.begins_sequence;
+        let numbers = self.numbers.map(|numbers| numbers.renumbered(by));
+        Self { count: if is_moved { self.count.saturating_add(by.order) } else { self.count }, numbers, ..self }
+    }
+
     /// The same for a picture that was made to begin a coded video sequence. Its count and those of the pictures after
     /// it all become smaller by the same, whole turns.
     pub fn beginning_sequence(self) -> Self {
@@ -77,6 +91,13 @@ impl ReceivedOrder {
         is_in_place
     }
 
+    /// The count that a picture needs, in its own sequence, to be shown directly behind all that came. `None` before
+    /// anything came.
+    pub fn next_count(&self) -> Option<i64> {
+        let latest = self.latest.max(self.latest_before)?;
+        Some(latest.saturating_add(COUNTS_OF_A_FRAME).saturating_sub(self.base?.shift))
+    }
+
     /// Whether the decoder would show the picture in its place if it came next.
     pub fn places(&self, picture: PictureOrder) -> bool {
         { *self }.take(picture)
@@ -102,13 +123,21 @@ pub fn begin_sequence(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
     h265::break_link(unit, framing)
 }
 
+/// Changes the numbers in the slice headers of an access unit of H.264, or of one of its fields, by so much
+/// ([`PictureNumbers`]); `None` where it has no slice that can be read, or an IDR picture, whose numbers are zero. All
+/// other bits stay as they are. Its size may change by some bytes, as emulation prevention bytes come or go
+/// (7.4.1.1).
+pub fn renumber(unit: &[u8], framing: Framing, numbers: PictureNumbers, by: Renumbering) -> Option<Vec<u8>> {
+    h264::numbers::renumber(unit, framing, numbers, by)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn picture(count: i64) -> PictureOrder {
         let (turn, is_base) = (NonZeroU32::new(16), true);
-        PictureOrder { count, turn, is_base, begins_sequence: count == 0, can_begin_sequence: false }
+        PictureOrder { count, turn, is_base, begins_sequence: count == 0, can_begin_sequence: false, numbers: None }
     }
 
     fn places(counts: &[i64]) -> Vec<bool> {

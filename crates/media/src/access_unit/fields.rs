@@ -30,6 +30,11 @@ impl AccessUnit {
         self.missing_reference |= second.missing_reference;
         if let Some(order) = &mut self.picture_order {
             order.is_base |= second.picture_order.is_some_and(|order| order.is_base);
+            if let (Some(first), Some(second)) =
+                (&mut order.numbers, second.picture_order.and_then(|order| order.numbers))
+            {
+                first.restarts |= second.restarts;
+            }
         }
         self.references.extend(second.references);
         self.references.sort_unstable();

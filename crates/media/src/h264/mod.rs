@@ -3,6 +3,7 @@
 mod boundary;
 mod buffer;
 mod lists;
+pub(crate) mod numbers;
 mod parameter_sets;
 mod picture_order;
 mod slice_header;
@@ -11,6 +12,7 @@ mod tracker;
 pub(crate) use boundary::Finder;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
+use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h264::picture_order::order_of;
 use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
@@ -47,6 +49,8 @@ struct RecoveryPoint {
 struct Gathered {
     recovery: Option<RecoveryPoint>,
     temporal_layer: u8,
+    /// There are slices of another layer or view.
+    has_extension: bool,
     /// The picture whose slices are coming, its marking, and the kind that its slices make it.
     open: Option<(OpenPicture, Marking, PictureType)>,
     /// What the first picture makes of the unit; the second field adds to it.
@@ -142,6 +146,7 @@ impl Reader {
                 nal_type::SLICE | nal_type::SLICE_PARTITION_A | nal_type::IDR_SLICE => {
                     self.take_slice(number, nal, &mut gathered);
                 }
+                nal_type::SLICE_EXTENSION => gathered.has_extension = true,
                 _ => {}
             }
         }
@@ -197,13 +202,20 @@ impl Reader {
             (true, true) => FramePart::SecondField,
         };
         let is_base = picture.header.is_reference;
-        let picture_order = picture.order_turn.map(|turn| PictureOrder {
+        let numbers = PictureNumbers {
+            restarts: marking.unmarks_all(),
+            recovers: recovery.is_some_and(|point| point.quality.exact),
+            ..picture.numbers
+        };
+        let picture_order = Some(PictureOrder {
             // Of a frame the low bits are those of its top field (8.2.1.1).
             count: orders[0],
-            turn: turn_of(turn),
+            turn: picture.order_turn.and_then(turn_of),
             is_base,
             begins_sequence: starts_sequence,
             can_begin_sequence: false,
+            // Those of other layers or views (annexes G and H) would no longer be its own.
+            numbers: (!gathered.has_extension).then_some(numbers),
         });
         let unit = AccessUnit {
             number: picture.unit(),

@@ -17,6 +17,8 @@ pub(crate) mod nal_type {
     pub(crate) const ACCESS_UNIT_DELIMITER: u8 = 9;
     pub(crate) const PREFIX: u8 = 14;
     pub(crate) const LAST_RESERVED_BEFORE_PICTURE: u8 = 18;
+    pub(crate) const AUXILIARY_SLICE: u8 = 19;
+    pub(crate) const SLICE_EXTENSION: u8 = 20;
 }
 
 /// Which fields of a frame a picture holds, or a marking is about.

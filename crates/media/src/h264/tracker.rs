@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::h264::buffer::{DecodedPicture, Limits, Numbering, ReferenceBuffer, StoredFrame};
 use crate::h264::lists::{CurrentPicture, Displaced, Entry, reference_lists};
+use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::SequenceParameterSet;
 use crate::h264::picture_order::{OrderCounter, Orders, order_of};
 use crate::h264::slice_header::{ListHeader, Marking, PictureHeader};
@@ -75,6 +76,7 @@ pub(crate) struct OpenPicture {
     gaps_allowed: bool,
     /// How many picture order counts the low bits tell apart.
     pub(crate) order_turn: Option<i64>,
+    pub(crate) numbers: PictureNumbers,
     /// Shown after a recovery point.
     after_recovery: bool,
     /// Lists that were looked into.
@@ -124,6 +126,7 @@ impl PictureTracker {
             limits,
             gaps_allowed: sequence.gaps_allowed,
             order_turn: sequence.order_turn(),
+            numbers: PictureNumbers::of(header, sequence),
             after_recovery: self.recovery.is_some_and(|point| order > point.order),
             lists: Vec::new(),
         }

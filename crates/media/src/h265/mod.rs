@@ -224,6 +224,7 @@ impl Reader {
             is_base: picture.is_order_base(),
             begins_sequence: picture.starts_sequence,
             can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,
+            numbers: None,
         };
         let key = match header {
             _ if header.is_idr() => Some(KeyKind::Closed),

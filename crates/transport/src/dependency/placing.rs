@@ -183,6 +183,7 @@ mod tests {
             is_base: true,
             begins_sequence,
             can_begin_sequence: can_begin_sequence && key == Some(KeyKind::Open),
+            numbers: None,
         };
         let dependencies = Dependencies {
             key,
