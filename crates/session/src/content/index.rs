@@ -53,6 +53,11 @@ impl ContentIndex {
         self.by_first[from..].iter().take_while(move |(hash, _)| *hash == unit).map(|&(_, frame)| frame)
     }
 
+    /// Whether a frame has `unit`.
+    pub(super) fn has(&self, unit: UnitHash) -> bool {
+        self.by_unit.binary_search_by_key(&unit, |&(hash, _)| hash).is_ok()
+    }
+
     /// The only frame that has `unit`, and only once; `None` where several do.
     pub(super) fn only_frame_with(&self, unit: UnitHash) -> Option<u32> {
         let from = self.by_unit.partition_point(|&(hash, _)| hash < unit);

@@ -3,9 +3,11 @@
 //! An application of the user's own says nothing of frames: what it gives out is bytes. They are cut at start codes, and
 //! each unit that carries picture data is compared with those of the movie. A frame is there when all its units stand
 //! one after the other, whole; headers that a pipeline may repeat or leave out do not matter, nor does the number of
-//! zero bytes before a start code. After a loss, matching goes on at the next unit that begins a frame.
+//! zero bytes before a start code; nor do the numbers in the slice headers of H.264 that a queue changed from an open key
+//! frame on. After a loss, matching goes on at the next unit that begins a frame.
 
 mod index;
+mod numbers;
 #[cfg(test)]
 mod tests;
 mod units;
@@ -14,10 +16,12 @@ use std::collections::BTreeMap;
 
 use framewire_media::Movie;
 use framewire_media::access_unit::Codec;
+use framewire_media::picture_order::Renumbering;
 use framewire_probe::record::FrameFound;
 use framewire_units::Timestamp;
 
 use self::index::ContentIndex;
+use self::numbers::ChangedNumbers;
 use self::units::{Unit, UnitCutter};
 
 /// What was found in a stream.
@@ -31,6 +35,9 @@ pub struct ContentLog {
     pub bytes: u64,
     /// Units with picture data that belong to no frame that could be named.
     pub foreign_units: u64,
+    /// What was added to the numbers of frames that came whole, where they were changed; to picture order counts, of as
+    /// many as their low bits tell apart.
+    pub renumbered: BTreeMap<u32, Renumbering>,
 }
 
 /// Finds the frames of a movie in a stream.
@@ -56,6 +63,8 @@ struct Matching {
     /// Bytes of frames that are not whole, as far as their units name them.
     parts: BTreeMap<u32, u64>,
     foreign_units: u64,
+    numbers: ChangedNumbers,
+    renumbered: BTreeMap<u32, Renumbering>,
 }
 
 /// A frame that has begun.
@@ -80,6 +89,8 @@ impl ContentMatcher {
             whole: BTreeMap::new(),
             parts: BTreeMap::new(),
             foreign_units: 0,
+            numbers: ChangedNumbers::of(movie),
+            renumbered: BTreeMap::new(),
         };
         (codec != Codec::Av1).then(|| Self { cutter: UnitCutter::new(codec), matching, first_byte: None, bytes: 0 })
     }
@@ -106,6 +117,7 @@ impl ContentMatcher {
         matching.end_run();
         ContentLog {
             foreign_units: matching.foreign_units,
+            renumbered: std::mem::take(&mut matching.renumbered),
             frames: matching.into_frames(),
             first_byte: self.first_byte,
             bytes: self.bytes,
@@ -115,6 +127,8 @@ impl ContentMatcher {
 
 impl Matching {
     fn take(&mut self, unit: &Unit<'_>) {
+        let original = self.numbers.original(unit.bytes(), &self.index, self.next);
+        let unit = &original.as_deref().map_or(*unit, |original| unit.with(original));
         if self.goes_on_with(unit) || self.ends_within(unit) {
             return;
         }
@@ -177,6 +191,9 @@ impl Matching {
 
     fn complete(&mut self, frame: u32, at: Timestamp) {
         self.whole.insert(frame, at);
+        if !self.numbers.by().is_none() {
+            self.renumbered.insert(frame, self.numbers.by());
+        }
         self.next = frame + 1;
         self.run = None;
     }

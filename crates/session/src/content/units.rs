@@ -17,18 +17,37 @@ const LONGEST_UNIT: usize = 16 << 20;
 /// The content of a unit: equal units, equal hashes; different ones practically never.
 pub(super) type UnitHash = u128;
 
+pub(super) fn hash_of(unit: &[u8]) -> UnitHash {
+    XxHash3_128::oneshot(unit)
+}
+
 /// A unit that carries picture data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit<'a> {
     pub(super) hash: UnitHash,
     /// What follows the prefix of its start code, without zero bytes at the end.
     bytes: &'a [u8],
+    /// Bytes behind the prefix, as it came.
+    came: usize,
     /// Its place in the buffer of the cutter.
     start: usize,
     cutter: &'a UnitCutter,
 }
 
-impl Unit<'_> {
+impl<'a> Unit<'a> {
+    /// The same with other bytes than came.
+    pub(super) fn with<'b>(&self, bytes: &'b [u8]) -> Unit<'b>
+    where
+        'a: 'b,
+    {
+        Unit { hash: hash_of(bytes), bytes, ..*self }
+    }
+
+    /// What follows the prefix.
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Bytes, with the prefix of its start code.
     pub(super) fn size(&self) -> u64 {
         (PREFIX.len() + self.bytes.len()) as u64
@@ -41,12 +60,13 @@ impl Unit<'_> {
 
     /// When the last of its first `length` bytes came.
     pub(super) fn arrival_of(&self, length: u32) -> Timestamp {
-        self.cutter.stamp_of(self.start + length as usize)
+        let is_all = length as usize == self.bytes.len();
+        self.cutter.stamp_of(self.start + if is_all { self.came } else { length as usize })
     }
 
     /// True when it begins with a unit of `length` bytes and that hash.
     pub(super) fn begins_with(&self, length: u32, hash: UnitHash) -> bool {
-        self.bytes.get(..length as usize).is_some_and(|bytes| XxHash3_128::oneshot(bytes) == hash)
+        self.bytes.get(..length as usize).is_some_and(|bytes| hash_of(bytes) == hash)
     }
 }
 
@@ -116,7 +136,7 @@ impl UnitCutter {
         let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         let unit = &bytes[..length];
         if self.in_unit && !self.overlong && has_picture_data(self.codec, unit) {
-            sink(&Unit { hash: XxHash3_128::oneshot(unit), bytes: unit, start, cutter: self });
+            sink(&Unit { hash: hash_of(unit), bytes: unit, came: length, start, cutter: self });
         }
     }
 
