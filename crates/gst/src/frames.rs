@@ -8,7 +8,7 @@ use framewire_media::PictureType;
 use framewire_media::access_unit::{
     AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing, KeyKind,
 };
-use framewire_media::picture_order;
+use framewire_media::picture_order::{self, PictureNumbers, Renumbering};
 use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
 use framewire_units::Duration;
 use framewire_wire::{mpeg_video, rtp};
@@ -64,13 +64,23 @@ impl Payload for Held {
 
     fn begin_sequence(&mut self) {
         let Some(framing) = self.framing else { return };
-        let changed = self.buffer.map_readable().ok().and_then(|map| picture_order::begin_sequence(&map, framing));
-        if let Some(changed) = changed {
-            let mut buffer = gst::Buffer::from_mut_slice(changed);
-            // A buffer that cannot be shared goes as it came.
-            if self.buffer.copy_into(buffer.make_mut(), all_but_memory(), ..).is_ok() {
-                self.buffer = buffer;
-            }
+        change(&mut self.buffer, |unit| picture_order::begin_sequence(unit, framing));
+    }
+
+    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) {
+        let Some(framing) = self.framing else { return };
+        for buffer in std::iter::once(&mut self.buffer).chain(&mut self.second_field) {
+            change(buffer, |unit| picture_order::renumber(unit, framing, numbers, by));
+        }
+    }
+}
+
+/// Gives a buffer other bytes, where there are any. One that cannot be shared stays as it came.
+fn change(buffer: &mut gst::Buffer, changed: impl FnOnce(&[u8]) -> Option<Vec<u8>>) {
+    if let Some(changed) = buffer.map_readable().ok().and_then(|map| changed(&map)) {
+        let mut whole = gst::Buffer::from_mut_slice(changed);
+        if buffer.copy_into(whole.make_mut(), all_but_memory(), ..).is_ok() {
+            *buffer = whole;
         }
     }
 }
@@ -339,8 +349,8 @@ impl FrameReader {
             temporal_layer: unit.temporal_layer,
             missing_reference: unit.missing_reference || references.len() < unit.references.len(),
             picture_order: unit.picture_order,
-            begins_sequence: false,
             references: Some(references),
+            ..Dependencies::default()
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) fn dependencies(frame: &Frame, referenced: bool) -> Dependencies {
         references: Some(frame.references.to_vec()),
         missing_reference: frame.missing_reference,
         picture_order: frame.picture_order,
-        begins_sequence: false,
+        ..Dependencies::default()
     }
 }
 

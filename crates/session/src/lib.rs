@@ -18,4 +18,4 @@ pub use content::{ContentLog, ContentMatcher};
 pub use flow::{BuildError, FlowSetup, Role};
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-pub use sender::{Pacing, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf};
+pub use sender::{Pacing, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};

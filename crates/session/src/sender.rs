@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use framewire_media::picture_order::Renumbering;
 use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
 use framewire_probe::spool::Spool;
 use framewire_transport::event::{SenderEvent, SenderPlace};
@@ -65,7 +66,8 @@ pub struct SenderLog {
     pub datagrams: Spool<DatagramSent>,
     /// Where in the byte stream each frame ends that was written to its end, ascending; none on datagrams.
     pub frame_ends: Vec<u64>,
-    /// The frames as they were sent, where only the sender knows: from which levels of a ladder. `None`: as planned.
+    /// The frames as they were sent, where only the sender knows: from which levels of a ladder, with which numbers.
+    /// `None`: as planned.
     pub frames: Option<Spool<FrameFacts>>,
 }
 
@@ -103,13 +105,16 @@ pub struct SenderSession {
     end_told: bool,
     stopped: bool,
     log: SenderLog,
+    renumbered: RenumberedFrames,
     progress: SenderProgress,
 }
 
 impl SenderSession {
     /// A session that sends `plan` through `half`, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
-        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, progress: SenderProgress::default() }
+        let renumbered = RenumberedFrames { frames: log.frame_events.with([]), sizes: Vec::new() };
+        let progress = SenderProgress::default();
+        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, renumbered, progress }
     }
 
     /// Offers due frames and writes what the socket takes.
@@ -160,7 +165,11 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        self.log
+        let frames = (!self.renumbered.frames.is_empty()).then(|| {
+            let renumbered = self.renumbered.frames.iter().map(|frame| *frame);
+            self.log.frame_events.with(as_sent(self.plan.facts(), renumbered))
+        });
+        SenderLog { frames, ..self.log }
     }
 
     fn can_offer(&self, now: Timestamp) -> bool {
@@ -203,9 +212,13 @@ impl SenderSession {
             SenderEvent::Queued { frame, at } => self.record(frame, at, FrameEventKind::Queued),
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
+            SenderEvent::Renumbered { frame, by, size, .. } => {
+                self.renumbered.add(frame, by, u32::try_from(size).unwrap_or(u32::MAX));
+            }
             SenderEvent::LastByte { frame, at } => {
                 if let SendingHalf::Stream(_) = self.half {
-                    let size = self.plan.movie().index.frames[frame as usize].size;
+                    let as_sent = self.renumbered.take_size(frame);
+                    let size = as_sent.unwrap_or_else(|| self.plan.movie().index.frames[frame as usize].size);
                     self.log.frame_ends.push(self.log.frame_ends.last().unwrap_or(&0) + u64::from(size));
                 }
                 self.record(frame, at, FrameEventKind::LastByte);
@@ -227,6 +240,44 @@ impl SenderSession {
     fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
     }
+}
+
+/// The frames whose numbers were changed before they were sent.
+struct RenumberedFrames {
+    /// Frame, by how much, and its size in bytes as it was sent; in the order of sending.
+    frames: Spool<(u32, Renumbering, Option<u32>)>,
+    /// Sizes of those that were not sent to their end yet.
+    sizes: Vec<(u32, u32)>,
+}
+
+impl RenumberedFrames {
+    fn add(&mut self, frame: u32, by: Renumbering, size: u32) {
+        self.frames.push((frame, by, Some(size)));
+        self.sizes.push((frame, size));
+    }
+
+    /// The size of one that was sent, if it is one. Of those before it nobody asks any more.
+    fn take_size(&mut self, sent: u32) -> Option<u32> {
+        let size = self.sizes.iter().find(|(frame, _)| *frame == sent).map(|(_, size)| *size);
+        self.sizes.retain(|(frame, _)| *frame > sent);
+        size
+    }
+}
+
+/// The frames of a movie with the numbers that they were sent with: by how much they were changed, and the size that they
+/// have then where it is known, in decode order.
+pub fn as_sent(
+    facts: impl Iterator<Item = FrameFacts>,
+    renumbered: impl Iterator<Item = (u32, Renumbering, Option<u32>)>,
+) -> impl Iterator<Item = FrameFacts> {
+    let mut renumbered = renumbered.peekable();
+    facts.zip(0..).map(move |(mut facts, number)| {
+        if let Some((_, by, size)) = renumbered.next_if(|(frame, ..)| *frame == number) {
+            facts.size = size.unwrap_or(facts.size);
+            facts.picture_order = facts.picture_order.map(|order| order.renumbered(by));
+        }
+        facts
+    })
 }
 
 impl SendingHalf {

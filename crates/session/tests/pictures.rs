@@ -14,12 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use framewire_media::access_unit::{Codec, KeyKind};
+use framewire_media::picture_order::Renumbering;
 use framewire_media::{FrameRate, Movie};
 use framewire_probe::ledger::{Fate, Ledger};
 use framewire_probe::record::{
     FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound, Playout, PlayoutPolicy, Timing,
 };
-use framewire_session::SendingPlan;
+use framewire_session::{ContentMatcher, SendingPlan, as_sent};
 use framewire_transport::Limits;
 use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::{FrameQueue, QueueKind};
@@ -43,6 +44,19 @@ const ENCODED: &[(&str, Codec, &str, &str)] = &[
         Codec::H264,
         "libx264",
         "-x264-params keyint=16:min-keyint=16:bframes=3:b-adapt=0:open-gop=1:scenecut=0:threads=1",
+    ),
+    // Each group is a whole turn of the picture order counts.
+    (
+        "h264-open-turn",
+        Codec::H264,
+        "libx264",
+        "-x264-params keyint=16:min-keyint=16:bframes=2:b-pyramid=none:open-gop=1:ref=2:scenecut=0:threads=1",
+    ),
+    (
+        "h264-open-fields",
+        Codec::H264,
+        "libx264",
+        "-x264-params keyint=16:min-keyint=16:bframes=3:b-pyramid=normal:open-gop=1:ref=3:tff=1:slices=3:scenecut=0:threads=1",
     ),
     ("h264-open-long", Codec::H264, "libx264", "-x264-params keyint=50:open-gop=1:threads=1"),
     ("h265-closed", Codec::H265, "libx265", "-x265-params keyint=16:bframes=3:b-pyramid=1:open-gop=0:scenecut=0"),
@@ -236,16 +250,20 @@ struct Received {
     frames: Vec<u32>,
     bytes: Vec<u8>,
     begins_sequence: Vec<u32>,
+    renumbered: BTreeMap<u32, Renumbering>,
 }
 
 /// What a writer that takes frames at random moments gets of a movie.
 fn through(queue: QueueKind, plan: &SendingPlan, random: &mut RandomStream) -> Received {
     let mut queue = FrameQueue::new(queue);
-    let mut received = Received { frames: vec![], bytes: vec![], begins_sequence: vec![] };
+    let mut received = Received { frames: vec![], bytes: vec![], begins_sequence: vec![], renumbered: BTreeMap::new() };
     let mut take = |queue: &mut FrameQueue| {
         let Some(frame) = queue.take() else { return false };
         if frame.dependencies.begins_sequence {
             received.begins_sequence.push(frame.id);
+        }
+        if !frame.dependencies.renumbered.is_none() {
+            received.renumbered.insert(frame.id, frame.dependencies.renumbered);
         }
         received.frames.push(frame.id);
         received.bytes.extend_from_slice(&frame.bytes);
@@ -267,14 +285,15 @@ fn through(queue: QueueKind, plan: &SendingPlan, random: &mut RandomStream) -> R
 fn without(plan: &SendingPlan, lost: impl Fn(u32) -> bool) -> Received {
     let frames: Vec<u32> = (0..plan.len()).filter(|&frame| !lost(frame)).collect();
     let bytes = frames.iter().flat_map(|&frame| plan.outgoing(frame).bytes).collect();
-    Received { frames, bytes, begins_sequence: vec![] }
+    Received { frames, bytes, begins_sequence: vec![], renumbered: BTreeMap::new() }
 }
 
 fn ledger(plan: &SendingPlan, received: &Received) -> Ledger {
     let whole = |&frame: &u32| FrameFound { frame, whole_at: Some(plan.due(frame)), bytes: 0 };
     let began = |&frame: &u32| FrameEvent { frame, at: plan.due(frame), what: FrameEventKind::BeginsSequence };
+    let renumbered = received.renumbered.iter().map(|(&frame, &by)| (frame, by, None));
     let log = FlowLog {
-        frames: plan.facts().collect(),
+        frames: as_sent(plan.facts(), renumbered).collect(),
         frame_events: received.begins_sequence.iter().map(began).collect(),
         found: Some(FoundStream {
             frames: received.frames.iter().map(whole).collect(),
@@ -398,6 +417,27 @@ impl Verdict {
     }
 }
 
+/// A search for the frames of the movie finds those that were sent, with what was added to their numbers.
+fn check_content(subject: &Subject, received: &Received) {
+    let mut matcher = ContentMatcher::new(subject.plan.movie()).expect("the stream has start codes");
+    matcher.handle_bytes(Timestamp::ZERO, &received.bytes);
+    let found = matcher.finish();
+    let whole: Vec<u32> =
+        found.frames.iter().filter(|found| found.whole_at.is_some()).map(|found| found.frame).collect();
+    assert_eq!((&whole, found.foreign_units), (&received.frames, 0), "{}", subject.name);
+    let low_bits = |(&frame, by): (&u32, &Renumbering)| {
+        let order = subject.plan.movie().index.frames[frame as usize].picture_order.expect("it has numbers");
+        let turn = order.turn.map_or(1, |turn| turn.get().into());
+        (frame, by.frame_num, by.order.rem_euclid(turn))
+    };
+    let [found, sent] =
+        [&found.renumbered, &received.renumbered].map(|all| all.iter().map(low_bits).collect::<Vec<_>>());
+    let moves = |all: Vec<(u32, u16, i64)>| -> Vec<_> {
+        all.into_iter().filter(|(_, by, order)| (*by, *order) != (0, 0)).collect()
+    };
+    assert_eq!(moves(found), moves(sent), "{}", subject.name);
+}
+
 /// Checks one way of losing frames, and gives the exceptions that it needed.
 fn check(subject: &Subject, way: Way) -> BTreeSet<Exception> {
     let received = way.received(&subject.plan);
@@ -415,6 +455,9 @@ fn check(subject: &Subject, way: Way) -> BTreeSet<Exception> {
     }
     if let Way::Queue("dependency", _) = way {
         assert!(is_whole, "{case}: all that it sends is shown");
+        if subject.codec == Codec::H264 {
+            check_content(subject, &received);
+        }
         assert!(received.frames.len() > 10 && received.frames.len() < subject.plan.len() as usize, "{case}");
     }
     for message in messages.lines().filter(|_| is_whole) {

@@ -1,6 +1,7 @@
 //! What enters and leaves the halves of a transport.
 
 use bytes::Bytes;
+use framewire_media::picture_order::Renumbering;
 use framewire_units::Timestamp;
 
 /// Where on this host a frame or datagram was given up.
@@ -35,6 +36,18 @@ pub enum SenderEvent {
         frame: u32,
         /// When.
         at: Timestamp,
+    },
+    /// The numbers in the frame's headers were changed before it was sent, because of what was given up before it or
+    /// before a frame that it refers to.
+    Renumbered {
+        /// Frame number in decode order.
+        frame: u32,
+        /// When.
+        at: Timestamp,
+        /// By how much.
+        by: Renumbering,
+        /// Its size in bytes as it is sent.
+        size: u64,
     },
     /// The last byte of the frame entered the socket. On a stream, frames leave in the order of these events.
     LastByte {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use framewire_media::PictureType;
 use framewire_media::access_unit::{Framing, KeyKind};
-use framewire_media::picture_order::{self, PictureOrder};
+use framewire_media::picture_order::{self, PictureNumbers, PictureOrder, Renumbering};
 use framewire_units::Duration;
 
 /// What a frame queue carries without looking into it: bytes here, buffers with their events in an element.
@@ -14,6 +14,10 @@ pub trait Payload {
     /// Makes the picture in it begin a coded video sequence, without another size
     /// ([`begin_sequence`](framewire_media::picture_order::begin_sequence)).
     fn begin_sequence(&mut self);
+
+    /// Changes the numbers in the slice headers of the picture in it, which may change its size by some bytes
+    /// ([`renumber`](framewire_media::picture_order::renumber)).
+    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering);
 }
 
 impl Payload for Bytes {
@@ -23,6 +27,12 @@ impl Payload for Bytes {
 
     fn begin_sequence(&mut self) {
         if let Some(changed) = picture_order::begin_sequence(self, Framing::ByteStream) {
+            *self = changed.into();
+        }
+    }
+
+    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) {
+        if let Some(changed) = picture_order::renumber(self, Framing::ByteStream, numbers, by) {
             *self = changed.into();
         }
     }
@@ -65,4 +75,9 @@ pub struct Dependencies {
     pub picture_order: Option<PictureOrder>,
     /// The queue made it begin a coded video sequence, because of what was given up before it.
     pub begins_sequence: bool,
+    /// A key frame whose numbers the queue makes go on from those of what was sent, because of what was given up before
+    /// it (H.264).
+    pub goes_on: bool,
+    /// What the queue added to the numbers in its headers, when it was taken.
+    pub renumbered: Renumbering,
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use framewire_units::Timestamp;
 
 use crate::event::{SenderEvent, SenderPlace};
-use crate::frame::OutgoingFrame;
+use crate::frame::{OutgoingFrame, Payload};
 use crate::queue::Discard;
 
 pub(crate) const AFTER_THE_END: &str = "pipeline: offered after the end";
@@ -14,8 +14,13 @@ pub(crate) const STOPPED: &str = "pipeline: stopped before it was written";
 
 /// Reports that the queue changed the frame that is sent next.
 pub(crate) fn note_change(events: &mut VecDeque<SenderEvent>, at: Timestamp, frame: Option<&OutgoingFrame>) {
-    if let Some(frame) = frame.filter(|frame| frame.dependencies.begins_sequence) {
-        events.push_back(SenderEvent::BeginsSequence { frame: frame.id, at });
+    let Some(OutgoingFrame { id: frame, dependencies, bytes, .. }) = frame else { return };
+    let (frame, by) = (*frame, dependencies.renumbered);
+    if dependencies.begins_sequence {
+        events.push_back(SenderEvent::BeginsSequence { frame, at });
+    }
+    if !by.is_none() {
+        events.push_back(SenderEvent::Renumbered { frame, at, by, size: bytes.size() });
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use framewire_scenario::Input;
 use framewire_session::{ContentLog, ContentMatcher};
+use framewire_transport::frame::Payload;
 use nix::fcntl::{FcntlArg, fcntl};
 
 use super::meeting::Meeting;
@@ -243,7 +244,14 @@ fn keep(flow: &ExternalFlow<'_>, content: &ContentLog) -> io::Result<u64> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut bytes = 0;
     for found in content.frames.iter().filter(|found| found.whole_at.is_some()) {
-        let frame = flow.setup.plan().movie().frame_bytes(found.frame as usize);
+        let movie = flow.setup.plan().movie();
+        let mut frame = movie.frame_bytes(found.frame as usize);
+        let order = movie.index.frames[found.frame as usize].picture_order;
+        if let (Some(numbers), Some(&by)) =
+            (order.and_then(|order| order.numbers), content.renumbered.get(&found.frame))
+        {
+            frame.renumber(numbers, by);
+        }
         file.write_all(&frame)?;
         bytes += frame.len() as u64;
     }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use framewire_media::picture_order::PictureOrder;
+use framewire_media::picture_order::{PictureNumbers, PictureOrder, Renumbering};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::ledger::{Arrival, Crossing, Delay, Fate, FrameRow, InOrder, RootCause, Verdict};
@@ -297,7 +297,9 @@ records! {
         kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
         group_time,
     }
-    PictureOrder { count, turn, is_base, begins_sequence, can_begin_sequence }
+    PictureOrder { count, turn, is_base, begins_sequence, can_begin_sequence, numbers }
+    PictureNumbers { frame_num, frame_num_bits, order_bits, frames_only, separate_colour_planes, restarts, recovers }
+    Renumbering { frame_num, order }
     FrameEvent { frame, at, what }
     DatagramSent { sequence, frame, part, size, at, sent }
     DatagramReceived { sequence, size, at, kept }

@@ -18,11 +18,12 @@
 //!
 //! H.264 and H.265 add a sixth, which is in `placing.rs`: *the order is kept*. A decoder must be able to tell where each
 //! frame is shown. So frames are given up only as far as the next key frame keeps its place, where the limits leave that
-//! choice; a CRA picture is made to begin a sequence instead; and what has lost its place goes, to the next key frame
-//! that has one.
+//! choice; a CRA picture is made to begin a sequence instead, and an open group of H.264 is renumbered to go on from what
+//! was sent (`numbering.rs`); and what has lost its place goes, to the next key frame that has one.
 
 mod gone;
 mod implied;
+mod numbering;
 mod placing;
 #[cfg(test)]
 mod tests;
@@ -110,7 +111,7 @@ impl<P: Payload> DependencyQueue<P> {
         let mut discards = vec![];
         match self.undecodable(&frame) {
             None => {
-                self.placing.push(&mut frame);
+                self.placing.push(&mut frame, &self.gone);
                 self.backlog.push(frame);
             }
             Some(rule) => {
@@ -137,9 +138,15 @@ impl<P: Payload> DependencyQueue<P> {
     /// The oldest frame.
     pub fn take(&mut self) -> Option<OutgoingFrame<P>> {
         let mut frame = self.backlog.pop()?;
-        self.placing.leaves(&frame);
+        let by = self.placing.leaves(&frame);
         if frame.dependencies.begins_sequence {
             frame.bytes.begin_sequence();
+        }
+        if let Some(numbers) = frame.dependencies.picture_order.and_then(|order| order.numbers)
+            && !by.is_none()
+        {
+            frame.bytes.renumber(numbers, by);
+            frame.dependencies.renumbered = by;
         }
         Some(frame)
     }
@@ -147,8 +154,7 @@ impl<P: Payload> DependencyQueue<P> {
     /// Gives up all that waits, oldest first: no decoder gets it, so that nothing may refer to it, or be placed by it.
     pub fn flush(&mut self) -> Vec<OutgoingFrame<P>> {
         let frames: Vec<_> = std::iter::from_fn(|| self.backlog.pop()).collect();
-        let referenced = frames.iter().filter(|frame| frame.dependencies.referenced);
-        referenced.for_each(|frame| self.gone.insert(frame.id));
+        frames.iter().for_each(|frame| self.gone.insert(frame));
         self.placing.flush();
         frames
     }
@@ -177,8 +183,8 @@ impl<P: Payload> DependencyQueue<P> {
 
     fn refuse(&mut self, frame: &OutgoingFrame<P>) {
         self.backlog.pass_over(frame);
+        self.gone.insert(frame);
         if frame.dependencies.referenced {
-            self.gone.insert(frame.id);
             // The stream did not go on without the frame that was given up.
             let is_needed = frame.kind == PictureType::P && frame.dependencies.temporal_layer == 0;
             if is_needed || frame.dependencies.key.is_some() {
@@ -262,8 +268,8 @@ impl<P: Payload> DependencyQueue<P> {
 
     /// After frames were given up: what has lost its place goes too, with all that refers to it.
     fn keep_order(&mut self, discards: &mut Vec<Discard<P>>) {
-        let Self { placing, backlog, .. } = self;
-        let lost = placing.place_anew(backlog.iter_mut());
+        let Self { placing, backlog, gone, .. } = self;
+        let lost = placing.place_anew(backlog.iter_mut(), gone);
         if lost.is_empty() {
             return;
         }
@@ -275,9 +281,7 @@ impl<P: Payload> DependencyQueue<P> {
         let Self { backlog, gone, .. } = self;
         backlog.give_up(discards, |Waiting { frame, .. }| {
             let at = lost.binary_search_by_key(&frame.id, |lost| lost.0).ok()?;
-            if frame.dependencies.referenced {
-                gone.insert(frame.id);
-            }
+            gone.insert(frame);
             Some(lost[at].1)
         });
         if loses_group {
@@ -359,9 +363,7 @@ impl<P: Payload> DependencyQueue<P> {
         let Self { backlog, gone, .. } = self;
         backlog.give_up(discards, |Waiting { frame, .. }| {
             lost.binary_search(&frame.id).is_ok().then(|| {
-                if frame.dependencies.referenced {
-                    gone.insert(frame.id);
-                }
+                gone.insert(frame);
                 rule(frame.id)
             })
         });

@@ -1,7 +1,9 @@
 //! Whether a decoder can tell where the frames that are sent are shown (`framewire_media::picture_order`).
 
-use framewire_media::picture_order::{PictureOrder, ReceivedOrder};
+use framewire_media::picture_order::{PictureOrder, Renumbering};
 
+use super::gone::Gone;
+use super::numbering::{Line, can_go_on};
 use super::{LEADING_WITHOUT_REFERENCE, MISPLACED, REFERENCE_GIVEN_UP, references};
 use crate::backlog::Waiting;
 use crate::frame::{Dependencies, OutgoingFrame};
@@ -10,10 +12,11 @@ use crate::frame::{Dependencies, OutgoingFrame};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placing {
     /// After what was sent.
-    sent: ReceivedOrder,
+    sent: Line,
     /// After what waits.
-    waiting: ReceivedOrder,
-    /// The last key frame that waits, or was sent, was made to begin a sequence: no decoder shows its leading frames.
+    waiting: Line,
+    /// The last key frame that waits, or was sent, was made to begin a sequence, or to go on from what was sent: no decoder
+    /// shows its leading frames.
     skips_leading: bool,
     /// Key frames that were given up in a row because they had lost their places.
     passed_over: Option<PassedOver>,
@@ -43,19 +46,14 @@ impl PassedOver {
     }
 }
 
-/// A frame's own order, unless it was made to begin a sequence.
-fn order_of(dependencies: &Dependencies) -> Option<PictureOrder> {
-    let order = dependencies.picture_order?;
-    Some(if dependencies.begins_sequence { order.beginning_sequence() } else { order })
-}
-
 /// Whether a frame that has lost its place can be given one as the beginning of a sequence.
 fn can_begin_sequence(dependencies: &Dependencies) -> bool {
     dependencies.key.is_some() && dependencies.picture_order.is_some_and(|order| order.can_begin_sequence)
 }
 
-fn places(order: &ReceivedOrder, dependencies: &Dependencies) -> bool {
-    order_of(dependencies).is_none_or(|picture| order.places(picture))
+/// Whether a frame that has lost its place can be given one.
+fn can_be_placed(dependencies: &Dependencies) -> bool {
+    can_begin_sequence(dependencies) || can_go_on(dependencies)
 }
 
 impl Placing {
@@ -63,7 +61,7 @@ impl Placing {
     /// that had lost their places, too, and what is referred to behind it.
     pub(super) fn keeps_place<P>(&self, frame: &OutgoingFrame<P>) -> bool {
         let dependencies = &frame.dependencies;
-        places(&self.waiting, dependencies) || can_begin_sequence(dependencies) || self.goes_misplaced(dependencies)
+        self.waiting.places(dependencies) || can_be_placed(dependencies) || self.goes_misplaced(dependencies)
     }
 
     fn goes_misplaced(&self, dependencies: &Dependencies) -> bool {
@@ -87,26 +85,26 @@ impl Placing {
         self.skips_leading
     }
 
-    /// A frame that [keeps its place](Self::keeps_place) is kept; it is made to begin a sequence where that is needed.
-    pub(super) fn push<P>(&mut self, frame: &mut OutgoingFrame<P>) {
+    /// A frame that [keeps its place](Self::keeps_place) is kept; it is made to begin a sequence where that is needed, or
+    /// to go on from what is sent before it where that is not what came before it: where an I or P picture is `gone`, the
+    /// leading frames are lost all the same.
+    pub(super) fn push<P>(&mut self, frame: &mut OutgoingFrame<P>, gone: &Gone) {
         let dependencies = &mut frame.dependencies;
-        let is_in_place = places(&self.waiting, dependencies);
+        let is_in_place = self.waiting.places(dependencies);
         dependencies.begins_sequence |= !is_in_place && can_begin_sequence(dependencies);
+        let is_behind_gap = || self.waiting.last().is_some_and(|last| gone.anchor_between(last, frame.id));
+        dependencies.goes_on |= can_go_on(dependencies) && (!is_in_place || is_behind_gap());
         if dependencies.key.is_some() {
-            self.skips_leading = dependencies.begins_sequence;
-            self.catches_up = !is_in_place && !dependencies.begins_sequence;
+            self.skips_leading = dependencies.begins_sequence || dependencies.goes_on;
+            self.catches_up = !is_in_place && !self.skips_leading;
             self.passed_over = self.passed_over.filter(|_| self.catches_up);
         }
-        if let Some(order) = order_of(dependencies) {
-            self.waiting.take(order);
-        }
+        self.waiting.take(frame.id, dependencies);
     }
 
-    /// A frame is sent.
-    pub(super) fn leaves<P>(&mut self, frame: &OutgoingFrame<P>) {
-        if let Some(order) = order_of(&frame.dependencies) {
-            self.sent.take(order);
-        }
+    /// A frame is sent. Returns what is to be added to the numbers in its headers.
+    pub(super) fn leaves<P>(&mut self, frame: &OutgoingFrame<P>) -> Renumbering {
+        self.sent.take(frame.id, &frame.dependencies)
     }
 
     /// What waited is given up: the decoder has what was sent, and nothing else.
@@ -116,13 +114,11 @@ impl Placing {
 
     /// Whether the last of these frames keeps its place, or can be given one, when they are sent next.
     pub(super) fn keep_last_place<'a, P: 'a>(&self, frames: impl Iterator<Item = &'a OutgoingFrame<P>>) -> bool {
-        let mut order = self.sent;
+        let mut line = self.sent;
         let mut kept = true;
-        for OutgoingFrame { dependencies, .. } in frames {
-            kept = places(&order, dependencies) || can_begin_sequence(dependencies);
-            if let Some(picture) = order_of(dependencies) {
-                order.take(picture);
-            }
+        for OutgoingFrame { id, dependencies, .. } in frames {
+            kept = line.places(dependencies) || can_be_placed(dependencies);
+            line.take(*id, dependencies);
         }
         kept
     }
@@ -132,6 +128,7 @@ impl Placing {
     pub(super) fn place_anew<'a, P: 'a>(
         &mut self,
         frames: impl Iterator<Item = &'a mut Waiting<P>>,
+        gone: &Gone,
     ) -> Vec<(u32, &'static str)> {
         self.waiting = self.sent;
         let mut lost: Vec<(u32, &'static str)> = vec![];
@@ -154,9 +151,9 @@ impl Placing {
                     lost.push((frame.id, rule));
                 }
                 None => {
-                    self.push(frame);
+                    self.push(frame, gone);
                     if is_key {
-                        skips_leading = Some(frame.dependencies.begins_sequence);
+                        skips_leading = Some(self.skips_leading);
                     }
                 }
             }

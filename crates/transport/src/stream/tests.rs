@@ -26,6 +26,7 @@ fn short(events: &[SenderEvent]) -> String {
         SenderEvent::Queued { frame, .. } => format!("q{frame}"),
         SenderEvent::FirstByte { frame, .. } => format!("f{frame}"),
         SenderEvent::BeginsSequence { frame, .. } => format!("b{frame}"),
+        SenderEvent::Renumbered { frame, .. } => format!("n{frame}"),
         SenderEvent::LastByte { frame, .. } => format!("l{frame}"),
         SenderEvent::Discarded { frame, .. } => format!("d{frame}"),
         SenderEvent::Datagram { frame, .. } => format!("p{frame}"),

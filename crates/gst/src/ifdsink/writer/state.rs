@@ -343,6 +343,7 @@ impl State {
                 SenderEvent::Discarded { frame, rule, .. } => self.give_up(frame, rule),
                 SenderEvent::Queued { .. }
                 | SenderEvent::BeginsSequence { .. }
+                | SenderEvent::Renumbered { .. }
                 | SenderEvent::FirstByte { .. }
                 | SenderEvent::Datagram { .. } => {}
             }

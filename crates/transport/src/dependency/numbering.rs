@@ -1,0 +1,258 @@
+//! Numbers in the headers of pictures, made to go on behind what was given up (ITU-T H.264).
+//!
+//! A decoder tells by `frame_num` how many reference frames are missing, and makes up frames in their place (8.2.5.2);
+//! by the low bits of picture order counts it knows the place of a picture within half a turn of them only (8.2.1.1).
+//! Behind a gap both mislead it. The pictures from an open key frame on refer to none before it, but for those that are
+//! shown before it, if its recovery point is exact (D.2.8). Where these go as well, the numbers of all others may be moved
+//! by the same: what they refer to, and what they mark, is told by differences (7.4.3.1, 7.4.3.3). It holds until the
+//! next IDR picture, or one with memory management operation 5, where numbers begin anew. What is given up behind the key
+//! frame is a gap as ever: the frames on both its sides may be referred to together.
+
+use framewire_media::access_unit::KeyKind;
+use framewire_media::picture_order::{PictureOrder, ReceivedOrder, Renumbering};
+
+use crate::frame::Dependencies;
+
+/// What a decoder knows of the pictures that reach it, by their numbers as they are sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line {
+    order: ReceivedOrder,
+    /// `PrevRefFrameNum` (7.4.3); `None` before the first picture.
+    frame_num: Option<u16>,
+    /// What is added to the numbers of pictures now.
+    by: Renumbering,
+    /// The last frame.
+    last: Option<u32>,
+}
+
+/// A frame's own order, unless it was made to begin a sequence.
+fn order_of(dependencies: &Dependencies) -> Option<PictureOrder> {
+    let order = dependencies.picture_order?;
+    Some(if dependencies.begins_sequence { order.beginning_sequence() } else { order })
+}
+
+/// Whether the numbers of a frame, and those of the frames behind it, can be made to go on from any others.
+pub(super) fn can_go_on(dependencies: &Dependencies) -> bool {
+    let order = dependencies.picture_order;
+    let is_open = matches!(dependencies.key, Some(KeyKind::Open | KeyKind::BrokenLink));
+    let recovers =
+        order.is_some_and(|order| order.numbers.is_some_and(|numbers| numbers.recovers) && !order.begins_sequence);
+    is_open && recovers
+}
+
+impl Line {
+    /// The last frame that was taken.
+    pub(super) fn last(&self) -> Option<u32> {
+        self.last
+    }
+
+    /// Whether a decoder would show the frame in its place if it came next.
+    pub(super) fn places(&self, dependencies: &Dependencies) -> bool {
+        order_of(dependencies).is_none_or(|order| self.order.places(order.renumbered(self.by)))
+    }
+
+    /// The next frame. Returns what is added to its numbers.
+    pub(super) fn take(&mut self, id: u32, dependencies: &Dependencies) -> Renumbering {
+        self.last = Some(id);
+        let Some(order) = order_of(dependencies) else { return Renumbering::default() };
+        let restarts = order.numbers.is_some_and(|numbers| numbers.restarts);
+        if order.begins_sequence && !restarts {
+            self.by = Renumbering::default();
+        } else if dependencies.goes_on {
+            self.by = self.going_on(order);
+        }
+        let (by, sent) = (self.by, order.renumbered(self.by));
+        self.order.take(sent);
+        if order.is_base {
+            self.frame_num = sent.numbers.map(|numbers| numbers.frame_num);
+        }
+        if restarts {
+            (self.by, self.frame_num) = (Renumbering::default(), Some(0));
+        }
+        by
+    }
+
+    /// What makes a picture the one behind all that were sent.
+    fn going_on(&self, picture: PictureOrder) -> Renumbering {
+        let frame_num = self.frame_num.zip(picture.numbers);
+        let count = self.order.next_count().filter(|_| picture.turn.is_some());
+        Renumbering {
+            frame_num: frame_num.map_or(0, |(before, numbers)| numbers.to_frame_num(before.wrapping_add(1))),
+            order: count.map_or(0, |count| count.saturating_sub(picture.count)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use framewire_media::PictureType::{B, I, P};
+    use framewire_media::picture_order::PictureNumbers;
+
+    use super::super::gone::Gone;
+    use super::super::placing::Placing;
+    use super::super::{DependencyQueue, LEADING_WITHOUT_REFERENCE};
+    use super::*;
+    use crate::frame::OutgoingFrame;
+    use crate::limits::Limits;
+
+    /// Frames that are all referred to, with `frame_num` of four bits and two counts to a frame, of which the low bits
+    /// tell 32 apart.
+    fn frame(id: u32, key: Option<KeyKind>) -> OutgoingFrame {
+        let since_idr = id % 100;
+        let numbers = PictureNumbers {
+            frame_num: (since_idr % 16) as u16,
+            frame_num_bits: 4,
+            order_bits: 5,
+            frames_only: true,
+            separate_colour_planes: false,
+            restarts: false,
+            recovers: key.is_some(),
+        };
+        let order = PictureOrder {
+            count: 2 * i64::from(since_idr),
+            turn: NonZeroU32::new(32),
+            is_base: true,
+            begins_sequence: key == Some(KeyKind::Closed),
+            can_begin_sequence: false,
+            numbers: Some(numbers),
+        };
+        let dependencies = Dependencies {
+            key,
+            referenced: true,
+            references: Some(if key.is_some() { vec![] } else { vec![id - 1] }),
+            picture_order: Some(order),
+            ..Dependencies::default()
+        };
+        OutgoingFrame {
+            id,
+            kind: if key.is_some() { I } else { P },
+            dependencies,
+            duration: framewire_units::Duration::from_millis(40),
+            rtp_timestamp: 0,
+            // A slice with both numbers in its first three bytes, and a bit behind them.
+            bytes: bytes::Bytes::from(slice((since_idr % 16) as u16, (2 * since_idr % 32) as u16)),
+        }
+    }
+
+    fn slice(frame_num: u16, low_bits: u16) -> Vec<u8> {
+        let bits = 0b111 << 13 | frame_num << 9 | low_bits << 4 | 0b1000;
+        [&[0, 0, 1, 0x41], &bits.to_be_bytes()[..]].concat()
+    }
+
+    /// Three frames have left, and all up to the twentieth were given up.
+    fn after_a_gap() -> DependencyQueue {
+        let mut queue = DependencyQueue::new(Limits { frames: Some(4), ..Limits::default() });
+        for id in 0..20 {
+            queue.offer(frame(id, (id == 0).then_some(KeyKind::Closed)));
+            if id < 3 {
+                assert_eq!(queue.take().map(|frame| frame.id), Some(id));
+            }
+        }
+        assert!(queue.needs_key_frame());
+        while queue.take().is_some() {}
+        queue
+    }
+
+    #[test]
+    fn an_open_group_goes_on_from_what_was_sent() {
+        let mut queue = after_a_gap();
+        // The last that left is 6: of 20 to 22, the numbers of 7 to 9 are sent.
+        for id in 20..23 {
+            assert!(queue.offer(frame(id, (id == 20).then_some(KeyKind::Open))).is_empty());
+            let sent = queue.take().expect("it was kept");
+            let number = sent.id as u16 - 13;
+            assert_eq!((sent.id, &sent.bytes[..]), (id, &slice(number, 2 * number)[..]));
+            assert_eq!(sent.dependencies.renumbered, Renumbering { frame_num: 3, order: -26 });
+        }
+        // Behind an IDR picture nothing is changed.
+        for id in 100..103 {
+            assert!(queue.offer(frame(id, (id == 100).then_some(KeyKind::Closed))).is_empty());
+            let sent = queue.take().expect("it was kept");
+            assert_eq!(sent, frame(id, (id == 100).then_some(KeyKind::Closed)));
+        }
+    }
+
+    #[test]
+    fn behind_another_gap_it_goes_on_from_the_numbers_that_were_sent() {
+        let mut queue = after_a_gap();
+        queue.offer(frame(20, Some(KeyKind::Open)));
+        queue.take();
+        let given_up = queue.offer(frame(22, None));
+        assert!(given_up.is_empty(), "that 21 never came is no affair of the queue");
+        assert_eq!(queue.take().map(|frame| frame.bytes), Some(slice(9, 18).into()), "a gap that it leaves");
+        for id in 23..40 {
+            queue.offer(frame(id, None));
+        }
+        while queue.take().is_some() {}
+        queue.offer(frame(40, Some(KeyKind::Open)));
+        let sent = queue.take().expect("it was kept");
+        // Of 23 and what follows four were left in the queue: what left last was 26, sent as 13.
+        assert_eq!(sent.bytes, slice(14, 28));
+    }
+
+    #[test]
+    fn a_recovery_point_that_is_not_exact_keeps_its_numbers() {
+        let mut queue = after_a_gap();
+        let mut key = frame(20, Some(KeyKind::Open));
+        let order = key.dependencies.picture_order.as_mut().expect("it has one");
+        order.numbers.as_mut().expect("it has them").recovers = false;
+        let rules: Vec<_> = queue.offer(key).iter().map(|discard| discard.rule).collect();
+        assert_eq!(rules, [super::super::MISPLACED], "frames behind it may refer to some before it");
+    }
+
+    #[test]
+    fn its_leading_frames_go() {
+        let mut queue = after_a_gap();
+        queue.offer(frame(20, Some(KeyKind::Open)));
+        let mut leading = frame(21, None);
+        leading.kind = B;
+        leading.dependencies.leading = true;
+        let rules: Vec<_> = queue.offer(leading).iter().map(|discard| discard.rule).collect();
+        assert_eq!(rules, [LEADING_WITHOUT_REFERENCE]);
+    }
+
+    #[test]
+    fn where_only_b_pictures_are_missing_before_it_its_leading_frames_stay() {
+        let goes_on = |kind: framewire_media::PictureType, referenced: bool| {
+            let (mut placing, mut gone) = (Placing::default(), Gone::default());
+            placing.push(&mut frame(0, Some(KeyKind::Closed)), &gone);
+            let mut missing = frame(1, None);
+            (missing.kind, missing.dependencies.referenced) = (kind, referenced);
+            gone.insert(&missing);
+            let mut key = frame(2, Some(KeyKind::Open));
+            placing.push(&mut key, &gone);
+            assert_eq!(placing.skips_leading(), key.dependencies.goes_on);
+            key.dependencies.goes_on
+        };
+        assert_eq!([goes_on(P, true), goes_on(B, true), goes_on(P, false)], [true, false, false]);
+    }
+
+    #[test]
+    fn where_nothing_is_missing_nothing_changes() {
+        let mut queue = DependencyQueue::new(Limits::default());
+        for id in 0..60 {
+            let key = [(0, KeyKind::Closed), (20, KeyKind::Open), (40, KeyKind::Open)];
+            let key = key.into_iter().find(|(at, _)| *at == id).map(|(_, key)| key);
+            assert!(queue.offer(frame(id, key)).is_empty());
+            assert_eq!(queue.take(), Some(frame(id, key)));
+        }
+    }
+
+    #[test]
+    fn operation_5_ends_it_behind_the_picture_that_has_it() {
+        let mut queue = after_a_gap();
+        queue.offer(frame(20, Some(KeyKind::Open)));
+        queue.take();
+        let mut last = frame(21, None);
+        let order = last.dependencies.picture_order.as_mut().expect("it has one");
+        (order.begins_sequence, order.count) = (true, 0);
+        order.numbers.as_mut().expect("it has them").restarts = true;
+        queue.offer(last);
+        assert_eq!(queue.take().map(|frame| frame.bytes), Some(slice(8, 16).into()));
+        // It counts as frame 0.
+        queue.offer(frame(101, None));
+        assert_eq!(queue.take(), Some(frame(101, None)));
+    }
+}
