@@ -52,6 +52,41 @@ def test_every_codec_makes_aligned_levels(codec: str, levels: str, clip: Path, c
     assert json.loads((out / "ladder.json").read_text()) == description
 
 
+@pytest.mark.parametrize(("codec", "crf"), [("mpeg4", 26), ("h264", 36), ("h265", 26)])
+def test_default_levels_of_a_file_stay_within_its_own_rate(
+    codec: str, crf: int, clip: Path, cache: Path, tmp_path: Path
+) -> None:
+    poor = tmp_path / "poor.mp4"
+    ffmpeg("-i", str(clip), "-c:v", "libx264", "-crf", str(crf), str(poor))
+    packets = ["ffprobe", "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", str(poor)]
+    sizes = subprocess.run(packets, check=True, capture_output=True, text=True).stdout.split()
+    own = 8 * sum(int(size.strip(",")) for size in sizes) / 4
+    levels = ladder.make(source=poor, codec=codec, cache_dir=cache, plan=making.Plan(segments=4)).description["levels"]
+    low, mid, top = (level["mean_bps"] / own for level in levels)
+    assert 0.5 < top < 1.01, "the best that does not take more"
+    assert 0.35 * top < mid < 0.9 * top
+    assert 0.35 * mid < low < 0.9 * mid
+    # Levels that are asked for are what is asked for.
+    asked = ladder.parse_levels(making.DEFAULT_LEVELS[codec], codec)
+    given = ladder.make(source=poor, codec=codec, levels=asked, cache_dir=cache, plan=making.Plan(segments=4))
+    assert [level["quality"] for level in given.description["levels"]] == [str(spec) for spec in asked]
+    assert given.description["levels"][2]["mean_bps"] > 1.1 * own
+
+
+def test_a_picture_that_a_codec_cannot_hold_at_the_rate_of_the_file_is_refused_in_words(
+    clip: Path, cache: Path, tmp_path: Path
+) -> None:
+    poor = tmp_path / "poor.mp4"
+    ffmpeg("-i", str(clip), "-c:v", "libx264", "-crf", "48", str(poor))
+    with pytest.raises(InputError, match=r"mpeg4 has no 3 levels of this picture .*--codec.*--size.*--levels"):
+        ladder.make(source=poor, cache_dir=cache, plan=making.Plan(segments=4))
+
+
+def test_a_file_of_a_high_rate_has_the_default_qualities(made: ladder.MadeLadder) -> None:
+    qualities = [level["quality"] for level in made.description["levels"]]
+    assert qualities == ["quantisers 8-31", "quantisers 4-18", "quantisers 2-10"]
+
+
 def test_the_streaming_file_holds_what_ffprobe_finds(made: ladder.MadeLadder) -> None:
     file = making.describe(made.streaming_file)
     for level, path in zip(file["levels"], made.levels, strict=True):

@@ -13,7 +13,7 @@ from typing import Any
 
 from framewire.errors import InputError, MachineError
 
-__all__ = ["Show", "has_audio", "packets_of", "probe", "refuse_crash", "run", "version_of"]
+__all__ = ["Show", "bits_of", "has_audio", "packets_of", "probe", "refuse_crash", "run", "version_of"]
 
 
 Show = Callable[[int], None]
@@ -72,6 +72,14 @@ def has_audio(path: Path) -> bool:
 def packets_of(path: Path, *more: str) -> int:
     """How many packets of video a file has; all of it is read for that."""
     return int(probe(path, "-count_packets", *more)["streams"][0].get("nb_read_packets") or 0)
+
+
+def bits_of(path: Path) -> int:
+    """The bits of all packets of the first real video stream of a file; all of it is read for that."""
+    command = ["ffprobe", "-v", "error", "-select_streams", "V:0", "-show_entries", "packet=size", "-of", "csv=p=0"]
+    result = subprocess.run([*command, f"file:{path}"], capture_output=True, text=True, check=False)
+    refuse_crash("ffprobe", result.returncode)
+    return 8 * sum(int(size) for line in result.stdout.split() if (size := line.strip(",")).isdecimal())
 
 
 def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:

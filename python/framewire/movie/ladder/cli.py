@@ -72,7 +72,8 @@ def ladder(
         typer.Option(
             metavar="LIST",
             help='Lowest first: quantiser ranges of mpeg4 ("8-31, 4-18, 2-10", each with a rate behind an @ or not), '
-            'constant qualities of h264 and h265 ("36, 30, 24"), or mean rates ("125 kbit/s, 450 kbit/s").',
+            'constant qualities of h264 and h265 ("36, 30, 24"), or mean rates ("125 kbit/s, 450 kbit/s") '
+            "[default: three qualities; of a file whose video has less than the top one takes, coarser ones].",
         ),
     ] = None,
     duration: Annotated[str | None, typer.Option(help="Length of the lab's picture, or cut the file to this.")] = None,

@@ -129,6 +129,36 @@ def parse_levels(text: str, codec: str) -> tuple[LevelSpec, ...]:
     return levels
 
 
+def coarser(codec: Codec, top: LevelSpec, ratio: float, count: int) -> list[LevelSpec]:
+    """Levels, lowest first, whose top has about a ``ratio`` less rate than ``top``, a quality; the others half of the
+    rate of the next, as far as the codec's coarsest quality leaves room.
+
+    A rate falls about as the quantiser grows, and by half with each 6 of CRF (x264's and x265's quantiser doubles with
+    them: ITU-T H.264, 8.5.8). Raises InputError where there is no room for so many levels.
+
+    >>> [str(level) for level in coarser(named("mpeg4"), LevelSpec(quantisers=(2, 10)), 2.0, 3)]
+    ['quantisers 31-31', 'quantisers 17-17', 'quantisers 9-9']
+    >>> [str(level) for level in coarser(named("h264"), LevelSpec(crf=24.0), 4.0, 3)]
+    ['CRF 48', 'CRF 42', 'CRF 36']
+    """
+    if top.quantisers is not None:
+        held = math.prod(top.quantisers) ** 0.5
+        first = max(math.floor(held) + 1, math.ceil(held * ratio))
+        step = min(2.0, (31 / first) ** (1 / (count - 1)))
+        quantisers = [min(31, round(first * step**below)) for below in reversed(range(count))]
+        if first <= 31 and len(set(quantisers)) == count:
+            return [LevelSpec(quantisers=(one, one)) for one in quantisers]
+    elif top.crf is not None:
+        best = top.crf + max(1, math.ceil(6 * math.log2(ratio)))
+        apart = min(6, (51 - best) // (count - 1))
+        if apart >= 1:
+            return [LevelSpec(crf=best + apart * below) for below in reversed(range(count))]
+    raise InputError(
+        f"{codec.name} has no {count} levels of this picture that take no more than the file's own video: ask for "
+        "another codec (--codec), a smaller picture (--size) or levels of your own (--levels)"
+    )
+
+
 def _falls(below: LevelSpec, level: LevelSpec) -> bool:
     """Whether a level cannot have more bytes than the one below, as far as what is asked for tells."""
     if below.rate_bps is not None and level.rate_bps is not None:

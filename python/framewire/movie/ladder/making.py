@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -121,6 +122,8 @@ def make(
 ) -> MadeLadder:
     """Makes a ladder of a preset, of a file that ffmpeg reads, or of the lab's picture, or finds it in the cache.
 
+    Without ``levels`` a file has three of the codec's usual qualities; where the top one would take more than the
+    file's own video, the best that does not and two below it.
     A file keeps its size, shape, frame rate, interlacing and colour description as far as the codec can state them;
     ``size`` scales it to fit within that, and ``frame_rate`` repeats or leaves out frames.
     The audio of a file is encoded as ``audio`` says and goes into the streaming file; None leaves it out.
@@ -150,6 +153,10 @@ def make(
         "payload": payload,
         "plan": asdict(plan),
     }
+    most = math.inf
+    if levels is None and isinstance(picture, FileSource):
+        most = picture.rate_bps
+        recipe["at_most_bps"] = most
     if audio is not None and (sound := picture.sound()) is not None:
         recipe["audio"] = asdict(audio) | {"from_s": float(sound.start_s)}
     else:
@@ -162,7 +169,7 @@ def make(
         with cache.alone(place):
             kept = found(place)
             settle(out, replace, kept)
-            made = kept or _make(place, picture, chosen, coded, specs, payload, plan, audio, report)
+            made = kept or _make(place, picture, chosen, coded, specs, most, payload, plan, audio, report)
         return made if out is None else copied(made, out)
     except OSError as error:
         raise MachineError(
@@ -223,6 +230,7 @@ def _make(
     preset: Preset | None,
     codec: Codec,
     specs: Sequence[LevelSpec],
+    most: float,
     payload: int,
     plan: Plan,
     audio: Audio | None,
@@ -232,16 +240,26 @@ def _make(
         scratch, kept = Path(directory), Path(directory) / "kept"
         kept.mkdir()
         source = picture.input(place.parent, scratch, report)
-        options: list[list[str]] = []
-        for number, spec in enumerate(specs):
-            step = f"encoding level {number} ({spec})"
+        options: dict[int, list[str]] = {}
 
-            def show(more: str, frame: int, step: str = step) -> None:
+        def encode(number: int) -> float:
+            """Encodes a level; its mean rate."""
+            step = f"encoding level {number} ({specs[number]})"
+
+            def show(more: str, frame: int) -> None:
                 report(step + more, min(frame / picture.frames, 1.0) if picture.frames else 0.0)
 
             out = scratch / f"level{number}{codec.suffix}"
-            options.append(_encode(codec, source, spec, preset, specs, out, show))
+            options[number] = _encode(codec, source, specs[number], preset, specs, out, show)
+            rate = _rate_of(out, picture.frame_rate)
             out.replace(kept / out.name)
+            return rate
+
+        top = len(specs) - 1
+        while (rate := encode(top)) > most:  # each turn is a coarser one, down to the coarsest
+            specs = coding.coarser(codec, specs[top], rate / most, len(specs))
+        for number in range(top):
+            encode(number)
         files = [kept / f"level{number}{codec.suffix}" for number in range(len(specs))]
         track, sound = None, picture.sound() if audio is not None else None
         if audio is not None and sound is not None:
@@ -249,7 +267,9 @@ def _make(
             audio.encode(sound, track, report)
         description = written(files, kept / STREAMING_FILE, payload, plan, track)
         description |= {"name": picture.name, "preset": None if preset is None else preset.name}
-        for level, file, spec, used in zip(description["levels"], files, specs, options, strict=True):
+        for level, file, spec, used in zip(
+            description["levels"], files, specs, (options[number] for number in range(top + 1)), strict=True
+        ):
             level |= {"file": file.name, "quality": str(spec), "encoded_with": used}
             if preset is not None:
                 level["segment_bps"] = pinning.segment_rates(level["sizes"], preset.borders)
@@ -276,6 +296,12 @@ def _encode(
     assert top is not None
     wanted = [mean * 1e3 * spec.rate_bps / top for mean in preset.segments]
     return pinning.encode_pinned(codec, source, spec, wanted, preset.borders, out, _sizes, show)
+
+
+def _rate_of(level: Path, frame_rate: Fraction) -> float:
+    """The mean rate of a level, bit/s."""
+    sizes = _sizes(level)
+    return float(8 * sum(sizes) * frame_rate / len(sizes))
 
 
 def _sizes(path: Path) -> list[int]:

@@ -6,6 +6,7 @@ The grain is coarse and moves: what it adds to the rate, it adds at every quanti
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -110,6 +111,12 @@ class FileSource(FilePicture):
     def identity(self, report: Progress) -> dict[str, Any]:
         """What tells this picture from any other."""
         return super().identity(report) | {"limit": self.limit, "field_order": self.conversion.field_order}
+
+    @property
+    def rate_bps(self) -> float:
+        """The mean rate of the file's video, all of it; infinite where its length is not known."""
+        seconds = self.video.duration_s or self._counted_s()
+        return ffmpeg.bits_of(self.path) / seconds if seconds else math.inf
 
     def sound(self) -> Sound | None:
         """The audio of the file; None where it has none."""
