@@ -36,8 +36,8 @@ pub struct Movie {
     changed: Arc<OnceLock<MovieChanged>>,
     /// What its file was when it was opened.
     version: Option<Version>,
-    /// Its frames.
-    pub index: FrameIndex,
+    /// Its frames, shared by all who send the movie.
+    pub index: Arc<FrameIndex>,
 }
 
 /// A movie's file was cut short, was written to, or cannot be read any more, since it was opened.
@@ -71,7 +71,7 @@ impl Movie {
             stream: Source::Memory(bytes),
             changed: Arc::default(),
             version: None,
-            index,
+            index: Arc::new(index),
         })
     }
 
@@ -90,6 +90,7 @@ impl Movie {
         // Before it is read, so that nothing that is written meanwhile is missed.
         let version = file.version()?;
         let (index, _) = FrameIndex::read(&file, None)?;
+        let index = Arc::new(index);
         Ok(Self { stream: Source::Read(Arc::new(file)), size, changed: Arc::default(), version, index })
     }
 

@@ -106,7 +106,7 @@ fn a_large_movie_is_read_piece_by_piece() {
     assert_eq!(bytes, part[(frame.offset % MIB) as usize..][..frame.size as usize]);
     // The same frames as of one in memory.
     let whole: Vec<u8> = part.repeat(80);
-    assert_eq!(FrameIndex::scan(&whole).unwrap(), movie.index);
+    assert_eq!(FrameIndex::scan(&whole).unwrap(), *movie.index);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn packets_on_the_disk_are_those_that_were_in_memory() {
 fn a_ledger_that_was_made_on_the_disk_is_that_of_a_run_in_memory() {
     for transport in ["udp", "tcp"] {
         let text = format!(
-            "[network]\nkind = \"wired\"\n[network.wire]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\njitter = \"5 ms\"\n\
+            "limit = \"60 min\"\n[network]\nkind = \"wired\"\n[network.wire]\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\njitter = \"5 ms\"\n\
              queue = \"50 packets\"\nloss = \"2 %\"\n[[flow]]\ntransport = \"{transport}\"\n"
         );
         let rows = |seconds| {

@@ -44,7 +44,7 @@ fn a_run_five_times_as_long_needs_little_more_memory() {
         let mut peaks = vec![];
         for movie in &movies {
             let text = format!(
-                "[network]\nkind = \"wired\"\n[network.wire]\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\n\
+                "limit = \"360 min\"\n[network]\nkind = \"wired\"\n[network.wire]\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\n\
                  queue = \"50 packets\"\nloss = \"0.5 %\"\n[[flow]]\ntransport = \"{transport}\"\n"
             );
             let options = RunOptions { packets: true, ..RunOptions::default() };
