@@ -18,14 +18,14 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
 
-.PHONY: demo test lint bench validate dropping fuzz plugin elements-memory wheel wheel-check setup setup-dev rust-lint rust-test python-lint python-test
+.PHONY: demo test lint bench validate dropping fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint rust-test python-lint python-test
 
 demo: setup
 	framewire run scenarios/demo.toml
 
-test: setup-dev rust-lint rust-test python-lint python-test
+test: setup-test rust-lint rust-test python-lint python-test
 
-lint: setup-dev rust-lint python-lint
+lint: setup-test rust-lint python-lint
 
 bench: setup-dev
 	$(CARGO) bench --workspace --exclude framewire-python --exclude framewire-gst
@@ -60,12 +60,16 @@ setup:
 setup-dev:
 	@scripts/setup --dev
 
+# As the Rust tests are compiled.
+setup-test:
+	@scripts/setup --test
+
 rust-lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
 
 rust-test:
-	$(CARGO) test --workspace --exclude framewire-python $(WITHOUT) --locked --quiet
+	$(CARGO) test --workspace --exclude framewire-benches $(WITHOUT) --locked --quiet
 
 python-lint:
 	ruff check python tests benches conftest.py

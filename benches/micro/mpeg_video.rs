@@ -1,7 +1,7 @@
 //! How fast access units become datagrams and datagrams access units: one second of a 6 Mbit/s movie per iteration.
 //! 25 frames in an iteration; throughput is in bytes of the elementary stream.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../../crates/wire/tests/support/mod.rs"]
 mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,7 +1,7 @@
 //! How fast an endpoint is: bulk data through a pipe, without a simulator around it. The elements are data packets.
 #![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../../crates/tcp/tests/common/mod.rs"]
 mod common;
 
 use common::{Fate, Pipe};

@@ -1,4 +1,4 @@
-//! How fast a stream is indexed: `cargo bench -p framewire-media`. With FRAMEWIRE_BENCH_MOVIE a movie of one's own.
+//! How fast a stream is indexed: `cargo bench -p framewire-benches --bench scan`. With FRAMEWIRE_BENCH_MOVIE a movie of one's own.
 
 use std::hint::black_box;
 
@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput};
 use framewire_media::access_unit::{AccessUnitReader, Framing};
 use framewire_media::{FrameIndex, Movie, Scanner};
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../../crates/media/tests/support/mod.rs"]
 mod support;
 
 fn movie() -> Option<Vec<u8>> {

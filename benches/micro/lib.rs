@@ -1,0 +1,1 @@
+//! Nothing: the benchmarks beside this file are all that this package has.
