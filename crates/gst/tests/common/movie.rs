@@ -51,18 +51,22 @@ pub fn encode(name: &str, encoder: &[&str], parser: &str, frames: usize) -> Opti
 
 /// The file that FFmpeg makes of a source of its own; `None`, after saying so, when it does not.
 pub fn synthesised(name: &str, source: &str, arguments: &[&str]) -> Option<PathBuf> {
-    let path = directory().join(name);
+    // Several tests of a program may make it at a time: none reads what another has not written yet.
+    static WRITER: Mutex<()> = Mutex::new(());
+    let _writer = WRITER.lock();
+    let (path, part) = (directory().join(name), directory().join(format!("part-{name}")));
     let status = Command::new("ffmpeg")
         .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi", "-i", source])
         .args(arguments)
         .arg("-bitexact")
-        .arg(&path)
+        .arg(&part)
         .stdin(Stdio::null())
         .status();
     if !status.is_ok_and(|status| status.success()) {
         eprintln!("skipped: ffmpeg does not make {name}");
         return None;
     }
+    std::fs::rename(&part, &path).expect("it was just made");
     Some(path)
 }
 
