@@ -9,10 +9,9 @@ mod field_pictures;
 mod receiver;
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use common::movie::{MPEG2, Parsed, directory, parse, run, synthesised};
-use common::{Stepper, wait_until};
+use common::{Stepper, ffmpeg, wait_until};
 use framewire_units::Seed;
 use gst::prelude::*;
 use receiver::Receiver;
@@ -85,21 +84,11 @@ fn streams() -> Vec<Fields> {
 
 /// The pictures that FFmpeg decodes, in order, which has nothing to complain about.
 fn decoded(fields: &Fields, name: &str, stream: &[u8]) -> Vec<String> {
-    let path = directory().join(format!("{}-{name}", fields.name));
-    std::fs::write(&path, stream).unwrap();
-    let output = Command::new("ffmpeg")
-        .args(["-v", "warning", "-f", fields.format, "-i"])
-        .arg(&path)
-        .args(["-fps_mode", "passthrough", "-f", "framemd5", "-"])
-        .stdin(Stdio::null())
-        .output()
-        .expect("ffmpeg runs");
-    let messages = String::from_utf8_lossy(&output.stderr);
+    let (pictures, messages) =
+        ffmpeg::decode_with_messages(stream, fields.format, &format!("fields-{}-{name}", fields.name));
     let faults: Vec<_> = messages.lines().filter(|line| !line.contains("Timestamps are unset")).collect();
-    assert!(faults.is_empty() && output.status.success(), "{} {name}: {faults:?}", fields.name);
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let sums = lines.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split(',').next_back());
-    sums.map(|sum| sum.trim().to_owned()).collect()
+    assert!(faults.is_empty(), "{} {name}: {faults:?}", fields.name);
+    pictures
 }
 
 fn bytes(buffers: &[gst::Buffer]) -> Vec<u8> {

@@ -5,11 +5,11 @@
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use common::OwnBus;
-use common::movie::{directory, run};
+use common::movie::{MOVING, directory, run, synthesised};
 use framewire_media::{Frame, Movie};
 use framewire_units::Duration;
 use gst::prelude::*;
@@ -22,19 +22,8 @@ fn made() -> Option<&'static PathBuf> {
 
 /// The same stream in a file of this type.
 fn encode(name: &str) -> Option<PathBuf> {
-    let path = directory().join(name);
-    let status = Command::new("ffmpeg")
-        .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi", "-i"])
-        .args(["testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7", "-q:v", "3"])
-        .args(["-frames:v", "100", "-c:v", "mpeg2video", "-g", "12", "-bf", "2", "-b_strategy", "0", "-bitexact"])
-        .arg(&path)
-        .stdin(Stdio::null())
-        .status();
-    if !status.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: ffmpeg makes no MPEG-2 video");
-        return None;
-    }
-    Some(path)
+    let options = "-q:v 3 -frames:v 100 -c:v mpeg2video -g 12 -bf 2 -b_strategy 0";
+    synthesised(name, MOVING, &options.split(' ').collect::<Vec<_>>())
 }
 
 /// The real streams, where they are.

@@ -1,14 +1,11 @@
 //! What leaves the element decodes to the pictures of the full stream, whatever was dropped.
 
 mod common;
-#[path = "../../media/tests/support/ffmpeg.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod ffmpeg;
 
 use std::collections::BTreeMap;
 
-use common::Stepper;
 use common::movie::{Parsed, Picture, decode, encode};
+use common::{Stepper, ffmpeg};
 use framewire_units::Seed;
 
 struct Codec {

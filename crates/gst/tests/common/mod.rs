@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "every test program uses its part")]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a world wait for its threads")]
 
+/// The same FFmpeg as in the tests of the movies.
+#[path = "../../../media/tests/support/ffmpeg.rs"]
+pub mod ffmpeg;
 pub mod movie;
 
 use std::sync::{Arc, Condvar, Mutex};

@@ -33,6 +33,9 @@ pub fn small_file() -> PathBuf {
     path
 }
 
+/// A test picture in which everything moves.
+pub const MOVING: &str = "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7,format=yuv420p";
+
 /// Access units as a parser makes them, with their caps.
 #[derive(Clone)]
 pub struct Parsed {
@@ -43,10 +46,9 @@ pub struct Parsed {
 /// Encodes `frames` pictures of a moving test image with FFmpeg into a file with time stamps, and parses them. `None`, after saying so, when there
 /// is no FFmpeg with that encoder.
 pub fn encode(name: &str, encoder: &[&str], parser: &str, frames: usize) -> Option<Parsed> {
-    let source = "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7,format=yuv420p";
     let count = frames.to_string();
     let arguments: Vec<&str> = ["-frames:v", &count].into_iter().chain(encoder.iter().copied()).collect();
-    Some(parse(&synthesised(name, source, &arguments)?, parser))
+    Some(parse(&synthesised(name, MOVING, &arguments)?, parser))
 }
 
 /// The file that FFmpeg makes of a source of its own; `None`, after saying so, when it does not.

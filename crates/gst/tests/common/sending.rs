@@ -2,7 +2,6 @@
 #![allow(dead_code, unused_imports, reason = "every test program uses its part")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use framewire_media::Movie;
@@ -16,18 +15,11 @@ pub fn movie() -> Option<&'static (PathBuf, Movie)> {
     static MOVIE: OnceLock<Option<(PathBuf, Movie)>> = OnceLock::new();
     let movie = MOVIE.get_or_init(|| {
         common::init();
-        let path = common::movie::directory().join("sent.m2v");
-        let status = Command::new("ffmpeg")
-            .args(["-v", "error", "-y", "-threads", "1", "-f", "lavfi"])
-            .args(["-i", "testsrc2=size=320x176:rate=25,noise=alls=12:allf=t:all_seed=7", "-frames:v", "125"])
-            .args(["-c:v", "mpeg2video", "-g", "12", "-bf", "2", "-b_strategy", "0", "-b:v", "1500k", "-bitexact"])
-            .arg(&path)
-            .stdin(Stdio::null())
-            .status();
-        if !status.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: ffmpeg makes no MPEG-2 video");
-            return None;
-        }
+        let path = common::movie::synthesised(
+            "sent.m2v",
+            common::movie::MOVING,
+            &"-frames:v 125 -c:v mpeg2video -g 12 -bf 2 -b_strategy 0 -b:v 1500k".split(' ').collect::<Vec<_>>(),
+        )?;
         let movie = Movie::parse(std::fs::read(&path).unwrap().into()).unwrap();
         Some((path, movie))
     });
@@ -86,14 +78,5 @@ pub fn is_closed(movie: &Movie, frames: &[usize]) -> bool {
 
 /// What FFmpeg complains about when it decodes a stream.
 pub fn complaints(name: &str, stream: &[u8]) -> String {
-    let path = common::movie::directory().join(name);
-    std::fs::write(&path, stream).unwrap();
-    let output = Command::new("ffmpeg")
-        .args(["-v", "warning", "-f", "mpegvideo", "-i"])
-        .arg(&path)
-        .args(["-f", "null", "-"])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    common::ffmpeg::decode_with_messages(stream, "mpegvideo", &format!("elements-{name}")).1
 }
