@@ -20,8 +20,11 @@ const COUNTS_OF_A_FRAME: i64 = 2;
 pub struct PictureOrder {
     /// Its picture order count, in the coded video sequence that it belongs to.
     pub count: i64,
-    /// How many counts the low bits tell apart: `MaxPicOrderCntLsb`. `None` where counts are not derived from low bits.
+    /// How many counts the headers tell apart: `MaxPicOrderCntLsb`, or two for each `frame_num`. `None` where counts are
+    /// derived from neither (`pic_order_cnt_type` 1).
     pub turn: Option<NonZeroU32>,
+    /// The order is that of decoding: two counts for each `frame_num` (`pic_order_cnt_type` 2 of H.264).
+    pub follows_frame_num: bool,
     /// The counts of the pictures after it are derived from its own: a reference picture of H.264, `prevTid0Pic` of
     /// H.265.
     pub is_base: bool,
@@ -37,9 +40,14 @@ impl PictureOrder {
     /// The same for a picture whose slice headers were [renumbered](renumber).
     pub fn renumbered(self, by: Renumbering) -> Self {
         // The count of one that begins a sequence does not come from its header.
-        let is_moved = self.turn.is_some() && !self.begins_sequence;
+        let moved = match self.turn.filter(|_| !self.begins_sequence) {
+            None => 0,
+            // Of whole turns nothing is to be seen.
+            Some(_) if self.follows_frame_num => COUNTS_OF_A_FRAME * i64::from(by.frame_num),
+            Some(_) => by.order,
+        };
         let numbers = self.numbers.map(|numbers| numbers.renumbered(by));
-        Self { count: if is_moved { self.count.saturating_add(by.order) } else { self.count }, numbers, ..self }
+        Self { count: self.count.saturating_add(moved), numbers, ..self }
     }
 
     /// The same for a picture that was made to begin a coded video sequence. Its count and those of the pictures after
@@ -77,13 +85,19 @@ impl ReceivedOrder {
             return true;
         };
         let distance = picture.count - count;
-        let derived = picture.turn.map_or(distance, |turn| nearest(distance, turn.get().into()));
+        let derived = match picture.turn.map(|turn| i64::from(turn.get())) {
+            None => distance,
+            Some(turn) if picture.follows_frame_num => by_frame_num(count, picture.count, turn),
+            Some(turn) => nearest(distance, turn),
+        };
         let shift_now = shift + derived - distance;
         if shift_now != shift {
             self.latest_before = self.latest_before.max(self.latest);
         }
         let placed = picture.count + shift_now;
-        let is_in_place = self.latest_before.is_none_or(|latest| placed > latest);
+        // FFmpeg shows what has the place of the last picture, where it holds none back.
+        let is_behind = |latest: i64| placed > latest || picture.follows_frame_num && placed == latest;
+        let is_in_place = self.latest_before.is_none_or(is_behind);
         self.latest = self.latest.max(Some(placed));
         if picture.is_base {
             self.base = Some(Base { count: picture.count, shift: shift_now });
@@ -116,6 +130,20 @@ fn nearest(distance: i64, turn: i64) -> i64 {
     if later > turn / 2 { later - turn } else { later }
 }
 
+/// The distance that a decoder takes for that from count `base` to `count`, where two counts follow each `frame_num`. By
+/// the standard each `frame_num` that is below the one before begins a turn (H.264, 8.2.1.3). FFmpeg, up to 5.1 at least,
+/// forgets that where it fills a gap (8.2.5.2): the frame that it compares with is the one that it made up last.
+fn by_frame_num(base: i64, count: i64, turn: i64) -> i64 {
+    let max_frame_num = turn / COUNTS_OF_A_FRAME;
+    let frame_num = |count: i64| (count + 1).div_euclid(2).rem_euclid(max_frame_num);
+    let (before, now) = (frame_num(base), frame_num(count));
+    let is_gap = now != before && now != (before + 1) % max_frame_num;
+    let begins_turn = now < before && (!is_gap || now == 0);
+    // Pictures that nothing refers to have odd counts.
+    let frames = now - before + if begins_turn { max_frame_num } else { 0 };
+    COUNTS_OF_A_FRAME * frames + base.rem_euclid(2) - count.rem_euclid(2)
+}
+
 /// Makes an access unit whose picture [can](PictureOrder::can_begin_sequence) begin a coded video sequence do so: the
 /// CRA picture becomes a BLA picture (H.265, 3.13 and 7.4.2.2, NOTE 3), of the same size. No decoder shows the pictures
 /// that it skips then (RASL); all that were shown before stay shown. `None` when there is no such picture in it.
@@ -137,7 +165,15 @@ mod tests {
 
     fn picture(count: i64) -> PictureOrder {
         let (turn, is_base) = (NonZeroU32::new(16), true);
-        PictureOrder { count, turn, is_base, begins_sequence: count == 0, can_begin_sequence: false, numbers: None }
+        PictureOrder {
+            count,
+            turn,
+            follows_frame_num: false,
+            is_base,
+            begins_sequence: count == 0,
+            can_begin_sequence: false,
+            numbers: None,
+        }
     }
 
     fn places(counts: &[i64]) -> Vec<bool> {
@@ -157,6 +193,21 @@ mod tests {
         assert_eq!(places(&[0, 4, 13, 15, 19, 21, 40]), [true, true, false, false, false, true, true]);
         assert_eq!(places(&[0, 4, 21]), [true; 3], "17 is taken for 1");
         assert_eq!(places(&[0, 4, 13, 0, 4]), [true, true, false, true, true], "a sequence begins");
+    }
+
+    #[test]
+    fn a_turn_of_frame_num_that_falls_into_a_gap_is_forgotten() {
+        let places = |frames: &[i64]| {
+            let mut order = ReceivedOrder::default();
+            let by_frame_num = |frame: i64| PictureOrder { follows_frame_num: true, ..picture(2 * frame) };
+            frames.iter().map(|&frame| order.take(by_frame_num(frame))).collect::<Vec<_>>()
+        };
+        // frame_num is 0 to 7.
+        assert_eq!(places(&[0, 1, 5, 6, 7, 8, 9]), [true; 7], "a gap without a turn");
+        assert_eq!(places(&[0, 5, 6, 8, 9]), [true; 5], "the gap ends where the turn begins");
+        assert_eq!(places(&[0, 5, 7, 9, 10, 16, 17]), [true, true, true, false, false, true, true]);
+        assert_eq!(places(&[0, 5, 8, 17]), [true; 4], "of a whole turn nothing is to be seen");
+        assert_eq!([by_frame_num(14, 16, 16), by_frame_num(14, 15, 16), by_frame_num(15, 16, 16)], [2, 1, 1]);
     }
 
     #[test]

@@ -201,7 +201,7 @@ impl Reader {
             (true, false) => FramePart::FirstField,
             (true, true) => FramePart::SecondField,
         };
-        let is_base = picture.header.is_reference;
+        let is_base = picture.header.is_reference || picture.order_follows_frame_num;
         let numbers = PictureNumbers {
             restarts: marking.unmarks_all(),
             recovers: recovery.is_some_and(|point| point.quality.exact),
@@ -211,6 +211,7 @@ impl Reader {
             // Of a frame the low bits are those of its top field (8.2.1.1).
             count: orders[0],
             turn: picture.order_turn.and_then(turn_of),
+            follows_frame_num: picture.order_follows_frame_num,
             is_base,
             begins_sequence: starts_sequence,
             can_begin_sequence: false,

@@ -36,7 +36,8 @@ pub struct PictureNumbers {
 pub struct Renumbering {
     /// To `frame_num`, modulo `MaxFrameNum`.
     pub frame_num: u16,
-    /// To picture order counts; to `pic_order_cnt_lsb` modulo `MaxPicOrderCntLsb`.
+    /// To picture order counts, which is to `pic_order_cnt_lsb` modulo `MaxPicOrderCntLsb`. Nothing where there is no such
+    /// field.
     pub order: i64,
 }
 

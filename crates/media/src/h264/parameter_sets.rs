@@ -109,11 +109,13 @@ impl ParameterSet for SequenceParameterSet {
 }
 
 impl SequenceParameterSet {
-    /// `MaxPicOrderCntLsb`, where picture order counts are derived from low bits.
+    /// How many picture order counts are told apart: `MaxPicOrderCntLsb` where they are derived from low bits, and two for
+    /// each `frame_num` where they follow that.
     pub(crate) fn order_turn(&self) -> Option<i64> {
         match self.picture_order {
             PictureOrder::LowBits { bits } => Some(1 << bits),
-            PictureOrder::Expected { .. } | PictureOrder::Decoding => None,
+            PictureOrder::Decoding => Some(2 * i64::from(self.max_frame_num())),
+            PictureOrder::Expected { .. } => None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::h264::buffer::{DecodedPicture, Limits, Numbering, ReferenceBuffer, StoredFrame};
 use crate::h264::lists::{CurrentPicture, Displaced, Entry, reference_lists};
 use crate::h264::numbers::PictureNumbers;
-use crate::h264::parameter_sets::SequenceParameterSet;
+use crate::h264::parameter_sets::{PictureOrder, SequenceParameterSet};
 use crate::h264::picture_order::{OrderCounter, Orders, order_of};
 use crate::h264::slice_header::{ListHeader, Marking, PictureHeader};
 use crate::index::PictureType;
@@ -76,6 +76,8 @@ pub(crate) struct OpenPicture {
     gaps_allowed: bool,
     /// How many picture order counts the low bits tell apart.
     pub(crate) order_turn: Option<i64>,
+    /// They follow `frame_num`, of which the same is true.
+    pub(crate) order_follows_frame_num: bool,
     pub(crate) numbers: PictureNumbers,
     /// Shown after a recovery point.
     after_recovery: bool,
@@ -127,6 +129,7 @@ impl PictureTracker {
             gaps_allowed: sequence.gaps_allowed,
             order_turn: sequence.order_turn(),
             numbers: PictureNumbers::of(header, sequence),
+            order_follows_frame_num: sequence.picture_order == PictureOrder::Decoding,
             after_recovery: self.recovery.is_some_and(|point| order > point.order),
             lists: Vec::new(),
         }

@@ -221,6 +221,7 @@ impl Reader {
         let picture_order = PictureOrder {
             count: picture.order,
             turn: turn_of(picture.order_turn),
+            follows_frame_num: false,
             is_base: picture.is_order_base(),
             begins_sequence: picture.starts_sequence,
             can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,

@@ -226,23 +226,6 @@ pub fn becomes_long_term(picture: u32) -> bool {
     picture % KEY_INTERVAL % 8 == 2
 }
 
-/// Of the pictures of [`h264`] with `frame_num` of four bits that arrive, those that FFmpeg 5.1 passes over: where it
-/// fills a gap in which `frame_num` wraps, it takes the order of decoding (`pic_order_cnt_type` 2) for 16 pictures less.
-pub fn passed_over_behind_wraps(received: &[u32]) -> Vec<u32> {
-    let mut shown_before = None;
-    let mut passed_over = vec![];
-    for pair in received.windows(2) {
-        let (before, picture) = (pair[0], pair[1]);
-        if before / KEY_INTERVAL != picture / KEY_INTERVAL {
-            shown_before = None;
-        } else if before / 16 != picture / 16 && picture - before > 1 {
-            shown_before = Some(before);
-        }
-        passed_over.extend(shown_before.filter(|last| picture < last + 16).map(|_| picture));
-    }
-    passed_over
-}
-
 /// `ref_pic_list_modification()`.
 fn refer_to_long_term(bits: &mut Rewriter, number: u32) {
     bits.put(1, 1);

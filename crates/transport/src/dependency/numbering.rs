@@ -63,9 +63,9 @@ impl Line {
         }
         let (by, sent) = (self.by, order.renumbered(self.by));
         self.order.take(sent);
-        if order.is_base {
-            self.frame_num = sent.numbers.map(|numbers| numbers.frame_num);
-        }
+        // Of a picture that nothing refers to it is that of the next reference picture, also behind a gap.
+        let behind = |number: u16| if dependencies.referenced { number } else { number.wrapping_sub(1) };
+        self.frame_num = sent.numbers.map(|numbers| behind(numbers.frame_num));
         if restarts {
             (self.by, self.frame_num) = (Renumbering::default(), Some(0));
         }
@@ -75,7 +75,7 @@ impl Line {
     /// What makes a picture the one behind all that were sent.
     fn going_on(&self, picture: PictureOrder) -> Renumbering {
         let frame_num = self.frame_num.zip(picture.numbers);
-        let count = self.order.next_count().filter(|_| picture.turn.is_some());
+        let count = self.order.next_count().filter(|_| picture.turn.is_some() && !picture.follows_frame_num);
         Renumbering {
             frame_num: frame_num.map_or(0, |(before, numbers)| numbers.to_frame_num(before.wrapping_add(1))),
             order: count.map_or(0, |count| count.saturating_sub(picture.count)),
@@ -113,6 +113,7 @@ mod tests {
         let order = PictureOrder {
             count: 2 * i64::from(since_idr),
             turn: NonZeroU32::new(32),
+            follows_frame_num: false,
             is_base: true,
             begins_sequence: key == Some(KeyKind::Closed),
             can_begin_sequence: false,
@@ -237,6 +238,34 @@ mod tests {
             let key = key.into_iter().find(|(at, _)| *at == id).map(|(_, key)| key);
             assert!(queue.offer(frame(id, key)).is_empty());
             assert_eq!(queue.take(), Some(frame(id, key)));
+        }
+    }
+
+    #[test]
+    fn where_the_order_is_that_of_decoding_it_goes_on_with_frame_num() {
+        // frame_num is 0 to 15. Frame 14 is the last before the gap; frame 24 would be taken for 8.
+        let by_frame_num = |id: u32, key: Option<KeyKind>, referenced: bool| {
+            let mut dependencies = frame(id, key).dependencies;
+            let order = dependencies.picture_order.as_mut().expect("it has one");
+            (order.follows_frame_num, order.count) = (true, order.count - i64::from(!referenced));
+            dependencies.referenced = referenced;
+            dependencies
+        };
+        for last_is_referenced in [true, false] {
+            let mut line = Line::default();
+            line.take(0, &by_frame_num(0, Some(KeyKind::Closed), true));
+            line.take(14, &by_frame_num(14, None, last_is_referenced));
+            let mut key = by_frame_num(24, Some(KeyKind::Open), true);
+            assert!(!line.places(&key), "the turn is forgotten");
+            key.goes_on = true;
+            let mut sent = line;
+            let frame_num = if last_is_referenced { 7 } else { 6 };
+            assert_eq!(sent.take(24, &key), Renumbering { frame_num, order: 0 });
+            for id in 25..60 {
+                let next = by_frame_num(id, None, id % 2 == 1);
+                assert!(sent.places(&next), "{id}");
+                assert_eq!(sent.take(id, &next).frame_num, frame_num);
+            }
         }
     }
 

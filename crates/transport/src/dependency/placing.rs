@@ -177,6 +177,7 @@ mod tests {
         let order = PictureOrder {
             count: 2 * i64::from(id),
             turn: std::num::NonZeroU32::new(32),
+            follows_frame_num: false,
             is_base: true,
             begins_sequence,
             can_begin_sequence: can_begin_sequence && key == Some(KeyKind::Open),
