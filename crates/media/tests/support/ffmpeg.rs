@@ -84,40 +84,75 @@ pub fn decode(stream: &[u8], format: &str, name: &str) -> Vec<String> {
 
 /// The same, with what the decoder says of the stream.
 pub fn decode_with_messages(stream: &[u8], format: &str, name: &str) -> (Vec<String>, String) {
-    let path = scratch(name);
-    std::fs::write(&path, stream).unwrap();
-    digests(&["-f", format], &path)
+    let (mut digests, messages) = decode_all(&[stream], format, name);
+    (digests.remove(0), messages)
+}
+
+/// The same of several streams at a time: a process costs more than a small stream. What the decoder says is of all of
+/// them. The digests of pictures that a stream of H.265 may have are compared with its pictures.
+pub fn decode_all(streams: &[&[u8]], format: &str, name: &str) -> (Vec<Vec<String>>, String) {
+    let write = |(number, stream): (usize, &&[u8])| {
+        let path = scratch(&format!("{name}.{number}"));
+        std::fs::write(&path, stream).unwrap();
+        path
+    };
+    let paths: Vec<PathBuf> = streams.iter().enumerate().map(write).collect();
+    digests(&["-err_detect", "crccheck", "-f", format], &paths)
 }
 
 /// Decodes a stream of H.265 with libde265, a decoder that shares nothing with FFmpeg. Its pictures have `size`, as
 /// FFmpeg writes it; `None`, after saying so, when it is not there.
 pub fn decode_with_libde265(stream: &[u8], size: &str, name: &str) -> Option<Vec<String>> {
-    let (path, pictures) = (scratch(name), scratch(&format!("{name}.yuv")));
-    std::fs::write(&path, stream).unwrap();
-    std::fs::write(&pictures, []).unwrap();
-    let started = Command::new("libde265-dec265").arg("--quiet").arg("--output").arg(&pictures).arg(&path).output();
-    if started.is_err() {
-        eprintln!("skipped: no libde265-dec265");
-        return None;
-    }
-    Some(digests(&["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", size], &pictures).0)
+    decode_all_with_libde265(&[stream], size, name).map(|mut digests| digests.remove(0))
 }
 
-/// Digests of the pictures of a file that FFmpeg reads with the options given, and what it says of it.
-fn digests(options: &[&str], path: &Path) -> (Vec<String>, String) {
-    let output = Command::new("ffmpeg")
-        .args(["-nostdin", "-v", "repeat+warning", "-threads", "1"])
-        .args(options)
-        .arg("-i")
-        .arg(path)
-        .args("-fps_mode passthrough -an -f framemd5 -".split(' '))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+/// The same of several streams.
+pub fn decode_all_with_libde265(streams: &[&[u8]], size: &str, name: &str) -> Option<Vec<Vec<String>>> {
+    let decode = |(number, stream): (usize, &&[u8])| {
+        let (path, pictures) = (scratch(&format!("{name}.{number}")), scratch(&format!("{name}.{number}.yuv")));
+        std::fs::write(&path, stream).unwrap();
+        std::fs::write(&pictures, []).unwrap();
+        // One thread: what it makes of leading pictures depends on how many there are.
+        let mut decoder = Command::new("libde265-dec265");
+        decoder.args(["--quiet", "--threads", "0", "--output"]).arg(&pictures).arg(&path);
+        decoder.output().is_ok().then_some(pictures)
+    };
+    let Some(paths) = streams.iter().enumerate().map(decode).collect::<Option<Vec<_>>>() else {
+        eprintln!("skipped: no libde265-dec265");
+        return None;
+    };
+    Some(digests(&["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", size], &paths).0)
+}
+
+/// Digests of the pictures of files that FFmpeg reads with the options given, and what it says of them.
+fn digests(options: &[&str], paths: &[PathBuf]) -> (Vec<Vec<String>>, String) {
+    let into: Vec<PathBuf> = paths.iter().map(|path| PathBuf::from(format!("{}.digests", path.display()))).collect();
+    let mut ffmpeg = Command::new("ffmpeg");
+    ffmpeg.args(["-nostdin", "-v", "repeat+warning", "-y"]).stdin(Stdio::null());
+    for path in paths {
+        ffmpeg.args(["-threads", "1"]).args(options).arg("-i").arg(path);
+    }
+    for (number, into) in into.iter().enumerate() {
+        std::fs::write(into, []).unwrap();
+        let map = format!("{number}:v");
+        ffmpeg.args(["-map", &map]).args("-fps_mode passthrough -f framemd5".split(' ')).arg(into);
+    }
+    let output = ffmpeg.output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() && paths.len() > 1 {
+        // One of which nothing can be decoded ends it for all.
+        let each = paths.iter().map(|path| digests(options, std::slice::from_ref(path)));
+        let (digests, messages): (Vec<_>, Vec<_>) = each.unzip();
+        return (digests.concat(), messages.concat());
+    }
+    (into.iter().map(|into| read_digests(into)).collect(), messages)
+}
+
+/// From a file that FFmpeg wrote.
+fn read_digests(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
     let digests = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit(',').next());
-    let digests = digests.map(|digest| digest.trim().to_owned()).collect();
-    (digests, String::from_utf8_lossy(&output.stderr).into_owned())
+    digests.map(|digest| digest.trim().to_owned()).collect()
 }
 
 /// Takes the H.264 stream out of another file as it is.

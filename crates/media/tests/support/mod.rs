@@ -3,6 +3,7 @@
 
 pub mod av1;
 pub mod ffmpeg;
+pub mod ffmpeg_order;
 pub mod hostile;
 pub mod long_term;
 
