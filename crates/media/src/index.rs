@@ -8,6 +8,7 @@ use framewire_units::{Bitrate, DataSize};
 use crate::access_unit::{AccessUnit, Codec, KeyKind};
 use crate::frame_references::References;
 use crate::picture_order::PictureOrder;
+use crate::recovery::Recovery;
 
 /// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,6 +182,8 @@ pub struct Frame {
     pub missing_reference: bool,
     /// What a decoder derives its place in display order from (H.264, H.265).
     pub picture_order: Option<PictureOrder>,
+    /// Whether gradual intra refresh has made it independent of what came before (H.264, H.265), by decode indices.
+    pub recovery: Recovery,
 }
 
 impl Frame {
@@ -206,6 +209,7 @@ impl Frame {
             references: References::default(),
             missing_reference: false,
             picture_order: None,
+            recovery: Recovery::default(),
         }
     }
 
@@ -220,6 +224,7 @@ impl Frame {
         self.references = unit.references.iter().map(|&other| other as u32).collect();
         self.missing_reference = unit.missing_reference;
         self.picture_order = unit.picture_order;
+        self.recovery = unit.recovery;
     }
 }
 

@@ -32,6 +32,9 @@ pub struct FrameFacts {
     pub missing_reference: bool,
     /// What a decoder derives its place in display order from; `None` where missing frames do not change that.
     pub picture_order: Option<PictureOrder>,
+    /// The latest frame that began a gradual refresh which has ended where this one is shown: what was lost before that
+    /// one does no harm to it.
+    pub recovers_from: Option<u32>,
     /// What the header of the group of pictures that comes with it says: the time code, counted from the stream's first.
     pub group_time: Option<Duration>,
 }

@@ -49,6 +49,7 @@ pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
             references,
             missing_reference: false,
             picture_order: None,
+            recovers_from: None,
             group_time: (kind == 'I').then_some(INTERVAL * index),
         });
     }

@@ -13,6 +13,8 @@ pub(crate) fn dependencies(frame: &Frame, referenced: bool) -> Dependencies {
         references: Some(frame.references.to_vec()),
         missing_reference: frame.missing_reference,
         picture_order: frame.picture_order,
+        begins_recovery: frame.recovery.begins,
+        recovers_from: frame.recovery.since.and_then(|unit| u32::try_from(unit).ok()),
         ..Dependencies::default()
     }
 }
@@ -57,6 +59,7 @@ mod tests {
             references: (*references).into(),
             missing_reference: false,
             picture_order: None,
+            recovery: framewire_media::Recovery::default(),
         };
         let sequence = SequenceHeader {
             codec: Codec::MpegVideo,

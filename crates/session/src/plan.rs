@@ -102,6 +102,7 @@ impl SendingPlan {
             references: frame.references.to_vec(),
             missing_reference: frame.missing_reference,
             picture_order: frame.picture_order,
+            recovers_from: frame.recovery.since.and_then(|unit| u32::try_from(unit).ok()),
             group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),
         })
     }

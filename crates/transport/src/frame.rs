@@ -73,6 +73,11 @@ pub struct Dependencies {
     pub missing_reference: bool,
     /// What a decoder derives its place in display order from (H.264, H.265).
     pub picture_order: Option<PictureOrder>,
+    /// A gradual refresh begins at it: decoding can begin here, and what is shown becomes right when it has ended.
+    pub begins_recovery: bool,
+    /// The latest frame that began a refresh which has ended where this one is shown: what was lost before that one does
+    /// no harm to it.
+    pub recovers_from: Option<u32>,
     /// The queue made it begin a coded video sequence, because of what was given up before it.
     pub begins_sequence: bool,
     /// A key frame whose numbers the queue makes go on from those of what was sent, because of what was given up before

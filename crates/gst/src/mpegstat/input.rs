@@ -226,6 +226,7 @@ fn flagged(buffer: &gst::BufferRef, number: u64) -> AccessUnit {
         missing_reference: false,
         display_order: None,
         picture_order: None,
+        recovery: framewire_media::Recovery::default(),
         gop_header: None,
     }
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::picture_order::PictureOrder;
+use crate::recovery::Recovery;
 pub use fields::{AssembledFrame, FrameAssembler, FramePart};
 pub use reader::AccessUnitReader;
 
@@ -93,6 +94,8 @@ pub struct AccessUnit {
     pub display_order: Option<i64>,
     /// What a decoder derives that from (H.264, H.265). `None` where pictures that are missing do not change it.
     pub picture_order: Option<PictureOrder>,
+    /// Whether gradual intra refresh has made it independent of what came before (H.264, H.265).
+    pub recovery: Recovery,
     /// The group-of-pictures header before it (MPEG-1, MPEG-2), or that of a group of VOPs (MPEG-4 part 2), whose time
     /// code has whole seconds only.
     pub gop_header: Option<GopHeader>,

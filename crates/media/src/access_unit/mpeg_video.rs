@@ -3,6 +3,7 @@
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart};
 use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{GopHeader, PictureType};
+use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::start_code::{self, value};
 
@@ -122,6 +123,7 @@ impl Reader {
             missing_reference: referral.missing,
             display_order: Some(i64::from(picture.header.temporal_reference)),
             picture_order: None,
+            recovery: Recovery::default(),
             gop_header: contents.gop,
         })
     }

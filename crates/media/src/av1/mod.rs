@@ -16,6 +16,7 @@ use crate::av1::sequence::SequenceHeader;
 use crate::av1::slots::{Slots, StoredFrame};
 use crate::headers::BadField;
 use crate::index::PictureType;
+use crate::recovery::Recovery;
 
 /// Reads one access unit after the other.
 #[derive(Debug, Default)]
@@ -129,6 +130,7 @@ impl Reader {
             missing_reference: gathered.missing,
             display_order: gathered.shown_order.or(gathered.last_order),
             picture_order: None,
+            recovery: Recovery::default(),
             gop_header: None,
         })
     }

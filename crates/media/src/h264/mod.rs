@@ -21,6 +21,7 @@ use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
 use crate::nal_parameters::ParameterSet;
 use crate::picture_order::{PictureOrder, turn_of};
+use crate::recovery::RecoveryFollower;
 
 /// `payloadType` of a recovery point (D.1.1).
 const RECOVERY_POINT: u32 = 6;
@@ -31,6 +32,7 @@ pub(crate) struct Reader {
     framing: Framing,
     sets: ParameterSets,
     tracker: PictureTracker,
+    recovery: RecoveryFollower,
     /// Coded video sequences begun so far.
     sequences: u64,
     /// The last key, while what follows it may be shown before it: its picture order count.
@@ -64,6 +66,7 @@ impl Reader {
             framing,
             sets: ParameterSets::default(),
             tracker: PictureTracker::default(),
+            recovery: RecoveryFollower::default(),
             sequences: 0,
             open_key: None,
         }
@@ -116,6 +119,7 @@ impl Reader {
     /// Forgets all pictures.
     pub(crate) fn reset(&mut self) {
         self.tracker = PictureTracker::default();
+        self.recovery.restart();
         self.open_key = None;
     }
 
@@ -201,12 +205,22 @@ impl Reader {
             (true, false) => FramePart::FirstField,
             (true, true) => FramePart::SecondField,
         };
+        if starts_sequence {
+            self.recovery.restart();
+        }
+        // A key frame needs no refresh.
+        let refresh = gathered.recovery.filter(|point| is_first && key.is_none() && point.quality.exact);
+        let recovers = recovery.is_some_and(|point| point.quality.exact);
+        let recovery = self.recovery.take_h264(
+            picture.unit(),
+            if marking.unmarks_all() { 0 } else { picture.header.frame_num },
+            picture.max_frame_num(),
+            order,
+            picture.header.is_reference,
+            refresh.map(|point| point.frame_count),
+        );
         let is_base = picture.header.is_reference || picture.order_follows_frame_num;
-        let numbers = PictureNumbers {
-            restarts: marking.unmarks_all(),
-            recovers: recovery.is_some_and(|point| point.quality.exact),
-            ..picture.numbers
-        };
+        let numbers = PictureNumbers { restarts: marking.unmarks_all(), recovers, ..picture.numbers };
         let picture_order = Some(PictureOrder {
             // Of a frame the low bits are those of its top field (8.2.1.1).
             count: orders[0],
@@ -230,6 +244,7 @@ impl Reader {
             missing_reference: picture.missing,
             display_order: Some(order),
             picture_order,
+            recovery,
             gop_header: None,
         };
         match &mut gathered.unit {

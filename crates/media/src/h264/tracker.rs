@@ -94,6 +94,10 @@ impl OpenPicture {
         self.unit
     }
 
+    pub(crate) fn max_frame_num(&self) -> u32 {
+        self.limits.max_frame_num
+    }
+
     fn current(&self) -> CurrentPicture {
         let numbering = Numbering::new(self.header.frame_num, self.header.fields, self.limits);
         CurrentPicture { fields: self.header.fields, numbering, order: self.order() }

@@ -17,9 +17,13 @@ use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::index::PictureType;
-use crate::nal::NalUnits;
+use crate::nal::{NalUnits, sei_messages};
 use crate::nal_parameters::ParameterSet;
 use crate::picture_order::{PictureOrder, turn_of};
+use crate::recovery::RecoveryFollower;
+
+/// `payloadType` of a recovery point (D.2.1).
+const RECOVERY_POINT: u32 = 6;
 
 /// Reads one access unit after the other.
 #[derive(Debug)]
@@ -27,6 +31,7 @@ pub(crate) struct Reader {
     framing: Framing,
     sets: ParameterSets,
     tracker: PictureTracker,
+    recovery: RecoveryFollower,
     /// Coded video sequences begun so far.
     sequences: u64,
     /// Two fields that follow one another are one frame to those that refer to it.
@@ -45,6 +50,8 @@ struct Gathered {
     /// The highest `TemporalId` that the sequence parameter set announces.
     highest_layer: u8,
     ends_sequence: bool,
+    /// `recovery_poc_cnt`, where it promises exactness.
+    recovery: Option<i32>,
     /// `pic_struct`.
     structure: Option<u32>,
     part: FramePart,
@@ -57,6 +64,7 @@ impl Reader {
             framing,
             sets: ParameterSets::default(),
             tracker: PictureTracker::default(),
+            recovery: RecoveryFollower::default(),
             sequences: 0,
             pairs_fields: false,
             open_field: None,
@@ -123,6 +131,7 @@ impl Reader {
     /// Forgets all pictures.
     pub(crate) fn reset(&mut self) {
         self.tracker = PictureTracker::default();
+        self.recovery.restart();
         self.open_field = None;
     }
 
@@ -153,6 +162,7 @@ impl Reader {
                 }
                 nal_type::PREFIX_SEI if header.layer == 0 => {
                     gathered.structure = picture_structure(payload).or(gathered.structure);
+                    gathered.recovery = exact_recovery_point(payload).or(gathered.recovery);
                 }
                 _ if header.is_slice() => self.take_slice(number, header, payload, &mut gathered),
                 _ => {}
@@ -233,6 +243,12 @@ impl Reader {
             _ if header.is_intra_random_access() => Some(KeyKind::Open),
             _ => None,
         };
+        if picture.starts_sequence {
+            self.recovery.restart();
+        }
+        // A key frame needs no refresh.
+        let refresh = gathered.recovery.filter(|_| key.is_none() && gathered.part != FramePart::SecondField);
+        let recovery = self.recovery.take_h265(picture.unit, picture.order, refresh);
         Some(AccessUnit {
             number: picture.unit,
             part: gathered.part,
@@ -246,9 +262,17 @@ impl Reader {
             missing_reference: picture.missing,
             display_order: Some(picture.order),
             picture_order: Some(picture_order),
+            recovery,
             gop_header: None,
         })
     }
+}
+
+/// `recovery_poc_cnt` of a recovery point message (D.2.8) that has `exact_match_flag`.
+fn exact_recovery_point(payload: &[u8]) -> Option<i32> {
+    let mut message = sei_messages(payload).find(|message| message.payload_type == RECOVERY_POINT)?;
+    let count = message.payload.se().ok()?;
+    message.payload.flag().ok()?.then_some(count)
 }
 
 /// The access unit with its CRA picture made a BLA picture (`BLA_W_LP`, which may have any leading pictures), if it has

@@ -12,6 +12,7 @@ use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::mpeg4::clock::VopClock;
 use crate::mpeg4::headers::{VideoObjectLayer, VopHeader, value};
+use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::start_code;
 
@@ -186,6 +187,7 @@ impl Reader {
             missing_reference: gathered.missing,
             display_order: Some(first.time),
             picture_order: None,
+            recovery: Recovery::default(),
             gop_header: gathered.group,
         }
     }

@@ -16,6 +16,9 @@ pub const X265: &str =
 /// Pictures from one IDR picture to the next, without intra refresh.
 const KEY_INTERVAL: u32 = 32;
 
+/// SEI with a recovery point of H.264: the pictures that are refreshed would refer to long-term pictures that are not.
+const RECOVERY_POINT: [u8; 2] = [6, 6];
+
 /// Frames that a decoder of the H.264 holds: two long-term ones and two others.
 const FRAMES: u32 = 4;
 
@@ -135,7 +138,10 @@ fn rewrite(
         if is_slice(unit[0]) {
             picture = if is_idr(unit[0]) { 0 } else { picture + 1 };
         }
-        append(&mut rewritten, &nal(unit, picture));
+        let is_recovery_point = unit[..2] == RECOVERY_POINT;
+        if !is_recovery_point {
+            append(&mut rewritten, &nal(unit, picture));
+        }
     }
     rewritten
 }

@@ -48,6 +48,7 @@ pub fn make(frames: u32, bitrate: u32) -> Vec<FrameFacts> {
             references,
             missing_reference: false,
             picture_order: None,
+            recovers_from: None,
             group_time: (kind == 'I').then_some(INTERVAL * position),
         });
     }

@@ -295,7 +295,7 @@ records! {
     ReleaseRecord { packet, intended, actual }
     FrameFacts {
         kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
-        group_time,
+        recovers_from, group_time,
     }
     PictureOrder { count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers }
     PictureNumbers { frame_num, frame_num_bits, order_bits, frames_only, separate_colour_planes, restarts, recovers }

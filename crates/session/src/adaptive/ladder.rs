@@ -35,6 +35,7 @@ struct Needs {
     /// It refers to something that is not in the movie.
     missing_reference: bool,
     picture_order: Option<PictureOrder>,
+    recovers_from: Option<u32>,
 }
 
 /// Why a streaming file cannot be sent.
@@ -168,6 +169,7 @@ impl LadderContent {
             references: needs.references.to_vec(),
             missing_reference: needs.missing_reference,
             picture_order: needs.picture_order,
+            recovers_from: needs.recovers_from,
             group_time: None,
         }
     }
@@ -192,6 +194,7 @@ fn needs(file: &StreamingFile<impl ReadAt>, level: usize) -> Result<Vec<Needs>, 
             references: unit.references.iter().filter_map(|&number| u32::try_from(number).ok()).collect(),
             missing_reference: unit.missing_reference,
             picture_order: unit.picture_order,
+            recovers_from: unit.recovery.since.and_then(|number| u32::try_from(number).ok()),
         })
     };
     (0..file.frame_count()).map(of).collect()

@@ -4,6 +4,7 @@
 //! have the measurements that the thresholds (`threshold.rs`) were chosen by.
 //!
 //! 1. *A disturbed group is given up to its end.* What refers to a frame that was given up goes at once, waiting or not.
+//!    Where no key frame ends it, the next recovery point does (`refresh.rs`).
 //! 2. *Old groups end early.* When a newer key frame waits, frames go from the end of the group before it, a few at a
 //!    time: they cost the fewest frames for their bytes, as nothing follows from them, and the freeze is short. When
 //!    more waits, all that is left of that group goes.
@@ -25,6 +26,7 @@ mod gone;
 mod implied;
 mod numbering;
 mod placing;
+mod refresh;
 #[cfg(test)]
 mod tests;
 mod threshold;
@@ -40,10 +42,12 @@ use crate::queue::{Discard, Level};
 use gone::Gone;
 use implied::Implied;
 use placing::Placing;
+use refresh::Refresh;
 
 const REFERENCE_GIVEN_UP: &str = "dependency: what it refers to was given up";
 const LEADING_WITHOUT_REFERENCE: &str = "dependency: leading frame, what it refers to is not in the stream";
 const OLD_GROUP: &str = "dependency: end of an old group, a newer key frame waits";
+const UNREFRESHED: &str = "dependency: the refresh after what was given up has not ended where it is shown";
 const SPARE: &str = "dependency: waited too long, and the stream goes on without it";
 const MISPLACED: &str = "dependency: after what was given up before it, a decoder would show it at another time";
 const LIMIT_REACHED: &str = "dependency: limit reached, the group is given up to its end";
@@ -63,6 +67,7 @@ pub struct DependencyQueue<P = Bytes> {
     gone: Gone,
     implied: Implied,
     placing: Placing,
+    refresh: Refresh,
     group_lost: bool,
     groups_lost: u64,
 }
@@ -79,6 +84,7 @@ impl<P> DependencyQueue<P> {
             gone: Gone::default(),
             implied: Implied::default(),
             placing: Placing::default(),
+            refresh: Refresh::default(),
             group_lost: false,
             groups_lost: 0,
         }
@@ -89,7 +95,8 @@ impl<P> DependencyQueue<P> {
         self.limits = limits;
     }
 
-    /// True from when a frame was given up that the rest of its group depends on, until the next key frame is offered.
+    /// True from when a frame was given up that the rest of its group depends on, until the next key frame is offered, or
+    /// a recovery point.
     pub fn needs_key_frame(&self) -> bool {
         self.group_lost
     }
@@ -105,12 +112,19 @@ impl<P: Payload> DependencyQueue<P> {
     pub fn offer(&mut self, mut frame: OutgoingFrame<P>) -> Vec<Discard<P>> {
         if frame.dependencies.key.is_some() {
             self.gone.start_group(frame.id);
+            self.refresh = Refresh::default();
             self.group_lost = false;
         }
         self.implied.complete(frame.id, &mut frame.dependencies);
         let mut discards = vec![];
         match self.undecodable(&frame) {
             None => {
+                if frame.dependencies.begins_recovery {
+                    self.refresh.begin(frame.id);
+                    if std::mem::take(&mut self.group_lost) {
+                        self.refresh.resume(frame.id);
+                    }
+                }
                 self.placing.push(&mut frame, &self.gone);
                 self.backlog.push(frame);
             }
@@ -154,7 +168,10 @@ impl<P: Payload> DependencyQueue<P> {
     /// Gives up all that waits, oldest first: no decoder gets it, so that nothing may refer to it, or be placed by it.
     pub fn flush(&mut self) -> Vec<OutgoingFrame<P>> {
         let frames: Vec<_> = std::iter::from_fn(|| self.backlog.pop()).collect();
-        frames.iter().for_each(|frame| self.gone.insert(frame));
+        for frame in &frames {
+            self.gone.insert(frame);
+            self.refresh.lose(frame.id);
+        }
         self.placing.flush();
         frames
     }
@@ -172,8 +189,10 @@ impl<P: Payload> DependencyQueue<P> {
         let is_misplaced = || (!self.placing.keeps_place(frame)).then_some(MISPLACED);
         if dependencies.key.is_some() {
             is_misplaced()
-        } else if references(frame).iter().any(|&reference| self.gone.contains(reference)) {
+        } else if references(frame).iter().any(|&id| self.gone.contains(id) && !self.refresh.covers(frame, id)) {
             Some(REFERENCE_GIVEN_UP)
+        } else if self.refresh.is_spoilt(frame) {
+            Some(UNREFRESHED)
         } else if dependencies.leading && (dependencies.missing_reference || self.placing.skips_leading()) {
             Some(LEADING_WITHOUT_REFERENCE)
         } else {
@@ -278,10 +297,11 @@ impl<P: Payload> DependencyQueue<P> {
             Some(Waiting { frame, .. }) => lost.binary_search_by_key(&frame.id, |lost| lost.0).is_ok(),
             None => lost.iter().any(|(_, rule)| *rule == MISPLACED),
         };
-        let Self { backlog, gone, .. } = self;
+        let Self { backlog, gone, refresh, .. } = self;
         backlog.give_up(discards, |Waiting { frame, .. }| {
             let at = lost.binary_search_by_key(&frame.id, |lost| lost.0).ok()?;
             gone.insert(frame);
+            refresh.lose(frame.id);
             Some(lost[at].1)
         });
         if loses_group {
@@ -306,9 +326,13 @@ impl<P: Payload> DependencyQueue<P> {
                 continue;
             }
             let Some(victim) = self.victim() else { return };
-            let lost = self.lost_with(|frame| frame.id == victim);
+            let (lost, resumed) =
+                refresh::lost_until_refresh(self.backlog.iter().map(|waiting| &waiting.frame), victim);
             self.give_up(&lost, discards, |_| LIMIT_REACHED);
-            self.lose_group();
+            match resumed {
+                Some(id) => self.refresh.resume(id),
+                None => self.lose_group(),
+            }
         }
     }
 
@@ -360,10 +384,11 @@ impl<P: Payload> DependencyQueue<P> {
     }
 
     fn give_up(&mut self, lost: &[u32], discards: &mut Vec<Discard<P>>, rule: impl Fn(u32) -> &'static str) {
-        let Self { backlog, gone, .. } = self;
+        let Self { backlog, gone, refresh, .. } = self;
         backlog.give_up(discards, |Waiting { frame, .. }| {
             lost.binary_search(&frame.id).is_ok().then(|| {
                 gone.insert(frame);
+                refresh.lose(frame.id);
                 rule(frame.id)
             })
         });

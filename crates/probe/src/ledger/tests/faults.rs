@@ -175,6 +175,44 @@ fn frames_that_miss_a_reference_carry_its_cause() {
 }
 
 #[test]
+fn a_refresh_makes_up_for_what_was_lost_before_it_began() {
+    // Of a chain of P frames two are lost; a refresh begins at the fifth and is over at the eighth.
+    let rows = |lost: &[usize], starts_outside: bool| {
+        let mut frames = movie(&[1200; 12]);
+        for (index, frame) in frames.iter_mut().enumerate() {
+            frame.references = (index as u32).checked_sub(1).into_iter().collect();
+            frame.missing_reference = starts_outside && index == 0;
+            frame.recovers_from = (index >= 8).then_some(5);
+        }
+        let mut flow = DatagramFlow::new(frames);
+        for index in 0..12 {
+            let is_lost = lost.contains(&index);
+            flow.send(index as u32, &[if is_lost { Injected::Dropped(Place::Link, "retry limit") } else { ARRIVES }]);
+        }
+        Ledger::build(&flow.log, LIVE).rows.to_vec()
+    };
+    let missing = |lost: &[usize]| rows(lost, false).iter().map(|row| row.missing_reference).collect::<Vec<_>>();
+    let before = [None, None, None, Some(2), Some(2), Some(2), Some(2), Some(2)];
+    assert_eq!(missing(&[2]), [&before[..], &[None; 4]].concat());
+    assert!(rows(&[2], false)[8..].iter().all(|row| row.fate == Fate::Shown));
+    assert_eq!(missing(&[2, 5])[8..], [Some(5); 4], "it began too late, or was damaged itself");
+    assert_eq!(missing(&[2, 6])[8..], [Some(6); 4]);
+    assert_eq!(missing(&[9])[8..], [None, None, Some(9), Some(9)]);
+    let outside = rows(&[3], true);
+    let causes: Vec<_> = outside.iter().map(|row| (row.missing_reference, row.fate)).collect();
+    assert_eq!(causes[2], (None, Fate::Undecodable));
+    assert_eq!(causes[4..8], [(Some(3), Fate::Undecodable); 4]);
+    assert_eq!(causes[8..], [(None, Fate::Shown); 4], "of both kinds");
+    assert_eq!(rows(&[6], true)[8].missing_reference, Some(6), "what was outside is made up for");
+    let fates: Vec<Fate> = rows(&[], true).iter().map(|row| row.fate).collect();
+    assert_eq!(
+        fates,
+        [[Fate::Undecodable; 8].as_slice(), &[Fate::Shown; 4]].concat(),
+        "also of what is not in the movie"
+    );
+}
+
+#[test]
 fn of_several_missing_references_the_first_in_decode_order_is_named() {
     let mut flow = DatagramFlow::new(movie(&[1200; 9]));
     for frame in 0..9 {
