@@ -349,8 +349,8 @@ impl FrameReader {
             temporal_layer: unit.temporal_layer,
             missing_reference: unit.missing_reference || references.len() < unit.references.len(),
             picture_order: unit.picture_order,
-            begins_recovery: unit.recovery.begins,
-            recovers_from: unit.recovery.since.and_then(|unit| self.numbering.id_of(unit)),
+            begins_recovery: unit.recovery.begins(),
+            recovers_from: unit.recovery.since(unit.number).and_then(|unit| self.numbering.id_of(unit)),
             references: Some(references),
             ..Dependencies::default()
         }

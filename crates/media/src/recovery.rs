@@ -6,15 +6,35 @@ use std::collections::VecDeque;
 /// Refreshes that are followed at a time. One is enough for an encoder that begins the next when the last has ended.
 const MOST: usize = 16;
 
-/// What recovery point messages promise of a picture, where they promise exactness (`exact_match_flag`). Numbers are
-/// those of access units.
+/// What recovery point messages promise of a picture, where they promise exactness (`exact_match_flag`): in four bytes,
+/// as there is one of every frame of a movie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
+    /// [`BEGINS`](Self::BEGINS), and how many access units before this one the refresh began, plus one; 0 without one.
+    packed: u32,
+}
+
+impl Recovery {
+    const BEGINS: u32 = 1 << 31;
+
+    /// Of access unit `unit`.
+    fn new(unit: u64, begins: bool, since: Option<u64>) -> Self {
+        let distance = since.and_then(|since| u32::try_from(unit.checked_sub(since)? + 1).ok());
+        let distance = distance.filter(|&distance| distance < Self::BEGINS).unwrap_or(0);
+        Self { packed: distance | if begins { Self::BEGINS } else { 0 } }
+    }
+
     /// Decoding can begin here though it is no key frame: what is shown becomes right when the count has run out.
-    pub begins: bool,
-    /// The latest picture that begins a refresh which has ended where this one is shown: what was lost before that does
-    /// no harm to this one.
-    pub since: Option<u64>,
+    pub fn begins(self) -> bool {
+        self.packed & Self::BEGINS != 0
+    }
+
+    /// Of access unit `unit`, or the frame of this number: the latest that begins a refresh which has ended where this one
+    /// is shown. What was lost before that does no harm to this one.
+    pub fn since(self, unit: u64) -> Option<u64> {
+        let distance = self.packed & !Self::BEGINS;
+        (unit + 1).checked_sub(distance.into()).filter(|_| distance > 0)
+    }
 }
 
 /// A recovery point message.
@@ -67,13 +87,13 @@ impl RecoveryFollower {
                 point.until = Until::Order(order);
             }
         }
-        self.at(order, message.is_some())
+        self.at(unit, order, message.is_some())
     }
 
     /// The next picture of H.265; `message` is its `recovery_poc_cnt`.
     pub(crate) fn take_h265(&mut self, unit: u64, order: i64, message: Option<i32>) -> Recovery {
         self.begin(unit, message.map(|count| Until::Order(order + i64::from(count))));
-        self.at(order, message.is_some())
+        self.at(unit, order, message.is_some())
     }
 
     fn begin(&mut self, unit: u64, until: Option<Until>) {
@@ -83,9 +103,9 @@ impl RecoveryFollower {
         }
     }
 
-    fn at(&self, order: i64, begins: bool) -> Recovery {
+    fn at(&self, unit: u64, order: i64, begins: bool) -> Recovery {
         let has_ended = |point: &&Point| matches!(point.until, Until::Order(end) if end <= order);
-        Recovery { begins, since: self.points.iter().rfind(has_ended).map(|point| point.unit) }
+        Recovery::new(unit, begins, self.points.iter().rfind(has_ended).map(|point| point.unit))
     }
 }
 
@@ -100,7 +120,7 @@ mod tests {
         let since: Vec<_> = (0..13)
             .map(|unit: u64| {
                 let message = [(6, 3), (8, 2)].into_iter().find(|(at, _)| *at == unit).map(|(_, count)| count);
-                follower.take_h264(unit, (unit % 8) as u32, 8, 2 * unit as i64, true, message).since
+                follower.take_h264(unit, (unit % 8) as u32, 8, 2 * unit as i64, true, message).since(unit)
             })
             .collect();
         assert_eq!(since[..9], [None; 9]);
@@ -117,20 +137,33 @@ mod tests {
         let mut unit = 0;
         let mut take = |(frame_num, order, is_reference)| {
             unit += 1;
-            follower.take_h264(unit, frame_num, 16, order, is_reference, (order == 6).then_some(1))
+            let taken = follower.take_h264(unit, frame_num, 16, order, is_reference, (order == 6).then_some(1));
+            (taken.begins(), taken.since(unit))
         };
-        let taken: Vec<Recovery> = rows.into_iter().map(&mut take).collect();
-        assert!(taken.iter().map(|recovery| recovery.begins).eq([false, true, false, false, false, false]));
-        assert!(taken.iter().map(|recovery| recovery.since).eq([None, None, None, None, Some(2), None]));
-        assert_eq!(take((3, 14, false)).since, Some(2));
+        let taken: Vec<_> = rows.into_iter().map(&mut take).collect();
+        assert!(taken.iter().map(|(begins, _)| *begins).eq([false, true, false, false, false, false]));
+        assert!(taken.iter().map(|(_, since)| *since).eq([None, None, None, None, Some(2), None]));
+        assert_eq!(take((3, 14, false)).1, Some(2));
     }
 
     #[test]
     fn of_h265_a_refresh_ends_at_a_picture_order_count() {
         let mut follower = RecoveryFollower::default();
         let since = [(4, Some(4)), (8, None), (6, None), (7, None), (9, None)]
-            .map(|(order, message)| follower.take_h265(order as u64, order, message).since);
+            .map(|(order, message)| follower.take_h265(order as u64, order, message).since(order as u64));
         assert_eq!(since, [None, Some(4), None, None, Some(4)]);
+    }
+
+    #[test]
+    fn four_bytes_hold_it() {
+        assert_eq!(size_of::<Recovery>(), 4);
+        let all =
+            [(0, true, None), (9, false, Some(9)), (u64::MAX / 2, true, Some(u64::MAX / 2 - 7)), (5, true, Some(0))];
+        for (unit, begins, since) in all {
+            let recovery = Recovery::new(unit, begins, since);
+            assert_eq!((recovery.begins(), recovery.since(unit)), (begins, since));
+        }
+        assert_eq!(Recovery::new(1 << 40, true, Some(1)).since(1 << 40), None, "of one so long ago nothing is known");
     }
 
     #[test]

@@ -13,10 +13,15 @@ pub(crate) fn dependencies(frame: &Frame, referenced: bool) -> Dependencies {
         references: Some(frame.references.to_vec()),
         missing_reference: frame.missing_reference,
         picture_order: frame.picture_order,
-        begins_recovery: frame.recovery.begins,
-        recovers_from: frame.recovery.since.and_then(|unit| u32::try_from(unit).ok()),
+        begins_recovery: frame.recovery.begins(),
+        recovers_from: recovers_from(frame),
         ..Dependencies::default()
     }
+}
+
+/// The latest frame that began a refresh which has ended where this one is shown.
+pub(crate) fn recovers_from(frame: &Frame) -> Option<u32> {
+    frame.recovery.since(frame.decode_index.into()).and_then(|unit| u32::try_from(unit).ok())
 }
 
 /// Of every frame, in decode order, whether another refers to it, or the stream allows that one did.

@@ -8,7 +8,7 @@ use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::{mpeg_video, rtp};
 
-use crate::dependencies::{dependencies, referenced};
+use crate::dependencies::{dependencies, recovers_from, referenced};
 
 /// A movie as one flow sends it.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ impl SendingPlan {
             references: frame.references.to_vec(),
             missing_reference: frame.missing_reference,
             picture_order: frame.picture_order,
-            recovers_from: frame.recovery.since.and_then(|unit| u32::try_from(unit).ok()),
+            recovers_from: recovers_from(frame),
             group_time: frame.gop_header.map(|header| self.group_time(header.time_code)),
         })
     }

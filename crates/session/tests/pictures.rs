@@ -475,10 +475,10 @@ impl<'a> Case<'a> {
         let frames = &subject.plan.movie().index.frames;
         let begun = |frame: u32| {
             let before = received.frames.iter().copied().take_while(|&other| other <= frame);
-            before.filter(|&other| frames[other as usize].recovery.begins).last()
+            before.filter(|&other| frames[other as usize].recovery.begins()).last()
         };
         let is_refreshing = |frame: u32| {
-            let since = frames[frame as usize].recovery.since;
+            let since = frames[frame as usize].recovery.since(frame.into());
             begun(frame).is_some_and(|begun| since.is_none_or(|since| since < begun.into()))
         };
         let is_carrier = |frame: u32| frames[frame as usize].referenced && is_refreshing(frame);

@@ -194,7 +194,7 @@ fn needs(file: &StreamingFile<impl ReadAt>, level: usize) -> Result<Vec<Needs>, 
             references: unit.references.iter().filter_map(|&number| u32::try_from(number).ok()).collect(),
             missing_reference: unit.missing_reference,
             picture_order: unit.picture_order,
-            recovers_from: unit.recovery.since.and_then(|number| u32::try_from(number).ok()),
+            recovers_from: unit.recovery.since(unit.number).and_then(|number| u32::try_from(number).ok()),
         })
     };
     (0..file.frame_count()).map(of).collect()
