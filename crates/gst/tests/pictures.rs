@@ -16,6 +16,8 @@ struct Codec {
     modes: &'static [&'static str],
     /// What makes a byte stream of it for the program `ffmpeg`, and the format of that.
     byte_stream: Option<(&'static str, &'static str)>,
+    /// By intra refresh: what leaves while one is under way is damaged.
+    is_refreshed: bool,
 }
 
 const H264: Option<(&str, &str)> =
@@ -27,7 +29,7 @@ const H265: Option<(&str, &str)> =
 const EVERY_MODE: &[&str] = &["ifd-optimised", "dependency"];
 const WITH_OTHER_REFERENCES: &[&str] = &["dependency"];
 
-const CODECS: [Codec; 8] = [
+const CODECS: [Codec; 10] = [
     Codec {
         file: "mpeg2.ts",
         encoder: &["-c:v", "mpeg2video", "-g", "12", "-bf", "2", "-b_strategy", "0", "-q:v", "6"],
@@ -35,6 +37,7 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_mpeg2video",
         modes: EVERY_MODE,
         byte_stream: None,
+        is_refreshed: false,
     },
     Codec {
         file: "h264.mp4",
@@ -43,6 +46,7 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_h264",
         modes: WITH_OTHER_REFERENCES,
         byte_stream: H264,
+        is_refreshed: false,
     },
     Codec {
         file: "h264-closed.ts",
@@ -51,6 +55,7 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_h264",
         modes: EVERY_MODE,
         byte_stream: H264,
+        is_refreshed: false,
     },
     // Of its picture order counts five low bits are sent: a group that is given up is half a turn of them.
     Codec {
@@ -65,6 +70,7 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_h264",
         modes: WITH_OTHER_REFERENCES,
         byte_stream: H264,
+        is_refreshed: false,
     },
     // Groups are as long as a whole turn.
     Codec {
@@ -79,6 +85,7 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_h264",
         modes: WITH_OTHER_REFERENCES,
         byte_stream: H264,
+        is_refreshed: false,
     },
     // Half a turn is eight frames.
     Codec {
@@ -95,6 +102,7 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_h265",
         modes: WITH_OTHER_REFERENCES,
         byte_stream: H265,
+        is_refreshed: false,
     },
     Codec {
         file: "h265.mp4",
@@ -110,6 +118,25 @@ const CODECS: [Codec; 8] = [
         decoder: "avdec_h265",
         modes: WITH_OTHER_REFERENCES,
         byte_stream: H265,
+        is_refreshed: false,
+    },
+    Codec {
+        file: "h264-refresh.mp4",
+        encoder: &["-c:v", "libx264", "-x264-params", "keyint=16:intra-refresh=1:bframes=0:ref=1:threads=1"],
+        parser: "qtdemux ! h264parse",
+        decoder: "avdec_h264",
+        modes: WITH_OTHER_REFERENCES,
+        byte_stream: H264,
+        is_refreshed: true,
+    },
+    Codec {
+        file: "h264-refresh-bidirectional.mp4",
+        encoder: &["-c:v", "libx264", "-x264-params", "keyint=16:intra-refresh=1:bframes=2:b-adapt=0:ref=3:threads=1"],
+        parser: "qtdemux ! h264parse",
+        decoder: "avdec_h264",
+        modes: WITH_OTHER_REFERENCES,
+        byte_stream: H264,
+        is_refreshed: true,
     },
     // A pyramid with frames that are shown later, in the temporal unit of another.
     Codec {
@@ -119,6 +146,7 @@ const CODECS: [Codec; 8] = [
         decoder: "av1dec",
         modes: WITH_OTHER_REFERENCES,
         byte_stream: None,
+        is_refreshed: false,
     },
 ];
 
@@ -152,6 +180,26 @@ fn digests(codec: &Codec, parsed: &Parsed) -> Vec<String> {
     let buffers = std::iter::from_fn(|| harness.try_pull());
     let stream: Vec<u8> = buffers.flat_map(|buffer| buffer.map_readable().unwrap().to_vec()).collect();
     ffmpeg::decode(&stream, format, &format!("elements-{}", codec.file))
+}
+
+/// From the beginning of one refresh to that of the next.
+const REFRESH: usize = 16;
+
+/// Which of the full stream's pictures each of these is; `None` of a damaged one.
+fn places<'a, T: PartialEq + 'a>(full: impl Iterator<Item = &'a T>, shown: &[T]) -> Vec<Option<usize>> {
+    let full: Vec<&T> = full.collect();
+    shown.iter().map(|picture| full.iter().position(|other| *other == picture)).collect()
+}
+
+/// What both decoders show of a stream that is refreshed is every frame that was sent, in order; the same ones are exact.
+/// With frames that can be left out a refresh also ends, behind a gap.
+fn check_refreshed(case: &str, by_ffmpeg: &[Option<usize>], by_element: &[Option<usize>], sent: usize) {
+    assert_eq!([by_ffmpeg.len(), by_element.len()], [sent; 2], "{case}: what was sent is shown");
+    assert_eq!(by_ffmpeg, by_element, "{case}");
+    let exact: Vec<usize> = by_ffmpeg.iter().copied().flatten().collect();
+    assert!(exact.is_sorted(), "{case}: {exact:?}");
+    let is_right_again = exact.windows(2).any(|pair| pair[1] > pair[0] + REFRESH);
+    assert!(is_right_again || !case.contains("bidirectional"), "{case}: {exact:?}");
 }
 
 /// What `ffmpeg` shows is every frame that was sent, exact and in order.
@@ -190,6 +238,13 @@ fn check(codec: &Codec, parsed: &Parsed) {
             let case = format!("{}, {mode}, pace {pace}: {sent} of 120 frames", codec.file);
             assert!(sent < 110 && sent > 7, "{case}");
             let kept = Parsed { caps: parsed.caps.clone(), buffers };
+            if codec.is_refreshed {
+                let by_ffmpeg = places(full_by_ffmpeg.iter().flatten(), &digests(codec, &kept));
+                let contents: Vec<_> = decode(&kept, codec.decoder).into_iter().map(|(_, content)| content).collect();
+                check_refreshed(&case, &by_ffmpeg, &places(full.values(), &contents), sent);
+                println!("{case}, {} exact", by_ffmpeg.iter().flatten().count());
+                continue;
+            }
             if let Some(full) = &full_by_ffmpeg {
                 check_by_ffmpeg(&case, full, &digests(codec, &kept), sent);
             }

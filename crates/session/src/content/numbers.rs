@@ -11,12 +11,12 @@ use super::units::{Unit, UnitCutter, UnitHash, hash_of};
 /// `nal_unit_type` of slices of an IDR picture, whose numbers begin anew (ITU-T H.264, table 7-1).
 const IDR_SLICE: u8 = 5;
 
-/// What was added to the numbers of the slices that come, told by the slices of open key frames: from such a frame on a
-/// sender may change them.
+/// What was added to the numbers of the slices that come, told by the slices of open key frames, and of frames that begin
+/// a gradual refresh: from such a frame on a sender may change them.
 #[derive(Debug)]
 pub(super) struct ChangedNumbers {
     layout: Option<PictureNumbers>,
-    /// The first slices of open key frames: without their numbers, the frame, as they are. Sorted.
+    /// The first slices of open key frames and of those that begin a refresh: without their numbers, the frame, as they are. Sorted.
     keys: Vec<(UnitHash, u32, Vec<u8>)>,
     by: Renumbering,
 }
@@ -26,7 +26,8 @@ impl ChangedNumbers {
         let frames = &movie.index.frames;
         let layout = frames.iter().find_map(|frame| frame.picture_order?.numbers);
         let mut keys = Vec::new();
-        let open = frames.iter().filter(|frame| matches!(frame.key, Some(KeyKind::Open | KeyKind::BrokenLink)));
+        let is_open = |key| matches!(key, Some(KeyKind::Open | KeyKind::BrokenLink));
+        let open = frames.iter().filter(|frame| is_open(frame.key) || frame.recovery.begins());
         for (frame, layout) in open.zip(layout.iter().cycle()) {
             let mut first = None;
             let mut sink = |unit: &Unit<'_>| _ = first.get_or_insert_with(|| unit.bytes().to_vec());

@@ -7,6 +7,9 @@
 //! by the same: what they refer to, and what they mark, is told by differences (7.4.3.1, 7.4.3.3). It holds until the
 //! next IDR picture, or one with memory management operation 5, where numbers begin anew. What is given up behind the key
 //! frame is a gap as ever: the frames on both its sides may be referred to together.
+//!
+//! A picture that begins a gradual refresh (`refresh.rs`) is like such a key frame: what it and those behind it still
+//! refer to before it, they do not need. Pictures that are shown before it may follow it, though: it leaves them room.
 
 use framewire_media::access_unit::KeyKind;
 use framewire_media::picture_order::{PictureOrder, ReceivedOrder, Renumbering};
@@ -21,6 +24,8 @@ pub(super) struct Line {
     frame_num: Option<u16>,
     /// What is added to the numbers of pictures now.
     by: Renumbering,
+    /// How many picture order counts a picture left free at most, for those that follow it and are shown before it.
+    room: i64,
     /// The last frame.
     last: Option<u32>,
 }
@@ -33,11 +38,9 @@ fn order_of(dependencies: &Dependencies) -> Option<PictureOrder> {
 
 /// Whether the numbers of a frame, and those of the frames behind it, can be made to go on from any others.
 pub(super) fn can_go_on(dependencies: &Dependencies) -> bool {
-    let order = dependencies.picture_order;
+    let Some(order) = dependencies.picture_order.filter(|order| !order.begins_sequence) else { return false };
     let is_open = matches!(dependencies.key, Some(KeyKind::Open | KeyKind::BrokenLink));
-    let recovers =
-        order.is_some_and(|order| order.numbers.is_some_and(|numbers| numbers.recovers) && !order.begins_sequence);
-    is_open && recovers
+    order.numbers.is_some_and(|numbers| is_open && numbers.recovers || dependencies.begins_recovery)
 }
 
 impl Line {
@@ -59,9 +62,11 @@ impl Line {
         if order.begins_sequence && !restarts {
             self.by = Renumbering::default();
         } else if dependencies.goes_on {
-            self.by = self.going_on(order);
+            let room = if dependencies.begins_recovery { self.room } else { 0 };
+            self.by = self.going_on(order, room);
         }
         let (by, sent) = (self.by, order.renumbered(self.by));
+        self.room = self.room.max(self.left_free(sent));
         self.order.take(sent);
         // Of a picture that nothing refers to it is that of the next reference picture, also behind a gap.
         let behind = |number: u16| if dependencies.referenced { number } else { number.wrapping_sub(1) };
@@ -72,13 +77,21 @@ impl Line {
         by
     }
 
-    /// What makes a picture the one behind all that were sent.
-    fn going_on(&self, picture: PictureOrder) -> Renumbering {
+    /// How many counts a picture leaves free behind those that came. More than half a turn cannot be told.
+    fn left_free(&self, picture: PictureOrder) -> i64 {
+        let next = self.order.next_count().filter(|_| !picture.begins_sequence);
+        let free = next.map_or(0, |next| picture.count.saturating_sub(next));
+        let most = picture.turn.map_or(0, |turn| i64::from(turn.get()) / 2 - 2);
+        if free <= most { free } else { 0 }
+    }
+
+    /// What makes a picture the one behind all that were sent, with so much room before it.
+    fn going_on(&self, picture: PictureOrder, room: i64) -> Renumbering {
         let frame_num = self.frame_num.zip(picture.numbers);
         let count = self.order.next_count().filter(|_| picture.turn.is_some() && !picture.follows_frame_num);
         Renumbering {
             frame_num: frame_num.map_or(0, |(before, numbers)| numbers.to_frame_num(before.wrapping_add(1))),
-            order: count.map_or(0, |count| count.saturating_sub(picture.count)),
+            order: count.map_or(0, |count| count.saturating_add(room).saturating_sub(picture.count)),
         }
     }
 }
@@ -266,6 +279,35 @@ mod tests {
                 assert!(sent.places(&next), "{id}");
                 assert_eq!(sent.take(id, &next).frame_num, frame_num);
             }
+        }
+    }
+
+    #[test]
+    fn a_refresh_goes_on_and_leaves_room_for_what_is_shown_before_it() {
+        // In decode order P B B P B B, shown B B P: six counts from one P picture to the next.
+        let picture = |id: u32, begins_recovery: bool| {
+            let mut picture = frame(id, (id == 0).then_some(KeyKind::Closed));
+            let shown = if id % 3 == 1 { id + 2 } else { id.saturating_sub(1) };
+            let order = picture.dependencies.picture_order.as_mut().expect("it has one");
+            let is_reference = id == 0 || id % 3 == 1;
+            (order.count, order.is_base) = (2 * i64::from(shown), is_reference);
+            let frame_num = id.div_ceil(3) + u32::from(!is_reference);
+            order.numbers.as_mut().expect("it has them").frame_num = (frame_num % 16) as u16;
+            (picture.dependencies.begins_recovery, picture.dependencies.referenced) = (begins_recovery, is_reference);
+            picture.dependencies
+        };
+        let mut line = Line::default();
+        (0..=6).for_each(|id| _ = line.take(id, &picture(id, false)));
+        assert!(can_go_on(&picture(16, true)) && !can_go_on(&picture(16, false)));
+        let mut begins = picture(16, true);
+        assert!(!line.places(&begins), "so many are missing");
+        begins.goes_on = true;
+        // Behind P4, with frame_num 2 and shown as the sixth, P7 would have come.
+        let by = line.take(16, &begins);
+        assert_eq!(by, Renumbering { frame_num: 3 + 16 - 6, order: 2 * (9 - 18) });
+        for id in 17..40 {
+            assert!(line.places(&picture(id, false)), "{id}");
+            assert_eq!(line.take(id, &picture(id, false)), by);
         }
     }
 
