@@ -81,9 +81,9 @@ pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no applications 
 
 
 @pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def film(lab_cache: Path) -> Path:
     """A few seconds of the lab movie at 2 Mbit/s."""
-    return movie.make(2_000_000, SECONDS, cache_dir=tmp_path_factory.mktemp("movies")).path
+    return movie.make(2_000_000, SECONDS, cache_dir=lab_cache).path
 
 
 def scenario(film: Path, flows: str, wire: str = 'rate = "8 Mbit/s"\ndelay = "10 ms"') -> str:

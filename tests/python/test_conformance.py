@@ -90,10 +90,9 @@ def text_of(film: Path, network: str = NETWORK) -> str:
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+def films(lab_cache: Path) -> dict[int, Path]:
     """The lab movie by its rate in Mbit/s: over what the link carries, and under."""
-    directory = tmp_path_factory.mktemp("films")
-    return {rate: movie.make(rate * 1_000_000, SECONDS, cache_dir=directory).path for rate in (3, 6)}
+    return {rate: movie.make(rate * 1_000_000, SECONDS, cache_dir=lab_cache).path for rate in (3, 6)}
 
 
 @pytest.fixture(scope="module", params=[3, 6], ids=["3 Mbit/s", "6 Mbit/s"])

@@ -52,9 +52,9 @@ stop = "8 s"
 
 
 @pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def film(lab_cache: Path) -> Path:
     """Three levels of a few seconds of the lab's picture."""
-    return ladder.make(duration=SECONDS, cache_dir=tmp_path_factory.mktemp("ladders")).streaming_file
+    return ladder.make(duration=SECONDS, cache_dir=lab_cache).streaming_file
 
 
 def scenario(film: Path, network: str = NETWORK, flows: str = FLOWS) -> str:

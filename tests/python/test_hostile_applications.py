@@ -82,8 +82,8 @@ while True: here.recv(100)
 
 
 @pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return movie.make(2_000_000, 2, cache_dir=tmp_path_factory.mktemp("movies")).path
+def film(lab_cache: Path) -> Path:
+    return movie.make(2_000_000, 2, cache_dir=lab_cache).path
 
 
 @pytest.fixture(scope="module")

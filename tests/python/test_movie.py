@@ -22,8 +22,8 @@ GROUP = "IBBPBBPBBPBBPBB"
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(lab_cache: Path) -> Path:
+    return lab_cache
 
 
 @pytest.fixture
@@ -268,8 +268,8 @@ def test_every_layer_is_drawn_and_placed() -> None:
 
 
 @pytest.mark.parametrize("codec", ["h264", "h264-pyramid", "h265"])
-def test_other_codecs_meet_the_rate_with_the_types_that_are_promised(codec: str, tmp_path: Path) -> None:
-    made = movie.make(1_000_000, 4.0, cache_dir=tmp_path, codec=codec)
+def test_other_codecs_meet_the_rate_with_the_types_that_are_promised(codec: str, cache: Path) -> None:
+    made = movie.make(1_000_000, 4.0, cache_dir=cache, codec=codec)
     shown = types_shown(made.path)
     assert made.path.suffix == {"h265": ".h265"}.get(codec, ".h264")
     assert sum(made.metadata["sizes"]) == made.path.stat().st_size

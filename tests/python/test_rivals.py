@@ -25,10 +25,10 @@ SECONDS = 12
 
 
 @pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def film(lab_cache: Path) -> Path:
     """A streaming file of three levels, 100, 250 and 600 kbit/s."""
     levels = ladder.parse_levels("100 kbit/s, 250 kbit/s, 600 kbit/s", "h264")
-    made = ladder.make(codec="h264", levels=levels, duration=SECONDS, cache_dir=tmp_path_factory.mktemp("ladder"))
+    made = ladder.make(codec="h264", levels=levels, duration=SECONDS, cache_dir=lab_cache)
     return made.streaming_file
 
 

@@ -28,9 +28,9 @@ SECONDS = 4
 
 
 @pytest.fixture(scope="module")
-def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def film(lab_cache: Path) -> Path:
     """A few seconds of the lab movie."""
-    return movie.make(4_000_000, SECONDS, cache_dir=tmp_path_factory.mktemp("movies")).path
+    return movie.make(4_000_000, SECONDS, cache_dir=lab_cache).path
 
 
 def text(film: Path, network: str = OVEN, flows: str = ALL) -> str:

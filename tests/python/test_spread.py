@@ -30,8 +30,8 @@ rate = "100 Mbit/s"
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_packets_leave_when_the_scenario_says(world: str, tmp_path: Path) -> None:
-    film = movie.make(4_000_000, 4, cache_dir=tmp_path).path
+def test_packets_leave_when_the_scenario_says(world: str, tmp_path: Path, lab_cache: Path) -> None:
+    film = movie.make(4_000_000, 4, cache_dir=lab_cache).path
     flows = "".join(
         f'[[flow]]\nname = "{name}"\ntransport = "udp-blocking"\npackets = "thesis"\nspread = "{spread}"\n'
         for name, spread in SPREADS.items()
