@@ -59,6 +59,15 @@ proptest! {
     }
 }
 
+#[test]
+fn a_key_frame_behind_a_vop_that_is_not_coded_refers_to_nothing() {
+    let intra = [0, 0, 1, 0xb6, 0x10, 0, 0];
+    let layer_and_intra = [&[0, 0, 1, 0x20, 0, 64, 204, 129, 72, 0][..], &intra].concat();
+    let not_coded_then_intra = [&[0, 0, 1, 0xb6, 0xe0, 0, 48][..], &[0, 0, 1, 0xb6, 0x20, 0, 88]].concat();
+    let units = [layer_and_intra, intra.to_vec(), not_coded_then_intra];
+    check_any(Codec::Mpeg4Part2, Framing::ByteStream, &units, &units[0]);
+}
+
 /// Bits flipped in headers, units cut short, doubled and left out.
 #[test]
 fn damaged_streams_are_taken() {

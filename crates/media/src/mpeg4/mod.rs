@@ -163,6 +163,10 @@ impl Reader {
             time: self.clock.time_of(header, layer.resolution),
             leading: referral.leading,
         };
+        if kind == PictureType::I && gathered.first.is_some_and(|first| !first.coded) {
+            // The one that it is shown instead of is no part of the frame, nor is what that repeats.
+            (gathered.references, gathered.missing) = Default::default();
+        }
         gathered.references.extend(referral.references.into_iter().filter(|&other| other != number));
         gathered.missing |= referral.missing;
         gathered.referenced |= kind != PictureType::B;
