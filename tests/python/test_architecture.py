@@ -73,3 +73,18 @@ def test_no_crate_below_the_worlds_escapes_the_lints() -> None:
             text = source.read_text()
             for lint in ("disallowed_methods", "disallowed_types"):
                 assert lint not in text, f"{source} switches off {lint}"
+
+
+def test_every_file_of_tests_belongs_to_a_program() -> None:
+    """Where a crate names its test programs, a file that none of them has would be silently left out."""
+    for crate in ALLOWED:
+        package = manifest(crate).get("package", {})
+        assert isinstance(package, dict)
+        if package.get("autotests", True):
+            continue
+        programs = manifest(crate).get("test", [])
+        assert isinstance(programs, list)
+        roots = [CRATES / crate / program["path"] for program in programs]
+        modules = {line[4:-1] for root in roots for line in root.read_text().splitlines() if line.startswith("mod ")}
+        for file in (CRATES / crate / "tests").glob("*.rs"):
+            assert file in roots or file.stem in modules, f"{file} is in none of {[root.name for root in roots]}"

@@ -1,7 +1,6 @@
 //! Whole sessions in virtual time with audio beside the video.
 
-mod pipe;
-
+use crate::pipe;
 use std::sync::Arc;
 
 use framewire_adaptive::better::{BetterController, BetterSettings};

@@ -1,7 +1,6 @@
 //! Whole sessions in virtual time in which the client names missing packets and the server repeats them, or does not.
 
-mod pipe;
-
+use crate::pipe;
 use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::client::{ClientEvent, ClientSettings, Frame, PlayerSettings};
 use framewire_adaptive::controller::Controller;

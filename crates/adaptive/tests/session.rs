@@ -1,7 +1,6 @@
 //! Whole sessions in virtual time: the server and the client of the library over a path.
 
-mod pipe;
-
+use crate::pipe;
 use framewire_adaptive::client::{ClientEvent, ClientSettings, ReportKind};
 use framewire_adaptive::controller::{Controller, ControllerState};
 use framewire_adaptive::server::{ServerEvent, ServerSettings};

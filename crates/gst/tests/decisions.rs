@@ -1,7 +1,6 @@
 //! The element decides as the library does on the same input.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeSet;
 
 use common::movie::MPEG2;

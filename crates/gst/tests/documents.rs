@@ -1,11 +1,8 @@
 //! The lines of the documentation run as they stand there, and the examples do what they say.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test is a receiver for the examples")]
 
-mod common;
-
-#[path = "common/streaming.rs"]
-mod streaming;
-
+use crate::common;
+use crate::streaming;
 use std::io::Read;
 use std::net::{Shutdown, TcpListener};
 use std::path::{Path, PathBuf};

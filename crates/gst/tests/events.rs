@@ -1,10 +1,8 @@
 //! Everything that is not a frame: events keep their place, and nothing accepted is lost at the end.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
 
-mod common;
-#[path = "common/held.rs"]
-mod held;
-
+use crate::common;
+use crate::held;
 use std::sync::mpsc;
 use std::time::Duration;
 

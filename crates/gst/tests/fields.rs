@@ -2,12 +2,9 @@
 //! the full stream.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a world wait for its threads")]
 
-mod common;
-#[path = "common/fields.rs"]
-mod field_pictures;
-#[path = "common/receiver.rs"]
-mod receiver;
-
+use crate::common;
+use crate::field_pictures;
+use crate::receiver;
 use std::path::PathBuf;
 
 use common::movie::{MPEG2, Parsed, directory, parse, run, synthesised};

@@ -1,8 +1,7 @@
 //! Whole pipelines: a slow sink, nothing left behind, nothing copied.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for pipelines")]
 
-mod common;
-
+use crate::common;
 use std::sync::{Arc, Mutex};
 
 use common::movie::{MPEG2, access_unit, run};

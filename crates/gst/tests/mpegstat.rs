@@ -2,8 +2,7 @@
 
 #![allow(clippy::disallowed_types, reason = "tests of a world open sockets")]
 
-mod common;
-
+use crate::common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

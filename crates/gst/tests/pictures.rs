@@ -1,7 +1,6 @@
 //! What leaves the element decodes to the pictures of the full stream, whatever was dropped.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 
 use common::movie::{Parsed, Picture, decode, encode};

@@ -5,12 +5,9 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/receiver.rs"]
-mod receiver;
-#[path = "common/sending.rs"]
-mod sending;
-
+use crate::common;
+use crate::receiver;
+use crate::sending;
 use std::time::{Duration, Instant};
 
 use common::wait_until;

@@ -1,10 +1,8 @@
 //! What cannot be, of caps and of what downstream answers: told once, and heard upstream.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
 
-mod common;
-#[path = "common/held.rs"]
-mod held;
-
+use crate::common;
+use crate::held;
 use std::sync::mpsc;
 
 use common::movie::{MPEG2, access_unit, access_units};

@@ -6,12 +6,9 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/receiver.rs"]
-mod receiver;
-#[path = "common/sending.rs"]
-mod sending;
-
+use crate::common;
+use crate::receiver;
+use crate::sending;
 use std::collections::HashSet;
 use std::io::Read;
 use std::net::TcpStream;

@@ -1,10 +1,8 @@
 //! The limit in time is one of the stream's times, whatever durations and rates promise.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
 
-mod common;
-#[path = "common/receiver.rs"]
-mod receiver;
-
+use crate::common;
+use crate::receiver;
 use common::movie::{MPEG2, access_unit, access_units};
 use common::{Stepper, stat};
 use gst::prelude::*;

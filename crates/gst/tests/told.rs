@@ -1,10 +1,8 @@
 //! What `ifdqueue` tells: drops, lost groups, latency, levels and counts.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
 
-mod common;
-#[path = "common/held.rs"]
-mod held;
-
+use crate::common;
+use crate::held;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 

@@ -6,10 +6,8 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/streaming.rs"]
-mod streaming;
-
+use crate::common;
+use crate::streaming;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

@@ -5,10 +5,8 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/streaming.rs"]
-mod streaming;
-
+use crate::common;
+use crate::streaming;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -5,12 +5,9 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/pushed.rs"]
-mod pushed;
-#[path = "common/streaming.rs"]
-mod streaming;
-
+use crate::common;
+use crate::pushed;
+use crate::streaming;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

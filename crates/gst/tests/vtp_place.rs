@@ -5,10 +5,8 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/streaming.rs"]
-mod streaming;
-
+use crate::common;
+use crate::streaming;
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};

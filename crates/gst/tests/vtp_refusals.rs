@@ -5,10 +5,8 @@
     reason = "tests of a world use clocks, threads and sockets"
 )]
 
-mod common;
-#[path = "common/streaming.rs"]
-mod streaming;
-
+use crate::common;
+use crate::streaming;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::time::Duration;

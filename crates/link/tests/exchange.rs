@@ -1,7 +1,6 @@
 //! Single exchanges on the medium against hand calculation: lost acknowledgements, damaged frames, retry values.
 
-mod common;
-
+use crate::common;
 use common::{medium, station_config};
 use framewire_link::wifi::{DEFAULT_RETRY, DataRate, Medium, MediumEvent, RatePolicy, StationVerdict};
 use framewire_link::{DropCause, Outcome, Packet, PacketId, WifiConfig};

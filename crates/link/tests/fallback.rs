@@ -4,9 +4,7 @@
 //! of table 3.12). Predicted: everything else. The bounds are wide on both sides, because the thesis' channel changed from
 //! hour to hour.
 
-#[path = "common/blocking_udp.rs"]
-mod blocking_udp;
-
+use crate::blocking_udp;
 use blocking_udp::movie;
 use framewire_link::wifi::{ArfConfig, PacketFallbackConfig, RatePolicy};
 

@@ -8,8 +8,7 @@
 //!
 //! The bounds are orders of magnitude on both sides.
 
-mod common;
-
+use crate::common;
 use common::{Saturated, medium, saturate};
 use framewire_link::wifi::Standard;
 use framewire_link::{Interval, Mains, OvenConfig, WifiConfig};

@@ -1,8 +1,7 @@
 //! What holds for every network and every traffic.
 #![allow(missing_docs, reason = "a test binary")]
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 
 use common::{medium, station_config};

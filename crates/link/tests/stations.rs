@@ -1,7 +1,6 @@
 //! Many stations on one medium: fairness, conservation, and Bianchi's model of collisions.
 
-mod common;
-
+use crate::common;
 use common::{medium, station_config};
 use framewire_link::wifi::{DataRate, Medium, Protection, RatePolicy, Standard, StationConfig, StationId};
 use framewire_link::{

@@ -3,8 +3,7 @@
 //! The ns-3 figures are of release 3.44: 802.11b at 11 Mbit/s, long preamble, acknowledgements at 2 Mbit/s, one access
 //! point, runs of 20 s, mean of the seeds run. Its access point sends beacons (0.7 % of the air time), this model none.
 
-mod common;
-
+use crate::common;
 use common::{IP_UDP, Saturated, medium, saturate, station_config};
 use framewire_link::wifi::{ArfConfig, Bss, DataRate, MediumEvent, Preamble, Protection, RatePolicy, Standard, timing};
 use framewire_link::{Outcome, Packet, PacketId, WifiConfig};

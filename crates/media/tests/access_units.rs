@@ -1,7 +1,6 @@
 //! The readers of H.264 and H.265 access units: framings, joining in the middle, losses upstream, hostile bytes.
 
-mod support;
-
+use crate::support;
 use framewire_media::PictureType;
 use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
 use proptest::prelude::*;

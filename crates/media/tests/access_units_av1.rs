@@ -1,8 +1,7 @@
 //! The reader of access units on AV1: built headers of every kind, and real streams in other framings beside what
 //! FFmpeg reads in their headers.
 
-mod support;
-
+use crate::support;
 use framewire_media::PictureType;
 use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
 use support::{BitWriter, av1};

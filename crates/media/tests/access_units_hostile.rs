@@ -1,7 +1,6 @@
 //! The readers of MPEG-4 part 2 and AV1 on bytes of any kind, and on real streams that are damaged.
 
-mod support;
-
+use crate::support;
 use framewire_media::access_unit::{Codec, Framing};
 use proptest::prelude::*;
 use proptest::sample::Index;

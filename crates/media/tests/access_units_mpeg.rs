@@ -1,7 +1,6 @@
 //! The reader of access units on MPEG-1 and MPEG-2 video, beside the frame index of the same streams.
 
-mod support;
-
+use crate::support;
 use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, FramePart, Framing, KeyKind};
 use framewire_media::{Movie, PictureType};
 use support::{Parity, Picture, Stream, lab_group};

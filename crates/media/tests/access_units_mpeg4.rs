@@ -1,7 +1,6 @@
 //! The reader of access units on MPEG-4 part 2: groups, packed B-VOPs, VOPs that are not coded, what is not well formed.
 
-mod support;
-
+use crate::support;
 use framewire_media::PictureType;
 use framewire_media::access_unit::{AccessUnit, AccessUnitError, AccessUnitReader, Codec, Framing, KeyKind};
 use support::BitWriter;

@@ -1,8 +1,7 @@
 //! The decisive check of references: a decoder that gets a stream without some frames, and without all that by our
 //! account cannot be decoded without them, decodes every other frame to the very same picture.
 
-mod support;
-
+use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! The frame index against ffprobe, an independent reader: types, decode and display order, places and sizes.
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,9 +1,6 @@
 //! Ladders of what FFmpeg encodes: every codec, AVI and elementary streams, and encoders that leave frames out.
 
-#[path = "support/ffmpeg.rs"]
-#[allow(dead_code, reason = "shared with other tests")]
-mod ffmpeg;
-
+use crate::support::ffmpeg;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;

@@ -1,7 +1,6 @@
 //! Movies of H.264 and H.265: access units, display order and references beside ffprobe, and in any chunks.
 
-mod support;
-
+use crate::support;
 use std::path::Path;
 
 use framewire_media::access_unit::{AccessUnitReader, Codec, Framing, KeyKind};

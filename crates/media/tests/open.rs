@@ -1,7 +1,6 @@
 //! Movies that are read piece by piece: little memory for large files, and an early end for what is none.
 
-mod support;
-
+use crate::support;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,6 @@
 //! What holds for every stream: how it is cut does not matter, frames tile it, nothing makes the scanner fail.
 
-mod support;
-
+use crate::support;
 use bytes::Bytes;
 use framewire_media::{CodedFrame, FrameIndex, Movie, ScanError, ScanSummary, Scanner};
 use proptest::prelude::*;

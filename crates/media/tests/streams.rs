@@ -1,7 +1,6 @@
 //! The frame index of streams built for one point each.
 
-mod support;
-
+use crate::support;
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -1,9 +1,6 @@
 //! A byte stream that is cut off: the receiver keeps the frames that the ledger calls whole, whatever the cut hits.
 
-#[path = "../../media/tests/support/mod.rs"]
-#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests of codecs start processes")]
-mod support;
-
+use crate::support;
 use bytes::Bytes;
 use framewire_media::Movie;
 use framewire_probe::ledger::Ledger;

@@ -6,9 +6,7 @@
     reason = "tests against FFmpeg start processes and write files"
 )]
 
-#[path = "../../media/tests/support/mod.rs"]
-mod support;
-
+use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;

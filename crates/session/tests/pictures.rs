@@ -7,9 +7,7 @@
     reason = "tests against FFmpeg start processes and write files"
 )]
 
-#[path = "../../media/tests/support/mod.rs"]
-mod support;
-
+use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::resume_unwind;

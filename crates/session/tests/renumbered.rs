@@ -1,10 +1,7 @@
 //! An open group of H.264 behind a gap goes on from the numbers that were sent, and the ledger knows its frames by what was
 //! written: of a stream whose frames become longer and shorter by that, each is found where it stands.
 
-#[path = "../../media/tests/support/mod.rs"]
-#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests of codecs start processes")]
-mod support;
-
+use crate::support;
 use framewire_media::{FrameRate, Movie};
 use framewire_probe::ledger::{Fate, Ledger};
 use framewire_probe::record::{FlowLog, Playout, PlayoutPolicy, StreamRead, Timing};

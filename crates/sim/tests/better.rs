@@ -1,9 +1,6 @@
 //! The rate control that goes beyond the paper's, held to what `docs/vtp-better.md` says of it.
 
-#[path = "../examples/better/setup.rs"]
-#[expect(dead_code, reason = "shared with the example, which uses all of it")]
-mod setup;
-
+use crate::setup;
 use setup::{Control, Movie, Path, Row};
 
 fn row(path: &Path, control: Control) -> Row {

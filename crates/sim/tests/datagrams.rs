@@ -1,7 +1,6 @@
 //! Flows over datagrams, in virtual time: what blocks, what is lost and where.
 
-mod common;
-
+use crate::common;
 use common::{LIVE, movie, run, scenario, summaries};
 use framewire_media::Movie;
 use framewire_probe::ledger::Ledger;

@@ -2,9 +2,7 @@
 //! `docs/validation.md`; the cells that miss one of them are listed here by name.
 #![allow(clippy::disallowed_methods, reason = "runs are independent: each thread simulates its own")]
 
-#[path = "../examples/tcp_grid/cells.rs"]
-mod cells;
-
+use crate::cells;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;

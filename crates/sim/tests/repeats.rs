@@ -1,7 +1,6 @@
 //! What an adaptive stream of a scenario sends again, and that the ledger agrees with the client on what came of it.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 
 use common::{LIVE, ladder_content, ladder_with_audio, scenario};

@@ -1,7 +1,6 @@
 //! Adaptive streams and bulk connections as flows of a scenario.
 
-mod common;
-
+use crate::common;
 use common::{LIVE, content, ladder, ladder_content, ladder_of, movie, scenario, summaries};
 use framewire_adaptive::client::ClientSettings;
 use framewire_adaptive::server::ServerSettings;

@@ -1,7 +1,6 @@
 //! Packets that are spread in time, in virtual time: what reaches the network when, and what that is worth.
 
-mod common;
-
+use crate::common;
 use common::{movie, run, scenario, summaries};
 use framewire_units::Duration;
 

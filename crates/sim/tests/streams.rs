@@ -1,7 +1,6 @@
 //! Flows over a byte stream, in virtual time.
 
-mod common;
-
+use crate::common;
 use common::{movie, run, scenario, summaries};
 use framewire_probe::record::FlowStatus;
 use framewire_sim::{EarlyEnd, Simulated};

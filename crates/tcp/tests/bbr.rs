@@ -1,7 +1,6 @@
 //! BBR over whole connections: the pipe is full, the queue is short, and what is lost at random costs little.
 
-mod common;
-
+use crate::common;
 use common::{Fate, Pipe};
 use framewire_tcp::congestion::Algorithm;
 use framewire_tcp::{Segment, TcpConfig};

@@ -1,7 +1,6 @@
 //! The receiving half in whole connections: windows follow the reader, and acknowledgements their rules.
 
-mod common;
-
+use crate::common;
 use common::Pipe;
 use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};

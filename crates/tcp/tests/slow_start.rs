@@ -1,7 +1,6 @@
 //! Where slow start ends in whole connections, and what limits the window after it.
 
-mod common;
-
+use crate::common;
 use common::Pipe;
 use framewire_tcp::congestion::Algorithm;
 use framewire_tcp::{TcpConfig, TcpInfo};

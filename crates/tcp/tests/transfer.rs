@@ -1,8 +1,7 @@
 //! Whole transfers through a pipe: the link is filled, losses are repaired in the way that is meant for them, and
 //! windows do not grow on what was not tried.
 
-mod common;
-
+use crate::common;
 use common::{Fate, Lane, Pipe};
 use framewire_tcp::congestion::{Algorithm, State};
 use framewire_tcp::{Ecn, Segment, TcpConfig};

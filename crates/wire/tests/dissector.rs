@@ -5,8 +5,7 @@
     reason = "a test against another program needs its output"
 )]
 
-mod support;
-
+use crate::support;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

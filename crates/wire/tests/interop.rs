@@ -5,8 +5,7 @@
     reason = "a test against other programs needs sockets and time"
 )]
 
-mod support;
-
+use crate::support;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::process::Command;

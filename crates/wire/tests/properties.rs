@@ -1,8 +1,7 @@
 //! Any stream, through any network: packets keep the RFC, whole frames come back byte for byte, and exactly the
 //! frames that lost a packet do not.
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeSet;
 
 use framewire_units::{DataSize, Timestamp};

@@ -1,7 +1,6 @@
 //! Real streams through the packetizer and back, each packet held against RFC 2250.
 
-mod support;
-
+use crate::support;
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
 use support::rfc2250::{Expected, LastPictures};

@@ -1,7 +1,6 @@
 //! The rule `thesis` on one movie at the bitrates of the thesis.
 
-mod support;
-
+use crate::support;
 use std::process::Command;
 
 use framewire_units::DataSize;

@@ -1,0 +1,14 @@
+//! All tests of this crate's public side in one program, which is linked once. A new file is named here.
+
+mod codecs;
+mod content;
+mod cut_off;
+mod defaults;
+mod ladder_pictures;
+mod ladder_plan;
+mod pictures;
+mod renumbered;
+#[path = "../../media/tests/support/mod.rs"]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests of codecs start processes")]
+mod support;
+mod virtual_time;

@@ -1,0 +1,6 @@
+//! All tests of this crate's public side in one program, which is linked once. A new file is named here.
+
+mod held;
+mod tcp;
+mod udp;
+mod waker;

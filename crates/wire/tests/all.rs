@@ -1,0 +1,9 @@
+//! All tests of this crate's public side in one program, which is linked once. A new file is named here.
+
+mod dissector;
+mod interop;
+mod outages;
+mod properties;
+mod streams;
+mod support;
+mod thesis_rule;
