@@ -9,7 +9,7 @@
 use std::num::NonZeroU32;
 
 use crate::access_unit::Framing;
-pub use crate::h264::numbers::{PictureNumbers, Renumbering};
+pub use crate::h264::numbers::{PictureNumbers, Renumbering, SliceNumbers};
 use crate::{h264, h265};
 
 /// How much later a frame is shown than the one before it, in picture order counts: two fields (ITU-T H.264, 8.2.1).
@@ -32,15 +32,16 @@ pub struct PictureOrder {
     pub begins_sequence: bool,
     /// It [can be made](begin_sequence) to begin a coded video sequence: a CRA picture of H.265.
     pub can_begin_sequence: bool,
-    /// The numbers in its slice headers that can be [changed](renumber), of H.264.
+    /// The numbers in its slice headers that can be [changed](renumber), of H.264: not where the stream has other layers or
+    /// views, or steps between picture order counts that differ, or where a longer slice has no room.
     pub numbers: Option<PictureNumbers>,
 }
 
 impl PictureOrder {
-    /// The same for a picture whose slice headers were [renumbered](renumber).
+    /// The same for a picture whose slice headers were [renumbered](renumber); one without numbers stays as it is.
     pub fn renumbered(self, by: Renumbering) -> Self {
         // The count of one that begins a sequence does not come from its header.
-        let moved = match self.turn.filter(|_| !self.begins_sequence) {
+        let moved = match self.turn.filter(|_| !self.begins_sequence && self.numbers.is_some()) {
             None => 0,
             // Of whole turns nothing is to be seen.
             Some(_) if self.follows_frame_num => COUNTS_OF_A_FRAME * i64::from(by.frame_num),

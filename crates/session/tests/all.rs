@@ -4,10 +4,13 @@ mod codecs;
 mod content;
 mod cut_off;
 mod defaults;
+#[path = "support/h264.rs"]
+mod h264;
 mod ladder_pictures;
 mod ladder_plan;
 mod pictures;
 mod renumbered;
+mod renumbered_content;
 #[path = "../../media/tests/support/mod.rs"]
 #[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests of codecs start processes")]
 mod support;

@@ -6,6 +6,7 @@
 //! are kept, or both given up.
 
 use crate::access_unit::AccessUnit;
+use crate::picture_order::PictureNumbers;
 
 /// What of its frame an access unit holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,11 +31,11 @@ impl AccessUnit {
         self.missing_reference |= second.missing_reference;
         if let Some(order) = &mut self.picture_order {
             order.is_base |= second.picture_order.is_some_and(|order| order.is_base);
-            if let (Some(first), Some(second)) =
-                (&mut order.numbers, second.picture_order.and_then(|order| order.numbers))
-            {
-                first.restarts |= second.restarts;
-            }
+            let numbers = order.numbers.zip(second.picture_order.and_then(|order| order.numbers));
+            order.numbers = numbers.map(|(first, second)| {
+                let restarts = first.restarts || second.restarts;
+                PictureNumbers { restarts, ..first }
+            });
         }
         self.references.extend(second.references);
         self.references.sort_unstable();

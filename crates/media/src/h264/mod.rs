@@ -37,6 +37,8 @@ pub(crate) struct Reader {
     sequences: u64,
     /// The last key, while what follows it may be shown before it: its picture order count.
     open_key: Option<i64>,
+    /// Slices of other layers or views have come, or the parameter sets that they need (annexes G, H and I).
+    has_other_layers: bool,
 }
 
 /// A recovery point (D.1.8).
@@ -51,8 +53,6 @@ struct RecoveryPoint {
 struct Gathered {
     recovery: Option<RecoveryPoint>,
     temporal_layer: u8,
-    /// There are slices of another layer or view.
-    has_extension: bool,
     /// The picture whose slices are coming, its marking, and the kind that its slices make it.
     open: Option<(OpenPicture, Marking, PictureType)>,
     /// What the first picture makes of the unit; the second field adds to it.
@@ -69,6 +69,7 @@ impl Reader {
             recovery: RecoveryFollower::default(),
             sequences: 0,
             open_key: None,
+            has_other_layers: false,
         }
     }
 
@@ -150,12 +151,20 @@ impl Reader {
                 nal_type::SLICE | nal_type::SLICE_PARTITION_A | nal_type::IDR_SLICE => {
                     self.take_slice(number, nal, &mut gathered);
                 }
-                nal_type::SLICE_EXTENSION => gathered.has_extension = true,
+                nal_type::SUBSET_SEQUENCE_PARAMETER_SET
+                | nal_type::SLICE_EXTENSION
+                | nal_type::DEPTH_SLICE_EXTENSION => self.has_other_layers = true,
                 _ => {}
             }
         }
         self.end_picture(&mut gathered);
         (gathered.unit, gathered.error)
+    }
+
+    /// Whether other numbers can stand in slice headers: those of other layers or views have to stay the same as theirs,
+    /// and a slice that becomes longer has to have room in the length before it.
+    fn can_renumber(&self) -> bool {
+        !self.has_other_layers && matches!(self.framing, Framing::ByteStream | Framing::LengthPrefixed(4))
     }
 
     fn take_slice(&mut self, number: u64, nal: &[u8], gathered: &mut Gathered) {
@@ -220,7 +229,8 @@ impl Reader {
             refresh.map(|point| point.frame_count),
         );
         let is_base = picture.header.is_reference || picture.order_follows_frame_num;
-        let numbers = PictureNumbers { restarts: marking.unmarks_all(), recovers, ..picture.numbers };
+        let restarts = marking.unmarks_all();
+        let numbers = picture.numbers.map(|numbers| PictureNumbers { restarts, recovers, ..numbers });
         let picture_order = Some(PictureOrder {
             // Of a frame the low bits are those of its top field (8.2.1.1).
             count: orders[0],
@@ -229,8 +239,7 @@ impl Reader {
             is_base,
             begins_sequence: starts_sequence,
             can_begin_sequence: false,
-            // Those of other layers or views (annexes G and H) would no longer be its own.
-            numbers: (!gathered.has_extension).then_some(numbers),
+            numbers: numbers.filter(|_| self.can_renumber()),
         });
         let unit = AccessUnit {
             number: picture.unit(),

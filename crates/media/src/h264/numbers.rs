@@ -46,11 +46,31 @@ impl Renumbering {
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
+
+    /// What takes it back.
+    pub fn inverse(self) -> Self {
+        Self { frame_num: self.frame_num.wrapping_neg(), order: self.order.wrapping_neg() }
+    }
+}
+
+/// The numbers that stand in one slice header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SliceNumbers {
+    /// `frame_num`.
+    pub frame_num: u16,
+    /// `pic_order_cnt_lsb`; 0 where there is none.
+    pub order: u16,
 }
 
 impl PictureNumbers {
-    pub(crate) fn of(header: &PictureHeader, sequence: &SequenceParameterSet) -> Self {
-        Self {
+    /// `None` where the same added to all of them is not the same added to picture order counts: where the steps of these
+    /// from frame to frame differ, their cycle has its phase by `frame_num` (8.2.1.2).
+    pub(crate) fn of(header: &PictureHeader, sequence: &SequenceParameterSet) -> Option<Self> {
+        let steps_differ = match &sequence.picture_order {
+            PictureOrder::Expected { offset_for_ref_frame: steps, .. } => steps.windows(2).any(|two| two[0] != two[1]),
+            PictureOrder::LowBits { .. } | PictureOrder::Decoding => false,
+        };
+        (!steps_differ).then_some(Self {
             // 16 bits at most.
             frame_num: header.frame_num as u16,
             frame_num_bits: sequence.frame_num_bits as u8,
@@ -62,7 +82,13 @@ impl PictureNumbers {
             separate_colour_planes: sequence.separate_colour_planes,
             restarts: false,
             recovers: false,
-        }
+        })
+    }
+
+    /// Whether the numbers of another picture stand where its own do.
+    pub fn has_layout_of(self, other: Self) -> bool {
+        let Self { frame_num, restarts, recovers, .. } = other;
+        Self { frame_num, restarts, recovers, ..self } == other
     }
 
     /// What has to be added to `frame_num` so that it becomes this one.
@@ -70,15 +96,13 @@ impl PictureNumbers {
         low_bits(frame_num.wrapping_sub(self.frame_num).into(), self.frame_num_bits) as u16
     }
 
-    /// What is added to the numbers of this slice, which has the same layout, where `slice` was changed to `changed`: two
-    /// NAL units without start codes. `None` where one of them has no numbers.
-    pub fn difference(self, slice: &[u8], changed: &[u8]) -> Option<Renumbering> {
-        let ([frame_num, order], [changed_frame_num, changed_order]) = (self.read(slice)?, self.read(changed)?);
-        let difference = |from: u32, to: u32, bits| low_bits(to.wrapping_sub(from), bits);
-        Some(Renumbering {
-            frame_num: difference(frame_num, changed_frame_num, self.frame_num_bits) as u16,
-            order: difference(order, changed_order, self.order_bits).into(),
-        })
+    /// What is added to numbers of this layout where they are changed from one to the other.
+    pub fn difference(self, from: SliceNumbers, to: SliceNumbers) -> Renumbering {
+        let difference = |from: u16, to: u16, bits| low_bits(to.wrapping_sub(from).into(), bits);
+        Renumbering {
+            frame_num: difference(from.frame_num, to.frame_num, self.frame_num_bits) as u16,
+            order: difference(from.order, to.order, self.order_bits).into(),
+        }
     }
 
     /// A slice, a NAL unit without start code, with other numbers; `None` where it has none.
@@ -90,15 +114,16 @@ impl PictureNumbers {
 
     /// A slice without its numbers: zeros in their places.
     pub fn without_numbers(self, slice: &[u8]) -> Option<Vec<u8>> {
-        let [frame_num, order] = self.read(slice)?;
-        let by = Renumbering { frame_num: (frame_num as u16).wrapping_neg(), order: -i64::from(order) };
-        self.renumber(slice, by)
+        let SliceNumbers { frame_num, order } = self.read(slice)?;
+        self.renumber(slice, Renumbering { frame_num, order: order.into() }.inverse())
     }
 
-    /// `frame_num` and `pic_order_cnt_lsb`, or 0.
-    fn read(self, slice: &[u8]) -> Option<[u32; 2]> {
+    /// The numbers of a slice, a NAL unit without start code; `None` where it has none.
+    pub fn read(self, slice: &[u8]) -> Option<SliceNumbers> {
         let (_, unescaped, places) = Head::open(slice, self)?;
-        Some([places.frame_num, places.order].map(|field| field.read(&unescaped.bytes)))
+        // Fields of 16 bits at most.
+        let [frame_num, order] = [places.frame_num, places.order].map(|field| field.read(&unescaped.bytes) as u16);
+        Some(SliceNumbers { frame_num, order })
     }
 
     pub(crate) fn renumbered(self, by: Renumbering) -> Self {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::h264::Reader;
 use crate::nal::RbspReader;
 
 const SLICE_HEADER: u8 = 0x41;
@@ -106,10 +107,7 @@ proptest! {
             rest: slice.rest.clone(),
             ..slice
         };
-        let payload = meant.payload();
-        let mut reader = RbspReader::new(&nals[1][1..]);
-        let read: Vec<u8> = std::iter::from_fn(|| reader.bits(8).ok().map(|byte| byte as u8)).collect();
-        prop_assert_eq!(read, payload);
+        prop_assert_eq!(payload_of(nals[1]), meant.payload());
         // No three bytes that a NAL unit must not have (7.4.1).
         let is_forbidden = |bytes: &[u8]| bytes[..2] == [0, 0] && bytes[2] < 3;
         prop_assert!(!nals[1].windows(3).any(is_forbidden));
@@ -133,12 +131,36 @@ proptest! {
         unit in prop::collection::vec(prop_oneof![3 => 0u8..4, 1 => any::<u8>()], 0..120), slice in slices(), by in shifts()
     ) {
         for framing in [Framing::ByteStream, Framing::LengthPrefixed(1), Framing::LengthPrefixed(4)] {
-            if let Some(changed) = renumber(&unit, framing, slice.numbers, by) {
-                let count = |unit: &[u8]| NalUnits::of(unit, framing).count();
-                prop_assert_eq!(count(&changed), count(&unit));
+            let Some(changed) = renumber(&unit, framing, slice.numbers, by) else { continue };
+            let nals = |unit| NalUnits::of(unit, framing).map(<[u8]>::to_vec).collect::<Vec<_>>();
+            let (before, after) = (nals(&unit), nals(&changed));
+            prop_assert_eq!(after.len(), before.len());
+            let mut slices = 0;
+            for (before, after) in before.iter().zip(&after) {
+                let Some(numbers) = slice.numbers.read(before) else {
+                    prop_assert_eq!(before, after);
+                    continue;
+                };
+                slices += 1;
+                prop_assert_eq!(before[0], after[0]);
+                let moved = slice.numbers.read(after).map(|moved| slice.numbers.difference(numbers, moved));
+                let meant = Renumbering {
+                    frame_num: low_bits(by.frame_num.into(), slice.numbers.frame_num_bits) as u16,
+                    order: low_bits(by.order as u32, slice.numbers.order_bits).into(),
+                };
+                prop_assert_eq!(moved, Some(meant));
+                let bare = |nal| slice.numbers.without_numbers(nal).map(|bare| payload_of(&bare));
+                prop_assert_eq!(bare(before), bare(after));
             }
+            prop_assert!(slices > 0);
         }
     }
+}
+
+/// The payload of a NAL unit without emulation prevention bytes.
+fn payload_of(nal: &[u8]) -> Vec<u8> {
+    let mut reader = RbspReader::new(&nal[1..]);
+    std::iter::from_fn(|| reader.bits(8).ok().map(|byte| byte as u8)).collect()
 }
 
 #[test]
@@ -160,4 +182,91 @@ fn neither_idr_pictures_nor_slices_that_are_cut_off_have_numbers_to_change() {
     let (before, after) = ([0b1110_0000, 0b0110_0000, 0b1001_0000], [0b1110_0000, 0b1000_0000, 0b1101_0000]);
     assert_eq!(change(&[&[0, 0, 1, 0x41], &before[..]].concat()), Some([&[0, 0, 1, 0x41], &after[..]].concat()));
     assert_eq!(numbers.to_frame_num(1), 254);
+}
+
+#[test]
+fn a_length_without_room_is_no_length() {
+    let layout = PictureNumbers {
+        frame_num: 0,
+        frame_num_bits: 16,
+        order_bits: 16,
+        frames_only: true,
+        separate_colour_planes: false,
+        restarts: false,
+        recovers: false,
+    };
+    // 255 bytes that need another one where the numbers become zero: three codes of one bit, and 0x1000 and 0x2000.
+    let nal: Vec<u8> = [&[SLICE_HEADER, 0xe2, 0, 4, 0, 0x1f][..], &[0xff; 249]].concat();
+    let unit: Vec<u8> = [&[255], &nal[..]].concat();
+    let to_zero = layout.read(&nal).map(|numbers| layout.difference(numbers, SliceNumbers::default()));
+    let to_zero = to_zero.expect("it has numbers");
+    assert_eq!(renumber(&unit, Framing::LengthPrefixed(1), layout, to_zero), None);
+    let wide: Vec<u8> = [&[0, 0, 0, 255], &nal[..]].concat();
+    let changed = renumber(&wide, Framing::LengthPrefixed(4), layout, to_zero).expect("it has room");
+    assert_eq!(changed[..4], [0, 0, 1, 0]);
+}
+
+/// Bits written as text, behind the header of a NAL unit.
+fn nal(header: u8, bits: &str) -> Vec<u8> {
+    let bits: Vec<bool> = bits.bytes().filter(|bit| *bit != b' ').map(|bit| bit == b'1').collect();
+    let byte = |bits: &[bool]| (0..8).fold(0, |all, bit| all << 1 | u8::from(bits.get(bit) == Some(&true)));
+    std::iter::once(header).chain(bits.chunks(8).map(byte)).collect()
+}
+
+/// Baseline at level 3, `order` from `log2_max_frame_num_minus4` to the type of picture order counts and what belongs to
+/// it, one reference frame, 32x32 (7.3.2.1).
+fn sequence_set(order: &str) -> Vec<u8> {
+    let profile = "01000010 00000000 00011110 1";
+    nal(0x67, &format!("{profile} {order} 010 0 010 010 1100 1"))
+}
+
+/// `log2_max_frame_num_minus4` and type 0, `log2_max_pic_order_cnt_lsb_minus4`.
+const LOW_BITS: &str = "1 1 1";
+
+/// The numbers of a key frame of a stream with these parameter sets, and what else stands before it.
+fn numbers_of_key(framing: Framing, sequence: &[u8], order: &str, others: &[&[u8]]) -> Option<PictureNumbers> {
+    let mut reader = Reader::new(framing);
+    // Sequence set, no CABAC, the number of slice groups, entries of lists, weights, quantisers, flags (7.3.2.2).
+    let picture_set = nal(0x68, "1 1 0 0 1 1 1 0 00 1 1 1 000 1");
+    // An IDR picture: frame_num 0, idr_pic_id 0; and an I picture, frame_num 1.
+    let idr = nal(0x65, &format!("1 0001000 1 0000 1 {} 00 1", order.replace('n', "0")));
+    let key = nal(0x41, &format!("1 0001000 1 0001 {} 0 1", order.replace('n', "1")));
+    let unit = |nals: &[&[u8]]| {
+        let written = nals.iter().flat_map(|nal| match framing {
+            Framing::ByteStream => [&[0, 0, 1], *nal].concat(),
+            Framing::LengthPrefixed(width) => {
+                [&(nal.len() as u32).to_be_bytes()[4 - usize::from(width)..], *nal].concat()
+            }
+        });
+        written.collect::<Vec<u8>>()
+    };
+    let first = [&[sequence, &picture_set, &idr], others].concat();
+    assert!(reader.read(0, &unit(&first)).is_ok());
+    reader.read(1, &unit(&[&key])).expect("it is well formed").picture_order.expect("it has one").numbers
+}
+
+#[test]
+fn a_stream_with_other_layers_or_without_room_has_no_numbers_to_change() {
+    let set = sequence_set(LOW_BITS);
+    let has = |framing, others: &[&[u8]]| numbers_of_key(framing, &set, "00n0", others).is_some();
+    assert!(has(Framing::ByteStream, &[]) && has(Framing::LengthPrefixed(4), &[]));
+    assert!(!has(Framing::LengthPrefixed(2), &[]), "a slice of 65,535 bytes could not become longer");
+    // A prefix changes nothing; the parameter sets of other layers, and slices of theirs, do.
+    assert!(has(Framing::ByteStream, &[&[0x6e, 0x80, 0, 7]]));
+    for header in [0x6f, 0x74, 0x75] {
+        assert!(!has(Framing::ByteStream, &[&[header, 0x80, 0, 7, 0x80]]), "{header:#x}");
+    }
+}
+
+#[test]
+fn where_steps_between_counts_differ_numbers_cannot_be_moved() {
+    // Type 1: deltas are zero, two offsets of 0, and the steps of the cycle: ue and se of 1 to 4 (9.1).
+    let has = |steps: &str| {
+        let set = sequence_set(&format!("1 010 1 1 1 {steps}"));
+        numbers_of_key(Framing::ByteStream, &set, "", &[]).is_some()
+    };
+    assert!(has("1") && has("010 00100") && has("011 00100 00100"));
+    assert!(!has("011 00100 0001000"), "of every second frame the step is another");
+    let type_2 = sequence_set("1 011");
+    assert!(numbers_of_key(Framing::ByteStream, &type_2, "", &[]).is_some());
 }

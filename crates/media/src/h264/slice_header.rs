@@ -16,9 +16,11 @@ pub(crate) mod nal_type {
     pub(crate) const PICTURE_PARAMETER_SET: u8 = 8;
     pub(crate) const ACCESS_UNIT_DELIMITER: u8 = 9;
     pub(crate) const PREFIX: u8 = 14;
+    pub(crate) const SUBSET_SEQUENCE_PARAMETER_SET: u8 = 15;
     pub(crate) const LAST_RESERVED_BEFORE_PICTURE: u8 = 18;
     pub(crate) const AUXILIARY_SLICE: u8 = 19;
     pub(crate) const SLICE_EXTENSION: u8 = 20;
+    pub(crate) const DEPTH_SLICE_EXTENSION: u8 = 21;
 }
 
 /// Which fields of a frame a picture holds, or a marking is about.

@@ -78,7 +78,7 @@ pub(crate) struct OpenPicture {
     pub(crate) order_turn: Option<i64>,
     /// They follow `frame_num`, of which the same is true.
     pub(crate) order_follows_frame_num: bool,
-    pub(crate) numbers: PictureNumbers,
+    pub(crate) numbers: Option<PictureNumbers>,
     /// Shown after a recovery point.
     after_recovery: bool,
     /// Lists that were looked into.

@@ -2,7 +2,7 @@
 
 use framewire_media::Movie;
 use framewire_media::access_unit::KeyKind;
-use framewire_media::picture_order::{PictureNumbers, Renumbering};
+use framewire_media::picture_order::{PictureNumbers, Renumbering, SliceNumbers};
 use framewire_units::Timestamp;
 
 use super::index::ContentIndex;
@@ -15,62 +15,83 @@ const IDR_SLICE: u8 = 5;
 /// a gradual refresh: from such a frame on a sender may change them.
 #[derive(Debug)]
 pub(super) struct ChangedNumbers {
-    layout: Option<PictureNumbers>,
-    /// The first slices of open key frames and of those that begin a refresh: without their numbers, the frame, as they are. Sorted.
-    keys: Vec<(UnitHash, u32, Vec<u8>)>,
-    by: Renumbering,
+    /// Where numbers stand, each way once: parameter sets may change within a movie.
+    layouts: Vec<PictureNumbers>,
+    /// The first slices of these frames, without their numbers, and the frames. Sorted.
+    keys: Vec<(UnitHash, u32)>,
+    /// The numbers of these frames, and their layouts, by frame.
+    numbers: Vec<(u32, SliceNumbers, usize)>,
+    /// What is added now, and in which layout.
+    change: Option<(PictureNumbers, Renumbering)>,
 }
 
 impl ChangedNumbers {
     pub(super) fn of(movie: &Movie) -> Self {
+        let mut changed = Self { layouts: Vec::new(), keys: Vec::new(), numbers: Vec::new(), change: None };
         let frames = &movie.index.frames;
-        let layout = frames.iter().find_map(|frame| frame.picture_order?.numbers);
-        let mut keys = Vec::new();
         let is_open = |key| matches!(key, Some(KeyKind::Open | KeyKind::BrokenLink));
-        let open = frames.iter().filter(|frame| is_open(frame.key) || frame.recovery.begins());
-        for (frame, layout) in open.zip(layout.iter().cycle()) {
+        for frame in frames.iter().filter(|frame| is_open(frame.key) || frame.recovery.begins()) {
+            let Some(layout) = frame.picture_order.and_then(|order| order.numbers) else { continue };
+            let at = changed.layouts.iter().position(|known| known.has_layout_of(layout)).unwrap_or_else(|| {
+                changed.layouts.push(layout);
+                changed.layouts.len() - 1
+            });
             let mut first = None;
-            let mut sink = |unit: &Unit<'_>| _ = first.get_or_insert_with(|| unit.bytes().to_vec());
+            let mut sink = |unit: &Unit<'_>| {
+                let slice = unit.bytes();
+                let bare = || Some((hash_of(&layout.without_numbers(slice)?), layout.read(slice)?));
+                first.get_or_insert_with(bare);
+            };
             let mut cutter = UnitCutter::new(movie.index.sequence.codec);
             cutter.feed(Timestamp::ZERO, &movie.frame_bytes(frame.decode_index as usize), &mut sink);
             cutter.finish(&mut sink);
-            let bare = first.as_ref().and_then(|slice| layout.without_numbers(slice));
-            keys.extend(bare.zip(first).map(|(bare, slice)| (hash_of(&bare), frame.decode_index, slice)));
+            if let Some((bare, numbers)) = first.flatten() {
+                changed.keys.push((bare, frame.decode_index));
+                changed.numbers.push((frame.decode_index, numbers, at));
+            }
         }
-        keys.sort_unstable();
-        Self { layout, keys, by: Renumbering::default() }
+        changed.keys.sort_unstable();
+        changed
     }
 
     /// What was added to the numbers of the slice that came last.
     pub(super) fn by(&self) -> Renumbering {
-        self.by
+        self.change.map_or_else(Renumbering::default, |(_, by)| by)
     }
 
     /// The slice with the numbers that it has in the movie, of which frames from `next` on may come; `None` where they
     /// were not changed, or it is not the movie's.
     pub(super) fn original(&mut self, slice: &[u8], index: &ContentIndex, next: u32) -> Option<Vec<u8>> {
-        let layout = self.layout?;
         if slice.first().is_some_and(|header| header & 0x1f == IDR_SLICE) {
-            self.by = Renumbering::default();
+            self.change = None;
             return None;
         }
-        let original = self.changed_back(layout, slice).filter(|original| index.has(hash_of(original)));
+        let back = self.change.and_then(|(layout, by)| layout.renumber(slice, by.inverse()));
+        let original = back.filter(|original| index.has(hash_of(original)));
         if original.is_some() {
             return original;
         }
+        // A partition without a header has no numbers, and says nothing of others.
+        self.layouts.iter().find_map(|layout| layout.read(slice))?;
         if index.has(hash_of(slice)) {
-            self.by = Renumbering::default();
+            self.change = None;
             return None;
         }
-        let bare = hash_of(&layout.without_numbers(slice)?);
-        let at = self.keys.partition_point(|(hash, frame, _)| (*hash, *frame) < (bare, next));
-        let (_, _, key) = self.keys.get(at).filter(|(hash, ..)| *hash == bare)?;
-        self.by = layout.difference(key, slice)?;
-        Some(key.clone())
+        let (layout, by) = self.key_like(slice, next)?;
+        self.change = Some((layout, by));
+        layout.renumber(slice, by.inverse())
     }
 
-    fn changed_back(&self, layout: PictureNumbers, slice: &[u8]) -> Option<Vec<u8>> {
-        let back = Renumbering { frame_num: self.by.frame_num.wrapping_neg(), order: -self.by.order };
-        if self.by.is_none() { None } else { layout.renumber(slice, back) }
+    /// The first of these frames from `next` on that begins with the slice but for its numbers, and what was added to
+    /// these.
+    fn key_like(&self, slice: &[u8], next: u32) -> Option<(PictureNumbers, Renumbering)> {
+        self.layouts.iter().enumerate().find_map(|(at, layout)| {
+            let bare = hash_of(&layout.without_numbers(slice)?);
+            let from = self.keys.partition_point(|key| *key < (bare, next));
+            let &(_, frame) = self.keys.get(from).filter(|(hash, _)| *hash == bare)?;
+            let known = self.numbers.binary_search_by_key(&frame, |(frame, ..)| *frame).ok()?;
+            let (_, numbers, _) = self.numbers.get(known).filter(|(.., layout)| *layout == at)?;
+            Some((*layout, layout.difference(*numbers, layout.read(slice)?)))
+        })
     }
 }
