@@ -64,25 +64,32 @@ impl Payload for Held {
 
     fn begin_sequence(&mut self) {
         let Some(framing) = self.framing else { return };
-        change(&mut self.buffer, |unit| picture_order::begin_sequence(unit, framing));
+        if let Some(changed) = changed(&self.buffer, |unit| picture_order::begin_sequence(unit, framing)) {
+            self.buffer = changed;
+        }
     }
 
-    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) {
-        let Some(framing) = self.framing else { return };
-        for buffer in std::iter::once(&mut self.buffer).chain(&mut self.second_field) {
-            change(buffer, |unit| picture_order::renumber(unit, framing, numbers, by));
+    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) -> bool {
+        let Some(framing) = self.framing else { return false };
+        let renumbered = |buffer| changed(buffer, |unit| picture_order::renumber(unit, framing, numbers, by));
+        let second_field = self.second_field.as_ref().map(renumbered);
+        match (renumbered(&self.buffer), second_field) {
+            (Some(buffer), None) => self.buffer = buffer,
+            (Some(buffer), Some(Some(second_field))) => {
+                (self.buffer, self.second_field) = (buffer, Some(second_field));
+            }
+            _ => return false,
         }
+        true
     }
 }
 
-/// Gives a buffer other bytes, where there are any. One that cannot be shared stays as it came.
-fn change(buffer: &mut gst::Buffer, changed: impl FnOnce(&[u8]) -> Option<Vec<u8>>) {
-    if let Some(changed) = buffer.map_readable().ok().and_then(|map| changed(&map)) {
-        let mut whole = gst::Buffer::from_mut_slice(changed);
-        if buffer.copy_into(whole.make_mut(), all_but_memory(), ..).is_ok() {
-            *buffer = whole;
-        }
-    }
+/// A buffer with other bytes; `None` where there are none, or where it cannot be shared.
+fn changed(buffer: &gst::Buffer, change: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Option<gst::Buffer> {
+    let bytes = buffer.map_readable().ok().and_then(|map| change(&map))?;
+    let mut whole = gst::Buffer::from_mut_slice(bytes);
+    buffer.copy_into(whole.make_mut(), all_but_memory(), ..).ok()?;
+    Some(whole)
 }
 
 /// What a buffer is.

@@ -16,8 +16,8 @@ pub trait Payload {
     fn begin_sequence(&mut self);
 
     /// Changes the numbers in the slice headers of the picture in it, which may change its size by some bytes
-    /// ([`renumber`](framewire_media::picture_order::renumber)).
-    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering);
+    /// ([`renumber`](framewire_media::picture_order::renumber)). False where that cannot be: all of it is as it was.
+    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) -> bool;
 }
 
 impl Payload for Bytes {
@@ -31,10 +31,9 @@ impl Payload for Bytes {
         }
     }
 
-    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) {
-        if let Some(changed) = picture_order::renumber(self, Framing::ByteStream, numbers, by) {
-            *self = changed.into();
-        }
+    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) -> bool {
+        let changed = picture_order::renumber(self, Framing::ByteStream, numbers, by);
+        changed.map(|changed| *self = changed.into()).is_some()
     }
 }
 

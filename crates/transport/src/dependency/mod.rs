@@ -152,15 +152,11 @@ impl<P: Payload> DependencyQueue<P> {
     /// The oldest frame.
     pub fn take(&mut self) -> Option<OutgoingFrame<P>> {
         let mut frame = self.backlog.pop()?;
-        let by = self.placing.leaves(&frame);
         if frame.dependencies.begins_sequence {
             frame.bytes.begin_sequence();
         }
-        if let Some(numbers) = frame.dependencies.picture_order.and_then(|order| order.numbers)
-            && !by.is_none()
-        {
-            frame.bytes.renumber(numbers, by);
-            frame.dependencies.renumbered = by;
+        if !self.placing.leaves(&mut frame) {
+            self.placing.wait_behind(self.backlog.iter().map(|waiting| &waiting.frame));
         }
         Some(frame)
     }

@@ -10,6 +10,11 @@
 //!
 //! A picture that begins a gradual refresh (`refresh.rs`) is like such a key frame: what it and those behind it still
 //! refer to before it, they do not need. Pictures that are shown before it may follow it, though: it leaves them room.
+//!
+//! A difference that goes back behind the key frame names another picture than it did, if any: one that was sent before
+//! the key frame as well. An operation may so end the use of a picture that the encoder kept, or of none, and a list may
+//! hold a picture that the encoder did not mean. Neither changes a picture that is sent: none refers to what was before the
+//! key frame, whatever its lists hold. What is kept too long goes with the sliding window (8.2.5.3).
 
 use framewire_media::access_unit::KeyKind;
 use framewire_media::picture_order::{PictureOrder, ReceivedOrder, Renumbering};
@@ -36,6 +41,11 @@ fn order_of(dependencies: &Dependencies) -> Option<PictureOrder> {
     Some(if dependencies.begins_sequence { order.beginning_sequence() } else { order })
 }
 
+/// Whether numbers begin anew with a frame, and not behind it.
+fn begins_anew(order: PictureOrder) -> bool {
+    order.begins_sequence && !order.numbers.is_some_and(|numbers| numbers.restarts)
+}
+
 /// Whether the numbers of a frame, and those of the frames behind it, can be made to go on from any others.
 pub(super) fn can_go_on(dependencies: &Dependencies) -> bool {
     let Some(order) = dependencies.picture_order.filter(|order| !order.begins_sequence) else { return false };
@@ -54,18 +64,33 @@ impl Line {
         order_of(dependencies).is_none_or(|order| self.order.places(order.renumbered(self.by)))
     }
 
-    /// The next frame. Returns what is added to its numbers.
-    pub(super) fn take(&mut self, id: u32, dependencies: &Dependencies) -> Renumbering {
-        self.last = Some(id);
-        let Some(order) = order_of(dependencies) else { return Renumbering::default() };
-        let restarts = order.numbers.is_some_and(|numbers| numbers.restarts);
-        if order.begins_sequence && !restarts {
-            self.by = Renumbering::default();
-        } else if dependencies.goes_on {
-            let room = if dependencies.begins_recovery { self.room } else { 0 };
-            self.by = self.going_on(order, room);
+    /// What is to be added to the numbers of the next frame.
+    pub(super) fn renumbering(&self, dependencies: &Dependencies) -> Renumbering {
+        match order_of(dependencies) {
+            Some(order) if order.numbers.is_none() || begins_anew(order) => Renumbering::default(),
+            Some(order) if dependencies.goes_on => {
+                let room = if dependencies.begins_recovery { self.room } else { 0 };
+                self.going_on(order, room)
+            }
+            Some(_) => self.by,
+            None => Renumbering::default(),
         }
-        let (by, sent) = (self.by, order.renumbered(self.by));
+    }
+
+    /// The next frame, with the numbers that it is to have.
+    pub(super) fn take_next(&mut self, id: u32, dependencies: &Dependencies) {
+        self.take(id, dependencies, self.renumbering(dependencies));
+    }
+
+    /// The next frame, to whose numbers `by` was added.
+    pub(super) fn take(&mut self, id: u32, dependencies: &Dependencies, by: Renumbering) {
+        self.last = Some(id);
+        let Some(order) = order_of(dependencies) else { return };
+        let restarts = order.numbers.is_some_and(|numbers| numbers.restarts);
+        if begins_anew(order) || dependencies.goes_on {
+            self.by = by;
+        }
+        let sent = order.renumbered(by);
         self.room = self.room.max(self.left_free(sent));
         self.order.take(sent);
         // Of a picture that nothing refers to it is that of the next reference picture, also behind a gap.
@@ -74,7 +99,6 @@ impl Line {
         if restarts {
             (self.by, self.frame_num) = (Renumbering::default(), Some(0));
         }
-        by
     }
 
     /// How many counts a picture leaves free behind those that came. More than half a turn cannot be told.
@@ -107,7 +131,7 @@ mod tests {
     use super::super::placing::Placing;
     use super::super::{DependencyQueue, LEADING_WITHOUT_REFERENCE};
     use super::*;
-    use crate::frame::OutgoingFrame;
+    use crate::frame::{OutgoingFrame, Payload};
     use crate::limits::Limits;
 
     /// Frames that are all referred to, with `frame_num` of four bits and two counts to a frame, of which the low bits
@@ -266,18 +290,20 @@ mod tests {
         };
         for last_is_referenced in [true, false] {
             let mut line = Line::default();
-            line.take(0, &by_frame_num(0, Some(KeyKind::Closed), true));
-            line.take(14, &by_frame_num(14, None, last_is_referenced));
+            line.take_next(0, &by_frame_num(0, Some(KeyKind::Closed), true));
+            line.take_next(14, &by_frame_num(14, None, last_is_referenced));
             let mut key = by_frame_num(24, Some(KeyKind::Open), true);
             assert!(!line.places(&key), "the turn is forgotten");
             key.goes_on = true;
             let mut sent = line;
             let frame_num = if last_is_referenced { 7 } else { 6 };
-            assert_eq!(sent.take(24, &key), Renumbering { frame_num, order: 0 });
+            assert_eq!(sent.renumbering(&key), Renumbering { frame_num, order: 0 });
+            sent.take_next(24, &key);
             for id in 25..60 {
                 let next = by_frame_num(id, None, id % 2 == 1);
                 assert!(sent.places(&next), "{id}");
-                assert_eq!(sent.take(id, &next).frame_num, frame_num);
+                assert_eq!(sent.renumbering(&next).frame_num, frame_num);
+                sent.take_next(id, &next);
             }
         }
     }
@@ -297,18 +323,75 @@ mod tests {
             picture.dependencies
         };
         let mut line = Line::default();
-        (0..=6).for_each(|id| _ = line.take(id, &picture(id, false)));
+        (0..=6).for_each(|id| line.take_next(id, &picture(id, false)));
         assert!(can_go_on(&picture(16, true)) && !can_go_on(&picture(16, false)));
         let mut begins = picture(16, true);
         assert!(!line.places(&begins), "so many are missing");
         begins.goes_on = true;
         // Behind P4, with frame_num 2 and shown as the sixth, P7 would have come.
-        let by = line.take(16, &begins);
+        let by = line.renumbering(&begins);
+        line.take_next(16, &begins);
         assert_eq!(by, Renumbering { frame_num: 3 + 16 - 6, order: 2 * (9 - 18) });
         for id in 17..40 {
             assert!(line.places(&picture(id, false)), "{id}");
-            assert_eq!(line.take(id, &picture(id, false)), by);
+            assert_eq!(line.renumbering(&picture(id, false)), by);
+            line.take_next(id, &picture(id, false));
         }
+    }
+
+    #[test]
+    fn a_frame_behind_it_whose_numbers_cannot_be_changed_is_placed_by_its_own() {
+        let mut queue = after_a_gap();
+        queue.offer(frame(20, Some(KeyKind::Open)));
+        queue.take();
+        let mut other = frame(21, None);
+        other.dependencies.picture_order.as_mut().expect("it has one").numbers = None;
+        // The key frame was sent with count 14; 42 is taken for 10.
+        let rules: Vec<_> = queue.offer(other).iter().map(|discard| discard.rule).collect();
+        assert_eq!(rules, [super::super::MISPLACED]);
+    }
+
+    /// Bytes that cannot be changed.
+    #[derive(Clone, Debug)]
+    struct Fixed;
+
+    impl Payload for Fixed {
+        fn size(&self) -> u64 {
+            1
+        }
+
+        fn begin_sequence(&mut self) {}
+
+        fn renumber(&mut self, _: PictureNumbers, _: Renumbering) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_changed_is_known_to_have_left_as_it_was() {
+        let fixed = |id: u32, key| {
+            let OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, .. } = frame(id, key);
+            OutgoingFrame { id, kind, dependencies, duration, rtp_timestamp, bytes: Fixed }
+        };
+        let (mut placing, mut gone) = (Placing::default(), Gone::default());
+        placing.push(&mut fixed(0, Some(KeyKind::Closed)), &gone);
+        assert!(placing.leaves(&mut fixed(0, Some(KeyKind::Closed))));
+        gone.insert(&fixed(1, None));
+        let (mut key, mut behind) = (fixed(20, Some(KeyKind::Open)), fixed(21, None));
+        placing.push(&mut key, &gone);
+        placing.push(&mut behind, &gone);
+        assert!(key.dependencies.goes_on && placing.keeps_place(&fixed(22, None)), "as it was to be sent");
+        assert!(!placing.leaves(&mut key));
+        placing.wait_behind([&behind].into_iter());
+        assert!(key.dependencies.renumbered.is_none());
+        // 40 counts behind the first frame were taken for 8: that is where a decoder is now, and 44 is behind that.
+        assert!(placing.leaves(&mut behind), "nothing is to be added to its numbers any more");
+        assert!(behind.dependencies.renumbered.is_none() && placing.keeps_place(&fixed(22, None)));
+        gone.insert(&fixed(22, None));
+        let mut next = fixed(40, Some(KeyKind::Open));
+        placing.push(&mut next, &gone);
+        // 40 has frame_num 8 and count 80; behind 21, which left with 5 and 42, it is to have 6 and 44.
+        assert_eq!(placing.sent.renumbering(&next.dependencies), Renumbering { frame_num: 14, order: -36 });
     }
 
     #[test]

@@ -6,13 +6,13 @@ use super::gone::Gone;
 use super::numbering::{Line, can_go_on};
 use super::{LEADING_WITHOUT_REFERENCE, MISPLACED, REFERENCE_GIVEN_UP, references};
 use crate::backlog::Waiting;
-use crate::frame::{Dependencies, OutgoingFrame};
+use crate::frame::{Dependencies, OutgoingFrame, Payload};
 
 /// The order in which a decoder shows what was sent, and what waits to be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Placing {
     /// After what was sent.
-    sent: Line,
+    pub(super) sent: Line,
     /// After what waits.
     waiting: Line,
     /// The last key frame that waits, or was sent, was made to begin a sequence, or to go on from what was sent: no decoder
@@ -99,12 +99,24 @@ impl Placing {
             self.catches_up = !is_in_place && !self.skips_leading;
             self.passed_over = self.passed_over.filter(|_| self.catches_up);
         }
-        self.waiting.take(frame.id, dependencies);
+        self.waiting.take_next(frame.id, dependencies);
     }
 
-    /// A frame is sent. Returns what is to be added to the numbers in its headers.
-    pub(super) fn leaves<P>(&mut self, frame: &OutgoingFrame<P>) -> Renumbering {
-        self.sent.take(frame.id, &frame.dependencies)
+    /// A frame is sent, with other numbers in its headers where they have to be. False where they could not be changed.
+    pub(super) fn leaves<P: Payload>(&mut self, frame: &mut OutgoingFrame<P>) -> bool {
+        let OutgoingFrame { id, dependencies, bytes, .. } = frame;
+        let by = self.sent.renumbering(dependencies);
+        let numbers = dependencies.picture_order.and_then(|order| order.numbers);
+        let is_done = by.is_none() || numbers.is_some_and(|numbers| bytes.renumber(numbers, by));
+        dependencies.renumbered = if is_done { by } else { Renumbering::default() };
+        self.sent.take(*id, dependencies, dependencies.renumbered);
+        is_done
+    }
+
+    /// What waits comes behind what was sent, and not behind what was to be sent.
+    pub(super) fn wait_behind<'a, P: 'a>(&mut self, frames: impl Iterator<Item = &'a OutgoingFrame<P>>) {
+        self.waiting = self.sent;
+        frames.for_each(|frame| self.waiting.take_next(frame.id, &frame.dependencies));
     }
 
     /// What waited is given up: the decoder has what was sent, and nothing else.
@@ -118,7 +130,7 @@ impl Placing {
         let mut kept = true;
         for OutgoingFrame { id, dependencies, .. } in frames {
             kept = line.places(dependencies) || can_be_placed(dependencies);
-            line.take(*id, dependencies);
+            line.take_next(*id, dependencies);
         }
         kept
     }
