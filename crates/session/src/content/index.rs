@@ -41,6 +41,11 @@ impl ContentIndex {
         index
     }
 
+    /// How many frames there are.
+    pub(super) fn frames(&self) -> u32 {
+        self.starts.len() as u32 - 1
+    }
+
     /// The units of a frame, each with its bytes.
     pub(super) fn of_frame(&self, frame: u32) -> &[(UnitHash, u32)] {
         let frame = frame as usize;

@@ -5,11 +5,16 @@
 //! one after the other, whole; headers that a pipeline may repeat or leave out do not matter, nor does the number of
 //! zero bytes before a start code; nor do the numbers in the slice headers of H.264 that a queue changed from an open key
 //! frame on. After a loss, matching goes on at the next unit that begins a frame.
+//!
+//! Of still pictures several open key frames may differ in their numbers only, and with other numbers each of them may be
+//! any of the others. Then the stream is followed in every such way at once, until what comes fits in one only, or in
+//! one with fewer gaps.
 
 mod index;
 mod numbers;
 #[cfg(test)]
 mod tests;
+mod track;
 mod units;
 
 use std::collections::BTreeMap;
@@ -21,8 +26,16 @@ use framewire_probe::record::FrameFound;
 use framewire_units::Timestamp;
 
 use self::index::ContentIndex;
-use self::numbers::ChangedNumbers;
+use self::numbers::OpenKeys;
+use self::track::{Found, Track};
 use self::units::{Unit, UnitCutter};
+
+/// In how many ways a stream is followed at most: more than a minute of groups of a second that were given up at once.
+const MOST_TRACKS: usize = 64;
+
+/// For how many frames at most, so that what is remembered of each way is bounded: of pictures that stay as they are for
+/// longer, the way with the fewest gaps counts, or the first.
+const UNDECIDED: usize = 2_000;
 
 /// What was found in a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,26 +69,11 @@ pub struct ContentMatcher {
 #[derive(Debug)]
 struct Matching {
     index: ContentIndex,
-    /// Frames before this one do not come any more.
-    next: u32,
-    run: Option<Run>,
-    whole: BTreeMap<u32, Timestamp>,
-    /// Bytes of frames that are not whole, as far as their units name them.
-    parts: BTreeMap<u32, u64>,
-    foreign_units: u64,
-    numbers: ChangedNumbers,
-    renumbered: BTreeMap<u32, Renumbering>,
-}
-
-/// A frame that has begun.
-#[derive(Debug)]
-struct Run {
-    /// The frames that it may be, in order; all begin with the units that came.
-    candidates: Vec<u32>,
-    /// How many units came.
-    units: usize,
-    /// Bytes of those units.
-    bytes: u64,
+    keys: OpenKeys,
+    /// What was found until there was more than one way.
+    settled: Found,
+    /// The ways in which the stream can be understood, those with the fewest gaps first; at least one.
+    tracks: Vec<Track>,
 }
 
 impl ContentMatcher {
@@ -84,13 +82,9 @@ impl ContentMatcher {
         let codec = movie.index.sequence.codec;
         let matching = Matching {
             index: ContentIndex::of(movie),
-            next: 0,
-            run: None,
-            whole: BTreeMap::new(),
-            parts: BTreeMap::new(),
-            foreign_units: 0,
-            numbers: ChangedNumbers::of(movie),
-            renumbered: BTreeMap::new(),
+            keys: OpenKeys::of(movie),
+            settled: Found::default(),
+            tracks: vec![Track::default()],
         };
         (codec != Codec::Av1).then(|| Self { cutter: UnitCutter::new(codec), matching, first_byte: None, bytes: 0 })
     }
@@ -107,18 +101,20 @@ impl ContentMatcher {
 
     /// Frames found whole so far. A frame is known to be whole when the next start code, or the end, has come.
     pub fn whole_frames(&self) -> u32 {
-        self.matching.whole.len() as u32
+        let undecided = self.matching.tracks.first().map_or(0, |track| track.found.whole.len());
+        (self.matching.settled.whole.len() + undecided) as u32
     }
 
     /// Ends the stream.
     pub fn finish(mut self) -> ContentLog {
         let mut matching = self.matching;
         self.cutter.finish(&mut |unit| matching.take(unit));
-        matching.end_run();
+        let found = matching.into_found();
+        let renumbered = found.whole.iter().filter(|(.., by)| !by.is_none());
         ContentLog {
-            foreign_units: matching.foreign_units,
-            renumbered: std::mem::take(&mut matching.renumbered),
-            frames: matching.into_frames(),
+            foreign_units: found.foreign_units,
+            renumbered: renumbered.map(|&(frame, _, by)| (frame, by)).collect(),
+            frames: frames(&found),
             first_byte: self.first_byte,
             bytes: self.bytes,
         }
@@ -127,94 +123,67 @@ impl ContentMatcher {
 
 impl Matching {
     fn take(&mut self, unit: &Unit<'_>) {
-        let original = self.numbers.original(unit.bytes(), &self.index, self.next);
-        let unit = &original.as_deref().map_or(*unit, |original| unit.with(original));
-        if self.goes_on_with(unit) || self.ends_within(unit) {
-            return;
-        }
-        self.end_run();
-        self.begin_with(unit);
-    }
-
-    /// Adds the unit to the frame that has begun, if it belongs there.
-    fn goes_on_with(&mut self, unit: &Unit<'_>) -> bool {
-        let Some(run) = &mut self.run else { return false };
-        let fits = |&frame: &u32| {
-            self.index.of_frame(frame).get(run.units).is_some_and(|&(expected, _)| expected == unit.hash)
-        };
-        let candidates: Vec<u32> = run.candidates.iter().copied().filter(fits).collect();
-        if candidates.is_empty() {
-            return false;
-        }
-        run.candidates = candidates;
-        run.units += 1;
-        run.bytes += unit.size();
-        self.complete_run(unit.arrival_of(unit.length()));
-        true
-    }
-
-    /// Completes the frame that has begun, if the unit begins with its last one. Where the beginning of a frame is
-    /// lost, what is left of its first slice has no start code, and follows the last slice of the frame before.
-    fn ends_within(&mut self, unit: &Unit<'_>) -> bool {
-        let Some(run) = &self.run else { return false };
-        let ending = run.candidates.iter().find_map(|&frame| {
-            let &(hash, length) = self.index.of_frame(frame).get(run.units)?;
-            let is_last = run.units + 1 == self.index.of_frame(frame).len();
-            (is_last && unit.begins_with(length, hash)).then_some((frame, length))
-        });
-        if let Some((frame, length)) = ending {
-            self.complete(frame, unit.arrival_of(length));
-        }
-        ending.is_some()
-    }
-
-    /// Begins a frame with the unit, or counts it as the part of a frame whose beginning is missing.
-    fn begin_with(&mut self, unit: &Unit<'_>) {
-        let candidates: Vec<u32> = self.index.beginning_with(unit.hash, self.next).collect();
-        if !candidates.is_empty() {
-            self.run = Some(Run { candidates, units: 1, bytes: unit.size() });
-            self.complete_run(unit.arrival_of(unit.length()));
-        } else if let Some(frame) = self.index.only_frame_with(unit.hash).filter(|&frame| frame >= self.next) {
-            *self.parts.entry(frame).or_default() += unit.size();
-        } else {
-            self.foreign_units += 1;
-        }
-    }
-
-    fn complete_run(&mut self, at: Timestamp) {
-        let Some(run) = &self.run else { return };
-        let whole = |&&frame: &&u32| self.index.of_frame(frame).len() == run.units;
-        if let Some(&frame) = run.candidates.iter().find(whole) {
-            self.complete(frame, at);
-        }
-    }
-
-    fn complete(&mut self, frame: u32, at: Timestamp) {
-        self.whole.insert(frame, at);
-        if !self.numbers.by().is_none() {
-            self.renumbered.insert(frame, self.numbers.by());
-        }
-        self.next = frame + 1;
-        self.run = None;
-    }
-
-    /// Gives up a frame that has begun. Its bytes are counted where it is clear which one it was.
-    fn end_run(&mut self) {
-        match self.run.take() {
-            Some(Run { candidates, bytes, .. }) if candidates.len() == 1 => {
-                *self.parts.entry(candidates[0]).or_default() += bytes;
+        let mut ways: Vec<(bool, Track)> = Vec::with_capacity(self.tracks.len());
+        let is_alone = self.tracks.len() == 1;
+        for mut track in std::mem::take(&mut self.tracks) {
+            let reading = track.read(unit, &self.keys, &self.index);
+            let at = ways.len();
+            if reading.is_open {
+                let room = MOST_TRACKS.saturating_sub(at);
+                for key in
+                    self.keys.like(unit.bytes(), track.next).filter(|key| key.change != reading.change).take(room)
+                {
+                    if is_alone {
+                        self.settled.append(std::mem::take(&mut track.found));
+                    }
+                    let mut other = track.clone();
+                    let fits = other.take_key(unit, key, &self.index);
+                    ways.push((fits, other));
+                }
             }
-            Some(run) => self.foreign_units += run.units as u64,
-            None => {}
+            let fits = track.take(unit, &reading, &self.index);
+            ways.insert(at, (fits, track));
+        }
+        self.keep(ways);
+    }
+
+    /// Keeps the ways in which the unit fits, if there are any, and of those that go on alike the one with fewer gaps.
+    fn keep(&mut self, mut ways: Vec<(bool, Track)>) {
+        if ways.len() > 1 {
+            if ways.iter().any(|(fits, _)| *fits) {
+                ways.retain(|(fits, _)| *fits);
+            }
+            ways.sort_by_key(|(_, track)| track.gaps);
+        }
+        for (_, track) in ways {
+            if self.tracks.len() < MOST_TRACKS && !self.tracks.iter().any(|kept| kept.is_like(&track)) {
+                self.tracks.push(track);
+            }
+        }
+        if self.tracks.first().is_some_and(|track| track.found.whole.len() > UNDECIDED) {
+            self.tracks.truncate(1);
         }
     }
 
-    fn into_frames(self) -> Vec<FrameFound> {
-        let whole = self.whole.iter().map(|(&frame, &at)| FrameFound { frame, whole_at: Some(at), bytes: 0 });
-        let parts = self.parts.iter().filter(|(frame, _)| !self.whole.contains_key(frame));
-        let parts = parts.map(|(&frame, &bytes)| FrameFound { frame, whole_at: None, bytes });
-        let mut frames: Vec<FrameFound> = whole.chain(parts).collect();
-        frames.sort_by_key(|found| found.frame);
-        frames
+    /// What was found, in the way with the fewest gaps: one at the end counts as well.
+    fn into_found(mut self) -> Found {
+        let frames = self.index.frames();
+        let gaps = |track: &Track| track.gaps + u32::from(track.next != frames);
+        if let Some(mut track) = self.tracks.into_iter().min_by_key(gaps) {
+            track.end_run();
+            self.settled.append(track.found);
+        }
+        self.settled
     }
+}
+
+/// The frames of which something was found, in decode order.
+fn frames(found: &Found) -> Vec<FrameFound> {
+    let whole = found.whole.iter().map(|&(frame, at, _)| FrameFound { frame, whole_at: Some(at), bytes: 0 });
+    let is_whole = |frame: u32| found.whole.binary_search_by_key(&frame, |&(frame, ..)| frame).is_ok();
+    let parts = found.parts.iter().filter(|(frame, _)| !is_whole(**frame));
+    let parts = parts.map(|(&frame, &bytes)| FrameFound { frame, whole_at: None, bytes });
+    let mut frames: Vec<FrameFound> = whole.chain(parts).collect();
+    frames.sort_by_key(|found| found.frame);
+    frames
 }

@@ -5,93 +5,108 @@ use framewire_media::access_unit::KeyKind;
 use framewire_media::picture_order::{PictureNumbers, Renumbering, SliceNumbers};
 use framewire_units::Timestamp;
 
-use super::index::ContentIndex;
 use super::units::{Unit, UnitCutter, UnitHash, hash_of};
 
-/// `nal_unit_type` of slices of an IDR picture, whose numbers begin anew (ITU-T H.264, table 7-1).
-const IDR_SLICE: u8 = 5;
-
-/// What was added to the numbers of the slices that come, told by the slices of open key frames, and of frames that begin
-/// a gradual refresh: from such a frame on a sender may change them.
-#[derive(Debug)]
-pub(super) struct ChangedNumbers {
-    /// Where numbers stand, each way once: parameter sets may change within a movie.
-    layouts: Vec<PictureNumbers>,
-    /// The first slices of these frames, without their numbers, and the frames. Sorted.
-    keys: Vec<(UnitHash, u32)>,
-    /// The numbers of these frames, and their layouts, by frame.
-    numbers: Vec<(u32, SliceNumbers, usize)>,
-    /// What is added now, and in which layout.
-    change: Option<(PictureNumbers, Renumbering)>,
+/// What a sender added to the numbers of slices, and where these stand in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    layout: PictureNumbers,
+    pub(super) by: Renumbering,
 }
 
-impl ChangedNumbers {
+impl Change {
+    /// The slice with the numbers that it had before; `None` of one that has none.
+    pub(super) fn undo(&self, slice: &[u8]) -> Option<Vec<u8>> {
+        self.layout.renumber(slice, self.by.inverse())
+    }
+}
+
+/// Such a frame that a slice may be of, and what was added to its numbers then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeyReading {
+    pub(super) frame: u32,
+    pub(super) change: Option<Change>,
+}
+
+/// The open key frames of a movie, and the frames that begin a gradual refresh: from such a frame on a sender may change
+/// numbers.
+#[derive(Debug, Default)]
+pub(super) struct OpenKeys {
+    /// Where numbers stand, each way once: parameter sets may change within a movie.
+    layouts: Vec<PictureNumbers>,
+    /// Their slices without their numbers, and the frames. Sorted.
+    slices: Vec<(UnitHash, u32)>,
+    /// The numbers of these frames, and their layouts, by frame.
+    numbers: Vec<(u32, SliceNumbers, usize)>,
+    /// The first slices, as they are, of those that differ in their numbers only. Sorted.
+    alike: Vec<UnitHash>,
+}
+
+impl OpenKeys {
     pub(super) fn of(movie: &Movie) -> Self {
-        let mut changed = Self { layouts: Vec::new(), keys: Vec::new(), numbers: Vec::new(), change: None };
+        let mut keys = Self::default();
+        let mut firsts = vec![];
         let frames = &movie.index.frames;
         let is_open = |key| matches!(key, Some(KeyKind::Open | KeyKind::BrokenLink));
         for frame in frames.iter().filter(|frame| is_open(frame.key) || frame.recovery.begins()) {
-            let Some(layout) = frame.picture_order.and_then(|order| order.numbers) else { continue };
-            let at = changed.layouts.iter().position(|known| known.has_layout_of(layout)).unwrap_or_else(|| {
-                changed.layouts.push(layout);
-                changed.layouts.len() - 1
-            });
-            let mut first = None;
+            let Some(numbers) = frame.picture_order.and_then(|order| order.numbers) else { continue };
+            let layout = keys.layout_like(numbers);
+            let number = frame.decode_index;
             let mut sink = |unit: &Unit<'_>| {
-                let slice = unit.bytes();
-                let bare = || Some((hash_of(&layout.without_numbers(slice)?), layout.read(slice)?));
-                first.get_or_insert_with(bare);
+                let (layout, at) = (keys.layouts[layout], layout);
+                let Some(bare) = layout.without_numbers(unit.bytes()).map(|bare| hash_of(&bare)) else { return };
+                if keys.numbers.last().is_none_or(|&(last, ..)| last != number) {
+                    let numbers = layout.read(unit.bytes()).expect("invariant: it has numbers that were taken out");
+                    keys.numbers.push((number, numbers, at));
+                    firsts.push((bare, unit.hash));
+                }
+                keys.slices.push((bare, number));
             };
             let mut cutter = UnitCutter::new(movie.index.sequence.codec);
-            cutter.feed(Timestamp::ZERO, &movie.frame_bytes(frame.decode_index as usize), &mut sink);
+            cutter.feed(Timestamp::ZERO, &movie.frame_bytes(number as usize), &mut sink);
             cutter.finish(&mut sink);
-            if let Some((bare, numbers)) = first.flatten() {
-                changed.keys.push((bare, frame.decode_index));
-                changed.numbers.push((frame.decode_index, numbers, at));
-            }
         }
-        changed.keys.sort_unstable();
-        changed
+        keys.slices.sort_unstable();
+        firsts.sort_unstable();
+        firsts.dedup();
+        let alike = firsts.chunk_by(|one, next| one.0 == next.0).filter(|alike| alike.len() > 1);
+        keys.alike = alike.flatten().map(|&(_, first)| first).collect();
+        keys.alike.sort_unstable();
+        keys
     }
 
-    /// What was added to the numbers of the slice that came last.
-    pub(super) fn by(&self) -> Renumbering {
-        self.change.map_or_else(Renumbering::default, |(_, by)| by)
+    fn layout_like(&mut self, numbers: PictureNumbers) -> usize {
+        self.layouts.iter().position(|known| known.has_layout_of(numbers)).unwrap_or_else(|| {
+            self.layouts.push(numbers);
+            self.layouts.len() - 1
+        })
     }
 
-    /// The slice with the numbers that it has in the movie, of which frames from `next` on may come; `None` where they
-    /// were not changed, or it is not the movie's.
-    pub(super) fn original(&mut self, slice: &[u8], index: &ContentIndex, next: u32) -> Option<Vec<u8>> {
-        if slice.first().is_some_and(|header| header & 0x1f == IDR_SLICE) {
-            self.change = None;
-            return None;
-        }
-        let back = self.change.and_then(|(layout, by)| layout.renumber(slice, by.inverse()));
-        let original = back.filter(|original| index.has(hash_of(original)));
-        if original.is_some() {
-            return original;
-        }
-        // A partition without a header has no numbers, and says nothing of others.
-        self.layouts.iter().find_map(|layout| layout.read(slice))?;
-        if index.has(hash_of(slice)) {
-            self.change = None;
-            return None;
-        }
-        let (layout, by) = self.key_like(slice, next)?;
-        self.change = Some((layout, by));
-        layout.renumber(slice, by.inverse())
+    /// Whether there are key frames that begin with this slice but for its numbers, with several numbers.
+    pub(super) fn has_alike(&self, first: UnitHash) -> bool {
+        self.alike.binary_search(&first).is_ok()
     }
 
-    /// The first of these frames from `next` on that begins with the slice but for its numbers, and what was added to
-    /// these.
-    fn key_like(&self, slice: &[u8], next: u32) -> Option<(PictureNumbers, Renumbering)> {
-        self.layouts.iter().enumerate().find_map(|(at, layout)| {
-            let bare = hash_of(&layout.without_numbers(slice)?);
-            let from = self.keys.partition_point(|key| *key < (bare, next));
-            let &(_, frame) = self.keys.get(from).filter(|(hash, _)| *hash == bare)?;
-            let known = self.numbers.binary_search_by_key(&frame, |(frame, ..)| *frame).ok()?;
-            let (_, numbers, _) = self.numbers.get(known).filter(|(.., layout)| *layout == at)?;
-            Some((*layout, layout.difference(*numbers, layout.read(slice)?)))
+    /// Whether a slice has numbers; a partition without a slice header has none.
+    pub(super) fn has_numbers(&self, slice: &[u8]) -> bool {
+        self.layouts.iter().any(|layout| layout.read(slice).is_some())
+    }
+
+    /// The key frames from `next` on that have the slice but for its numbers, in order.
+    pub(super) fn like<'a>(&'a self, slice: &'a [u8], next: u32) -> impl Iterator<Item = KeyReading> + 'a {
+        self.layouts.iter().enumerate().flat_map(move |(at, layout)| {
+            let read = layout.read(slice).zip(layout.without_numbers(slice));
+            read.into_iter().flat_map(move |(changed, bare)| {
+                let bare = hash_of(&bare);
+                let from = self.slices.partition_point(|slice| *slice < (bare, next));
+                let same = self.slices[from..].iter().take_while(move |(hash, _)| *hash == bare);
+                same.filter_map(move |&(_, frame)| {
+                    let known = self.numbers.binary_search_by_key(&frame, |&(frame, ..)| frame).ok()?;
+                    let (_, numbers, _) = self.numbers.get(known).filter(|&&(.., layout)| layout == at)?;
+                    let by = layout.difference(*numbers, changed);
+                    Some(KeyReading { frame, change: (!by.is_none()).then_some(Change { layout: *layout, by }) })
+                })
+            })
         })
     }
 }

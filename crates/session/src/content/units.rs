@@ -60,8 +60,9 @@ impl<'a> Unit<'a> {
 
     /// When the last of its first `length` bytes came.
     pub(super) fn arrival_of(&self, length: u32) -> Timestamp {
-        let is_all = length as usize == self.bytes.len();
-        self.cutter.stamp_of(self.start + if is_all { self.came } else { length as usize })
+        // Where bytes were changed, that was at its beginning.
+        let behind = self.bytes.len() - (length as usize).min(self.bytes.len());
+        self.cutter.stamp_of(self.start + self.came.saturating_sub(behind))
     }
 
     /// True when it begins with a unit of `length` bytes and that hash.
