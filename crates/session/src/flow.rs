@@ -25,7 +25,7 @@ use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, Ladd
 use crate::carried::check_codec;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::sender::{Pacing, SenderLog, SenderSession, SendingHalf};
+use crate::sender::{Pacing, SenderLog, SenderSession, SendingHalf, as_sent};
 
 /// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
 /// here, and runs are to be repeatable.
@@ -221,6 +221,18 @@ impl FlowSetup {
                 self.recorded((0..ladder.frames()).map(|frame| ladder.facts(frame, None, *start)))
             }
             Carried::Bulk => self.records(),
+        }
+    }
+
+    /// The same of the frames as they were sent.
+    pub fn facts_as_sent(&self, sent: &mut SenderLog) -> Spool<FrameFacts> {
+        match (sent.frames.take(), &self.carried) {
+            (Some(frames), _) => frames,
+            (None, Carried::Movie(_, plan)) if !sent.renumbered.is_empty() => {
+                let renumbered = sent.renumbered.iter().map(|frame| *frame);
+                sent.renumbered.with(as_sent(plan.facts(), renumbered))
+            }
+            (None, _) => self.facts(),
         }
     }
 

@@ -66,17 +66,22 @@ pub struct SenderLog {
     pub datagrams: Spool<DatagramSent>,
     /// Where in the byte stream each frame ends that was written to its end, ascending; none on datagrams.
     pub frame_ends: Vec<u64>,
-    /// The frames as they were sent, where only the sender knows: from which levels of a ladder, with which numbers.
-    /// `None`: as planned.
+    /// The frames as they were sent, where only the sender knows: from which levels of a ladder. `None`: as planned, but
+    /// for what is `renumbered`.
     pub frames: Option<Spool<FrameFacts>>,
+    /// The frames of a movie whose numbers were changed before they were sent: by how much, and how many bytes they have
+    /// then, where that is known; in decode order.
+    pub renumbered: Spool<(u32, Renumbering, Option<u32>)>,
 }
 
 impl SenderLog {
     /// An empty log, whose lists go to a file in `directory` when they are too long for the memory, as
     /// [`Spool::in_directory`].
     pub(crate) fn in_directory(directory: Option<Arc<Path>>) -> Self {
+        let frame_events = Spool::in_directory(directory.clone()).holding(HELD);
         Self {
-            frame_events: Spool::in_directory(directory.clone()).holding(HELD),
+            renumbered: frame_events.with([]),
+            frame_events,
             datagrams: Spool::in_directory(directory).holding(HELD),
             ..Self::default()
         }
@@ -105,16 +110,16 @@ pub struct SenderSession {
     end_told: bool,
     stopped: bool,
     log: SenderLog,
-    renumbered: RenumberedFrames,
+    /// Bytes of frames that were renumbered, and were not sent to their end yet.
+    changed_sizes: Vec<(u32, u32)>,
     progress: SenderProgress,
 }
 
 impl SenderSession {
     /// A session that sends `plan` through `half`, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
-        let renumbered = RenumberedFrames { frames: log.frame_events.with([]), sizes: Vec::new() };
         let progress = SenderProgress::default();
-        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, renumbered, progress }
+        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, changed_sizes: Vec::new(), progress }
     }
 
     /// Offers due frames and writes what the socket takes.
@@ -165,11 +170,7 @@ impl SenderSession {
 
     /// What was recorded.
     pub fn into_log(self) -> SenderLog {
-        let frames = (!self.renumbered.frames.is_empty()).then(|| {
-            let renumbered = self.renumbered.frames.iter().map(|frame| *frame);
-            self.log.frame_events.with(as_sent(self.plan.facts(), renumbered))
-        });
-        SenderLog { frames, ..self.log }
+        self.log
     }
 
     fn can_offer(&self, now: Timestamp) -> bool {
@@ -213,12 +214,13 @@ impl SenderSession {
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
             SenderEvent::Renumbered { frame, by, size, .. } => {
-                self.renumbered.add(frame, by, u32::try_from(size).unwrap_or(u32::MAX));
+                let size = u32::try_from(size).unwrap_or(u32::MAX);
+                self.log.renumbered.push((frame, by, Some(size)));
+                self.changed_sizes.push((frame, size));
             }
             SenderEvent::LastByte { frame, at } => {
+                let size = self.take_size(frame);
                 if let SendingHalf::Stream(_) = self.half {
-                    let as_sent = self.renumbered.take_size(frame);
-                    let size = as_sent.unwrap_or_else(|| self.plan.movie().index.frames[frame as usize].size);
                     self.log.frame_ends.push(self.log.frame_ends.last().unwrap_or(&0) + u64::from(size));
                 }
                 self.record(frame, at, FrameEventKind::LastByte);
@@ -237,30 +239,15 @@ impl SenderSession {
         }
     }
 
+    /// Bytes of a frame that was sent. Of those before it nobody asks any more.
+    fn take_size(&mut self, sent: u32) -> u32 {
+        let changed = self.changed_sizes.iter().find(|(frame, _)| *frame == sent).map(|(_, size)| *size);
+        self.changed_sizes.retain(|(frame, _)| *frame > sent);
+        changed.unwrap_or_else(|| self.plan.movie().index.frames[sent as usize].size)
+    }
+
     fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
-    }
-}
-
-/// The frames whose numbers were changed before they were sent.
-struct RenumberedFrames {
-    /// Frame, by how much, and its size in bytes as it was sent; in the order of sending.
-    frames: Spool<(u32, Renumbering, Option<u32>)>,
-    /// Sizes of those that were not sent to their end yet.
-    sizes: Vec<(u32, u32)>,
-}
-
-impl RenumberedFrames {
-    fn add(&mut self, frame: u32, by: Renumbering, size: u32) {
-        self.frames.push((frame, by, Some(size)));
-        self.sizes.push((frame, size));
-    }
-
-    /// The size of one that was sent, if it is one. Of those before it nobody asks any more.
-    fn take_size(&mut self, sent: u32) -> Option<u32> {
-        let size = self.sizes.iter().find(|(frame, _)| *frame == sent).map(|(_, size)| *size);
-        self.sizes.retain(|(frame, _)| *frame > sent);
-        size
     }
 }
 
@@ -335,6 +322,49 @@ impl SendingHalf {
         match self {
             Self::Datagram(half) => half.is_finished(),
             Self::Stream(half) => half.is_finished(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use framewire_media::Movie;
+    use framewire_scenario::Scenario;
+
+    use super::*;
+    use crate::flow::FlowSetup;
+
+    /// A sequence of MPEG-2, a group and three I pictures of one slice (ISO/IEC 13818-2, 6.2).
+    fn movie() -> Movie {
+        let mut bytes =
+            vec![0, 0, 1, 0xb3, 0x16, 0x01, 0x20, 0x13, 0xff, 0xff, 0xe0, 0x18, 0, 0, 1, 0xb8, 0, 8, 0, 0x40];
+        for reference in 0..3 {
+            bytes.extend([0, 0, 1, 0, 0, reference << 6 | 0x0f, 0xff, 0xf8, 0, 0, 1, 1, 0x13, 0x80, 0x81]);
+        }
+        Movie::parse(bytes.into()).expect("a movie")
+    }
+
+    #[test]
+    fn sizes_of_frames_are_forgotten_when_they_were_sent() {
+        for transport in ["udp", "tcp"] {
+            let scenario =
+                Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
+            let plan = SendingPlan::new(movie(), Timestamp::ZERO);
+            let setup = FlowSetup::new(&scenario.flows[0], plan, 1);
+            let mut session = setup.sender().expect("it carries it");
+            let (at, by) = (Timestamp::ZERO, Renumbering { frame_num: 1, order: 2 });
+            for frame in 0..2 {
+                session.log_event(SenderEvent::Renumbered { frame, at, by, size: 100 + u64::from(frame) });
+            }
+            session.log_event(SenderEvent::LastByte { frame: 0, at });
+            assert_eq!(session.changed_sizes, [(1, 101)], "{transport}");
+            // The second was given up half-way.
+            session.log_event(SenderEvent::LastByte { frame: 2, at });
+            assert_eq!(session.changed_sizes, [], "{transport}");
+            let log = session.into_log();
+            assert_eq!(log.renumbered.to_vec(), [(0, by, Some(100)), (1, by, Some(101))]);
+            let ends: &[u64] = if transport == "tcp" { &[100, 115] } else { &[] };
+            assert_eq!(log.frame_ends, ends);
         }
     }
 }

@@ -2,10 +2,14 @@
 //! written: of a stream whose frames become longer and shorter by that, each is found where it stands.
 
 use crate::support;
+use framewire_media::picture_order::Renumbering;
 use framewire_media::{FrameRate, Movie};
 use framewire_probe::ledger::{Fate, Ledger};
 use framewire_probe::record::{FlowLog, Playout, PlayoutPolicy, StreamRead, Timing};
-use framewire_session::{ContentMatcher, Pacing, SenderLog, SenderSession, SenderSocket, SendingHalf, SendingPlan};
+use framewire_scenario::Scenario;
+use framewire_session::{
+    ContentMatcher, FlowSetup, Pacing, SenderLog, SenderSession, SenderSocket, SendingHalf, SendingPlan, as_sent,
+};
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_transport::{Limits, StreamSender};
@@ -130,7 +134,8 @@ fn frames_of_other_sizes_are_found_where_they_stand_and_numbers_have_no_gap() {
     let movie = movie();
     let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO);
     let (sender, reads, written) = sent(&plan);
-    let frames = sender.frames.clone().expect("numbers were changed");
+    assert!(!sender.renumbered.is_empty(), "numbers were changed");
+    let frames = as_sent(plan.facts(), sender.renumbered.iter().map(|frame| *frame)).collect();
     assert_eq!(sender.frame_ends.last(), Some(&(written.len() as u64)));
 
     let as_received = Movie::parse_at(written.clone().into(), Some(movie.index.sequence.frame_rate)).expect("a movie");
@@ -165,4 +170,21 @@ fn frames_of_other_sizes_are_found_where_they_stand_and_numbers_have_no_gap() {
     let found: Vec<u32> =
         found.frames.iter().filter(|found| found.whole_at.is_some()).map(|found| found.frame).collect();
     assert_eq!(found, shown.iter().map(|row| row.frame).collect::<Vec<_>>());
+}
+
+#[test]
+fn frames_of_a_flow_that_begins_when_its_application_does_are_due_from_then_on() {
+    let scenario = Scenario::parse("[[flow]]\ntransport = \"tcp\"", &[]).expect("it is well formed");
+    let setup = FlowSetup::new(&scenario.flows[0], SendingPlan::new(movie(), Timestamp::ZERO), 1);
+    let by = Renumbering { frame_num: 7, order: 14 };
+    let sent = || SenderLog { renumbered: vec![(50, by, None), (51, by, None)].into(), ..SenderLog::default() };
+    let start = Timestamp::from_millis(2_345);
+    let (plain, moved) = (setup.facts(), setup.starting_at(start).facts_as_sent(&mut sent()));
+    for (frame, (plain, moved)) in plain.iter().zip(moved.iter()).enumerate() {
+        assert_eq!(moved.due, start + plain.due.saturating_since(Timestamp::ZERO), "frame {frame}");
+        let order = plain.picture_order.expect("it has one");
+        let expected = if (50..52).contains(&frame) { order.renumbered(by) } else { order };
+        assert_eq!((moved.picture_order, moved.size), (Some(expected), plain.size), "frame {frame}");
+    }
+    assert_eq!(moved.len(), FRAMES as usize);
 }

@@ -33,7 +33,7 @@ pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets)
         flow: setup.name().to_owned(),
         transport: setup.transport().to_owned(),
         status: flow.status.clone(),
-        frames: flow.sent.frames.take().unwrap_or_else(|| setup.facts()),
+        frames: setup.facts_as_sent(&mut flow.sent),
         bulk: flow.bulk,
         frame_events: take(&mut flow.sent.frame_events),
         datagrams_sent: take(&mut flow.sent.datagrams),

@@ -23,10 +23,10 @@ mod user;
 use std::time::Duration;
 
 use framewire_emu::{EmuError, Lane};
-use framewire_probe::record::{FlowStatus, FoundStream, FrameEvent, FrameFacts};
+use framewire_probe::record::{FlowStatus, FoundStream};
 use framewire_probe::spool::Spool;
 use framewire_scenario::Network;
-use framewire_session::{ContentLog, ReceiverLog, SenderLog, as_sent};
+use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_units::Timestamp;
 use framewire_world::FlowOutcome;
 
@@ -87,15 +87,16 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
         true if flow.stop.is_raised() => FlowStatus::Partial,
         true => nothing().map_or(FlowStatus::Complete, FlowStatus::Failed),
     };
-    let as_sent = renumbered(flow, &received.content, &sent.fed.events);
-    let ContentLog { frames, first_byte, foreign_units, .. } = received.content;
+    let ContentLog { frames, first_byte, foreign_units, renumbered, .. } = received.content;
+    // How many bytes they had then is not known of those that did not come.
+    let renumbered = sent.fed.events.with(renumbered.into_iter().map(|(frame, by)| (frame, by, None)));
     let whole = frames.iter().filter(|found| found.whole_at.is_some()).count() as u32;
     let rejections = match foreign_units {
         0 => vec![],
         _ => vec!["picture data that no single frame of the movie has".to_owned()],
     };
     FlowOutcome {
-        sent: SenderLog { frame_events: sent.fed.events, frames: as_sent, ..SenderLog::default() },
+        sent: SenderLog { frame_events: sent.fed.events, renumbered, ..SenderLog::default() },
         samples: Spool::default(),
         received: ReceiverLog {
             complete_frames: whole,
@@ -110,13 +111,6 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
         status,
         doubt,
     }
-}
-
-/// The frames with the numbers that the applications gave them; `None` where these left them as they are.
-fn renumbered(flow: &ExternalFlow<'_>, content: &ContentLog, events: &Spool<FrameEvent>) -> Option<Spool<FrameFacts>> {
-    let renumbered = content.renumbered.iter().map(|(&frame, &by)| (frame, by, None));
-    let facts = flow.setup.plan().facts();
-    (!content.renumbered.is_empty()).then(|| events.with(as_sent(facts, renumbered)))
 }
 
 /// Says that a sender was not ready for its first frame, which then waited for it, and all others behind it.

@@ -21,7 +21,7 @@ impl Change {
     }
 }
 
-/// Such a frame that a slice may be of, and what was added to its numbers then.
+/// A frame of [`OpenKeys`] that a slice may be of, and what was added to its numbers then.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyReading {
     pub(super) frame: u32,
