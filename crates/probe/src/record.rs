@@ -30,7 +30,8 @@ pub struct FrameFacts {
     /// True when it also refers to something that is not in the movie, as the leading frames of its start or of a broken
     /// link.
     pub missing_reference: bool,
-    /// What a decoder derives its place in display order from; `None` where missing frames do not change that.
+    /// What a decoder derives its place in display order from; `None` where that is not told by the pictures before it
+    /// (MPEG video, AV1).
     pub picture_order: Option<PictureOrder>,
     /// The latest frame that began a gradual refresh which has ended where this one is shown: what was lost before that
     /// one does no harm to it.

@@ -162,9 +162,10 @@ impl Reader {
     }
 
     /// Whether other numbers can stand in slice headers: those of other layers or views have to stay the same as theirs,
-    /// and a slice that becomes longer has to have room in the length before it.
+    /// and a slice that becomes longer has to have room in the length before it: of one that fills the 16 MB of three
+    /// bytes, [`renumber`](crate::picture_order::renumber) says that it has none.
     fn can_renumber(&self) -> bool {
-        !self.has_other_layers && matches!(self.framing, Framing::ByteStream | Framing::LengthPrefixed(4))
+        !self.has_other_layers && matches!(self.framing, Framing::ByteStream | Framing::LengthPrefixed(3..))
     }
 
     fn take_slice(&mut self, number: u64, nal: &[u8], gathered: &mut Gathered) {

@@ -249,8 +249,13 @@ fn numbers_of_key(framing: Framing, sequence: &[u8], order: &str, others: &[&[u8
 fn a_stream_with_other_layers_or_without_room_has_no_numbers_to_change() {
     let set = sequence_set(LOW_BITS);
     let has = |framing, others: &[&[u8]]| numbers_of_key(framing, &set, "00n0", others).is_some();
-    assert!(has(Framing::ByteStream, &[]) && has(Framing::LengthPrefixed(4), &[]));
-    assert!(!has(Framing::LengthPrefixed(2), &[]), "a slice of 65,535 bytes could not become longer");
+    assert!(
+        has(Framing::ByteStream, &[]) && has(Framing::LengthPrefixed(3), &[]) && has(Framing::LengthPrefixed(4), &[])
+    );
+    assert!(
+        !has(Framing::LengthPrefixed(1), &[]) && !has(Framing::LengthPrefixed(2), &[]),
+        "a slice of 65,535 bytes could not become longer"
+    );
     // A prefix changes nothing; the parameter sets of other layers, and slices of theirs, do.
     assert!(has(Framing::ByteStream, &[&[0x6e, 0x80, 0, 7]]));
     for header in [0x6f, 0x74, 0x75] {
