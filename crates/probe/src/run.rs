@@ -39,6 +39,7 @@ impl WriteError {
 /// # Errors
 /// When a table cannot be written; the error names the file.
 pub fn write_run(directory: &Path, logs: &[FlowLog], playout: Playout) -> Result<Vec<Summary>, WriteError> {
+    check_records(logs)?;
     let ledgers: Vec<Ledger> = logs.iter().map(|log| Ledger::build(log, playout)).collect();
     let summaries: Vec<Summary> =
         ledgers.iter().zip(logs).map(|(ledger, log)| Summary::build(ledger, log, &playout)).collect();
@@ -193,8 +194,10 @@ fn write_error(file: PathBuf, error: &ParquetError) -> WriteError {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::spool::Spool;
     use crate::testing::{DatagramFlow, LIVE, movie};
 
     /// A fresh directory that is removed with its content.
@@ -250,6 +253,32 @@ mod tests {
         assert!(message.contains("flows.parquet: cannot be written: No space left on device"), "{message}");
         assert_eq!(scratch.names(), ["frames.parquet"]);
         assert_eq!(fs::read_to_string(earlier).unwrap(), "of an earlier run");
+    }
+
+    #[test]
+    fn records_that_the_disk_refused_are_one_error_and_no_tables() {
+        let refused = |refuse: fn(&mut FlowLog, Arc<Path>)| {
+            let scratch = Scratch::new("refused");
+            let mut logs = logs();
+            refuse(&mut logs[0], Arc::from(Path::new("/nonexistent/run")));
+            let message = write_run(&scratch.0, &logs, LIVE).unwrap_err().to_string();
+            assert!(message.starts_with("/nonexistent/run") && message.contains("No such file"), "{message}");
+            assert!(scratch.names().is_empty());
+            // Who looks at them nevertheless finds as many rows as there are frames, and the same error.
+            let ledger = Ledger::build(&logs[0], LIVE);
+            assert_eq!(ledger.rows.iter().count(), logs[0].frames.iter().count());
+            assert!(check_records(&logs).is_err());
+        };
+        refused(|log, nowhere| {
+            let frames = log.frames.to_vec();
+            log.frames = Spool::in_directory(Some(nowhere)).holding(2);
+            log.frames.extend(frames);
+        });
+        refused(|log, nowhere| {
+            let sent = log.datagrams_sent.to_vec();
+            log.datagrams_sent = Spool::in_directory(Some(nowhere)).holding(2);
+            log.datagrams_sent.extend(sent);
+        });
     }
 
     #[test]

@@ -141,10 +141,10 @@ fn frames(crossings: impl Iterator<Item = Crossing>) -> impl Iterator<Item = (u6
 fn header_bytes(log: &FlowLog, frames: impl Iterator<Item = (u64, Vec<Crossing>)>) -> u32 {
     let mut sizes = (0..).zip(&log.frames).map(|(frame, facts)| (frame, facts.size));
     let mut sizes = Lookup::new(&mut sizes);
-    let shown = frames.map(|(frame, datagrams)| {
+    // The list of frames ends early where the disk does not give it back, which the list itself will say.
+    let shown = frames.filter_map(|(frame, datagrams)| {
         let payload: u64 = parts(&datagrams).map(|part| u64::from(part[0].size)).sum();
-        let size = sizes.of(frame).expect("invariant: datagrams of other frames were left out");
-        payload.saturating_sub(size.into()) / parts(&datagrams).count() as u64
+        Some(payload.saturating_sub(sizes.of(frame)?.into()) / parts(&datagrams).count() as u64)
     });
     u32::try_from(shown.max().unwrap_or(0)).unwrap_or(u32::MAX)
 }
