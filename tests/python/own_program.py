@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -15,8 +16,8 @@ __all__ = ["descendants", "state_of", "streaming"]
 
 
 @contextmanager
-def streaming(text: str, directory: Path, flow: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """A run of this scenario, so many seconds after it said that this flow streams; its results go to `out` there."""
+def streaming(text: str, directory: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
+    """A run of this scenario, so many seconds after it told what is on its way; its results go to `out` there."""
     file = directory / "scenario.toml"
     file.write_text(text)
     program = [sys.executable, "-c", "from framewire.cli import main; main()"]
@@ -26,7 +27,7 @@ def streaming(text: str, directory: Path, flow: str, seconds: float) -> Iterator
         said = ""
         for line in process.stderr:
             said += line
-            if line.startswith(f"{flow}: "):
+            if re.match(r"streaming: .*flows? under way", line):
                 break
         else:
             if "overloaded" in said:

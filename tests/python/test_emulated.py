@@ -150,7 +150,7 @@ def test_flows_may_share_one_wired_bottleneck(film: Path, tmp_path: Path) -> Non
 def own_program(film: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A run two seconds into the nine that its stream takes."""
     text = scenario(film, '[network.wifi]\nrate = "1 Mbit/s"', '[[flow]]\ntransport = "tcp"')
-    with streaming(text, tmp_path, "tcp", 2) as process:
+    with streaming(text, tmp_path, 2) as process:
         yield process
 
 

@@ -209,7 +209,7 @@ def test_nothing_but_bulk_lasts_until_the_limit(tmp_path: Path) -> None:
 @pytest.fixture
 def own_program(film: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A run whose connections have begun, with five seconds to come in which nothing ends."""
-    with streaming(scenario(film), tmp_path, "vtp", 3) as process:
+    with streaming(scenario(film), tmp_path, 3) as process:
         yield process
 
 

@@ -123,7 +123,7 @@ def going_on(load: float, text: str, tmp_path: Path) -> Iterator[subprocess.Pope
     del load  # taken before
     # Slow enough to go on for a minute before it is cut off.
     slower = text.replace("bytes(65536)", "bytes(1024)); time.sleep(0.001")
-    with streaming(slower.replace("1.5 s", "600 s"), tmp_path, "stopped", 0.1) as process:
+    with streaming(slower.replace("1.5 s", "600 s"), tmp_path, 0.1) as process:
         deadline = time.monotonic() + 20
         while len(marked()) < 6 and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -39,7 +39,8 @@ fn inside(name: &str, discipline: &str) -> bool {
     }
     let this = std::env::current_exe().unwrap();
     let mut command = namespace(&script);
-    let output = command.arg(this).args(["--exact", name, "--nocapture"]).env(INSIDE, "1").output().unwrap();
+    let output =
+        command.arg(this).args(["--exact", &format!("held::{name}"), "--nocapture"]).env(INSIDE, "1").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("1 passed"), "the test ran inside: {text}");
