@@ -41,8 +41,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def lab_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tests keep the lab's movies that need no cache of their own: all processes of a test run draw and encode them
-    once."""
+    """Where tests keep the lab's movies that need no cache of their own: all processes draw and encode them once."""
     own = tmp_path_factory.getbasetemp()
     directory = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "lab-movies"
     directory.mkdir(exist_ok=True)
