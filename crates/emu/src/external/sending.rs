@@ -153,7 +153,7 @@ impl Sending<'_> {
         if wait_for_any(self.process.words(), room, timeout).is_err() {
             std::thread::sleep(TICK);
         }
-        self.flow.progress.wakes().note(now, due, self.flow.clock.now());
+        self.flow.progress.sender_wakes().note(now, due, self.flow.clock.now());
     }
 
     /// Waits until the kernel has sent what the application left it, and it was acknowledged.

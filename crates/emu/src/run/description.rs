@@ -4,14 +4,14 @@ use framewire_emu::LaneRecord;
 use framewire_session::FlowSetup;
 use serde_json::{Map, Value, json};
 
-use super::wakes::Lateness;
+use super::wakes::FlowLateness;
 
 /// What is known of one flow's own part in the proof of accuracy.
 pub struct FlowProof {
     /// Packets of its network that are not in its tables.
     pub left_out: u64,
     /// How late its threads were woken.
-    pub lateness: Lateness,
+    pub lateness: FlowLateness,
     /// Where the ledger and the receiver disagree.
     pub contradiction: Option<String>,
 }

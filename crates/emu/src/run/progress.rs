@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use framewire_units::Timestamp;
 
 use super::events::{Event, FlowReport, emit};
-use super::wakes::Wakes;
+use super::wakes::{FlowLateness, Wakes};
 
 /// Where a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,8 @@ pub struct FlowProgress {
     incomplete: AtomicU32,
     bytes: AtomicU64,
     state: AtomicU8,
-    wakes: Wakes,
+    sender_wakes: Wakes,
+    receiver_wakes: Wakes,
 }
 
 impl FlowProgress {
@@ -66,9 +67,19 @@ impl FlowProgress {
         (!self.application).then_some(lost)
     }
 
-    /// How late the threads of the flow are woken.
-    pub fn wakes(&self) -> &Wakes {
-        &self.wakes
+    /// How late the sender's thread is.
+    pub fn sender_wakes(&self) -> &Wakes {
+        &self.sender_wakes
+    }
+
+    /// How late the receiver's thread is: of its own, so that neither hides the other.
+    pub fn receiver_wakes(&self) -> &Wakes {
+        &self.receiver_wakes
+    }
+
+    /// How late both were.
+    pub fn lateness(&self) -> FlowLateness {
+        FlowLateness { sender: self.sender_wakes.lateness(), receiver: self.receiver_wakes.lateness() }
     }
 
     /// Moves on to `state`.
@@ -117,6 +128,17 @@ impl ProgressMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_punctual_receiver_does_not_hide_a_late_sender() {
+        let (at, progress) = (Timestamp::from_micros, FlowProgress::new(false));
+        for (wakes, count, late_us) in [(progress.receiver_wakes(), 10_000, 10), (progress.sender_wakes(), 50, 6_000)] {
+            (0..count).for_each(|number| wakes.note(at(number), Some(at(number + 1)), at(number + 1 + late_us)));
+        }
+        let said = progress.lateness().doubt().unwrap();
+        assert!(said.contains("sender was more than 5 ms late 50 times of 50"), "{said}");
+        assert!(!said.contains("receiver"), "{said}");
+    }
 
     #[test]
     fn what_is_not_known_of_an_application_is_not_told() {

@@ -118,8 +118,15 @@ impl Receiving {
                 Taken::Nothing if end.is_raised() => return Ok(()),
                 Taken::Nothing => {
                     let interest = if wants { Interest::Readable } else { Interest::Nothing };
-                    wait(self.descriptor(), interest, clock, self.session.next_timeout(), end, progress.wakes())
-                        .map_err(|error| SocketError { operation: "ppoll", reason: error.to_string() })?;
+                    wait(
+                        self.descriptor(),
+                        interest,
+                        clock,
+                        self.session.next_timeout(),
+                        end,
+                        progress.receiver_wakes(),
+                    )
+                    .map_err(|error| SocketError { operation: "ppoll", reason: error.to_string() })?;
                 }
             }
         }

@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::plan::Plan;
 use super::tables::FlowTables;
 use super::utc::utc;
-use super::wakes::Lateness;
+use super::wakes::FlowLateness;
 
 /// What the run recorded.
 pub struct RunOutcome<'a> {
@@ -27,7 +27,7 @@ pub struct RunOutcome<'a> {
     /// The tables of their packets, flow by flow.
     pub tables: Vec<FlowTables>,
     /// How late the threads of each flow were woken.
-    pub lateness: Vec<Lateness>,
+    pub lateness: Vec<FlowLateness>,
     /// The run's clock.
     pub clock: Clock,
     /// The kernel and its settings.

@@ -201,7 +201,7 @@ impl Sending<'_> {
     }
 
     fn wait(&self, interest: Interest, deadline: Option<Timestamp>) -> Result<(), SocketError> {
-        wait(self.socket.descriptor(), interest, self.clock, deadline, self.stop, self.progress.wakes())
+        wait(self.socket.descriptor(), interest, self.clock, deadline, self.stop, self.progress.sender_wakes())
             .map_err(|error| SocketError { operation: "ppoll", reason: error.to_string() })
     }
 

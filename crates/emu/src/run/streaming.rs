@@ -18,7 +18,7 @@ use super::progress::FlowProgress;
 use super::receiving::{Receiving, ReceivingOutcome};
 use super::sending::{SendingOutcome, send};
 use super::stop::StopFlag;
-use super::wakes::Lateness;
+use super::wakes::FlowLateness;
 use super::watching::Watch;
 use crate::external::{self, ExternalFlow, User};
 
@@ -46,7 +46,7 @@ pub struct Streamed {
     /// What each flow recorded, in the order of the scenario.
     pub flows: Vec<FlowOutcome>,
     /// How late the threads of each flow were woken.
-    pub lateness: Vec<Lateness>,
+    pub lateness: Vec<FlowLateness>,
     /// The time limit ended them.
     pub limit_hit: bool,
     /// When they were stopped before their end, by the limit or by a signal.
@@ -91,7 +91,8 @@ impl Streaming<'_> {
                     outcome
                 }));
             }
-            let limit_hit = watch.run(self.clock, || self.world.has_failed());
+            let limit_hit =
+                watch.run(self.clock, || self.world.has_failed());
             let outcomes = threads.into_iter().map(|thread| {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });

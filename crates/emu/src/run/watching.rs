@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::progress::{FlowProgress, FlowState, ProgressMeter};
 use super::stop::{StopFlag, interruptions};
 use super::streaming::TICK;
-use super::wakes::Lateness;
+use super::wakes::FlowLateness;
 
 /// Every so many ticks a progress line per flow.
 const TICKS_PER_REPORT: u32 = 4;
@@ -70,8 +70,8 @@ impl<'a> Watch<'a> {
     }
 
     /// How late the threads of each flow were woken.
-    pub fn lateness(&self) -> Vec<Lateness> {
-        self.progress.iter().map(|progress| progress.wakes().lateness()).collect()
+    pub fn lateness(&self) -> Vec<FlowLateness> {
+        self.progress.iter().map(|progress| progress.lateness()).collect()
     }
 
     /// A flow cannot be streamed: the run has failed, and the others need not go on.

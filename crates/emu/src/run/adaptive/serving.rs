@@ -97,7 +97,7 @@ impl Serving<'_> {
         let awaited = if self.deadline.is_none() { &flags[..] } else { &[] };
         let (asked, began) = (earlier(earlier(next, self.deadline), Some(next_sample)), self.ports.now());
         let waited = self.ports.wait_or(asked, awaited);
-        self.flow.progress.wakes().note(began, asked, self.ports.now());
+        self.flow.progress.sender_wakes().note(began, asked, self.ports.now());
         waited
     }
 

@@ -103,7 +103,7 @@ impl Viewing<'_> {
         let awaited = if self.deadline.is_none() { &flag[..] } else { &[] };
         let (asked, began) = (earlier(self.receiver.next_timeout(), self.deadline), self.ports.now());
         let waited = self.ports.wait_or(asked, awaited);
-        self.flow.progress.wakes().note(began, asked, self.ports.now());
+        self.flow.progress.receiver_wakes().note(began, asked, self.ports.now());
         waited
     }
 

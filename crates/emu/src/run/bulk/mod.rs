@@ -77,7 +77,7 @@ pub fn stream(
     let end = StopFlag::new()?;
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| receiving.run(clock, progress, &end));
-        let sent = lane.in_sender(|| send(plan, clock, progress.wakes(), over, stop));
+        let sent = lane.in_sender(|| send(plan, clock, progress.sender_wakes(), over, stop));
         // What was acknowledged has arrived.
         end.raise();
         let received = receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;

@@ -80,7 +80,7 @@ impl BulkReceiving {
             }
             let sockets = self.connections.iter().filter_map(|connection| Some(connection.socket.as_ref()?.as_fd()));
             let descriptors = sockets.chain([self.listener.as_fd(), end.descriptor()]);
-            wait_for_any(descriptors.map(|fd| (fd, Interest::Readable)), clock, None, progress.wakes())
+            wait_for_any(descriptors.map(|fd| (fd, Interest::Readable)), clock, None, progress.receiver_wakes())
                 .map_err(|error| SocketError { operation: "ppoll", reason: error.to_string() })?;
         }
         Ok(())
