@@ -94,7 +94,7 @@ fn write_all(
             tally.add(&packet);
             spool.push(packet);
         }
-        if spool.failure().is_some() {
+        if spool.failure().is_some() || tally.failure().is_some() {
             failed.store(true, Ordering::Relaxed);
         }
         if let Some(followed) = &followed {

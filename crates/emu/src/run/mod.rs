@@ -94,7 +94,8 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
     set_default_congestion_controls(&plan.scenario, &groups, &world)?;
-    let streaming = Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user };
+    let streaming =
+        Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user, tables: &tables };
     let Streamed { mut flows, lateness, limit_hit, stopped, due } = streaming.run(&received)?;
     due.inspect(|&due| haste.begin(due));
     content.settle(&setups, &mut flows);

@@ -18,6 +18,7 @@ use super::progress::FlowProgress;
 use super::receiving::{Receiving, ReceivingOutcome};
 use super::sending::{SendingOutcome, send};
 use super::stop::StopFlag;
+use super::tables::LaneTables;
 use super::wakes::FlowLateness;
 use super::watching::Watch;
 use crate::external::{self, ExternalFlow, User};
@@ -39,6 +40,8 @@ pub struct Streaming<'a> {
     pub clock: Clock,
     /// Who applications run as.
     pub user: User,
+    /// What is made of the lanes' logs meanwhile.
+    pub tables: &'a [LaneTables],
 }
 
 /// What came of the streams.
@@ -92,7 +95,7 @@ impl Streaming<'_> {
                 }));
             }
             let limit_hit =
-                watch.run(self.clock, || self.world.has_failed());
+                watch.run(self.clock, || self.world.has_failed() || self.tables.iter().any(LaneTables::has_failed));
             let outcomes = threads.into_iter().map(|thread| {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ pub struct FlowTables {
 
 /// The thread that makes the tables of the flows of one lane.
 pub struct LaneTables {
+    failed: Arc<AtomicBool>,
     thread: JoinHandle<Result<Vec<FlowTables>, WriteError>>,
 }
 
@@ -83,9 +85,25 @@ impl LaneTables {
         };
         let flows: Vec<FlowInMaking> = source.group.iter().map(flow).collect();
         let LaneSource { log, origin, haste, .. } = source;
-        let making = Making { flows, log, origin, haste, left_out: 0 };
-        let thread = thread::Builder::new().name("fw-tables".to_owned()).spawn(move || making.run());
-        Ok(Self { thread: thread.map_err(|error| Failure::run(format!("the thread of the tables: {error}")))? })
+        Self::make(Making { flows, log, origin, haste, left_out: 0 })
+    }
+
+    fn make(making: Making) -> Result<Self, Failure> {
+        let failed = Arc::new(AtomicBool::new(false));
+        let of_thread = Arc::clone(&failed);
+        let thread = thread::Builder::new().name("fw-tables".to_owned()).spawn(move || {
+            let made = making.run();
+            of_thread.store(made.is_err(), Ordering::Relaxed);
+            made
+        });
+        let thread = thread.map_err(|error| Failure::run(format!("the thread of the tables: {error}")))?;
+        Ok(Self { failed, thread })
+    }
+
+    /// True when the disk has refused a part of the tables: [`join`](Self::join) will say what, and there is no use in going
+    /// on until then.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 
     /// Waits for the tables, which end soon after the lane: at once where there is no time.
@@ -129,7 +147,8 @@ impl Making {
             }
             self.add(&packet);
         }
-        packets.failure().map_or(Ok(()), Err)
+        let refused = packets.failure().or_else(|| self.flows.iter().find_map(FlowInMaking::failure));
+        refused.map_or(Ok(()), Err)
     }
 
     fn add(&mut self, packet: &PacketLog) {
@@ -187,6 +206,11 @@ impl FlowInMaking {
         if packet.from == Port::Sender && ours && headers.payload > 0 {
             self.first_payload = Some(self.first_payload.map_or(actual, |first| first.min(actual)));
         }
+    }
+
+    /// What the disk refused so far.
+    fn failure(&self) -> Option<WriteError> {
+        self.tables.failure().cloned().or_else(|| self.packets.records.failure())
     }
 
     fn finish(self, left_out: u64) -> Result<FlowTables, WriteError> {
@@ -270,6 +294,33 @@ mod tests {
             released: None,
             sniffed: 0,
         }
+    }
+
+    #[test]
+    fn a_disk_that_refuses_a_table_is_told_while_the_run_goes_on() {
+        let (followed, log) = follow_log();
+        let flow = FlowInMaking::new(0, "flood", false, false, &Arc::from(Path::new("/nonexistent/run")));
+        let tables = LaneTables::make(Making {
+            flows: vec![flow],
+            log,
+            origin: Duration::ZERO,
+            haste: Haste::new(),
+            left_out: 0,
+        });
+        let tables = tables.unwrap();
+        followed.tell((0..10).map(packet).collect::<Spool<PacketLog>>().into());
+        thread::sleep(Duration::from_millis(200));
+        assert!(!tables.has_failed(), "ten rows are in memory");
+        followed.tell((0..COUNT).map(packet).collect::<Spool<PacketLog>>().into());
+        let began = Instant::now();
+        while !tables.has_failed() {
+            assert!(began.elapsed() < Duration::from_secs(30), "nobody knows of it");
+            thread::sleep(Duration::from_millis(5));
+        }
+        // The lane goes on until the run has stopped it.
+        followed.tell((0..10).map(packet).collect::<Spool<PacketLog>>().into());
+        let said = tables.join().err().unwrap().to_string();
+        assert!(said.contains("/nonexistent/run"), "{said}");
     }
 
     /// The tables of a flood that was handed over in parts, which ended when the run had been stopped for so long.
