@@ -69,11 +69,11 @@ rust-lint:
 	$(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
 
 rust-test:
-	$(CARGO) test --workspace --exclude framewire-benches $(WITHOUT) --locked --quiet
+	scripts/rust-tests $(CARGO) --workspace --exclude framewire-benches $(WITHOUT) --locked
 
 python-lint:
-	ruff check python tests benches conftest.py
-	ruff format --check python tests benches conftest.py
+	ruff check python tests benches conftest.py scripts/rust-tests
+	ruff format --check python tests benches conftest.py scripts/rust-tests
 	mypy
 
 # Two processes: most of the time goes by in real time, and more of them would disturb each other's.
