@@ -60,7 +60,7 @@ pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag
             process.ask_to_end();
         }
     }
-    let feeding = input.map(|input| Feeding::new(flow.setup.plan(), input));
+    let feeding = input.map(|input| Feeding::new(flow.setup, input));
     Sending { flow, process, feeding, receiver_gone }.run()
 }
 

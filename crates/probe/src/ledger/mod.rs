@@ -47,7 +47,8 @@ struct Transfer {
     bytes_received: u64,
     /// When the last missing byte arrived; `None` when one never did.
     arrival: Option<Timestamp>,
-    /// Why it did not arrive whole. Only of applications of the user's own it may not be known.
+    /// Why it did not arrive whole. It is not known of frames whose packets were not looked
+    /// at, and may not be of applications of the user's own.
     loss: Option<RootCause>,
 }
 

@@ -108,7 +108,8 @@ pub struct TypeCounts {
     pub lost_b: u32,
 }
 
-/// Lost frames by the place of their root cause; they sum to the number of lost frames.
+/// Lost frames by the place of their root cause, where it is known: they sum to the number of lost frames, or to less where
+/// packets were not looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PlaceCounts {
     /// Dropped on purpose by the sending pipeline.
