@@ -1,6 +1,6 @@
 //! The sending plan: every frame of a movie with the moment at which the frame clock offers it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_probe::record::FrameFacts;
@@ -8,6 +8,7 @@ use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::{mpeg_video, rtp};
 
+use crate::content::{ContentMatcher, MovieContent};
 use crate::dependencies::{dependencies, recovers_from, referenced};
 
 /// A movie as one flow sends it.
@@ -17,13 +18,15 @@ pub struct SendingPlan {
     /// Of every frame, whether another may refer to it.
     referenced: Arc<[bool]>,
     start: Timestamp,
+    /// What streams of it are compared with, once somebody asked; `None` in it for a codec without start codes.
+    content: Arc<OnceLock<Option<Arc<MovieContent>>>>,
 }
 
 impl SendingPlan {
     /// A plan whose first frame is due at `start`. Every later one is due at its decode time after that, because
     /// frames are sent in decode order (thesis, section 2.1: one frame each 1/25 s).
     pub fn new(movie: Movie, start: Timestamp) -> Self {
-        Self { referenced: referenced(&movie.index).into(), movie, start }
+        Self { referenced: referenced(&movie.index).into(), movie, start, content: Arc::default() }
     }
 
     /// The same movie with its first frame due at `start`.
@@ -34,6 +37,13 @@ impl SendingPlan {
     /// The movie.
     pub fn movie(&self) -> &Movie {
         &self.movie
+    }
+
+    /// A matcher at the start of a stream of the movie; `None` for one whose codec has no start codes. The first one reads
+    /// all of the movie, and the others have from it what it found.
+    pub fn matcher(&self) -> Option<ContentMatcher> {
+        let content = self.content.get_or_init(|| MovieContent::of(&self.movie).map(Arc::new));
+        content.clone().map(ContentMatcher::of)
     }
 
     /// Number of frames.

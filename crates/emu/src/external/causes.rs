@@ -20,7 +20,7 @@ pub fn explain(setup: &FlowSetup, flow: &mut FlowOutcome, lane: &LaneRecord, cap
     let plan = setup.plan();
     let came: Vec<u32> =
         found.frames.iter().filter(|frame| frame.whole_at.is_some()).map(|frame| frame.frame).collect();
-    let trail = follow(lane, capture, port, plan.movie(), haste);
+    let trail = follow(lane, capture, port, plan, haste);
     // What came was sent: a trail that does not know of it does not know of the others either.
     let trail = trail.filter(|trail| came.iter().all(|frame| trail.contains_key(frame)));
     let witness = Witness { taken: taken(setup, flow), trail, ended_well: flow.status == FlowStatus::Complete };

@@ -63,7 +63,7 @@ pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone:
 
 fn run(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Result<Received, String> {
     let movie = flow.setup.plan().movie();
-    let matcher = ContentMatcher::new(movie).ok_or("the movie's codec has no start codes")?;
+    let matcher = flow.setup.plan().matcher().ok_or("the movie's codec has no start codes")?;
     let given_up = || flow.stop.is_raised() || end.is_raised();
     if flow.sender().listens && !meeting.wait_for_listener(given_up) {
         return Ok(Received::default());

@@ -7,10 +7,9 @@ use std::path::Path;
 
 use framewire_emu::{LaneRecord, PacketLog, Protocol};
 use framewire_link::Outcome;
-use framewire_media::Movie;
 use framewire_media::access_unit::Codec;
 use framewire_probe::record::Place;
-use framewire_session::ContentMatcher;
+use framewire_session::{ContentMatcher, SendingPlan};
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::HeaderView;
 use framewire_wire::{nal_units, rtp};
@@ -35,17 +34,17 @@ pub type Trail = BTreeMap<u32, Crossing>;
 
 /// Follows the frames through the packets of the flow on `port`; `None` where its packets do not carry the movie's
 /// elementary stream as it is (a container, encryption), where not all of them are known, or where there is no time.
-pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie, haste: &Haste) -> Option<Trail> {
-    let connection = busiest_connection(lane, port);
+pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, plan: &SendingPlan, haste: &Haste) -> Option<Trail> {
+    let connection = busiest_connection(lane, port, haste)?;
     let mut ways: Vec<Box<dyn Way>> = match connection {
-        Some((_, Protocol::Tcp)) => vec![Box::new(Segments::new(movie)?)],
-        Some((_, Protocol::Udp)) => vec![
-            Box::new(Datagrams::new(movie, rtp_piece(movie.index.sequence.codec))?),
-            Box::new(Datagrams::new(movie, |payload| Some(payload.into()))?),
+        (_, Protocol::Tcp) => vec![Box::new(Segments::new(plan)?)],
+        (_, Protocol::Udp) => vec![
+            Box::new(Datagrams::new(plan, rtp_piece(plan.movie().index.sequence.codec))?),
+            Box::new(Datagrams::new(plan, |payload| Some(payload.into()))?),
         ],
         _ => return None,
     };
-    let (ports, protocol) = connection?;
+    let (ports, protocol) = connection;
     let complete = for_each_sent(lane, capture, haste, |packet, payload| {
         let headers = &packet.headers;
         if (headers.source_port, headers.destination_port) == ports && headers.protocol == protocol {
@@ -56,10 +55,15 @@ pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, movie: &Movie, haste
     trails.max_by_key(Trail::len).filter(|trail| complete && !trail.is_empty())
 }
 
-/// The ports between which most payload went, and how.
-fn busiest_connection(lane: &LaneRecord, port: u16) -> Option<((u16, u16), Protocol)> {
+/// The ports between which most payload went, and how; `None` where none did, or there is no time.
+fn busiest_connection(lane: &LaneRecord, port: u16, haste: &Haste) -> Option<((u16, u16), Protocol)> {
+    const LOOK_EVERY: usize = 1_024;
     let mut payloads: BTreeMap<((u16, u16), Protocol), u64> = BTreeMap::new();
-    for packet in lane.packets.iter().filter(|packet| packet.from == framewire_link::Port::Sender) {
+    let sent = lane.packets.iter().filter(|packet| packet.from == framewire_link::Port::Sender);
+    for (seen, packet) in sent.enumerate() {
+        if seen % LOOK_EVERY == 0 && haste.is_over() {
+            return None;
+        }
         let headers = &packet.headers;
         if [headers.source_port, headers.destination_port].contains(&port) {
             let ports = (headers.source_port, headers.destination_port);
@@ -90,8 +94,8 @@ struct Segments {
 }
 
 impl Segments {
-    fn new(movie: &Movie) -> Option<Self> {
-        let matcher = ContentMatcher::new(movie)?;
+    fn new(plan: &SendingPlan) -> Option<Self> {
+        let matcher = plan.matcher()?;
         Some(Self { matcher, first: None, sent: 0, arrived: BTreeMap::new(), torn: false })
     }
 
@@ -148,8 +152,8 @@ struct Datagrams {
 }
 
 impl Datagrams {
-    fn new(movie: &Movie, piece: Piece) -> Option<Self> {
-        Some(Self { matcher: ContentMatcher::new(movie)?, piece, verdicts: Vec::new() })
+    fn new(plan: &SendingPlan, piece: Piece) -> Option<Self> {
+        Some(Self { matcher: plan.matcher()?, piece, verdicts: Vec::new() })
     }
 }
 

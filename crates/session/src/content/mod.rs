@@ -18,6 +18,7 @@ mod track;
 mod units;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use framewire_media::Movie;
 use framewire_media::access_unit::Codec;
@@ -66,10 +67,25 @@ pub struct ContentMatcher {
     bytes: u64,
 }
 
+/// What streams of a movie are compared with: all of it has to be read for that.
 #[derive(Debug)]
-struct Matching {
+pub(crate) struct MovieContent {
+    codec: Codec,
     index: ContentIndex,
     keys: OpenKeys,
+}
+
+impl MovieContent {
+    /// `None` for a codec whose streams have no start codes.
+    pub(crate) fn of(movie: &Movie) -> Option<Self> {
+        let codec = movie.index.sequence.codec;
+        (codec != Codec::Av1).then(|| Self { codec, index: ContentIndex::of(movie), keys: OpenKeys::of(movie) })
+    }
+}
+
+#[derive(Debug)]
+struct Matching {
+    movie: Arc<MovieContent>,
     /// What was found until there was more than one way.
     settled: Found,
     /// The ways in which the stream can be understood, those with the fewest gaps first; at least one.
@@ -79,14 +95,14 @@ struct Matching {
 impl ContentMatcher {
     /// A matcher at the start of a stream of the movie's codec; `None` for one whose streams have no start codes.
     pub fn new(movie: &Movie) -> Option<Self> {
-        let codec = movie.index.sequence.codec;
-        let matching = Matching {
-            index: ContentIndex::of(movie),
-            keys: OpenKeys::of(movie),
-            settled: Found::default(),
-            tracks: vec![Track::default()],
-        };
-        (codec != Codec::Av1).then(|| Self { cutter: UnitCutter::new(codec), matching, first_byte: None, bytes: 0 })
+        MovieContent::of(movie).map(|movie| Self::of(Arc::new(movie)))
+    }
+
+    /// A matcher at the start of a stream of this movie, which was read before.
+    pub(crate) fn of(movie: Arc<MovieContent>) -> Self {
+        let cutter = UnitCutter::new(movie.codec);
+        let matching = Matching { movie, settled: Found::default(), tracks: vec![Track::default()] };
+        Self { cutter, matching, first_byte: None, bytes: 0 }
     }
 
     /// Takes the next bytes of the stream, which came at `now`.
@@ -126,22 +142,22 @@ impl Matching {
         let mut ways: Vec<(bool, Track)> = Vec::with_capacity(self.tracks.len());
         let is_alone = self.tracks.len() == 1;
         for mut track in std::mem::take(&mut self.tracks) {
-            let reading = track.read(unit, &self.keys, &self.index);
+            let reading = track.read(unit, &self.movie.keys, &self.movie.index);
             let at = ways.len();
             if reading.is_open {
                 let room = MOST_TRACKS.saturating_sub(at);
                 for key in
-                    self.keys.like(unit.bytes(), track.next).filter(|key| key.change != reading.change).take(room)
+                    self.movie.keys.like(unit.bytes(), track.next).filter(|key| key.change != reading.change).take(room)
                 {
                     if is_alone {
                         self.settled.append(std::mem::take(&mut track.found));
                     }
                     let mut other = track.clone();
-                    let fits = other.take_key(unit, key, &self.index);
+                    let fits = other.take_key(unit, key, &self.movie.index);
                     ways.push((fits, other));
                 }
             }
-            let fits = track.take(unit, &reading, &self.index);
+            let fits = track.take(unit, &reading, &self.movie.index);
             ways.insert(at, (fits, track));
         }
         self.keep(ways);
@@ -167,7 +183,7 @@ impl Matching {
 
     /// What was found, in the way with the fewest gaps: one at the end counts as well.
     fn into_found(mut self) -> Found {
-        let frames = self.index.frames();
+        let frames = self.movie.index.frames();
         let gaps = |track: &Track| track.gaps + u32::from(track.next != frames);
         if let Some(mut track) = self.tracks.into_iter().min_by_key(gaps) {
             track.end_run();

@@ -52,6 +52,18 @@ fn search(movie: &Movie, stream: &[u8], chunk: usize) -> ContentLog {
 }
 
 #[test]
+fn a_movie_is_read_once_for_all_matchers_of_a_plan() {
+    let plan = crate::SendingPlan::new(movie(false), Timestamp::ZERO);
+    let (one, later) = (plan.matcher().unwrap(), plan.starting_at(Timestamp::from_millis(5)).matcher().unwrap());
+    assert!(Arc::ptr_eq(&one.matching.movie, &later.matching.movie));
+    let found = [one, later].map(|mut matcher| {
+        matcher.handle_bytes(Timestamp::ZERO, &plan.movie().to_bytes());
+        whole(&matcher.finish())
+    });
+    assert_eq!(found, [(); 2].map(|()| (0..FRAMES).collect::<Vec<_>>()));
+}
+
+#[test]
 fn a_stream_as_it_was_sent_has_every_frame() {
     let movie = movie(false);
     for chunk in [1, 7, 100, 100_000] {
