@@ -113,7 +113,7 @@ def run(
 ) -> None:
     """Stream a movie over a network, as a scenario says; then a table and a report tell what the viewer got.
 
-    Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C discards it.
+    Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C stops that, too.
     """
     if no_report and open_report:
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")

@@ -86,7 +86,7 @@ class Bars(Silence):
             case "progress":
                 self._advance(event)
             case "stopping":
-                self._console.print("Stopping: writing what there is. Ctrl-C again discards it.")
+                self._console.print("Stopping: writing what there is. Ctrl-C again stops that, too.")
 
     def _advance(self, event: Event) -> None:
         task = self._tasks.get(str(event.get("flow")))

@@ -34,7 +34,7 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     for note in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):
         if note is not None:
             console.print(f"Note: {note}.", markup=False, highlight=False)
-    for note in _unexplained(scenario, result) + captured.notes(result.results.meta):
+    for note in _unexplained(scenario, result) + captured.notes(result.results.meta) + _of_verdict(verdict):
         console.print(f"Note: {note}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
@@ -45,6 +45,18 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
             verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
         )
         console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def _of_verdict(verdict: Verdict | None) -> list[str]:
+    """Notes on what a verdict is worth: on latencies that begin later, and on other runs."""
+    if verdict is None:
+        return []
+    later = [text.striptags().rstrip(".") for text in verdict.caveats if "count from its first packet" in text]
+    if verdict.provisional is not None and "disturbed" in verdict.provisional:
+        return [*later, "the report says what disturbed this run; --world simulated needs no calm machine"]
+    if verdict.provisional is None and verdict.seeded and verdict.best:
+        return [*later, "this is one run with one seed; framewire campaign repeats it with others"]
+    return later
 
 
 def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:

@@ -395,6 +395,20 @@ def test_the_verdict_is_the_last_line_and_stands_in_the_json_with_its_reasons(
     assert any("seed changes nothing" in caveat for caveat in told["caveats"])
     unscored = any("Picture quality took no part" in caveat for caveat in told["caveats"])
     assert unscored is not report
+    assert "one run with one seed" not in ended.stdout, "another would give the same"
+    lossy = [*command, "--set", "network.wire.loss=1 %", "--set", "network.wire.rate=2 Mbit/s"]
+    drawn = runner.invoke(app, [*lossy, "--out", str(tmp_path / "drawn")])
+    assert "Note: this is one run with one seed; framewire campaign repeats it" in " ".join(drawn.stdout.split())
+
+
+def test_an_interruption_while_the_program_is_loaded_is_told_in_words(tmp_path: Path) -> None:
+    module = tmp_path / "typer.py"
+    module.write_text("raise KeyboardInterrupt\n")
+    command = [sys.executable, "-m", "framewire", "--version"]
+    ended = subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "error: interrupted\n")
 
 
 def test_flows_that_cannot_differ_are_told_once(stream: Path, tmp_path: Path) -> None:

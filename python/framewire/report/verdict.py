@@ -47,6 +47,7 @@ from framewire.report.words import (
     names,
     percent,
     quality,
+    stood_still,
     waiting,
 )
 
@@ -79,6 +80,8 @@ class Verdict:
     runner_up: str | None = None
     provisional: str | None = None
     """Why nothing should be decided by this run."""
+    seeded: bool = False
+    """Another seed would change the result."""
 
     @property
     def sentence(self) -> str:
@@ -136,12 +139,21 @@ def judge(
     if policy == "live":
         first, share, what = live, _live_share, "in time"
         latencies = live.runner_up is not None and far_apart(measured, live.best[0], live.runner_up)
+
+        def aside(one: Metrics) -> str:
+            return behind(one, told=latencies)
+
         reasons = [*live_reasons(measured, live, final=final, seeded=seeded), pause_in_a_line(live, pause)]
         opening = headline(measured, live, final=final)
     else:
-        first, share, what, latencies = pause, _decodable_share, "that can be decoded", False
+        first, share, what = pause, _decodable_share, "that can be decoded"
+        waits = pause.runner_up is not None and (pause.best[0].stalls or pause.runner_up.stalls)
         reasons = [*pause_reasons(pause), live_in_a_line(live, pause)]
         opening = pause_headline(pause, final=final)
+
+        def aside(one: Metrics) -> str:
+            return f" and {stood_still(one)}" if waits else ""
+
     reasons = [*too_narrow(measured, bitrate_bps, link_bps), *reasons, *cross_traffic]
     winners = [one.flow for one in first.best]
     others = [account(one) for one in measured if one.flow not in winners]
@@ -150,10 +162,11 @@ def judge(
         reasons,
         others,
         list(caveats),
-        summary=in_a_sentence(opening, first, share, what, latencies=latencies),
+        summary=in_a_sentence(opening, first, share, what, aside),
         best=winners,
         runner_up=None if first.runner_up is None else first.runner_up.flow,
         provisional=provisional,
+        seeded=seeded,
     )
 
 
@@ -166,18 +179,18 @@ def _decodable_share(one: Metrics) -> float:
 
 
 def in_a_sentence(
-    opening: Markup, first: Choice, share: Callable[[Metrics], float], what: str, *, latencies: bool
+    opening: Markup, first: Choice, share: Callable[[Metrics], float], what: str, aside: Callable[[Metrics], str]
 ) -> Markup:
     """The headline with the figures of the best and of the runner-up, and what decided between them.
 
-    ``latencies`` says that these are among the figures.
+    ``aside`` says of each of the two what it costs, where that is to be told.
     """
     best, second = first.best[0], first.runner_up
     if second is None or share(best) == 0:
         return opening
     return Markup("{}: {} of the frames {}{}, before {} with {}{}; what decided was {}.").format(
-        Markup(opening[:-1]), percent(share(best)), what, behind(best, told=latencies),
-        name(second), percent(share(second)), behind(second, told=latencies), first.decided_by
+        Markup(opening[:-1]), percent(share(best)), what, aside(best),
+        name(second), percent(share(second)), aside(second), first.decided_by
     )  # fmt: skip
 
 

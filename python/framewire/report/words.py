@@ -74,6 +74,11 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1000:.1f} s" if value >= 10_000 else f"{value:.0f} ms"
 
 
+def stood_still(one: Metrics) -> str:
+    """How long a player that waits stands still, in few words."""
+    return "unknown waiting" if one.stalled_s is None else f"{one.stalled_s:.1f} s of waiting"
+
+
 def waiting(one: Metrics) -> str:
     """How long a player that waits stands still, and for how many frames: it buffers none again, as real ones do."""
     if one.stalled_s is None or one.stalls is None:
