@@ -47,7 +47,7 @@ def streamed(film: Path, directory: Path, progress: Progress | None = None) -> d
 
 
 def is_late(wakes: dict[str, Any]) -> bool:
-    late = wakes["late_over_5ms"]
+    late = wakes["late_over_10ms"]
     return bool((late > 1 and late * 100 > wakes["count"]) or wakes["max_us"] > 40_000)
 
 

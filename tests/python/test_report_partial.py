@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 
-from framewire.report import comparison, filmstrip, psnr
+from framewire.report import comparison, filmstrip, judge, psnr
 from framewire.report.caveats import never_offered
 from framewire.report.data import ReportRun, load
 from framewire.report.figures import losses
@@ -101,3 +101,16 @@ def test_nothing_was_offered_at_all(movie: Path, pictures: list[Picture], tmp_pa
     text = report.build(write_run(tmp_path / "run", movie, deliveries, status="partial")).read_text()
     assert "50 of 50 by each flow" in text
     assert "Nothing was measured" in text
+
+
+def test_a_verdict_without_a_report_reads_no_table_that_grows_with_every_packet(
+    movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    deliveries = {"a": Delivery("udp", without(prompt(pictures), {9})), "b": Delivery("tcp", prompt(pictures))}
+    run = write_run(tmp_path / "run", movie, deliveries)
+    told = judge(run).as_json()
+    assert told["best"] == ["b"]
+    for name in ("packets", "flows", "accuracy"):
+        (run / f"{name}.parquet").unlink()
+    assert judge(run).as_json() == told
+    assert load(run, drawn=False).notes == [] and len(load(run).notes) == 3

@@ -92,6 +92,14 @@ def test_of_those_that_show_nearly_the_same_the_one_that_is_far_less_behind_is_c
     assert judge([full("a", 1000, 20.0), full("b", 1000, 25.0)]).headline.startswith("All but equal")
 
 
+def test_what_decided_is_what_separated_the_runner_up_and_no_third() -> None:
+    chosen, third, second = full("w", 900, 350.0), full("c", 893, 1000.0), full("a", 889, 100.0)
+    assert judge([chosen, third, second]).sentence == (
+        "For live viewing, choose w: 90.0 % of the frames in time at 350 ms, before a with 88.9 % at 100 ms; "
+        "what decided was the share of frames shown in time."
+    )
+
+
 def test_a_player_that_waits_is_not_chosen_for_by_latency_before_its_waiting() -> None:
     quick = full("quick", 1000, 10.0, stalls=3, stalled_s=1.0)
     slow = full("slow", 1000, 900.0, stalls=0, stalled_s=0.0)

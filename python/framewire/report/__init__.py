@@ -67,4 +67,4 @@ def judge(run_dir: str | os.PathLike[str]) -> Verdict:
     from framewire.report import psnr
     from framewire.report.outcome import outcome
 
-    return outcome(load(Path(run_dir)), psnr.unmeasured()).verdict
+    return outcome(load(Path(run_dir), drawn=False), psnr.unmeasured()).verdict

@@ -201,8 +201,8 @@ class ReportRun:
         return str(text) if text else None
 
 
-def load(directory: Path) -> ReportRun:
-    """Reads a run directory.
+def load(directory: Path, *, drawn: bool = True) -> ReportRun:
+    """Reads a run directory; without ``drawn`` no tables of packets and samples, which only plots are drawn from.
 
     Raises InputError when it is none: without `run.json` and `frames.parquet` there is nothing to report.
     """
@@ -217,16 +217,19 @@ def load(directory: Path) -> ReportRun:
     except ValueError as error:
         scenario = {}
         notes.append(f"scenario.toml cannot be read: {error}")
+    flows = flows_of(results.meta, frames)
+    applications = any(flow.transport == "external" for flow in flows)
+    nothing = pl.DataFrame()
     return ReportRun(
         directory=directory,
         info=results.meta,
         scenario=scenario,
         scenario_text=scenario_text,
-        flows=flows_of(results.meta, frames),
+        flows=flows,
         frames=frames,
-        packets=table(results, "packets", notes),
-        states=table(results, "flows", notes),
-        releases=table(results, "accuracy", notes),
+        packets=table(results, "packets", notes) if drawn or applications else nothing,
+        states=table(results, "flows", notes) if drawn else nothing,
+        releases=table(results, "accuracy", notes) if drawn else nothing,
         summary=table(results, "summary", notes),
         notes=notes,
         check=results.check,

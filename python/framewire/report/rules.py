@@ -131,18 +131,19 @@ def choose(flows: Sequence[Metrics], rules: Sequence[Rule]) -> Choice:
     """Applies the rules in order, then names the best of the rest the runner-up."""
     if not flows:
         raise ValueError("there is nothing to choose from")
-    best, decided_by = narrow(flows, rules)
+    best, separated_by = narrow(flows, rules)
     rest = [one for one in flows if one not in best]
     runner_up = narrow(rest, rules)[0][0] if rest and len(best) == 1 else None
-    return Choice(best, runner_up, decided_by)
+    decided_by = list(separated_by.values())[-1:] if runner_up is None else [separated_by[runner_up.flow]]
+    return Choice(best, runner_up, "".join(decided_by))
 
 
-def narrow(flows: Sequence[Metrics], rules: Sequence[Rule]) -> tuple[list[Metrics], str]:
-    """Those that no rule can separate, and the rule that separated the last one from them.
+def narrow(flows: Sequence[Metrics], rules: Sequence[Rule]) -> tuple[list[Metrics], dict[str, str]]:
+    """Those that no rule can separate, and of every other flow the rule that separated it from them, the last one last.
 
     A rule is asked only where it knows all of them: what could not be measured is neither better nor worse.
     """
-    left, decided_by = list(flows), ""
+    left, separated_by = list(flows), dict[str, str]()
     for rule in rules:
         known = [(one, value) for one in left if (value := rule.value(one)) is not None]
         if len(left) == 1 or len(known) < len(left):
@@ -150,6 +151,6 @@ def narrow(flows: Sequence[Metrics], rules: Sequence[Rule]) -> tuple[list[Metric
         extreme = (max if rule.more_is_better else min)(value for _, value in known)
         limit = rule.equal(extreme)
         kept = [one for one, value in known if (value >= limit if rule.more_is_better else value <= limit)]
-        if len(kept) < len(left):
-            left, decided_by = kept, rule.name
-    return left, decided_by
+        separated_by |= {one.flow: rule.name for one in left if one not in kept}
+        left = kept
+    return left, separated_by

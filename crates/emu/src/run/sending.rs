@@ -47,7 +47,10 @@ pub fn send(
     sharpen_timers();
     sleep_until(clock, Timestamp::ZERO, stop);
     match Socket::open(setup, port) {
-        Ok(socket) => Sending { session, socket, clock, progress, stop, samples: Vec::new() }.run(),
+        Ok(socket) => {
+            progress.sender_wakes().begin(session.plan().due(0), clock.now());
+            Sending { session, socket, clock, progress, stop, samples: Vec::new() }.run()
+        }
         Err(error) => SendingOutcome {
             log: session.into_log(),
             samples: Vec::new(),

@@ -14,7 +14,8 @@
 //! A difference that goes back behind the key frame names another picture than it did, if any: one that was sent before
 //! the key frame as well. An operation may so end the use of a picture that the encoder kept, or of none, and a list may
 //! hold a picture that the encoder did not mean. Neither changes a picture that is sent: none refers to what was before the
-//! key frame, whatever its lists hold. What is kept too long goes with the sliding window (8.2.5.3).
+//! key frame, whatever its lists hold. What is kept too long goes with the sliding window (8.2.5.3), and
+//! where pictures have commands instead, with the decoder's own limit or the next IDR picture.
 
 use framewire_media::access_unit::KeyKind;
 use framewire_media::picture_order::{PictureOrder, ReceivedOrder, Renumbering};
