@@ -1,6 +1,7 @@
 //! An open group of H.264 behind a gap goes on from the numbers that were sent, and the ledger knows its frames by what was
 //! written: of a stream whose frames become longer and shorter by that, each is found where it stands.
 
+use crate::h264::{PLAIN, code, nal};
 use crate::support;
 use framewire_media::picture_order::Renumbering;
 use framewire_media::{FrameRate, Movie};
@@ -23,51 +24,10 @@ const GROUP: u32 = 25;
 /// header needs an emulation prevention byte.
 const FIRST_ORDER: u32 = 65_536 - 2 * 40;
 
-/// Writes ue(v) (ITU-T H.264, 9.1).
-fn code(writer: &mut BitWriter, value: u32) {
-    let zeros = (value + 1).ilog2() as usize;
-    writer.number(0, zeros).number(value + 1, zeros + 1);
-}
-
-/// A NAL unit behind a start code, with emulation prevention bytes (7.4.1.1).
-fn nal(stream: &mut Vec<u8>, header: u8, payload: &[u8]) {
-    stream.extend([0, 0, 0, 1, header]);
-    let mut zeros = 0;
-    for &byte in payload {
-        if zeros == 2 && byte <= 3 {
-            stream.push(3);
-            zeros = 0;
-        }
-        zeros = if byte == 0 { zeros + 1 } else { 0 };
-        stream.push(byte);
-    }
-}
-
-/// Parameter sets with numbers of 16 bits (7.3.2.1, 7.3.2.2).
-fn parameter_sets(stream: &mut Vec<u8>) {
-    let mut set = BitWriter::default();
-    set.number(66, 8).number(0, 8).number(30, 8);
-    // Identifier, log2_max_frame_num_minus4, type 0, log2_max_pic_order_cnt_lsb_minus4, max_num_ref_frames; no gaps.
-    [0, 12, 0, 12, 4].into_iter().for_each(|value| code(&mut set, value));
-    set.number(0, 1);
-    // 32x32, frames only, direct inference; no cropping, no VUI; the end.
-    [1, 1].into_iter().for_each(|value| code(&mut set, value));
-    set.text("11001");
-    nal(stream, 0x67, &set.bytes);
-    let mut set = BitWriter::default();
-    [0, 0].into_iter().for_each(|value| code(&mut set, value));
-    set.text("00");
-    [0, 0, 0].into_iter().for_each(|value| code(&mut set, value));
-    set.text("000");
-    [0, 0, 0].into_iter().for_each(|value| code(&mut set, value));
-    set.text("0001");
-    nal(stream, 0x68, &set.bytes);
-}
-
 /// An IDR picture, open key frames, and P pictures between them that refer to the one before.
 fn movie() -> Movie {
     let mut stream = vec![];
-    parameter_sets(&mut stream);
+    PLAIN.parameter_sets(&mut stream);
     for frame in 0..FRAMES {
         let (is_idr, is_key) = (frame == 0, frame % GROUP == 0);
         if is_key && !is_idr {

@@ -304,13 +304,13 @@ def write_cache(path: Path, fingerprint: str, result: PsnrResult) -> None:
 
 
 def add_checksum(path: Path) -> None:
-    """Notes in run.json what was written; a run of an earlier version, without checksums, stays as it is.
+    """Writes the checksum of the scores into run.json; a run of an earlier version, without checksums, stays as it is.
 
-    Of two reports that are made at once, either's scores may stay, and its checksum does: each looks again after its
-    note whether the file is still the one that it noted, so that the last note, whoever wrote it, is of the file that
-    is there. Who reads meanwhile finds whole files.
+    Of two reports that are made at once, either's scores may stay, and so does their checksum: each compares the file
+    with the checksum again after it has written that, and writes it anew until they agree. Who reads meanwhile finds
+    whole files.
 
-    Raises OSError or ValueError where it cannot be noted, or others write again and again.
+    Raises OSError or ValueError where it cannot be written, or others write again and again.
     """
     description = path.with_name(DESCRIPTION)
     for _ in range(MOST_NOTES):
