@@ -6,6 +6,7 @@ The format is described in ``docs/results.md``. Tables are read when they are fi
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -106,8 +107,9 @@ class RunDirectory:
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
-    def table(self, name: str) -> pl.DataFrame:
-        """One of :data:`TABLES`, read from its file.
+    def table(self, name: str, columns: Collection[str] | None = None) -> pl.DataFrame:
+        """One of :data:`TABLES`, read from its file: all of it, or what it has of these columns and of those that every
+        table of its kind has.
 
         Raises InputError when there is no such table, or when its file is missing or damaged.
         """
@@ -117,8 +119,12 @@ class RunDirectory:
         if not path.is_file():
             raise InputError(f"{self.path}: has no {path.name}")
         self.check(path)
+        filled = run_tables.without_nulls(name)
         try:
-            table = pl.read_parquet(path, glob=False)
+            rows = pl.scan_parquet(path, glob=False)
+            known = rows.collect_schema().names()
+            asked = known if columns is None else [name for name in known if name in {*columns, *filled}]
+            table = rows.select(asked).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise InputError(f"{path}: cannot be read as a table: {_first_line(error)}") from None
         problem = run_tables.problem_of(name, table)

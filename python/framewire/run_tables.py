@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["problem_of"]
+__all__ = ["problem_of", "without_nulls"]
 
 TEXTS = frozenset(
     (
@@ -23,6 +23,11 @@ WITHOUT_NULLS = {
 }
 
 
+def without_nulls(name: str) -> list[str]:
+    """The columns that every table of this name has, with a value in each row."""
+    return WITHOUT_NULLS[name].split()
+
+
 def problem_of(name: str, table: pl.DataFrame) -> str | None:
     """What is wrong with a column of the table of this name; None where nothing is.
 
@@ -32,7 +37,7 @@ def problem_of(name: str, table: pl.DataFrame) -> str | None:
     >>> problem_of("flows", pl.DataFrame({"flow": ["udp"], "at_ns": ["now"]}))
     'its column at_ns is of type String; numbers are needed'
     """
-    filled = WITHOUT_NULLS[name].split()
+    filled = without_nulls(name)
     missing = [column for column in filled if column not in table.columns]
     if missing:
         return f"it has no column {missing[0]}"

@@ -7,7 +7,7 @@ polars frames with a row per flow and whatever is asked for. Times are in second
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import polars as pl
@@ -29,6 +29,7 @@ __all__ = [
     "percentiles",
     "size_and_latency",
     "transmissions",
+    "was_offered",
 ]
 
 TYPES = ("I", "P", "B")
@@ -109,15 +110,20 @@ def offered(frames: pl.DataFrame) -> pl.DataFrame:
     The ledger calls those lost, in the sender's pipeline. No transport lost them, and shares are better counted without
     them. What a flow was never given because it broke stays: that loss is its own.
     """
-    if not {"offered_ns", "root_cause"} <= {*frames.columns}:
-        return frames
-    broke = pl.col("root_cause").eq_missing("flow failed")
-    return frames.filter(pl.col("offered_ns").is_not_null() | broke)
+    return frames.filter(was_offered(frames.columns))
+
+
+def was_offered(columns: Collection[str]) -> pl.Expr:
+    """Whether a frame of a ledger with these columns is one of :func:`offered`."""
+    if not {"offered_ns", "root_cause"} <= {*columns}:
+        return pl.lit(True)
+    return pl.col("offered_ns").is_not_null() | pl.col("root_cause").eq_missing("flow failed")
 
 
 def never_offered(frames: pl.DataFrame) -> pl.DataFrame:
     """The others, counted: ``flow``, ``type`` (I, P, B), ``frames``."""
-    counts = frames.join(offered(frames), on=["flow", "frame"], how="anti").group_by("flow", "type").len("frames")
+    left = frames.lazy().filter(~was_offered(frames.columns))
+    counts = left.group_by("flow", "type").agg(frames=pl.len()).collect()
     return (
         _for_each(frames, "type", TYPES)
         .join(counts, on=["flow", "type"], how="left", maintain_order="left")

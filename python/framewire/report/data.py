@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,8 @@ class ReportRun:
     @property
     def movie_seconds(self) -> float:
         """Length of the movie; of the ladder where that is longer."""
-        return max((self.ledger(flow).height / self.rate_of(flow) for flow in self.flows), default=0.0)
+        lengths = dict(self.frames.group_by("flow").len().iter_rows())
+        return max((lengths.get(flow.name, 0) / self.rate_of(flow) for flow in self.flows), default=0.0)
 
     @property
     def frame_count(self) -> int:
@@ -170,17 +171,20 @@ class ReportRun:
         last = self.offered.select(pl.col("display").max() + 1).item() if self.offered.height else 0
         return float(last) / self.frame_rate
 
-    def ledger(self, flow: Flow) -> pl.DataFrame:
-        """Rows of one flow in decode order, of all frames of the movie."""
-        return self.frames.filter(pl.col("flow") == flow.name).sort("frame")
+    def ledger(self, flow: Flow, columns: Collection[str] | None = None) -> pl.DataFrame:
+        """Rows of one flow in decode order, of all frames of the movie; with these columns, or with all."""
+        return _of_flow(self.frames.lazy(), flow, columns)
 
-    def offered_ledger(self, flow: Flow) -> pl.DataFrame:
+    def offered_ledger(self, flow: Flow, columns: Collection[str] | None = None) -> pl.DataFrame:
         """The same, of the frames that were offered to the transport: what shares are counted over."""
-        return self.offered.filter(pl.col("flow") == flow.name).sort("frame")
+        frames = self.frames.lazy()
+        return _of_flow(
+            frames.filter(stats.was_offered(self.frames.columns)) if self.partial else frames, flow, columns
+        )
 
     def never_offered(self, flow: Flow) -> int:
         """Frames of the movie that the run ended before."""
-        return self.ledger(flow).height - self.offered_ledger(flow).height
+        return self.ledger(flow, ["frame"]).height - self.offered_ledger(flow, ["frame"]).height
 
     @property
     def counted(self) -> str:
@@ -201,13 +205,26 @@ class ReportRun:
         return str(text) if text else None
 
 
+JUDGED = ("offered_ns", "arrival_ns", "deadline_ns", "root_cause_place", "root_cause")
+"""Columns of the ledger that a verdict asks for, beside those that every ledger has."""
+
+
+def _of_flow(frames: pl.LazyFrame, flow: Flow, columns: Collection[str] | None) -> pl.DataFrame:
+    of_flow = frames.filter(pl.col("flow") == flow.name)
+    asked = of_flow if columns is None else of_flow.select(dict.fromkeys(("frame", *columns)).keys())
+    rows = asked.collect()
+    # Ledgers are written in this order: a sort would only copy them.
+    return rows if rows["frame"].is_sorted() else rows.sort("frame")
+
+
 def load(directory: Path, *, drawn: bool = True) -> ReportRun:
-    """Reads a run directory; without ``drawn`` no tables of packets and samples, which only plots are drawn from.
+    """Reads a run directory; without ``drawn`` only what a verdict asks for: of the ledger some columns, and no tables
+    of packets and samples but where an application's losses are explained by them.
 
     Raises InputError when it is none: without `run.json` and `frames.parquet` there is nothing to report.
     """
     results = RunDirectory(directory)
-    frames = results.frames
+    frames = results.table("frames", None if drawn else JUDGED)
     if "fate" not in frames.columns:
         raise InputError(f"{directory / 'frames.parquet'} is not a frame ledger: it has no column fate")
     notes: list[str] = []

@@ -10,7 +10,7 @@ from framewire.report import quantities
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
-from framewire.report.screen import live_ledger, screen
+from framewire.report.screen import live_ledger, longest_freeze
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,18 @@ SUMMARY_FIELDS = (
 )  # fmt: skip
 
 
+COUNTED = ("display", "type", "size", "fate", "arrival_ns", "deadline_ns", "root_cause_place")
+"""Columns of the ledger that figures are made of."""
+
+
 def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     """Figures of one flow: counts from the ledger, the rest from the summary."""
-    ledger = run.offered_ledger(flow)
+    ledger = run.offered_ledger(flow, COUNTED)
     rate = run.rate_of(flow)
-    live = live_ledger(run.ledger(flow), rate, run.startup_s)
-    played = screen(live, rate, "live", run.startup_s)
-    fates = dict(ledger["fate"].value_counts().iter_rows()) if ledger.height else {}
-    lost = ledger.filter(pl.col("fate") == "lost")
-    kinds = {kind: ledger.filter(pl.col("type") == kind) for kind in "IPB"}
+    live = live_ledger(run.ledger(flow, COUNTED), rate, run.startup_s)
+    fates = counts(ledger, "fate")
+    lost = pl.col("fate") == "lost"
+    lost_of, all_of = counts(ledger, "type", lost), counts(ledger, "type")
     rest = quantities.summary_row(run, flow)
     return Metrics(
         flow=flow.name,
@@ -114,10 +117,10 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         late=fates.get("late", 0),
         undecodable=fates.get("undecodable", 0),
         lost=fates.get("lost", 0),
-        by_type={kind: (rows.filter(pl.col("fate") == "lost").height, rows.height) for kind, rows in kinds.items()},
-        by_place=dict(lost.drop_nulls("root_cause_place")["root_cause_place"].value_counts().iter_rows()),
-        longest_freeze_s=played.longest_freeze(ledger["display"].to_list()) / rate,
-        live_shown=live.filter(pl.col("fate") == "shown").height,
+        by_type={kind: (lost_of.get(kind, 0), all_of.get(kind, 0)) for kind in "IPB"},
+        by_place=counts(ledger, "root_cause_place", lost & pl.col("root_cause_place").is_not_null()),
+        longest_freeze_s=longest_freeze(live, "live", ledger["display"]) / rate,
+        live_shown=counts(live, "fate").get("shown", 0),
         never_offered=run.never_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
@@ -125,6 +128,12 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
         **{field: rest.get(field) for field in SUMMARY_FIELDS},
     )
+
+
+def counts(ledger: pl.DataFrame, column: str, of: pl.Expr | None = None) -> dict[str, int]:
+    """How many frames there are with each value of a column, of all or of some."""
+    asked = ledger.lazy() if of is None else ledger.lazy().filter(of)
+    return dict(asked.group_by(column, maintain_order=True).len().collect().iter_rows())
 
 
 def bit_rate(ledger: pl.DataFrame, fates: list[str], seconds: float) -> float:

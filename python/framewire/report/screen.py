@@ -36,25 +36,33 @@ def live_ledger(ledger: pl.DataFrame, frame_rate: float, startup_s: float) -> pl
     return ledger.with_columns(pl.when(late).then(pl.lit("late")).otherwise(pl.col("fate")).alias("fate"))
 
 
+def on_screen(ledger: pl.DataFrame, policy: str) -> pl.DataFrame:
+    """Of each display slot, in order: `on`, whether its frame is put on; `source`, the slot whose picture stands there
+    (null before the first); `arrival_ns`."""
+    playable = ["shown", "late"] if policy == "stall" else ["shown"]
+    rows = ledger.select("display", "arrival_ns", on=pl.col("fate").is_in(playable)).sort("display")
+    slots = rows.select("arrival_ns", "on", slot=pl.int_range(pl.len(), dtype=pl.Int64))
+    return slots.with_columns(source=pl.when("on").then("slot").forward_fill())
+
+
+def longest_freeze(ledger: pl.DataFrame, policy: str, counted: pl.Series) -> int:
+    """As :meth:`Screen.longest_freeze` of the slots that are counted, of a movie of any length in little memory."""
+    slots = on_screen(ledger, policy).select("slot", frozen=pl.col("slot") - pl.col("source").fill_null(-1))
+    return int(slots.filter(pl.col("slot").is_in(counted.implode()))["frozen"].max() or 0)  # type: ignore[arg-type]
+
+
 def screen(ledger: pl.DataFrame, frame_rate: float, policy: str, startup_s: float = 1.0) -> Screen:
     """Plays the ledger of one flow.
 
     `live`: a frame is put on at its slot when its fate is `shown`; a late one never is. `stall`: the player starts
     `startup_s` after the first arrival, puts every decodable frame on, and waits where one has not arrived.
     """
-    rows = ledger.sort("display").select("fate", "arrival_ns")
-    playable = {"shown", "late"} if policy == "stall" else {"shown"}
-    start = (rows["arrival_ns"].min() or 0) / 1e9 + startup_s  # type: ignore[operator]
+    slots = on_screen(ledger, policy)
+    start = (slots["arrival_ns"].min() or 0) / 1e9 + startup_s  # type: ignore[operator]
     waited = 0.0
-    current: int | None = None
-    source: list[int | None] = []
     shown_at: list[float | None] = []
-    for slot, (fate, arrival) in enumerate(rows.iter_rows()):
-        on = fate in playable
-        if on:
-            current = slot
-            if policy == "stall" and arrival is not None:
-                waited = max(waited, arrival / 1e9 - start - slot / frame_rate)
-        source.append(current)
+    for slot, on, arrival in slots.select("slot", "on", "arrival_ns").iter_rows():
+        if on and policy == "stall" and arrival is not None:
+            waited = max(waited, arrival / 1e9 - start - slot / frame_rate)
         shown_at.append(slot / frame_rate + waited if on else None)
-    return Screen(source, shown_at)
+    return Screen(slots["source"].to_list(), shown_at)
