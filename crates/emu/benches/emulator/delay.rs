@@ -43,9 +43,7 @@ fn idle_at(delay: Duration) -> Vec<Case> {
 fn seen_by_receiver(record: &LaneRecord, received: &Received) -> Distribution {
     let intended =
         record.packets.iter().filter(|packet| packet.from == Port::Sender).filter_map(|packet| packet.delivered);
-    Distribution::of(
-        intended.zip(&received.stamps).map(|(release, stamp)| stamp.nanos_since(release.intended)).collect(),
-    )
+    Distribution::of(intended.zip(&received.stamps).map(|(release, stamp)| stamp.nanos_since(release.intended)))
 }
 
 /// The same while TCP fills a bottleneck of 50 Mbit/s.

@@ -64,7 +64,7 @@ fn spacing(name: &str, stamps: &[Timestamp]) -> Case {
     let steady = &stamps[stamps.len() / 10..];
     let gaps: Vec<i64> = steady.windows(2).map(|pair| pair[1].nanos_since(pair[0])).collect();
     let mean = gaps.iter().sum::<i64>() / gaps.len().max(1) as i64;
-    let uneven = Distribution::of(gaps.iter().map(|gap| (gap - mean).abs()).collect());
+    let uneven = Distribution::of(gaps.iter().map(|gap| (gap - mean).abs()));
     Case::told(format!("{name}: spacing error p99"), uneven.p99_ns as f64 / 1e3, "us").note(format!(
         "p50 {:.1} us, max {:.1} us",
         uneven.p50_ns as f64 / 1e3,

@@ -1,9 +1,9 @@
 //! What a lane leaves behind: its packets and the proof of how accurate it was.
 
-use framewire_probe::spool::{Sorter, Spool};
 use framewire_units::{Duration, Timestamp};
 use serde::Serialize;
 
+use super::distribution::Distribution;
 use super::log::PacketLogs;
 use crate::capture::CaptureOutcome;
 use crate::kernel::counters::DeviceCounters;
@@ -32,41 +32,6 @@ pub struct LaneRecord {
     pub evidence: Evidence,
     /// How the capture went, if there was one.
     pub capture: Option<CaptureOutcome>,
-}
-
-/// The distribution of a quantity in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Distribution {
-    /// How many values.
-    pub count: u64,
-    /// Half of them are at most this.
-    pub p50_ns: i64,
-    /// 99 of 100 are at most this.
-    pub p99_ns: i64,
-    /// The largest.
-    pub max_ns: i64,
-}
-
-impl Distribution {
-    /// The distribution of `values`; all zero when there are none. Percentiles by nearest rank.
-    pub fn of(values: Vec<i64>) -> Self {
-        Self::of_sorted(&Sorter::of(Spool::default(), |&value| value, values))
-    }
-
-    /// The same of values that were sorted, and may be on the disk.
-    pub(crate) fn of_sorted(values: &Sorter<i64, i64>) -> Self {
-        let (count, mut sorted, mut taken) = (values.len(), values.iter(), 0);
-        let mut value = 0;
-        let [p50_ns, p99_ns, max_ns] = [50, 99, 100].map(|percent| {
-            let rank = (count * percent).div_ceil(100);
-            if rank > taken {
-                value = sorted.nth(rank - taken - 1).unwrap_or(value);
-                taken = rank;
-            }
-            value
-        });
-        Self { count: count as u64, p50_ns, p99_ns, max_ns }
-    }
 }
 
 /// One direction of the network: what the model asked for and what the emulator did.
@@ -350,13 +315,5 @@ pub(crate) mod tests {
         assert_eq!(fidelity.delay_achieved.max_ns, 3_000_000);
         // 10 packets of 100 bytes in 10 ms, and in 11 ms.
         assert_eq!((fidelity.rate_requested_bps, fidelity.rate_achieved_bps), (Some(800_000), Some(727_272)));
-    }
-
-    #[test]
-    fn percentiles_are_by_nearest_rank() {
-        let distribution = Distribution::of((1..=200).rev().collect());
-        assert_eq!(distribution, Distribution { count: 200, p50_ns: 100, p99_ns: 198, max_ns: 200 });
-        assert_eq!(Distribution::of(vec![7]), Distribution { count: 1, p50_ns: 7, p99_ns: 7, max_ns: 7 });
-        assert_eq!(Distribution::of(Vec::new()).count, 0);
     }
 }

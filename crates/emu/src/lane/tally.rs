@@ -2,22 +2,17 @@
 
 #[cfg(test)]
 use std::borrow::Borrow;
-use std::path::Path;
-use std::sync::Arc;
 
 use framewire_link::Port;
-use framewire_probe::WriteError;
-use framewire_probe::spool::{Sorter, Spool};
 use framewire_units::Timestamp;
 
+use super::distribution::Values;
 use super::log::{PacketLog, Release};
-use super::record::{Accuracy, Distribution, Evidence, Fidelity, TOLERATED_LATENESS, doubts};
+use super::record::{Accuracy, Evidence, Fidelity, TOLERATED_LATENESS, doubts};
 use crate::kernel::schedule::Scheduling;
 
-/// Nanoseconds, one value for a packet: on the disk where they are many.
-type Values = Sorter<i64, i64>;
-
 /// Counts of all packets.
+#[derive(Default)]
 pub(crate) struct Tally {
     forward: Direction,
     backward: Direction,
@@ -29,6 +24,7 @@ pub(crate) struct Tally {
 }
 
 /// Counts of one direction.
+#[derive(Default)]
 struct Direction {
     seen: u64,
     requested: Values,
@@ -40,52 +36,12 @@ struct Direction {
 }
 
 impl Tally {
-    /// Of no packets yet. What is too much for the memory goes to a file without a name in `scratch`; `None`: in the
-    /// system's directory of temporary files.
-    pub(crate) fn new(scratch: Option<&Arc<Path>>) -> Self {
-        let values = || Values::new(Spool::in_directory(scratch.cloned()), |&value| value);
-        let direction =
-            || Direction { seen: 0, requested: values(), achieved: values(), first: None, last: None, bytes: 0 };
-        Self {
-            forward: direction(),
-            backward: direction(),
-            release_errors: values(),
-            device_release_errors: values(),
-            late: 0,
-            worst: None,
-            clamped: 0,
-        }
-    }
-
     /// Counts packets, which come in their order.
     #[cfg(test)]
     pub(crate) fn of<P: Borrow<PacketLog>>(packets: impl IntoIterator<Item = P>) -> Self {
-        let mut tally = Self::new(None);
+        let mut tally = Self::default();
         packets.into_iter().for_each(|packet| tally.add(packet.borrow()));
-        tally.ready();
         tally
-    }
-
-    /// Nothing more comes: to be called before it is assessed.
-    pub(crate) fn ready(&mut self) {
-        self.values().into_iter().for_each(Values::ready);
-    }
-
-    /// What the disk refused of the values.
-    pub(crate) fn failure(&mut self) -> Option<WriteError> {
-        self.values().into_iter().find_map(|values| values.failure())
-    }
-
-    fn values(&mut self) -> [&mut Values; 6] {
-        let Self { forward, backward, release_errors, device_release_errors, .. } = self;
-        [
-            release_errors,
-            device_release_errors,
-            &mut forward.requested,
-            &mut forward.achieved,
-            &mut backward.requested,
-            &mut backward.achieved,
-        ]
     }
 
     /// Counts the next packet.
@@ -111,19 +67,18 @@ impl Tally {
 
     /// Adds to the evidence what the lane saw itself.
     pub(crate) fn count_into(&self, evidence: &mut Evidence) {
-        let counts = |direction: &Direction| (direction.seen, direction.requested.len() as u64);
+        let counts = |direction: &Direction| (direction.seen, direction.requested.len());
         (evidence.forward_seen, evidence.forward_delivered) = counts(&self.forward);
         (evidence.backward_seen, evidence.backward_delivered) = counts(&self.backward);
     }
 
-    /// The proof of accuracy from the log and the evidence. Ask for the [`failure`](Self::failure) afterwards: the disk may
-    /// not give back what it took.
+    /// The proof of accuracy from the log and the evidence.
     pub(crate) fn assess(&self, evidence: &Evidence, scheduling: Scheduling, pump_threads: usize) -> Accuracy {
         let mut accuracy = Accuracy {
-            release_error: Distribution::of_sorted(&self.release_errors),
+            release_error: self.release_errors.distribution(),
             late: self.late,
             worst_at: self.worst.map(|release| release.intended),
-            device_release_error: Distribution::of_sorted(&self.device_release_errors),
+            device_release_error: self.device_release_errors.distribution(),
             forward: self.forward.fidelity(),
             backward: self.backward.fidelity(),
             clamped: self.clamped,
@@ -153,8 +108,8 @@ impl Direction {
         Fidelity {
             rate_requested_bps: self.rate(|release| release.intended),
             rate_achieved_bps: self.rate(|release| release.actual),
-            delay_requested: Distribution::of_sorted(&self.requested),
-            delay_achieved: Distribution::of_sorted(&self.achieved),
+            delay_requested: self.requested.distribution(),
+            delay_achieved: self.achieved.distribution(),
         }
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn start(
     let (giver, taker) = hand_over();
     let failed = Arc::new(AtomicBool::new(false));
     let of_thread = Arc::clone(&failed);
-    let tally = Tally::new(directory.as_ref());
+    let tally = Tally::default();
     let spool = Spool::in_directory(directory).holding(BLOCK);
     let thread = thread::Builder::new()
         .name("fw-log".to_owned())
@@ -94,7 +94,7 @@ fn write_all(
             tally.add(&packet);
             spool.push(packet);
         }
-        if spool.failure().is_some() || tally.failure().is_some() {
+        if spool.failure().is_some() {
             failed.store(true, Ordering::Relaxed);
         }
         if let Some(followed) = &followed {
@@ -104,7 +104,6 @@ fn write_all(
             }
         }
         if ended {
-            tally.ready();
             return (spool, tally);
         }
     }
