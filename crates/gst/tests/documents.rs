@@ -83,8 +83,8 @@ fn has_python() -> bool {
 /// Without a screen, and where nobody else listens. The line searches what the sender says for frames that were dropped, and
 /// fails where it finds none.
 #[test]
-fn the_lines_of_the_readme_run() {
-    run_blocks(&root().join("README.md"), |block| {
+fn the_lines_about_a_live_stream_run() {
+    run_blocks(&root().join("docs/usage.md"), |block| {
         assert!(block.contains("autovideosink") && block.contains("port=5000"), "{block}");
         assert!(block.ends_with("post-drop-messages=true | grep framewire-frame-dropped"), "{block}");
         block.replace("autovideosink", "fakesink").replace("port=5000", "port=46458")

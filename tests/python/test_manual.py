@@ -1,0 +1,48 @@
+"""The manual holds together: its links lead somewhere, and the README stays short."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\(([^)\s]*)\)")
+MOST_WORDS = 700
+
+
+def text_of(page: Path) -> str:
+    """Without blocks of code, in which nothing is a link or a heading."""
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings have where the pages are shown: lower case, spaces as hyphens, no punctuation."""
+    headings = re.findall(r"^#+ (.*)$", text_of(page), flags=re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading) for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(text_of(page)):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        found = (page.parent / target).resolve() if target else page
+        assert found.exists(), link
+        if anchor and found.suffix == ".md":
+            assert anchor in anchors(found), link
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = REPOSITORY / "docs" / "index.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(text_of(index))}
+    assert {page for page in index.parent.glob("*.md") if page != index} <= linked
+
+
+def test_the_readme_is_short() -> None:
+    words = (REPOSITORY / "README.md").read_text(encoding="utf-8").split()
+    assert MOST_WORDS / 2 < len(words) <= MOST_WORDS
