@@ -1,9 +1,9 @@
 //! Any bytes as access units of any codec, in any framing, with any configuration: the reader never fails but by an
 //! error, refers only back, and to no more than a decoder holds. Frames are put together of all that it read, in order.
-//! With other numbers in its slices a unit has the same parts.
+//! With other numbers in its slices a unit has the same parts, and with gaps allowed the same size.
 
 use framewire_media::access_unit::{AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing};
-use framewire_media::picture_order::{PictureNumbers, Renumbering, renumber};
+use framewire_media::picture_order::{PictureNumbers, Renumbering, allow_gaps, renumber};
 
 /// 16 frames of two fields, frames left by commands that were lost, and one more.
 const MOST_REFERENCES: usize = 2 * 16 + 33;
@@ -22,6 +22,9 @@ pub(crate) fn run(data: &[u8]) {
     let mut assembler = FrameAssembler::default();
     let (mut read_units, mut assembled) = (vec![], vec![]);
     for (number, unit) in units.iter().enumerate() {
+        if let Some(changed) = allow_gaps(unit, framing) {
+            assert_eq!((changed.len(), allow_gaps(&changed, framing)), (unit.len(), None));
+        }
         let Ok(read) = reader.read(unit) else { continue };
         match read.part {
             // Both fields have the number of the first one.

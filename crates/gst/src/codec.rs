@@ -2,6 +2,8 @@
 //! little.
 
 use framewire_media::access_unit::{Codec, Framing};
+use framewire_media::picture_order::allow_gaps_in_configuration;
+
 /// What a stream is to frame-aware dropping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -166,6 +168,17 @@ pub fn narrow(mut caps: gst::Caps) -> gst::Caps {
         }
     }
     caps
+}
+
+/// Caps of H.264 whose parameter sets allow gaps in `frame_num`, as those within the stream do behind a queue that leaves
+/// some; `None` where they say nothing of it, or the same already.
+pub fn allowing_gaps(caps: &gst::CapsRef) -> Option<gst::Caps> {
+    let structure = caps.structure(0).filter(|structure| structure.name() == "video/x-h264")?;
+    let configuration = structure.get::<gst::Buffer>("codec_data").ok()?;
+    let changed = allow_gaps_in_configuration(&configuration.map_readable().ok()?)?;
+    let mut caps = caps.to_owned();
+    caps.make_mut().set("codec_data", gst::Buffer::from_slice(changed));
+    Some(caps)
 }
 
 /// Fixes a field that is absent or a list with the value in it.

@@ -1,6 +1,7 @@
 //! Buffers as frames: what each refers to and how long it lasts, without a copy of its data. Where fields come one by
 //! one, two buffers are a frame.
 
+mod held;
 mod numbering;
 mod pace;
 
@@ -8,89 +9,18 @@ use framewire_media::PictureType;
 use framewire_media::access_unit::{
     AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing, KeyKind,
 };
-use framewire_media::picture_order::{self, PictureNumbers, Renumbering};
-use framewire_transport::frame::{Dependencies, OutgoingFrame, Payload};
+use framewire_transport::frame::{Dependencies, OutgoingFrame};
 use framewire_units::Duration;
 use framewire_wire::{mpeg_video, rtp};
-use gst::glib;
 use gst::prelude::*;
 
 use crate::codec::Stream;
 use crate::group_order::GroupOrder;
-use crate::headers::{Headers, Insertion};
+use crate::headers::Headers;
+pub use held::Held;
+use held::{inserted, sum};
 use numbering::Numbering;
 use pace::Pace;
-
-/// A frame on its way through a frame queue, or a buffer that is never dropped. The queue looks at its size only.
-#[derive(Clone, Debug)]
-pub struct Held {
-    /// The buffer, as it came.
-    pub buffer: gst::Buffer,
-    /// The buffer of its second field, where fields come one by one.
-    pub second_field: Option<gst::Buffer>,
-    /// How many frames, and buffers that are none, came before it, since the element started.
-    pub number: u64,
-    /// How many key frames came before it, or with it.
-    pub group: u64,
-    /// How long it lasts by itself, as its buffers say, or else the caps; zero where neither does. Its place in a
-    /// stream may be longer: [`OutgoingFrame::duration`] is how much further the stream is with it.
-    pub lasts: Duration,
-    /// How the parts of an access unit are told apart; `None` of what is not read.
-    pub framing: Option<Framing>,
-}
-
-impl Held {
-    /// Its buffers, in order.
-    pub fn buffers(&self) -> impl Iterator<Item = &gst::Buffer> {
-        std::iter::once(&self.buffer).chain(&self.second_field)
-    }
-
-    /// How long it lasts, as its buffers say.
-    pub fn duration(&self) -> Option<gst::ClockTime> {
-        sum(self.buffer.duration(), self.second_field.as_ref().and_then(|buffer| buffer.duration()))
-    }
-
-    /// The time that a frame adds to those that wait. The first of them adds no more than it lasts: nothing waits for
-    /// the time before it, which may have been a long pause.
-    pub fn time_behind(&self, nothing_waits: bool, duration: Duration) -> Duration {
-        if nothing_waits { duration.min(self.lasts) } else { duration }
-    }
-}
-
-impl Payload for Held {
-    fn size(&self) -> u64 {
-        self.buffers().map(|buffer| buffer.size() as u64).sum()
-    }
-
-    fn begin_sequence(&mut self) {
-        let Some(framing) = self.framing else { return };
-        if let Some(changed) = changed(&self.buffer, |unit| picture_order::begin_sequence(unit, framing)) {
-            self.buffer = changed;
-        }
-    }
-
-    fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) -> bool {
-        let Some(framing) = self.framing else { return false };
-        let renumbered = |buffer| changed(buffer, |unit| picture_order::renumber(unit, framing, numbers, by));
-        let second_field = self.second_field.as_ref().map(renumbered);
-        match (renumbered(&self.buffer), second_field) {
-            (Some(buffer), None) => self.buffer = buffer,
-            (Some(buffer), Some(Some(second_field))) => {
-                (self.buffer, self.second_field) = (buffer, Some(second_field));
-            }
-            _ => return false,
-        }
-        true
-    }
-}
-
-/// A buffer with other bytes; `None` where there are none, or where it cannot be shared.
-fn changed(buffer: &gst::Buffer, change: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Option<gst::Buffer> {
-    let bytes = buffer.map_readable().ok().and_then(|map| change(&map))?;
-    let mut whole = gst::Buffer::from_mut_slice(bytes);
-    buffer.copy_into(whole.make_mut(), all_but_memory(), ..).ok()?;
-    Some(whole)
-}
 
 /// What a buffer is.
 #[derive(Clone, Debug)]
@@ -128,7 +58,7 @@ struct Piece {
 #[derive(Debug)]
 pub struct FrameReader {
     source: Source,
-    framing: Option<Framing>,
+    format: Option<(Codec, Framing)>,
     assembler: FrameAssembler<Piece>,
     /// Frames read, and buffers that are none, of every stream that the element has seen.
     buffers: u64,
@@ -171,13 +101,13 @@ impl FrameReader {
             Stream::Whole => (Source::Whole, None),
         };
         let next_id = before.map_or(0, |before| before.numbering.next_id);
-        let framing = match stream {
-            Stream::AccessUnits { framing, .. } => Some(*framing),
+        let format = match stream {
+            Stream::AccessUnits { codec, framing, .. } => Some((*codec, *framing)),
             Stream::Flags | Stream::Whole => None,
         };
         let reader = Self {
             source,
-            framing,
+            format,
             assembler: FrameAssembler::default(),
             buffers: before.map_or(0, |before| before.buffers),
             groups: before.map_or(0, |before| before.groups),
@@ -287,7 +217,7 @@ impl FrameReader {
             number: self.next_number(),
             group: self.groups,
             lasts,
-            framing: self.framing,
+            format: self.format,
         })
     }
 
@@ -306,7 +236,7 @@ impl FrameReader {
             number: self.next_number(),
             group: self.groups,
             lasts: Duration::ZERO,
-            framing: self.framing,
+            format: self.format,
         };
         let lasts = held.duration().or(self.frame_duration);
         held.lasts = nanos(lasts);
@@ -364,14 +294,6 @@ impl FrameReader {
     }
 }
 
-/// Of both fields, as far as it is known.
-fn sum(first: Option<gst::ClockTime>, second: Option<gst::ClockTime>) -> Option<gst::ClockTime> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(first.saturating_add(second)),
-        (first, second) => first.or(second),
-    }
-}
-
 fn nanos(time: Option<gst::ClockTime>) -> Duration {
     Duration::from_nanos(time.map_or(0, gst::ClockTime::nseconds))
 }
@@ -389,25 +311,6 @@ pub fn ends_frame(kind: gst::EventType) -> bool {
             | gst::EventType::Gap
             | gst::EventType::Eos
     )
-}
-
-/// A buffer with bytes in its middle. Its data is shared, not copied.
-fn inserted(buffer: &gst::BufferRef, Insertion { at, bytes }: Insertion) -> Result<gst::Buffer, glib::BoolError> {
-    let mut whole = gst::Buffer::new();
-    let into = whole.make_mut();
-    buffer.copy_into(into, all_but_memory(), ..)?;
-    if at > 0 {
-        buffer.copy_into(into, gst::BufferCopyFlags::MEMORY, ..at)?;
-    }
-    into.append_memory(gst::Memory::from_slice(bytes));
-    if at < buffer.size() {
-        buffer.copy_into(into, gst::BufferCopyFlags::MEMORY, at..)?;
-    }
-    Ok(whole)
-}
-
-fn all_but_memory() -> gst::BufferCopyFlags {
-    gst::BufferCopyFlags::all() - gst::BufferCopyFlags::MEMORY - gst::BufferCopyFlags::DEEP
 }
 
 /// What the flags of a buffer say of its frame.
@@ -435,25 +338,4 @@ fn frame_duration(caps: &gst::CapsRef) -> Option<gst::ClockTime> {
         return None;
     }
     gst::ClockTime::SECOND.mul_div_round(seconds, frames)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_are_inserted_anywhere_and_nothing_else_changes() {
-        gst::init().expect("GStreamer starts");
-        let mut buffer = gst::Buffer::from_slice([1_u8, 2, 3, 4]);
-        let fields = buffer.make_mut();
-        fields.set_pts(gst::ClockTime::from_mseconds(7));
-        fields.set_duration(gst::ClockTime::from_mseconds(40));
-        fields.set_flags(gst::BufferFlags::DELTA_UNIT);
-        for (at, expected) in [(0, [9, 8, 1, 2, 3, 4]), (2, [1, 2, 9, 8, 3, 4]), (4, [1, 2, 3, 4, 9, 8])] {
-            let whole = inserted(&buffer, Insertion { at, bytes: vec![9, 8] }).unwrap();
-            assert_eq!(whole.map_readable().unwrap().as_slice(), expected);
-            assert_eq!((whole.pts(), whole.duration()), (buffer.pts(), buffer.duration()));
-            assert!(whole.flags().contains(gst::BufferFlags::DELTA_UNIT));
-        }
-    }
 }

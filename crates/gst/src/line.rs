@@ -78,11 +78,19 @@ impl Line {
     }
 
     /// Takes in a buffer that is never dropped.
-    pub fn keep(&mut self, held: Held) {
+    pub fn keep(&mut self, mut held: Held) {
+        if self.frames.allows_gaps() {
+            held.allow_gaps();
+        }
         self.kept.frames += 1;
         self.kept.bytes += DataSize::from_bytes(held.size());
         self.kept.time += held.lasts;
         self.between.push_back((self.next_id, Item::Kept(held)));
+    }
+
+    /// Whether caps have to [allow the gaps](crate::codec::allowing_gaps) that it leaves.
+    pub fn allows_gaps(&self) -> bool {
+        self.frames.allows_gaps()
     }
 
     /// Takes in a serialised event. One that replaces the last event of its type, with no frame between them that waits,

@@ -97,6 +97,11 @@ impl<'a> RbspReader<'a> {
         self.bits(1).map(|bit| bit == 1)
     }
 
+    /// Where the bit that was read last stands in the payload that it reads: its byte, and a mask.
+    pub(crate) fn last_bit_of(&self, payload: &[u8]) -> (usize, u8) {
+        (payload.len() - self.rest.len() - 1, 1 << self.left)
+    }
+
     /// ue(v): an Exp-Golomb code of up to 32 bits (9.1 of H.264, 9.2 of H.265).
     pub(crate) fn ue(&mut self) -> Result<u32, BadField> {
         let mut zeros = 0;

@@ -160,6 +160,20 @@ pub fn renumber(unit: &[u8], framing: Framing, numbers: PictureNumbers, by: Renu
     h264::numbers::renumber(unit, framing, numbers, by)
 }
 
+/// Lets the sequence parameter sets of an access unit of H.264 allow gaps in `frame_num`
+/// (`gaps_in_frame_num_value_allowed_flag`, 7.4.2.1.1), of the same size: a decoder then knows reference frames that do not
+/// come to be left out, and gives each its place among those that it keeps (8.2.5.2). `None` when there is none to change.
+/// One with emulation prevention bytes (7.4.1) next to the flag, which no encoder writes, stays as it is.
+pub fn allow_gaps(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
+    h264::gaps::allow_gaps(unit, framing)
+}
+
+/// The [same](allow_gaps) for parameter sets out of band: in an `AVCDecoderConfigurationRecord` (ISO/IEC 14496-15, 5.3.3.1),
+/// or behind start codes.
+pub fn allow_gaps_in_configuration(codec_data: &[u8]) -> Option<Vec<u8>> {
+    h264::gaps::allow_gaps_in_configuration(codec_data)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

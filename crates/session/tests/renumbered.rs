@@ -3,7 +3,8 @@
 
 use crate::h264::{PLAIN, code, nal};
 use crate::support;
-use framewire_media::picture_order::Renumbering;
+use framewire_media::access_unit::Framing;
+use framewire_media::picture_order::{Renumbering, allow_gaps};
 use framewire_media::{FrameRate, Movie};
 use framewire_probe::ledger::{Fate, Ledger};
 use framewire_probe::record::{FlowLog, Playout, PlayoutPolicy, StreamRead, Timing};
@@ -97,6 +98,9 @@ fn frames_of_other_sizes_are_found_where_they_stand_and_numbers_have_no_gap() {
     assert!(!sender.renumbered.is_empty(), "numbers were changed");
     let frames = as_sent(plan.facts(), sender.renumbered.iter().map(|frame| *frame)).collect();
     assert_eq!(sender.frame_ends.last(), Some(&(written.len() as u64)));
+
+    let allows_gaps = |stream: &[u8]| allow_gaps(stream, Framing::ByteStream).is_none();
+    assert!(allows_gaps(&written) && !allows_gaps(&movie.frame_bytes(0)), "its parameter sets leave room for gaps");
 
     let as_received = Movie::parse_at(written.clone().into(), Some(movie.index.sequence.frame_rate)).expect("a movie");
     let numbers = |movie: &Movie| -> Vec<u16> {

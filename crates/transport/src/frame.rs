@@ -18,6 +18,10 @@ pub trait Payload {
     /// Changes the numbers in the slice headers of the picture in it, which may change its size by some bytes
     /// ([`renumber`](framewire_media::picture_order::renumber)). False where that cannot be: all of it is as it was.
     fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) -> bool;
+
+    /// Lets the sequence parameter sets in it, of H.264, allow gaps in `frame_num`, without another size
+    /// ([`allow_gaps`](framewire_media::picture_order::allow_gaps)).
+    fn allow_gaps(&mut self);
 }
 
 impl Payload for Bytes {
@@ -34,6 +38,12 @@ impl Payload for Bytes {
     fn renumber(&mut self, numbers: PictureNumbers, by: Renumbering) -> bool {
         let changed = picture_order::renumber(self, Framing::ByteStream, numbers, by);
         changed.map(|changed| *self = changed.into()).is_some()
+    }
+
+    fn allow_gaps(&mut self) {
+        if let Some(changed) = picture_order::allow_gaps(self, Framing::ByteStream) {
+            *self = changed.into();
+        }
     }
 }
 

@@ -187,6 +187,12 @@ impl<P: Payload> FrameQueue<P> {
         }
     }
 
+    /// True when the parameter sets of H.264 that leave allow the gaps in `frame_num` that it leaves. Those that go beside the
+    /// frames, out of band or by themselves, have to do the same.
+    pub fn allows_gaps(&self) -> bool {
+        matches!(self, Self::Dependency(_))
+    }
+
     /// True while frames are given up until the next key frame: asking the encoder for one ends the loss.
     pub fn needs_key_frame(&self) -> bool {
         match self {

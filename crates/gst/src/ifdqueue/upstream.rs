@@ -224,6 +224,7 @@ impl IfdQueue {
             return Err(gst::FlowError::Eos);
         }
         state.eos = event.type_() == gst::EventType::Eos;
+        let event = if state.line.allows_gaps() { allowing_gaps(event) } else { event };
         state.line.append(event);
         self.wake_task(state);
         Ok(gst::FlowSuccess::Ok)
@@ -274,5 +275,17 @@ impl IfdQueue {
         let alive = state.flow.is_ok();
         drop(state);
         alive && self.src.peer_query(query)
+    }
+}
+
+/// Caps with parameter sets that allow gaps, where they have some; any other event as it is.
+fn allowing_gaps(event: gst::Event) -> gst::Event {
+    let changed = match event.view() {
+        gst::EventView::Caps(caps) => codec::allowing_gaps(caps.caps()),
+        _ => None,
+    };
+    match changed {
+        Some(caps) => gst::event::Caps::builder(&caps).seqnum(event.seqnum()).build(),
+        None => event,
     }
 }

@@ -2,15 +2,16 @@
 #![allow(dead_code, reason = "every test program uses its part")]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a world wait for its threads")]
 
-/// The same FFmpeg as in the tests of the movies.
-#[path = "../../../media/tests/support/ffmpeg.rs"]
-pub mod ffmpeg;
 pub mod movie;
+/// The same streams, and the same FFmpeg, as in the tests of the movies.
+#[path = "../../../media/tests/support/mod.rs"]
+pub mod support;
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use gst::prelude::*;
+pub use support::ffmpeg;
 
 /// GStreamer and the plugin, in this process.
 pub fn init() {

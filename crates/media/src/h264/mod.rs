@@ -2,6 +2,7 @@
 
 mod boundary;
 mod buffer;
+pub(crate) mod gaps;
 mod lists;
 pub(crate) mod numbers;
 mod parameter_sets;

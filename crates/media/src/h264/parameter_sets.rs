@@ -58,23 +58,14 @@ impl ParameterSet for SequenceParameterSet {
     fn parse(payload: &[u8]) -> Result<Self, BadField> {
         let mut reader = RbspReader::new(payload);
         let reader = &mut reader;
-        let profile = reader.bits(8)?;
-        let _constraints_and_level = reader.bits(16)?;
-        let id = reader.ue_at_most("seq_parameter_set_id", 31)?;
-        let (mut chroma_format, mut separate_colour_planes) = (1, false);
-        if PROFILES_WITH_CHROMA_FORMAT.contains(&profile) {
-            chroma_format = reader.ue_at_most("chroma_format_idc", 3)?;
-            separate_colour_planes = chroma_format == 3 && reader.flag()?;
-            reader.skip_codes(2)?;
-            let _qpprime_y_zero_transform_bypass = reader.flag()?;
-            if reader.flag()? {
-                skip_scaling_matrix(reader, if chroma_format == 3 { 12 } else { 8 })?;
-            }
-        }
-        let frame_num_bits = reader.ue_at_most("log2_max_frame_num_minus4", 12)? + 4;
-        let picture_order = picture_order(reader)?;
-        // MaxDpbFrames is at most 16 (A.3.1).
-        let max_reference_frames = reader.ue_at_most("max_num_ref_frames", 16)? as usize;
+        let Beginning {
+            id,
+            chroma_format,
+            separate_colour_planes,
+            frame_num_bits,
+            picture_order,
+            max_reference_frames,
+        } = Beginning::parse(reader)?;
         let gaps_allowed = reader.flag()?;
         let width = (reader.ue_at_most("pic_width_in_mbs_minus1", MAX_SIDE_IN_MACROBLOCKS)? + 1) * 16;
         let map_units = reader.ue_at_most("pic_height_in_map_units_minus1", MAX_SIDE_IN_MACROBLOCKS)? + 1;
@@ -106,6 +97,48 @@ impl ParameterSet for SequenceParameterSet {
             frame_rate,
         })
     }
+}
+
+/// What stands before `gaps_in_frame_num_value_allowed_flag`.
+struct Beginning {
+    id: u32,
+    chroma_format: u32,
+    separate_colour_planes: bool,
+    frame_num_bits: u32,
+    picture_order: PictureOrder,
+    max_reference_frames: usize,
+}
+
+impl Beginning {
+    fn parse(reader: &mut RbspReader) -> Result<Self, BadField> {
+        let profile = reader.bits(8)?;
+        let _constraints_and_level = reader.bits(16)?;
+        let id = reader.ue_at_most("seq_parameter_set_id", 31)?;
+        let (mut chroma_format, mut separate_colour_planes) = (1, false);
+        if PROFILES_WITH_CHROMA_FORMAT.contains(&profile) {
+            chroma_format = reader.ue_at_most("chroma_format_idc", 3)?;
+            separate_colour_planes = chroma_format == 3 && reader.flag()?;
+            reader.skip_codes(2)?;
+            let _qpprime_y_zero_transform_bypass = reader.flag()?;
+            if reader.flag()? {
+                skip_scaling_matrix(reader, if chroma_format == 3 { 12 } else { 8 })?;
+            }
+        }
+        let frame_num_bits = reader.ue_at_most("log2_max_frame_num_minus4", 12)? + 4;
+        let picture_order = picture_order(reader)?;
+        // MaxDpbFrames is at most 16 (A.3.1).
+        let max_reference_frames = reader.ue_at_most("max_num_ref_frames", 16)? as usize;
+        Ok(Self { id, chroma_format, separate_colour_planes, frame_num_bits, picture_order, max_reference_frames })
+    }
+}
+
+/// Where `gaps_in_frame_num_value_allowed_flag` stands in a sequence parameter set, behind the header of its NAL unit: its
+/// byte, and its bit as a mask. `None` where the set is cut off or malformed before it.
+pub(crate) fn gaps_allowed_flag(payload: &[u8]) -> Option<(usize, u8)> {
+    let mut reader = RbspReader::new(payload);
+    Beginning::parse(&mut reader).ok()?;
+    reader.flag().ok()?;
+    Some(reader.last_bit_of(payload))
 }
 
 impl SequenceParameterSet {

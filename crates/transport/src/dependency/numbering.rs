@@ -5,8 +5,14 @@
 //! Behind a gap both mislead it. The pictures from an open key frame on refer to none before it, but for those that are
 //! shown before it, if its recovery point is exact (D.2.8). Where these go as well, the numbers of all others may be moved
 //! by the same: what they refer to, and what they mark, is told by differences (7.4.3.1, 7.4.3.3). It holds until the
-//! next IDR picture, or one with memory management operation 5, where numbers begin anew. What is given up behind the key
-//! frame is a gap as ever: the frames on both its sides may be referred to together.
+//! next IDR picture, or one with memory management operation 5, where numbers begin anew.
+//!
+//! What is given up behind the key frame is a gap: the frames on both its sides may be referred to together, by differences
+//! that count those between them (8.2.4.1), so that their numbers have to stay. The parameter sets that are sent allow it
+//! (`gaps_in_frame_num_value_allowed_flag`, 7.4.2.1.1): a decoder that does not conceal losses would stop there. They do so
+//! from the first one on, as a parameter set may change with an IDR picture only (7.4.1.2.1). Frames that a decoder infers
+//! in a gap (8.2.5.2) take the places of those that were given up, in the sliding window too: what the encoder still had
+//! behind them, the decoder has.
 //!
 //! A picture that begins a gradual refresh (`refresh.rs`) is like such a key frame: what it and those behind it still
 //! refer to before it, they do not need. Pictures that are shown before it may follow it, though: it leaves them room.
@@ -242,6 +248,27 @@ mod tests {
     }
 
     #[test]
+    fn parameter_sets_allow_gaps_from_the_first_one_on() {
+        // Four bits of `frame_num` and five of order counts, two reference frames, 32x32 (7.3.2.1.1).
+        let [forbidden, allowed] = [0b1001_1000, 0b1101_1000]
+            .map(|flag| [0, 0, 1, 0x67, 0x42, 0, 0x1e, 0b1110_1001, flag, 0b1001_0111, 0b1000_0000]);
+        let with_set = |set: &[u8], has_numbers: bool| {
+            let mut frame = frame(0, Some(KeyKind::Closed));
+            frame.bytes = [set, &frame.bytes[..]].concat().into();
+            let order = frame.dependencies.picture_order.as_mut().expect("it has one");
+            order.numbers = order.numbers.filter(|_| has_numbers);
+            frame
+        };
+        let sent = |has_numbers: bool| {
+            let mut queue = DependencyQueue::new(Limits::default());
+            queue.offer(with_set(&forbidden, has_numbers));
+            queue.take().map(|frame| frame.bytes)
+        };
+        assert_eq!(sent(true), Some(with_set(&allowed, true).bytes));
+        assert_eq!(sent(false), Some(with_set(&forbidden, false).bytes), "nothing in it is known to be of H.264");
+    }
+
+    #[test]
     fn its_leading_frames_go() {
         let mut queue = after_a_gap();
         queue.offer(frame(20, Some(KeyKind::Open)));
@@ -366,6 +393,8 @@ mod tests {
         fn renumber(&mut self, _: PictureNumbers, _: Renumbering) -> bool {
             false
         }
+
+        fn allow_gaps(&mut self) {}
     }
 
     #[test]

@@ -102,11 +102,15 @@ impl Placing {
         self.waiting.take_next(frame.id, dependencies);
     }
 
-    /// A frame is sent, with other numbers in its headers where they have to be. False where they could not be changed.
+    /// A frame is sent, with other numbers in its headers where they have to be, and parameter sets that allow the gaps in
+    /// them that frames given up leave. False where its numbers could not be changed.
     pub(super) fn leaves<P: Payload>(&mut self, frame: &mut OutgoingFrame<P>) -> bool {
         let OutgoingFrame { id, dependencies, bytes, .. } = frame;
         let by = self.sent.renumbering(dependencies);
         let numbers = dependencies.picture_order.and_then(|order| order.numbers);
+        if numbers.is_some() {
+            bytes.allow_gaps();
+        }
         let is_done = by.is_none() || numbers.is_some_and(|numbers| bytes.renumber(numbers, by));
         dependencies.renumbered = if is_done { by } else { Renumbering::default() };
         self.sent.take(*id, dependencies, dependencies.renumbered);
