@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["note"]
+from framewire.transports import DATAGRAM
 
-DATAGRAM_TRANSPORTS = frozenset({"udp-blocking", "udp", "udp-whole", "udp+ifd"})
+__all__ = ["note"]
 
 IDLE_SETTINGS = frozenset({"name", "transport", "send_buffer", "device_queue"})
 """What does nothing where no send ever finds the socket or the device full."""
@@ -30,7 +30,7 @@ def note(scenario: Mapping[str, Any]) -> str | None:
         return None
     groups: dict[str, list[str]] = {}
     for flow in scenario.get("flow", []):
-        if flow.get("transport") in DATAGRAM_TRANSPORTS:
+        if flow.get("transport") in DATAGRAM:
             acting = {key: value for key, value in flow.items() if key not in IDLE_SETTINGS}
             groups.setdefault(json.dumps(acting, sort_keys=True), []).append(str(flow["name"]))
     alike = [_listed(names) for names in groups.values() if len(names) > 1]

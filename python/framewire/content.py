@@ -12,18 +12,11 @@ from framewire import _native
 from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.scenario import Scenario
+from framewire.transports import ADAPTIVE, BULK, EXTERNAL
 
 __all__ = ["MOVIELESS", "Content", "check", "check_codec", "prepare", "streams_movie", "top_level"]
 
 Progress = Callable[[str, float], None]
-
-BULK = "bulk"
-
-APPLICATION = "external"
-"""The transport of a flow whose programs are the user's."""
-
-ADAPTIVE = ("vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed")
-"""Transports that send levels of a ladder."""
 
 MOVIELESS = (*ADAPTIVE, BULK)
 """Transports that do not send the movie."""
@@ -122,7 +115,7 @@ def check_codec(scenario: Scenario) -> None:
     wanted = scenario.data["movie"]
     source, ladder = wanted.get("source"), wanted.get("ladder")
     flows = {flow["name"]: flow["transport"] for flow in scenario.data["flow"]}
-    own = {name: transport for name, transport in flows.items() if transport not in (*MOVIELESS, APPLICATION)}
+    own = {name: transport for name, transport in flows.items() if transport not in (*MOVIELESS, EXTERNAL)}
     if not own:
         return
     is_made = source == "lab" or wanted.get("bitrate") is not None or (source is None and is_of_the_lab(ladder))

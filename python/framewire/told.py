@@ -11,6 +11,7 @@ from framewire import alike, captured, files, screen, unexplained, unlike
 from framewire.commands import stdout
 from framewire.errors import InputError
 from framewire.run import Run
+from framewire.transports import EXTERNAL
 
 if TYPE_CHECKING:
     from framewire.report.verdict import Verdict
@@ -29,7 +30,7 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     if left_out:
         console.print("Shares and losses are of the frames that were offered to the transports.")
     scenario = files.read_toml(result.results.scenario)
-    applications = any(flow.get("transport") == "external" for flow in scenario.get("flow", []))
+    applications = any(flow.get("transport") == EXTERNAL for flow in scenario.get("flow", []))
     protocols = result.results.protocols if applications else {}
     for note in (alike.note(scenario), unlike.note(scenario, result.results.meta, protocols)):
         if note is not None:
@@ -61,7 +62,7 @@ def _of_verdict(verdict: Verdict | None) -> list[str]:
 
 def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:
     """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
-    if not any(flow["transport"] == "external" for flow in scenario["flow"]):
+    if not any(flow["transport"] == EXTERNAL for flow in scenario["flow"]):
         return []
     try:
         return unexplained.notes(scenario, result.frames, result.results.packets)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from framewire.transports import EXTERNAL
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -33,7 +35,7 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame, packets: pl.DataFra
     """
     import polars as pl
 
-    theirs = [flow.get("name") for flow in scenario.get("flow", []) if flow.get("transport") == "external"]
+    theirs = [flow.get("name") for flow in scenario.get("flow", []) if flow.get("transport") == EXTERNAL]
     if not theirs or frames.is_empty() or not {"flow", "fate", "root_cause"} <= set(frames.columns):
         return []
     unknown = frames.filter((pl.col("fate") == "lost") & pl.col("root_cause").is_null() & pl.col("flow").is_in(theirs))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from framewire.transports import EXTERNAL
+
 __all__ = ["note"]
 
 DEFAULT = "net.ipv4.tcp_congestion_control"
@@ -33,7 +35,7 @@ def note(scenario: Mapping[str, Any], info: Mapping[str, Any], protocols: Mappin
     for flow in scenario.get("flow", []):
         name, wanted = str(flow.get("name")), flow.get("congestion")
         had = by_flow.get(name, one_host)
-        if flow.get("transport") == "external" and protocols.get(name) == "tcp" and None not in (had, wanted):
+        if flow.get("transport") == EXTERNAL and protocols.get(name) == "tcp" and None not in (had, wanted):
             told.setdefault((str(had), str(wanted)), []).append(name)
     sentences = [
         f"{', '.join(names)} had this machine's congestion control, {had}, where the sockets did not choose one, and "

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from framewire.transports import ADAPTIVE, BULK, of_family
+
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]*)\)")
@@ -41,6 +43,16 @@ def test_every_page_is_in_the_index() -> None:
     index = REPOSITORY / "docs" / "index.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(text_of(index))}
     assert {page for page in index.parent.glob("*.md") if page != index} <= linked
+
+
+def test_the_manual_knows_every_transport() -> None:
+    movies = {*of_family("datagram"), *of_family("stream")}
+    listed = re.findall(r"^\| `([^`]*)` \| (?:RTP|TCP)", text_of(REPOSITORY / "docs" / "transports.md"), re.MULTILINE)
+    assert {*listed} == movies and len(listed) == len(movies)
+    scenario = (REPOSITORY / "docs" / "scenario.md").read_text(encoding="utf-8")
+    defaults = scenario.partition("## Defaults per transport")[2]
+    assert [name for name in (*movies, BULK) if f"`{name}`" not in defaults] == []
+    assert f"{', '.join(ADAPTIVE)};" in scenario
 
 
 def test_the_readme_is_short() -> None:

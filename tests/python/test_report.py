@@ -26,6 +26,7 @@ from framewire.report.data import load
 from framewire.report.figures.base import rounded, thinned
 from framewire.report.figures.losses import size_against_latency
 from framewire.report.outcome import competition
+from framewire.transports import EXTERNAL, TRANSPORTS
 
 FIGURES = {
     "psnr", "psnr-frames", "throughput-frames", "throughput-packets", "latency", "jitter", "fates", "places", "types",
@@ -131,6 +132,10 @@ def test_a_transport_has_one_colour_everywhere(full_run: Path) -> None:
             colours.setdefault(trace["name"], set()).add(style.get("color"))
     assert [len(colours[name]) for name in ("udp", "tcp", "tcp+ifd")] == [1, 1, 1]
     assert len(set.union(*(colours[name] for name in ("udp", "tcp", "tcp+ifd")))) == 3
+
+
+def test_every_transport_of_the_lab_has_a_colour() -> None:
+    assert {*palette.TRANSPORT_COLOURS} == {one.name for one in TRANSPORTS if one.name != EXTERNAL}
 
 
 def test_a_transports_colour_means_nothing_else() -> None:

@@ -76,6 +76,19 @@ impl RateControl {
         }
     }
 
+    /// What it is, in a line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Vtp => "Adaptive streaming of the ladder by the Video Transport Protocol.",
+            Self::Better => "Adaptive streaming by VTP's packets, and a rate control that goes beyond the paper's.",
+            Self::Tfrc => "Adaptive streaming by TFRC (RFC 5348).",
+            Self::Rap => "Adaptive streaming by the Rate Adaptation Protocol.",
+            Self::Sqrt => "Adaptive streaming by the binomial control SQRT.",
+            Self::Aimd => "Adaptive streaming by additive increase and multiplicative decrease.",
+            Self::Fixed => "The ladder's top level by its plan, whatever the network does.",
+        }
+    }
+
     /// The controller of one session.
     ///
     /// # Panics

@@ -26,7 +26,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_network, module)?)?;
     module.add_function(wrap_pyfunction!(codec_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario_schema, module)?)
+    module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(transports, module)?)
 }
 
 /// Reads a scenario and returns its resolved form as TOML and as JSON.
@@ -115,6 +116,12 @@ fn check_simulated(scenario: &str) -> PyResult<()> {
     let scenario: Scenario =
         serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
     framewire_sim::check_scenario(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+/// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`), and what each does.
+#[pyfunction]
+fn transports() -> Vec<(&'static str, &'static str, &'static str)> {
+    Transport::ALL.iter().map(|one| (one.as_str(), one.family().as_str(), one.summary())).collect()
 }
 
 /// The JSON schema of the scenario file.

@@ -1,5 +1,7 @@
 //! How VTP reads equation 1 of its paper.
 
+use framewire_adaptive::rate_control::RateControl;
+
 use crate::error::ScenarioError;
 use crate::names::words;
 use crate::section::Section;
@@ -15,12 +17,15 @@ words! {
     }
 }
 
+/// Whose key it is.
+pub(crate) const OWNER: Transport = Transport::Adaptive(RateControl::Vtp);
+
 /// The reading, present exactly for `vtp`, and the bytes of header that it counts where that was told.
 pub(crate) fn read(
     section: &mut Section,
     transport: Transport,
 ) -> Result<(Option<Estimate>, Option<u16>), ScenarioError> {
-    let default = (transport == Transport::Vtp).then_some(Estimate::BytesOverGaps);
+    let default = (transport == OWNER).then_some(Estimate::BytesOverGaps);
     let estimate = section.text("estimate")?.or(default);
     let path = section.key("estimate_header");
     let header = section.integer("estimate_header", 0..=1_500)?;

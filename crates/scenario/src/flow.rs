@@ -7,7 +7,7 @@ use crate::application::{Receiver, Sender};
 use crate::error::ScenarioError;
 use crate::estimate::{self, Estimate};
 use crate::names::words;
-use crate::queue::QueueLimits;
+use crate::queue;
 use crate::section::Section;
 use crate::spread::Spread;
 use crate::text::{self, Text};
@@ -150,9 +150,9 @@ impl Flow {
     /// The table of a flow; an unknown key is answered with those of its transport.
     pub(crate) fn section(path: String, table: Table) -> Result<Section, ScenarioError> {
         let name = table.get("transport").and_then(Value::as_str);
-        let transport = Transport::ALL.iter().find(|transport| Some(transport.as_str()) == name);
+        let transport = Transport::ALL.iter().copied().find(|transport| Some(transport.as_str()) == name);
         let is_foreign =
-            |key: &str| transport.is_some_and(|&of| foreign_keys(of).iter().any(|(foreign, ..)| *foreign == key));
+            |key: &str| transport.is_some_and(|of| KEYS_OF_SOME.iter().any(|(known, has)| *known == key && !has(of)));
         let offered: Vec<&str> = Self::KEYS.iter().copied().filter(|key| !is_foreign(key)).collect();
         Section::offering(path, table, Self::KEYS, &offered)
     }
@@ -161,12 +161,11 @@ impl Flow {
         let transport = read_transport(&mut section)?;
         refuse_foreign_keys(&section, transport)?;
         let (sender, receiver) = read_applications(&mut section, transport)?;
-        let (send_buffer, device_queue, unsent_limit) = transport.defaults();
-        let queue = QueueLimits::read(&mut section, transport)?;
+        let defaults = transport.settings();
+        let queue = queue::read(&mut section, transport)?;
         let times = Times::read(&mut section, transport)?;
         let (estimate, estimate_header) = estimate::read(&mut section, transport)?;
         let datagram = transport.is_datagram();
-        let has_default_congestion = transport.has_connection() || transport == Transport::External;
         let name_key = section.key("name");
         let name = section.string("name")?.unwrap_or_else(|| transport.to_string());
         check_name(&name_key, &name)?;
@@ -183,13 +182,13 @@ impl Flow {
             mtu: section
                 .integer("mtu", 576..=9_000)?
                 .map_or(1_500, |mtu| u16::try_from(mtu).expect("invariant: the range was checked when it was read")),
-            send_buffer: buffer(&mut section, "send_buffer")?.or(send_buffer),
-            device_queue: section.integer("device_queue", 1..=100_000)?.map_or(device_queue, |packets| {
+            send_buffer: buffer(&mut section, "send_buffer")?.or(defaults.send_buffer),
+            device_queue: section.integer("device_queue", 1..=100_000)?.map_or(defaults.device_queue, |packets| {
                 u32::try_from(packets).expect("invariant: the range was checked when it was read")
             }),
             pacing: pacing(&mut section, transport)?.or(transport.has_pacing().then_some(Pacing::Sender)),
-            congestion: congestion(&mut section)?.or(has_default_congestion.then(|| "cubic".to_owned())),
-            unsent_limit: buffer(&mut section, "unsent_limit")?.or(unsent_limit),
+            congestion: congestion(&mut section)?.or(has_congestion(transport).then(|| "cubic".to_owned())),
+            unsent_limit: buffer(&mut section, "unsent_limit")?.or(defaults.unsent_limit),
             queue_time: queue.time,
             queue_frames: queue.frames,
             queue_bytes: queue.bytes,
@@ -229,40 +228,41 @@ fn read_applications(
     }
 }
 
-/// Keys that mean nothing for the transport, and whose they are.
-fn foreign_keys(transport: Transport) -> Vec<(&'static str, &'static str)> {
-    let connection = transport.has_connection();
-    let external = transport == Transport::External;
-    let limits = QueueLimits::of(transport).is_some();
-    let limits_beside_time = QueueLimits::beside_time(transport);
-    let keys = [
-        ("packets", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
-        ("spread", !transport.is_datagram(), "datagram transports (their names begin with udp)"),
-        ("pacing", !transport.has_pacing(), "tcp and udp-blocking"),
-        ("congestion", !connection && !external, "stream transports (their names begin with tcp) and bulk"),
-        ("unsent_limit", !connection, "stream transports (their names begin with tcp) and bulk"),
-        ("queue_time", !limits, QueueLimits::OWNERS_OF_TIME),
-        ("queue_frames", !limits_beside_time, QueueLimits::OWNERS),
-        ("queue_bytes", !limits_beside_time, QueueLimits::OWNERS),
-        ("start", transport.has_movie(), "adaptive streams (vtp, better, tfrc, rap, sqrt, aimd, fixed) and bulk"),
-        ("stop", transport != Transport::Bulk, "bulk"),
-        ("connections", transport != Transport::Bulk, "bulk"),
-        ("ack_every", !transport.is_adaptive(), "adaptive streams (vtp, better, tfrc, rap, sqrt, aimd, fixed)"),
-        ("estimate", transport != Transport::Vtp, "vtp"),
-        ("estimate_header", transport != Transport::Vtp, "vtp"),
-        ("send_buffer", external, "the lab's own transports; an application sets its own"),
-        ("sender", !external, "transport external"),
-        ("receiver", !external, "transport external"),
-    ];
-    keys.into_iter().filter_map(|(key, is_foreign, owners)| is_foreign.then_some((key, owners))).collect()
+/// A key, and whether a transport has it.
+type KeyOfSome = (&'static str, fn(Transport) -> bool);
+
+/// The keys that not every transport has.
+const KEYS_OF_SOME: [KeyOfSome; 17] = [
+    ("packets", Transport::is_datagram),
+    ("spread", Transport::is_datagram),
+    ("pacing", Transport::has_pacing),
+    ("congestion", has_congestion),
+    ("unsent_limit", Transport::has_connection),
+    ("queue_time", |transport| transport.queue_limits().is_some()),
+    ("queue_frames", Transport::has_queue_counts),
+    ("queue_bytes", Transport::has_queue_counts),
+    ("start", |transport| !transport.has_movie()),
+    ("stop", |transport| transport == Transport::Bulk),
+    ("connections", |transport| transport == Transport::Bulk),
+    ("ack_every", Transport::is_adaptive),
+    ("estimate", |transport| transport == estimate::OWNER),
+    ("estimate_header", |transport| transport == estimate::OWNER),
+    ("send_buffer", |transport| transport != Transport::External),
+    ("sender", |transport| transport == Transport::External),
+    ("receiver", |transport| transport == Transport::External),
+];
+
+/// The lab's own connections, and what an application's hosts have by default.
+fn has_congestion(transport: Transport) -> bool {
+    transport.has_connection() || transport == Transport::External
 }
 
 /// Refuses keys that mean nothing for the transport: they would be ignored otherwise.
 fn refuse_foreign_keys(section: &Section, transport: Transport) -> Result<(), ScenarioError> {
-    match foreign_keys(transport).into_iter().find(|(key, _)| section.has(key)) {
-        Some((key, owners)) => Err(ScenarioError::new(
+    match KEYS_OF_SOME.into_iter().find(|(key, has)| section.has(key) && !has(transport)) {
+        Some((key, has)) => Err(ScenarioError::new(
             section.key(key),
-            format!("means nothing for transport {transport}; it is a key of {owners}"),
+            format!("means nothing for transport {transport}; it is a key of {}", Transport::names_of(has)),
         )),
         None => Ok(()),
     }

@@ -41,7 +41,7 @@ pub use scenario::{Captures, Layout, Origin, Playout, PlayoutPolicy, Scenario, T
 pub use schema::json_schema;
 pub use spread::Spread;
 pub use text::{Decibel, Interval, QueueLimit};
-pub use transport::Transport;
+pub use transport::{Family, Transport};
 pub use wifi::{Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
 
 #[cfg(test)]

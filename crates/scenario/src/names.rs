@@ -1,5 +1,7 @@
 //! Enumerations that the file writes as words.
 
+use crate::error::nearest;
+
 /// Defines an enumeration with one word per variant: the word is what the file, JSON and the schema say.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -29,13 +31,7 @@ macro_rules! words {
             const PATTERN: &str = ""; // the schema lists the words
 
             fn parse(text: &str) -> Result<Self, String> {
-                let words: Vec<&str> = Self::ALL.iter().map(|value| value.as_str()).collect();
-                Self::ALL.iter().copied().find(|value| value.as_str() == text).ok_or_else(|| {
-                    let one_of = if words.len() > 1 { "one of " } else { "only " };
-                    let guess = $crate::error::nearest(text, &words).filter(|_| words.len() > 1);
-                    let hint = guess.map_or(String::new(), |guess| format!(" (did you mean \"{guess}\"?)"));
-                    format!("{one_of}{}{hint}", words.join(", "))
-                })
+                $crate::names::find(text, Self::ALL, Self::as_str)
             }
 
             fn show(&self) -> String {
@@ -45,3 +41,17 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// The value whose word this is.
+///
+/// # Errors
+/// Where it is none's; with what is allowed, and what may have been meant.
+pub(crate) fn find<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, String> {
+    all.iter().copied().find(|&value| word(value) == text).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|&value| word(value)).collect();
+        let one_of = if words.len() > 1 { "one of " } else { "only " };
+        let guess = nearest(text, &words).filter(|_| words.len() > 1);
+        let hint = guess.map_or(String::new(), |guess| format!(" (did you mean \"{guess}\"?)"));
+        format!("{one_of}{}{hint}", words.join(", "))
+    })
+}

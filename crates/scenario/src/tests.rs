@@ -1,5 +1,6 @@
 //! What is read back, what is filled in, what is refused.
 
+use framewire_transport::TransportKind;
 use framewire_units::{Bitrate, DataSize, Duration, Probability};
 use proptest::prelude::*;
 
@@ -42,18 +43,26 @@ fn a_flow_is_enough() {
 fn every_transport_has_its_defaults() {
     let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
     let expected = [
-        (Transport::UdpBlocking, Some(PacketRule::Full), kib(208), 1_000, Some(Pacing::Sender), None, None),
-        (Transport::Udp, Some(PacketRule::Full), kib(416), 100, None, None, None),
-        (Transport::UdpWhole, Some(PacketRule::Full), kib(208), 1_000, None, None, None),
-        (Transport::UdpIfd, Some(PacketRule::Full), kib(160), 1_000, None, None, None),
-        (Transport::UdpDependency, Some(PacketRule::Full), kib(160), 1_000, None, None, None),
-        (Transport::Tcp, None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
-        (Transport::TcpIfd, None, None, 1_000, None, Some("cubic"), kib(32)),
-        (Transport::TcpIfdOptimised, None, None, 1_000, None, Some("cubic"), kib(32)),
-        (Transport::TcpDependency, None, None, 1_000, None, Some("cubic"), kib(32)),
-        (Transport::TcpLeaky, None, None, 1_000, None, Some("cubic"), None),
-        (Transport::TcpKeyframe, None, None, 1_000, None, Some("cubic"), None),
-        (Transport::TcpObs, None, None, 1_000, None, Some("cubic"), None),
+        (
+            Transport::Movie(TransportKind::UdpBlocking),
+            Some(PacketRule::Full),
+            kib(208),
+            1_000,
+            Some(Pacing::Sender),
+            None,
+            None,
+        ),
+        (Transport::Movie(TransportKind::Udp), Some(PacketRule::Full), kib(416), 100, None, None, None),
+        (Transport::Movie(TransportKind::UdpWhole), Some(PacketRule::Full), kib(208), 1_000, None, None, None),
+        (Transport::Movie(TransportKind::UdpIfd), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
+        (Transport::Movie(TransportKind::UdpDependency), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
+        (Transport::Movie(TransportKind::Tcp), None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
+        (Transport::Movie(TransportKind::TcpIfd), None, None, 1_000, None, Some("cubic"), kib(32)),
+        (Transport::Movie(TransportKind::TcpIfdOptimised), None, None, 1_000, None, Some("cubic"), kib(32)),
+        (Transport::Movie(TransportKind::TcpDependency), None, None, 1_000, None, Some("cubic"), kib(32)),
+        (Transport::Movie(TransportKind::TcpLeaky), None, None, 1_000, None, Some("cubic"), None),
+        (Transport::Movie(TransportKind::TcpKeyframe), None, None, 1_000, None, Some("cubic"), None),
+        (Transport::Movie(TransportKind::TcpObs), None, None, 1_000, None, Some("cubic"), None),
     ];
     let movies = Transport::ALL.iter().filter(|transport| transport.has_movie()).count();
     assert_eq!(expected.len(), movies - 1, "all but external, which has tests/application.rs; see tests/rivals.rs");
@@ -94,12 +103,14 @@ fn every_transport_has_its_defaults() {
 fn frame_queues_have_limits_where_they_can_be_full() {
     let limits = |flow: &Flow| (flow.queue_time, flow.queue_frames, flow.queue_bytes.map(DataSize::as_bytes));
     let second = Some(Duration::from_secs(1));
-    let others = [Transport::External, Transport::TcpObs];
+    let others = [Transport::External, Transport::Movie(TransportKind::TcpObs)];
     let movies = Transport::ALL.iter().filter(|transport| transport.has_movie());
     for transport in movies.filter(|transport| !others.contains(transport)) {
         let expected = match transport {
-            Transport::UdpDependency | Transport::TcpDependency | Transport::TcpKeyframe => (second, None, None),
-            Transport::TcpLeaky => (second, Some(200), Some(10_485_760)),
+            Transport::Movie(
+                TransportKind::UdpDependency | TransportKind::TcpDependency | TransportKind::TcpKeyframe,
+            ) => (second, None, None),
+            Transport::Movie(TransportKind::TcpLeaky) => (second, Some(200), Some(10_485_760)),
             _ => (None, None, None),
         };
         let text = format!("[[flow]]\ntransport = \"{transport}\"");
@@ -219,9 +230,9 @@ fn flows_are_checked_one_by_one_and_together() {
         assert_eq!(flow.pacing, Some(Pacing::Nobody));
     }
     let mine = [
-        ("tcp", "packets = \"full\"", "begin with udp"),
-        ("tcp", "spread = \"none\"", "begin with udp"),
-        ("udp", "unsent_limit = \"16 KiB\"", "begin with tcp"),
+        ("tcp", "packets = \"full\"", "udp-blocking"),
+        ("tcp", "spread = \"none\"", "udp-blocking"),
+        ("udp", "unsent_limit = \"16 KiB\"", "stream transports (tcp, tcp+ifd,"),
         ("udp", "congestion = \"reno\"", "tcp"),
         ("tcp+ifd", "pacing = \"sender\"", "a key of tcp and udp-blocking"),
         ("udp", "pacing = \"none\"", "a key of tcp and udp-blocking"),

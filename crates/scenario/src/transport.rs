@@ -1,96 +1,228 @@
-//! How a flow carries what it carries, and what follows from that.
+//! How a flow carries what it carries: the table of all transports, made of those of the crates that carry them out.
 
-use framewire_units::DataSize;
+use std::fmt;
 
-use crate::names::words;
+use framewire_adaptive::rate_control::RateControl;
+use framewire_transport::queue::QueueKind;
+use framewire_transport::{Limits, Profile, TransportKind};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 
-words! {
-    /// How a flow carries its movie, or what else it is.
-    Transport {
-        /// RTP over UDP; a send waits for room in the send buffer.
-        UdpBlocking = "udp-blocking",
-        /// RTP over UDP; what does not fit is dropped.
-        Udp = "udp",
-        /// As `udp`, but once a packet of a frame did not fit, the rest of the frame is not sent.
-        UdpWhole = "udp-whole",
-        /// I-Frame Delay over blocking UDP sends.
-        UdpIfd = "udp+ifd",
-        /// Dropping by dependency over blocking UDP sends.
-        UdpDependency = "udp+dependency",
-        /// The elementary stream over TCP.
-        Tcp = "tcp",
-        /// I-Frame Delay over TCP.
-        TcpIfd = "tcp+ifd",
-        /// I-Frame Delay with disturbed groups of pictures, over TCP.
-        TcpIfdOptimised = "tcp+ifd-optimised",
-        /// Dropping by dependency, over TCP.
-        TcpDependency = "tcp+dependency",
-        /// As GStreamer's `queue leaky=downstream` before `tcpclientsink`.
-        TcpLeaky = "tcp+leaky",
-        /// As GStreamer's `tcpserversink recover-policy=keyframe`.
-        TcpKeyframe = "tcp+keyframe",
-        /// As the RTMP output of OBS Studio.
-        TcpObs = "tcp+obs",
-        /// Adaptive streaming of the ladder by the Video Transport Protocol.
-        Vtp = "vtp",
-        /// Adaptive streaming by a rate control that was made better than VTP's.
-        Better = "better",
-        /// Adaptive streaming by TFRC (RFC 5348).
-        Tfrc = "tfrc",
-        /// Adaptive streaming by the Rate Adaptation Protocol.
-        Rap = "rap",
-        /// Adaptive streaming by the binomial control SQRT.
-        Sqrt = "sqrt",
-        /// Adaptive streaming by additive increase and multiplicative decrease.
-        Aimd = "aimd",
-        /// The ladder's top level by its plan, whatever the network does.
-        Fixed = "fixed",
-        /// TCP connections that always have data, and no movie.
-        Bulk = "bulk",
-        /// Applications of the user's own at both ends.
-        External = "external",
+use crate::names;
+use crate::text::Text;
+
+/// How a flow carries its movie, or what else it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Transport {
+    /// The lab's own sender of the movie.
+    Movie(TransportKind),
+    /// A server that chooses among the levels of a ladder by this rate control.
+    Adaptive(RateControl),
+    /// TCP connections that always have data, and no movie.
+    Bulk,
+    /// Applications of the user's own at both ends.
+    External,
+}
+
+/// What carries a flow, as far as its settings depend on that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// The movie in datagrams.
+    Datagram,
+    /// The movie as a stream of bytes.
+    Stream,
+    /// Levels of a ladder, in datagrams.
+    Adaptive,
+    /// Bytes of no meaning.
+    Bulk,
+    /// What applications send.
+    External,
+}
+
+impl Family {
+    const ALL: [Self; 5] = [Self::Datagram, Self::Stream, Self::Adaptive, Self::Bulk, Self::External];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Datagram => "datagram",
+            Self::Stream => "stream",
+            Self::Adaptive => "adaptive",
+            Self::Bulk => "bulk",
+            Self::External => "external",
+        }
+    }
+
+    /// What all of a family of several are called.
+    const fn phrase(self) -> Option<&'static str> {
+        match self {
+            Self::Datagram => Some("datagram transports"),
+            Self::Stream => Some("stream transports"),
+            Self::Adaptive => Some("adaptive streams"),
+            Self::Bulk | Self::External => None,
+        }
     }
 }
 
+const COUNT: usize = TransportKind::ALL.len() + RateControl::ALL.len() + 2;
+
+const fn all() -> [Transport; COUNT] {
+    let mut all = [Transport::External; COUNT];
+    let mut filled = 0;
+    while filled < TransportKind::ALL.len() {
+        all[filled] = Transport::Movie(TransportKind::ALL[filled]);
+        filled += 1;
+    }
+    let mut rate_control = 0;
+    while rate_control < RateControl::ALL.len() {
+        all[filled] = Transport::Adaptive(RateControl::ALL[rate_control]);
+        filled += 1;
+        rate_control += 1;
+    }
+    all[filled] = Transport::Bulk;
+    all
+}
+
 impl Transport {
+    /// All of them, in the order of the documentation.
+    pub const ALL: &[Self] = &all();
+
+    /// The word that the file uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Movie(kind) => kind.name(),
+            Self::Adaptive(rate_control) => rate_control.as_str(),
+            Self::Bulk => "bulk",
+            Self::External => "external",
+        }
+    }
+
+    /// What it does, in a line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Movie(kind) => kind.profile().summary,
+            Self::Adaptive(rate_control) => rate_control.summary(),
+            Self::Bulk => "TCP connections that always have data, and no movie.",
+            Self::External => "Applications of the user's own at both ends.",
+        }
+    }
+
+    /// What carries it.
+    pub const fn family(self) -> Family {
+        match self {
+            Self::Movie(kind) if kind.is_stream() => Family::Stream,
+            Self::Movie(_) => Family::Datagram,
+            Self::Adaptive(_) => Family::Adaptive,
+            Self::Bulk => Family::Bulk,
+            Self::External => Family::External,
+        }
+    }
+
     /// True for RTP over UDP, false for a byte stream and for adaptive streaming.
     pub const fn is_datagram(self) -> bool {
-        matches!(self, Self::UdpBlocking | Self::Udp | Self::UdpWhole | Self::UdpIfd | Self::UdpDependency)
+        matches!(self.family(), Family::Datagram)
     }
 
     /// True where a server chooses among the levels of a ladder.
     pub const fn is_adaptive(self) -> bool {
-        matches!(self, Self::Vtp | Self::Better | Self::Tfrc | Self::Rap | Self::Sqrt | Self::Aimd | Self::Fixed)
+        matches!(self, Self::Adaptive(_))
     }
 
     /// True where the movie is sent: neither the levels of a ladder, nor bytes of no meaning.
     pub const fn has_movie(self) -> bool {
-        !self.is_adaptive() && !matches!(self, Self::Bulk)
+        matches!(self, Self::Movie(_) | Self::External)
     }
 
     /// True where the lab's own sender has a TCP connection.
     pub(crate) const fn has_connection(self) -> bool {
-        !self.is_datagram() && !self.is_adaptive() && !matches!(self, Self::External)
+        matches!(self.family(), Family::Stream | Family::Bulk)
     }
 
     /// True where the frame clock can be left out: the transport waits for room and gives no frame up.
     pub(crate) const fn has_pacing(self) -> bool {
-        matches!(self, Self::UdpBlocking | Self::Tcp)
+        matches!(self, Self::Movie(kind) if kind.waits_for_room())
     }
 
-    /// Defaults of send buffer, device queue and unsent limit; docs/scenario.md says why.
-    pub(crate) fn defaults(self) -> (Option<DataSize>, u32, Option<DataSize>) {
-        let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
+    /// Its defaults of send buffer, device queue and unsent limit are those of this transport: an adaptive stream has the
+    /// sockets of `udp`, and connections without a frame queue have those of `tcp`.
+    pub(crate) const fn settings(self) -> &'static Profile {
         match self {
-            Self::UdpBlocking | Self::UdpWhole => (kib(208), 1_000, None),
-            Self::Udp => (kib(416), 100, None),
-            Self::UdpIfd | Self::UdpDependency => (kib(160), 1_000, None),
-            Self::Tcp | Self::TcpLeaky | Self::TcpKeyframe | Self::TcpObs => (None, 1_000, None),
-            Self::TcpIfd | Self::TcpIfdOptimised | Self::TcpDependency => (None, 1_000, kib(32)),
-            Self::Vtp | Self::Better | Self::Tfrc | Self::Rap | Self::Sqrt | Self::Aimd | Self::Fixed => {
-                (kib(416), 100, None)
-            }
-            Self::Bulk | Self::External => (None, 1_000, None),
+            Self::Movie(kind) => kind.profile(),
+            Self::Adaptive(_) => TransportKind::Udp.profile(),
+            Self::Bulk | Self::External => TransportKind::Tcp.profile(),
         }
+    }
+
+    /// How much may wait in its frame queue by default; `None` where that has no limits.
+    pub(crate) fn queue_limits(self) -> Option<Limits> {
+        self.queue()?.limits()
+    }
+
+    /// True where a number of frames or bytes may limit what waits.
+    pub(crate) fn has_queue_counts(self) -> bool {
+        self.queue().is_some_and(QueueKind::counts)
+    }
+
+    fn queue(self) -> Option<QueueKind> {
+        if let Self::Movie(kind) = self { Some(kind.profile().queue) } else { None }
+    }
+
+    /// Those that something is true of, for messages: whole families by what they are, others by their names.
+    pub(crate) fn names_of(is_meant: impl Fn(Self) -> bool) -> String {
+        if Self::ALL.iter().all(|&one| is_meant(one) != (one == Self::External)) {
+            return "the lab's own transports; an application sets its own".to_owned();
+        }
+        let mut phrases: Vec<String> = Vec::new();
+        for family in Family::ALL {
+            let of_family = Self::ALL.iter().filter(|one| one.family() == family);
+            let (meant, others): (Vec<&Self>, Vec<&Self>) = of_family.partition(|&&one| is_meant(one));
+            let names = || meant.iter().map(|one| one.as_str());
+            match family.phrase() {
+                Some(phrase) if others.is_empty() => {
+                    phrases.push(format!("{phrase} ({})", names().collect::<Vec<_>>().join(", ")));
+                }
+                _ => phrases.extend(names().map(str::to_owned)),
+            }
+        }
+        match phrases.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            _ => phrases.concat(),
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Text for Transport {
+    const PATTERN: &str = ""; // the schema lists the words
+
+    fn parse(text: &str) -> Result<Self, String> {
+        names::find(text, Self::ALL, Self::as_str)
+    }
+
+    fn show(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+impl Serialize for Transport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl JsonSchema for Transport {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Transport".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let word = |one: &Self| json_schema!({ "description": one.summary(), "type": "string", "const": one.as_str() });
+        let words: Vec<Schema> = Self::ALL.iter().map(word).collect();
+        json_schema!({ "description": "How a flow carries its movie, or what else it is.", "oneOf": words })
     }
 }

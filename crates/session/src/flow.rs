@@ -92,8 +92,11 @@ impl FlowSetup {
     /// # Panics
     /// For a flow that does not send the movie.
     pub fn new(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Self {
-        let kind = (flow.transport != scenario::Transport::External)
-            .then(|| flow.transport.as_str().parse().expect("invariant: every transport of a movie exists"));
+        let kind = match flow.transport {
+            scenario::Transport::Movie(kind) => Some(kind),
+            scenario::Transport::External => None,
+            other => panic!("invariant: {other} sends no movie"),
+        };
         Self { flow: flow.clone(), carried: Carried::Movie(kind, plan), ssrc, scratch: None }
     }
 
@@ -282,7 +285,10 @@ impl FlowSetup {
     }
 
     fn rate_control(&self) -> RateControl {
-        self.transport().parse().expect("invariant: every adaptive transport is named for its rate control")
+        match self.flow.transport {
+            scenario::Transport::Adaptive(rate_control) => rate_control,
+            other => panic!("invariant: who asks has levels, and {other} has none"),
+        }
     }
 
     /// The server of an adaptive stream. `session` draws what both of its halves need at random: the same for both.

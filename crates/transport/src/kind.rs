@@ -56,6 +56,8 @@ pub enum SocketKind {
 pub struct Profile {
     /// Its name in scenario files.
     pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
     /// What it writes to, and what it does when that is full.
     pub socket: SocketKind,
     /// Which frame goes next.
@@ -108,6 +110,13 @@ impl TransportKind {
     /// Its name in scenario files.
     pub const fn name(self) -> &'static str {
         self.profile().name
+    }
+
+    /// True where it waits for room and gives no frame up, so that the frame clock can be left out.
+    pub const fn waits_for_room(self) -> bool {
+        let profile = self.profile();
+        matches!(profile.queue, QueueKind::Direct)
+            && matches!(profile.socket, SocketKind::Stream | SocketKind::Datagram(Overflow::Wait))
     }
 
     /// True over a byte stream.
@@ -180,6 +189,7 @@ const UNSENT_LIMIT: DataSize = DataSize::from_bytes(32 * 1024);
 
 const UDP_BLOCKING: Profile = Profile {
     name: "udp-blocking",
+    summary: "RTP over UDP; a send waits for room in the send buffer.",
     socket: SocketKind::Datagram(Overflow::Wait),
     queue: QueueKind::Direct,
     send_buffer: Some(KERNEL_DEFAULT_SEND_BUFFER),
@@ -191,6 +201,7 @@ const UDP_BLOCKING: Profile = Profile {
 
 const UDP: Profile = Profile {
     name: "udp",
+    summary: "RTP over UDP; what does not fit is dropped.",
     socket: SocketKind::Datagram(Overflow::Drop),
     queue: QueueKind::Direct,
     send_buffer: Some(DOUBLED_SEND_BUFFER),
@@ -202,6 +213,7 @@ const UDP: Profile = Profile {
 
 const UDP_WHOLE: Profile = Profile {
     name: "udp-whole",
+    summary: "As udp, but once a packet of a frame did not fit, the rest of the frame is not sent.",
     socket: SocketKind::Datagram(Overflow::DropRestOfFrame),
     queue: QueueKind::Direct,
     send_buffer: Some(KERNEL_DEFAULT_SEND_BUFFER),
@@ -213,6 +225,7 @@ const UDP_WHOLE: Profile = Profile {
 
 const UDP_IFD: Profile = Profile {
     name: "udp+ifd",
+    summary: "I-Frame Delay over blocking UDP sends.",
     socket: SocketKind::Datagram(Overflow::Wait),
     queue: QueueKind::Ifd(IfdPolicy::Basic),
     send_buffer: Some(DataSize::from_bytes(160 * 1024)),
@@ -225,6 +238,7 @@ const UDP_IFD: Profile = Profile {
 
 const TCP: Profile = Profile {
     name: "tcp",
+    summary: "The elementary stream over TCP.",
     socket: SocketKind::Stream,
     queue: QueueKind::Direct,
     send_buffer: None,
@@ -235,6 +249,7 @@ const TCP: Profile = Profile {
 
 const TCP_IFD: Profile = Profile {
     name: "tcp+ifd",
+    summary: "I-Frame Delay over TCP.",
     socket: SocketKind::Stream,
     queue: QueueKind::Ifd(IfdPolicy::Basic),
     send_buffer: None,
@@ -246,6 +261,7 @@ const TCP_IFD: Profile = Profile {
 
 const TCP_IFD_OPTIMISED: Profile = Profile {
     name: "tcp+ifd-optimised",
+    summary: "I-Frame Delay over TCP that also gives up what refers to a frame given up.",
     socket: SocketKind::Stream,
     queue: QueueKind::Ifd(IfdPolicy::Optimised),
     send_buffer: None,
@@ -256,6 +272,7 @@ const TCP_IFD_OPTIMISED: Profile = Profile {
 
 const UDP_DEPENDENCY: Profile = Profile {
     name: "udp+dependency",
+    summary: "Dropping by dependency over blocking UDP sends.",
     socket: SocketKind::Datagram(Overflow::Wait),
     queue: QueueKind::Dependency(DependencyQueue::<Bytes>::DEFAULT_LIMITS),
     send_buffer: Some(DataSize::from_bytes(160 * 1024)),
@@ -266,6 +283,7 @@ const UDP_DEPENDENCY: Profile = Profile {
 
 const TCP_DEPENDENCY: Profile = Profile {
     name: "tcp+dependency",
+    summary: "Dropping by dependency, over TCP.",
     socket: SocketKind::Stream,
     queue: QueueKind::Dependency(DependencyQueue::<Bytes>::DEFAULT_LIMITS),
     send_buffer: None,
@@ -275,13 +293,26 @@ const TCP_DEPENDENCY: Profile = Profile {
 };
 
 /// What the programs have that are compared with: the socket as the kernel makes it.
-const TCP_LEAKY: Profile =
-    Profile { name: "tcp+leaky", queue: QueueKind::Leaky(LeakyDownstream::<Bytes>::DEFAULT_LIMITS), ..TCP };
+const TCP_LEAKY: Profile = Profile {
+    name: "tcp+leaky",
+    summary: "As GStreamer's queue leaky=downstream before tcpclientsink.",
+    queue: QueueKind::Leaky(LeakyDownstream::<Bytes>::DEFAULT_LIMITS),
+    ..TCP
+};
 
-const TCP_KEYFRAME: Profile =
-    Profile { name: "tcp+keyframe", queue: QueueKind::Keyframe(KeyframeRecovery::<Bytes>::DEFAULT_SOFT_LIMITS), ..TCP };
+const TCP_KEYFRAME: Profile = Profile {
+    name: "tcp+keyframe",
+    summary: "As GStreamer's tcpserversink recover-policy=keyframe.",
+    queue: QueueKind::Keyframe(KeyframeRecovery::<Bytes>::DEFAULT_SOFT_LIMITS),
+    ..TCP
+};
 
-const TCP_OBS: Profile = Profile { name: "tcp+obs", queue: QueueKind::Obs(Thresholds::DEFAULT), ..TCP };
+const TCP_OBS: Profile = Profile {
+    name: "tcp+obs",
+    summary: "As the RTMP output of OBS Studio.",
+    queue: QueueKind::Obs(Thresholds::DEFAULT),
+    ..TCP
+};
 
 #[cfg(test)]
 mod tests {

@@ -57,6 +57,11 @@ impl QueueKind {
         }
     }
 
+    /// True where its limits may be numbers of frames and of bytes, beside a time.
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Dependency(_) | Self::Leaky(_) | Self::Keyframe(_))
+    }
+
     /// The same queue with other limits, if it has any. That of OBS Studio has a limit in time, its threshold of P frames.
     pub fn with_limits(self, limits: Limits) -> Self {
         match self {

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from framewire import alike, captured, stats, unexplained, unlike
 from framewire.report.data import ReportRun, seconds
+from framewire.transports import EXTERNAL
 
 
 def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = None) -> list[Markup]:
@@ -47,7 +48,7 @@ def later_origins(run: ReportRun) -> list[Markup]:
     """Applications that pace themselves: their first frame is due when its first packet leaves."""
     if "due_ns" not in run.frames.columns:
         return []
-    own = [flow.name for flow in run.streams if flow.transport == "external"]
+    own = [flow.name for flow in run.streams if flow.transport == EXTERNAL]
     frames = run.frames.filter(pl.col("flow").is_in(own))
     first = frames.group_by("flow", maintain_order=True).agg(pl.col("due_ns").min())
     return [

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from framewire import files, stats
-from framewire.content import ADAPTIVE, BULK
 from framewire.errors import InputError
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
+from framewire.transports import ADAPTIVE, BULK, EXTERNAL
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         scenario = {}
         notes.append(f"scenario.toml cannot be read: {error}")
     flows = flows_of(results.meta, frames)
-    applications = any(flow.transport == "external" for flow in flows)
+    applications = any(flow.transport == EXTERNAL for flow in flows)
     nothing = pl.DataFrame()
     return ReportRun(
         directory=directory,
