@@ -12,7 +12,7 @@ import cases
 import measure
 
 from framewire import _native
-from framewire.report import screen
+from framewire.report import display
 
 
 def stamp(scenario: dict[str, Any], *files: Path) -> str:
@@ -24,7 +24,7 @@ def stamp(scenario: dict[str, Any], *files: Path) -> str:
     digest = hashlib.sha256()
     sources = getattr(_native, "__sources__", "debug")
     digest.update(sources.encode() if sources != "debug" else _content(Path(str(_native.__file__))).encode())
-    for file in (*(Path(str(module.__file__)) for module in (cases, measure, screen)), *files):
+    for file in (*(Path(str(module.__file__)) for module in (cases, measure, display)), *files):
         digest.update(_content(file).encode())
     digest.update(json.dumps(_by_content(scenario), sort_keys=True).encode())
     return digest.hexdigest()[:12]

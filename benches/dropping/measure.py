@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 from cases import MAIN_STARTUP_MS
 
-from framewire.report import psnr, quantities
+from framewire.report import plot_data, psnr
 from framewire.report.data import Flow, ReportRun, load
+from framewire.report.display import screen
 from framewire.report.metrics import metrics
-from framewire.report.screen import screen
 
 FRAME_RATE = 25.0
 """Of the lab's movies."""
@@ -105,7 +105,7 @@ def rows(directory: Path, codec: str, link: str, seed: int, startups_ms: dict[st
 
 def _row(run: ReportRun, flow: Flow, scores: psnr.PsnrResult, case: tuple[str, str, int], startup_ms: int) -> Row:
     one = metrics(run, flow, scores)
-    summary: dict[str, Any] = quantities.summary_row(run, flow)
+    summary: dict[str, Any] = plot_data.summary_row(run, flow)
     return Row(
         *case,
         flow=flow.name,

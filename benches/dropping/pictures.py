@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from framewire.report.cut_stream import coding_of, cut, luma_pictures
 from framewire.report.psnr import BLACK, CAP_DB, Luma, decibel, squared_error
-from framewire.report.stream import coding_of, cut, luma_pictures
 
 WIDTH, HEIGHT = 720, 576
 Sources = Sequence[int | None]

@@ -16,8 +16,8 @@ import typer
 import framewire
 from framewire import doctor as doctor_module
 from framewire import progress as progress_module
+from framewire import run_output, standard_streams, terminal
 from framewire import scenario as scenario_module
-from framewire import screen, standard_streams, told
 from framewire.campaign import cli as campaign_cli
 from framewire.commands import (
     EXIT_INTERRUPTED,
@@ -30,11 +30,11 @@ from framewire.commands import (
     stderr,
     stdout,
 )
+from framewire.endpoint import cli as stream_cli
 from framewire.errors import InputError, RunError
 from framewire.movie.ladder import cli as ladder_cli
-from framewire.papers import cli as papers_cli
 from framewire.run import WORLDS
-from framewire.stream import cli as stream_cli
+from framewire.studies import cli as studies_cli
 
 if TYPE_CHECKING:
     from framewire.report.verdict import Verdict
@@ -60,7 +60,7 @@ scenario_app = typer.Typer(
 app.add_typer(movie_app, name="movie")
 app.add_typer(scenario_app, name="scenario")
 app.add_typer(campaign_cli.app, name="campaign")
-app.add_typer(papers_cli.app, name="reproduce")
+app.add_typer(studies_cli.app, name="reproduce")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="The scenario file (TOML).")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="PATH", help="Where to write.")]
@@ -134,7 +134,7 @@ def run(
             }
         )
     else:
-        told.print_run(result, report, verdict)
+        run_output.print_run(result, report, verdict)
     if open_report and report is not None:
         webbrowser.open(report.resolve().as_uri())
     for failure in result.failures:
@@ -266,7 +266,7 @@ def probe_movie(
     frames: Annotated[bool, typer.Option("--frames", help="List every frame, too.")] = False,
 ) -> None:
     """Show groups of pictures, types, sizes and rates."""
-    from framewire.probe import probe  # only this command needs it
+    from framewire.movie.probe import probe  # only this command needs it
 
     found = probe(file, frame_rate)
     if as_json:
@@ -336,7 +336,7 @@ def doctor(as_json: AsJson = False) -> None:
         print_json({"fit": fit, "checks": [vars(check) for check in checks]})
     else:
         console = stdout()
-        console.print(screen.checks_table(checks))
+        console.print(terminal.checks_table(checks))
         simulated = doctor_module.can_simulate(checks)
         lacking = "does not work here" + ("; with --world simulated it does." if simulated else ".")
         console.print(f"`framewire run` {'works here.' if fit else lacking}", markup=False)

@@ -17,7 +17,7 @@ from typing import Annotated, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
-from framewire import screen
+from framewire import terminal
 from framewire.errors import FramewireError, RunError
 
 __all__ = [
@@ -117,7 +117,7 @@ def complain(message: str) -> None:
 
 def stdout() -> Console:
     """Where results go: as wide as the terminal, or readable where there is none."""
-    return Console(width=None if sys.stdout.isatty() else screen.WIDTH)
+    return Console(width=None if sys.stdout.isatty() else terminal.WIDTH)
 
 
 def stderr() -> Console:

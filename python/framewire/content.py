@@ -143,7 +143,7 @@ def is_of_the_lab(ladder: str) -> bool:
 def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
     """The streaming file and its length."""
     from framewire.movie import ladder
-    from framewire.movie.ladder import making
+    from framewire.movie.ladder import build
 
     named = str(scenario.data["movie"]["ladder"])
     preset = named.removeprefix(LADDERS)
@@ -158,7 +158,7 @@ def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
         meant = f'; the lab\'s own is "{LADDERS}{name}"' if name in {one.name for one in ladder.PRESETS} else ""
         raise InputError(f'movie.ladder = "{named}": there is no such file{meant}')
     try:
-        return path, float(making.describe(path)["duration_s"])
+        return path, float(build.describe(path)["duration_s"])
     except InputError as error:
         raise InputError(f'movie.ladder = "{named}": {error}') from None
     except OSError as error:

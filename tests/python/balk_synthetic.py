@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from framewire.papers.balk import (
+from framewire.studies.balk import (
     claims,
 )
-from framewire.papers.balk.clips import FRAME_RATE
-from framewire.papers.balk.clips import made_up as clip
-from framewire.papers.balk.measure import Measured, Run
-from framewire.papers.balk.plan import Setting
+from framewire.studies.balk.clips import FRAME_RATE
+from framewire.studies.balk.clips import made_up as clip
+from framewire.studies.balk.measure import Measured, Run
+from framewire.studies.balk.plan import Setting
 
 
 def made_up(setting: Setting, share: float = 1.0, levels: str = "", fates: str = "", seed: int = 1) -> Run:

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from framewire.papers.ouwens.measure import Cost, Measured
-from framewire.papers.ouwens.plan import FLOWS
-from framewire.papers.ouwens.published import (
+from framewire.studies.ouwens.measure import Cost, Measured
+from framewire.studies.ouwens.plan import FLOWS
+from framewire.studies.ouwens.published import (
     BITRATES,
     FRAMES,
     LINK_LAYER_PACKETS,

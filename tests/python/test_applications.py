@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import framewire
-from framewire import emulator, movie, unlike
+from framewire import application_congestion, emulator, movie
 from framewire.errors import InputError, MachineError
 
 SECONDS = 4
@@ -378,7 +378,7 @@ def test_hosts_of_applications_have_the_congestion_control_of_the_scenario(film:
         assert had == (name if name in allowed else machine)
         assert had in (result.directory / "logs" / "x.sender.log").read_text()
         assert had in (result.directory / "logs" / "x.receiver.log").read_text()
-        told = unlike.note(tomllib.loads(result.results.scenario), meta, result.results.protocols)
+        told = application_congestion.note(tomllib.loads(result.results.scenario), meta, result.results.protocols)
         assert (told is None) == (had == name)
     together = 'layout = "together"\n' + scenario(film, flow + flow.replace('"x"', '"y"\ncongestion = "reno"'))
     with pytest.raises(InputError, match="flow y, congestion: applications that share hosts share it"):

@@ -14,22 +14,22 @@ ALLOWED: dict[str, set[str]] = {
     "media": {"units"},
     "wire": {"units"},
     "link": {"units"},
-    "probe": {"units", "media"},
+    "recording": {"units", "media"},
     "transport": {"units", "media", "wire"},
     "adaptive": {"units", "media", "wire"},
-    "session": {"units", "scenario", "media", "wire", "transport", "adaptive", "probe"},
+    "session": {"units", "scenario", "media", "wire", "transport", "adaptive", "recording"},
     "tcp": {"units"},
-    "world": {"units", "scenario", "media", "transport", "link", "probe", "session"},
-    "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "probe", "session", "world"},
+    "world": {"units", "scenario", "media", "transport", "link", "recording", "session"},
+    "sim": {"units", "scenario", "media", "transport", "adaptive", "link", "tcp", "recording", "session", "world"},
     "sockets": {"units", "transport"},
     "endpoint": {"units", "media", "wire", "transport", "adaptive", "sockets"},
     "emu": {
-        *("units", "scenario", "media", "wire", "transport", "adaptive", "link", "probe", "session", "world"),
+        *("units", "scenario", "media", "wire", "transport", "adaptive", "link", "recording", "session", "world"),
         *("sockets", "endpoint"),
     },
     "fuzzing": {"units", "scenario", "media", "wire", "adaptive", "link", "session", "emu"},
     "gst": {"units", "media", "wire", "transport", "adaptive", "sockets", "endpoint"},
-    "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "probe", "sim", "endpoint"},
+    "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "recording", "sim", "endpoint"},
 }
 
 # Crates that may read clocks and open sockets; everything else is bound by clippy.toml.

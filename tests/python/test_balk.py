@@ -18,22 +18,13 @@ from framewire._native import ScenarioError
 from framewire.cli import app
 from framewire.errors import InputError
 from framewire.movie.ladder.quality import FROZEN, Quality
-from framewire.papers.balk import (
-    climbing,
-    measure,
-    page,
-    plan,
-    plans,
-    screen,
-    side_by_side,
-    traces,
-)
-from framewire.papers.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
-from framewire.papers.balk.clips import made_up as clip
-from framewire.papers.balk.comparison import compare
-from framewire.papers.balk.measure import Measured, Run
-from framewire.papers.balk.published import published
-from framewire.papers.balk.variants import VARIANTS
+from framewire.studies.balk import climbing, measure, page, plan, plans, side_by_side, terminal, traces
+from framewire.studies.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
+from framewire.studies.balk.clips import made_up as clip
+from framewire.studies.balk.comparison import compare
+from framewire.studies.balk.measure import Measured, Run
+from framewire.studies.balk.published import published
+from framewire.studies.balk.variants import VARIANTS
 
 
 def test_clips_have_the_papers_statistics() -> None:
@@ -335,7 +326,7 @@ def test_a_part_says_so_and_the_whole_does_not() -> None:
 
 def test_files_hold_every_claim(tmp_path: Path) -> None:
     comparison = compare(measured((plan.mild(8), [1.0, 1.1, 0.9])))
-    screen.write_files(comparison, tmp_path)
+    terminal.write_files(comparison, tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     found = {one["key"]: one for one in results["claims"]}
     assert set(found) == set(published())

@@ -13,23 +13,15 @@ from balk_synthetic import finding, made_up, measured, seeded, verdict
 from rich.console import Console
 
 from framewire.movie.ladder.quality import Quality
-from framewire.papers.balk import (
-    claims,
-    differences,
-    measure,
-    page,
-    plan,
-    samples,
-    screen,
-)
-from framewire.papers.balk.clips import QUANTISERS
-from framewire.papers.balk.clips import made_up as clip
-from framewire.papers.balk.comparison import compare
-from framewire.papers.balk.measure import Measured, Run
-from framewire.papers.balk.plan import Setting, Transport
-from framewire.papers.balk.published import Kind, published, read
-from framewire.papers.balk.readings import by_reading
-from framewire.papers.balk.variants import (
+from framewire.studies.balk import claims, differences, measure, page, plan, samples, terminal
+from framewire.studies.balk.clips import QUANTISERS
+from framewire.studies.balk.clips import made_up as clip
+from framewire.studies.balk.comparison import compare
+from framewire.studies.balk.measure import Measured, Run
+from framewire.studies.balk.plan import Setting, Transport
+from framewire.studies.balk.published import Kind, published, read
+from framewire.studies.balk.readings import by_reading
+from framewire.studies.balk.variants import (
     K_OVER_K_MINUS_1,
     LIBRARYS_READING,
     READINGS,
@@ -178,7 +170,7 @@ def test_both_rulers_are_judged_and_a_difference_is_told() -> None:
     assert (two.verdict, two.verdict_with_headers, two.differs_with_headers) == ("holds", "holds", False)
     assert floor.verdict_with_headers is None
     assert not floor.differs_with_headers
-    assert any("with headers" in text for text in screen.remarks(eight))
+    assert any("with headers" in text for text in terminal.remarks(eight))
     assert "2 of 18 verdicts on rates" not in compare(measured()).counted_apart
     assert "fair-8 (holds" in compare(of).counted_apart
 
@@ -235,7 +227,7 @@ def test_what_is_no_check_is_counted_apart() -> None:
     assert f"{len(by_construction)} true or false by construction" in comparison.counted_apart
     for one in comparison.findings:
         if not one.published.is_independent:
-            assert f"not counted: {one.published.worth}" in screen.remarks(one)
+            assert f"not counted: {one.published.worth}" in terminal.remarks(one)
 
 
 def test_a_part_says_first_what_it_is_and_counts_what_it_measured() -> None:
@@ -271,25 +263,25 @@ def test_numbers_have_their_units_on_the_page_and_in_the_terminal() -> None:
     with_units = {"plan-cbr": " kB", "plan-bmin": " %", "plan-ten": "", "fair-8": ""}
     text, rendered = shown(part), page.render(compare(part))
     for key, unit in with_units.items():
-        ours = screen.told(found[key].ours) + unit
+        ours = terminal.told(found[key].ours) + unit
         row = next(line for line in text.splitlines() if found[key].published.says in line)
         assert re.search(rf"  {re.escape(ours)}  +(holds|does not hold)", row), key
         assert f'<td class="number ours">{ours}<' in rendered
-    assert screen.told(None, "kB") == "\N{EN DASH}"
+    assert terminal.told(None, "kB") == "\N{EN DASH}"
     assert "\N{EN DASH} kB" not in text
 
 
 def test_every_unit_of_a_claim_is_known_to_be_shown_or_not() -> None:
-    units = {screen.short_unit(claim.unit) for claim in published().values()}
+    units = {terminal.short_unit(claim.unit) for claim in published().values()}
     assert units == {"", "%", "dB", "kB", "kbit/s", "s", "times"}
-    left_out = {claim.unit for claim in published().values() if not screen.short_unit(claim.unit)}
+    left_out = {claim.unit for claim in published().values() if not terminal.short_unit(claim.unit)}
     assert not [unit for unit in left_out if re.match(r"(%|dB|kB|kbit/s|s|times)(?= |$)(?! per)", unit)]
 
 
 def shown(of: Measured) -> str:
     """As a terminal has it."""
     console = Console(file=io.StringIO(), width=400)
-    screen.show(compare(of), console, tables=False)
+    terminal.show(compare(of), console, tables=False)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
@@ -299,7 +291,7 @@ def test_a_single_value_decides_only_where_no_draw_enters() -> None:
     assert verdict(Measured(), "plan-cbr") == "holds"
     one = finding(measured((plan.alone(1.0, "tfrc"), [0.1])), "tfrc-1")
     assert (one.verdict, one.ours is not None) == ("undecided", True)
-    assert "a single value" in screen.remarks(one)
+    assert "a single value" in terminal.remarks(one)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import framewire
 from conftest import REPOSITORY
-from framewire import screen, told
+from framewire import run_output, terminal
 from framewire.cli import app
 from framewire.progress import Bars, Lines
 
@@ -163,7 +163,7 @@ def test_a_complete_run_is_shown_as_its_summary_says(broken: str, scenario_file:
         result = framewire.Run(result.directory, "partial")
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(screen.comparison(result.summary.to_dicts(), told.never_offered(result)))
+        console.print(terminal.comparison(result.summary.to_dicts(), run_output.never_offered(result)))
     row = next(line for line in captured.get().splitlines() if line.startswith("udp"))
     assert row.split()[:6] == ["udp", "96.0", "0/0/6", "88", "4.12", "0.0"]
 
@@ -349,7 +349,7 @@ def test_a_narrow_terminal_gets_the_table_in_pieces(width: int) -> None:
     """Nothing is cropped, and each piece names the flows again."""
     console = Console(width=width)
     with console.capture() as captured:
-        console.print(screen.comparison(STREAMS))
+        console.print(terminal.comparison(STREAMS))
     lines = captured.get().splitlines()
     assert max(map(len, lines)) <= width
     assert "…" not in captured.get()
@@ -367,7 +367,7 @@ def test_the_table_accounts_for_every_frame() -> None:
     told = {"late": 30, "undecodable": 300, "shown": 1170}
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(screen.comparison([STREAMS[1] | told, STREAMS[1] | {"late": 0, "undecodable": 0}]))
+        console.print(terminal.comparison([STREAMS[1] | told, STREAMS[1] | {"late": 0, "undecodable": 0}]))
     rows = [line.split() for line in captured.get().splitlines() if line.startswith("tcp+ifd-optimised")]
     assert rows[0][1:4] == ["78.0", "2.0", "20.0"]
     assert rows[1][1:4] == ["100.0", "0.0", "0.0"]

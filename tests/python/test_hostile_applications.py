@@ -17,7 +17,7 @@ from own_program import streaming
 from test_applications import LISTEN, capable, command, scenario
 
 import framewire
-from framewire import captured, movie
+from framewire import capture_notes, movie
 
 pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}")
 
@@ -211,7 +211,7 @@ def test_a_flood_of_packets_is_in_the_tables_or_said_to_be_left_out(load: float,
     packets = result.results.packets
     assert packets["packet"].n_unique() + proof["packets_left_out"] == proof["crossed_the_link"]
     assert packets["packet"].is_sorted() and packets["frame"].null_count() == packets.height
-    said = [note for note in captured.notes(result.results.meta) if "tables of packets of flood end early" in note]
+    said = [note for note in capture_notes.notes(result.results.meta) if "tables of packets of flood end early" in note]
     throughput = result.summary["packet_throughput_bps"][0]
     if proof["packets_left_out"]:
         assert len(said) == 1 and f"{proof['packets_left_out']:,} packets" in said[0]

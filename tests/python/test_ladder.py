@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from framewire import _native, cli
 from framewire.errors import InputError
 from framewire.movie import ladder
-from framewire.movie.ladder import making, pinning, plots, presets
+from framewire.movie.ladder import build, pinning, plots, presets
 from framewire.movie.ladder.presets import Preset
 
 
@@ -34,7 +34,7 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(clip: Path, cache: Path) -> ladder.MadeLadder:
-    return ladder.make(source=clip, cache_dir=cache, plan=making.Plan(segments=4))
+    return ladder.make(source=clip, cache_dir=cache, plan=build.Plan(segments=4))
 
 
 @pytest.mark.parametrize(("codec", "levels"), [("mpeg4", "8-31, 2-10"), ("h264", "38, 26"), ("h265", "40, 28")])
@@ -61,14 +61,14 @@ def test_default_levels_of_a_file_stay_within_its_own_rate(
     packets = ["ffprobe", "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", str(poor)]
     sizes = subprocess.run(packets, check=True, capture_output=True, text=True).stdout.split()
     own = 8 * sum(int(size.strip(",")) for size in sizes) / 4
-    levels = ladder.make(source=poor, codec=codec, cache_dir=cache, plan=making.Plan(segments=4)).description["levels"]
+    levels = ladder.make(source=poor, codec=codec, cache_dir=cache, plan=build.Plan(segments=4)).description["levels"]
     low, mid, top = (level["mean_bps"] / own for level in levels)
     assert 0.5 < top < 1.01, "the best that does not take more"
     assert 0.35 * top < mid < 0.9 * top
     assert 0.35 * mid < low < 0.9 * mid
     # Levels that are asked for are what is asked for.
-    asked = ladder.parse_levels(making.DEFAULT_LEVELS[codec], codec)
-    given = ladder.make(source=poor, codec=codec, levels=asked, cache_dir=cache, plan=making.Plan(segments=4))
+    asked = ladder.parse_levels(build.DEFAULT_LEVELS[codec], codec)
+    given = ladder.make(source=poor, codec=codec, levels=asked, cache_dir=cache, plan=build.Plan(segments=4))
     assert [level["quality"] for level in given.description["levels"]] == [str(spec) for spec in asked]
     assert given.description["levels"][2]["mean_bps"] > 1.1 * own
 
@@ -79,7 +79,7 @@ def test_a_picture_that_a_codec_cannot_hold_at_the_rate_of_the_file_is_refused_i
     poor = tmp_path / "poor.mp4"
     ffmpeg("-i", str(clip), "-c:v", "libx264", "-crf", "48", str(poor))
     with pytest.raises(InputError, match=r"mpeg4 has no 3 levels of this picture .*--codec.*--size.*--levels"):
-        ladder.make(source=poor, cache_dir=cache, plan=making.Plan(segments=4))
+        ladder.make(source=poor, cache_dir=cache, plan=build.Plan(segments=4))
 
 
 def test_a_file_of_a_high_rate_has_the_default_qualities(made: ladder.MadeLadder) -> None:
@@ -88,7 +88,7 @@ def test_a_file_of_a_high_rate_has_the_default_qualities(made: ladder.MadeLadder
 
 
 def test_the_streaming_file_holds_what_ffprobe_finds(made: ladder.MadeLadder) -> None:
-    file = making.describe(made.streaming_file)
+    file = build.describe(made.streaming_file)
     for level, path in zip(file["levels"], made.levels, strict=True):
         command = ["ffprobe", "-v", "error", "-show_entries", "packet=size", "-of", "csv=p=0", str(path)]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -105,11 +105,11 @@ def test_a_ladder_is_made_once_and_always_the_same(
 ) -> None:
     steps: list[str] = []
     again = ladder.make(
-        source=clip, cache_dir=cache, plan=making.Plan(segments=4), progress=lambda step, _share: steps.append(step)
+        source=clip, cache_dir=cache, plan=build.Plan(segments=4), progress=lambda step, _share: steps.append(step)
     )
     assert again == made
     assert not [step for step in steps if step.startswith("encoding")]
-    fresh = ladder.make(source=clip, cache_dir=tmp_path, plan=making.Plan(segments=4))
+    fresh = ladder.make(source=clip, cache_dir=tmp_path, plan=build.Plan(segments=4))
     assert fresh.streaming_file.read_bytes() == made.streaming_file.read_bytes()
 
 
@@ -118,10 +118,10 @@ def test_a_damaged_streaming_file_is_refused(made: ladder.MadeLadder, tmp_path: 
     damaged = tmp_path / "damaged.vtp"
     damaged.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
     with pytest.raises(InputError, match=r"damaged\.vtp: frame \d+ of level \d is damaged"):
-        making.describe(damaged)
+        build.describe(damaged)
     damaged.write_bytes(whole[:-1])
     with pytest.raises(InputError, match="cut off"):
-        making.describe(damaged)
+        build.describe(damaged)
 
 
 def test_levels_that_are_not_aligned_are_refused(clip: Path, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def tiny(preset: Preset) -> Preset:
 def test_rates_are_pinned_in_every_segment(name: str, codec: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short = tiny(presets.named(name))
     monkeypatch.setattr(presets, "PRESETS", (short,))
-    made = ladder.make(preset=name, codec=codec, cache_dir=cache, plan=making.Plan(segments=2))
+    made = ladder.make(preset=name, codec=codec, cache_dir=cache, plan=build.Plan(segments=2))
     assert (made.description["frames"], made.description["frame_rate"]) == (72, [24_000, 1_001])
     assert made.description["types"] == "IPPPPPPPPPPP" * 6
     top = short.levels[-1].rate_bps

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from framewire import cli
 from framewire.errors import InputError
 from framewire.movie import ladder
-from framewire.movie.ladder import made as made_module
-from framewire.movie.ladder import making, same_movie
+from framewire.movie.ladder import build, same_movie
+from framewire.movie.ladder import install as made_module
 
 ALIKE = "keyint=12:min-keyint=12:scenecut=0:bframes=0"
 
@@ -57,7 +57,7 @@ def test_encodes_of_the_user_become_a_ladder_bit_by_bit(encodes: list[Path], tmp
     result = command("ladder", *encodes, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.stderr
     assert all(name in result.stdout for name in ("low.h264", "mid.mkv", "high [1].mp4", "movie.vtp"))
-    described = making.describe(tmp_path / "out" / "movie.vtp")
+    described = build.describe(tmp_path / "out" / "movie.vtp")
     assert (described["frames"], described["switch_points"]) == (48, [0, 12, 24, 36])
     assert (described["audio"]["channels"], described["audio"]["sample_rate"]) == (2, 44100)
     assert len(json.loads((tmp_path / "out" / "ladder.json").read_text())["plan"]["levels"]) == 3
@@ -302,8 +302,8 @@ def test_more_segments_than_frames_are_told_where_the_frames_are_known(tmp_path:
 
 def test_options_within_their_ranges_are_not_refused() -> None:
     for payload in (64, 65_000):
-        making.check_options(payload, making.Plan(segments=24, startup_s=1e-9, pre_send_s=0.1, buffer=1), 24)
-    making.check_options(1024, making.Plan())
+        build.check_options(payload, build.Plan(segments=24, startup_s=1e-9, pre_send_s=0.1, buffer=1), 24)
+    build.check_options(1024, build.Plan())
 
 
 CODED = {

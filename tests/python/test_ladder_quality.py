@@ -11,7 +11,7 @@ import pytest
 
 from framewire.errors import InputError
 from framewire.movie.ladder import quality
-from framewire.movie.ladder.making import MadeLadder
+from framewire.movie.ladder.build import MadeLadder
 from framewire.movie.ladder.quantisers import quantisers_of
 
 FRAMES = 30

@@ -21,7 +21,7 @@ from framewire.movie import cut_off, levels, source
 from framewire.movie import ffmpeg as program
 from framewire.movie.codecs import named
 from framewire.movie.elementary_stream import as_it_is
-from framewire.probe import probe
+from framewire.movie.probe import probe
 
 SMALL = "testsrc2=s=160x96:r=30"
 

@@ -8,7 +8,8 @@ import ouwens_synthetic as synthetic
 import polars as pl
 import pytest
 
-from framewire.papers.ouwens import (
+from framewire.scenario import load
+from framewire.studies.ouwens import (
     criteria,
     effects,
     figures,
@@ -19,11 +20,10 @@ from framewire.papers.ouwens import (
     tables,
     verdicts,
 )
-from framewire.papers.ouwens.baseline import TOLD_FROM_OTHERS, Baseline, Setting, baseline, duration_errors
-from framewire.papers.ouwens.measure import Measured
-from framewire.papers.ouwens.model import Cell, Column, Row, Table
-from framewire.papers.ouwens.plan import FLOWS, HOST_TIME_MS, Measurement, measurements
-from framewire.scenario import load
+from framewire.studies.ouwens.baseline import TOLD_FROM_OTHERS, Baseline, Setting, baseline, duration_errors
+from framewire.studies.ouwens.measure import Measured
+from framewire.studies.ouwens.model import Cell, Column, Row, Table
+from framewire.studies.ouwens.plan import FLOWS, HOST_TIME_MS, Measurement, measurements
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from framewire.cli import app
 from framewire.errors import InputError
-from framewire.papers.ouwens.measure import carry_out
-from framewire.papers.ouwens.plan import Measurement, measurements
+from framewire.studies.ouwens.measure import carry_out
+from framewire.studies.ouwens.plan import Measurement, measurements
 
 
 def _small(one: Measurement, **settings: Any) -> Measurement:

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from framewire.papers.ouwens import claims, page, screen, short, verdicts
-from framewire.papers.ouwens.comparison import Comparison, compare
-from framewire.papers.ouwens.measure import Measured
+from framewire.studies.ouwens import claims, page, summary, terminal, verdicts
+from framewire.studies.ouwens.comparison import Comparison, compare
+from framewire.studies.ouwens.measure import Measured
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +74,14 @@ def test_nothing_measured_still_makes_a_report(tmp_path: Path) -> None:
 
 
 def test_csv_and_json_hold_every_number(comparison: Comparison, tmp_path: Path) -> None:
-    files = screen.write_csv(comparison, tmp_path)
+    files = terminal.write_csv(comparison, tmp_path)
     assert {file.stem for file in files} >= {"table-3.2", "table-3.7", "table-3.22", "effects"}
     with (tmp_path / "table-3.7.csv").open() as file:
         rows = {(row["row"], row["column"]): row for row in csv.DictReader(file)}
     row = rows["retry value 4, oven no", "6 Mbit/s"]
     assert (float(row["thesis"]), float(row["here"]), row["verdict"]) == (85.2, pytest.approx(85.2), "met")
     assert rows["retry value 4, oven no", "5 Mbit/s"]["thesis"] == ""
-    document = json.loads(json.dumps(screen.as_json(comparison)))
+    document = json.loads(json.dumps(terminal.as_json(comparison)))
     numbers = [number for number in document["numbers"] if number["table"] == "3.7"]
     assert len(numbers) == len(rows)
     assert document["cost"]["simulated_s"] == 40_000
@@ -89,12 +89,12 @@ def test_csv_and_json_hold_every_number(comparison: Comparison, tmp_path: Path) 
 
 def test_the_short_text_is_a_screenful_with_a_line_for_each_table(comparison: Comparison) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
-    short.show(comparison, console)
+    summary.show(comparison, console)
     text = console.export_text()
     assert text.startswith(comparison.headline[:40])
     assert len(text.splitlines()) < 40
     assert max(map(len, text.splitlines())) <= 100
-    by_number = {line.table.number: line for line in short.lines(comparison)}
+    by_number = {line.table.number: line for line in summary.lines(comparison)}
     assert set(by_number) == {table.number for table in comparison.tables if table.published_cells}
     for number, line in by_number.items():
         assert re.search(rf"^{re.escape(number)} +{line.table.title.split()[0]}", text, re.MULTILINE)
@@ -106,10 +106,10 @@ def test_the_short_text_is_a_screenful_with_a_line_for_each_table(comparison: Co
 
 def test_the_short_text_names_the_number_that_is_farthest_off() -> None:
     slow = compare(synthetic.measured(retries=(3, 4), duration_factor=1.1), with_figures=False)
-    line = next(line for line in short.lines(slow) if line.table.number == "3.7")
+    line = next(line for line in summary.lines(slow) if line.table.number == "3.7")
     assert (line.met, line.bounded) == (0, 8)
     assert re.fullmatch(r"retry [34](, oven)?, [36] Mbit/s: [0-9.]+, [0-9.]+ s", line.worst)
-    assert not list(short.lines(compare(Measured(), with_figures=False)))
+    assert not list(summary.lines(compare(Measured(), with_figures=False)))
 
 
 def test_the_report_says_what_is_met_without_a_model(comparison: Comparison, html: str) -> None:
@@ -129,8 +129,8 @@ def test_the_report_says_what_is_met_without_a_model(comparison: Comparison, htm
 
 def test_the_whole_text_fits_100_columns_and_ends_with_the_cost(comparison: Comparison) -> None:
     console = Console(width=100, record=True, file=io.StringIO())
-    screen.show(comparison, console)
-    screen.show_cost(comparison, console)
+    terminal.show(comparison, console)
+    terminal.show_cost(comparison, console)
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 130
     for number in range(2, 23):

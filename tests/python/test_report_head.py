@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
-from framewire.report import again
+from framewire.report import portable_scenario
 from framewire.report.capacity import of_link
 from framewire.report.data import ReportRun, load
 from framewire.report.facts import facts
@@ -86,7 +86,7 @@ def test_the_scenario_is_shown_without_this_machines_directories(run: ReportRun)
         'receiver.pipeline = "rtspsrc location=rtsp://{sender}:{port}/live/a ! video/x-h264 '
         '! filesink location=/a/b/c.ts"'
     )
-    shown = again.portable(run)
+    shown = portable_scenario.portable(run)
     assert shown.files == ["film.mp4", "a.down", "sender", "c.ts"]
     assert 'source = "film.mp4"' in shown.text
     assert 'trace = "a.down"' in shown.text

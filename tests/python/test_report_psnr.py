@@ -18,11 +18,11 @@ from report_run import Delivery, Picture, frame_table, make_movie, prompt, read_
 
 from framewire import checksums
 from framewire.report import filmstrip, psnr
+from framewire.report.cut_stream import CutStream
 from framewire.report.data import load
 from framewire.report.decoding import Plan
+from framewire.report.display import screen
 from framewire.report.originals import originals, received
-from framewire.report.screen import screen
-from framewire.report.stream import CutStream
 
 SIZE = (176, 144)
 

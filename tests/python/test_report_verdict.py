@@ -12,7 +12,7 @@ from framewire.report.metrics import Metrics
 from framewire.report.palette import Look
 from framewire.report.rules import LATENCY_MS, LIVE, PAUSE, choose, rules_for
 from framewire.report.verdict import judge
-from framewire.report.words import percent
+from framewire.report.verdict_text import percent
 
 BASE = Metrics(
     flow="base",

@@ -16,9 +16,9 @@ import framewire
 from framewire import content, report
 from framewire.errors import InputError
 from framewire.movie import ladder
-from framewire.report import filmstrip, psnr, quantities
+from framewire.report import filmstrip, plot_data, psnr
 from framewire.report.data import load as load_run
-from framewire.screen import comparison
+from framewire.terminal import comparison
 
 REPOSITORY = Path(__file__).parents[2]
 SECONDS = 12
@@ -89,7 +89,7 @@ def test_the_report_draws_cross_traffic_beside_the_streams_and_levels_over_time(
         assert said in html, said
     opened = load_run(run.directory)
     assert [flow.name for flow in opened.streams] == ["vtp", "better", "fixed"]
-    carried = quantities.carried(opened, opened.flows[3])
+    carried = plot_data.carried(opened, opened.flows[3])
     mbit = float(carried["bps"].sum()) / 1e6
     total = run.summary.filter(pl.col("flow") == "reno").select(pl.col("packet_throughput_bps") * 5e-6).item()
     assert total <= mbit < total + 1.0, "what was in the socket when it was stopped came later"

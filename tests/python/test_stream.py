@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from framewire import cli, stream
+from framewire import cli, endpoint
 from framewire.errors import InputError, RunError
 from framewire.movie import ladder
-from framewire.movie.ladder import making
+from framewire.movie.ladder import build
 from framewire.movie.ladder.sound import Audio
 
-ANY = stream.Address("127.0.0.1", 0, 0)
+ANY = endpoint.Address("127.0.0.1", 0, 0)
 
 
 def made_movie(directory: Path, seconds: int) -> Path:
@@ -33,7 +33,7 @@ def made_movie(directory: Path, seconds: int) -> Path:
     source = ["-f", "lavfi", "-i", "testsrc2=s=160x96:r=24", "-t", str(seconds)]
     subprocess.run(["ffmpeg", "-v", "error", *source, "-c:v", "mpeg4", "-q:v", "2", str(clip)], check=True)
     specs = ladder.parse_levels("16-31, 4-8", "mpeg4")
-    return ladder.make(source=clip, levels=specs, cache_dir=directory, plan=making.Plan(segments=2)).streaming_file
+    return ladder.make(source=clip, levels=specs, cache_dir=directory, plan=build.Plan(segments=2)).streaming_file
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +53,12 @@ class Serving(threading.Thread):
         self.result: dict[str, Any] = {}
 
     def run(self) -> None:
-        self.result = stream.send(self.path, ANY, listener=self.listen, **self.settings)
+        self.result = endpoint.send(self.path, ANY, listener=self.listen, **self.settings)
 
     def listen(self, kind: str, event: dict[str, Any]) -> None:
         if kind == "listening":
             data, control = (int(event[which].rpartition(":")[2]) for which in ("data", "control"))
-            self.address = stream.Address("127.0.0.1", data, control)
+            self.address = endpoint.Address("127.0.0.1", data, control)
             self.ready.set()
 
 
@@ -72,12 +72,12 @@ def serving(path: Path, **settings: Any) -> Iterator[Serving]:
     assert not server.is_alive()
 
 
-@pytest.mark.parametrize("controller", stream.CONTROLLERS)
+@pytest.mark.parametrize("controller", endpoint.CONTROLLERS)
 def test_the_movie_arrives_whole_and_decodes(controller: str, movie: Path, tmp_path: Path) -> None:
     out = tmp_path / "received.m4v"
     events: list[dict[str, Any]] = []
     with serving(movie, controller=controller, sessions=1) as server:
-        viewed = stream.receive(
+        viewed = endpoint.receive(
             server.address,
             out,
             title=movie.stem,
@@ -102,7 +102,7 @@ def test_several_clients_are_served_at_once(repeats: bool, movie: Path) -> None:
         results: list[dict[str, Any]] = []
 
         def view() -> None:
-            results.append(stream.receive(server.address, None, title=movie.stem, repeats=repeats))
+            results.append(endpoint.receive(server.address, None, title=movie.stem, repeats=repeats))
 
         views = [threading.Thread(target=view) for _ in range(6)]
         for one in views:
@@ -120,52 +120,52 @@ def test_several_clients_are_served_at_once(repeats: bool, movie: Path) -> None:
 def test_a_key_that_is_not_shared_and_a_title_that_does_not_exist(movie: Path) -> None:
     key = b"sixteen bytes or more"
     with serving(movie, key=key, sessions=1) as server:
-        unknown = stream.receive(server.address, None, title="other", key=key)
+        unknown = endpoint.receive(server.address, None, title="other", key=key)
         assert (unknown["ended"], unknown["frames"]) == ("UnknownTitle", 0)
         with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as hostile:
             for size in (0, 1, 36, 60, 1_200, 9_000):
                 hostile.sendto(bytes(size), ("127.0.0.1", server.address.data))
-        assert stream.receive(server.address, None, title=movie.stem, key=key)["frames"] == 48
+        assert endpoint.receive(server.address, None, title=movie.stem, key=key)["frames"] == 48
     # Offers of repeats, which this server does not have, are dropped beside them.
     assert server.result["drops"]["NotAuthentic"] == 6
 
 
 def test_what_cannot_be_says_why(movie: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"controller 'x' does not exist; vtp"):
-        stream.send(movie, ANY, controller="x")
+        endpoint.send(movie, ANY, controller="x")
     with pytest.raises(InputError, match=r"k = 0"):
-        stream.send(movie, ANY, ack_every=0)
+        endpoint.send(movie, ANY, ack_every=0)
     with pytest.raises(InputError, match=r'estimate "k" does not exist; "bytes over gaps" and "k over k - 1" do'):
-        stream.send(movie, ANY, estimate="k")
+        endpoint.send(movie, ANY, estimate="k")
     with pytest.raises(InputError, match="bytes of header mean nothing"):
-        stream.send(movie, ANY, estimate="k over k - 1", estimate_header=28)
+        endpoint.send(movie, ANY, estimate="k over k - 1", estimate_header=28)
     with pytest.raises(InputError, match="0 to 1500 bytes"):
-        stream.send(movie, ANY, estimate_header=1_501)
+        endpoint.send(movie, ANY, estimate_header=1_501)
     with pytest.raises(InputError, match="key has 3 bytes, at least 16"):
-        stream.send(movie, ANY, key=b"abc")
+        endpoint.send(movie, ANY, key=b"abc")
     with pytest.raises(InputError, match="title"):
-        stream.receive(ANY, None, title="x" * 256)
+        endpoint.receive(ANY, None, title="x" * 256)
     with pytest.raises(InputError, match=r"absent\.vtp: No such file"):
-        stream.send(tmp_path / "absent.vtp", ANY)
+        endpoint.send(tmp_path / "absent.vtp", ANY)
     cut = tmp_path / "cut.vtp"
     cut.write_bytes(movie.read_bytes()[:1_000])
     with pytest.raises(InputError, match=r"cut\.vtp: .* it is cut off"):
-        stream.send(cut, ANY)
+        endpoint.send(cut, ANY)
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as held:
         held.bind(("127.0.0.1", 0))
         with pytest.raises(RunError, match="in use"):
-            stream.send(movie, stream.Address("127.0.0.1", held.getsockname()[1], 0))
+            endpoint.send(movie, endpoint.Address("127.0.0.1", held.getsockname()[1], 0))
     for text in ("127.0.0.1", ":5004", "127.0.0.1:x", "::1:5004", "[::1"):
         with pytest.raises(InputError, match="ADDRESS:PORT"):
-            stream.Address.parse(text)
+            endpoint.Address.parse(text)
     with pytest.raises(InputError, match="port 70000: 0 to 65535 are allowed"):
-        stream.Address.parse("127.0.0.1:70000")
+        endpoint.Address.parse("127.0.0.1:70000")
     with pytest.raises(InputError, match="--control-port: port 65536"):
-        stream.Address.parse("127.0.0.1:5004", control=65_536)
+        endpoint.Address.parse("127.0.0.1:5004", control=65_536)
     with pytest.raises(InputError, match="control packets need the next port"):
-        stream.Address.parse("127.0.0.1:65535")
-    assert stream.Address.parse("127.0.0.1:65535", control=5004) == stream.Address("127.0.0.1", 65_535, 5_004)
-    assert stream.Address.parse("127.0.0.1:5004") == stream.Address("127.0.0.1", 5004, 5005)
+        endpoint.Address.parse("127.0.0.1:65535")
+    assert endpoint.Address.parse("127.0.0.1:65535", control=5004) == endpoint.Address("127.0.0.1", 65_535, 5_004)
+    assert endpoint.Address.parse("127.0.0.1:5004") == endpoint.Address("127.0.0.1", 5004, 5005)
 
 
 def without_plan(movie: bytes) -> bytes:
@@ -195,7 +195,7 @@ def without_plan(movie: bytes) -> bytes:
 def test_files_that_cannot_be_sent_are_wrong_input(movie: Path, tmp_path: Path) -> None:
     planless = tmp_path / "planless.vtp"
     planless.write_bytes(without_plan(movie.read_bytes()))
-    assert making.describe(planless)["frames"] == 48, "every byte of it is right"
+    assert build.describe(planless)["frames"] == 48, "every byte of it is right"
     other = tmp_path / "other.vtp"
     other.write_bytes(b"nothing of the kind")
     cases = [
@@ -278,18 +278,18 @@ def test_the_audio_of_a_file_comes_out_beside_the_video(
         tmp_path / "made",
         source=heard,
         levels=ladder.parse_levels("16-31, 4-8", "mpeg4"),
-        plan=making.Plan(segments=2),
+        plan=build.Plan(segments=2),
         audio=Audio(codec, 96_000),
         cache_dir=tmp_path / "cache",
     )
-    described = making.describe(made.streaming_file)["audio"]
+    described = build.describe(made.streaming_file)["audio"]
     assert (described["codec"], described["sample_rate"], described["channels"]) == (codec, 44_100, 2)
     assert 1 + (2 * 44_100 - 1) // samples == described["packets"], "those that begin within two seconds"
     assert described["mean_bps"] == pytest.approx(96_000, rel=0.15)
     told: list[dict[str, Any]] = []
     with serving(made.streaming_file, controller=controller, sessions=1) as server:
         out = tmp_path / "received.m4v"
-        viewed = stream.receive(
+        viewed = endpoint.receive(
             server.address,
             out,
             title=made.streaming_file.stem,
@@ -313,7 +313,7 @@ def test_audio_is_left_out_where_there_is_none_and_where_it_is_to_be(heard: Path
     assert json.loads(told.stdout)["audio"] is None
     assert quiet.read_bytes()[8:10] == b"\0\1" == movie.read_bytes()[8:10]
     with serving(movie, sessions=1) as server:
-        viewed = stream.receive(server.address, tmp_path / "seen.m4v", title=movie.stem)
+        viewed = endpoint.receive(server.address, tmp_path / "seen.m4v", title=movie.stem)
     assert viewed["audio"] is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["quiet", "seen.m4v"]
 

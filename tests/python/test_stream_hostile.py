@@ -20,7 +20,7 @@ from pathlib import Path
 from test_stream import Serving, movie, serving
 from typer.testing import CliRunner
 
-from framewire import cli, stream
+from framewire import cli, endpoint
 
 __all__ = ["movie"]  # the fixture
 
@@ -89,11 +89,11 @@ def test_damaged_video_ends_the_session_that_comes_to_it_and_not_the_server(movi
     bad.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
     # Fixed rate sends the top level from the start; if it is the other one that is damaged, VTP begins with it.
     with serving(bad, controller="fixed", sessions=2) as server:
-        views = [stream.receive(server.address, None, title="bad") for _ in range(2)]
+        views = [endpoint.receive(server.address, None, title="bad") for _ in range(2)]
     ended = {view["ended"] for view in views}
     assert ended in ({"SourceFailed"}, {"EndOfMovie"})
     with serving(bad, controller="vtp", sessions=1) as other:
-        ended.add(stream.receive(other.address, None, title="bad")["ended"])
+        ended.add(endpoint.receive(other.address, None, title="bad")["ended"])
     assert "SourceFailed" in ended
     if views[0]["ended"] == "SourceFailed":
         assert 5 < views[0]["frames"] < 43
@@ -120,7 +120,7 @@ def test_a_client_that_is_killed_is_given_up_and_the_others_are_served(movie: Pa
         time.sleep(0.02)
     victim.send_signal(signal.SIGKILL)
     victim.wait(30)
-    other = stream.receive(server.address, None, title=movie.stem)
+    other = endpoint.receive(server.address, None, title=movie.stem)
     assert (other["ended"], other["frames"]) == ("EndOfMovie", 48)
     server.join(30)
     assert not server.is_alive()
@@ -132,7 +132,7 @@ def test_a_client_that_is_killed_is_given_up_and_the_others_are_served(movie: Pa
 class Relay(threading.Thread):
     """Stands between a client and a server, and sends everything again and again, and garbage, to both."""
 
-    def __init__(self, server: stream.Address) -> None:
+    def __init__(self, server: endpoint.Address) -> None:
         super().__init__(daemon=True)
         bound = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(4)]
         for one in bound:
@@ -141,7 +141,7 @@ class Relay(threading.Thread):
         self.client_side, self.server_side = bound[:2], bound[2:]
         self.server = [(server.host, server.data), (server.host, server.control)]
         self.client: list[tuple[str, int] | None] = [None, None]
-        self.address = stream.Address("127.0.0.1", *(one.getsockname()[1] for one in self.client_side))
+        self.address = endpoint.Address("127.0.0.1", *(one.getsockname()[1] for one in self.client_side))
         self.over = threading.Event()
         self.injected = {"server": 0, "client": 0}
 
@@ -180,7 +180,7 @@ class Relay(threading.Thread):
 
 
 @contextlib.contextmanager
-def relay(server: stream.Address) -> Iterator[Relay]:
+def relay(server: endpoint.Address) -> Iterator[Relay]:
     thread = Relay(server)
     thread.start()
     try:
@@ -195,7 +195,7 @@ def relay(server: stream.Address) -> Iterator[Relay]:
 def test_replays_floods_and_garbage_change_nothing(movie: Path, tmp_path: Path) -> None:
     out = tmp_path / "received.m4v"
     with serving(movie, sessions=1) as server, relay(server.address) as between:
-        viewed = stream.receive(between.address, out, title=movie.stem)
+        viewed = endpoint.receive(between.address, out, title=movie.stem)
     assert (viewed["ended"], viewed["frames"], viewed["frames_lost"]) == ("EndOfMovie", 48, 0)
     # Every packet came twice, and garbage with it.
     assert viewed["drops"].get("Stale", 0) >= viewed["packets"] // 2
@@ -223,7 +223,7 @@ def test_a_flood_from_strangers_is_counted_and_no_memory_is_kept_for_it(movie: P
 
             thread = threading.Thread(target=flood, daemon=True)
             thread.start()
-            viewed = stream.receive(server.address, None, title=movie.stem)
+            viewed = endpoint.receive(server.address, None, title=movie.stem)
             over.set()
             thread.join(10)
         assert resident() - before < 32 << 20

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from test_stream import serving
 
-from framewire import stream
+from framewire import endpoint
+from framewire.endpoint import closing_message
+from framewire.endpoint.undecodable_start import Lead
 from framewire.movie import ladder
-from framewire.movie.ladder import making
-from framewire.stream import words
-from framewire.stream.lead import Lead
+from framewire.movie.ladder import build
 
 RATE, SECONDS, GOP, WIDTH, HEIGHT, BITS = 25, 4, 25, 224, 96, 7
 SOUND_AT_S = 2.5
@@ -55,13 +55,13 @@ def served_file(film: Path, codec: str, directory: Path) -> Path:
         encode = [*options.split(), *quality.split(), "-c:a", "libmp3lame"]
         subprocess.run(["ffmpeg", "-v", "error", "-i", str(film), *encode, str(level)], check=True)
         levels.append(level)
-    made = ladder.join(levels, cache_dir=directory / "cache", plan=making.Plan(segments=2))
+    made = ladder.join(levels, cache_dir=directory / "cache", plan=build.Plan(segments=2))
     return made.streaming_file
 
 
 def joined(viewed: dict[str, Any], out: Path) -> Path:
     """What the command that is named makes of it."""
-    command = words.how_it_plays(viewed, out)[1].removeprefix("with its audio: ")
+    command = closing_message.how_it_plays(viewed, out)[1].removeprefix("with its audio: ")
     subprocess.run([*shlex.split(command), "-v", "fatal"], check=True, capture_output=True)
     return out.with_suffix(".mkv")
 
@@ -92,7 +92,7 @@ def test_every_codec_with_b_frames_is_joined_in_step(codec: str, film: Path, tmp
     movie = served_file(film, codec, tmp_path)
     out = (tmp_path / "seen").with_suffix(ENCODERS[codec][0])
     with serving(movie, sessions=1) as server:
-        viewed = stream.receive(server.address, out, title=movie.stem)
+        viewed = endpoint.receive(server.address, out, title=movie.stem)
     assert (viewed["frames"], viewed["frames_before_key"], viewed["frames_lost_before_key"]) == (100, 0, 0)
     made = joined(viewed, out)
     found = offsets(made)
@@ -148,7 +148,7 @@ def test_what_is_said_of_losses_is_so(codec: str, name: str, film: Path, tmp_pat
         viewed = {**kept(frames, out, lost=lost, keys=keys), **heard}
         out.with_suffix(".mkv").unlink(missing_ok=True)
         made = joined(viewed, out)
-        return viewed, " ".join(words.how_it_plays(viewed, out)[2:]), offsets(made), sound_offset(made)
+        return viewed, " ".join(closing_message.how_it_plays(viewed, out)[2:]), offsets(made), sound_offset(made)
 
     assert told(set())[1] == ""
     # The first key frame is lost, and some behind it: what is left of its group is not written, in sound neither.
@@ -178,7 +178,7 @@ def test_without_a_key_frame_nothing_is_cut_and_nothing_is_said_to_play(tmp_path
     out = tmp_path / "seen.m4v"
     viewed = {**kept([b"abc"] * 5, out, lost={0}, keys=range(1)), "codec": "H.264", "frames_per_second": 25.0}
     assert (viewed["frames_before_key"], out.read_bytes()) == (None, b"abc" * 4)
-    told = words.how_it_plays({**viewed, "audio": None}, out)
+    told = closing_message.how_it_plays({**viewed, "audio": None}, out)
     assert told == [f"{out}: no key frame came whole, without which no player shows anything of it"]
 
 

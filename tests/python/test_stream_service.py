@@ -18,12 +18,12 @@ import pytest
 from test_stream import movie
 from test_stream_words import Told, long_movie, received, until
 
-from framewire import stream
+from framewire import endpoint
 
 __all__ = ["long_movie", "movie"]  # fixtures
 
 
-def served(movie: Path, *more: str | Path, **streams: Any) -> tuple[subprocess.Popen[str], stream.Address]:
+def served(movie: Path, *more: str | Path, **streams: Any) -> tuple[subprocess.Popen[str], endpoint.Address]:
     """`framewire send` in a process of its own, and where it listens."""
     command = [sys.executable, "-m", "framewire", "send", str(movie), *map(str, more)]
     with (
@@ -35,7 +35,7 @@ def served(movie: Path, *more: str | Path, **streams: Any) -> tuple[subprocess.P
         data, control = one.getsockname()[1], two.getsockname()[1]
     where = ["--listen", f"127.0.0.1:{data}", "--control-port", str(control)]
     server = subprocess.Popen([*command, *where], text=True, **({"stdout": subprocess.PIPE} | streams))
-    return server, stream.Address("127.0.0.1", data, control)
+    return server, endpoint.Address("127.0.0.1", data, control)
 
 
 def test_sigterm_ends_a_server_with_its_result_and_its_log_is_written_as_it_comes(movie: Path, tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_sigterm_ends_a_server_with_its_result_and_its_log_is_written_as_it_come
     server, address = served(movie, "--log", log, "--json", stderr=subprocess.DEVNULL)
     try:
         assert until(lambda: log.exists() and '"listening"' in log.read_text())
-        assert stream.receive(address, None, title=movie.stem)["frames"] == 48
+        assert endpoint.receive(address, None, title=movie.stem)["frames"] == 48
         assert until(lambda: '"ended"' in log.read_text()), "while it serves"
         server.send_signal(signal.SIGTERM)
         said, _ = server.communicate(timeout=30)
@@ -73,7 +73,7 @@ def test_a_standard_error_that_takes_nothing_does_not_end_a_server(how: str, mov
         os.close(reading)
     try:
         assert until(lambda: log.exists() and '"listening"' in log.read_text())
-        assert stream.receive(address, None, title=movie.stem)["ended"] == "EndOfMovie"
+        assert endpoint.receive(address, None, title=movie.stem)["ended"] == "EndOfMovie"
         server.send_signal(signal.SIGTERM)
         said, _ = server.communicate(timeout=30)
     finally:
@@ -90,7 +90,7 @@ def test_a_log_on_a_full_disk_is_given_up_and_nothing_else(movie: Path) -> None:
         assert server.stderr is not None
         assert "serving at" in server.stderr.readline()
         assert "/dev/full: cannot be written any further: No space left" in server.stderr.readline()
-        assert stream.receive(address, None, title=movie.stem)["ended"] == "EndOfMovie"
+        assert endpoint.receive(address, None, title=movie.stem)["ended"] == "EndOfMovie"
         server.send_signal(signal.SIGTERM)
         said, complained = server.communicate(timeout=30)
     finally:

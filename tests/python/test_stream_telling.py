@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from framewire.emulator import Event
+from framewire.endpoint import messages
 from framewire.progress import Silence
-from framewire.stream import telling
 
 
 class Shown(Silence):
@@ -35,7 +35,7 @@ class Watched:
 
     def __init__(self, *, tfrc: bool = False) -> None:
         self.shown, self.now = Shown(), 100.0
-        self.receiver = telling._Receiver("movie", self.shown, tfrc=tfrc, clock=lambda: self.now)
+        self.receiver = messages._Receiver("movie", self.shown, tfrc=tfrc, clock=lambda: self.now)
         self.frame = 0
         self.tell(event="described", frames=1_000)
 
@@ -84,7 +84,7 @@ def test_what_does_not_come_any_more_is_said_after_five_seconds_and_not_before()
 
 def test_nothing_is_said_before_a_server_described_the_movie_and_silence_at_its_beginning_is() -> None:
     shown = Shown()
-    receiver = telling._Receiver("movie", shown, clock=lambda: 1_000.0)
+    receiver = messages._Receiver("movie", shown, clock=lambda: 1_000.0)
     receiver.tick()
     assert shown.events == []
     watched = Watched()
@@ -104,10 +104,10 @@ def test_only_the_end_of_the_movie_is_called_done(reason: str) -> None:
 
 def test_a_receiver_is_watched_from_a_thread_that_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Shown()
-    monkeypatch.setattr(telling.progress, "for_console", lambda _: shown)
-    monkeypatch.setattr(telling, "_WATCH_EVERY_S", 0.01)
-    monkeypatch.setattr(telling, "_WINDOW_S", 0.05)
-    with telling.receiver("movie") as listener:
+    monkeypatch.setattr(messages.progress, "for_console", lambda _: shown)
+    monkeypatch.setattr(messages, "_WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(messages, "_WINDOW_S", 0.05)
+    with messages.receiver("movie") as listener:
         listener("event", {"at_s": 0.0, "event": "described", "frames": 5})
         deadline = time.monotonic() + 10
         while len(shown.events) < 2 and time.monotonic() < deadline:
@@ -138,7 +138,7 @@ def test_who_has_the_wrong_reports_is_told_what_to_do(
     ],
 )
 def test_a_server_says_in_words_why_a_client_goes(reason: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    told = telling.server("vtp")
+    told = messages.server("vtp")
     told("event", {"event": "started", "session": 1, "data": "192.0.2.1:9", "at_s": 1.0, "sessions": 1})
     told("event", {"event": "level", "session": 1, "at_s": 2.0, "to": 2})
     told("event", {"event": "ended", "session": 1, "at_s": 17.0, "reason": reason, "lateness_p99_s": 0.001})
@@ -150,9 +150,9 @@ def test_a_server_says_in_words_why_a_client_goes(reason: str, why: str, capsys:
 def test_a_log_ends_at_its_size_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(telling, "_LOG_AT_MOST", 1_000)
+    monkeypatch.setattr(messages, "_LOG_AT_MOST", 1_000)
     path, heard = tmp_path / "log", []
-    with telling.log_to(path, lambda _kind, event: heard.append(event["frame"])) as listener:
+    with messages.log_to(path, lambda _kind, event: heard.append(event["frame"])) as listener:
         for frame in range(100):
             listener("event", {"event": "frame", "frame": frame})
     assert heard == list(range(100)), "what it tells of goes on"
@@ -164,12 +164,12 @@ def test_a_log_ends_at_its_size_and_says_so(
 
 
 def test_a_log_to_a_pipe_has_no_end_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "_LOG_AT_MOST", 1_000)
+    monkeypatch.setattr(messages, "_LOG_AT_MOST", 1_000)
     pipe, read = tmp_path / "pipe", []
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
-    with telling.log_to(pipe, lambda _kind, _event: None) as listener:
+    with messages.log_to(pipe, lambda _kind, _event: None) as listener:
         for frame in range(100):
             listener("event", {"event": "frame", "frame": frame})
     reader.join()

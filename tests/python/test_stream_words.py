@@ -20,17 +20,17 @@ import pytest
 from test_stream import Serving, heard, made_movie, movie, probed, serving
 from typer.testing import CliRunner
 
-from framewire import cli, stream
+from framewire import cli, endpoint
+from framewire.endpoint import cli as stream_cli
+from framewire.endpoint import closing_message
 from framewire.errors import InputError, RunError
 from framewire.movie import ladder
-from framewire.movie.ladder import making
-from framewire.stream import cli as stream_cli
-from framewire.stream import words
+from framewire.movie.ladder import build
 
 __all__ = ["heard", "movie"]  # fixtures
 
 
-def received(server: stream.Address, *arguments: str | Path) -> tuple[int, str, str]:
+def received(server: endpoint.Address, *arguments: str | Path) -> tuple[int, str, str]:
     """The exit code, stdout and stderr of ``framewire receive``, each on one line."""
     where = [f"{server.host}:{server.data}", "--control-port", str(server.control)]
     result = CliRunner().invoke(cli.app, ["receive", *where, *map(str, arguments)])
@@ -44,7 +44,7 @@ def silence() -> Any:
         held = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(2)]
         for one in held:
             one.bind(("127.0.0.1", 0))
-        yield stream.Address("127.0.0.1", *(one.getsockname()[1] for one in held))
+        yield endpoint.Address("127.0.0.1", *(one.getsockname()[1] for one in held))
 
 
 def test_files_that_are_there_are_refused_before_anybody_is_asked(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_files_that_are_there_are_refused_before_anybody_is_asked(tmp_path: Path
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as server:
         server.bind(("127.0.0.1", 0))
         server.setblocking(False)
-        address = stream.Address("127.0.0.1", *[server.getsockname()[1]] * 2)
+        address = endpoint.Address("127.0.0.1", *[server.getsockname()[1]] * 2)
         code, _, said = received(address, "movie", "--out", out)
         assert code == 2 and f"{out}: exists already; name another file, or say --replace" in said
         code, _, said = received(address, "movie", "--out", other)
@@ -77,13 +77,13 @@ def test_replace_writes_anew_and_keeps_what_was_there_when_nothing_comes(movie: 
     out = tmp_path / "seen.m4v"
     out.write_bytes(b"kept" * 1_000_000)
     with serving(movie, sessions=1) as server:
-        refused = stream.receive(server.address, out, title="other", replace=True)
+        refused = endpoint.receive(server.address, out, title="other", replace=True)
         assert refused["ended"] == "UnknownTitle" and out.read_bytes()[:8] == b"keptkept"
-        stream.receive(server.address, tmp_path / "new.m4v", title="other")
+        endpoint.receive(server.address, tmp_path / "new.m4v", title="other")
         assert not (tmp_path / "new.m4v").exists(), "nothing came"
         with pytest.raises(InputError, match="exists already"):
-            stream.receive(server.address, out, title=movie.stem)
-        viewed = stream.receive(server.address, out, title=movie.stem, replace=True)
+            endpoint.receive(server.address, out, title=movie.stem)
+        viewed = endpoint.receive(server.address, out, title=movie.stem, replace=True)
     assert out.stat().st_size == viewed["bytes"] < 4_000_000
     assert not out.read_bytes().startswith(b"kept")
 
@@ -91,8 +91,8 @@ def test_replace_writes_anew_and_keeps_what_was_there_when_nothing_comes(movie: 
 def test_what_cannot_be_written_is_said_and_what_is_no_file_is_written_to(movie: Path, tmp_path: Path) -> None:
     with serving(movie, sessions=1) as server:
         with pytest.raises(RunError, match="absent"):
-            stream.receive(server.address, tmp_path / "absent" / "seen.m4v", title=movie.stem)
-        assert stream.receive(server.address, Path("/dev/null"), title=movie.stem)["frames"] == 48
+            endpoint.receive(server.address, tmp_path / "absent" / "seen.m4v", title=movie.stem)
+        assert endpoint.receive(server.address, Path("/dev/null"), title=movie.stem)["frames"] == 48
 
 
 def test_no_server_is_told_from_one_that_fell_silent_and_from_a_wrong_title(movie: Path, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_no_server_is_told_from_one_that_fell_silent_and_from_a_wrong_title(movi
 
 def verdict(**given: Any) -> str | None:
     viewed = {"ended": "Vanished", "frames": 0, "packets": 0, "frames_by_level": [], "drops": {}}
-    return words.why_it_ended({**viewed, **given}, server="here:1", title="x", keyed=bool(given.get("keyed")))
+    return closing_message.why_it_ended({**viewed, **given}, server="here:1", title="x", keyed=bool(given.get("keyed")))
 
 
 def spoken(capsys: pytest.CaptureFixture[str], *, by: str, **given: Any) -> str:
@@ -212,7 +212,7 @@ def test_a_fixed_rate_needs_no_reports_and_nobody_is_warned(long_movie: Path) ->
     heard: list[dict[str, Any]] = []
 
     def view() -> None:
-        stream.receive(server.address, None, title=long_movie.stem, listener=lambda _, event: heard.append(event))
+        endpoint.receive(server.address, None, title=long_movie.stem, listener=lambda _, event: heard.append(event))
 
     threading.Thread(target=view, daemon=True).start()
     assert until(lambda: sum(event["event"] == "frame" for event in heard) > 24 * 6)
@@ -227,7 +227,7 @@ def test_ctrl_c_ends_a_server_with_its_summary_and_clients_are_named(movie: Path
         assert server.stderr is not None
         words_of_it = server.stderr.readline().split()
         data, control = (int(word.rpartition(":")[2]) for word in words_of_it if word.startswith("127.0.0.1"))
-        viewed = stream.receive(stream.Address("localhost", data, control), None, title=movie.stem)
+        viewed = endpoint.receive(endpoint.Address("localhost", data, control), None, title=movie.stem)
         assert viewed["frames"] == 48
         server.send_signal(signal.SIGINT)
         said, complained = server.communicate(timeout=30)
@@ -269,7 +269,7 @@ def test_a_server_that_stops_is_told_from_one_that_is_killed(
             server.send_signal(end)
 
         threading.Thread(target=stop).start()
-        told, said, complained = received(stream.Address("127.0.0.1", data, control), long_movie.stem, "-o", out)
+        told, said, complained = received(endpoint.Address("127.0.0.1", data, control), long_movie.stem, "-o", out)
         server.wait(30)
     finally:
         server.kill()
@@ -285,23 +285,23 @@ def test_a_name_of_both_kinds_is_taken_as_ipv4_and_one_of_ipv6_in_brackets(monke
     four = (socket.AF_INET, socket.SOCK_DGRAM, 17, "", ("192.0.2.1", 0))
     for found, host in (([six, four], "192.0.2.1"), ([six], "[2001:db8::1]")):
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, found=found, **__: found)
-        assert stream.Address("both.example", 1, 2).resolved() == stream.Address(host, 1, 2)
+        assert endpoint.Address("both.example", 1, 2).resolved() == endpoint.Address(host, 1, 2)
 
 
 def test_names_are_resolved_and_what_no_name_is_is_refused(movie: Path) -> None:
-    assert stream.Address("localhost", 1, 2).resolved() == stream.Address("127.0.0.1", 1, 2)
+    assert endpoint.Address("localhost", 1, 2).resolved() == endpoint.Address("127.0.0.1", 1, 2)
     for text in ("127.0.0.1", "[::1]"):
-        assert stream.Address(text, 1, 2).resolved().host == text
+        assert endpoint.Address(text, 1, 2).resolved().host == text
     for name in ("nobody.invalid", "a..b"):
         with pytest.raises(InputError, match=f"address '{name}:5004': no address of '{name}' is known"):
-            stream.receive(stream.Address(name, 5004, 5005), None, title="x")
+            endpoint.receive(endpoint.Address(name, 5004, 5005), None, title="x")
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as held:
         held.bind(("127.0.0.1", 0))
         taken = held.getsockname()[1]
         with pytest.raises(RunError, match=rf"port {taken} .* in use.*--control-port names another"):
-            stream.send(movie, stream.Address("127.0.0.1", 0, taken))
+            endpoint.send(movie, endpoint.Address("127.0.0.1", 0, taken))
         with pytest.raises(RunError, match="in use") as refused:
-            stream.send(movie, stream.Address("127.0.0.1", taken, 0))
+            endpoint.send(movie, endpoint.Address("127.0.0.1", taken, 0))
         assert "--control-port" not in str(refused.value)
 
 
@@ -310,13 +310,13 @@ def test_the_commands_that_it_names_play_and_join_what_came(heard: Path, tmp_pat
         source=heard,
         levels=ladder.parse_levels("16-31, 4-8", "mpeg4"),
         cache_dir=tmp_path,
-        plan=making.Plan(segments=2),
+        plan=build.Plan(segments=2),
     )
     out = tmp_path / "seen.m4v"
     with serving(made.streaming_file, sessions=1) as server:
-        viewed = stream.receive(server.address, out, title=made.streaming_file.stem)
+        viewed = endpoint.receive(server.address, out, title=made.streaming_file.stem)
     assert (viewed["codec"], viewed["frames_per_second"]) == ("MPEG-4 part 2", 24.0)
-    plays, joins = words.how_it_plays(viewed, out)
+    plays, joins = closing_message.how_it_plays(viewed, out)
     assert plays == f"{out}: MPEG-4 part 2; plays with: ffplay -f m4v -framerate 24 {out}"
     subprocess.run([*shlex.split(joins.removeprefix("with its audio: ")), "-v", "error"], check=True)
     film = out.with_suffix(".mkv")
@@ -328,8 +328,8 @@ def test_the_commands_that_it_names_play_and_join_what_came(heard: Path, tmp_pat
     assert told["streams"][0]["avg_frame_rate"] == "24/1"
     assert float(told["format"]["duration"]) == pytest.approx(2, abs=0.1)
     assert probed(out.with_suffix(".mp3"))["codec_name"] == "mp3"
-    missing = words.how_it_plays({**viewed, "frames_lost": 12}, out)
+    missing = closing_message.how_it_plays({**viewed, "frames_lost": 12}, out)
     assert missing[-1].startswith("12 frames are missing within the film: ") and len(missing) == 3
-    assert len(words.how_it_plays({**viewed, "frames_lost": 12, "ended": "Stopped"}, out)) == 2
-    assert len(words.how_it_plays({**viewed, "audio": None, "frames_lost": 12}, out)) == 1
-    assert words.how_it_plays({**viewed, "bytes": 0}, out) == words.how_it_plays(viewed, None) == []
+    assert len(closing_message.how_it_plays({**viewed, "frames_lost": 12, "ended": "Stopped"}, out)) == 2
+    assert len(closing_message.how_it_plays({**viewed, "audio": None, "frames_lost": 12}, out)) == 1
+    assert closing_message.how_it_plays({**viewed, "bytes": 0}, out) == closing_message.how_it_plays(viewed, None) == []

@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::error::EmuError;
-use crate::hand_over::{Giver, Taker, hand_over};
+use crate::writer_queue::{Giver, Taker, hand_over};
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use framewire_probe::WriteError;
+use framewire_recording::WriteError;
 
 /// Why an emulated world could not be made or went wrong.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,6 @@
 mod capture;
 mod clock;
 mod error;
-mod hand_over;
 mod kernel;
 mod lane;
 mod model;
@@ -20,6 +19,7 @@ mod preflight;
 mod pump;
 mod warm_up;
 mod world;
+mod writer_queue;
 
 pub use capture::{CAPTURE_SIZE, CaptureOutcome, Kept, keep_headers};
 pub use clock::Clock;

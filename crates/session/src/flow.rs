@@ -9,8 +9,8 @@ use framewire_adaptive::server::{Server, ServerSettings};
 use framewire_adaptive::source::PlanWithAudio;
 use framewire_adaptive::vtp::Estimate;
 use framewire_media::access_unit::Codec;
-use framewire_probe::record::FrameFacts;
-use framewire_probe::spool::{Spool, Spooled};
+use framewire_recording::record::FrameFacts;
+use framewire_recording::spool::{Spool, Spooled};
 use framewire_scenario as scenario;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{

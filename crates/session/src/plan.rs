@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
-use framewire_probe::record::FrameFacts;
+use framewire_recording::record::FrameFacts;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::{mpeg_video, rtp};

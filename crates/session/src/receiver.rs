@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use framewire_probe::record::{DatagramReceived, FoundStream, StreamRead};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{DatagramReceived, FoundStream, StreamRead};
+use framewire_recording::spool::Spool;
 use framewire_transport::event::ReceiverEvent;
 use framewire_transport::{DatagramReceiver, StreamReceiver};
 use framewire_units::Timestamp;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use framewire_media::picture_order::Renumbering;
-use framewire_probe::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
+use framewire_recording::spool::Spool;
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};

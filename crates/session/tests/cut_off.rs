@@ -3,8 +3,8 @@
 use crate::support;
 use bytes::Bytes;
 use framewire_media::Movie;
-use framewire_probe::ledger::Ledger;
-use framewire_probe::record::{FlowLog, FrameEvent, FrameEventKind, Playout, PlayoutPolicy, Timing};
+use framewire_recording::ledger::Ledger;
+use framewire_recording::record::{FlowLog, FrameEvent, FrameEventKind, Playout, PlayoutPolicy, Timing};
 use framewire_session::{ReceiverLog, ReceiverSession, ReceivingHalf, SenderLog, SendingPlan};
 use framewire_transport::{Pacing, StreamReceiver};
 use framewire_units::{Duration, Timestamp};

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use framewire_media::access_unit::{Codec, KeyKind};
 use framewire_media::picture_order::Renumbering;
 use framewire_media::{FrameRate, Movie};
-use framewire_probe::ledger::{Fate, FrameRow, Ledger};
-use framewire_probe::record::{
+use framewire_recording::ledger::{Fate, FrameRow, Ledger};
+use framewire_recording::record::{
     FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound, Playout, PlayoutPolicy, Timing,
 };
 use framewire_session::{ContentMatcher, SendingPlan, as_sent};

@@ -6,8 +6,8 @@ use crate::support;
 use framewire_media::access_unit::Framing;
 use framewire_media::picture_order::{Renumbering, allow_gaps};
 use framewire_media::{FrameRate, Movie};
-use framewire_probe::ledger::{Fate, Ledger};
-use framewire_probe::record::{FlowLog, Playout, PlayoutPolicy, StreamRead, Timing};
+use framewire_recording::ledger::{Fate, Ledger};
+use framewire_recording::record::{FlowLog, Playout, PlayoutPolicy, StreamRead, Timing};
 use framewire_scenario::Scenario;
 use framewire_session::{
     ContentMatcher, FlowSetup, Pacing, SenderLog, SenderSession, SenderSocket, SendingHalf, SendingPlan, as_sent,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use framewire_media::Movie;
-use framewire_probe::record::FrameEventKind;
+use framewire_recording::record::FrameEventKind;
 use framewire_scenario::Scenario;
 use framewire_session::{FlowSetup, ReceiverSession, SenderSession, SenderSocket, SendingPlan};
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};

@@ -1,6 +1,6 @@
 //! Why a simulation cannot be, or did not come to its end.
 
-use framewire_probe::WriteError;
+use framewire_recording::WriteError;
 
 /// A failed simulation, with one clear message.
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
-use framewire_probe::WriteError;
-use framewire_probe::record::{AirCounts, TransmissionCounts};
+use framewire_recording::WriteError;
+use framewire_recording::record::{AirCounts, TransmissionCounts};
 use framewire_session::video_sequence;
 use framewire_units::DataSize;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};

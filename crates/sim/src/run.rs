@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use framewire_probe::ledger::Ledger;
-use framewire_probe::record::{FlowLog, Playout};
-use framewire_probe::summary::Summary;
-use framewire_probe::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
-use framewire_probe::{WriteError, check_records, write_cell, write_run};
+use framewire_recording::ledger::Ledger;
+use framewire_recording::record::{FlowLog, Playout};
+use framewire_recording::summary::Summary;
+use framewire_recording::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
+use framewire_recording::{WriteError, check_records, write_cell, write_run};
 use framewire_scenario::Scenario;
 use framewire_world::{Content, RunDescription, contradiction, failures, playout, write_documents};
 use serde_json::{Map, Value, json};

@@ -5,8 +5,8 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use framewire_probe::record::FlowLog;
-use framewire_probe::{WriteError, check_records};
+use framewire_recording::record::FlowLog;
+use framewire_recording::{WriteError, check_records};
 use framewire_scenario::{Bottleneck, Scenario};
 use framewire_session::{FlowSetup, Role};
 use framewire_units::{Duration, Seed, Timestamp};
@@ -144,7 +144,7 @@ impl Simulation {
 struct Ended {
     outcome: FlowOutcome,
     tables: framewire_world::FlowPackets,
-    air: Option<framewire_probe::record::AirCounts>,
+    air: Option<framewire_recording::record::AirCounts>,
     movie: Vec<u8>,
 }
 

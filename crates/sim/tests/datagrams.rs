@@ -3,9 +3,9 @@
 use crate::common;
 use common::{LIVE, movie, run, scenario, summaries};
 use framewire_media::Movie;
-use framewire_probe::ledger::Ledger;
-use framewire_probe::record::{FlowStatus, Place};
-use framewire_probe::summary::Summary;
+use framewire_recording::ledger::Ledger;
+use framewire_recording::record::{FlowStatus, Place};
+use framewire_recording::summary::Summary;
 use framewire_sim::EarlyEnd;
 use framewire_units::Duration;
 

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 
 use common::{LIVE, movie, run, scenario};
-use framewire_probe::ledger::{Fate, Ledger};
+use framewire_recording::ledger::{Fate, Ledger};
 use framewire_sim::{Content, Options, Simulation};
 
 /// A connection over 100 Mbit/s for so many seconds: 8,500 packets each, and half as many acknowledgements.

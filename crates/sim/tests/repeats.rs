@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use common::{LIVE, ladder_content, ladder_with_audio, scenario};
 use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket, AudioTrack};
-use framewire_probe::ledger::{Fate, Ledger};
-use framewire_probe::record::{FlowLog, FlowStatus, Playout};
-use framewire_probe::summary::Summary;
+use framewire_recording::ledger::{Fate, Ledger};
+use framewire_recording::record::{FlowLog, FlowStatus, Playout};
+use framewire_recording::summary::Summary;
 use framewire_sim::{Content, Options, Received, Simulated, Simulation};
 use framewire_units::{Duration, Seed};
 

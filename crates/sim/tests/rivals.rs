@@ -7,8 +7,8 @@ use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::vtp::{VtpController, VtpSettings};
 use framewire_link::{LossConfig, QueueLimit};
 use framewire_media::streaming_file::{PlanStep, StoredPlan};
-use framewire_probe::ledger::{Fate, FrameRow, Ledger};
-use framewire_probe::record::{FlowStatus, Place, Playout};
+use framewire_recording::ledger::{Fate, FrameRow, Ledger};
+use framewire_recording::record::{FlowStatus, Place, Playout};
 use framewire_sim::experiment::bottleneck;
 use framewire_sim::experiment::streaming::{
     AdaptiveFlow, BulkFlow, FlowConfig, KindOutcome, StreamingExperiment, StreamingOutcome,

@@ -2,7 +2,7 @@
 
 use crate::common;
 use common::{movie, run, scenario, summaries};
-use framewire_probe::record::FlowStatus;
+use framewire_recording::record::FlowStatus;
 use framewire_sim::{EarlyEnd, Simulated};
 use framewire_units::Duration;
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use framewire_media::Movie;
-use framewire_probe::record::FlowStatus;
+use framewire_recording::record::FlowStatus;
 use framewire_scenario::{Scenario, Transport};
 use framewire_session::{BuildError, FlowSetup, LadderContent, Role, SendingPlan};
 use framewire_units::Timestamp;
@@ -109,7 +109,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    use framewire_probe::spool::Spool;
+    use framewire_recording::spool::Spool;
     use framewire_session::{ReceiverLog, SenderLog};
 
     use super::*;

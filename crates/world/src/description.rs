@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use framewire_media::Movie;
-use framewire_probe::WriteError;
-use framewire_probe::record::FlowStatus;
-use framewire_probe::tables::FORMAT_VERSION;
+use framewire_recording::WriteError;
+use framewire_recording::record::FlowStatus;
+use framewire_recording::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
 use framewire_session::{FlowSetup, LadderContent};
 use serde_json::{Map, Value, json};

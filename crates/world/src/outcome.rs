@@ -2,9 +2,9 @@
 
 use std::mem::take;
 
-use framewire_probe::record::{BulkTotals, FlowLog, FlowSample, FlowStatus};
-use framewire_probe::spool::Spool;
-use framewire_probe::summary::Summary;
+use framewire_recording::record::{BulkTotals, FlowLog, FlowSample, FlowStatus};
+use framewire_recording::spool::Spool;
+use framewire_recording::summary::Summary;
 use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
 
 use crate::packets::FlowPackets;

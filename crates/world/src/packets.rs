@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port};
-use framewire_probe::record::{PacketRecord, Place, ReleaseRecord};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{PacketRecord, Place, ReleaseRecord};
+use framewire_recording::spool::Spool;
 
 /// A packet as every world can describe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

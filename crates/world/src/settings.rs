@@ -1,7 +1,7 @@
 //! Settings of a scenario as those take them who carry them out.
 
 use framewire_media::access_unit::Codec;
-use framewire_probe::record::{Playout, PlayoutPolicy, Timing};
+use framewire_recording::record::{Playout, PlayoutPolicy, Timing};
 use framewire_scenario as scenario;
 use framewire_session::{FlowSetup, Role};
 

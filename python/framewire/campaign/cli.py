@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from framewire import progress as progress_module
-from framewire import told
+from framewire import run_output
 from framewire.campaign import display, selection
 from framewire.campaign.plan import resolve
 from framewire.campaign.run import campaign
@@ -169,7 +169,7 @@ def cell(
     with progress_module.for_console(stderr()) as shown:
         result = Campaign(directory).run_cell(wanted, out=out, progress=shown)
         written = report.write(result.directory, progress=shown)
-    told.print_run(result, written.path, written.verdict)
+    run_output.print_run(result, written.path, written.verdict)
 
 
 @app.command(

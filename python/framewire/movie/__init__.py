@@ -14,8 +14,8 @@ elementary stream of the user's as it is (``elementary_stream``); ``making`` dec
 from framewire.movie.cache import MadeMovie, cache_directory
 from framewire.movie.elementary_stream import codec_of
 from framewire.movie.making import check, make, prepare
+from framewire.movie.option_values import parse_bitrate, parse_duration
 from framewire.movie.picture import Progress
-from framewire.movie.quantities import parse_bitrate, parse_duration
 
 __all__ = [
     "MadeMovie",

@@ -15,8 +15,8 @@ from framewire.movie.cache import MadeMovie
 from framewire.movie.codecs import MPEG2, Codec, named
 from framewire.movie.elementary_stream import as_it_is
 from framewire.movie.encoder import encode_to_rate
+from framewire.movie.option_values import parse_bitrate, parse_duration, parse_frame_rate, parse_size
 from framewire.movie.picture import FilePicture, LabPicture, Picture, Progress
-from framewire.movie.quantities import parse_bitrate, parse_duration, parse_frame_rate, parse_size
 
 __all__ = ["check", "make", "prepare"]
 

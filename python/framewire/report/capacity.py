@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire import _native
-from framewire.movie.quantities import RATE_UNITS
+from framewire.movie.option_values import RATE_UNITS
 from framewire.report.data import ReportRun, seconds
 
 __all__ = ["Link", "of_link"]

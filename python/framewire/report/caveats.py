@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from markupsafe import Markup
 
-from framewire import alike, captured, stats, unexplained, unlike
+from framewire import application_congestion, capture_notes, equivalent_flows, stats, unexplained_losses
 from framewire.report.data import ReportRun, seconds
 from framewire.transports import EXTERNAL
 
@@ -29,14 +29,14 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         )  # fmt: skip
     elif run.together and run.streams:
         said.append(Markup("The stream shared its network with cross traffic: what it lacks, the others may have had."))
-    if alike_flows := alike.note(run.scenario):
+    if alike_flows := equivalent_flows.note(run.scenario):
         said.append(Markup("{}.").format(alike_flows))
-    if unlike_flows := unlike.note(run.scenario, run.info, stats.main_protocols(run.packets)):
+    if unlike_flows := application_congestion.note(run.scenario, run.info, stats.main_protocols(run.packets)):
         said.append(Markup("{}.").format(unlike_flows))
     said += later_origins(run)
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
-    for note in unexplained.notes(run.scenario, run.frames, run.packets) + captured.notes(run.info):
+    for note in unexplained_losses.notes(run.scenario, run.frames, run.packets) + capture_notes.notes(run.info):
         said.append(Markup("{}{}.").format(note[0].upper(), note[1:]))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))

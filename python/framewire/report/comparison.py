@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from framewire.report.metrics import Metrics
 from framewire.report.psnr import CAP_DB
 from framewire.report.verdict import FEW_SHARE
-from framewire.report.words import percent
+from framewire.report.verdict_text import percent
 
 NOT_MEASURED = "\N{EN DASH}"
 Value = Callable[[Metrics], float | None]

@@ -14,8 +14,8 @@ import mmap
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from framewire.report.cut_stream import CutStream
 from framewire.report.originals import Original, Received
-from framewire.report.stream import CutStream
 
 __all__ = ["Part", "Plan"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from framewire.report import quantities
+from framewire.report import plot_data
 from framewire.report.capacity import of_link
 from framewire.report.data import Flow, ReportRun
 
@@ -133,7 +133,7 @@ def ladder_in_a_line(ladder: dict[str, Any]) -> str:
 
 def cross_traffic(run: ReportRun, flow: Flow) -> str:
     """What a bulk flow was, and what it brought."""
-    of, row = flow.settings, quantities.summary_row(run, flow)
+    of, row = flow.settings, plot_data.summary_row(run, flow)
     count = int(of.get("connections", 1))
     rate, lasted = row.get("packet_throughput_bps"), row.get("duration_s")
     brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"

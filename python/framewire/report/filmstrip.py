@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import polars as pl
 from PIL import Image, WebPImagePlugin
 
+from framewire.report.cut_stream import CutStream, StreamError, small_pictures
 from framewire.report.data import Flow, ReportRun
+from framewire.report.display import Screen
 from framewire.report.originals import Original, originals, received
 from framewire.report.palette import Look
 from framewire.report.psnr import DECODERS, PsnrResult
-from framewire.report.screen import Screen
-from framewire.report.stream import CutStream, StreamError, small_pictures
 
 MOMENTS = 9
 PICTURE_WIDTH = 200

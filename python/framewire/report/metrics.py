@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from framewire.report import quantities
+from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
+from framewire.report.display import live_ledger, longest_freeze
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
-from framewire.report.screen import live_ledger, longest_freeze
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     fates = counts(ledger, "fate")
     lost = pl.col("fate") == "lost"
     lost_of, all_of = counts(ledger, "type", lost), counts(ledger, "type")
-    rest = quantities.summary_row(run, flow)
+    rest = plot_data.summary_row(run, flow)
     return Metrics(
         flow=flow.name,
         transport=flow.transport,

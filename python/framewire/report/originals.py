@@ -14,9 +14,9 @@ import polars as pl
 
 from framewire import _native, content
 from framewire.errors import InputError
+from framewire.report.cut_stream import CODINGS, CutStream, StreamError, coding_of, cut
 from framewire.report.data import Flow, ReportRun
-from framewire.report.screen import Screen, screen
-from framewire.report.stream import CODINGS, CutStream, StreamError, coding_of, cut
+from framewire.report.display import Screen, screen
 
 ELEMENTARY_STREAMS = ("m2v", "m4v", "h264", "h265", "obu")
 """Endings of received movies (docs/results.md)."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from framewire.report import quantities
+from framewire.report import plot_data
 from framewire.report.capacity import of_link
 from framewire.report.caveats import caveats, drawn_by_chance, provisional
 from framewire.report.data import ReportRun
@@ -31,7 +31,7 @@ def outcome(run: ReportRun, scores: PsnrResult) -> Outcome:
         flows,
         caveats(run, scores.problems, scores.failure),
         run.policy,
-        quantities.movie_bitrate(run),
+        plot_data.movie_bitrate(run),
         competition(run),
         link_bps=None if link is None or run.together else link.least_bps,
         provisional=provisional(run),
@@ -47,7 +47,7 @@ def competition(run: ReportRun) -> list[Markup]:
         return []
     got = []
     for flow in [*run.streams, *bulk]:
-        rate = quantities.summary_row(run, flow).get("packet_throughput_bps")
+        rate = plot_data.summary_row(run, flow).get("packet_throughput_bps")
         brought = "nothing" if not rate else f"{rate / 1e6:.2f} Mbit/s"
         got.append(Markup("<b>{}</b> {}").format(flow.name, brought))
     link = of_link(run)

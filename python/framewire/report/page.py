@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from framewire import _native
 from framewire.campaign import origin
-from framewire.report import again, comparison, figures, filmstrip, psnr
+from framewire.report import comparison, figures, filmstrip, portable_scenario, psnr
 from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
 from framewire.report.facts import facts
@@ -58,7 +58,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
         sections=sections,
         accuracy=accuracy,
         proof=proof(run),
-        scenario=again.portable(run),
+        scenario=portable_scenario.portable(run),
         simulation_only=needs_simulation(run),
         seeded=drawn_by_chance(run),
         versions=versions(run),
@@ -119,4 +119,11 @@ def flattened(value: Any, prefix: str = "") -> list[tuple[str, str]]:
     if isinstance(value, dict):
         dotted = f"{prefix}." if prefix else ""
         return [pair for key, part in value.items() for pair in flattened(part, f"{dotted}{key}")]
-    return [(prefix, json.dumps(value) if isinstance(value, (list, bool)) or value is None else again.shortened(value))]
+    return [
+        (
+            prefix,
+            json.dumps(value)
+            if isinstance(value, (list, bool)) or value is None
+            else portable_scenario.shortened(value),
+        )
+    ]

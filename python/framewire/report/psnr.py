@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from framewire import files
 from framewire.checksums import unsealed, with_file
+from framewire.report.cut_stream import StreamError, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Part, Plan
 from framewire.report.originals import Original, Received, originals, received
-from framewire.report.stream import StreamError, luma_checksums, luma_pictures
 
 CAP_DB = 50.0
 """What an undamaged picture counts. A choice, and stated wherever a mean is shown."""

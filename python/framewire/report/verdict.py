@@ -36,7 +36,7 @@ from framewire.report.rules import (
     latency_limit,
     rules_for,
 )
-from framewire.report.words import (
+from framewire.report.verdict_text import (
     freeze,
     levels,
     levels_in_words,

@@ -1,4 +1,4 @@
-//! One movie for many clients: the door, a [`Server`] for each session behind it, and who is to act when.
+//! One movie for many clients: admission, a [`Server`] for each session behind it, and who is to act when.
 
 mod agenda;
 mod lateness;
@@ -15,13 +15,13 @@ use framewire_wire::vtp::{Description, Header, Origin, Packet, Reason};
 use crate::controller::Controller;
 use crate::datagram::{Channel, DropReason, Drops, Transmit};
 use crate::liveness::JUMP;
-use crate::server::{COOKIE_LIFE, Door, Server, ServerError, ServerEvent, ServerSettings, ServerState};
+use crate::server::{Admission, COOKIE_LIFE, Server, ServerError, ServerEvent, ServerSettings, ServerState};
 use crate::source::{PacketSource, Plan};
 use agenda::Agenda;
 
 pub use lateness::Lateness;
 
-/// Answers of the door that may wait to be sent.
+/// Answers to requests that may wait to be sent.
 const MAX_ANSWERS: usize = 1_024;
 
 /// Events that may wait to be fetched; the oldest go first.
@@ -59,7 +59,7 @@ pub struct Host {
     settings: ServerSettings,
     make: MakeController,
     most: usize,
-    door: Door,
+    admission: Admission,
     description: Description,
     sessions: BTreeMap<u64, Entry>,
     /// By their age, the sessions of which one start has come: when the host is full, the oldest gives way.
@@ -69,7 +69,7 @@ pub struct Host {
     /// Sessions that were opened so far.
     opened: u64,
     agenda: Agenda,
-    /// Of the door, with the time at which each was asked for.
+    /// Answers to requests, with the time at which each was asked for.
     answers: VecDeque<(Timestamp, Transmit)>,
     events: VecDeque<HostEvent>,
     /// Of no session, and of sessions that are gone.
@@ -102,7 +102,7 @@ impl Host {
         // One that never gets a client: it knows whether this can be served, and how the movie is described.
         let description = Server::new(source.clone(), plan.clone(), make(), settings.clone())?.description().clone();
         Ok(Self {
-            door: Door::new(settings.secret.clone(), settings.key.clone()),
+            admission: Admission::new(settings.secret.clone(), settings.key.clone()),
             source,
             plan,
             settings,
@@ -227,23 +227,23 @@ impl Host {
         match Packet::parse(datagram)? {
             Packet::Request(request) => {
                 let bytes = if request.title != self.settings.title {
-                    self.door.refuse(request.session, Reason::UnknownTitle)
+                    self.admission.refuse(request.session, Reason::UnknownTitle)
                 } else if self.is_full() {
-                    self.door.refuse(request.session, Reason::Busy)
+                    self.admission.refuse(request.session, Reason::Busy)
                 } else {
-                    self.door.describe(now, channel, from, &request, self.description.clone())
+                    self.admission.describe(now, channel, from, &request, self.description.clone())
                 };
                 self.answer(now, Transmit { channel, to: from, bytes, due: None })
             }
             Packet::Start(start) => {
-                if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
+                if start.title != self.settings.title || !self.admission.admits(now, channel, from, &start) {
                     return Err(DropReason::BadCookie);
                 }
                 if self.was_lately(now, start.session) {
                     return Err(DropReason::Stale);
                 }
                 if self.is_full() {
-                    let bytes = self.door.refuse(start.session, Reason::Busy);
+                    let bytes = self.admission.refuse(start.session, Reason::Busy);
                     return self.answer(now, Transmit { channel, to: from, bytes, due: None });
                 }
                 self.open_session(now, start.session)?;

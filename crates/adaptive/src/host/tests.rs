@@ -258,7 +258,7 @@ fn a_clock_that_jumps_back_or_forth_stops_no_session() {
 /// The start of a session on one channel, with the cookie that a request from there earns.
 fn start_from(host: &Host, now: Timestamp, channel: Channel, from: SocketAddr, session: u64) -> Vec<u8> {
     let request = Request { session, title: title() };
-    let answer = host.door.describe(now, channel, from, &request, host.description.clone());
+    let answer = host.admission.describe(now, channel, from, &request, host.description.clone());
     let Ok(Packet::Description(description)) = Packet::parse(&answer) else { panic!("{answer:?}") };
     let mut bytes = vec![];
     Packet::Start(Start { session, title: title(), cookie: description.cookie }).emit(&mut bytes);

@@ -20,7 +20,7 @@ impl Server {
         from: SocketAddr,
         datagram: &[u8],
     ) -> Result<(), DropReason> {
-        let datagram = match self.door.key() {
+        let datagram = match self.admission.key() {
             Some(key) => key.open(Origin::Client, datagram)?,
             None => datagram,
         };
@@ -30,16 +30,16 @@ impl Server {
                     return Err(DropReason::Unexpected);
                 }
                 let bytes = if self.session.is_some_and(|session| session != request.session) {
-                    self.door.refuse(request.session, Reason::Busy)
+                    self.admission.refuse(request.session, Reason::Busy)
                 } else if request.title != self.settings.title {
-                    self.door.refuse(request.session, Reason::UnknownTitle)
+                    self.admission.refuse(request.session, Reason::UnknownTitle)
                 } else {
-                    self.door.describe(now, channel, from, &request, self.description.clone())
+                    self.admission.describe(now, channel, from, &request, self.description.clone())
                 };
                 self.answer(Transmit { channel, to: from, bytes, due: None })
             }
             Packet::Start(start) => {
-                if start.title != self.settings.title || !self.door.admits(now, channel, from, &start) {
+                if start.title != self.settings.title || !self.admission.admits(now, channel, from, &start) {
                     return Err(DropReason::BadCookie);
                 }
                 self.admit(now, channel, from, start.session)
@@ -122,7 +122,7 @@ impl Server {
         let features = offer.features.and(own);
         let mut bytes = vec![];
         Offer { features, ..offer }.emit(&mut bytes);
-        self.door.seal(&mut bytes);
+        self.admission.seal(&mut bytes);
         self.answer(Transmit { channel, to: from, bytes, due: None })?;
         if features.has(Features::REPEATS) {
             self.stream.agree_on_repeats();
@@ -174,7 +174,7 @@ impl Server {
             self.finish(closing.reason());
             return Ok(());
         }
-        let bytes = self.door.refuse(teardown.session, Reason::Acknowledged);
+        let bytes = self.admission.refuse(teardown.session, Reason::Acknowledged);
         self.answer(Transmit { channel, to: from, bytes, due: None })?;
         match self.phase {
             Phase::Closed => {}

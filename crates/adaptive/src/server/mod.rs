@@ -1,9 +1,9 @@
 //! The server's half of a session: set-up, video at the controller's rate, teardown.
 
+mod admission;
 pub(crate) mod closing;
 mod cursor;
 mod description;
-mod door;
 mod event;
 mod intake;
 mod pacer;
@@ -29,10 +29,10 @@ use closing::Closing;
 use description::describe;
 use stream::Stream;
 
-pub(crate) use door::COOKIE_LIFE;
+pub(crate) use admission::COOKIE_LIFE;
 
+pub use admission::Admission;
 pub use cursor::{Cursor, NextPacket};
-pub use door::Door;
 pub use event::ServerEvent;
 pub use pacer::Pacer;
 pub use repeats::RepeatCounts;
@@ -55,7 +55,7 @@ const MAX_EVENTS: usize = 1_024;
 ///
 /// A datagram that has no place here is thrown away and counted by its reason; nothing that arrives lets memory grow.
 pub struct Server {
-    door: Door,
+    admission: Admission,
     description: Description,
     settings: ServerSettings,
     stream: Stream,
@@ -107,7 +107,7 @@ impl Server {
         }
         let description = describe(&*source, &*plan, &settings);
         Ok(Self {
-            door: Door::new(settings.secret.clone(), settings.key.clone()),
+            admission: Admission::new(settings.secret.clone(), settings.key.clone()),
             description,
             stream: Stream::new(source, plan, controller, u32::from(settings.ack_every)),
             settings,
@@ -294,7 +294,7 @@ impl Server {
 
     fn say_goodbye(&mut self, reason: Reason) {
         if let (Some(session), Some(to)) = (self.session, self.peers[Channel::Control.index()]) {
-            let bytes = self.door.refuse(session, reason);
+            let bytes = self.admission.refuse(session, reason);
             if self.answer(Transmit { channel: Channel::Control, to, bytes, due: None }).is_err() {
                 self.drops.count(DropReason::NoRoom);
             }

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use framewire_emu::LaneRecord;
-use framewire_probe::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
+use framewire_recording::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
 use framewire_scenario::Input;
 use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::FlowOutcome;
 
-use super::trail::{Crossing, Trail, follow};
+use super::sent_frames::{Crossing, Trail, follow};
 use crate::run::Haste;
 
 /// Records why the frames that did not come whole did not, where that is known. `lane` has the flow's packets and

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::process::ChildStdin;
 
 use bytes::Bytes;
-use framewire_probe::record::{FrameEvent, FrameEventKind};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{FrameEvent, FrameEventKind};
+use framewire_recording::spool::Spool;
 use framewire_session::{FlowSetup, SendingPlan};
 use framewire_units::Timestamp;
 use nix::fcntl::{FcntlArg, fcntl};

@@ -6,25 +6,25 @@
 
 mod captured;
 mod causes;
-mod closed;
 mod feeding;
+mod inaccessible;
 mod init;
 mod log;
-mod meeting;
 mod plan;
 mod polling;
 mod ports;
 mod process;
 mod receiving;
+mod rendezvous;
 mod sending;
-mod trail;
+mod sent_frames;
 mod user;
 
 use std::time::Duration;
 
 use framewire_emu::{EmuError, Lane};
-use framewire_probe::record::{FlowStatus, FoundStream};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{FlowStatus, FoundStream};
+use framewire_recording::spool::Spool;
 use framewire_scenario::Network;
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_units::Timestamp;
@@ -35,8 +35,8 @@ pub use self::plan::{ExternalFlow, check};
 pub use self::user::User;
 
 use self::feeding::Fed;
-use self::meeting::Meeting;
 use self::receiving::{Received, receive};
+use self::rendezvous::Meeting;
 use self::sending::{Sent, send};
 use crate::run::{Failure, FlowState, StopFlag};
 

@@ -21,7 +21,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, pipe2};
 
-use super::closed::closed_to;
+use super::inaccessible::closed_to;
 use super::init::{Emulator, become_child_of_init};
 use super::log::Log;
 use super::user::Rights;

@@ -11,10 +11,10 @@ use framewire_session::{ContentLog, ContentMatcher};
 use framewire_transport::frame::Payload;
 use nix::fcntl::{FcntlArg, fcntl};
 
-use super::meeting::Meeting;
 use super::plan::ExternalFlow;
 use super::polling::wait_for_any;
 use super::process::{Pipes, Process};
+use super::rendezvous::Meeting;
 use crate::run::{StopFlag, sharpen_timers};
 
 /// Size of the pipe: the most that an unprivileged process gets, so that no receiver waits for us.

@@ -6,11 +6,11 @@ use framewire_scenario::Input;
 use framewire_units::Timestamp;
 
 use super::feeding::{Fed, Feeding};
-use super::meeting::Meeting;
 use super::plan::ExternalFlow;
 use super::polling::wait_for_any;
 use super::ports::HostSockets;
 use super::process::{Pipes, Process};
+use super::rendezvous::Meeting;
 use crate::run::{FlowState, StopFlag, sharpen_timers};
 
 /// What a sender whose receiver is gone is given to end by itself: one that has ended its stream is about to.

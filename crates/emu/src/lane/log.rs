@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use framewire_link::{HopRecord, PacketId, Port};
-use framewire_probe::WriteError;
-use framewire_probe::spool::{Records, Spool};
+use framewire_recording::WriteError;
+use framewire_recording::spool::{Records, Spool};
 use framewire_units::{Duration, Timestamp};
 
 use super::headers::Headers;
-use crate::hand_over::{Giver, Taker, hand_over};
+use crate::writer_queue::{Giver, Taker, hand_over};
 
 /// Packets that a lane keeps in its log: more than five minutes at 100,000 packets per second. What exceeds it is
 /// still carried, and counted as not logged.

@@ -3,7 +3,7 @@
 pub(crate) mod agenda;
 pub(crate) mod distribution;
 pub(crate) mod headers;
-pub(crate) mod held;
+pub(crate) mod in_flight;
 pub(crate) mod live;
 pub(crate) mod log;
 pub(crate) mod record;

@@ -8,7 +8,7 @@ use framewire_units::{DataSize, Duration, Timestamp};
 
 use super::agenda::{Action, Agenda};
 use super::headers::Headers;
-use super::held::{Held, HeldPackets};
+use super::in_flight::{Held, HeldPackets};
 use super::live::Live;
 use super::log::{LOGGED_AT_MOST, PacketLog, Release};
 use super::topology::{Plug, forward_header};

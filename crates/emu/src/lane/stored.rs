@@ -1,7 +1,7 @@
 //! A packet's log as it is kept on the disk.
 
 use framewire_link::{DropCause, Hop, HopRecord, Outcome, PacketId, Port, Rates};
-use framewire_probe::spool::{Input, Output, Spooled};
+use framewire_recording::spool::{Input, Output, Spooled};
 use framewire_units::{Bitrate, DataSize};
 
 use super::headers::{Headers, Protocol};
@@ -141,7 +141,7 @@ fn read_hop(packet: PacketId, from: Port, input: &mut Input<'_>) -> HopRecord {
 
 #[cfg(test)]
 mod tests {
-    use framewire_probe::spool::Spool;
+    use framewire_recording::spool::Spool;
     use framewire_units::Timestamp;
 
     use super::*;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use framewire_probe::spool::{Mark, Spool};
+use framewire_recording::spool::{Mark, Spool};
 
 use super::log::{Followed, PacketLog, PacketLogs};
 use super::tally::Tally;
 use super::window::BLOCK;
 use crate::error::{Doing, EmuError};
-use crate::hand_over::{Giver, Taker, hand_over};
+use crate::writer_queue::{Giver, Taker, hand_over};
 
 /// What waits for the disk: as much as comes while the disk stands still, which spoils nothing but the memory.
 type Waiting = Vec<Vec<PacketLog>>;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use framewire_emu::EmuError;
-use framewire_probe::WriteError;
+use framewire_recording::WriteError;
 use framewire_world::MovieError;
 
 /// A failed run: one clear message and an exit code.

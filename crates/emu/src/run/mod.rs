@@ -13,11 +13,11 @@ mod results;
 mod sending;
 mod stop;
 mod streaming;
+mod supervision;
 mod tables;
 mod utc;
 mod waiting;
-mod wakes;
-mod watching;
+mod wake_lateness;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;

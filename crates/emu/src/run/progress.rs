@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use framewire_units::Timestamp;
 
 use super::events::{Event, FlowReport, emit};
-use super::wakes::{FlowLateness, Wakes};
+use super::wake_lateness::{FlowLateness, Wakes};
 
 /// Where a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The run directory: every flow's log becomes tables, and the ledger is held against what the receiver kept.
 
 use framewire_emu::{Clock, LaneRecord};
-use framewire_probe::record::FlowLog;
-use framewire_probe::write_run;
+use framewire_recording::record::FlowLog;
+use framewire_recording::write_run;
 use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{
@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::plan::Plan;
 use super::tables::FlowTables;
 use super::utc::utc;
-use super::wakes::FlowLateness;
+use super::wake_lateness::FlowLateness;
 
 /// What the run recorded.
 pub struct RunOutcome<'a> {

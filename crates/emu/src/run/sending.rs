@@ -4,7 +4,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
-use framewire_probe::record::{FlowSample, FlowStatus};
+use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_session::{FlowSetup, SenderLog, SenderSession, SenderSocket};
 use framewire_sockets::{OpenError, TcpOptions, TcpSender, UdpOptions, UdpSender};
 use framewire_transport::socket::SocketError;

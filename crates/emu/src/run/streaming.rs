@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
-use framewire_probe::record::FlowStatus;
+use framewire_recording::record::FlowStatus;
 use framewire_session::{FlowSetup, ReceiverLog, Role, SenderLog};
 use framewire_units::Timestamp;
 use framewire_world::{FlowOutcome, SETTLING_AT_MOST, port, session_seed};
@@ -18,9 +18,9 @@ use super::progress::FlowProgress;
 use super::receiving::{Receiving, ReceivingOutcome};
 use super::sending::{SendingOutcome, send};
 use super::stop::StopFlag;
+use super::supervision::Watch;
 use super::tables::LaneTables;
-use super::wakes::FlowLateness;
-use super::watching::Watch;
+use super::wake_lateness::FlowLateness;
 use crate::external::{self, ExternalFlow, User};
 
 /// Time between two looks at what happens.

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use framewire_emu::{Headers, LogFollower, PacketLog, PacketLogs, Protocol};
 use framewire_link::Port;
-use framewire_probe::WriteError;
-use framewire_probe::record::{AirCounts, PacketRecord, PacketsAhead, ReleaseRecord};
-use framewire_probe::summary::Delivered;
-use framewire_probe::tables::TablesAhead;
+use framewire_recording::WriteError;
+use framewire_recording::record::{AirCounts, PacketRecord, PacketsAhead, ReleaseRecord};
+use framewire_recording::summary::Delivered;
+use framewire_recording::tables::TablesAhead;
 use framewire_scenario::Scenario;
 use framewire_session::{FlowSetup, Role};
 use framewire_units::Timestamp;
@@ -252,7 +252,7 @@ mod tests {
 
     use framewire_emu::{Release, follow_log};
     use framewire_link::{Hop, HopRecord, Outcome, PacketId};
-    use framewire_probe::spool::Spool;
+    use framewire_recording::spool::Spool;
     use framewire_units::DataSize;
 
     use super::*;

@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
 use super::stop::StopFlag;
-use super::wakes::Wakes;
+use super::wake_lateness::Wakes;
 
 /// What a thread waits for on its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

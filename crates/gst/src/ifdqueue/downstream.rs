@@ -10,7 +10,7 @@ use framewire_transport::frame::Payload;
 use super::imp::{CAT, IfdQueue, wait};
 use super::push_back::sink_that_never_waits;
 use super::state::State;
-use crate::line::Item;
+use crate::interleaved_queue::Item;
 use crate::lock::lock;
 
 impl IfdQueue {

@@ -7,8 +7,8 @@ use framewire_transport::queue::Discard;
 
 use crate::frames::Held;
 use crate::groups::{GroupWatch, LostGroup};
+use crate::interleaved_queue::{Item, Line, is_beginning};
 use crate::key_frame_requests::KeyFrameRequests;
-use crate::line::{Item, Line, is_beginning};
 use crate::settings::{Mode, Settings};
 use crate::stats::Tally;
 use crate::untimed::Untimed;

@@ -13,7 +13,7 @@ use super::intake::Intake;
 use super::state::{Outcome, State};
 use crate::codec::{self, Unusable};
 use crate::frames::{Reading, ends_frame};
-use crate::line::{Line, TooManyEvents, is_beginning};
+use crate::interleaved_queue::{Line, TooManyEvents, is_beginning};
 use crate::lock::lock;
 use crate::settings::Settings;
 use crate::stats;

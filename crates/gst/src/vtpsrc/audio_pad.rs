@@ -7,7 +7,7 @@ use framewire_wire::vtp::AudioDescription;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
-use super::audio_line::{AudioItem, AudioLine};
+use super::audio_queue::{AudioItem, AudioLine};
 use super::imp::{CAT, VtpSrc};
 use super::{caps, messages};
 use crate::lock::lock;

@@ -14,7 +14,7 @@ use gst_base::subclass::prelude::*;
 
 use super::audio_pad::{self, Sound};
 use super::messages::{self, Pushed};
-use super::place::Place;
+use super::player_position::Place;
 use super::reception::{Next, Reception, complaint};
 use super::settings::{PROPERTIES, Settings};
 use crate::lock::lock;

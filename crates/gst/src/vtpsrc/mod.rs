@@ -3,12 +3,12 @@
 //! A thread of its own runs `framewire-endpoint`'s client and answers the server however long downstream takes; the
 //! streaming threads, one for each pad, fetch whole frames and packets of audio. See `docs/elements/vtpsrc.md`.
 
-mod audio_line;
 mod audio_pad;
+mod audio_queue;
 mod caps;
 mod imp;
 mod messages;
-mod place;
+mod player_position;
 mod reception;
 mod settings;
 mod timing;

@@ -10,8 +10,8 @@ use framewire_endpoint::Viewing;
 use framewire_units::DataSize;
 use framewire_wire::vtp::Reason;
 
-use super::audio_line::{AudioItem, AudioLine};
-use super::place::Place;
+use super::audio_queue::{AudioItem, AudioLine};
+use super::player_position::Place;
 use super::timing::Timing;
 
 /// How long the server is given to hear that downstream wants no more; nobody waits for it.

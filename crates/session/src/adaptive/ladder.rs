@@ -11,7 +11,7 @@ use framewire_media::access_unit::{AccessUnitReader, Codec, Framing};
 use framewire_media::picture_order::PictureOrder;
 use framewire_media::streaming_file::{ReadAt, StreamingFile};
 use framewire_media::{FrameRate, PictureType, References};
-use framewire_probe::record::FrameFacts;
+use framewire_recording::record::FrameFacts;
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
 use crate::plan::letter;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use framewire_adaptive::client::{Client, ClientEvent, ClientTransmit};
 use framewire_adaptive::datagram::Channel;
-use framewire_probe::record::DatagramReceived;
+use framewire_recording::record::DatagramReceived;
 use framewire_units::Timestamp;
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_adaptive::server::{Server, ServerEvent};
-use framewire_probe::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
+use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
 use framewire_units::Timestamp;
 use framewire_wire::vtp::{Packet, Reason, VideoHeader};
 

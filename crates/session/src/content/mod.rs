@@ -23,7 +23,7 @@ use std::sync::Arc;
 use framewire_media::Movie;
 use framewire_media::access_unit::Codec;
 use framewire_media::picture_order::Renumbering;
-use framewire_probe::record::FrameFound;
+use framewire_recording::record::FrameFound;
 use framewire_units::Timestamp;
 
 use self::index::ContentIndex;

@@ -5,15 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_link::Port;
-use framewire_probe::record::{FlowSample, FlowStatus};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{FlowSample, FlowStatus};
+use framewire_recording::spool::Spool;
 use framewire_session::{AdaptiveReceiver, AdaptiveSender, FlowSetup};
 use framewire_units::{DataSize, Seed, Timestamp};
 use framewire_world::{FlowOutcome, SAMPLE_INTERVAL, port};
 
 use super::DEFAULT_SEND_BUFFER;
 use super::cargo::{Cargo, FlowWires};
-use super::kept::{KeptMovie, MovieSink};
+use super::received::{KeptMovie, MovieSink};
 use crate::error::SimError;
 use crate::socket::{IP_AND_UDP_HEADERS, UdpSender};
 

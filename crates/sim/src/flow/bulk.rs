@@ -1,8 +1,8 @@
 //! A bulk flow: TCP connections whose application always has data.
 
 use framewire_link::Port;
-use framewire_probe::record::{BulkTotals, FlowSample, FlowStatus};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{BulkTotals, FlowSample, FlowStatus};
+use framewire_recording::spool::Spool;
 use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
 use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Seed, Timestamp};

@@ -3,7 +3,7 @@
 mod adaptive;
 mod bulk;
 mod cargo;
-mod kept;
+mod received;
 mod receiving;
 mod sending;
 mod stream;
@@ -19,7 +19,7 @@ use framewire_world::{FlowOutcome, network_model, session_seed};
 use self::adaptive::AdaptiveFlow;
 use self::bulk::BulkFlow;
 pub(crate) use self::cargo::{Body, Cargo, FlowWires};
-pub(crate) use self::kept::MovieSink;
+pub(crate) use self::received::MovieSink;
 pub(crate) use self::stream::Socket;
 use self::stream::StreamFlow;
 use crate::error::SimError;

@@ -3,7 +3,7 @@
 use framewire_session::{ReceiverLog, ReceiverSession, SenderLog};
 use framewire_units::Timestamp;
 
-use super::kept::{KeptMovie, MovieSink};
+use super::received::{KeptMovie, MovieSink};
 use super::{FlowWires, Socket};
 
 /// Bytes that one read takes, as in the emulated world.

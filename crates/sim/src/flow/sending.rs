@@ -1,7 +1,7 @@
 //! The sender of one flow: from the first frame until nothing is left in its host.
 
-use framewire_probe::record::{FlowSample, FlowStatus};
-use framewire_probe::spool::Spool;
+use framewire_recording::record::{FlowSample, FlowStatus};
+use framewire_recording::spool::Spool;
 use framewire_session::{SenderLog, SenderSession, SenderSocket, SenderWait};
 use framewire_tcp::Endpoint;
 use framewire_transport::socket::SocketError;

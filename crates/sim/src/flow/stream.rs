@@ -1,13 +1,13 @@
 //! A flow of the movie: its two sessions, its socket, and what it waits for.
 
 use framewire_link::Port;
-use framewire_probe::record::FlowStatus;
+use framewire_recording::record::FlowStatus;
 use framewire_session::FlowSetup;
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_world::{FlowOutcome, SETTLING_AT_MOST};
 
 use super::cargo::{Body, FlowWires};
-use super::kept::MovieSink;
+use super::received::MovieSink;
 use super::receiving::Receiving;
 use super::sending::Sending;
 use super::{DEFAULT_SEND_BUFFER, tcp_configs};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use framewire_probe::ledger::{FrameRow, Ledger};
+use framewire_recording::ledger::{FrameRow, Ledger};
 use framewire_scenario::Scenario;
 use framewire_sim::{Cell, Simulated};
 use framewire_units::Timestamp;

@@ -8,9 +8,9 @@ frame, and it is cut into packets with the plan by which they are to be sent. ``
 >>> made.streaming_file, made.description["plan"]["client_buffer_bytes"]  # doctest: +SKIP
 """
 
+from framewire.movie.ladder.build import MadeLadder, Plan, make
 from framewire.movie.ladder.coding import LevelSpec, parse_levels
-from framewire.movie.ladder.given import join
-from framewire.movie.ladder.making import MadeLadder, Plan, make
+from framewire.movie.ladder.encoded_levels import join
 from framewire.movie.ladder.presets import PRESETS
 
 __all__ = ["PRESETS", "LevelSpec", "MadeLadder", "Plan", "join", "make", "parse_levels"]

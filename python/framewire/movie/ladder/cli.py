@@ -13,7 +13,7 @@ from rich.table import Table
 from framewire import progress as progress_module
 from framewire.commands import AsJson, clear_errors, one_of, print_json, stderr, stdout
 from framewire.errors import InputError
-from framewire.movie.quantities import parse_bitrate, parse_frame_rate, parse_size
+from framewire.movie.option_values import parse_bitrate, parse_frame_rate, parse_size
 
 __all__ = ["ladder"]
 
@@ -114,13 +114,13 @@ def ladder(
     Several files are levels that were encoded before: they are checked frame by frame and used as they are. A streaming
     file (.vtp) instead of a source is checked, every byte of it, and described.
     """
-    from framewire.movie.ladder import given, making, parse_levels, plots  # not needed elsewhere
-    from framewire.movie.ladder.made import PAGE
+    from framewire.movie.ladder import build, encoded_levels, parse_levels, plots  # not needed elsewhere
+    from framewire.movie.ladder.install import PAGE
     from framewire.movie.ladder.sound import Audio
 
     sources = sources or []
     if len(sources) == 1 and sources[0].suffix == ".vtp":
-        _show(making.describe(sources[0]), sources[0], as_json)
+        _show(build.describe(sources[0]), sources[0], as_json)
         return
     chosen = [name for name, is_given in (("SOURCE", sources), ("--lab", lab), ("--preset", preset)) if is_given]
     if not chosen:
@@ -135,7 +135,7 @@ def ladder(
         )
     if plot and out is None:
         raise InputError("--plot needs --out, where the page goes")
-    plan = making.Plan(segments=segments, pre_send_s=pre_send, startup_s=startup, buffer=buffer)
+    plan = build.Plan(segments=segments, pre_send_s=pre_send, startup_s=startup, buffer=buffer)
     sound = None if no_audio else Audio(audio, parse_bitrate(audio_rate))
     codec = codec or "mpeg4"
     rate = None if frame_rate is None else parse_frame_rate(frame_rate)
@@ -145,11 +145,11 @@ def ladder(
             display({"event": "step", "text": text, "share": share})
 
         if len(sources) > 1:
-            made = given.join(
+            made = encoded_levels.join(
                 sources, out, frame_rate=rate, payload=payload, plan=plan, audio=sound, replace=replace, progress=tell
             )
         else:
-            made = making.make(
+            made = build.make(
                 out,
                 source=sources[0] if sources else None,
                 preset=preset,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from framewire.errors import InputError
 from framewire.movie import ffmpeg
-from framewire.movie.quantities import parse_bitrate
+from framewire.movie.option_values import parse_bitrate
 
 __all__ = ["CODECS", "FRAME_RATE", "GROUP", "Codec", "LevelSpec", "Zone", "encode", "named", "parse_levels"]
 

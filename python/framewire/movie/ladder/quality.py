@@ -18,7 +18,7 @@ from typing import Any
 from framewire.errors import InputError, MachineError
 from framewire.files import read_json
 from framewire.movie import cache, ffmpeg
-from framewire.movie.ladder.making import MadeLadder
+from framewire.movie.ladder.build import MadeLadder
 from framewire.movie.ladder.picture import LabSource
 from framewire.movie.ladder.presets import named
 from framewire.movie.ladder.quantisers import quantisers_of

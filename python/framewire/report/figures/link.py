@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from framewire.report import quantities
+from framewire.report import plot_data
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import (
     HEADROOM,
@@ -29,7 +29,7 @@ def transmissions(run: ReportRun) -> Figure:
     """How often each packet was sent."""
     traces: list[Trace] = []
     for flow in run.flows:
-        shares = quantities.transmission_shares(run, flow, "link")
+        shares = plot_data.transmission_shares(run, flow, "link")
         if shares is not None:
             traces.append(bars(flow, CLASSES, [100 * share for share in shares], hovertemplate="%{y:.1f} %"))
     layout = base_layout("% of packets", barmode="group", hovermode="x unified",
@@ -52,11 +52,11 @@ def rates_over_time(run: ReportRun) -> Figure:
 
 
 def air_over_time(run: ReportRun, name: str, title: str, hint: str, column: str, unit: str) -> Figure:
-    """A column of quantities.air_per_second as lines."""
+    """A column of plot_data.air_per_second as lines."""
     traces: list[Trace] = []
     until = 0.0
     for flow in run.flows:
-        rows = quantities.air_per_second(run, flow)
+        rows = plot_data.air_per_second(run, flow)
         if rows.height:
             until = max(until, float(rows["second"][-1]) + 1)
             traces.append(line(flow, (rows["second"] + 0.5).to_list(), rows[column].to_list(),
@@ -71,8 +71,8 @@ def air_over_time(run: ReportRun, name: str, title: str, hint: str, column: str,
 def sniffer(run: ReportRun) -> Figure:
     """Transmissions per packet, as the sniffer counted them, beside the truth."""
     panels = [(flow, truth, seen) for flow in run.flows
-              if (truth := quantities.transmission_shares(run, flow, "link")) is not None
-              and (seen := quantities.transmission_shares(run, flow, "sniffer")) is not None]  # fmt: skip
+              if (truth := plot_data.transmission_shares(run, flow, "link")) is not None
+              and (seen := plot_data.transmission_shares(run, flow, "sniffer")) is not None]  # fmt: skip
     title = "What the sniffer saw beside the truth"
     hint = (
         "A sniffer misses frames, so it counts too few transmissions per packet: the gap between the bars is the error "
@@ -143,7 +143,7 @@ def release_errors(run: ReportRun) -> Figure:
     traces: list[Trace] = []
     steps = np.concatenate([np.linspace(0, 0.9, 60), 1 - np.logspace(-1, -4, 50)])
     for flow in run.flows:
-        errors = quantities.release_errors_us(run, flow)
+        errors = plot_data.release_errors_us(run, flow)
         if errors is not None:
             x = np.quantile(errors, steps)
             traces.append(line(flow, [max(0.1, float(value)) for value in x], [100 * (1 - float(q)) for q in steps],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from framewire import stats
-from framewire.report import quantities
+from framewire.report import plot_data
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import Figure, Trace, bars, base_layout, label, rounded
 from framewire.report.palette import FATE_COLOURS, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
@@ -16,7 +16,7 @@ MOST_SIZES = 350
 
 def by_fate(run: ReportRun) -> Figure:
     """Shares of the four fates."""
-    shares = {fate: [100 * quantities.share(run, flow, fate) for flow in run.streams]
+    shares = {fate: [100 * plot_data.share(run, flow, fate) for flow in run.streams]
               for fate in FATE_COLOURS}  # fmt: skip
     return Figure(
         "fates",
@@ -91,7 +91,7 @@ def runs_of(run: ReportRun, what: Literal["packets", "frames"], name: str, title
     """How often so many in a row were lost."""
     traces: list[Trace] = []
     for flow in run.streams:
-        counts = quantities.loss_runs(run, flow, what)
+        counts = plot_data.loss_runs(run, flow, what)
         if counts is not None:
             traces.append(bars(flow, list(counts), list(counts.values()), hovertemplate="%{y}"))
     layout = base_layout("how often", barmode="group", hovermode="x unified",

@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from framewire import stats
-from framewire.report import quantities
+from framewire.report import plot_data
 from framewire.report.capacity import Link, of_link
 from framewire.report.data import Flow, ReportRun
 from framewire.report.figures.base import HEADROOM, Figure, Trace, line, rounded, thinned, time_layout
@@ -30,7 +30,7 @@ MOST_ROOM = 3.0
 def frame_throughput(run: ReportRun) -> Figure:
     """Throughput of complete frames."""
     hint = "Of an adaptive stream it follows the level: compare it with the levels below."
-    if quantities.movie_bitrate(run):
+    if plot_data.movie_bitrate(run):
         hint = (
             "The dotted line is the movie's rate: a transport below it falls behind or drops, one above it catches up."
         )
@@ -41,7 +41,7 @@ def frame_throughput(run: ReportRun) -> Figure:
 
 def brought(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Bits per second of complete frames, or of what cross traffic brought."""
-    return quantities.carried(run, flow) if flow.is_bulk else quantities.frame_throughput(run, flow)
+    return plot_data.carried(run, flow) if flow.is_bulk else plot_data.frame_throughput(run, flow)
 
 
 def packet_throughput(run: ReportRun) -> Figure:
@@ -51,10 +51,10 @@ def packet_throughput(run: ReportRun) -> Figure:
         "was carried for frames that never became whole, or by TCP twice. The summary's packet throughput counts every "
         "byte once, and only what the receiver read."
     )
-    return throughput(run, "throughput-packets", "Throughput at packet level", hint, quantities.packet_throughput)
+    return throughput(run, "throughput-packets", "Throughput at packet level", hint, plot_data.packet_throughput)
 
 
-def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantities.PerSecond) -> Figure:
+def throughput(run: ReportRun, name: str, title: str, hint: str, series: plot_data.PerSecond) -> Figure:
     """Mbit/s in each second of the run."""
     traces: list[Trace] = []
     until = 0.0
@@ -67,7 +67,7 @@ def throughput(run: ReportRun, name: str, title: str, hint: str, series: quantit
             x = (rows["at_s"] + 0.5).to_list()
             traces.append(line(flow, x, (rows["bps"] / 1e6).to_list(), hovertemplate="%{y:.2f} Mbit/s"))
     layout = time_layout(run, "Mbit/s", until_s=until)
-    bitrate = quantities.movie_bitrate(run)
+    bitrate = plot_data.movie_bitrate(run)
     if (link := of_link(run)) is not None and traces:
         highest = max([bitrate or 0.0, *(1e6 * value for trace in traces for value in trace["y"] if value is not None)])
         room, said = capacity(link, until, highest)

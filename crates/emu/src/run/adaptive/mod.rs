@@ -11,7 +11,7 @@ use std::path::Path;
 use framewire_adaptive::datagram::Channel;
 use framewire_emu::{Clock, Lane, RECEIVER_ADDRESS, SENDER_ADDRESS};
 use framewire_endpoint::{EndpointError, Ports};
-use framewire_probe::record::FlowStatus;
+use framewire_recording::record::FlowStatus;
 use framewire_session::FlowSetup;
 use framewire_sockets::UdpOptions;
 use framewire_units::Seed;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use framewire_adaptive::datagram::Channel;
 use framewire_emu::Clock;
 use framewire_endpoint::{EndpointError, Ports};
-use framewire_probe::record::FlowSample;
+use framewire_recording::record::FlowSample;
 use framewire_session::{AdaptiveSender, SenderLog};
 use framewire_units::{DataSize, Timestamp};
 use framewire_world::SAMPLE_INTERVAL;

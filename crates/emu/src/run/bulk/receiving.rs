@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
-use framewire_probe::record::StreamRead;
+use framewire_recording::record::StreamRead;
 use framewire_sockets::{OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver};
 use framewire_transport::socket::SocketError;
 

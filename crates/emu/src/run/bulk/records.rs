@@ -1,6 +1,6 @@
 //! What both sides of a bulk flow noted, put together.
 
-use framewire_probe::record::{BulkTotals, FlowSample, FlowStatus, StreamRead};
+use framewire_recording::record::{BulkTotals, FlowSample, FlowStatus, StreamRead};
 use framewire_units::Timestamp;
 
 use super::BulkPlan;

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
-use framewire_probe::record::{FlowSample, FlowStatus};
+use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_sockets::{OpenError, TcpOptions, TcpSender};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::Timestamp;
@@ -13,7 +13,7 @@ use super::{BulkPlan, address};
 use crate::run::sending::{sample_connection, sleep_until};
 use crate::run::stop::StopFlag;
 use crate::run::waiting::{Interest, earlier, wait_for_any};
-use crate::run::wakes::Wakes;
+use crate::run::wake_lateness::Wakes;
 
 /// What the application writes at once, as iperf3 does by default.
 static CHUNK: [u8; 131_072] = [0; 131_072];

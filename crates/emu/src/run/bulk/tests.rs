@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use framewire_emu::{Bottleneck, EmuError, LaneConfig, LaneRecord, RateAndDelay, World};
-use framewire_probe::record::FlowStatus;
+use framewire_recording::record::FlowStatus;
 use framewire_units::Bitrate;
 
 use super::*;

@@ -1,0 +1,252 @@
+"""What a movie is made of, read from its frame index."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+
+from framewire import _native
+from framewire.errors import InputError
+from framewire.files import is_container
+from framewire.frame_columns import Columns, columns
+from framewire.movie.option_values import parse_frame_rate
+
+__all__ = ["Probe", "probe"]
+
+NANOS = 1_000_000_000
+
+STREAMING_FILE = bytes.fromhex("89 56 54 50 0D 0A 1A 0A")
+"""How a streaming file begins (docs/ladder.md): behind it stand bytes that may be taken for any stream."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The frame index of a movie."""
+
+    path: str
+    sequence: dict[str, Any]
+    """Width, height, frame rate (a fraction, or None), stated bit rate, MPEG-2 or not, progressive or not."""
+    frames: Columns
+    """Sequences, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
+
+    @property
+    def duration_s(self) -> float | None:
+        """Frames times the frame interval; None where the frame rate is not known."""
+        if self.sequence["frame_rate"] is None:
+            return None
+        numerator, denominator = self.sequence["frame_rate"]
+        return len(self.frames["size"]) * int(denominator) / int(numerator)
+
+    @property
+    def bytes(self) -> int:
+        """All frames together."""
+        return sum(self.frames["size"])
+
+    @property
+    def mean_bps(self) -> float | None:
+        """Mean rate over the whole movie; None where the frame rate is not known."""
+        return None if self.duration_s is None else self.bytes * 8 / self.duration_s
+
+    def peak_bps(self) -> float | None:
+        """The highest rate over any window of one second that begins with a frame; None as the mean."""
+        if self.duration_s is None:
+            return None
+        times, sizes = self.frames["decode_ns"], self.frames["size"]
+        best = window = end = 0
+        for start, begin in enumerate(times):
+            while end < len(times) and times[end] < begin + NANOS:
+                window += sizes[end]
+                end += 1
+            best = max(best, window)
+            window -= sizes[start]
+        return best * 8 / min(1.0, self.duration_s)
+
+    def types(self) -> list[dict[str, Any]]:
+        """Count and sizes per picture type."""
+        by_type: dict[str, _Sizes] = {}
+        for kind, size in zip(self.frames["type"], self.frames["size"], strict=True):
+            by_type.setdefault(kind, _Sizes()).add(size)
+        total = self.bytes
+        return [
+            {
+                "type": kind,
+                "frames": sizes.count,
+                "mean_bytes": sizes.total / sizes.count,
+                "min_bytes": sizes.least,
+                "max_bytes": sizes.most,
+                "share_of_bytes": sizes.total / total,
+            }
+            for kind, sizes in sorted(by_type.items(), key=lambda item: "IPBD".index(item[0]))
+        ]
+
+    def groups(self) -> Iterator[dict[str, Any]]:
+        """One entry per group of pictures, its types in display order."""
+        names = ("gop", "type", "display", "size", "closed", "broken_link", "time_code")
+        rows = zip(*(self.frames[name] for name in names), strict=True)
+        for number, group in itertools.groupby(rows, key=lambda row: row[0]):
+            frames = list(group)
+            header = next((row[4:] for row in frames if row[6] is not None), (None, None, None))
+            yield {
+                "gop": number,
+                "types": "".join(kind for _, kind, *_ in sorted(frames, key=lambda row: row[2])),
+                "bytes": sum(size for *_, size, _, _, _ in frames),
+                "closed": header[0],
+                "broken_link": header[1],
+                "time_code": header[2],
+            }
+
+    def as_json(self, with_frames: bool) -> dict[str, Any]:
+        """Everything, for ``--json``."""
+        document = {
+            "path": self.path,
+            "sequence": self.sequence,
+            "frames": len(self.frames["size"]),
+            "bytes": self.bytes,
+            "duration_s": self.duration_s,
+            "mean_bps": _rounded(self.mean_bps),
+            "peak_bps": _rounded(self.peak_bps()),
+            "types": self.types(),
+            "groups": list(self.groups()),
+        }
+        if with_frames:
+            names = list(self.frames)
+            rows = zip(*self.frames.values(), strict=True)
+            document["frame_index"] = [dict(zip(names, row, strict=True)) for row in rows]
+        return document
+
+    def tables(self, with_frames: bool) -> Group:
+        """Everything, for a terminal."""
+        parts: list[Any] = [self._headline(), self._types_table(), self._groups_table()]
+        if with_frames:
+            parts.append(self._frames_table())
+        return Group(*parts)
+
+    def _headline(self) -> str:
+        header, frames = self.sequence, len(self.frames["size"])
+        mpeg = "MPEG-2" if header["mpeg2"] else "MPEG-1"
+        coding = mpeg if header["codec"] == "MPEG video" else header["codec"]
+        scan = "progressive" if header["progressive"] else "interlaced"
+        stated = f"{header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
+        what, size = f"{coding} video, {header['width']}x{header['height']}", f"{self.bytes:,} bytes"
+        mean, peak = self.mean_bps, self.peak_bps()
+        if self.duration_s is None or mean is None or peak is None:
+            unknown = "frame rate unknown (the stream does not tell it: --frame-rate), and with it all rates and times"
+            return f"{what}, {scan}\n{frames} frames, {size}\n{stated or unknown}"
+        numerator, denominator = header["frame_rate"]
+        return (
+            f"{what}, {numerator / denominator:.5g} frames/s, {scan}\n"
+            f"{frames} frames, {self.duration_s:.2f} s, {size}\n"
+            f"{mean / 1e6:.3f} Mbit/s mean, {peak / 1e6:.3f} Mbit/s in the fullest second"
+            f"{stated and f', {stated}'}"
+        )
+
+    def _types_table(self) -> Table:
+        rows = self.types()
+        table = _table("type", "frames", "mean size", "smallest", "largest", "of all bytes", "relative to the smallest")
+        least = min(row["mean_bytes"] for row in rows) or 1
+        for row in rows:
+            table.add_row(
+                row["type"],
+                str(row["frames"]),
+                f"{row['mean_bytes']:,.0f} B",
+                f"{row['min_bytes']:,} B",
+                f"{row['max_bytes']:,} B",
+                f"{100 * row['share_of_bytes']:.1f} %",
+                f"{row['mean_bytes'] / least:.2f}",
+            )
+        return table
+
+    def _groups_table(self) -> Table:
+        """Groups that are alike share a row."""
+        alike = Counter((row["types"], row["closed"], row["broken_link"]) for row in self.groups())
+        table = _table("groups", "pictures in display order", "closed", "broken link")
+        for (types, closed, broken), count in alike.most_common(20):
+            shown = types if len(types) <= 50 else f"{types[:47]}..."
+            table.add_row(str(count), f"{shown} ({len(types)})", _word(closed), _word(broken))
+        if len(alike) > 20:
+            table.add_row("...", f"{len(alike) - 20} more kinds of group", "", "")
+        return table
+
+    def _frames_table(self) -> Table:
+        table = _table("frame", "display", "type", "group", "time ref", "offset", "size", "structure", "refers to")
+        names = ("frame", "display", "type", "gop", "temporal_reference", "offset", "size", "structure", "references")
+        for *facts, references in zip(*(self.frames[name] for name in names), strict=True):
+            table.add_row(*map(str, facts), " ".join(map(str, references)))
+        return table
+
+
+def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
+    """Read the frame index of a video: MPEG-1, MPEG-2, MPEG-4 part 2, H.264, H.265.
+
+    It is an elementary stream, or stands in a container, out of which ffmpeg takes it as it is; offsets are then those
+    in the stream. ``frame_rate``, for instance ``25 Hz``, is that of a stream that does not tell its own. Raises
+    InputError for anything else and for what cannot be read.
+    """
+    rate = None if frame_rate is None else parse_frame_rate(frame_rate)
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputError(f"{path}: not a file; a video elementary stream is needed")
+    try:
+        with Path(path).open("rb") as file:
+            if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
+                raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
+        found = _taken_out(Path(path), rate) if is_container(path) else _native.probe_movie(path, _ratio(rate))
+    except _native.MovieError as error:
+        raise InputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
+    return Probe(str(path), found["sequence"], columns(found["frames"]))
+
+
+def _taken_out(path: Path, rate: Fraction | None) -> dict[str, dict[str, Any]]:
+    """The same of the video in a container."""
+    from framewire.movie.elementary_stream import look_into  # ffmpeg is not needed for others
+
+    with tempfile.TemporaryDirectory(prefix="framewire-recording-") as scratch:
+        stream, known = look_into(path, Path(scratch), rate)
+        return _native.probe_movie(stream, _ratio(known))
+
+
+def _ratio(rate: Fraction | None) -> tuple[int, int] | None:
+    return None if rate is None else rate.as_integer_ratio()
+
+
+@dataclass
+class _Sizes:
+    """Of frames of one type."""
+
+    count: int = 0
+    total: int = 0
+    least: int = 1 << 32
+    most: int = 0
+
+    def add(self, size: int) -> None:
+        self.count += 1
+        self.total += size
+        self.least = min(self.least, size)
+        self.most = max(self.most, size)
+
+
+def _rounded(rate: float | None) -> int | None:
+    return None if rate is None else round(rate)
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading.startswith("pictures") else "right")
+    return table
+
+
+def _word(flag: bool | None) -> str:
+    return {None: "no header", True: "yes", False: "no"}[flag]

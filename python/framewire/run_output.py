@@ -1,0 +1,89 @@
+"""What a run found, for a terminal: the end of ``framewire run`` and of ``framewire campaign cell``."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from framewire import application_congestion, capture_notes, equivalent_flows, files, terminal, unexplained_losses
+from framewire.commands import stdout
+from framewire.errors import InputError
+from framewire.run import Run
+from framewire.transports import EXTERNAL
+
+if TYPE_CHECKING:
+    from framewire.report.verdict import Verdict
+
+__all__ = ["never_offered", "print_run"]
+
+
+def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None:
+    """Prints the table, the notes, where things are, and the verdict in one sentence."""
+    console = stdout()
+    left_out = never_offered(result)
+    console.print(terminal.comparison(result.summary.to_dicts(), left_out))
+    if result.status != "complete" and not result.failures:
+        why = "its time limit was reached" if result.ended_by == "time limit" else "it was interrupted"
+        console.print(f"This result is partial: {why} before the movie was over.")
+    if left_out:
+        console.print("Shares and losses are of the frames that were offered to the transports.")
+    scenario = files.read_toml(result.results.scenario)
+    applications = any(flow.get("transport") == EXTERNAL for flow in scenario.get("flow", []))
+    protocols = result.results.protocols if applications else {}
+    for note in (
+        equivalent_flows.note(scenario),
+        application_congestion.note(scenario, result.results.meta, protocols),
+    ):
+        if note is not None:
+            console.print(f"Note: {note}.", markup=False, highlight=False)
+    for note in _unexplained(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
+        console.print(f"Note: {note}.", markup=False, highlight=False)
+    console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
+    if report is not None:
+        console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+    if verdict is not None:
+        console.print()
+        sentence = textwrap.fill(
+            verdict.sentence.replace(" %", "\N{NO-BREAK SPACE}%"), console.width, break_on_hyphens=False
+        )
+        console.print(sentence, style="bold", markup=False, highlight=False, soft_wrap=True)
+
+
+def _of_verdict(verdict: Verdict | None) -> list[str]:
+    """Notes on what a verdict is worth: on latencies that begin later, and on other runs."""
+    if verdict is None:
+        return []
+    later = [text.striptags().rstrip(".") for text in verdict.caveats if "count from its first packet" in text]
+    if verdict.provisional is not None and "disturbed" in verdict.provisional:
+        return [*later, "the report says what disturbed this run; --world simulated needs no calm machine"]
+    if verdict.provisional is None and verdict.seeded and verdict.best:
+        return [*later, "this is one run with one seed; framewire campaign repeats it with others"]
+    return later
+
+
+def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:
+    """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
+    if not any(flow["transport"] == EXTERNAL for flow in scenario["flow"]):
+        return []
+    try:
+        return unexplained_losses.notes(scenario, result.frames, result.results.packets)
+    except InputError:
+        return []
+
+
+def never_offered(result: Run) -> dict[str, dict[str, int]]:
+    """By flow and type, the frames that a partial run ended before; nothing where there are none, or no ledger."""
+    if result.status == "complete":
+        return {}
+    from framewire import stats  # polars is slow to import
+
+    try:
+        counts = stats.never_offered(result.frames)
+    except InputError:
+        return {}
+    by_flow: dict[str, dict[str, int]] = {}
+    for flow, kind, frames in counts.iter_rows():
+        by_flow.setdefault(flow, {})[kind] = frames
+    return by_flow if counts["frames"].sum() else {}

@@ -1,0 +1,126 @@
+"""What the paper says, claim by claim: figure, section, its number, and between which values ours agrees.
+
+A claim is ``stated`` by the paper's text, ``read`` off what its text tells of a plot, or ``asked``: a bound of this
+project's own where the paper gives a direction only. What it is worth is told by its :data:`Kind`. Values are the
+project's reading; texts are in our words.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, cast, get_args
+
+__all__ = ["Basis", "Kind", "Published", "published", "read"]
+
+Basis = Literal["stated", "read", "asked"]
+
+Kind = Literal["independent", "calibrated", "by-construction", "same-as"]
+"""What a verdict is worth. ``independent``: it could have come out otherwise. ``calibrated``: something that the paper
+leaves open was set by it. ``by-construction``: it follows from the stand-in clips or from a rule of the code, without
+any network. ``same-as``: another claim is judged by the same runs and the same number."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A claim."""
+
+    key: str
+    figure: int
+    section: str
+    says: str
+    theirs: str
+    low: float | None
+    """Ours agrees from here on; None for no such bound."""
+    high: float | None
+    unit: str
+    basis: Basis
+    kind: Kind = "independent"
+    same_as: str | None = None
+    """The key of the claim that it repeats."""
+    reason: str = ""
+    """Why it is of that kind; of an independent one, which of its bounds cannot fail."""
+    exact: bool = False
+    """Whether no draw enters, so that one value is the whole truth."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is a bound of this project and no claim of the paper."""
+        return self.basis == "asked"
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether it is counted."""
+        return self.kind == "independent"
+
+    @property
+    def worth(self) -> str:
+        """Its kind in words.
+
+        >>> published()["k-5"].worth
+        'the same as fair-8'
+        """
+        return f"the same as {self.same_as}" if self.kind == "same-as" else self.kind.replace("-", " ")
+
+    def agrees(self, value: float) -> bool:
+        """Whether a value is within the bounds."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+    @property
+    def allowed(self) -> str:
+        """The bounds in words.
+
+        >>> published()["fair-8"].allowed
+        '0.85 to 1.15'
+        >>> published()["strong-under"].allowed
+        'at most 1.05'
+        """
+        if self.low is None:
+            return f"at most {self.high:g}"
+        return f"at least {self.low:g}" if self.high is None else f"{self.low:g} to {self.high:g}"
+
+
+@cache
+def published() -> dict[str, Published]:
+    """All claims by key, in the order of the figures."""
+    text = files("framewire.studies.balk").joinpath("published", "claims.csv").read_text(encoding="utf-8")
+    return read(text.splitlines())
+
+
+def read(lines: Iterable[str]) -> dict[str, Published]:
+    """Claims from CSV. Raises ValueError for one of no known kind, or without the reason that its kind needs."""
+    claims = {row["key"]: _read(row) for row in csv.DictReader(lines)}
+    for claim in claims.values():
+        if claim.same_as is not None and claim.same_as not in claims:
+            raise ValueError(f"claims.csv: {claim.key}: kind: there is no claim {claim.same_as!r} to be the same as")
+    return claims
+
+
+def _read(row: dict[str, str]) -> Published:
+    kind, _, same_as = row["kind"].partition("=")
+    for name, value, allowed in (("basis", row["basis"], get_args(Basis)), ("kind", kind, get_args(Kind))):
+        if value not in allowed:
+            raise ValueError(f"claims.csv: {row['key']}: {name} is {value!r}; allowed is {', '.join(allowed)}")
+    if (kind == "same-as") != bool(same_as):
+        raise ValueError(f"claims.csv: {row['key']}: kind is {row['kind']!r}; same-as=KEY names a claim, others do not")
+    if kind != "independent" and not row["reason"]:
+        raise ValueError(f"claims.csv: {row['key']}: reason is missing; every kind but independent needs one")
+    low, high = (float(row[name]) if row[name] else None for name in ("low", "high"))
+    return Published(
+        row["key"],
+        int(row["figure"]),
+        row["section"],
+        row["says"],
+        row["theirs"],
+        low,
+        high,
+        row["unit"],
+        cast(Basis, row["basis"]),
+        cast(Kind, kind),
+        same_as or None,
+        row["reason"],
+        row["exact"] == "yes",
+    )

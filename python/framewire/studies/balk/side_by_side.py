@@ -1,0 +1,170 @@
+"""The better rate control beside the paper's, experiment by experiment, and by how much it is better or worse.
+
+What is compared are runs with the same seed: a difference counts where its 95 % confidence interval does not hold zero.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from framewire.confidence import Estimate, mean_with_confidence
+from framewire.studies.balk.measure import Measured, Run
+from framewire.studies.balk.plan import (
+    FLOWS,
+    FRAMES_AMONG,
+    LOSSES,
+    PACKETS_PER_REQUEST,
+    STRONG_FLOWS,
+    Setting,
+    alone,
+    better,
+    isolated,
+    mild,
+    over_trace,
+    strong,
+)
+from framewire.studies.balk.tables import Table, shown
+
+__all__ = ["by_figure", "by_how_much", "headline"]
+
+Result = Literal["better", "worse", "same"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is compared, and which way is better."""
+
+    name: str
+    value: Callable[[Run], float]
+    digits: int
+    higher_is_better: bool | None
+    """None where it depends: the share is better the nearer it is to 1 from above, and says nothing below."""
+
+
+def _beyond_share(run: Run) -> float:
+    """What is taken beyond the fair share."""
+    return max(run.share - 1, 0.0)
+
+
+METRICS = (
+    Metric("share of fair", lambda run: run.share, 2, None),
+    Metric("frames in time (%)", lambda run: run.intact_percent, 1, True),
+    Metric("mean level (0 to 2)", lambda run: run.mean_level, 2, True),
+    Metric("level switches", lambda run: run.switches, 1, False),
+    Metric("freezes", lambda run: run.freezes, 1, False),
+    Metric("Jain's index", lambda run: run.jain, 3, True),
+)
+
+
+def _places(measured: Measured) -> list[tuple[str, str, Setting]]:
+    """Figure, what is varied, and the setting with the paper's rate control."""
+    places = [("15", "alone, 10 Mbit/s", isolated())]
+    places += [("16", f"mild clip, {flows} flows, 3 Mbit/s", mild(flows)) for flows in FLOWS]
+    places += [("17", f"8 flows, k = {k}", mild(8, k=k)) for k in PACKETS_PER_REQUEST]
+    places += [("18", f"strong clip, {flows} flows, 5 Mbit/s", strong(flows)) for flows in STRONG_FLOWS]
+    places += [("19", f"strong clip, 12 flows, {loss:g} % loss", strong(12, loss_percent=loss)) for loss in LOSSES]
+    places += [("20", f"alone, {loss:g} % loss", alone(loss, "vtp")) for loss in (1.0, 5.0)]
+    places += [("22", f"mild clip, {flows} flows, 3 Mbit/s", mild(flows)) for flows in FRAMES_AMONG]
+    places += [("23", "strong clip, 12 flows, 5 Mbit/s", strong(12))]
+    places += [("24", f"mild clip, {flows} flows, 2 Mbit/s", mild(flows, link_mbps=2)) for flows in FLOWS]
+    for name, mean in measured.traces.items():
+        beside = (("alone", 0), ("1 cubic", 1))
+        places += [("LTE", f"{name}, {told}", over_trace(name, mean, tcp, "vtp")) for told, tcp in beside]
+    return places
+
+
+def _differences(pairs: Sequence[tuple[Run, ...]], metric: Metric) -> Estimate | None:
+    """How much better the second of each pair is, seed by seed; above zero is better."""
+    value = _beyond_share if metric.higher_is_better is None else metric.value
+    sign = 1 if metric.higher_is_better else -1
+    return mean_with_confidence([sign * (value(b) - value(a)) for a, b in pairs]) if pairs else None
+
+
+def _result(difference: Estimate, digits: int) -> Result:
+    least = 0.5 * 10**-digits
+    reach = max(difference.half_width or 0.0, least)
+    return "same" if abs(difference.mean) < reach else "better" if difference.mean > 0 else "worse"
+
+
+def _cell(measured: Measured, setting: Setting, metric: Metric) -> tuple[str, Result | None]:
+    if setting.trace is not None and setting.tcp == 0 and metric.name in ("share of fair", "Jain's index"):
+        return "\N{EN DASH}", None  # nobody to share with
+    if setting.tcp == 0 and metric.name == "Jain's index":
+        return "\N{EN DASH}", None
+    difference = _differences(measured.paired(setting, better(setting)), metric)
+    if difference is None:
+        return "\N{EN DASH}", None
+    result = _result(difference, metric.digits)
+    means = [measured.mean(one, metric.value) for one in (setting, better(setting))]
+    paper, other = (f"{one.mean:,.{metric.digits}f}" if one else "\N{EN DASH}" for one in means)
+    return f"{paper} \N{RIGHTWARDS ARROW} {other}" + ("" if result == "same" else f" {result}"), result
+
+
+def by_figure(measured: Measured) -> dict[str, Table]:
+    """For each figure both rate controls with their intervals, and fixed-rate streaming where it was run."""
+    tables: dict[str, list[list[str]]] = {}
+    for figure, told, setting in _places(measured):
+        ways = (("paper", setting), ("better", better(setting)), ("fixed rate", _fixed(setting)))
+        for way, one in ways:
+            if not measured.of(one) or not measured.of(better(setting)):
+                continue
+            values = [shown(measured.mean(one, metric.value), metric.digits) for metric in METRICS]
+            tables.setdefault(figure, []).append([f"{told}: {way}", *values])
+    columns = ["", *(metric.name for metric in METRICS)]
+    return {figure: Table("The paper's rate control and the better one", "", columns, rows)
+            for figure, rows in tables.items()}  # fmt: skip
+
+
+def _fixed(setting: Setting) -> Setting:
+    return Setting(
+        setting.clip,
+        setting.link_mbps,
+        setting.tcp,
+        "fixed",
+        k=setting.k,
+        loss_percent=setting.loss_percent,
+        rtt_ms=setting.rtt_ms,
+        congestion=setting.congestion,
+        trace=setting.trace,
+    )
+
+
+def _compared(measured: Measured) -> list[tuple[list[str], list[Result | None]]]:
+    """A row for each experiment, once."""
+    rows, seen = [], set()
+    for figure, told, setting in _places(measured):
+        if setting in seen or not measured.of(better(setting)) or not measured.of(setting):
+            continue
+        seen.add(setting)
+        cells = [_cell(measured, setting, metric) for metric in METRICS]
+        name = f"{figure}: {told}"
+        rows.append(([name, *(text for text, _ in cells)], [result for _, result in cells]))
+    return rows
+
+
+def by_how_much(measured: Measured) -> Table:
+    """The paper's rate control and the better one in one line for each experiment."""
+    hint = (
+        "Paper \N{RIGHTWARDS ARROW} better. Better and worse are marked where the 95 % interval of the differences, "
+        "seed by seed, does not hold zero. A share is better the less it is above 1; below 1 it says nothing, because "
+        "the clip may ask for less. Mean level is of the frames in time; a freeze is half a second or longer without "
+        "any (this player does not wait, so that nothing stalls). Where the share falls towards 1, the mean level has "
+        "to fall with it."
+    )
+    rows = [row for row, _ in _compared(measured)]
+    return Table("Better than the paper: by how much", hint, ["", *(metric.name for metric in METRICS)], rows)
+
+
+def headline(measured: Measured) -> str:
+    """The counts, and what it loses at."""
+    rows = _compared(measured)
+    if not rows:
+        return ""
+    parts = []
+    for place, metric in enumerate(METRICS):
+        counts = Counter(results[place] for _, results in rows if results[place] is not None)
+        parts.append(f"{metric.name}: {counts['better']} better, {counts['worse']} worse, {counts['same']} the same")
+    return f"Of {len(rows)} experiments: " + "; ".join(parts) + "."
