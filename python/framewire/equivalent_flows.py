@@ -1,4 +1,5 @@
-"""Flows of a scenario that cannot differ, whatever is measured: said beside the results, lest it be taken for one."""
+"""Flows of a scenario that cannot differ, whatever is measured: said beside the results, so that equal figures are not
+taken for a finding."""
 
 from __future__ import annotations
 

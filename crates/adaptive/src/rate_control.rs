@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A plan that has risen the horizon through is entered with more in hand than one that goes on as it is.
+    /// A plan that has risen the horizon through is entered with a fuller playout buffer than one that goes on as it is.
     struct Rising(bool);
 
     impl Plan for Rising {

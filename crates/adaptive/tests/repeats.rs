@@ -129,11 +129,11 @@ fn the_end_of_the_movie_is_repeated_too() {
     }
 }
 
-/// With about a second in hand and 4 s of round trip, nothing could be in time.
+/// With about a second in the playout buffer and 4 s of round trip, nothing could be in time.
 #[test]
 fn what_would_come_too_late_is_not_repeated() {
     for (round_trip, is_in_time) in [(4_000, false), (300, true)] {
-        // Repeats cost time: with much loss, a stream that keeps to its plan has nothing in hand in the end.
+        // Repeats cost time: with much loss, a stream that keeps to its plan has an empty playout buffer in the end.
         let mut session = session(Box::new(FixedRate::new()), lossy(0.007, round_trip), (true, true));
         session.run(LONG);
         let repeats = session.server.state().repeats;
@@ -246,7 +246,7 @@ fn the_players_room_is_kept() {
         let mut session = Session::with(mild(), better(), forth, back, server, client);
         session.run(LONG);
         let most = most_in_hand(&session);
-        assert!(bound.contains(&most), "{most} bytes in hand, told of: {tells}");
+        assert!(bound.contains(&most), "{most} bytes in the playout buffer, told of: {tells}");
         assert_eq!(in_time(&session).0, FRAMES);
     }
 }

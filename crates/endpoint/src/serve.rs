@@ -14,7 +14,7 @@ use crate::ports::Ports;
 use crate::turn::{Next, turn};
 
 /// How long clients are given to hear that the server ends.
-const GOODBYE: Duration = Duration::from_secs(2);
+const TEARDOWN_TIME: Duration = Duration::from_secs(2);
 
 /// A host on two sockets.
 ///
@@ -59,7 +59,7 @@ impl Serving {
     }
 
     /// Serves until `cancelled` (looked at ten times a second and whenever something happens), or until so many
-    /// sessions have ended; then says goodbye to everybody. `look` is told of what happens.
+    /// sessions have ended; then sends a teardown to every client. `look` is told of what happens.
     ///
     /// # Errors
     /// When a socket is broken.
@@ -94,7 +94,7 @@ impl Serving {
             watch(self.ports.now(), &self.host);
             let is_enough = sessions.is_some_and(|sessions| ended >= sessions) || cancelled();
             if is_enough && deadline.is_none() {
-                deadline = Some(self.ports.now() + GOODBYE);
+                deadline = Some(self.ports.now() + TEARDOWN_TIME);
                 self.stop();
             }
             if deadline.is_some_and(|deadline| self.host.sessions() == 0 || self.ports.now() >= deadline) {

@@ -137,7 +137,7 @@ fn a_source_in_real_time_that_stands_still_for_a_while_loses_no_frame() {
     stop(&server.pipeline);
 }
 
-/// Both ends know of rate, level, estimate, round trip, loss, frames in time and what is in hand.
+/// Both ends know of rate, level, estimate, round trip, loss, frames in time and playout buffer level.
 fn check_statistics(server: &Server, client: &gst::Pipeline, transport: &str) {
     let told_by_server = structures(&server.pipeline, "framewire-stats");
     let sessions = |stats: &gst::Structure| stats.get::<gst::Array>("sessions").unwrap();
@@ -239,7 +239,7 @@ fn garbage_is_counted_and_changes_nothing() {
 /// The time after which a server gives a client up (docs/vtp.md).
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Nobody says goodbye: from one moment on nothing comes of one client and nothing reaches it, the acknowledgement that a
+/// Nobody sends a teardown: from one moment on nothing comes of one client and nothing reaches it, the acknowledgement that a
 /// port is closed neither.
 #[test]
 fn a_client_that_vanishes_costs_the_others_nothing() {

@@ -20,7 +20,7 @@ use crate::source::Plan;
 /// share beside 7 reno flows is lower by a tenth.
 const CATCH_UP: f64 = 1.25;
 
-/// Seconds of video in hand with which the highest level goes on at its plan; all others do at `longest_lead`: flat.
+/// Seconds of video in the playout buffer with which the highest level goes on at its plan; all others do at `longest_lead`: flat.
 const ENOUGH: f64 = 10.0;
 
 /// Time constant of the mean of the rate that levels are chosen by: flat, but for a quarter of a level beside one CUBIC
@@ -47,7 +47,7 @@ const LEAST_ROOM: u64 = 4;
 ///
 /// The decided rate is outside the plan's floor and cap in two cases. It exceeds the cap by up to a quarter, because a
 /// stream that may not send faster than its plan can never get ahead, nor find out that a higher level would pass: at the
-/// highest level while the viewer has less than 10 s in hand, and at any other one while it has less than
+/// highest level while the viewer's playout buffer holds less than 10 s, and at any other one while it has less than
 /// `longest_lead`. And it falls below the floor:
 /// - to `least_share` of it, where a queue proved to be its own;
 /// - to 0.7 of that in every trial, and so among rivals too, for as long as the trial lasts: where the path carries less
@@ -109,7 +109,7 @@ impl BetterController {
         })
     }
 
-    /// Video that the viewer has in hand, in seconds: what was sent, less what still waits in the path and
+    /// Playout buffer level of the viewer, in seconds: what was sent, less what still waits in the path and
     /// what the player has shown by now.
     fn lead(&self, now: Timestamp, plan: &PlanRates<'_>) -> f64 {
         let startup = self.settings.startup.as_secs_f64();
@@ -233,7 +233,7 @@ impl Controller for BetterController {
     }
 
     fn decision(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> Decision {
-        // What is in hand says nothing while there is nothing to send.
+        // The playout buffer level says nothing while there is nothing to send.
         if !self.waits {
             self.choose_level(now, plan);
         }

@@ -9,10 +9,10 @@ use crate::source::Plan;
 /// Of the rate that is allowed, what a climb reckons with.
 const MARGIN: f64 = 0.95;
 
-/// Video in hand, in seconds, with which a level may be entered whose plan is above the rate for a while.
+/// Playout buffer level, in seconds, with which a level may be entered whose plan is above the rate for a while.
 const COMFORT: f64 = 4.0;
 
-/// A level is left when less than this, in seconds, would be left in hand ...
+/// A level is left when less than this, in seconds, would be left in the playout buffer ...
 const DANGER: f64 = 0.5;
 
 /// ... after sending so many more seconds of it: the next I frame may be that far.
@@ -33,7 +33,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(80);
 pub struct Position {
     /// When.
     pub now: Timestamp,
-    /// Video that the viewer has in hand, in seconds: below zero it stalls.
+    /// Playout buffer level of the viewer, in seconds: below zero it stalls.
     pub lead: f64,
     /// The rate allowed, as a mean over some seconds, in bits of video per second.
     pub steady: f64,
@@ -53,7 +53,7 @@ struct Climbs {
 
 /// The level to send.
 ///
-/// For each level the plan ahead says how much the viewer would have in hand at each second, were it sent at the rate
+/// For each level the plan ahead says how much the viewer's playout buffer would hold at each second, were it sent at the rate
 /// allowed. A level is entered when that never falls, or never below what is comfortable, and left when it is about to
 /// run out: a full buffer is spent before the level falls, and a plan that soon asks for too much is not entered. A
 /// level that was left soon after it was entered is not entered again for a while, which doubles each time.
@@ -124,7 +124,7 @@ impl Levels {
     }
 }
 
-/// The least that the viewer has in hand over the next seconds of the movie, were they sent from this level at this
+/// The lowest playout buffer level of the viewer over the next seconds of the movie, were they sent from this level at this
 /// rate: in each second of video, a second comes in and the time that it takes to send goes out.
 fn least_lead(
     here: &PlanRates<'_>,

@@ -6,7 +6,7 @@
 //! - [`Rivals`] tells by the queue what kind of flows fill it.
 //! - [`Allowance`] makes of that the rate that the network allows: as much as a TCP flow would have, and no more than
 //!   empties a queue that nobody else fills.
-//! - [`Levels`] makes of the rate, the plan ahead and what the viewer has in hand the level.
+//! - [`Levels`] makes of the rate, the plan ahead and the viewer's playout buffer level the level of the ladder.
 //!
 //! [`BetterController`] joins them. `docs/vtp-better.md` has the reasons and the measurements.
 

@@ -202,7 +202,11 @@ mod levels {
         let here = |seconds| PlanRates { now_in_stream: Duration::from_secs(seconds), rates: &RATES[..2] };
         assert_eq!(levels().update(&position(0, 1.0, 220.0), &here(0), None), 1, "without the plan");
         assert_eq!(levels().update(&position(0, 1.0, 220.0), &here(0), Some(&Wall)), 0, "with it");
-        assert_eq!(levels().update(&position(0, 30.0, 220.0), &here(0), Some(&Wall)), 1, "with enough in hand");
+        assert_eq!(
+            levels().update(&position(0, 30.0, 220.0), &here(0), Some(&Wall)),
+            1,
+            "with enough in the playout buffer"
+        );
     }
 
     #[test]
@@ -210,7 +214,7 @@ mod levels {
         let mut levels = levels();
         levels.update(&position(0, 1.0, 500.0), &plan_at(0), None);
         assert_eq!(levels.level(), 2);
-        // At half of the rate each second of video costs one in hand, and two of them are looked ahead.
+        // At half of the rate each second of video costs one of the playout buffer, and two of them are looked ahead.
         for lead in [20.0, 10.0, 3.0] {
             assert_eq!(levels.update(&position(30, lead, 200.0), &plan_at(0), None), 2);
         }

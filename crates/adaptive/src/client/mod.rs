@@ -46,7 +46,7 @@ const MAX_EVENTS: usize = 4_096;
 /// How long the last packets may be behind the end of the movie.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// The same where the server repeats what is missing: less than the server takes to say goodbye.
+/// The same where the server repeats what is missing: less than the server's teardown takes.
 const LINGER_FOR_REPEATS: Duration = Duration::from_millis(1_500);
 
 /// A datagram to be sent to the server.

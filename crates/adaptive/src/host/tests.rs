@@ -249,7 +249,7 @@ fn a_clock_that_jumps_back_or_forth_stops_no_session() {
         }
         let got: Vec<_> = viewers.iter().map(|viewer| (viewer.frames, viewer.ended)).collect();
         assert_eq!(got, [(50, Some(Reason::EndOfMovie)); 3], "by {jump} ms");
-        // 2 s of movie, one interval held up at most, and the goodbye.
+        // 2 s of movie, one interval held up at most, and the teardown.
         assert!(end.is_some_and(|end| (1_900..2_700).contains(&end)), "by {jump} ms: {end:?}");
         assert_eq!(host.sessions(), 0);
     }
@@ -376,7 +376,7 @@ fn what_was_said_in_a_session_opens_no_other_one() {
         }
     }
     assert_eq!((host.sessions(), said.len() > 10), (0, true), "{}", said.len());
-    // Everything but the goodbye.
+    // Everything but the teardown.
     let replayed: Vec<_> = said[..said.len() - 1].to_vec();
     let replay = |host: &mut Host, now: Timestamp| {
         for (channel, bytes) in &replayed {

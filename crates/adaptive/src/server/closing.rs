@@ -7,7 +7,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Goodbyes that are said.
 const ATTEMPTS: u32 = 4;
 
-/// Saying goodbye until it is acknowledged, or often enough.
+/// The teardown, sent until it is acknowledged, or often enough.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Closing {
     reason: Reason,

@@ -283,7 +283,7 @@ impl Server {
         }
     }
 
-    /// Begins to say goodbye; with nobody there, it is said already.
+    /// Begins the teardown; with nobody there, it has ended already.
     fn close(&mut self, now: Timestamp, reason: Reason) {
         match self.phase {
             Phase::Waiting => self.finish(reason),

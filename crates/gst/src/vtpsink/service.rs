@@ -15,7 +15,7 @@ use framewire_endpoint::{EndpointError, Serving};
 use super::messages::{Report, Session};
 
 /// How long clients are given to hear that the server ends: a change of state waits for it.
-const GOODBYE: Duration = Duration::from_millis(200);
+const TEARDOWN_TIME: Duration = Duration::from_millis(200);
 
 /// How often what is known of the sessions is noted.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -45,7 +45,7 @@ struct Shared {
     /// It will not come any further.
     over: AtomicBool,
     /// Its other end interrupts the thread where it waits for the network.
-    bell: UnixStream,
+    waker: UnixStream,
     report: Mutex<Report>,
 }
 
@@ -65,13 +65,13 @@ impl Service {
     /// When there can be no thread, or a socket is broken.
     pub fn start(serving: Serving, terms: Terms, tell: impl Fn(News<'_>) + Send + 'static) -> Result<Self, String> {
         let addresses = serving.addresses().map_err(|error| error.to_string())?;
-        let (bell, heard) = bell().map_err(|error| format!("no pair of sockets can be had: {error}"))?;
+        let (waker, wakeups) = waker().map_err(|error| format!("no pair of sockets can be had: {error}"))?;
         let report = Mutex::new(Report { addresses: Some(addresses), ..Report::default() });
         let (cancelled, more, over) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
-        let shared = Arc::new(Shared { cancelled, more, over, bell, report });
+        let shared = Arc::new(Shared { cancelled, more, over, waker, report });
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new().name("vtpsink".to_owned()).spawn(move || {
-            match serve(serving, &of_thread, &heard, terms, &tell) {
+            match serve(serving, &of_thread, &wakeups, terms, &tell) {
                 Ok(()) if of_thread.cancelled.load(Ordering::Relaxed) => {}
                 Ok(()) => tell(News::Enough),
                 Err(error) => tell(News::Broken(error)),
@@ -89,7 +89,7 @@ impl Service {
     /// The live source has come further.
     pub fn more(&self) {
         self.shared.more.store(true, Ordering::Release);
-        self.shared.ring();
+        self.shared.wake();
     }
 
     /// The live source has come to its end: the service ends with its last session.
@@ -98,10 +98,10 @@ impl Service {
         self.more();
     }
 
-    /// Says goodbye to everybody, closes the sockets, and tells what came of it.
+    /// Sends a teardown to every client, closes the sockets, and tells what came of it.
     pub fn stop(mut self) -> Report {
         self.shared.cancelled.store(true, Ordering::Relaxed);
-        self.shared.ring();
+        self.shared.wake();
         if let Some(thread) = self.thread.take() {
             // It ended with a panic, which was reported where it happened.
             let _ = thread.join();
@@ -117,17 +117,17 @@ impl Drop for Service {
 }
 
 /// Both ends of what wakes the thread up; neither ever waits.
-fn bell() -> std::io::Result<(UnixStream, UnixStream)> {
-    let (bell, heard) = UnixStream::pair()?;
-    bell.set_nonblocking(true)?;
-    heard.set_nonblocking(true)?;
-    Ok((bell, heard))
+fn waker() -> std::io::Result<(UnixStream, UnixStream)> {
+    let (waker, wakeups) = UnixStream::pair()?;
+    waker.set_nonblocking(true)?;
+    wakeups.set_nonblocking(true)?;
+    Ok((waker, wakeups))
 }
 
 impl Shared {
-    /// Where the bell is full, the thread has not heard it yet, and will.
-    fn ring(&self) {
-        let _ = (&self.bell).write(&[1]);
+    /// Where the pipe is full, the thread has not read it yet, and will.
+    fn wake(&self) {
+        let _ = (&self.waker).write(&[1]);
     }
 
     fn lock(&self) -> MutexGuard<'_, Report> {
@@ -171,16 +171,16 @@ impl Shared {
 fn serve(
     mut serving: Serving,
     shared: &Shared,
-    heard: &UnixStream,
+    wakeups: &UnixStream,
     terms: Terms,
     tell: &impl Fn(News<'_>),
 ) -> Result<(), EndpointError> {
     let (mut noted, mut told) = (Instant::now(), Instant::now());
     let mut deadline = None;
     loop {
-        serving.step_or(&[heard.as_fd()])?;
-        // In this order: who rings after the bell was hushed has said before that there is more.
-        hush(heard);
+        serving.step_or(&[wakeups.as_fd()])?;
+        // In this order: a wake-up that comes later belongs to a flag that was set before it.
+        take_wakeups(wakeups);
         let is_over = shared.over.load(Ordering::Acquire);
         if shared.more.swap(false, Ordering::AcqRel) {
             serving.handle_more();
@@ -204,7 +204,7 @@ fn serve(
         if is_enough || shared.cancelled.load(Ordering::Relaxed) {
             let deadline = *deadline.get_or_insert_with(|| {
                 serving.stop();
-                Instant::now() + GOODBYE
+                Instant::now() + TEARDOWN_TIME
             });
             if serving.host().sessions() == 0 || Instant::now() >= deadline {
                 shared.note(&serving);
@@ -214,8 +214,8 @@ fn serve(
     }
 }
 
-/// Takes what rang out of the bell.
-fn hush(mut heard: &UnixStream) {
-    let mut rings = [0; 64];
-    while matches!(heard.read(&mut rings), Ok(64)) {}
+/// Takes all wake-ups that are waiting.
+fn take_wakeups(mut wakeups: &UnixStream) {
+    let mut bytes = [0; 64];
+    while matches!(wakeups.read(&mut bytes), Ok(64)) {}
 }

@@ -315,7 +315,7 @@ impl Settings {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn live_host(&self, source: &Arc<LiveSource>) -> Result<Host, Complaint> {
-        // A group waits whole before it is sent, and the client has another one in hand while it comes.
+        // A group waits whole before it is sent, and the client's playout buffer holds another one while it comes.
         let buffer = DataSize::from_bytes(2 * source.group_size().as_bytes());
         let server = self.server(self.live_title(), buffer, LIVE_PAYLOAD)?;
         let make = self.maker(LIVE_PAYLOAD, None);

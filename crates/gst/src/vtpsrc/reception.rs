@@ -15,7 +15,7 @@ use super::player_position::Place;
 use super::timing::Timing;
 
 /// How long the server is given to hear that downstream wants no more; nobody waits for it.
-const GOODBYE: Duration = Duration::from_millis(500);
+const TEARDOWN_TIME: Duration = Duration::from_millis(500);
 
 /// How long the thread waits for room before it looks at the network again.
 const TICK: Duration = Duration::from_millis(50);
@@ -303,7 +303,7 @@ impl Shared {
     }
 }
 
-/// The session, from looking up the name to the last goodbye.
+/// The session, from looking up the name to the teardown.
 fn receive(shared: &Shared) -> Result<(), String> {
     let plan = &shared.plan;
     let data = resolve(&plan.host, plan.data_port)?;
@@ -316,7 +316,7 @@ fn receive(shared: &Shared) -> Result<(), String> {
         if shared.lock().cancelled {
             let deadline = *deadline.get_or_insert_with(|| {
                 viewing.stop();
-                Instant::now() + GOODBYE
+                Instant::now() + TEARDOWN_TIME
             });
             if viewing.is_finished() || Instant::now() >= deadline {
                 return Ok(());

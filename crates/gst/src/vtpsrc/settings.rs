@@ -120,7 +120,7 @@ pub(super) static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| 
             .build(),
         properties::stats_interval(default.stats_interval),
         properties::stats(
-            "Frames, packets, rate and levels that came, in time or late, what was lost, what is in hand",
+            "Frames, packets, rate and levels that came, in time or late, what was lost, the playout buffer level",
         ),
     ]);
     properties

@@ -113,7 +113,7 @@ impl AdaptiveFlow {
         }
     }
 
-    /// Ends the stream; both halves say goodbye.
+    /// Ends the stream; both halves send a teardown.
     pub(crate) fn stop(&mut self, now: Timestamp, wires: &mut FlowWires) {
         if !self.is_done() {
             self.stopped = true;

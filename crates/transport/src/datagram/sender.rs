@@ -93,7 +93,7 @@ impl DatagramSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
-    /// No more frames come. What is in hand is still sent.
+    /// No more frames come. The frame that was begun is still sent.
     pub fn handle_end(&mut self, _now: Timestamp) {
         self.ended = true;
     }
@@ -122,7 +122,7 @@ impl DatagramSender {
     /// Sends what the socket takes.
     ///
     /// # Errors
-    /// When the socket is broken or the peer refused. The datagram is then still in hand.
+    /// When the socket is broken or the peer refused. The datagram is then still to be sent.
     pub fn poll_write(
         &mut self,
         now: Timestamp,

@@ -42,7 +42,7 @@ struct Sending {
 enum Ending {
     /// More frames may come.
     Open,
-    /// No more frames come; those in hand are still to be written.
+    /// No more frames come; those that were taken are still to be written.
     Told,
     /// What was left was given up; the socket is not yet told.
     Aborted,
@@ -79,7 +79,7 @@ impl StreamSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
-    /// No more frames come. What is in hand is still written, then the socket is told.
+    /// No more frames come. What was taken is still written, then the socket is told.
     pub fn handle_end(&mut self, _now: Timestamp) {
         if self.ending == Ending::Open {
             self.ending = Ending::Told;
@@ -110,7 +110,7 @@ impl StreamSender {
     /// Writes what the socket takes; ends the stream when all is written and the end was told.
     ///
     /// # Errors
-    /// When the socket is broken. The frame that was being written is then still in hand: call
+    /// When the socket is broken. The frame that was being written is then still to be written: call
     /// [`handle_abort`](Self::handle_abort) to have it, and all others, reported as given up.
     pub fn poll_write(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<WriteProgress, SocketError> {
         loop {

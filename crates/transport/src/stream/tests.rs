@@ -47,7 +47,7 @@ fn a_direct_sender_takes_the_next_frame_when_the_last_one_is_written() {
     half.handle_frame(T0, frames[0].clone());
     assert!(!half.wants_frame());
     assert_eq!(half.poll_write(T0, &mut socket), Ok(WriteProgress::Blocked));
-    assert!(!half.wants_frame(), "a part of it is still in hand");
+    assert!(!half.wants_frame(), "a part of it is still to be written");
     assert_eq!(short(&events(&mut half)), "q0 f0");
     socket.room = 10_000;
     assert_eq!(half.poll_write(T0, &mut socket), Ok(WriteProgress::Idle));

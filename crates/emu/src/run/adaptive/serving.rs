@@ -16,7 +16,7 @@ use crate::run::stop::StopFlag;
 use crate::run::waiting::{earlier, sharpen_timers};
 
 /// What a server that was told to stop may still take: goodbyes for two seconds, if its device lets them leave.
-const GOODBYE: Duration = Duration::from_millis(2_500);
+const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);
 
 /// What the server's thread leaves behind.
 pub struct Served {
@@ -62,7 +62,7 @@ impl Serving<'_> {
             let now = self.ports.now();
             if self.deadline.is_none() && (self.flow.stop.is_raised() || self.client_gone.is_raised()) {
                 self.sender.stop(now);
-                self.deadline = Some(now + GOODBYE);
+                self.deadline = Some(now + TEARDOWN_TIME);
             }
             if self.deadline.is_some_and(|deadline| now >= deadline) {
                 break;

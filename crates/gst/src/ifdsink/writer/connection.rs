@@ -29,7 +29,7 @@ impl Connection {
         }
     }
 
-    /// No more frames come; what is in hand is still written.
+    /// No more frames come; the frame that was begun is still written.
     pub fn handle_end(&mut self, now: Timestamp) {
         match self {
             Self::Stream(half, _) => half.handle_end(now),

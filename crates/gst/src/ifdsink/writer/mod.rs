@@ -200,7 +200,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, then tells who waits for the change and what came of it, without the state in hand.
+    /// Changes the state, then tells who waits for the change and what came of it, without holding the state's lock.
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         let result = change(&mut state);
@@ -269,7 +269,7 @@ impl Shared {
 
     /// Writes whenever the socket has room, until there is nothing more to write.
     fn serve(&self) -> Served {
-        // Kept beside the state, so that it can be waited for without the state in hand. Only this thread takes the
+        // Kept beside the state, so that it can be waited for without holding the state's lock. Only this thread takes the
         // connection down, so it is open as long as it is waited for.
         let socket = match self.state().socket() {
             Ok(socket) => socket,
