@@ -15,7 +15,10 @@ mod sender;
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, video_sequence};
 pub use carried::check_codec;
 pub use content::{ContentLog, ContentMatcher};
-pub use flow::{BuildError, FlowSetup, Role};
+pub use flow::{
+    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowSetup,
+    StreamSetup,
+};
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 pub use sender::{Pacing, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};

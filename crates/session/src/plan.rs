@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use framewire_media::access_unit::Codec;
 use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_recording::record::FrameFacts;
 use framewire_transport::frame::OutgoingFrame;
@@ -62,6 +63,11 @@ impl SendingPlan {
     /// When there is no such frame.
     pub fn due(&self, frame: u32) -> Timestamp {
         self.start + self.movie.index.frames[frame as usize].decode_time
+    }
+
+    /// The movie's codec.
+    pub fn codec(&self) -> Codec {
+        self.movie.index.sequence.codec
     }
 
     /// The stream's frame rate.

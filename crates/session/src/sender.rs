@@ -350,8 +350,12 @@ mod tests {
             let scenario =
                 Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
             let plan = SendingPlan::new(movie(), Timestamp::ZERO);
-            let setup = FlowSetup::new(&scenario.flows[0], plan, 1);
-            let mut session = setup.sender().expect("it carries it");
+            let setup = FlowSetup::of_movie(&scenario.flows[0], plan, 1);
+            let mut session = match setup.expect("it sends the movie") {
+                FlowSetup::Datagram(setup) => setup.sender().expect("it carries it"),
+                FlowSetup::Stream(setup) => setup.sender(),
+                other => panic!("{other:?}"),
+            };
             let (at, by) = (Timestamp::ZERO, Renumbering { frame_num: 1, order: 2 });
             for frame in 0..2 {
                 session.log_event(SenderEvent::Renumbered { frame, at, by, size: 100 + u64::from(frame) });

@@ -23,14 +23,15 @@ fn movie(name: &str) -> Option<Movie> {
 
 fn setup(transport: &str, movie: &Movie) -> FlowSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("it is well formed");
-    FlowSetup::new(&scenario.flows[0], SendingPlan::new(movie.clone(), Timestamp::ZERO), 1)
+    FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie.clone(), Timestamp::ZERO), 1).expect("it sends it")
 }
 
 #[test]
 fn datagram_transports_refuse_them_by_name() {
     for (name, codec) in MOVIES {
         let Some(movie) = movie(name) else { return };
-        let error = setup("udp", &movie).sender().map(drop).unwrap_err().to_string();
+        let FlowSetup::Datagram(setup) = setup("udp", &movie) else { panic!("udp sends datagrams") };
+        let error = setup.sender().map(drop).unwrap_err().to_string();
         assert!(error.contains("udp sends RTP as RFC 2250 has it") && error.contains(codec), "{error}");
     }
 }
@@ -41,8 +42,7 @@ fn datagram_transports_refuse_them_by_name() {
 fn receivers_of_streams_find_their_frames() {
     for (name, _) in MOVIES {
         let Some(movie) = movie(name) else { return };
-        let setup = setup("tcp", &movie);
-        assert!(setup.sender().is_ok());
+        let FlowSetup::Stream(setup) = setup("tcp", &movie) else { panic!("tcp sends a stream") };
         let left_out = |number: usize| number.is_multiple_of(3) && !movie.index.frames[number].referenced;
         for without in [false, true] {
             let sent: Vec<_> = (0..movie.index.frames.len()).filter(|number| !(without && left_out(*number))).collect();

@@ -63,7 +63,7 @@ fn facts(stream: &Bytes) -> Vec<FrameFacts> {
     let content = LadderContent::open(Bytes::from(file)).expect("it was just written");
     let scenario =
         Scenario::parse("movie.ladder = \"l.vtp\"\n[[flow]]\ntransport = \"vtp\"\n", &[]).expect("it is one");
-    let setup = FlowSetup::adaptive(&scenario.flows[0], content, Duration::ZERO).expect("the packets fit");
+    let setup = FlowSetup::of_ladder(&scenario.flows[0], content, Duration::ZERO).expect("the packets fit");
     setup.facts().to_vec()
 }
 

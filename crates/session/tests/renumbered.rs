@@ -139,11 +139,12 @@ fn frames_of_other_sizes_are_found_where_they_stand_and_numbers_have_no_gap() {
 #[test]
 fn frames_of_a_flow_that_begins_when_its_application_does_are_due_from_then_on() {
     let scenario = Scenario::parse("[[flow]]\ntransport = \"tcp\"", &[]).expect("it is well formed");
-    let setup = FlowSetup::new(&scenario.flows[0], SendingPlan::new(movie(), Timestamp::ZERO), 1);
+    let setup =
+        |start| FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie(), start), 1).expect("it sends it");
     let by = Renumbering { frame_num: 7, order: 14 };
     let sent = || SenderLog { renumbered: vec![(50, by, None), (51, by, None)].into(), ..SenderLog::default() };
     let start = Timestamp::from_millis(2_345);
-    let (plain, moved) = (setup.facts(), setup.starting_at(start).facts_as_sent(&mut sent()));
+    let (plain, moved) = (setup(Timestamp::ZERO).facts(), setup(start).facts_as_sent(&mut sent()));
     for (frame, (plain, moved)) in plain.iter().zip(moved.iter()).enumerate() {
         assert_eq!(moved.due, start + plain.due.saturating_since(Timestamp::ZERO), "frame {frame}");
         let order = plain.picture_order.expect("it has one");

@@ -50,7 +50,15 @@ fn movie(frames: &[(char, usize)]) -> Movie {
 
 fn setup(flow: &str, frames: &[(char, usize)]) -> FlowSetup {
     let scenario = Scenario::parse(&format!("[[flow]]\n{flow}"), &[]).expect("the flow is well formed");
-    FlowSetup::new(&scenario.flows[0], SendingPlan::new(movie(frames), Timestamp::ZERO), 1)
+    FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie(frames), Timestamp::ZERO), 1).expect("it sends it")
+}
+
+fn halves(setup: &FlowSetup) -> (SenderSession, ReceiverSession) {
+    match setup {
+        FlowSetup::Datagram(setup) => (setup.sender().expect("packets fit"), setup.receiver()),
+        FlowSetup::Stream(setup) => (setup.sender(), setup.receiver()),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A stream socket with a buffer of `room` bytes that the network empties at `bytes_per_ms`.
@@ -86,8 +94,7 @@ struct Outcome {
 }
 
 fn stream(setup: &FlowSetup, room: usize, bytes_per_ms: usize) -> Outcome {
-    let mut sender: SenderSession = setup.sender().unwrap();
-    let mut receiver: ReceiverSession = setup.receiver();
+    let (mut sender, mut receiver) = halves(setup);
     let mut pipe = Pipe { room, buffered: VecDeque::new(), finished: false };
     let mut received = Vec::new();
     for millis in 0..600_000 {
@@ -135,7 +142,8 @@ fn a_fast_network_keeps_the_frame_clock_and_loses_nothing() {
             assert_eq!(at, Timestamp::ZERO + FRAME * frame, "{transport}: frame {frame}");
         }
         let whole: Vec<u8> = outcome.received.concat();
-        let original: Vec<u8> = (0..60).flat_map(|frame| setup.plan().outgoing(frame).bytes.to_vec()).collect();
+        let plan = SendingPlan::new(movie(&frames), Timestamp::ZERO);
+        let original: Vec<u8> = (0..60).flat_map(|frame| plan.outgoing(frame).bytes.to_vec()).collect();
         assert_eq!(whole, original, "{transport}");
     }
 }
@@ -199,8 +207,7 @@ impl DatagramSocket for SlowDevice {
 /// Sends the movie through a socket that lets one datagram out per millisecond; returns frames received whole,
 /// datagrams carried and when the sender was done.
 fn datagrams(setup: &FlowSetup, room: usize) -> (u32, usize, Timestamp) {
-    let mut sender = setup.sender().unwrap();
-    let mut receiver = setup.receiver();
+    let (mut sender, mut receiver) = halves(setup);
     let mut socket = SlowDevice { room, waiting: 0, carried: Vec::new() };
     for millis in 0..600_000 {
         let now = Timestamp::from_millis(millis);

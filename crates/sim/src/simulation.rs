@@ -8,7 +8,7 @@ use std::sync::Arc;
 use framewire_recording::record::FlowLog;
 use framewire_recording::{WriteError, check_records};
 use framewire_scenario::{Bottleneck, Scenario};
-use framewire_session::{FlowSetup, Role};
+use framewire_session::FlowSetup;
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_world::{Content, FlowOutcome, flow_log, groups, network_model, received_file};
 
@@ -101,7 +101,7 @@ impl Simulation {
             setups.into_iter().map(|setup| setup.recorded_in(options.scratch.clone())).collect();
         let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
         let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);
-        let is_bulk = |group: &Vec<usize>| group.iter().all(|&flow| setups[flow].role() == Role::Bulk);
+        let is_bulk = |group: &Vec<usize>| group.iter().all(|&flow| setups[flow].is_bulk());
         let (bulk, streams): (Vec<_>, Vec<_>) = groups(scenario).into_iter().partition(is_bulk);
         // Networks of bulk flows alone last as long as the streams in the others.
         let planned = Timestamp::ZERO + scenario.limit.unwrap_or_default();
@@ -310,7 +310,7 @@ fn default_limit(setups: &[FlowSetup]) -> Duration {
 
 fn sink(received: &Received, setup: &FlowSetup) -> Result<MovieSink, SimError> {
     match received {
-        Received::Directory(directory) if setup.role() != Role::Bulk => {
+        Received::Directory(directory) if !setup.is_bulk() => {
             let path = directory.join(received_file(setup));
             match File::create(&path) {
                 Ok(file) => Ok(MovieSink::File(BufWriter::new(file))),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use framewire_media::Movie;
 use framewire_recording::record::FlowStatus;
 use framewire_scenario::{Scenario, Transport};
-use framewire_session::{BuildError, FlowSetup, LadderContent, Role, SendingPlan};
+use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
 use framewire_units::Timestamp;
 
 use crate::movie::{MovieError, load_movie};
@@ -65,8 +65,7 @@ impl Content {
     pub fn settle(&self, setups: &[FlowSetup], flows: &mut [FlowOutcome]) {
         let Err(changed) = self.check() else { return };
         for (setup, flow) in setups.iter().zip(flows) {
-            let sends_it = matches!(setup.role(), Role::Stream | Role::External);
-            if sends_it && !matches!(flow.status, FlowStatus::Failed(_)) {
+            if setup.sends_movie() && !matches!(flow.status, FlowStatus::Failed(_)) {
                 flow.status = FlowStatus::Failed(changed.to_string());
             }
         }
@@ -85,9 +84,9 @@ impl Content {
                 Transport::Bulk => Ok(FlowSetup::bulk(flow)),
                 transport if transport.is_adaptive() => {
                     let (_, ladder) = self.ladder.as_ref().ok_or_else(|| nothing("ladder"))?;
-                    FlowSetup::adaptive(flow, ladder.clone(), scenario.playout.startup)
+                    FlowSetup::of_ladder(flow, ladder.clone(), scenario.playout.startup)
                 }
-                _ => Ok(FlowSetup::new(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)),
+                _ => FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number),
             }
         };
         numbered.map(setup).collect()

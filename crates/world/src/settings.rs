@@ -3,17 +3,12 @@
 use framewire_media::access_unit::Codec;
 use framewire_recording::record::{Playout, PlayoutPolicy, Timing};
 use framewire_scenario as scenario;
-use framewire_session::{FlowSetup, Role};
+use framewire_session::FlowSetup;
 
 /// The name of the file of the movie as a flow received it, in the directory `received`: an elementary stream of the
 /// codec that the flow sends, called as FFmpeg's readers of such streams know it.
 pub fn received_file(setup: &FlowSetup) -> String {
-    let codec = match setup.role() {
-        Role::Adaptive => setup.ladder().codec(),
-        Role::Stream | Role::External => Some(setup.plan().movie().index.sequence.codec),
-        Role::Bulk => None,
-    };
-    let suffix = match codec {
+    let suffix = match setup.codec() {
         Some(Codec::Mpeg4Part2) => "m4v",
         Some(Codec::H264) => "h264",
         Some(Codec::H265) => "h265",

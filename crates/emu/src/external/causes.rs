@@ -5,8 +5,7 @@ use std::path::Path;
 
 use framewire_emu::LaneRecord;
 use framewire_recording::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
-use framewire_scenario::Input;
-use framewire_session::FlowSetup;
+use framewire_session::ExternalSetup;
 use framewire_units::Timestamp;
 use framewire_world::FlowOutcome;
 
@@ -15,9 +14,16 @@ use crate::run::Haste;
 
 /// Records why the frames that did not come whole did not, where that is known. `lane` has the flow's packets and
 /// `capture` their content; `port` is the flow's.
-pub fn explain(setup: &FlowSetup, flow: &mut FlowOutcome, lane: &LaneRecord, capture: &Path, port: u16, haste: &Haste) {
+pub fn explain(
+    setup: &ExternalSetup,
+    flow: &mut FlowOutcome,
+    lane: &LaneRecord,
+    capture: &Path,
+    port: u16,
+    haste: &Haste,
+) {
     let Some(found) = &flow.received.found else { return };
-    let plan = setup.plan();
+    let plan = &setup.plan;
     let came: Vec<u32> =
         found.frames.iter().filter(|frame| frame.whole_at.is_some()).map(|frame| frame.frame).collect();
     let trail = follow(lane, capture, port, plan, haste);
@@ -33,10 +39,9 @@ pub fn explain(setup: &FlowSetup, flow: &mut FlowOutcome, lane: &LaneRecord, cap
 }
 
 /// How many frames the sender took from the lab: the first so many; `None` for a sender that reads the movie itself.
-fn taken(setup: &FlowSetup, flow: &FlowOutcome) -> Option<u32> {
-    let is_fed = setup.settings().sender.as_ref().is_some_and(|sender| sender.input == Input::Frames);
+fn taken(setup: &ExternalSetup, flow: &FlowOutcome) -> Option<u32> {
     let begun = flow.sent.frame_events.iter().filter(|event| event.what == FrameEventKind::Queued).count();
-    is_fed.then_some(begun as u32)
+    setup.is_fed().then_some(begun as u32)
 }
 
 /// What is known of a flow from outside.
@@ -71,10 +76,9 @@ impl Witness {
 
 /// The flow as the ledger is to see it: a sender that paces itself has its first frame due when the first packet with
 /// payload reached the receiver's host, as in the thesis (section 3.2).
-pub fn timed(setup: &FlowSetup, first_payload: Option<Timestamp>) -> FlowSetup {
-    let paces_itself = setup.settings().sender.as_ref().is_some_and(|sender| sender.input == Input::Nothing);
-    match first_payload.filter(|_| paces_itself) {
-        Some(at) => setup.starting_at(at),
+pub fn timed(setup: &ExternalSetup, first_payload: Option<Timestamp>) -> ExternalSetup {
+    match first_payload.filter(|_| !setup.is_fed()) {
+        Some(at) => setup.clone().starting_at(at),
         None => setup.clone(),
     }
 }

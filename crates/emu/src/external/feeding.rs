@@ -8,7 +8,7 @@ use std::process::ChildStdin;
 use bytes::Bytes;
 use framewire_recording::record::{FrameEvent, FrameEventKind};
 use framewire_recording::spool::Spool;
-use framewire_session::{FlowSetup, SendingPlan};
+use framewire_session::{ExternalSetup, SendingPlan};
 use framewire_units::Timestamp;
 use nix::fcntl::{FcntlArg, fcntl};
 
@@ -47,11 +47,11 @@ pub struct Fed {
 
 impl<'a> Feeding<'a> {
     /// Feeds the frames of `plan` into `input`.
-    pub fn new(setup: &'a FlowSetup, input: ChildStdin) -> Self {
+    pub fn new(setup: &'a ExternalSetup, input: ChildStdin) -> Self {
         // A larger pipe would do as well; what lies in it would only look as if it had been taken.
         let _ = fcntl(input.as_fd(), FcntlArg::F_SETPIPE_SZ(PIPE_SIZE));
         Self {
-            plan: setup.plan(),
+            plan: &setup.plan,
             input: Some(input),
             waiting: VecDeque::new(),
             first_is_begun: false,
@@ -59,7 +59,7 @@ impl<'a> Feeding<'a> {
             taken: 0,
             written: 0,
             began: None,
-            events: setup.records().holding(4_096),
+            events: setup.common.records().holding(4_096),
         }
     }
 

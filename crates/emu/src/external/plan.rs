@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
 use framewire_media::SequenceHeader;
 use framewire_media::access_unit::Codec;
-use framewire_scenario::{Placeholder, Program, Receiver, Scenario, Sender};
-use framewire_session::FlowSetup;
+use framewire_scenario::{Placeholder, Program, Scenario};
+use framewire_session::ExternalSetup;
 
 use super::user::{Rights, User};
 use crate::run::{Failure, FlowProgress, StopFlag};
@@ -17,7 +17,9 @@ use crate::run::{Failure, FlowProgress, StopFlag};
 /// One external flow, with all that its two threads need.
 pub struct ExternalFlow<'a> {
     /// The flow.
-    pub setup: &'a FlowSetup,
+    pub setup: &'a ExternalSetup,
+    /// Name of the file of the movie as received.
+    pub received: String,
     /// Its port.
     pub port: u16,
     /// The movie's file.
@@ -37,39 +39,29 @@ pub struct ExternalFlow<'a> {
 }
 
 impl ExternalFlow<'_> {
-    /// The sending application.
-    pub fn sender(&self) -> &Sender {
-        self.setup.settings().sender.as_ref().expect("invariant: an external flow has both applications")
-    }
-
-    /// The receiving application.
-    pub fn receiver(&self) -> &Receiver {
-        self.setup.settings().receiver.as_ref().expect("invariant: an external flow has both applications")
-    }
-
     /// Who the sending application runs as, and what it may do.
     pub fn sender_rights(&self) -> Rights {
-        Rights { user: self.user, capabilities: self.sender().capabilities }
+        Rights { user: self.user, capabilities: self.setup.sender.capabilities }
     }
 
     /// Who the receiving application runs as, and what it may do.
     pub fn receiver_rights(&self) -> Rights {
-        Rights { user: self.user, capabilities: self.receiver().capabilities }
+        Rights { user: self.user, capabilities: self.setup.receiver.capabilities }
     }
 
     /// What is started at the sender.
     pub fn sender_arguments(&self) -> Vec<String> {
-        self.sender().program.arguments(|placeholder| self.value(placeholder, SENDER_ADDRESS))
+        self.setup.sender.program.arguments(|placeholder| self.value(placeholder, SENDER_ADDRESS))
     }
 
     /// What is started at the receiver.
     pub fn receiver_arguments(&self) -> Vec<String> {
-        self.receiver().program.arguments(|placeholder| self.value(placeholder, RECEIVER_ADDRESS))
+        self.setup.receiver.program.arguments(|placeholder| self.value(placeholder, RECEIVER_ADDRESS))
     }
 
     /// Name of the log of the application at `end`, in the run directory.
     pub fn log_name(&self, end: &str) -> String {
-        format!("{LOGS}/{}.{end}.log", self.setup.name())
+        format!("{LOGS}/{}.{end}.log", self.setup.common.name())
     }
 
     /// The log of the application at `end`.
@@ -78,7 +70,7 @@ impl ExternalFlow<'_> {
     }
 
     fn value(&self, placeholder: Placeholder, own_address: std::net::Ipv4Addr) -> String {
-        let plan = self.setup.plan();
+        let plan = &self.setup.plan;
         let rate = plan.frame_rate();
         match placeholder {
             Placeholder::Movie => self.movie.to_string_lossy().into_owned(),

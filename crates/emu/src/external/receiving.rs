@@ -62,16 +62,16 @@ pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone:
 }
 
 fn run(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Result<Received, String> {
-    let movie = flow.setup.plan().movie();
-    let matcher = flow.setup.plan().matcher().ok_or("the movie's codec has no start codes")?;
+    let movie = flow.setup.plan.movie();
+    let matcher = flow.setup.plan.matcher().ok_or("the movie's codec has no start codes")?;
     let given_up = || flow.stop.is_raised() || end.is_raised();
-    if flow.sender().listens && !meeting.wait_for_listener(given_up) {
+    if flow.setup.sender.listens && !meeting.wait_for_listener(given_up) {
         return Ok(Received::default());
     }
     let pipes = Pipes { input: false, output: true };
     let started = Process::start(&flow.receiver_arguments(), pipes, flow.receiver_rights(), &flow.log("receiver"));
     let mut process =
-        started.map_err(|error| format!("{} cannot be started: {error}", flow.receiver().program.name()))?;
+        started.map_err(|error| format!("{} cannot be started: {error}", flow.setup.receiver.program.name()))?;
     let output = process.take_output().map_err(|error| format!("its standard output: {error}"))?;
     if let Some(output) = &output {
         // A smaller pipe would do as well.
@@ -80,7 +80,7 @@ fn run(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFl
     let size: u64 = movie.index.frames.iter().map(|frame| u64::from(frame.size)).sum();
     let most = size * TIMES_THE_MOVIE + BESIDE_THE_MOVIE;
     let mut receiving = Receiving { flow, process, output, matcher, buffer: vec![0; READ_SIZE], taken: 0, most };
-    if !flow.sender().listens && !receiving.listens(meeting, given_up) {
+    if !flow.setup.sender.listens && !receiving.listens(meeting, given_up) {
         return Err(receiving.never_listened(flow.stop.is_raised()));
     }
     receiving.stream(end);
@@ -115,7 +115,7 @@ enum Taken {
 impl Receiving<'_> {
     /// Waits until it listens, in time for the first frame where the lab offers frames.
     fn listens(&mut self, meeting: &Meeting, given_up: impl Fn() -> bool) -> bool {
-        let patience = match self.flow.sender().input {
+        let patience = match self.flow.setup.sender.input {
             Input::Frames => self.flow.clock.until_origin().unwrap_or_default(),
             Input::Nothing => PATIENCE,
         };
@@ -240,11 +240,11 @@ impl Receiving<'_> {
 
 /// Writes the frames that came whole, as the other receivers keep them.
 fn keep(flow: &ExternalFlow<'_>, content: &ContentLog) -> io::Result<u64> {
-    let path = flow.directory.join("received").join(framewire_world::received_file(flow.setup));
+    let path = flow.directory.join("received").join(&flow.received);
     let mut file = BufWriter::new(File::create(path)?);
     let mut bytes = 0;
     for found in content.frames.iter().filter(|found| found.whole_at.is_some()) {
-        let movie = flow.setup.plan().movie();
+        let movie = flow.setup.plan.movie();
         let mut frame = movie.frame_bytes(found.frame as usize);
         let order = movie.index.frames[found.frame as usize].picture_order;
         if let (Some(numbers), Some(&by)) =

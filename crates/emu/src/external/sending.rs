@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use framewire_scenario::Input;
 use framewire_units::Timestamp;
 
 use super::feeding::{Fed, Feeding};
@@ -41,20 +40,20 @@ pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag
     if !wait_for_start(flow, meeting) {
         return Sent::default();
     }
-    let pipes = Pipes { input: flow.sender().input == Input::Frames, output: false };
+    let pipes = Pipes { input: flow.setup.is_fed(), output: false };
     let started = Process::start(&flow.sender_arguments(), pipes, flow.sender_rights(), &flow.log("sender"));
     let mut process = match started {
         Ok(process) => process,
         Err(error) => {
             meeting.cancel();
-            return failed(format!("{} cannot be started: {error}", flow.sender().program.name()));
+            return failed(format!("{} cannot be started: {error}", flow.setup.sender.program.name()));
         }
     };
     let input = match process.take_input() {
         Ok(input) => input,
         Err(error) => return failed(format!("its standard input: {error}")),
     };
-    if flow.sender().listens {
+    if flow.setup.sender.listens {
         let given_up = || flow.stop.is_raised();
         if !meeting.wait_until_listening(&mut process, flow.port, PATIENCE, given_up) && !process.tend() {
             process.ask_to_end();
@@ -67,14 +66,14 @@ pub fn send(flow: &ExternalFlow<'_>, meeting: &Meeting, receiver_gone: &StopFlag
 /// Waits for the moment to start; false when there will be none.
 fn wait_for_start(flow: &ExternalFlow<'_>, meeting: &Meeting) -> bool {
     let given_up = || flow.stop.is_raised();
-    if !flow.sender().listens && !meeting.wait_for_listener(given_up) {
+    if !flow.setup.sender.listens && !meeting.wait_for_listener(given_up) {
         return false;
     }
     loop {
         match flow.clock.until_origin() {
             _ if given_up() => return false,
             // It loads what it needs, connects, and waits for the first frame.
-            _ if flow.sender().input == Input::Frames => return true,
+            _ if flow.setup.is_fed() => return true,
             // It would begin to send.
             Some(time) => std::thread::sleep(time.min(Duration::from_millis(100))),
             None => return true,
@@ -93,7 +92,7 @@ impl Sending<'_> {
     fn run(mut self) -> Sent {
         let left_behind = self.stream();
         self.drain();
-        let frames = self.flow.setup.plan().len();
+        let frames = self.flow.setup.plan.len();
         let ending = self.process.into_ending();
         let is_fed = self.feeding.is_some();
         let fed = self.feeding.map(Feeding::into_fed).unwrap_or_default();
@@ -138,7 +137,7 @@ impl Sending<'_> {
         let Some(feeding) = &mut self.feeding else { return };
         feeding.drive(now);
         self.flow.progress.set_sender(feeding.offered(), 0);
-        if feeding.offered() == self.flow.setup.plan().len() {
+        if feeding.offered() == self.flow.setup.plan.len() {
             self.flow.progress.set_state(FlowState::Draining);
         }
     }

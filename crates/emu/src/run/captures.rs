@@ -62,9 +62,10 @@ impl Captured<'_> {
         let mut settled = setups.to_vec();
         for (group, lane) in self.groups.iter().zip(lanes) {
             let capture = self.file(group);
-            for &flow in group.iter().filter(|&&flow| setups[flow].is_external()) {
-                settled[flow] = external::timed(&setups[flow], tables[flow].first_payload);
-                external::explain(&settled[flow], &mut flows[flow], lane, &capture, port(flow), &self.haste);
+            for &flow in group {
+                let FlowSetup::External(setup) = &mut settled[flow] else { continue };
+                *setup = external::timed(setup, tables[flow].first_payload);
+                external::explain(setup, &mut flows[flow], lane, &capture, port(flow), &self.haste);
                 if self.haste.was_over() {
                     cut_short(&mut lane.capture, "why frames did not come was not looked for in it");
                 }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use framewire_emu::{Clock, RECEIVER_ADDRESS};
-use framewire_session::{FlowSetup, ReceiverLog, ReceiverSession, SenderLog};
+use framewire_session::{DatagramSetup, ReceiverLog, ReceiverSession, SenderLog, StreamSetup};
 use framewire_sockets::{OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, UdpOptions, UdpRead, UdpReceiver};
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
@@ -72,27 +72,30 @@ enum Taken {
 }
 
 impl Receiving {
-    /// Opens the flow's socket; call it inside the receiver's host. The movie as received is written to `movie`.
+    /// Opens the socket of a datagram flow; call it inside the receiver's host. The movie as received is written to
+    /// `movie`.
     ///
     /// # Errors
     /// When the port is taken, or the file cannot be created.
-    pub fn open(setup: &FlowSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
-        let local = SocketAddr::V4(SocketAddrV4::new(RECEIVER_ADDRESS, port));
-        let failed = |error: OpenError| Failure::run(format!("flow {}: receiver: {error}", setup.name()));
-        let socket = if setup.kind().is_stream() {
-            Socket::Listening(TcpListener::bind(local, &TcpOptions::default()).map_err(failed)?)
-        } else {
-            let options = UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() };
-            Socket::Udp(UdpReceiver::bind(local, &options).map_err(failed)?)
-        };
+    pub fn of_datagrams(setup: &DatagramSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
+        let options = UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() };
+        let socket = UdpReceiver::bind(address(port), &options).map_err(|error| failed(setup.common.name(), error))?;
+        Self::new(Socket::Udp(socket), setup.receiver(), movie)
+    }
+
+    /// The same of a stream flow.
+    ///
+    /// # Errors
+    /// As [`of_datagrams`](Self::of_datagrams).
+    pub fn of_stream(setup: &StreamSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
+        let listener = TcpListener::bind(address(port), &TcpOptions::default());
+        let listener = listener.map_err(|error| failed(setup.common.name(), error))?;
+        Self::new(Socket::Listening(listener), setup.receiver(), movie)
+    }
+
+    fn new(socket: Socket, session: ReceiverSession, movie: &Path) -> Result<Self, Failure> {
         let file = File::create(movie).map_err(|error| Failure::run(format!("{}: {error}", movie.display())))?;
-        Ok(Self {
-            socket,
-            session: setup.receiver(),
-            movie: BufWriter::new(file),
-            kept_bytes: 0,
-            buffer: vec![0; READ_SIZE],
-        })
+        Ok(Self { socket, session, movie: BufWriter::new(file), kept_bytes: 0, buffer: vec![0; READ_SIZE] })
     }
 
     /// Receives until the stream ends, or until `end` is raised and nothing is left.
@@ -176,6 +179,16 @@ impl Receiving {
             Socket::Tcp(socket) => socket.as_fd(),
         }
     }
+}
+
+/// Where a receiver listens.
+pub(super) fn address(port: u16) -> SocketAddr {
+    SocketAddr::V4(SocketAddrV4::new(RECEIVER_ADDRESS, port))
+}
+
+/// A receiver of this flow that cannot listen.
+pub(super) fn failed(flow: &str, error: OpenError) -> Failure {
+    Failure::run(format!("flow {flow}: receiver: {error}"))
 }
 
 /// The kernel's stamp on the run's clock; now, where there is none.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
 use framewire_recording::record::{FlowSample, FlowStatus};
-use framewire_session::{FlowSetup, SenderLog, SenderSession, SenderSocket};
+use framewire_session::{ConnectionSettings, DatagramSetup, SenderLog, SenderSession, SenderSocket, StreamSetup};
 use framewire_sockets::{OpenError, TcpOptions, TcpSender, UdpOptions, UdpSender};
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
@@ -16,7 +16,7 @@ use super::stop::StopFlag;
 use super::waiting::{Interest, earlier, sharpen_timers, wait};
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and TCP (RFC 9293, 3.1) without options.
-pub(super) const IP_AND_TCP_HEADERS: u16 = 40;
+const IP_AND_TCP_HEADERS: u16 = 40;
 
 /// What the sender's thread leaves behind.
 pub struct SendingOutcome {
@@ -29,24 +29,23 @@ pub struct SendingOutcome {
 }
 
 /// The kernel's socket of a sender.
-enum Socket {
+pub enum Socket {
     Udp(UdpSender),
     Tcp(TcpSender),
 }
 
 /// Streams the flow's movie from inside the sender's host, from the origin of `clock` to the end of the stream: all
-/// data has left the host, or the peer has acknowledged it, when this returns.
+/// data has left the host, or the peer has acknowledged it, when this returns. `socket` opens its socket.
 pub fn send(
-    setup: &FlowSetup,
     session: SenderSession,
-    port: u16,
+    socket: impl FnOnce() -> Result<Socket, OpenError>,
     clock: Clock,
     progress: &FlowProgress,
     stop: &StopFlag,
 ) -> SendingOutcome {
     sharpen_timers();
     sleep_until(clock, Timestamp::ZERO, stop);
-    match Socket::open(setup, port) {
+    match socket() {
         Ok(socket) => {
             progress.sender_wakes().begin(session.plan().due(0), clock.now());
             Sending { session, socket, clock, progress, stop, samples: Vec::new() }.run()
@@ -56,6 +55,24 @@ pub fn send(
             samples: Vec::new(),
             status: FlowStatus::Failed(error.to_string()),
         },
+    }
+}
+
+/// Addresses of a flow's two sockets, the sender's first.
+fn addresses(port: u16) -> [SocketAddr; 2] {
+    [SENDER_ADDRESS, RECEIVER_ADDRESS].map(|host| SocketAddr::V4(SocketAddrV4::new(host, port)))
+}
+
+/// The options of a sender's connection.
+pub(super) fn tcp_options(settings: ConnectionSettings) -> TcpOptions {
+    TcpOptions {
+        send_buffer: settings.send_buffer,
+        unsent_limit: settings.unsent_limit,
+        congestion: settings.congestion,
+        maximum_segment: Some(settings.mtu - IP_AND_TCP_HEADERS),
+        // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
+        no_delay: true,
+        ..TcpOptions::default()
     }
 }
 
@@ -90,25 +107,27 @@ pub(super) fn sample_connection(socket: &TcpSender, at: Timestamp) -> Option<Flo
 }
 
 impl Socket {
-    fn open(setup: &FlowSetup, port: u16) -> Result<Self, OpenError> {
-        let flow = setup.settings();
-        let local = SocketAddr::V4(SocketAddrV4::new(SENDER_ADDRESS, port));
-        let peer = SocketAddr::V4(SocketAddrV4::new(RECEIVER_ADDRESS, port));
-        if setup.kind().is_stream() {
-            let options = TcpOptions {
-                send_buffer: flow.send_buffer,
-                unsent_limit: flow.unsent_limit,
-                congestion: flow.congestion.clone(),
-                maximum_segment: Some(flow.mtu - IP_AND_TCP_HEADERS),
-                // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
-                no_delay: true,
-                ..TcpOptions::default()
-            };
-            return TcpSender::start(Some(local), peer, &options).map(Self::Tcp);
-        }
-        let report_errors = setup.kind().wants_error_reports();
-        let options = UdpOptions { send_buffer: flow.send_buffer, report_errors, ..UdpOptions::default() };
+    /// That of a datagram flow, in the sender's host.
+    ///
+    /// # Errors
+    /// When the kernel does not make it as the flow says.
+    pub fn of_datagrams(setup: &DatagramSetup, port: u16) -> Result<Self, OpenError> {
+        let options = UdpOptions {
+            send_buffer: setup.common.send_buffer(),
+            report_errors: setup.wants_error_reports(),
+            ..UdpOptions::default()
+        };
+        let [local, peer] = addresses(port);
         UdpSender::open(local, peer, &options).map(Self::Udp)
+    }
+
+    /// That of a stream flow, in the sender's host.
+    ///
+    /// # Errors
+    /// As [`of_datagrams`](Self::of_datagrams), and when nobody listens.
+    pub fn of_stream(setup: &StreamSetup, port: u16) -> Result<Self, OpenError> {
+        let [local, peer] = addresses(port);
+        TcpSender::start(Some(local), peer, &tcp_options(setup.connection())).map(Self::Tcp)
     }
 
     fn as_sender_socket(&mut self) -> SenderSocket<'_> {

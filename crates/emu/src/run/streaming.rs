@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
 use framewire_recording::record::FlowStatus;
-use framewire_session::{FlowSetup, ReceiverLog, Role, SenderLog};
+use framewire_session::{
+    AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, ReceiverLog, SenderLog, SenderSession,
+    StreamSetup,
+};
+use framewire_sockets::OpenError;
 use framewire_units::Timestamp;
 use framewire_world::{FlowOutcome, SETTLING_AT_MOST, port, session_seed};
 
@@ -16,7 +20,7 @@ use super::failure::Failure;
 use super::plan::Plan;
 use super::progress::FlowProgress;
 use super::receiving::{Receiving, ReceivingOutcome};
-use super::sending::{SendingOutcome, send};
+use super::sending::{SendingOutcome, Socket, send};
 use super::stop::StopFlag;
 use super::supervision::Watch;
 use super::tables::LaneTables;
@@ -59,15 +63,16 @@ pub struct Streamed {
 }
 
 /// What stands before the streams begin: the lab's own receivers listen, and sockets that could be refused are open.
-enum Opened {
-    Stream(Box<Receiving>),
-    Adaptive(Ends),
-    Bulk(BulkPlan, BulkReceiving),
+enum Opened<'a> {
+    Datagram(&'a DatagramSetup, Box<Receiving>),
+    Stream(&'a StreamSetup, Box<Receiving>),
+    Adaptive(&'a AdaptiveSetup, Ends),
+    Bulk(&'a BulkSetup, BulkPlan, BulkReceiving),
     /// Applications of the user's own open what they need.
-    External,
+    External(&'a ExternalSetup),
 }
 
-impl Streaming<'_> {
+impl<'a> Streaming<'a> {
     /// Streams all flows at once. Movies as received go to files in `received`.
     ///
     /// # Errors
@@ -110,41 +115,55 @@ impl Streaming<'_> {
         self.world.lane(lane.expect("invariant: every flow is in a group"))
     }
 
-    fn open(&self, flow: usize, received: &Path) -> Result<Opened, Failure> {
+    fn open(&self, flow: usize, received: &Path) -> Result<Opened<'a>, Failure> {
         let (setup, lane) = (&self.setups[flow], self.lane_of(flow));
         let movie = received.join(framewire_world::received_file(setup));
-        Ok(match setup.role() {
-            Role::External => Opened::External,
-            Role::Stream => {
-                let receiving = lane.in_receiver(|| Receiving::open(setup, port(flow), &movie))??;
-                Opened::Stream(Box::new(receiving))
+        Ok(match setup {
+            FlowSetup::External(setup) => Opened::External(setup),
+            FlowSetup::Datagram(setup) => {
+                let receiving = lane.in_receiver(|| Receiving::of_datagrams(setup, port(flow), &movie))??;
+                Opened::Datagram(setup, Box::new(receiving))
             }
-            Role::Adaptive => Opened::Adaptive(Ends::open(setup, port(flow), lane, self.clock, &movie)?),
-            Role::Bulk => {
+            FlowSetup::Stream(setup) => {
+                let receiving = lane.in_receiver(|| Receiving::of_stream(setup, port(flow), &movie))??;
+                Opened::Stream(setup, Box::new(receiving))
+            }
+            FlowSetup::Adaptive(setup) => {
+                Opened::Adaptive(setup, Ends::open(setup, port(flow), lane, self.clock, &movie)?)
+            }
+            FlowSetup::Bulk(setup) => {
                 let plan = BulkPlan::new(setup, port(flow));
                 let receiving = lane.in_receiver(|| BulkReceiving::open(&plan))??;
-                Opened::Bulk(plan, receiving)
+                Opened::Bulk(setup, plan, receiving)
             }
         })
     }
 
     /// Both sides of one flow, to the end.
-    fn stream(&self, flow: usize, opened: Opened, watch: &Watch<'_>) -> Result<FlowOutcome, Failure> {
-        let (setup, lane, clock) = (&self.setups[flow], self.lane_of(flow), self.clock);
+    fn stream(&self, flow: usize, opened: Opened<'_>, watch: &Watch<'_>) -> Result<FlowOutcome, Failure> {
+        let (lane, clock) = (self.lane_of(flow), self.clock);
         let (progress, stop) = (watch.progress(flow), watch.stop());
         match opened {
-            Opened::Stream(receiving) => self.stream_movie(flow, *receiving, &progress, stop),
-            Opened::External => self.stream_external(flow, &progress, stop),
-            Opened::Adaptive(ends) => {
+            Opened::Datagram(setup, receiving) => {
+                let sender = setup.sender().map_err(Failure::run)?;
+                let socket = || Socket::of_datagrams(setup, port(flow));
+                self.stream_movie(flow, (sender, socket), (*receiving, false), &progress, stop)
+            }
+            Opened::Stream(setup, receiving) => {
+                let socket = || Socket::of_stream(setup, port(flow));
+                self.stream_movie(flow, (setup.sender(), socket), (*receiving, true), &progress, stop)
+            }
+            Opened::External(setup) => self.stream_external(flow, setup, &progress, stop),
+            Opened::Adaptive(setup, ends) => {
                 let seed = session_seed(&self.plan.scenario, flow);
                 let flow = AdaptiveFlow { setup, seed, port: port(flow), clock, progress: &progress, stop };
                 adaptive::stream(&flow, ends)
             }
-            Opened::Bulk(plan, receiving) => {
+            Opened::Bulk(setup, plan, receiving) => {
                 let outcome = bulk::stream(&plan, receiving, lane, clock, &progress, [watch.over(), stop])?;
                 Ok(FlowOutcome {
                     sent: SenderLog::default(),
-                    samples: setup.recorded(outcome.samples),
+                    samples: setup.common.recorded(outcome.samples),
                     received: ReceiverLog::default(),
                     kept_bytes: 0,
                     bulk: Some(outcome.totals),
@@ -158,19 +177,18 @@ impl Streaming<'_> {
     fn stream_movie(
         &self,
         flow: usize,
-        receiving: Receiving,
+        (session, socket): (SenderSession, impl FnOnce() -> Result<Socket, OpenError> + Send),
+        (receiving, is_stream): (Receiving, bool),
         progress: &FlowProgress,
         stop: &StopFlag,
     ) -> Result<FlowOutcome, Failure> {
         let (setup, clock, lane) = (&self.setups[flow], self.clock, self.lane_of(flow));
-        let session = setup.sender().map_err(Failure::run)?;
         let end = StopFlag::new()?;
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| receiving.run(clock, progress, &end));
-            let sent = lane.in_sender(|| send(setup, session, port(flow), clock, progress, stop));
+            let sent = lane.in_sender(|| send(session, socket, clock, progress, stop));
             // A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
-            let tells_its_end =
-                setup.kind().is_stream() && matches!(&sent, Ok(sent) if sent.status == FlowStatus::Complete);
+            let tells_its_end = is_stream && matches!(&sent, Ok(sent) if sent.status == FlowStatus::Complete);
             if !tells_its_end {
                 self.wait_until_settled(lane, stop);
                 end.raise();
@@ -184,11 +202,18 @@ impl Streaming<'_> {
     }
 
     /// Both applications of one flow, to the end.
-    fn stream_external(&self, flow: usize, progress: &FlowProgress, stop: &StopFlag) -> Result<FlowOutcome, Failure> {
+    fn stream_external(
+        &self,
+        flow: usize,
+        setup: &ExternalSetup,
+        progress: &FlowProgress,
+        stop: &StopFlag,
+    ) -> Result<FlowOutcome, Failure> {
         let lane = self.lane_of(flow);
         let movie = self.plan.movie.as_deref().expect("invariant: a flow of applications was set up with a movie");
         let external = ExternalFlow {
-            setup: &self.setups[flow],
+            setup,
+            received: framewire_world::received_file(&self.setups[flow]),
             port: port(flow),
             movie,
             source: self.plan.scenario.movie.original().unwrap_or(movie),
@@ -238,7 +263,7 @@ fn join(setup: &FlowSetup, sent: SendingOutcome, received: ReceivingOutcome) -> 
     };
     FlowOutcome {
         sent: sent.log,
-        samples: setup.recorded(sent.samples),
+        samples: setup.common().recorded(sent.samples),
         received: received.log,
         kept_bytes: received.kept_bytes,
         bulk: None,

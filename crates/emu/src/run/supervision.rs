@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use framewire_emu::Clock;
-use framewire_session::{FlowSetup, Role};
+use framewire_session::FlowSetup;
 use framewire_units::{Duration, Timestamp};
 
 use super::failure::Failure;
@@ -34,8 +34,8 @@ impl<'a> Watch<'a> {
     /// When the process has no descriptors left.
     pub fn new(setups: &'a [FlowSetup], limit: Option<Duration>) -> Result<Self, Failure> {
         // What applications drop is not known, and connections have no frames.
-        let counted = |setup: &FlowSetup| matches!(setup.role(), Role::Stream | Role::Adaptive);
-        let progress = |setup| Arc::new(FlowProgress::new(!counted(setup)));
+        let is_counted = |setup: &FlowSetup| !setup.is_external() && !setup.is_bulk();
+        let progress = |setup| Arc::new(FlowProgress::new(!is_counted(setup)));
         Ok(Self {
             setups,
             progress: setups.iter().map(progress).collect(),
@@ -66,7 +66,7 @@ impl<'a> Watch<'a> {
     }
 
     fn only_bulk(&self) -> bool {
-        self.setups.iter().all(|setup| setup.role() == Role::Bulk)
+        self.setups.iter().all(FlowSetup::is_bulk)
     }
 
     /// How late the threads of each flow were woken.
@@ -109,7 +109,7 @@ impl<'a> Watch<'a> {
     /// an early one by the limit.
     fn end_what_is_due(&self, now: Timestamp) -> bool {
         let at_limit = self.limit.is_some_and(|limit| now >= limit);
-        let mut streams = self.setups.iter().zip(&self.progress).filter(|(setup, _)| setup.role() != Role::Bulk);
+        let mut streams = self.setups.iter().zip(&self.progress).filter(|(setup, _)| !setup.is_bulk());
         let only_bulk = self.only_bulk();
         if only_bulk && at_limit || !only_bulk && streams.all(|(_, progress)| progress.is_done()) {
             self.over.raise();

@@ -14,7 +14,7 @@ use framewire_recording::record::{AirCounts, PacketRecord, PacketsAhead, Release
 use framewire_recording::summary::Delivered;
 use framewire_recording::tables::TablesAhead;
 use framewire_scenario::Scenario;
-use framewire_session::{FlowSetup, Role};
+use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
@@ -76,11 +76,7 @@ impl LaneTables {
         let sniffed = source.scenario.network.wifi.as_ref().is_some_and(|wifi| wifi.sniffer.is_some());
         let flow = |&flow: &usize| {
             let setup = &source.setups[flow];
-            let by_datagrams = match setup.role() {
-                Role::Stream => !setup.kind().is_stream(),
-                Role::Adaptive => true,
-                Role::External | Role::Bulk => false,
-            };
+            let by_datagrams = matches!(setup, FlowSetup::Datagram(_) | FlowSetup::Adaptive(_));
             FlowInMaking::new(flow, setup.name(), by_datagrams, sniffed, &source.scratch)
         };
         let flows: Vec<FlowInMaking> = source.group.iter().map(flow).collect();

@@ -7,7 +7,7 @@ use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_link::Port;
 use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_recording::spool::Spool;
-use framewire_session::{AdaptiveReceiver, AdaptiveSender, FlowSetup};
+use framewire_session::{AdaptiveReceiver, AdaptiveSender, AdaptiveSetup};
 use framewire_units::{DataSize, Seed, Timestamp};
 use framewire_world::{FlowOutcome, SAMPLE_INTERVAL, port};
 
@@ -35,23 +35,22 @@ pub(crate) struct AdaptiveFlow {
 }
 
 impl AdaptiveFlow {
-    pub(crate) fn new(setup: &FlowSetup, number: usize, session: Seed, sink: MovieSink) -> Result<Self, SimError> {
-        let (settings, start) = (setup.settings(), setup.start());
-        let sender = setup.adaptive_sender(session).map_err(|error| SimError::Input(error.to_string()))?;
-        let station = usize::from(settings.station);
+    pub(crate) fn new(setup: &AdaptiveSetup, number: usize, session: Seed, sink: MovieSink) -> Result<Self, SimError> {
+        let sender = setup.sender(session).map_err(|error| SimError::Input(error.to_string()))?;
+        let (station, start) = (setup.common.station(), setup.start);
         Ok(Self {
             number,
             station,
             sender,
-            receiver: setup.adaptive_receiver(session),
-            socket: UdpSender::new(number, station, settings.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER)),
+            receiver: setup.receiver(session),
+            socket: UdpSender::new(number, station, setup.common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER)),
             waiting: VecDeque::new(),
             kept: KeptMovie::new(sink),
             start,
             begun: false,
             stopped: false,
             next_sample: start,
-            samples: setup.records(),
+            samples: setup.common.records(),
         })
     }
 

@@ -3,7 +3,7 @@
 use framewire_link::Port;
 use framewire_recording::record::{BulkTotals, FlowSample, FlowStatus};
 use framewire_recording::spool::Spool;
-use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
+use framewire_session::{BulkSetup, ReceiverLog, SenderLog};
 use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Seed, Timestamp};
 use framewire_world::{FlowOutcome, SAMPLE_INTERVAL};
@@ -53,28 +53,27 @@ impl Outlet for OwnWires<'_> {
 
 impl BulkFlow {
     pub(crate) fn new(
-        setup: &FlowSetup,
+        setup: &BulkSetup,
         number: usize,
         largest_packet: u16,
         seed: impl Fn(usize) -> Seed,
     ) -> Result<Self, SimError> {
-        let settings = setup.settings();
-        let (start, stop) = (setup.start(), setup.stop());
-        let (client, server) = tcp_configs(setup, largest_packet, Seed(0))?;
+        let BulkSetup { start, stop, .. } = *setup;
+        let (client, server) = tcp_configs(&setup.common, &setup.connection, largest_packet, Seed(0))?;
         let connection = |number| {
             let of = |config: &TcpConfig| TcpConfig { seed: seed(number), ..config.clone() };
             BulkConnection::new(&of(&client), &of(&server), start, stop)
         };
-        let connections: Vec<_> = (0..usize::from(settings.connections.unwrap_or(1))).map(connection).collect();
+        let connections: Vec<_> = (0..usize::from(setup.connections)).map(connection).collect();
         Ok(Self {
             number,
-            station: usize::from(settings.station),
+            station: setup.common.station(),
             received: vec![0; connections.len()],
             connections,
             start,
             stop,
             next_sample: start,
-            samples: setup.records(),
+            samples: setup.common.records(),
             totals: None,
             over: false,
             cut_short: false,

@@ -9,8 +9,8 @@ mod sending;
 mod stream;
 
 use framewire_link::Port;
-use framewire_scenario::{self as scenario, Scenario};
-use framewire_session::{FlowSetup, Role};
+use framewire_scenario::Scenario;
+use framewire_session::{CommonSetup, ConnectionSettings, FlowSetup};
 use framewire_tcp::congestion::Algorithm;
 use framewire_tcp::{IP_AND_TCP_HEADERS, TcpConfig};
 use framewire_units::{DataSize, Seed, Timestamp};
@@ -47,22 +47,24 @@ impl Flow {
         sink: MovieSink,
     ) -> Result<Self, SimError> {
         let seed = |place: &[u64]| Seed(scenario.seed().stream("tcp", place).next_u64());
-        Ok(match setup.role() {
-            Role::Adaptive => {
+        Ok(match setup {
+            FlowSetup::Adaptive(setup) => {
                 let flow = AdaptiveFlow::new(setup, number, session_seed(scenario, number), sink)?;
                 Self::Adaptive(Box::new(flow))
             }
-            Role::Bulk => {
+            FlowSetup::Bulk(setup) => {
                 let flow = BulkFlow::new(setup, number, largest_packet, |connection| match connection {
                     0 => seed(&[number as u64]),
                     further => seed(&[number as u64, further as u64]),
                 })?;
                 Self::Bulk(Box::new(flow))
             }
-            Role::Stream | Role::External => {
-                let flow = StreamFlow::new(setup, number, largest_packet, seed(&[number as u64]), sink)?;
+            FlowSetup::Datagram(setup) => Self::Stream(Box::new(StreamFlow::over_datagrams(setup, number, sink)?)),
+            FlowSetup::Stream(setup) => {
+                let flow = StreamFlow::over_stream(setup, number, largest_packet, seed(&[number as u64]), sink)?;
                 Self::Stream(Box::new(flow))
             }
+            FlowSetup::External(_) => unreachable!("invariant: check_scenario has refused applications"),
         })
     }
 
@@ -156,7 +158,11 @@ pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
         return Err(SimError::Input(reason));
     }
     check_network(scenario)?;
-    scenario.flows.iter().enumerate().try_for_each(|(number, flow)| congestion(flow, &number.to_string()).map(|_| ()))
+    scenario
+        .flows
+        .iter()
+        .enumerate()
+        .try_for_each(|(number, flow)| congestion(flow.congestion.as_deref(), &number.to_string()).map(|_| ()))
 }
 
 /// Refuses a network that cannot be, in any world.
@@ -168,8 +174,8 @@ pub fn check_network(scenario: &Scenario) -> Result<(), SimError> {
 }
 
 /// The congestion control of a flow, which a message calls `place`.
-fn congestion(flow: &scenario::Flow, place: &str) -> Result<Algorithm, SimError> {
-    match &flow.congestion {
+fn congestion(name: Option<&str>, place: &str) -> Result<Algorithm, SimError> {
+    match name {
         None => Ok(Algorithm::default()),
         Some(name) => name.parse().map_err(|error| SimError::Input(format!("flow.{place}.congestion: {error}"))),
     }
@@ -181,14 +187,17 @@ fn maximum_segment(largest_packet: u16) -> u32 {
 }
 
 /// The endpoints of a flow: at the sender as the scenario says, at the receiver as the kernel has it by itself.
-fn tcp_configs(setup: &FlowSetup, largest_packet: u16, seed: Seed) -> Result<(TcpConfig, TcpConfig), SimError> {
-    let flow = setup.settings();
-    let congestion = congestion(flow, &flow.name)?;
+fn tcp_configs(
+    flow: &CommonSetup,
+    settings: &ConnectionSettings,
+    largest_packet: u16,
+    seed: Seed,
+) -> Result<(TcpConfig, TcpConfig), SimError> {
     let client = TcpConfig {
-        maximum_segment: maximum_segment(flow.mtu),
-        congestion,
-        send_buffer: flow.send_buffer,
-        unsent_limit: flow.unsent_limit,
+        maximum_segment: maximum_segment(settings.mtu),
+        congestion: congestion(settings.congestion.as_deref(), flow.name())?,
+        send_buffer: settings.send_buffer,
+        unsent_limit: settings.unsent_limit,
         // A frame's tail must not wait for an acknowledgement (RFC 9293, 3.7.4).
         no_delay: true,
         seed,

@@ -2,7 +2,7 @@
 
 use framewire_link::Port;
 use framewire_recording::record::FlowStatus;
-use framewire_session::FlowSetup;
+use framewire_session::{DatagramSetup, StreamSetup};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_world::{FlowOutcome, SETTLING_AT_MOST};
 
@@ -51,32 +51,34 @@ pub(crate) struct StreamFlow {
 }
 
 impl StreamFlow {
-    /// Flow number `number`, ready to begin at the origin of the run. `largest_packet` is the MTU of the interfaces that
-    /// it shares.
-    pub(crate) fn new(
-        setup: &FlowSetup,
+    /// Flow number `number` over datagrams, ready to begin at the origin of the run.
+    pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, sink: MovieSink) -> Result<Self, SimError> {
+        let common = &setup.common;
+        let sender = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
+        let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
+        let socket = Socket::Udp(UdpSender::new(number, common.station(), send_buffer));
+        let (sending, receiving) = (Sending::new(sender, common.records()), Receiving::new(setup.receiver(), sink));
+        Ok(Self::new(socket, sending, receiving))
+    }
+
+    /// The same over a connection. `largest_packet` is the MTU of the interfaces that it shares.
+    pub(crate) fn over_stream(
+        setup: &StreamSetup,
         number: usize,
         largest_packet: u16,
         seed: Seed,
         sink: MovieSink,
     ) -> Result<Self, SimError> {
-        let session = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
-        let settings = setup.settings();
-        let station = usize::from(settings.station);
-        let socket = if setup.kind().is_stream() {
-            let (client, server) = tcp_configs(setup, largest_packet, seed)?;
-            Socket::Tcp(Box::new(Connection::open(number, station, &client, &server, Timestamp::ZERO)))
-        } else {
-            Socket::Udp(UdpSender::new(number, station, settings.send_buffer.unwrap_or(DEFAULT_SEND_BUFFER)))
-        };
-        Ok(Self {
-            socket,
-            sending: Sending::new(session, setup.records()),
-            receiving: Receiving::new(setup.receiver(), sink),
-            phase: Phase::Sending,
-            receiver_ended: false,
-            deadline: Timestamp::ZERO,
-        })
+        let common = &setup.common;
+        let (client, server) = tcp_configs(common, &setup.connection(), largest_packet, seed)?;
+        let connection = Connection::open(number, common.station(), &client, &server, Timestamp::ZERO);
+        let sending = Sending::new(setup.sender(), common.records());
+        Ok(Self::new(Socket::Tcp(Box::new(connection)), sending, Receiving::new(setup.receiver(), sink)))
+    }
+
+    fn new(socket: Socket, sending: Sending, receiving: Receiving) -> Self {
+        let (phase, deadline) = (Phase::Sending, Timestamp::ZERO);
+        Self { socket, sending, receiving, phase, receiver_ended: false, deadline }
     }
 
     /// When it has something to do by itself; never earlier than it was told of.

@@ -12,7 +12,7 @@ use framewire_adaptive::datagram::Channel;
 use framewire_emu::{Clock, Lane, RECEIVER_ADDRESS, SENDER_ADDRESS};
 use framewire_endpoint::{EndpointError, Ports};
 use framewire_recording::record::FlowStatus;
-use framewire_session::FlowSetup;
+use framewire_session::AdaptiveSetup;
 use framewire_sockets::UdpOptions;
 use framewire_units::Seed;
 use framewire_world::{FlowOutcome, UDP_RECEIVE_BUFFER};
@@ -33,7 +33,7 @@ pub struct Ends {
 /// What both threads of an adaptive flow are given.
 pub struct AdaptiveFlow<'a> {
     /// The flow.
-    pub setup: &'a FlowSetup,
+    pub setup: &'a AdaptiveSetup,
     /// Of the draws that both halves of the session share.
     pub seed: Seed,
     /// Its port for video at either end; the next one up is that for control.
@@ -51,9 +51,10 @@ impl Ends {
     ///
     /// # Errors
     /// When a port is taken, the send buffer cannot be as large as the flow says, or the file cannot be created.
-    pub fn open(setup: &FlowSetup, port: u16, lane: Lane<'_>, clock: Clock, movie: &Path) -> Result<Self, Failure> {
-        let failed = |side| move |error: EndpointError| Failure::run(format!("flow {}: {side}: {error}", setup.name()));
-        let server = UdpOptions { send_buffer: setup.settings().send_buffer, ..options() };
+    pub fn open(setup: &AdaptiveSetup, port: u16, lane: Lane<'_>, clock: Clock, movie: &Path) -> Result<Self, Failure> {
+        let name = setup.common.name();
+        let failed = |side| move |error: EndpointError| Failure::run(format!("flow {name}: {side}: {error}"));
+        let server = UdpOptions { send_buffer: setup.common.send_buffer(), ..options() };
         let open = |host, options: UdpOptions| move || Ports::open_with(addresses(host, port), &options, clock);
         let file = File::create(movie).map_err(|error| Failure::run(format!("{}: {error}", movie.display())))?;
         Ok(Self {
@@ -69,8 +70,8 @@ impl Ends {
 /// # Errors
 /// When the flow cannot be built, the kernel does not let a thread into a host, or there are no descriptors left.
 pub fn stream(flow: &AdaptiveFlow<'_>, ends: Ends) -> Result<FlowOutcome, Failure> {
-    let sender = flow.setup.adaptive_sender(flow.seed).map_err(Failure::run)?;
-    let receiver = flow.setup.adaptive_receiver(flow.seed);
+    let sender = flow.setup.sender(flow.seed).map_err(Failure::run)?;
+    let receiver = flow.setup.receiver(flow.seed);
     let (server_gone, client_gone) = (StopFlag::new()?, StopFlag::new()?);
     let Ends { server, client, movie } = ends;
     let (served, viewed) = std::thread::scope(|scope| {
@@ -99,7 +100,7 @@ fn outcome(flow: &AdaptiveFlow<'_>, served: Served, viewed: Viewed) -> FlowOutco
     };
     FlowOutcome {
         sent: served.log,
-        samples: flow.setup.recorded(served.samples),
+        samples: flow.setup.common.recorded(served.samples),
         received: viewed.log,
         kept_bytes: viewed.kept_bytes,
         bulk: None,

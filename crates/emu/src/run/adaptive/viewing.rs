@@ -36,7 +36,7 @@ pub fn view(
     server_gone: &StopFlag,
 ) -> Viewed {
     sharpen_timers();
-    sleep_until(flow.clock, flow.setup.start(), flow.stop);
+    sleep_until(flow.clock, flow.setup.start, flow.stop);
     let mut viewing = Viewing { flow, receiver, ports, movie, server_gone, kept_bytes: 0, deadline: None };
     let broken = if flow.stop.is_raised() { Ok(()) } else { viewing.run() };
     let written = viewing.keep_frames().and_then(|()| viewing.movie.flush());

@@ -6,18 +6,15 @@ mod sending;
 #[cfg(test)]
 mod tests;
 
-use std::net::{SocketAddr, SocketAddrV4};
-
-use framewire_emu::{Clock, Lane, RECEIVER_ADDRESS};
-use framewire_session::FlowSetup;
-use framewire_units::{DataSize, Timestamp};
+use framewire_emu::{Clock, Lane};
+use framewire_session::{BulkSetup, ConnectionSettings};
+use framewire_units::Timestamp;
 
 pub use self::receiving::BulkReceiving;
 pub use self::records::BulkOutcome;
 use self::sending::send;
 use super::failure::Failure;
 use super::progress::FlowProgress;
-use super::sending::IP_AND_TCP_HEADERS;
 use super::stop::StopFlag;
 
 /// What a bulk flow does.
@@ -29,35 +26,20 @@ pub struct BulkPlan {
     pub port: u16,
     /// How many connections there are.
     pub connections: u8,
-    /// The kernel's name of their congestion control.
-    pub congestion: Option<String>,
     /// When they are opened.
     pub start: Timestamp,
     /// When the application ends its streams; what stands in the sockets is still sent. `None`: at the end of the run.
     pub stop: Option<Timestamp>,
-    /// `SO_SNDBUF` as getsockopt reports it; `None`: the kernel's own.
-    pub send_buffer: Option<DataSize>,
-    /// `TCP_NOTSENT_LOWAT`; `None`: no limit.
-    pub unsent_limit: Option<DataSize>,
-    /// Largest segment.
-    pub maximum_segment: u16,
+    /// What the sender's sockets are to be like.
+    pub connection: ConnectionSettings,
 }
 
 impl BulkPlan {
-    /// Of a flow of this role, whose receiver listens at `port`.
-    pub fn new(setup: &FlowSetup, port: u16) -> Self {
-        let flow = setup.settings();
-        Self {
-            name: flow.name.clone(),
-            port,
-            connections: flow.connections.expect("invariant: a bulk flow states them"),
-            congestion: flow.congestion.clone(),
-            start: setup.start(),
-            stop: setup.stop(),
-            send_buffer: flow.send_buffer,
-            unsent_limit: flow.unsent_limit,
-            maximum_segment: flow.mtu - IP_AND_TCP_HEADERS,
-        }
+    /// Of a flow whose receiver listens at `port`.
+    pub fn new(setup: &BulkSetup, port: u16) -> Self {
+        let BulkSetup { connections, start, stop, .. } = *setup;
+        let name = setup.common.name().to_owned();
+        Self { name, port, connections, start, stop, connection: setup.connection.clone() }
     }
 }
 
@@ -83,9 +65,4 @@ pub fn stream(
         let received = receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
         Ok(BulkOutcome::new(plan, sent?, received))
     })
-}
-
-/// Where the receiver listens.
-fn address(plan: &BulkPlan) -> SocketAddr {
-    SocketAddr::V4(SocketAddrV4::new(RECEIVER_ADDRESS, plan.port))
 }

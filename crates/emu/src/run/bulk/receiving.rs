@@ -4,13 +4,13 @@ use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
 use framewire_recording::record::StreamRead;
-use framewire_sockets::{OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver};
+use framewire_sockets::{TcpListener, TcpOptions, TcpRead, TcpReceiver};
 use framewire_transport::socket::SocketError;
 
-use super::{BulkPlan, address};
+use super::BulkPlan;
 use crate::run::failure::Failure;
 use crate::run::progress::{FlowProgress, FlowState};
-use crate::run::receiving::{READ_SIZE, stamp};
+use crate::run::receiving::{READ_SIZE, address, failed, stamp};
 use crate::run::stop::StopFlag;
 use crate::run::waiting::{Interest, wait_for_any};
 
@@ -44,10 +44,9 @@ impl BulkReceiving {
     /// # Errors
     /// When the port is taken.
     pub fn open(plan: &BulkPlan) -> Result<Self, Failure> {
-        let failed = |error: OpenError| Failure::run(format!("flow {}: receiver: {error}", plan.name));
-        let listener = TcpListener::bind_for(address(plan), &TcpOptions::default(), plan.connections);
+        let listener = TcpListener::bind_for(address(plan.port), &TcpOptions::default(), plan.connections);
         Ok(Self {
-            listener: listener.map_err(failed)?,
+            listener: listener.map_err(|error| failed(&plan.name, error))?,
             awaited: plan.connections,
             connections: Vec::new(),
             buffer: vec![0; READ_SIZE],

@@ -4,16 +4,17 @@ use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
 use framewire_recording::record::{FlowSample, FlowStatus};
-use framewire_sockets::{OpenError, TcpOptions, TcpSender};
+use framewire_sockets::{OpenError, TcpSender};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::Timestamp;
 use framewire_world::SAMPLE_INTERVAL;
 
-use super::{BulkPlan, address};
-use crate::run::sending::{sample_connection, sleep_until};
+use super::BulkPlan;
+use crate::run::receiving::address;
+use crate::run::sending::{sample_connection, sleep_until, tcp_options};
 use crate::run::stop::StopFlag;
 use crate::run::waiting::{Interest, earlier, wait_for_any};
-use crate::run::wake_lateness::Wakes;
+use crate::run::wakes::Wakes;
 
 /// What the application writes at once, as iperf3 does by default.
 static CHUNK: [u8; 131_072] = [0; 131_072];
@@ -62,15 +63,7 @@ struct Connection {
 
 impl Connection {
     fn open(plan: &BulkPlan) -> Result<Self, OpenError> {
-        let options = TcpOptions {
-            send_buffer: plan.send_buffer,
-            unsent_limit: plan.unsent_limit,
-            congestion: plan.congestion.clone(),
-            maximum_segment: Some(plan.maximum_segment),
-            no_delay: true,
-            ..TcpOptions::default()
-        };
-        let socket = TcpSender::start(None, address(plan), &options)?;
+        let socket = TcpSender::start(None, address(plan.port), &tcp_options(plan.connection.clone()))?;
         Ok(Self { socket, samples: Vec::new() })
     }
 

@@ -14,17 +14,18 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const RATE: Bitrate = Bitrate::from_mbps(4);
 
+fn connection(congestion: &str) -> ConnectionSettings {
+    ConnectionSettings { congestion: Some(congestion.to_owned()), send_buffer: None, unsent_limit: None, mtu: 1_500 }
+}
+
 fn plan(connections: u8) -> BulkPlan {
     BulkPlan {
         name: "bulk".to_owned(),
         port: 5_004,
         connections,
-        congestion: Some("reno".to_owned()),
         start: Timestamp::from_millis(300),
         stop: Some(Timestamp::from_millis(1_800)),
-        send_buffer: None,
-        unsent_limit: None,
-        maximum_segment: 1_460,
+        connection: connection("reno"),
     }
 }
 
@@ -110,7 +111,7 @@ fn an_interruption_ends_it_at_once_and_says_so() {
 
 #[test]
 fn a_congestion_control_that_is_not_there_is_named_with_the_connection() {
-    let plan = BulkPlan { congestion: Some("westwood2".to_owned()), ..plan(2) };
+    let plan = BulkPlan { connection: connection("westwood2"), ..plan(2) };
     let Some((outcome, _)) = run(&plan, |_| {}) else { return };
     let FlowStatus::Failed(reason) = outcome.status else { panic!("{:?}", outcome.status) };
     assert!(reason.starts_with("sender: connection 1 of 2: congestion control \"westwood2\" is not"), "{reason}");

@@ -1,0 +1,118 @@
+//! Levels of a ladder, from an adaptive server to its client.
+
+use framewire_adaptive::client::{Client, ClientSettings, PlayerSettings};
+use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
+use framewire_adaptive::server::{Server, ServerSettings};
+use framewire_adaptive::source::PlanWithAudio;
+use framewire_adaptive::vtp::Estimate;
+use framewire_scenario as scenario;
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
+
+use super::{BuildError, CommonSetup};
+use crate::adaptive::{AdaptiveReceiver, AdaptiveSender, IP_AND_UDP_HEADERS, LadderContent};
+use crate::receiver::ReceiverLog;
+use crate::sender::SenderLog;
+
+/// What the packets of an adaptive stream are asked for by: one movie per session needs no better name.
+const TITLE: &str = "ladder";
+
+/// A flow of levels of a ladder.
+#[derive(Clone, Debug)]
+pub struct AdaptiveSetup {
+    /// What all flows have.
+    pub common: CommonSetup,
+    /// What it sends levels of.
+    pub ladder: LadderContent,
+    /// When it begins.
+    pub start: Timestamp,
+    /// What its player waits for after the first arrival.
+    startup: Duration,
+    rate_control: RateControl,
+    /// How VTP reads equation 1; for other rate controls as it would.
+    estimate: Estimate,
+    /// k: every k-th packet of video asks for a control packet.
+    ack_every: u16,
+    /// Payload of its packets, in bytes.
+    payload: u16,
+}
+
+impl AdaptiveSetup {
+    pub(super) fn new(common: CommonSetup, ladder: LadderContent, startup: Duration) -> Result<Self, BuildError> {
+        let settings = &common.settings;
+        let scenario::Transport::Adaptive(rate_control) = settings.transport else {
+            return Err(common.refuse(format!("{} sends no ladder", settings.transport)));
+        };
+        let packet = ladder.payload() as usize + VIDEO_HEADER_LENGTH + IP_AND_UDP_HEADERS;
+        if packet > usize::from(settings.mtu) {
+            let mtu = settings.mtu;
+            return Err(common
+                .refuse(format!("mtu = {mtu}: the packets of movie.ladder have {packet} bytes with their headers")));
+        }
+        let estimate = settings.estimate.map_or(Estimate::PAPER.as_str(), scenario::Estimate::as_str);
+        let header = settings.estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
+        Ok(Self {
+            start: Timestamp::ZERO + settings.start.unwrap_or_default(),
+            startup,
+            rate_control,
+            estimate: Estimate::named(estimate, header).expect("invariant: the scenario has VTP's readings"),
+            ack_every: settings.ack_every.expect("invariant: an adaptive flow states it"),
+            payload: u16::try_from(ladder.payload()).expect("invariant: a packet fits into the MTU"),
+            ladder,
+            common,
+        })
+    }
+
+    /// The server. `session` draws what both halves of the session need at random: the same for both.
+    ///
+    /// # Errors
+    /// When the ladder cannot be served.
+    pub fn sender(&self, session: Seed) -> Result<AdaptiveSender, BuildError> {
+        let (ladder, plan) = (&self.ladder, self.ladder.plan());
+        let controller = self.rate_control.controller(&RateControlSettings {
+            payload: DataSize::from_bytes(self.payload.into()),
+            plan: Some(PlanWithAudio::of(&*ladder.source(), plan.clone())),
+            startup: self.startup,
+            estimate: self.estimate,
+        });
+        let mut draws = session.stream("secret", &[]);
+        let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));
+        let settings = ServerSettings {
+            ack_every: self.ack_every,
+            buffer: ladder.client_buffer(),
+            payload: self.payload,
+            repeats: self.rate_control.repeats(),
+            ..ServerSettings::paper(title(), secret)
+        };
+        let server =
+            Server::new(ladder.source(), plan, controller, settings).map_err(|error| self.common.refuse(error))?;
+        Ok(AdaptiveSender::new(
+            server,
+            ladder.clone(),
+            self.start,
+            SenderLog::in_directory(self.common.scratch.clone()),
+        ))
+    }
+
+    /// The client.
+    pub fn receiver(&self, session: Seed) -> AdaptiveReceiver {
+        let session = session.stream("session", &[]).next_u64();
+        let settings = ClientSettings {
+            reports: self.rate_control.reports(),
+            packet_events: true,
+            player: self.player(),
+            ..ClientSettings::paper(title(), session)
+        };
+        AdaptiveReceiver::new(Client::new(settings), ReceiverLog::in_directory(self.common.scratch.clone()))
+    }
+
+    /// The player that the server is told of, where its rate control takes that up.
+    fn player(&self) -> Option<PlayerSettings> {
+        let player = PlayerSettings { startup: self.startup, ..PlayerSettings::default() };
+        self.rate_control.repeats().then_some(player)
+    }
+}
+
+fn title() -> Title {
+    Title::new(TITLE).expect("invariant: it is shorter than 255 bytes")
+}

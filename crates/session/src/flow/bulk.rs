@@ -1,0 +1,33 @@
+//! TCP connections whose application always has data.
+
+use framewire_units::Timestamp;
+
+use super::{CommonSetup, ConnectionSettings};
+
+/// A flow of TCP connections without a movie: a world writes into them and reads.
+#[derive(Clone, Debug)]
+pub struct BulkSetup {
+    /// What all flows have.
+    pub common: CommonSetup,
+    /// How many connections it is.
+    pub connections: u8,
+    /// When they are opened.
+    pub start: Timestamp,
+    /// When the application ends its streams; what stands in the sockets is still sent. `None`: at the end of the run.
+    pub stop: Option<Timestamp>,
+    /// What the sender's sockets are to be like.
+    pub connection: ConnectionSettings,
+}
+
+impl BulkSetup {
+    pub(super) fn new(common: CommonSetup) -> Self {
+        let settings = &common.settings;
+        Self {
+            connections: settings.connections.unwrap_or(1),
+            start: Timestamp::ZERO + settings.start.unwrap_or_default(),
+            stop: settings.stop.map(|stop| Timestamp::ZERO + stop),
+            connection: common.connection(),
+            common,
+        }
+    }
+}

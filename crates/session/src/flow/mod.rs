@@ -1,0 +1,295 @@
+//! The flows of a scenario, ready to be built in any world: a sum by what they carry, a file each.
+
+mod adaptive;
+mod bulk;
+mod datagram;
+mod external;
+mod movie;
+mod stream;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use framewire_media::access_unit::Codec;
+use framewire_recording::record::FrameFacts;
+use framewire_recording::spool::{Spool, Spooled};
+use framewire_scenario as scenario;
+use framewire_units::{DataSize, Duration, Timestamp};
+
+pub use self::adaptive::AdaptiveSetup;
+pub use self::bulk::BulkSetup;
+pub use self::datagram::DatagramSetup;
+pub use self::external::ExternalSetup;
+pub use self::stream::StreamSetup;
+use crate::adaptive::LadderContent;
+use crate::plan::SendingPlan;
+use crate::sender::{SenderLog, as_sent};
+
+/// One flow, ready to be built in any world.
+#[derive(Clone, Debug)]
+pub enum FlowSetup {
+    /// The movie in RTP packets over UDP.
+    Datagram(DatagramSetup),
+    /// The movie as a stream of bytes over TCP.
+    Stream(StreamSetup),
+    /// Levels of a ladder, from an adaptive server to its client.
+    Adaptive(AdaptiveSetup),
+    /// TCP connections whose application always has data, and no movie.
+    Bulk(BulkSetup),
+    /// Applications of the user's own.
+    External(ExternalSetup),
+}
+
+/// What flows of every kind have.
+#[derive(Clone, Debug)]
+pub struct CommonSetup {
+    /// As the scenario has it.
+    settings: Arc<scenario::Flow>,
+    /// Where records too many for the memory go.
+    scratch: Option<Arc<Path>>,
+}
+
+/// What a TCP socket of a flow is to be like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionSettings {
+    /// The kernel's name of the congestion control; `None`: the default.
+    pub congestion: Option<String>,
+    /// `SO_SNDBUF` as getsockopt reports it; `None`: the kernel's own.
+    pub send_buffer: Option<DataSize>,
+    /// `TCP_NOTSENT_LOWAT`; `None`: no limit.
+    pub unsent_limit: Option<DataSize>,
+    /// Largest IP packet, in bytes.
+    pub mtu: u16,
+}
+
+/// A flow that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("flow {flow}: {reason}")]
+pub struct BuildError {
+    flow: String,
+    reason: String,
+}
+
+impl BuildError {
+    /// Of this flow, because of this.
+    pub fn new(flow: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { flow: flow.into(), reason: reason.into() }
+    }
+}
+
+impl CommonSetup {
+    fn new(flow: &scenario::Flow) -> Self {
+        Self { settings: Arc::new(flow.clone()), scratch: None }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    /// Which of the wireless senders it sits on.
+    pub fn station(&self) -> usize {
+        self.settings.station.into()
+    }
+
+    /// `SO_SNDBUF` of the sender's socket as getsockopt reports it; `None`: the kernel's own.
+    pub fn send_buffer(&self) -> Option<DataSize> {
+        self.settings.send_buffer
+    }
+
+    /// An empty list for records of this flow.
+    pub fn records<T: Spooled>(&self) -> Spool<T> {
+        Spool::in_directory(self.scratch.clone())
+    }
+
+    /// A list of records of this flow.
+    pub fn recorded<T: Spooled>(&self, records: impl IntoIterator<Item = T>) -> Spool<T> {
+        let mut list = self.records();
+        list.extend(records);
+        list
+    }
+
+    fn refuse(&self, reason: impl ToString) -> BuildError {
+        BuildError::new(self.name(), reason.to_string())
+    }
+
+    fn connection(&self) -> ConnectionSettings {
+        let Self { settings, .. } = self;
+        ConnectionSettings {
+            congestion: settings.congestion.clone(),
+            send_buffer: settings.send_buffer,
+            unsent_limit: settings.unsent_limit,
+            mtu: settings.mtu,
+        }
+    }
+}
+
+/// What a flow brings, as far as it is known before it is sent.
+enum Offer<'a> {
+    Movie(&'a SendingPlan),
+    Ladder(&'a LadderContent, Timestamp),
+    /// Bytes of no meaning, from this time on.
+    Bytes(Timestamp),
+}
+
+impl FlowSetup {
+    /// A flow of a scenario that sends `plan`, by a sender of the lab's or by applications. `ssrc` tells its RTP stream from
+    /// others (RFC 3550, section 5.1).
+    ///
+    /// # Errors
+    /// For a flow that does not send the movie.
+    pub fn of_movie(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Result<Self, BuildError> {
+        let common = CommonSetup::new(flow);
+        match flow.transport {
+            scenario::Transport::Movie(kind) => match kind.overflow() {
+                Some(overflow) => Ok(Self::Datagram(DatagramSetup::new(common, plan, (kind, overflow), ssrc))),
+                None => Ok(Self::Stream(StreamSetup::new(common, plan, kind))),
+            },
+            scenario::Transport::External => ExternalSetup::new(common, plan).map(Self::External),
+            other => Err(common.refuse(format!("{other} sends no movie"))),
+        }
+    }
+
+    /// A flow of a scenario that sends levels of `ladder`, from its start on, to a player that shows the first frame
+    /// `startup` after the first arrival.
+    ///
+    /// # Errors
+    /// For a flow that sends no ladder, and when packets of the ladder are larger than the flow's MTU allows.
+    pub fn of_ladder(flow: &scenario::Flow, ladder: LadderContent, startup: Duration) -> Result<Self, BuildError> {
+        AdaptiveSetup::new(CommonSetup::new(flow), ladder, startup).map(Self::Adaptive)
+    }
+
+    /// A flow of a scenario that is TCP connections without a movie.
+    pub fn bulk(flow: &scenario::Flow) -> Self {
+        Self::Bulk(BulkSetup::new(CommonSetup::new(flow)))
+    }
+
+    /// The same flow whose records, where they are too many for the memory, go to a file without a name in `directory`;
+    /// `None`: in the system's directory of temporary files.
+    pub fn recorded_in(mut self, directory: Option<Arc<Path>>) -> Self {
+        let common = match &mut self {
+            Self::Datagram(setup) => &mut setup.common,
+            Self::Stream(setup) => &mut setup.common,
+            Self::Adaptive(setup) => &mut setup.common,
+            Self::Bulk(setup) => &mut setup.common,
+            Self::External(setup) => &mut setup.common,
+        };
+        common.scratch = directory;
+        self
+    }
+
+    /// What it has in common with all others.
+    pub fn common(&self) -> &CommonSetup {
+        match self {
+            Self::Datagram(setup) => &setup.common,
+            Self::Stream(setup) => &setup.common,
+            Self::Adaptive(setup) => &setup.common,
+            Self::Bulk(setup) => &setup.common,
+            Self::External(setup) => &setup.common,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.common().name()
+    }
+
+    /// Name of its transport.
+    pub fn transport(&self) -> &'static str {
+        self.settings().transport.as_str()
+    }
+
+    /// Its settings, as the scenario has them.
+    pub fn settings(&self) -> &scenario::Flow {
+        &self.common().settings
+    }
+
+    /// True for a flow between applications of the user's own.
+    pub fn is_external(&self) -> bool {
+        matches!(self, Self::External(_))
+    }
+
+    /// True for TCP connections without a movie.
+    pub fn is_bulk(&self) -> bool {
+        matches!(self, Self::Bulk(_))
+    }
+
+    /// True where the movie is sent, by whomever: neither levels of a ladder, nor bytes of no meaning.
+    pub fn sends_movie(&self) -> bool {
+        matches!(self.offer(), Offer::Movie(_))
+    }
+
+    /// The codec of what it sends; `None` where that is nothing, or not known.
+    pub fn codec(&self) -> Option<Codec> {
+        match self.offer() {
+            Offer::Movie(plan) => Some(plan.codec()),
+            Offer::Ladder(ladder, _) => ladder.codec(),
+            Offer::Bytes(_) => None,
+        }
+    }
+
+    /// When it begins.
+    pub fn start(&self) -> Timestamp {
+        match self.offer() {
+            Offer::Movie(plan) => plan.due(0),
+            Offer::Ladder(_, start) | Offer::Bytes(start) => start,
+        }
+    }
+
+    /// When a bulk flow is told to end; `None` for with the run, and for what ends by itself.
+    pub fn stop(&self) -> Option<Timestamp> {
+        if let Self::Bulk(setup) = self { setup.stop } else { None }
+    }
+
+    /// Frames that it has to bring; 0 for a bulk flow.
+    pub fn frames(&self) -> u32 {
+        match self.offer() {
+            Offer::Movie(plan) => plan.len(),
+            Offer::Ladder(ladder, _) => ladder.frames(),
+            Offer::Bytes(_) => 0,
+        }
+    }
+
+    /// When its last frame has had its time, sent by the frame clock; `None` for a bulk flow.
+    pub fn offered_until(&self) -> Option<Timestamp> {
+        match self.offer() {
+            Offer::Movie(plan) => Some(plan.due(plan.len() - 1) + plan.frame_interval()),
+            Offer::Ladder(ladder, start) => Some(ladder.due(ladder.frames(), start)),
+            Offer::Bytes(_) => None,
+        }
+    }
+
+    /// What the ledger must know of every frame, as far as it is known before they are sent: none of a bulk flow.
+    pub fn facts(&self) -> Spool<FrameFacts> {
+        let common = self.common();
+        match self.offer() {
+            Offer::Movie(plan) => common.recorded(plan.facts()),
+            Offer::Ladder(ladder, start) => {
+                common.recorded((0..ladder.frames()).map(|frame| ladder.facts(frame, None, start)))
+            }
+            Offer::Bytes(_) => common.records(),
+        }
+    }
+
+    /// The same of the frames as they were sent.
+    pub fn facts_as_sent(&self, sent: &mut SenderLog) -> Spool<FrameFacts> {
+        match (sent.frames.take(), self.offer()) {
+            (Some(frames), _) => frames,
+            (None, Offer::Movie(plan)) if !sent.renumbered.is_empty() => {
+                let renumbered = sent.renumbered.iter().map(|frame| *frame);
+                sent.renumbered.with(as_sent(plan.facts(), renumbered))
+            }
+            (None, _) => self.facts(),
+        }
+    }
+
+    fn offer(&self) -> Offer<'_> {
+        match self {
+            Self::Datagram(setup) => Offer::Movie(setup.plan()),
+            Self::Stream(setup) => Offer::Movie(setup.plan()),
+            Self::External(setup) => Offer::Movie(&setup.plan),
+            Self::Adaptive(setup) => Offer::Ladder(&setup.ladder, setup.start),
+            Self::Bulk(setup) => Offer::Bytes(setup.start),
+        }
+    }
+}

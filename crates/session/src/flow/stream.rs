@@ -1,0 +1,50 @@
+//! The movie as a stream of bytes over TCP.
+
+use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender, TransportKind};
+
+use super::movie::MovieSetup;
+use super::{CommonSetup, ConnectionSettings};
+use crate::plan::SendingPlan;
+use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
+use crate::sender::{Pacing, SenderSession, SendingHalf};
+
+/// A flow of the movie over a byte stream.
+#[derive(Clone, Debug)]
+pub struct StreamSetup {
+    /// What all flows have.
+    pub common: CommonSetup,
+    movie: MovieSetup,
+}
+
+impl StreamSetup {
+    pub(super) fn new(common: CommonSetup, plan: SendingPlan, kind: TransportKind) -> Self {
+        let movie = MovieSetup::new(&common.settings, plan, kind);
+        Self { common, movie }
+    }
+
+    /// What it sends.
+    pub fn plan(&self) -> &SendingPlan {
+        &self.movie.plan
+    }
+
+    /// What the sender's socket is to be like.
+    pub fn connection(&self) -> ConnectionSettings {
+        self.common.connection()
+    }
+
+    /// The sender's side.
+    pub fn sender(&self) -> SenderSession {
+        let half = StreamSender::new(self.movie.queue(), self.common.settings.unsent_limit);
+        self.movie.sender(SendingHalf::Stream(half), &self.common)
+    }
+
+    /// The receiver's side.
+    pub fn receiver(&self) -> ReceiverSession {
+        let pacing = match self.movie.pacing {
+            Pacing::Receiver => ReceiverPacing::Playout { frame_rate: self.plan().frame_rate() },
+            Pacing::Sender | Pacing::Nobody => ReceiverPacing::Immediate,
+        };
+        let half = ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec()));
+        ReceiverSession::new(half, ReceiverLog::in_directory(self.common.scratch.clone()))
+    }
+}
