@@ -8,6 +8,7 @@
     reason = "this program is a world: it reads the clock and owns threads"
 )]
 
+mod control;
 mod external;
 mod run;
 
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
         ["run", "--plan", plan] => report(run::run(Path::new(plan), None)),
         ["run", "--plan", plan, "--parent", process] => match process.parse() {
             Ok(process) => report(run::run(Path::new(plan), Some(process))),
-            Err(_) => report(Err(run::Failure::input("--parent", "allowed is the number of a process"))),
+            Err(_) => report(Err(control::Failure::input("--parent", "allowed is the number of a process"))),
         },
         ["doctor", "--json"] => doctor(),
         ["--version"] => {
@@ -36,16 +37,16 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!("{USAGE}");
-            ExitCode::from(run::Failure::INPUT)
+            ExitCode::from(control::Failure::INPUT)
         }
     }
 }
 
-fn report(outcome: Result<u8, run::Failure>) -> ExitCode {
+fn report(outcome: Result<u8, control::Failure>) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            run::emit(&run::Event::Error { message: &failure.to_string() });
+            control::emit(&control::Event::Error { message: &failure.to_string() });
             ExitCode::from(failure.exit_code())
         }
     }

@@ -1,13 +1,15 @@
 //! Sans-IO assembly of one run, the same in every world: frame clock, flow wiring, playout, events into the ledger.
 //!
 //! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
-//! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs.
+//! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs. What a flow does
+//! from its begin to its end, in every world, is in [`lifecycle`].
 
 mod adaptive;
 mod carried;
 mod content;
 mod dependencies;
 mod flow;
+pub mod lifecycle;
 mod plan;
 mod receiver;
 mod sender;

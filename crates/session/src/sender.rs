@@ -158,6 +158,11 @@ impl SenderSession {
         self.next == self.plan.len()
     }
 
+    /// True over a stream of bytes.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.half, SendingHalf::Stream(_))
+    }
+
     /// Counters for a progress display.
     pub fn progress(&self) -> SenderProgress {
         self.progress

@@ -11,6 +11,8 @@
 
 mod bulk;
 mod cancel;
+mod cargo;
+mod check;
 mod error;
 pub mod experiment;
 mod flow;
@@ -21,8 +23,8 @@ mod socket;
 mod wires;
 
 pub use cancel::Cancel;
+pub use check::{check_network, check_scenario};
 pub use error::SimError;
-pub use flow::{check_network, check_scenario};
 pub use framewire_session::{LadderContent, check_codec};
 pub use framewire_world::{Content, MovieError, load_ladder, load_movie, read_trace};
 pub use run::{Cell, CellOptions, RunOptions, RunReport, TableHashes, simulate_cell, simulate_run};

@@ -12,8 +12,11 @@ use framewire_session::video_sequence;
 use framewire_units::DataSize;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
-use crate::flow::{Body, Cargo};
-use crate::wires::Recorder;
+use crate::cargo::{Body, Cargo};
+use crate::wires::{Recorder, Wires};
+
+/// The network of a simulation of flows.
+pub(crate) type FlowWires = Wires<Cargo, PacketRecorder>;
 
 /// What is known of a packet, from when it enters the network until nothing more is said of it.
 #[derive(Debug)]

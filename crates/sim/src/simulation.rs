@@ -9,13 +9,15 @@ use framewire_recording::record::FlowLog;
 use framewire_recording::{WriteError, check_records};
 use framewire_scenario::{Bottleneck, Scenario};
 use framewire_session::FlowSetup;
+use framewire_session::lifecycle::{FlowOutcome, MovieSink, ReceivedMovie};
 use framewire_units::{Duration, Seed, Timestamp};
-use framewire_world::{Content, FlowOutcome, flow_log, groups, network_model, received_file};
+use framewire_world::{Content, flow_log, groups, network_model, received_file};
 
 use crate::cancel::Cancel;
+use crate::check::check_scenario;
 use crate::error::SimError;
-use crate::flow::{Flow, FlowWires, MovieSink, check_scenario};
-use crate::record::{PacketRecorder, Recording};
+use crate::flow::Flow;
+use crate::record::{FlowWires, PacketRecorder, Recording};
 use crate::wires::{WireEvent, Wires};
 
 /// Steps between two looks whether the simulation was asked to end.
@@ -176,8 +178,8 @@ impl GroupRun {
         let mut flows = Vec::new();
         for (place, &number) in group.iter().enumerate() {
             places[number] = place;
-            let sink = sink(&options.received, &setups[number])?;
-            flows.push(Flow::new(scenario, &setups[number], number, largest_packet, sink)?);
+            let movie = ReceivedMovie::new(sink(&options.received, &setups[number])?);
+            flows.push(Flow::new(scenario, &setups[number], number, largest_packet, movie)?);
         }
         let recording = Recording {
             keep_all: options.packets,
@@ -313,7 +315,7 @@ fn sink(received: &Received, setup: &FlowSetup) -> Result<MovieSink, SimError> {
         Received::Directory(directory) if !setup.is_bulk() => {
             let path = directory.join(received_file(setup));
             match File::create(&path) {
-                Ok(file) => Ok(MovieSink::File(BufWriter::new(file))),
+                Ok(file) => Ok(MovieSink::Writer(Box::new(BufWriter::new(file)))),
                 Err(error) => Err(WriteError::new(path, &error).into()),
             }
         }

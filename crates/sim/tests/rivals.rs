@@ -51,7 +51,7 @@ fn experiment(seconds: usize, seed: u64, end: Duration) -> StreamingOutcome {
     let stop = Some(Timestamp::from_secs(12));
     let bulk = BulkFlow { stop, ..BulkFlow::new("reno".parse().unwrap()) };
     let mut experiment = StreamingExperiment::new(network, Seed(seed));
-    experiment.interval = framewire_world::SAMPLE_INTERVAL;
+    experiment.interval = framewire_session::lifecycle::SAMPLE_INTERVAL;
     experiment.duration = end;
     let start = Timestamp::from_micros(1_000_300);
     experiment.flows = vec![FlowConfig::at_once(stream), FlowConfig::at(start, bulk)];

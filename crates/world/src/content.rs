@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use framewire_media::Movie;
 use framewire_recording::record::FlowStatus;
 use framewire_scenario::{Scenario, Transport};
+use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
 use framewire_units::Timestamp;
 
 use crate::movie::{MovieError, load_movie};
-use crate::outcome::FlowOutcome;
 
 /// What the flows of a scenario send.
 #[derive(Clone, Debug, Default)]
@@ -108,9 +108,6 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    use framewire_recording::spool::Spool;
-    use framewire_session::{ReceiverLog, SenderLog};
-
     use super::*;
 
     /// A file of over 64 MiB, so that it is not kept in memory: a picture and its stuffing (ISO/IEC 13818-2, 6.2), twice.
@@ -123,18 +120,6 @@ mod tests {
         }
     }
 
-    fn outcome(status: FlowStatus) -> FlowOutcome {
-        FlowOutcome {
-            sent: SenderLog::default(),
-            samples: Spool::default(),
-            received: ReceiverLog::default(),
-            kept_bytes: 0,
-            bulk: None,
-            status,
-            doubt: None,
-        }
-    }
-
     #[test]
     fn what_sent_a_movie_that_was_rewritten_is_broken_and_keeps_its_records() {
         let path = std::env::temp_dir().join(format!("framewire-rewritten-{}.m1v", std::process::id()));
@@ -142,7 +127,7 @@ mod tests {
         let content = Content::of_movie(&path, Movie::open(File::open(&path).unwrap()).unwrap());
         let scenario = Scenario::parse("[[flow]]\ntransport = \"udp\"\n[[flow]]\ntransport = \"bulk\"\n", &[]).unwrap();
         let setups = content.flow_setups(&scenario).unwrap();
-        let mut flows = [outcome(FlowStatus::Complete), outcome(FlowStatus::Complete)];
+        let mut flows = [FlowStatus::Complete, FlowStatus::Complete].map(FlowOutcome::of_status);
         content.settle(&setups, &mut flows);
         assert!(flows.iter().all(|flow| flow.status == FlowStatus::Complete), "nothing changed");
         let writer = fs::OpenOptions::new().write(true).open(&path).unwrap();

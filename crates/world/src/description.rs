@@ -7,11 +7,12 @@ use framewire_recording::WriteError;
 use framewire_recording::record::FlowStatus;
 use framewire_recording::tables::FORMAT_VERSION;
 use framewire_scenario::Scenario;
+use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{FlowSetup, LadderContent};
 use serde_json::{Map, Value, json};
 
 use crate::content::Content;
-use crate::outcome::{FlowOutcome, is_complete};
+use crate::outcome::is_complete;
 
 /// Everything that `run.json` says.
 pub struct RunDescription<'a> {

@@ -1,31 +1,13 @@
-//! What one flow recorded, its log for the tables, and the ledger held against what the receiver kept.
+//! The log of a flow for the tables, and the ledger held against what the receiver kept.
 
 use std::mem::take;
 
-use framewire_recording::record::{BulkTotals, FlowLog, FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
+use framewire_recording::record::{FlowLog, FlowStatus};
 use framewire_recording::summary::Summary;
-use framewire_session::{FlowSetup, ReceiverLog, SenderLog};
+use framewire_session::FlowSetup;
+use framewire_session::lifecycle::FlowOutcome;
 
 use crate::packets::FlowPackets;
-
-/// What one flow recorded.
-pub struct FlowOutcome {
-    /// The sender's log.
-    pub sent: SenderLog,
-    /// Samples of the flow's state.
-    pub samples: Spool<FlowSample>,
-    /// The receiver's log.
-    pub received: ReceiverLog,
-    /// Bytes of the movie as received.
-    pub kept_bytes: u64,
-    /// What a bulk flow carried; `None` for others.
-    pub bulk: Option<BulkTotals>,
-    /// How it ended.
-    pub status: FlowStatus,
-    /// What makes its results doubtful, if anything does.
-    pub doubt: Option<String>,
-}
 
 /// Moves a flow's records into its log; what describes the run stays.
 pub fn flow_log(setup: &FlowSetup, flow: &mut FlowOutcome, packets: FlowPackets) -> FlowLog {

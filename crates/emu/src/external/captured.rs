@@ -9,7 +9,7 @@ use framewire_emu::{Headers, LaneRecord, PacketLog, SENDER_ADDRESS};
 use framewire_link::Port;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-use crate::run::Haste;
+use crate::control::Haste;
 
 /// The interface of the capture that is the sender's device.
 const SENDER_INTERFACE: u32 = 0;

@@ -6,11 +6,11 @@ use std::path::Path;
 use framewire_emu::LaneRecord;
 use framewire_recording::record::{FlowStatus, FrameEvent, FrameEventKind, Place};
 use framewire_session::ExternalSetup;
+use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
-use framewire_world::FlowOutcome;
 
 use super::sent_frames::{Crossing, Trail, follow};
-use crate::run::Haste;
+use crate::control::Haste;
 
 /// Records why the frames that did not come whole did not, where that is known. `lane` has the flow's packets and
 /// `capture` their content; `port` is the flow's.

@@ -24,11 +24,10 @@ use std::time::Duration;
 
 use framewire_emu::{EmuError, Lane};
 use framewire_recording::record::{FlowStatus, FoundStream};
-use framewire_recording::spool::Spool;
 use framewire_scenario::Network;
+use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{ContentLog, ReceiverLog, SenderLog};
 use framewire_units::Timestamp;
-use framewire_world::FlowOutcome;
 
 pub use self::causes::{explain, timed};
 pub use self::plan::{ExternalFlow, check};
@@ -38,7 +37,7 @@ use self::feeding::Fed;
 use self::receiving::{Received, receive};
 use self::rendezvous::Meeting;
 use self::sending::{Sent, send};
-use crate::run::{Failure, FlowState, StopFlag};
+use crate::control::{Failure, FlowState, StopFlag};
 
 /// What a run with so many external flows takes before its origin, beside the networks: the applications are started
 /// then, load what they need, and connect.
@@ -97,7 +96,6 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
     };
     FlowOutcome {
         sent: SenderLog { frame_events: sent.fed.events, renumbered, ..SenderLog::default() },
-        samples: Spool::default(),
         received: ReceiverLog {
             complete_frames: whole,
             incomplete_frames: frames.len() as u32 - whole,
@@ -107,9 +105,8 @@ fn outcome(flow: &ExternalFlow<'_>, sent: Sent, received: Received) -> FlowOutco
             ..ReceiverLog::default()
         },
         kept_bytes: received.kept_bytes,
-        bulk: None,
-        status,
         doubt,
+        ..FlowOutcome::of_status(status)
     }
 }
 

@@ -12,7 +12,7 @@ use framewire_scenario::{Placeholder, Program, Scenario};
 use framewire_session::ExternalSetup;
 
 use super::user::{Rights, User};
-use crate::run::{Failure, FlowProgress, StopFlag};
+use crate::control::{Failure, FlowProgress, StopFlag};
 
 /// One external flow, with all that its two threads need.
 pub struct ExternalFlow<'a> {

@@ -15,7 +15,7 @@ use super::plan::ExternalFlow;
 use super::polling::wait_for_any;
 use super::process::{Pipes, Process};
 use super::rendezvous::Meeting;
-use crate::run::{StopFlag, sharpen_timers};
+use crate::control::{StopFlag, sharpen_timers};
 
 /// Size of the pipe: the most that an unprivileged process gets, so that no receiver waits for us.
 const PIPE_SIZE: i32 = 1 << 20;

@@ -10,7 +10,7 @@ use super::polling::wait_for_any;
 use super::ports::HostSockets;
 use super::process::{Pipes, Process};
 use super::rendezvous::Meeting;
-use crate::run::{FlowState, StopFlag, sharpen_timers};
+use crate::control::{FlowState, StopFlag, sharpen_timers};
 
 /// What a sender whose receiver is gone is given to end by itself: one that has ended its stream is about to.
 const AFTER_THE_RECEIVER: Duration = Duration::from_secs(2);

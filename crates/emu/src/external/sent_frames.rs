@@ -16,7 +16,7 @@ use framewire_wire::{nal_units, rtp};
 use framewire_world::place_and_cause;
 
 use super::captured::for_each_sent;
-use crate::run::Haste;
+use crate::control::Haste;
 
 /// What became of the bytes of a frame that left the sender's device whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,19 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use framewire_emu::{CAPTURE_SIZE, CaptureOutcome, LaneRecord, keep_headers};
-use framewire_scenario::{Captures, Scenario};
+use framewire_scenario::{self as scenario, Captures, Scenario};
 use framewire_session::FlowSetup;
-use framewire_world::{FlowOutcome, group_name, port};
+use framewire_session::lifecycle::FlowOutcome;
+use framewire_world::{group_name, port};
 use nix::sys::statvfs::statvfs;
 
-use super::has_applications;
-use super::stop::Haste;
 use super::tables::FlowTables;
+use crate::control::Haste;
 use crate::external;
 
 /// Of what is free on their disk, captures take a quarter: what is shortened stands there twice for a while, and one half
 /// stays for the tables and for others.
 const SHARE_OF_THE_FREE: u64 = 4;
+
+/// True where applications send: what their packets carried is asked for at the end, so that they are captured whole.
+pub fn has_applications<'a>(flows: impl IntoIterator<Item = &'a scenario::Flow>) -> bool {
+    flows.into_iter().any(|flow| flow.transport == scenario::Transport::External)
+}
 
 /// Where the packets of the network called `name` are captured.
 pub fn file(directory: &Path, name: &str) -> PathBuf {

@@ -4,7 +4,7 @@ use framewire_emu::LaneRecord;
 use framewire_session::FlowSetup;
 use serde_json::{Map, Value, json};
 
-use super::wake_lateness::FlowLateness;
+use crate::control::FlowLateness;
 
 /// What is known of one flow's own part in the proof of accuracy.
 pub struct FlowProof {

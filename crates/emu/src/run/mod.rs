@@ -4,20 +4,14 @@ mod adaptive;
 mod bulk;
 mod captures;
 mod description;
-mod events;
-mod failure;
+mod movie;
 mod plan;
-mod progress;
-mod receiving;
 mod results;
-mod sending;
-mod stop;
+mod sockets;
 mod streaming;
 mod supervision;
 mod tables;
 mod utc;
-mod waiting;
-mod wake_lateness;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -33,17 +27,12 @@ use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_world::{group_name, groups, network_model};
 use serde_json::{Map, Value};
 
-use self::captures::Captured;
-pub use self::events::{Event, emit};
-pub use self::failure::Failure;
+use self::captures::{Captured, has_applications};
 use self::plan::Plan;
-pub use self::progress::{FlowProgress, FlowState};
 use self::results::RunOutcome;
-pub use self::stop::{Haste, StopFlag};
-use self::stop::{die_with_parent, install_signal_handlers, interruptions};
 use self::streaming::{Streamed, Streaming};
 use self::tables::{FlowTables, LaneSource, LaneTables};
-pub use self::waiting::sharpen_timers;
+use crate::control::{Failure, Haste, die_with_parent, install_signal_handlers, interruptions};
 use crate::external::{self, User};
 
 /// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
@@ -150,11 +139,6 @@ fn describe_kernel(
         kernel["default_congestion"] = Value::Object(defaults);
     }
     Ok(kernel)
-}
-
-/// True where applications send: what their packets carried is asked for at the end, so that they are captured whole.
-fn has_applications<'a>(flows: impl IntoIterator<Item = &'a scenario::Flow>) -> bool {
-    flows.into_iter().any(|flow| flow.transport == scenario::Transport::External)
 }
 
 /// Refuses a congestion control that this kernel does not have, before anything is sent. It is tried on a socket inside

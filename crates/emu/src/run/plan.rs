@@ -6,7 +6,7 @@ use framewire_scenario::Scenario;
 use framewire_world::Content;
 use serde::Deserialize;
 
-use super::failure::Failure;
+use crate::control::Failure;
 
 /// Version of the plan that this program reads.
 const FORMAT: u32 = 1;

@@ -4,19 +4,16 @@ use framewire_emu::{Clock, LaneRecord};
 use framewire_recording::record::FlowLog;
 use framewire_recording::write_run;
 use framewire_session::FlowSetup;
+use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
-use framewire_world::{
-    Content, FlowOutcome, RunDescription, contradiction, failures, flow_log, playout, write_documents,
-};
+use framewire_world::{Content, RunDescription, contradiction, failures, flow_log, playout, write_documents};
 use serde_json::Value;
 
 use super::description::{FlowProof, accuracy};
-use super::events::{Event, emit};
-use super::failure::Failure;
 use super::plan::Plan;
 use super::tables::FlowTables;
 use super::utc::utc;
-use super::wake_lateness::FlowLateness;
+use crate::control::{Event, Failure, FlowLateness, emit};
 
 /// What the run recorded.
 pub struct RunOutcome<'a> {

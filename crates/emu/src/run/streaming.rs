@@ -4,31 +4,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
-use framewire_recording::record::FlowStatus;
-use framewire_session::{
-    AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, ReceiverLog, SenderLog, SenderSession,
-    StreamSetup,
-};
-use framewire_sockets::OpenError;
+use framewire_session::lifecycle::{BulkSending, FlowOutcome, MovieSending, SETTLING_TICK, Settling};
+use framewire_session::{AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, StreamSetup};
 use framewire_units::Timestamp;
-use framewire_world::{FlowOutcome, SETTLING_AT_MOST, port, session_seed};
+use framewire_world::{port, received_file, session_seed};
 
 use super::adaptive::{self, AdaptiveFlow, Ends};
 use super::bulk::{self, BulkPlan, BulkReceiving};
-use super::events::{Event, emit};
-use super::failure::Failure;
+use super::movie::{Listening, MovieFlow, SenderSocket};
 use super::plan::Plan;
-use super::progress::FlowProgress;
-use super::receiving::{Receiving, ReceivingOutcome};
-use super::sending::{SendingOutcome, Socket, send};
-use super::stop::StopFlag;
 use super::supervision::Watch;
 use super::tables::LaneTables;
-use super::wake_lateness::FlowLateness;
+use crate::control::{Event, Failure, FlowLateness, FlowProgress, StopFlag, emit};
 use crate::external::{self, ExternalFlow, User};
-
-/// Time between two looks at what happens.
-pub const TICK: Duration = Duration::from_millis(50);
 
 /// What a run streams, and where.
 pub struct Streaming<'a> {
@@ -64,9 +52,9 @@ pub struct Streamed {
 
 /// What stands before the streams begin: the lab's own receivers listen, and sockets that could be refused are open.
 enum Opened<'a> {
-    Datagram(&'a DatagramSetup, Box<Receiving>),
-    Stream(&'a StreamSetup, Box<Receiving>),
-    Adaptive(&'a AdaptiveSetup, Ends),
+    Datagram(&'a DatagramSetup, Box<Listening>),
+    Stream(&'a StreamSetup, Box<Listening>),
+    Adaptive(&'a AdaptiveSetup, Box<Ends>),
     Bulk(&'a BulkSetup, BulkPlan, BulkReceiving),
     /// Applications of the user's own open what they need.
     External(&'a ExternalSetup),
@@ -117,19 +105,19 @@ impl<'a> Streaming<'a> {
 
     fn open(&self, flow: usize, received: &Path) -> Result<Opened<'a>, Failure> {
         let (setup, lane) = (&self.setups[flow], self.lane_of(flow));
-        let movie = received.join(framewire_world::received_file(setup));
+        let movie = received.join(received_file(setup));
         Ok(match setup {
             FlowSetup::External(setup) => Opened::External(setup),
             FlowSetup::Datagram(setup) => {
-                let receiving = lane.in_receiver(|| Receiving::of_datagrams(setup, port(flow), &movie))??;
-                Opened::Datagram(setup, Box::new(receiving))
+                let listening = lane.in_receiver(|| Listening::of_datagrams(setup, port(flow), &movie))??;
+                Opened::Datagram(setup, Box::new(listening))
             }
             FlowSetup::Stream(setup) => {
-                let receiving = lane.in_receiver(|| Receiving::of_stream(setup, port(flow), &movie))??;
-                Opened::Stream(setup, Box::new(receiving))
+                let listening = lane.in_receiver(|| Listening::of_stream(setup, port(flow), &movie))??;
+                Opened::Stream(setup, Box::new(listening))
             }
             FlowSetup::Adaptive(setup) => {
-                Opened::Adaptive(setup, Ends::open(setup, port(flow), lane, self.clock, &movie)?)
+                Opened::Adaptive(setup, Box::new(Ends::open(setup, port(flow), lane, self.clock, &movie)?))
             }
             FlowSetup::Bulk(setup) => {
                 let plan = BulkPlan::new(setup, port(flow));
@@ -143,62 +131,28 @@ impl<'a> Streaming<'a> {
     fn stream(&self, flow: usize, opened: Opened<'_>, watch: &Watch<'_>) -> Result<FlowOutcome, Failure> {
         let (lane, clock) = (self.lane_of(flow), self.clock);
         let (progress, stop) = (watch.progress(flow), watch.stop());
+        let of_movie = MovieFlow { lane, clock, progress: &progress, stop };
+        let settle = || self.wait_until_settled(lane, stop);
         match opened {
-            Opened::Datagram(setup, receiving) => {
-                let sender = setup.sender().map_err(Failure::run)?;
-                let socket = || Socket::of_datagrams(setup, port(flow));
-                self.stream_movie(flow, (sender, socket), (*receiving, false), &progress, stop)
+            Opened::Datagram(setup, listening) => {
+                let sending = MovieSending::new(setup.sender().map_err(Failure::run)?, setup.common.records());
+                of_movie.stream((sending, || SenderSocket::of_datagrams(setup, port(flow))), *listening, settle)
             }
-            Opened::Stream(setup, receiving) => {
-                let socket = || Socket::of_stream(setup, port(flow));
-                self.stream_movie(flow, (setup.sender(), socket), (*receiving, true), &progress, stop)
+            Opened::Stream(setup, listening) => {
+                let sending = MovieSending::new(setup.sender(), setup.common.records());
+                of_movie.stream((sending, || SenderSocket::of_stream(setup, port(flow))), *listening, settle)
             }
             Opened::External(setup) => self.stream_external(flow, setup, &progress, stop),
             Opened::Adaptive(setup, ends) => {
                 let seed = session_seed(&self.plan.scenario, flow);
                 let flow = AdaptiveFlow { setup, seed, port: port(flow), clock, progress: &progress, stop };
-                adaptive::stream(&flow, ends)
+                adaptive::stream(&flow, *ends)
             }
             Opened::Bulk(setup, plan, receiving) => {
-                let outcome = bulk::stream(&plan, receiving, lane, clock, &progress, [watch.over(), stop])?;
-                Ok(FlowOutcome {
-                    sent: SenderLog::default(),
-                    samples: setup.common.recorded(outcome.samples),
-                    received: ReceiverLog::default(),
-                    kept_bytes: 0,
-                    bulk: Some(outcome.totals),
-                    status: outcome.status,
-                    doubt: None,
-                })
+                let sending = BulkSending::new(setup.start, setup.stop, setup.common.records());
+                bulk::stream((&plan, sending), receiving, lane, clock, &progress, [watch.over(), stop])
             }
         }
-    }
-
-    fn stream_movie(
-        &self,
-        flow: usize,
-        (session, socket): (SenderSession, impl FnOnce() -> Result<Socket, OpenError> + Send),
-        (receiving, is_stream): (Receiving, bool),
-        progress: &FlowProgress,
-        stop: &StopFlag,
-    ) -> Result<FlowOutcome, Failure> {
-        let (setup, clock, lane) = (&self.setups[flow], self.clock, self.lane_of(flow));
-        let end = StopFlag::new()?;
-        std::thread::scope(|scope| {
-            let receiver = scope.spawn(|| receiving.run(clock, progress, &end));
-            let sent = lane.in_sender(|| send(session, socket, clock, progress, stop));
-            // A stream that ended well tells its receiver so; a datagram flow, or one that was cut off, does not.
-            let tells_its_end = is_stream && matches!(&sent, Ok(sent) if sent.status == FlowStatus::Complete);
-            if !tells_its_end {
-                self.wait_until_settled(lane, stop);
-                end.raise();
-            }
-            let received =
-                receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
-            let sent = sent?;
-            let received = received.finish(&sent.log);
-            Ok(join(setup, sent, received))
-        })
     }
 
     /// Both applications of one flow, to the end.
@@ -213,7 +167,7 @@ impl<'a> Streaming<'a> {
         let movie = self.plan.movie.as_deref().expect("invariant: a flow of applications was set up with a movie");
         let external = ExternalFlow {
             setup,
-            received: framewire_world::received_file(&self.setups[flow]),
+            received: received_file(&self.setups[flow]),
             port: port(flow),
             movie,
             source: self.plan.scenario.movie.original().unwrap_or(movie),
@@ -232,12 +186,14 @@ impl<'a> Streaming<'a> {
         /// Longer than most networks delay a packet; what is under way for longer is recorded as cut off.
         const AT_ONCE: Duration = Duration::from_millis(300);
         let began = self.clock.now();
-        let most = || if stop.is_raised() { AT_ONCE } else { SETTLING_AT_MOST };
-        std::thread::sleep(TICK); // what was sent last has come into the network
+        std::thread::sleep(SETTLING_TICK); // what was sent last has come into the network
         let counters = lane.counters();
-        let packets = counters.forward.packets + counters.backward.packets;
-        while lane.counters().settled < packets && self.clock.now() < began + most() {
-            std::thread::sleep(TICK);
+        let mut settling = Settling::new(began, counters.forward.packets + counters.backward.packets);
+        while !settling.has_ended(self.clock.now(), |packets| lane.counters().settled >= packets) {
+            if stop.is_raised() {
+                settling = settling.until(began + AT_ONCE);
+            }
+            std::thread::sleep(SETTLING_TICK);
         }
     }
 
@@ -252,22 +208,5 @@ impl<'a> Streaming<'a> {
             frames: self.setups.iter().map(FlowSetup::frames).max().unwrap_or(0),
             movie_s: until.as_secs_f64(),
         });
-    }
-}
-
-fn join(setup: &FlowSetup, sent: SendingOutcome, received: ReceivingOutcome) -> FlowOutcome {
-    let status = match (sent.status, received.failure) {
-        (FlowStatus::Failed(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
-        (_, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
-        (status, None) => status,
-    };
-    FlowOutcome {
-        sent: sent.log,
-        samples: setup.common().recorded(sent.samples),
-        received: received.log,
-        kept_bytes: received.kept_bytes,
-        bulk: None,
-        status,
-        doubt: None,
     }
 }

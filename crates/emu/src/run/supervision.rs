@@ -7,11 +7,10 @@ use framewire_emu::Clock;
 use framewire_session::FlowSetup;
 use framewire_units::{Duration, Timestamp};
 
-use super::failure::Failure;
-use super::progress::{FlowProgress, FlowState, ProgressMeter};
-use super::stop::{StopFlag, interruptions};
-use super::streaming::TICK;
-use super::wake_lateness::FlowLateness;
+use crate::control::{Failure, FlowLateness, FlowProgress, FlowState, ProgressMeter, StopFlag, interruptions};
+
+/// Time between two looks at what happens.
+const TICK: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Every so many ticks a progress line per flow.
 const TICKS_PER_REPORT: u32 = 4;

@@ -18,8 +18,7 @@ use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
-use super::failure::Failure;
-use super::stop::Haste;
+use crate::control::{Failure, Haste};
 
 /// How much the threads that make tables stand back, of the 19 that setpriority(2) knows: with another program on their
 /// processor they have a quarter of it (weight 335 to 1,024 in the kernel's sched_prio_to_weight), which is enough for

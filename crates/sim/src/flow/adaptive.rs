@@ -5,52 +5,52 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_link::Port;
-use framewire_recording::record::{FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
-use framewire_session::{AdaptiveReceiver, AdaptiveSender, AdaptiveSetup};
+use framewire_session::AdaptiveSetup;
+use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
 use framewire_units::{DataSize, Seed, Timestamp};
-use framewire_world::{FlowOutcome, SAMPLE_INTERVAL, port};
+use framewire_world::port;
 
-use super::DEFAULT_SEND_BUFFER;
-use super::cargo::{Cargo, FlowWires};
-use super::received::{KeptMovie, MovieSink};
+use super::connection::DEFAULT_SEND_BUFFER;
+use crate::cargo::Cargo;
 use crate::error::SimError;
+use crate::record::FlowWires;
 use crate::socket::{IP_AND_UDP_HEADERS, UdpSender};
 
-/// Both halves of a session, and the sender's socket.
+/// Both ends of a session, and the sender's socket.
 pub(crate) struct AdaptiveFlow {
     number: usize,
     station: usize,
-    sender: AdaptiveSender,
-    receiver: AdaptiveReceiver,
+    serving: AdaptiveServing,
+    viewing: AdaptiveViewing,
     socket: UdpSender,
     /// What the socket had no room for; nothing else is sent before.
     waiting: VecDeque<Transmit>,
-    kept: KeptMovie,
     start: Timestamp,
     begun: bool,
-    stopped: bool,
-    next_sample: Timestamp,
-    samples: Spool<FlowSample>,
+    /// It was stopped before it began.
+    never: bool,
 }
 
 impl AdaptiveFlow {
-    pub(crate) fn new(setup: &AdaptiveSetup, number: usize, session: Seed, sink: MovieSink) -> Result<Self, SimError> {
+    pub(crate) fn new(
+        setup: &AdaptiveSetup,
+        number: usize,
+        session: Seed,
+        movie: ReceivedMovie,
+    ) -> Result<Self, SimError> {
         let sender = setup.sender(session).map_err(|error| SimError::Input(error.to_string()))?;
-        let (station, start) = (setup.common.station(), setup.start);
+        let (common, start) = (&setup.common, setup.start);
+        let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
         Ok(Self {
             number,
-            station,
-            sender,
-            receiver: setup.receiver(session),
-            socket: UdpSender::new(number, station, setup.common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER)),
+            station: common.station(),
+            serving: AdaptiveServing::new(sender, start, common.records()),
+            viewing: AdaptiveViewing::new(setup.receiver(session), movie),
+            socket: UdpSender::new(number, common.station(), send_buffer),
             waiting: VecDeque::new(),
-            kept: KeptMovie::new(sink),
             start,
             begun: false,
-            stopped: false,
-            next_sample: start,
-            samples: setup.common.records(),
+            never: false,
         })
     }
 
@@ -62,16 +62,13 @@ impl AdaptiveFlow {
         if !self.begun {
             return self.start;
         }
-        // Where the socket has no room, the server waits for it and not for a time.
-        let sender = self.sender.next_timeout().filter(|_| self.waiting.is_empty());
-        let halves = sender.into_iter().chain(self.receiver.next_timeout()).min().unwrap_or(Timestamp::MAX);
-        halves.min(if self.sender.is_finished() { Timestamp::MAX } else { self.next_sample })
+        let timeouts = [self.serving.next_timeout(self.waiting.is_empty()), self.viewing.next_timeout()];
+        timeouts.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
     }
 
-    /// True when both halves have said all that they had to say, or never began.
+    /// True when both ends have said all that they had to say, or never began.
     pub(crate) fn is_done(&self) -> bool {
-        let never = self.stopped && !self.begun;
-        never || self.receiver.is_finished() && self.sender.is_finished() && self.waiting.is_empty()
+        self.never || self.viewing.is_finished() && self.serving.is_finished() && self.waiting.is_empty()
     }
 
     /// A datagram comes out at a host.
@@ -84,8 +81,8 @@ impl AdaptiveFlow {
         wires: &mut FlowWires,
     ) {
         match to {
-            Port::Receiver => self.receiver.handle_datagram(now, channel, bytes),
-            Port::Sender => self.sender.handle_datagram(now, channel, self.client_socket(channel), bytes),
+            Port::Receiver => self.viewing.handle_datagram(now, channel, bytes),
+            Port::Sender => self.serving.handle_datagram(now, channel, self.client_socket(channel), bytes),
         }
         self.exchange(now, wires);
     }
@@ -105,68 +102,40 @@ impl AdaptiveFlow {
         }
         self.begun = true;
         self.exchange(now, wires);
-        if now >= self.next_sample {
-            let queued_bytes = Some(self.socket.queued().as_bytes());
-            self.samples.extend(self.sender.sample(now).map(|sample| FlowSample { queued_bytes, ..sample }));
-            self.next_sample = now + SAMPLE_INTERVAL;
-        }
+        self.serving.sample(now, || Some(self.socket.queued()));
     }
 
-    /// Ends the stream; both halves send a teardown.
+    /// Ends the stream; both ends send a teardown.
     pub(crate) fn stop(&mut self, now: Timestamp, wires: &mut FlowWires) {
         if !self.is_done() {
-            self.stopped = true;
-            self.sender.stop(now);
+            self.serving.stop(now);
             if self.begun {
                 self.exchange(now, wires);
+            } else {
+                self.never = true;
             }
         }
     }
 
     /// What it recorded, and the movie as received where that was kept in memory.
     pub(crate) fn into_outcome(self) -> (FlowOutcome, Vec<u8>) {
-        let (kept_bytes, unwritten, movie) = self.kept.into_parts();
-        let broken = (!self.stopped).then(|| self.sender.failure()).flatten();
-        let status = match (broken, unwritten) {
-            (Some(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
-            (None, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
-            (None, None) if self.stopped => FlowStatus::Partial,
-            (None, None) if self.sender.offered_all() => FlowStatus::Complete,
-            (None, None) => FlowStatus::Failed("receiver: nothing came from the sender any more".to_owned()),
-        };
-        let outcome = FlowOutcome {
-            sent: self.sender.into_log(),
-            samples: self.samples,
-            received: self.receiver.into_log(),
-            kept_bytes,
-            bulk: None,
-            status,
-            doubt: None,
-        };
-        (outcome, movie)
+        self.viewing.into_outcome(self.serving)
     }
 
-    /// Sends what both halves have to send, and keeps what is whole.
+    /// Sends what both ends have to send.
     fn exchange(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.send_video(now, wires);
-        while let Some(transmit) = self.receiver.poll_transmit(now) {
+        while let Some(transmit) = self.viewing.poll_transmit(now) {
             let size = DataSize::from_bytes(transmit.bytes.len() as u64 + IP_AND_UDP_HEADERS);
             wires.send(now, Port::Receiver, 0, size, Cargo::session(self.number, transmit.channel, transmit.bytes));
         }
-        if self.receiver.is_finished() && !self.sender.is_finished() && !self.sender.has_started() {
-            // Nobody will ever come for it.
-            self.sender.stop(now);
-        }
-        while let Some(frame) = self.receiver.poll_frame() {
-            self.kept.keep(&frame);
-        }
-        if self.receiver.is_finished() {
-            self.kept.flush();
+        if self.viewing.is_finished() {
+            self.serving.handle_client_gone(now);
         }
     }
 
     fn send_video(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        while let Some(transmit) = self.waiting.pop_front().or_else(|| self.sender.poll_transmit(now)) {
+        while let Some(transmit) = self.waiting.pop_front().or_else(|| self.serving.poll_transmit(now)) {
             let payload = DataSize::from_bytes(transmit.bytes.len() as u64);
             if !self.socket.admit(payload, wires) {
                 return self.waiting.push_front(transmit);

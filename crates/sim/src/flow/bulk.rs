@@ -1,18 +1,18 @@
 //! A bulk flow: TCP connections whose application always has data.
 
 use framewire_link::Port;
-use framewire_recording::record::{BulkTotals, FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
-use framewire_session::{BulkSetup, ReceiverLog, SenderLog};
+use framewire_recording::record::FlowSample;
+use framewire_session::BulkSetup;
+use framewire_session::lifecycle::{BulkSending, FlowOutcome};
 use framewire_tcp::{Segment, TcpConfig};
 use framewire_units::{Seed, Timestamp};
-use framewire_world::{FlowOutcome, SAMPLE_INTERVAL};
 
-use super::cargo::{Cargo, FlowWires};
-use super::sending::endpoint_sample;
-use super::tcp_configs;
+use super::connection::tcp_configs;
 use crate::bulk::{BulkConnection, Outlet};
+use crate::cargo::Cargo;
 use crate::error::SimError;
+use crate::record::FlowWires;
+use crate::socket::{endpoint_sample, timed_out};
 
 /// A bulk flow.
 pub(crate) struct BulkFlow {
@@ -21,14 +21,10 @@ pub(crate) struct BulkFlow {
     connections: Vec<BulkConnection>,
     /// Bytes that the application of each connection got.
     received: Vec<u64>,
-    start: Timestamp,
-    stop: Option<Timestamp>,
-    next_sample: Timestamp,
-    samples: Spool<FlowSample>,
-    /// Bytes that had been received when it ended, and when that was.
-    totals: Option<BulkTotals>,
+    sending: BulkSending,
+    /// Bytes that had been received when the sender's application ended.
+    received_by_end: u64,
     over: bool,
-    cut_short: bool,
 }
 
 /// The network, as one connection sends to it.
@@ -70,13 +66,9 @@ impl BulkFlow {
             station: setup.common.station(),
             received: vec![0; connections.len()],
             connections,
-            start,
-            stop,
-            next_sample: start,
-            samples: setup.common.records(),
-            totals: None,
+            sending: BulkSending::new(start, stop, setup.common.records()),
+            received_by_end: 0,
             over: false,
-            cut_short: false,
         })
     }
 
@@ -86,7 +78,7 @@ impl BulkFlow {
             return Timestamp::MAX;
         }
         let connections = self.connections.iter().map(BulkConnection::next_timeout).min().unwrap_or(Timestamp::MAX);
-        connections.min(self.sample_time())
+        connections.min(self.sending.next_timeout(|| self.is_left()).unwrap_or(Timestamp::MAX))
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -122,8 +114,8 @@ impl BulkFlow {
         if self.over {
             return;
         }
-        if self.stop.is_some_and(|stop| now >= stop) {
-            self.count(now);
+        if self.sending.poll_end(now) {
+            self.received_by_end = self.received.iter().sum();
         }
         for number in 0..self.connections.len() as u8 {
             let (bulk, mut outlet) = self.connection(number, wires);
@@ -131,40 +123,31 @@ impl BulkFlow {
                 bulk.handle_timeout(now, &mut outlet);
             }
         }
-        if self.sample_time() <= now {
+        if self.sending.is_sample_due(now, || self.is_left()) {
             self.sample(now);
-            self.next_sample = now + SAMPLE_INTERVAL;
         }
     }
 
     /// The run ends; `cut_short` where that was not planned.
     pub(crate) fn end(&mut self, now: Timestamp, cut_short: bool) {
-        if !self.over {
-            self.count(now);
-            if self.sample_time() < Timestamp::MAX && now >= self.start {
-                self.sample(now);
-            }
-            (self.over, self.cut_short) = (true, cut_short);
+        if self.over {
+            return;
+        }
+        self.over = true;
+        if self.sending.ended().is_none() {
+            self.received_by_end = self.received.iter().sum();
+        }
+        self.sending.end(now, cut_short);
+        if self.is_left() && now >= self.sending.start() {
+            self.sample(now);
         }
     }
 
-    pub(crate) fn into_outcome(self) -> FlowOutcome {
-        let failed = self.connections.iter().any(|connection| connection.client.has_failed());
-        let status = match (failed, self.cut_short) {
-            // errno(3): the words of ETIMEDOUT.
-            (true, _) => FlowStatus::Failed("sender: write: Connection timed out".to_owned()),
-            (false, true) => FlowStatus::Partial,
-            (false, false) => FlowStatus::Complete,
-        };
-        FlowOutcome {
-            sent: SenderLog::default(),
-            samples: self.samples,
-            received: ReceiverLog::default(),
-            kept_bytes: 0,
-            bulk: self.totals,
-            status,
-            doubt: None,
+    pub(crate) fn into_outcome(mut self) -> FlowOutcome {
+        if self.connections.iter().any(|connection| connection.client.has_failed()) {
+            self.sending.fail(timed_out());
         }
+        self.sending.into_outcome(self.received_by_end, None)
     }
 
     fn connection<'a>(&'a mut self, number: u8, wires: &'a mut FlowWires) -> (&'a mut BulkConnection, OwnWires<'a>) {
@@ -172,27 +155,20 @@ impl BulkFlow {
         (&mut self.connections[usize::from(number)], outlet)
     }
 
-    /// Notes what was received by the end of the flow; once.
-    fn count(&mut self, now: Timestamp) {
-        let totals = BulkTotals { start: self.start.min(now), end: now, received: self.received.iter().sum() };
-        self.totals.get_or_insert(totals);
-    }
-
-    /// The next sample; none any more when nothing is left of a flow that was stopped.
-    fn sample_time(&self) -> Timestamp {
-        let left = || self.connections.iter().any(|connection| connection.client.queued().as_bytes() > 0);
-        if self.totals.is_some() && !left() { Timestamp::MAX } else { self.next_sample }
+    /// True while something is left in the sender's sockets.
+    fn is_left(&self) -> bool {
+        self.connections.iter().any(|connection| connection.client.queued().as_bytes() > 0)
     }
 
     fn sample(&mut self, at: Timestamp) {
         let several = self.connections.len() > 1;
-        for (number, (connection, &received)) in (0u8..).zip(self.connections.iter().zip(&self.received)) {
-            self.samples.push(FlowSample {
-                connection: several.then_some(number),
-                queued_bytes: Some(connection.client.queued().as_bytes()),
-                received_bytes: Some(received),
-                ..endpoint_sample(&connection.client, at)
-            });
-        }
+        let connections = (0u8..).zip(self.connections.iter().zip(&self.received));
+        let samples = connections.map(|(number, (connection, &received))| FlowSample {
+            connection: several.then_some(number),
+            queued_bytes: Some(connection.client.queued().as_bytes()),
+            received_bytes: Some(received),
+            ..endpoint_sample(&connection.client, at)
+        });
+        self.sending.sample(at, samples);
     }
 }

@@ -8,10 +8,12 @@
 //! other world, never fills.
 
 mod memory;
+mod movie;
 mod stream;
 mod udp;
 
 pub use memory::truesize;
 
-pub(crate) use stream::Connection;
+pub(crate) use movie::MovieSocket;
+pub(crate) use stream::{Connection, endpoint_sample, timed_out};
 pub(crate) use udp::{IP_AND_UDP_HEADERS, UdpSender};

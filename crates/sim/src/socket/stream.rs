@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use framewire_link::Port;
+use framewire_recording::record::FlowSample;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
 
-use crate::flow::{Cargo, FlowWires};
+use crate::cargo::Cargo;
+use crate::record::FlowWires;
 
 /// A connection with both its ends: the client at the sender, the server at the receiver.
 pub(crate) struct Connection {
@@ -16,13 +18,39 @@ pub(crate) struct Connection {
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
     bytes: ByteQueue,
+    /// What was read last.
+    buffer: Vec<u8>,
+}
+
+/// What the system says of a connection whose peer does not answer any more.
+pub(crate) fn timed_out() -> SocketError {
+    // errno(3): the words of ETIMEDOUT.
+    SocketError { operation: "write", reason: "Connection timed out".to_owned() }
+}
+
+/// What the sender's endpoint of a connection says.
+pub(crate) fn endpoint_sample(client: &Endpoint, at: Timestamp) -> FlowSample {
+    let info = client.info();
+    FlowSample {
+        at,
+        cwnd_packets: Some(info.cwnd),
+        ssthresh_packets: info.ssthresh,
+        srtt: Some(info.srtt),
+        rttvar: Some(info.rttvar),
+        in_flight_packets: Some(info.in_flight),
+        unsent_bytes: Some(client.unsent().as_bytes()),
+        delivery_rate: info.delivery_rate,
+        retransmissions: Some(u32::try_from(info.retransmissions).unwrap_or(u32::MAX)),
+        timeouts: Some(u32::try_from(info.timeouts).unwrap_or(u32::MAX)),
+        ..FlowSample::default()
+    }
 }
 
 impl Connection {
     /// A connection of flow number `flow`, whose client is on a wireless station; its SYN is ready to be sent at `now`.
     pub(crate) fn open(flow: usize, station: usize, client: &TcpConfig, server: &TcpConfig, now: Timestamp) -> Self {
         let (client, server) = (Endpoint::client(client, now), Endpoint::server(server));
-        Self { flow, station, client, server, bytes: ByteQueue::default() }
+        Self { flow, station, client, server, bytes: ByteQueue::default(), buffer: Vec::new() }
     }
 
     /// A segment comes out at a host; what it sets off is sent.
@@ -80,13 +108,14 @@ impl Connection {
         }
     }
 
-    /// Reads up to `most` bytes at the receiver, which replace those of `buffer`; nothing read, nothing there.
-    pub(crate) fn read(&mut self, now: Timestamp, most: usize, buffer: &mut Vec<u8>, wires: &mut FlowWires) {
+    /// Reads up to `most` bytes at the receiver; nothing read, nothing there.
+    pub(crate) fn read(&mut self, now: Timestamp, most: usize, wires: &mut FlowWires) -> &[u8] {
         let count = self.server.read(now, most as u64) as usize;
-        self.bytes.read(count, buffer);
+        self.bytes.read(count, &mut self.buffer);
         if count > 0 {
             self.transmit_server(now, wires);
         }
+        &self.buffer
     }
 
     /// The sender's socket as a transport sees it at `now`.
@@ -111,8 +140,7 @@ pub(crate) struct StreamHandle<'a> {
 impl StreamSocket for StreamHandle<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize, SocketError> {
         if self.connection.client.has_failed() {
-            // errno(3): the words of ETIMEDOUT.
-            return Err(SocketError { operation: "write", reason: "Connection timed out".to_owned() });
+            return Err(timed_out());
         }
         let taken = self.connection.client.write(self.now, bytes.len() as u64) as usize;
         self.connection.bytes.write(&bytes[..taken]);

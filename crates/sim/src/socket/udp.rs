@@ -5,7 +5,8 @@ use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
 use framewire_units::{DataSize, Timestamp};
 
 use super::memory::truesize;
-use crate::flow::{Cargo, FlowWires};
+use crate::cargo::Cargo;
+use crate::record::FlowWires;
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
 pub(crate) const IP_AND_UDP_HEADERS: u64 = 28;

@@ -3,31 +3,28 @@
 mod serving;
 mod viewing;
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use framewire_adaptive::datagram::Channel;
 use framewire_emu::{Clock, Lane, RECEIVER_ADDRESS, SENDER_ADDRESS};
 use framewire_endpoint::{EndpointError, Ports};
-use framewire_recording::record::FlowStatus;
 use framewire_session::AdaptiveSetup;
+use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
 use framewire_sockets::UdpOptions;
 use framewire_units::Seed;
-use framewire_world::{FlowOutcome, UDP_RECEIVE_BUFFER};
+use framewire_world::UDP_RECEIVE_BUFFER;
 
-use self::serving::{Served, serve};
-use self::viewing::{Viewed, view};
-use super::failure::Failure;
-use super::progress::{FlowProgress, FlowState};
-use super::stop::StopFlag;
+use self::serving::serve;
+use self::viewing::view;
+use super::sockets::create;
+use crate::control::{Failure, FlowProgress, FlowState, StopFlag};
 
 /// The sockets of both ends, and the file of the received movie.
 pub struct Ends {
     server: Ports<Clock>,
     client: Ports<Clock>,
-    movie: BufWriter<File>,
+    movie: ReceivedMovie,
 }
 
 /// What both threads of an adaptive flow are given.
@@ -56,11 +53,11 @@ impl Ends {
         let failed = |side| move |error: EndpointError| Failure::run(format!("flow {name}: {side}: {error}"));
         let server = UdpOptions { send_buffer: setup.common.send_buffer(), ..options() };
         let open = |host, options: UdpOptions| move || Ports::open_with(addresses(host, port), &options, clock);
-        let file = File::create(movie).map_err(|error| Failure::run(format!("{}: {error}", movie.display())))?;
+        let movie = create(movie)?;
         Ok(Self {
             server: lane.in_sender(open(SENDER_ADDRESS, server))?.map_err(failed("sender"))?,
             client: lane.in_receiver(open(RECEIVER_ADDRESS, options()))?.map_err(failed("receiver"))?,
-            movie: BufWriter::new(file),
+            movie,
         })
     }
 }
@@ -71,42 +68,24 @@ impl Ends {
 /// When the flow cannot be built, the kernel does not let a thread into a host, or there are no descriptors left.
 pub fn stream(flow: &AdaptiveFlow<'_>, ends: Ends) -> Result<FlowOutcome, Failure> {
     let sender = flow.setup.sender(flow.seed).map_err(Failure::run)?;
-    let receiver = flow.setup.receiver(flow.seed);
     let (server_gone, client_gone) = (StopFlag::new()?, StopFlag::new()?);
     let Ends { server, client, movie } = ends;
+    let serving = AdaptiveServing::new(sender, flow.setup.start, flow.setup.common.records());
+    let viewing = AdaptiveViewing::new(flow.setup.receiver(flow.seed), movie);
     let (served, viewed) = std::thread::scope(|scope| {
         let viewer = scope.spawn(|| {
-            let viewed = view(flow, receiver, client, movie, &server_gone);
+            let viewed = view(flow, viewing, client, &server_gone);
             client_gone.raise();
             viewed
         });
         // A socket stays in the namespace in which it was opened, wherever its thread is.
-        let served = serve(flow, sender, server, &client_gone);
+        let served = serve(flow, serving, server, &client_gone);
         server_gone.raise();
         (served, viewer.join())
     });
     flow.progress.set_state(FlowState::Done);
     let viewed = viewed.map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
-    Ok(outcome(flow, served, viewed))
-}
-
-fn outcome(flow: &AdaptiveFlow<'_>, served: Served, viewed: Viewed) -> FlowOutcome {
-    let status = match (served.failure, viewed.failure) {
-        (Some(reason), _) => FlowStatus::Failed(format!("sender: {reason}")),
-        (None, Some(reason)) => FlowStatus::Failed(format!("receiver: {reason}")),
-        _ if flow.stop.is_raised() => FlowStatus::Partial,
-        _ if served.offered_all => FlowStatus::Complete,
-        _ => FlowStatus::Failed("receiver: nothing came from the sender any more".to_owned()),
-    };
-    FlowOutcome {
-        sent: served.log,
-        samples: flow.setup.common.recorded(served.samples),
-        received: viewed.log,
-        kept_bytes: viewed.kept_bytes,
-        bulk: None,
-        status,
-        doubt: None,
-    }
+    Ok(viewed.into_outcome(served).0)
 }
 
 fn options() -> UdpOptions {

@@ -7,17 +7,15 @@ mod sending;
 mod tests;
 
 use framewire_emu::{Clock, Lane};
+use framewire_session::lifecycle::{BulkSending, FlowOutcome};
 use framewire_session::{BulkSetup, ConnectionSettings};
-use framewire_units::Timestamp;
 
 pub use self::receiving::BulkReceiving;
-pub use self::records::BulkOutcome;
+use self::records::outcome;
 use self::sending::send;
-use super::failure::Failure;
-use super::progress::FlowProgress;
-use super::stop::StopFlag;
+use crate::control::{Failure, FlowProgress, StopFlag};
 
-/// What a bulk flow does.
+/// What the connections of a bulk flow are.
 #[derive(Clone, Debug)]
 pub struct BulkPlan {
     /// Name of the flow.
@@ -26,10 +24,6 @@ pub struct BulkPlan {
     pub port: u16,
     /// How many connections there are.
     pub connections: u8,
-    /// When they are opened.
-    pub start: Timestamp,
-    /// When the application ends its streams; what stands in the sockets is still sent. `None`: at the end of the run.
-    pub stop: Option<Timestamp>,
     /// What the sender's sockets are to be like.
     pub connection: ConnectionSettings,
 }
@@ -37,9 +31,8 @@ pub struct BulkPlan {
 impl BulkPlan {
     /// Of a flow whose receiver listens at `port`.
     pub fn new(setup: &BulkSetup, port: u16) -> Self {
-        let BulkSetup { connections, start, stop, .. } = *setup;
         let name = setup.common.name().to_owned();
-        Self { name, port, connections, start, stop, connection: setup.connection.clone() }
+        Self { name, port, connections: setup.connections, connection: setup.connection.clone() }
     }
 }
 
@@ -49,20 +42,20 @@ impl BulkPlan {
 /// # Errors
 /// When the kernel does not let a thread into a host.
 pub fn stream(
-    plan: &BulkPlan,
+    (plan, sending): (&BulkPlan, BulkSending),
     receiving: BulkReceiving,
     lane: Lane<'_>,
     clock: Clock,
     progress: &FlowProgress,
     [over, stop]: [&StopFlag; 2],
-) -> Result<BulkOutcome, Failure> {
+) -> Result<FlowOutcome, Failure> {
     let end = StopFlag::new()?;
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| receiving.run(clock, progress, &end));
-        let sent = lane.in_sender(|| send(plan, clock, progress.sender_wakes(), over, stop));
+        let sent = lane.in_sender(|| send(plan, sending, clock, progress.sender_wakes(), [over, stop]));
         // What was acknowledged has arrived.
         end.raise();
         let received = receiver.join().map_err(|_| Failure::run("a receiver panicked; please report this defect"))?;
-        Ok(BulkOutcome::new(plan, sent?, received))
+        Ok(outcome(plan, sent?, received))
     })
 }

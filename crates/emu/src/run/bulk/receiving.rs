@@ -8,11 +8,8 @@ use framewire_sockets::{TcpListener, TcpOptions, TcpRead, TcpReceiver};
 use framewire_transport::socket::SocketError;
 
 use super::BulkPlan;
-use crate::run::failure::Failure;
-use crate::run::progress::{FlowProgress, FlowState};
-use crate::run::receiving::{READ_SIZE, address, failed, stamp};
-use crate::run::stop::StopFlag;
-use crate::run::waiting::{Interest, wait_for_any};
+use crate::control::{Failure, FlowProgress, FlowState, Interest, StopFlag, wait_for_any};
+use crate::run::sockets::{READ_SIZE, cannot_listen, receiver_address, stamp};
 
 /// A receiver that listens and has received nothing yet.
 pub struct BulkReceiving {
@@ -44,9 +41,9 @@ impl BulkReceiving {
     /// # Errors
     /// When the port is taken.
     pub fn open(plan: &BulkPlan) -> Result<Self, Failure> {
-        let listener = TcpListener::bind_for(address(plan.port), &TcpOptions::default(), plan.connections);
+        let listener = TcpListener::bind_for(receiver_address(plan.port), &TcpOptions::default(), plan.connections);
         Ok(Self {
-            listener: listener.map_err(|error| failed(&plan.name, error))?,
+            listener: listener.map_err(|error| cannot_listen(&plan.name, error))?,
             awaited: plan.connections,
             connections: Vec::new(),
             buffer: vec![0; READ_SIZE],

@@ -3,56 +3,48 @@
 use std::os::fd::AsFd;
 
 use framewire_emu::Clock;
-use framewire_recording::record::{FlowSample, FlowStatus};
+use framewire_recording::record::FlowSample;
+use framewire_session::lifecycle::{BulkSending, SAMPLE_INTERVAL};
 use framewire_sockets::{OpenError, TcpSender};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_units::Timestamp;
-use framewire_world::SAMPLE_INTERVAL;
 
 use super::BulkPlan;
-use crate::run::receiving::address;
-use crate::run::sending::{sample_connection, sleep_until, tcp_options};
-use crate::run::stop::StopFlag;
-use crate::run::waiting::{Interest, earlier, wait_for_any};
-use crate::run::wakes::Wakes;
+use crate::control::{Interest, StopFlag, Wakes, sleep_until, wait_for_any};
+use crate::run::sockets::{receiver_address, sample_connection, tcp_options};
 
 /// What the application writes at once, as iperf3 does by default.
 static CHUNK: [u8; 131_072] = [0; 131_072];
 
 /// What the sender's thread leaves behind.
 pub struct BulkSent {
+    /// The application, which has ended.
+    pub sending: BulkSending,
     /// Of each connection, the port that it sends from and samples of its state.
     pub connections: Vec<(u16, Vec<FlowSample>)>,
-    /// When the application had written its last.
-    pub ended: Timestamp,
-    /// How it ended.
-    pub status: FlowStatus,
 }
 
 /// Fills the flow's connections from inside the sender's host, from the flow's start to its stop; all that was written is
-/// acknowledged then when this returns. It ends at once when `over` is raised, because there is nobody left to compete
-/// with, or `stop`.
-pub fn send(plan: &BulkPlan, clock: Clock, wakes: &Wakes, over: &StopFlag, stop: &StopFlag) -> BulkSent {
-    sleep_until(clock, plan.start, stop);
-    let mut sending = BulkSending { plan, clock, wakes, over, stop, connections: Vec::new() };
-    let filled = sending.open().and_then(|()| sending.fill());
-    let ended = clock.now();
-    let cut_short = stop.is_raised();
-    let drained = filled.and_then(|()| sending.drain());
-    let status = match drained {
-        Ok(()) if cut_short => FlowStatus::Partial,
-        Ok(()) => FlowStatus::Complete,
-        Err(reason) => FlowStatus::Failed(reason),
-    };
-    BulkSent { connections: sending.connections.into_iter().map(Connection::into_record).collect(), ended, status }
+/// acknowledged then when this returns. It ends at once when the first flag is raised, because there is nobody left to
+/// compete with, or the second, which stops the run.
+pub fn send(plan: &BulkPlan, sending: BulkSending, clock: Clock, wakes: &Wakes, flags: [&StopFlag; 2]) -> BulkSent {
+    sleep_until(clock, sending.start(), flags[1]);
+    let mut thread = Sending { plan, sending, clock, wakes, flags, connections: Vec::new() };
+    let filled = thread.open().and_then(|()| thread.fill());
+    thread.sending.end(clock.now(), flags[1].is_raised());
+    if let Err(reason) = filled.and_then(|()| thread.drain()) {
+        thread.sending.fail(reason);
+    }
+    let connections = thread.connections.into_iter().map(Connection::into_record).collect();
+    BulkSent { sending: thread.sending, connections }
 }
 
-struct BulkSending<'a> {
+struct Sending<'a> {
     plan: &'a BulkPlan,
+    sending: BulkSending,
     clock: Clock,
     wakes: &'a Wakes,
-    over: &'a StopFlag,
-    stop: &'a StopFlag,
+    flags: [&'a StopFlag; 2],
     connections: Vec<Connection>,
 }
 
@@ -63,7 +55,7 @@ struct Connection {
 
 impl Connection {
     fn open(plan: &BulkPlan) -> Result<Self, OpenError> {
-        let socket = TcpSender::start(None, address(plan.port), &tcp_options(plan.connection.clone()))?;
+        let socket = TcpSender::start(None, receiver_address(plan.port), &tcp_options(plan.connection.clone()))?;
         Ok(Self { socket, samples: Vec::new() })
     }
 
@@ -82,7 +74,7 @@ impl Connection {
     }
 }
 
-impl BulkSending<'_> {
+impl Sending<'_> {
     fn open(&mut self) -> Result<(), String> {
         for number in 0..usize::from(self.plan.connections) {
             let opened = Connection::open(self.plan).map_err(|error| self.of(number, error))?;
@@ -101,21 +93,20 @@ impl BulkSending<'_> {
 
     /// Writes until it is to stop, and ends the streams.
     fn fill(&mut self) -> Result<(), String> {
-        let mut next_sample = Timestamp::ZERO;
         loop {
             let now = self.clock.now();
             if self.is_over() {
                 return Ok(());
             }
-            if self.plan.stop.is_some_and(|stop| now >= stop) {
+            if self.sending.poll_end(now) {
                 return self.each(|connection| connection.socket.finish());
             }
-            if now >= next_sample {
+            if self.sending.is_sample_due(now, || true) {
                 self.connections.iter_mut().for_each(|connection| connection.sample(now));
-                next_sample = now + SAMPLE_INTERVAL;
+                self.sending.sample(now, []);
             }
             self.each(Connection::fill)?;
-            self.wait(Interest::Writable, earlier(self.plan.stop, Some(next_sample)))?;
+            self.wait(Interest::Writable, self.sending.next_timeout(|| true))?;
         }
     }
 
@@ -137,7 +128,7 @@ impl BulkSending<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.over.is_raised() || self.stop.is_raised()
+        self.flags.iter().any(|flag| flag.is_raised())
     }
 
     fn each(&mut self, mut work: impl FnMut(&mut Connection) -> Result<(), SocketError>) -> Result<(), String> {
@@ -148,7 +139,7 @@ impl BulkSending<'_> {
 
     fn wait(&self, interest: Interest, deadline: Option<Timestamp>) -> Result<(), String> {
         let sockets = self.connections.iter().map(|connection| (connection.socket.as_fd(), interest));
-        let flags = [self.over, self.stop].map(|flag| (flag.descriptor(), Interest::Readable));
+        let flags = self.flags.map(|flag| (flag.descriptor(), Interest::Readable));
         wait_for_any(sockets.chain(flags), self.clock, deadline, self.wakes).map_err(|error| format!("ppoll: {error}"))
     }
 }

@@ -4,8 +4,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use framewire_emu::{Bottleneck, EmuError, LaneConfig, LaneRecord, RateAndDelay, World};
-use framewire_recording::record::FlowStatus;
-use framewire_units::Bitrate;
+use framewire_recording::record::{BulkTotals, FlowStatus};
+use framewire_recording::spool::Spool;
+use framewire_units::{Bitrate, Timestamp};
 
 use super::*;
 
@@ -14,23 +15,23 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const RATE: Bitrate = Bitrate::from_mbps(4);
 
+const START: Timestamp = Timestamp::from_millis(300);
+const STOP: Timestamp = Timestamp::from_millis(1_800);
+
 fn connection(congestion: &str) -> ConnectionSettings {
     ConnectionSettings { congestion: Some(congestion.to_owned()), send_buffer: None, unsent_limit: None, mtu: 1_500 }
 }
 
 fn plan(connections: u8) -> BulkPlan {
-    BulkPlan {
-        name: "bulk".to_owned(),
-        port: 5_004,
-        connections,
-        start: Timestamp::from_millis(300),
-        stop: Some(Timestamp::from_millis(1_800)),
-        connection: connection("reno"),
-    }
+    BulkPlan { name: "bulk".to_owned(), port: 5_004, connections, connection: connection("reno") }
 }
 
-/// Runs a flow over a link of [`RATE`]; `None` where no world can be made.
-fn run(plan: &BulkPlan, act: impl FnOnce([&StopFlag; 2]) + Send) -> Option<(BulkOutcome, LaneRecord)> {
+/// Runs a flow over a link of [`RATE`] until `end`; `None` where no world can be made.
+fn run(
+    plan: &BulkPlan,
+    end: Option<Timestamp>,
+    act: impl FnOnce([&StopFlag; 2]) + Send,
+) -> Option<(FlowOutcome, LaneRecord)> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let model = RateAndDelay::new(RATE, Duration::from_millis(10));
     let config = LaneConfig::new("bulk".to_owned(), Box::new(model), Bottleneck::Remote);
@@ -47,72 +48,76 @@ fn run(plan: &BulkPlan, act: impl FnOnce([&StopFlag; 2]) + Send) -> Option<(Bulk
     let receiving = world.lane(0).in_receiver(|| BulkReceiving::open(plan)).unwrap().unwrap();
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| act([&over, &stop]));
-        stream(plan, receiving, world.lane(0), clock, &FlowProgress::new(false), [&over, &stop]).unwrap()
+        let sending = BulkSending::new(START, end, Spool::default());
+        stream((plan, sending), receiving, world.lane(0), clock, &FlowProgress::new(false), [&over, &stop]).unwrap()
     });
     Some((outcome, world.stop().unwrap().remove(0)))
 }
 
-fn share_of_the_link(outcome: &BulkOutcome, start: Timestamp) -> f64 {
-    let seconds = outcome.totals.end.saturating_since(start).as_secs_f64();
-    outcome.totals.received as f64 * 8.0 / seconds / RATE.as_bps() as f64
+fn totals(outcome: &FlowOutcome) -> BulkTotals {
+    outcome.bulk.expect("it has ended")
+}
+
+fn share_of_the_link(outcome: &FlowOutcome, start: Timestamp) -> f64 {
+    let seconds = totals(outcome).end.saturating_since(start).as_secs_f64();
+    totals(outcome).received as f64 * 8.0 / seconds / RATE.as_bps() as f64
 }
 
 #[test]
 fn connections_fill_the_link_from_start_to_stop_and_all_that_was_written_arrives() {
     let plan = plan(3);
-    let Some((outcome, lane)) = run(&plan, |_| {}) else { return };
+    let Some((outcome, lane)) = run(&plan, Some(STOP), |_| {}) else { return };
     assert_eq!(outcome.status, FlowStatus::Complete);
     let first = lane.packets.iter().next().expect("something was sent").arrived;
-    assert!(first >= plan.start, "the first packet left at {first:?}");
-    let share = share_of_the_link(&outcome, plan.start);
+    assert!(first >= START, "the first packet left at {first:?}");
+    let share = share_of_the_link(&outcome, START);
     // 1,448 of 1,500 bytes are payload; the handshake and the last acknowledgements cost some 50 ms.
-    assert!((0.75..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", outcome.totals);
+    assert!((0.75..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", totals(&outcome));
+    let samples = outcome.samples.to_vec();
     let acknowledged = |connection| {
-        let mut own = outcome.samples.iter().filter(|sample| sample.connection == Some(connection));
+        let mut own = samples.iter().filter(|sample| sample.connection == Some(connection));
         own.next_back().expect("each connection is sampled").clone()
     };
     let last: Vec<_> = (0..3).map(acknowledged).collect();
     assert!(last.iter().all(|sample| sample.queued_bytes == Some(0)), "{last:?}");
     // What stood in the sockets at the flow's end came after it.
     let arrived: u64 = last.iter().map(|sample| sample.received_bytes.unwrap()).sum();
-    assert!(outcome.totals.received < arrived, "{:?} of {arrived}", outcome.totals);
-    assert!((1_800_000_000..1_900_000_000).contains(&outcome.totals.end.as_nanos()), "{:?}", outcome.totals);
+    assert!(totals(&outcome).received < arrived, "{:?} of {arrived}", totals(&outcome));
+    assert!((1_800_000_000..1_900_000_000).contains(&totals(&outcome).end.as_nanos()), "{:?}", totals(&outcome));
     assert!(last.iter().all(|sample| sample.received_bytes > Some(20_000)), "{last:?}");
-    assert!(outcome.samples.is_sorted_by_key(|sample| sample.at));
+    assert!(samples.is_sorted_by_key(|sample| sample.at));
 }
 
 #[test]
 fn a_flow_without_a_stop_ends_with_the_run() {
-    let plan = BulkPlan { stop: None, ..plan(1) };
-    let ended = run(&plan, |[over, _]| {
+    let ended = run(&plan(1), None, |[over, _]| {
         std::thread::sleep(Duration::from_millis(1_500));
         over.raise();
     });
     let Some((outcome, _)) = ended else { return };
     assert_eq!(outcome.status, FlowStatus::Complete);
-    let share = share_of_the_link(&outcome, plan.start);
-    assert!((0.6..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", outcome.totals);
+    let share = share_of_the_link(&outcome, START);
+    assert!((0.6..=1448.0 / 1500.0).contains(&share), "{share} of the link, {:?}", totals(&outcome));
     // The origin is half a second after the world's start, which takes some time too.
-    assert!((700..1_500).contains(&outcome.totals.end.as_nanos().div_euclid(1_000_000)), "{:?}", outcome.totals);
+    assert!((700..1_500).contains(&totals(&outcome).end.as_nanos().div_euclid(1_000_000)), "{:?}", totals(&outcome));
     assert!(outcome.samples.iter().all(|sample| sample.connection.is_none()));
 }
 
 #[test]
 fn an_interruption_ends_it_at_once_and_says_so() {
-    let plan = BulkPlan { stop: Some(Timestamp::from_secs(3_600)), ..plan(2) };
-    let interrupted = run(&plan, |[_, stop]| {
+    let interrupted = run(&plan(2), Some(Timestamp::from_secs(3_600)), |[_, stop]| {
         std::thread::sleep(Duration::from_millis(1_300));
         stop.raise();
     });
     let Some((outcome, _)) = interrupted else { return };
     assert_eq!(outcome.status, FlowStatus::Partial);
-    assert!(outcome.totals.end < Timestamp::from_secs(3), "{:?}", outcome.totals);
+    assert!(totals(&outcome).end < Timestamp::from_secs(3), "{:?}", totals(&outcome));
 }
 
 #[test]
 fn a_congestion_control_that_is_not_there_is_named_with_the_connection() {
     let plan = BulkPlan { connection: connection("westwood2"), ..plan(2) };
-    let Some((outcome, _)) = run(&plan, |_| {}) else { return };
+    let Some((outcome, _)) = run(&plan, Some(STOP), |_| {}) else { return };
     let FlowStatus::Failed(reason) = outcome.status else { panic!("{:?}", outcome.status) };
     assert!(reason.starts_with("sender: connection 1 of 2: congestion control \"westwood2\" is not"), "{reason}");
 }

@@ -72,6 +72,17 @@ impl Interest {
     }
 }
 
+/// Sleeps until the clock shows `at`, at least until it counts, or `stop` is raised.
+pub fn sleep_until(clock: Clock, at: Timestamp, stop: &StopFlag) {
+    while !stop.is_raised() {
+        let left = clock.until_origin().unwrap_or_default() + at.saturating_since(clock.now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(std::time::Duration::from_millis(100)));
+    }
+}
+
 /// Asks the kernel to wake this thread when it said, not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
 pub fn sharpen_timers() {
     // SAFETY: the call takes plain numbers and changes nothing but this thread's timer slack.

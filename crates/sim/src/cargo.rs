@@ -3,12 +3,6 @@
 use framewire_adaptive::datagram::Channel;
 use framewire_tcp::Segment;
 
-use crate::record::PacketRecorder;
-use crate::wires::Wires;
-
-/// The network of a simulation of flows.
-pub(crate) type FlowWires = Wires<Cargo, PacketRecorder>;
-
 /// A packet of a flow.
 pub(crate) struct Cargo {
     pub(crate) flow: u16,

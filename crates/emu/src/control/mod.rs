@@ -1,0 +1,15 @@
+//! What all threads of a run share: how it is stopped, waited for, shown to the user, and how it fails.
+
+mod events;
+mod failure;
+mod progress;
+mod stop;
+mod waiting;
+mod wake_lateness;
+
+pub use self::events::{Event, emit};
+pub use self::failure::Failure;
+pub use self::progress::{FlowProgress, FlowState, ProgressMeter};
+pub use self::stop::{Haste, StopFlag, die_with_parent, install_signal_handlers, interruptions};
+pub use self::waiting::{Interest, earlier, sharpen_timers, sleep_until, wait, wait_for_any};
+pub use self::wake_lateness::{FlowLateness, Wakes};

@@ -1,0 +1,73 @@
+//! The receiver's thread of a flow of the movie.
+
+use std::path::Path;
+
+use framewire_session::lifecycle::{MovieReceiving, ReceivingStep};
+use framewire_session::{DatagramSetup, ReceiverSession, StreamSetup};
+use framewire_sockets::OpenError;
+
+use super::MovieFlow;
+use super::socket::ReceiverSocket;
+use crate::control::{Failure, FlowState, Interest, StopFlag, sharpen_timers, wait};
+use crate::run::sockets::{cannot_listen, create};
+
+/// A receiver that listens and has received nothing yet.
+pub struct Listening {
+    receiving: MovieReceiving,
+    socket: ReceiverSocket,
+}
+
+impl Listening {
+    /// Opens the socket of a datagram flow; call it inside the receiver's host. The movie as received is written to
+    /// `movie`.
+    ///
+    /// # Errors
+    /// When the port is taken, or the file cannot be created.
+    pub fn of_datagrams(setup: &DatagramSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
+        Self::new(ReceiverSocket::of_datagrams(port), setup.common.name(), setup.receiver(), movie)
+    }
+
+    /// The same of a stream flow.
+    ///
+    /// # Errors
+    /// As [`of_datagrams`](Self::of_datagrams).
+    pub fn of_stream(setup: &StreamSetup, port: u16, movie: &Path) -> Result<Self, Failure> {
+        Self::new(ReceiverSocket::of_stream(port), setup.common.name(), setup.receiver(), movie)
+    }
+
+    fn new(
+        socket: Result<ReceiverSocket, OpenError>,
+        flow: &str,
+        session: ReceiverSession,
+        movie: &Path,
+    ) -> Result<Self, Failure> {
+        let socket = socket.map_err(|error| cannot_listen(flow, error))?;
+        Ok(Self { receiving: MovieReceiving::new(session, create(movie)?), socket })
+    }
+
+    /// Receives until the stream ends, or until `end` is raised and nothing is left.
+    pub fn receive(self, flow: &MovieFlow<'_>, end: &StopFlag) -> MovieReceiving {
+        sharpen_timers();
+        let Self { mut receiving, mut socket } = self;
+        loop {
+            let now = flow.clock.now();
+            // What came before it was raised is read in any case.
+            let is_last = end.is_raised();
+            let step = receiving.poll(now, is_last, &mut socket.at(flow.clock));
+            let (whole, incomplete) = receiving.frames();
+            flow.progress.add_received(socket.take_count(), whole, incomplete);
+            let (readable, timeout) = match step {
+                ReceivingStep::Again => continue,
+                ReceivingStep::Wait { readable, timeout } => (readable, timeout),
+                ReceivingStep::Ended => break,
+            };
+            let interest = if readable { Interest::Readable } else { Interest::Nothing };
+            let waited = wait(socket.descriptor(), interest, flow.clock, timeout, end, flow.progress.receiver_wakes());
+            if let Err(error) = waited {
+                receiving.fail(flow.clock.now(), format!("ppoll: {error}"));
+            }
+        }
+        flow.progress.set_state(FlowState::Done);
+        receiving
+    }
+}

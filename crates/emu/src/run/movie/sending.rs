@@ -1,0 +1,53 @@
+//! The sender's thread of a flow of the movie.
+
+use framewire_session::lifecycle::MovieSending;
+use framewire_sockets::OpenError;
+use framewire_units::Timestamp;
+
+use super::MovieFlow;
+use super::socket::SenderSocket;
+use crate::control::{FlowState, Interest, sharpen_timers, sleep_until, wait};
+
+/// Streams from inside the sender's host, from the origin of the clock to the end of the stream: all data has left the
+/// host, or the peer has acknowledged it, when this returns. `open` opens its socket.
+pub fn send(
+    flow: &MovieFlow<'_>,
+    mut sending: MovieSending,
+    open: impl FnOnce() -> Result<SenderSocket, OpenError>,
+) -> MovieSending {
+    sharpen_timers();
+    sleep_until(flow.clock, Timestamp::ZERO, flow.stop);
+    match open() {
+        Ok(mut socket) => {
+            flow.progress.sender_wakes().begin(sending.first_due(), flow.clock.now());
+            drive(flow, &mut sending, &mut socket);
+        }
+        Err(error) => sending.fail(flow.clock.now(), error),
+    }
+    sending
+}
+
+fn drive(flow: &MovieFlow<'_>, sending: &mut MovieSending, socket: &mut SenderSocket) {
+    loop {
+        let now = flow.clock.now();
+        if flow.stop.is_raised() {
+            sending.stop(now);
+        } else {
+            sending.poll(now, socket);
+        }
+        let done = sending.progress();
+        flow.progress.set_sender(done.offered, done.discarded);
+        if sending.has_ended() {
+            return;
+        }
+        if sending.is_draining() {
+            flow.progress.set_state(FlowState::Draining);
+        }
+        let interest = if sending.waits_for_room() { Interest::Writable } else { Interest::Nothing };
+        let deadline = sending.next_timeout();
+        let waited = wait(socket.descriptor(), interest, flow.clock, deadline, flow.stop, flow.progress.sender_wakes());
+        if let Err(error) = waited {
+            sending.fail(flow.clock.now(), format!("ppoll: {error}"));
+        }
+    }
+}

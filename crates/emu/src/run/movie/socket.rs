@@ -1,0 +1,169 @@
+//! The kernel's sockets of a flow of the movie, as both of its ends see them.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use framewire_emu::Clock;
+use framewire_recording::record::FlowSample;
+use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
+use framewire_session::{DatagramSetup, SenderSession, SenderSocket as SessionSocket, SenderWait, StreamSetup};
+use framewire_sockets::{
+    OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
+};
+use framewire_transport::socket::SocketError;
+use framewire_units::{DataSize, Timestamp};
+use framewire_world::UDP_RECEIVE_BUFFER;
+
+use crate::run::sockets::{READ_SIZE, receiver_address, sample_connection, sender_address, stamp, tcp_options};
+
+/// The socket of a sender.
+pub enum SenderSocket {
+    /// Of a datagram flow.
+    Udp(UdpSender),
+    /// Of a stream flow.
+    Tcp(TcpSender),
+}
+
+impl SenderSocket {
+    /// That of a datagram flow, in the sender's host.
+    ///
+    /// # Errors
+    /// When the kernel does not make it as the flow says.
+    pub fn of_datagrams(setup: &DatagramSetup, port: u16) -> Result<Self, OpenError> {
+        let options = UdpOptions {
+            send_buffer: setup.common.send_buffer(),
+            report_errors: setup.wants_error_reports(),
+            ..UdpOptions::default()
+        };
+        UdpSender::open(sender_address(port), receiver_address(port), &options).map(Self::Udp)
+    }
+
+    /// That of a stream flow, in the sender's host.
+    ///
+    /// # Errors
+    /// As [`of_datagrams`](Self::of_datagrams), and when nobody listens.
+    pub fn of_stream(setup: &StreamSetup, port: u16) -> Result<Self, OpenError> {
+        let options = tcp_options(setup.connection());
+        TcpSender::start(Some(sender_address(port)), receiver_address(port), &options).map(Self::Tcp)
+    }
+
+    /// What poll(2) waits for.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Udp(socket) => socket.as_fd(),
+            Self::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+impl SendingSocket for SenderSocket {
+    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError> {
+        match self {
+            Self::Udp(socket) => session.drive(now, SessionSocket::Datagram(socket)),
+            Self::Tcp(socket) => session.drive(now, SessionSocket::Stream(socket)),
+        }
+    }
+
+    fn queued(&mut self) -> Result<DataSize, SocketError> {
+        match self {
+            Self::Udp(socket) => socket.queued(),
+            Self::Tcp(socket) => socket.queued(),
+        }
+    }
+
+    fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
+        match self {
+            Self::Udp(socket) => {
+                let queued_bytes = Some(socket.queued().ok()?.as_bytes());
+                Some(FlowSample { at, queued_bytes, ..FlowSample::default() })
+            }
+            Self::Tcp(socket) => sample_connection(socket, at),
+        }
+    }
+}
+
+/// The socket of a receiver.
+pub struct ReceiverSocket {
+    kind: Kind,
+    buffer: Vec<u8>,
+    /// Bytes that came and were not counted yet.
+    came: u64,
+}
+
+enum Kind {
+    Udp(UdpReceiver),
+    Listening(TcpListener),
+    Tcp(TcpReceiver),
+}
+
+impl ReceiverSocket {
+    /// That of a datagram flow, in the receiver's host.
+    ///
+    /// # Errors
+    /// When the port is taken.
+    pub fn of_datagrams(port: u16) -> Result<Self, OpenError> {
+        let options = UdpOptions { receive_buffer: Some(UDP_RECEIVE_BUFFER), ..UdpOptions::default() };
+        UdpReceiver::bind(receiver_address(port), &options).map(|socket| Self::new(Kind::Udp(socket)))
+    }
+
+    /// That of a stream flow, in the receiver's host.
+    ///
+    /// # Errors
+    /// When the port is taken.
+    pub fn of_stream(port: u16) -> Result<Self, OpenError> {
+        let listener = TcpListener::bind(receiver_address(port), &TcpOptions::default());
+        listener.map(|listener| Self::new(Kind::Listening(listener)))
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self { kind, buffer: vec![0; READ_SIZE], came: 0 }
+    }
+
+    /// The same on the run's clock.
+    pub fn at(&mut self, clock: Clock) -> ReceiverSocketAt<'_> {
+        ReceiverSocketAt { socket: self, clock }
+    }
+
+    /// Bytes that came since this was last asked.
+    pub fn take_count(&mut self) -> u64 {
+        std::mem::take(&mut self.came)
+    }
+
+    /// What poll(2) waits for.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Udp(socket) => socket.as_fd(),
+            Kind::Listening(socket) => socket.as_fd(),
+            Kind::Tcp(socket) => socket.as_fd(),
+        }
+    }
+}
+
+/// A [`ReceiverSocket`] whose kernel's time stamps are told on the run's clock.
+pub struct ReceiverSocketAt<'a> {
+    socket: &'a mut ReceiverSocket,
+    clock: Clock,
+}
+
+impl ReceivingSocket for ReceiverSocketAt<'_> {
+    fn take(&mut self, _now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        let ReceiverSocket { kind, buffer, came } = self.socket;
+        let (length, stamped) = match kind {
+            Kind::Listening(listener) => {
+                let Some(connection) = listener.accept()? else { return Ok(Taken::Nothing) };
+                *kind = Kind::Tcp(connection);
+                return Ok(Taken::Opened);
+            }
+            Kind::Udp(socket) => match socket.receive(buffer)? {
+                UdpRead::Nothing => return Ok(Taken::Nothing),
+                UdpRead::Datagram { length, realtime_nanos, .. } => (length, realtime_nanos),
+            },
+            Kind::Tcp(socket) => match socket.read(buffer)? {
+                TcpRead::Nothing => return Ok(Taken::Nothing),
+                TcpRead::End => return Ok(Taken::End),
+                TcpRead::Bytes { length, realtime_nanos } => (length, realtime_nanos),
+            },
+        };
+        *came += length as u64;
+        Ok(Taken::Bytes(stamp(self.clock, stamped), &buffer[..length]))
+    }
+}

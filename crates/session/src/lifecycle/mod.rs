@@ -1,0 +1,30 @@
+//! A flow from its begin to its end, the same in every world: stream, drain, settle, samples and status.
+//!
+//! Sans-IO: time is an argument, sockets are traits, and nothing waits. A world calls in when what was asked for has come,
+//! and looks at the answer.
+//!
+//! - [`MovieSending`] and [`MovieReceiving`] are the two ends of a flow of the movie, and [`Settling`] the time between them.
+//! - [`AdaptiveServing`] and [`AdaptiveViewing`] are those of a stream of levels of a ladder.
+//! - [`BulkSending`] is the application of connections that always have data.
+//! - [`ReceivedMovie`] is where the frames go that came whole, [`Sampling`] says when a state is noted, and
+//!   [`FlowOutcome`] is what a flow leaves behind.
+
+mod adaptive;
+mod bulk;
+mod outcome;
+mod received_movie;
+mod receiving;
+mod sampling;
+mod sending;
+mod settling;
+#[cfg(test)]
+mod tests;
+
+pub use self::adaptive::{AdaptiveServing, AdaptiveViewing};
+pub use self::bulk::BulkSending;
+pub use self::outcome::FlowOutcome;
+pub use self::received_movie::{MovieSink, ReceivedMovie};
+pub use self::receiving::{MovieReceiving, ReceivingSocket, ReceivingStep, Taken};
+pub use self::sampling::{SAMPLE_INTERVAL, Sampling};
+pub use self::sending::{MovieSending, SendingSocket};
+pub use self::settling::{SETTLING_AT_MOST, SETTLING_TICK, Settling};

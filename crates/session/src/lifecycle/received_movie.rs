@@ -1,0 +1,93 @@
+//! The movie as received.
+
+use std::fmt;
+use std::io::{self, Write};
+
+/// Where the movie as received goes.
+#[derive(Default)]
+pub enum MovieSink {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// To memory.
+    Memory(Vec<u8>),
+    /// To a file, or whatever else takes bytes.
+    Writer(Box<dyn Write + Send>),
+}
+
+impl fmt::Debug for MovieSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nowhere => "Nowhere",
+            Self::Memory(_) => "Memory",
+            Self::Writer(_) => "Writer",
+        })
+    }
+}
+
+impl MovieSink {
+    fn keep(&mut self, frame: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::Memory(bytes) => {
+                bytes.extend_from_slice(frame);
+                Ok(())
+            }
+            Self::Writer(writer) => writer.write_all(frame),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Nowhere | Self::Memory(_) => Ok(()),
+            Self::Writer(writer) => writer.flush(),
+        }
+    }
+}
+
+/// What of the movie was received whole, on its way to where it goes.
+#[derive(Debug)]
+pub struct ReceivedMovie {
+    sink: MovieSink,
+    bytes: u64,
+    failure: Option<String>,
+}
+
+impl ReceivedMovie {
+    /// Nothing was received yet.
+    pub fn new(sink: MovieSink) -> Self {
+        Self { sink, bytes: 0, failure: None }
+    }
+
+    /// Keeps frames, in order.
+    pub fn keep(&mut self, frames: impl IntoIterator<Item = impl AsRef<[u8]>>) {
+        for frame in frames {
+            let frame = frame.as_ref();
+            self.bytes += frame.len() as u64;
+            self.note_failure(|sink| sink.keep(frame));
+        }
+    }
+
+    /// Nothing more comes.
+    pub fn flush(&mut self) {
+        self.note_failure(MovieSink::flush);
+    }
+
+    /// True where something could not be written.
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Bytes kept, what could not be written, and the movie, where it was kept in memory.
+    pub fn into_parts(self) -> (u64, Option<String>, Vec<u8>) {
+        let movie = if let MovieSink::Memory(bytes) = self.sink { bytes } else { Vec::new() };
+        (self.bytes, self.failure, movie)
+    }
+
+    fn note_failure(&mut self, work: impl FnOnce(&mut MovieSink) -> io::Result<()>) {
+        if self.failure.is_none() {
+            let failed = work(&mut self.sink).err();
+            self.failure = failed.map(|error| format!("received movie cannot be written: {error}"));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The receiver of a flow of the movie: from the first byte until nothing more comes.
+
+use framewire_transport::socket::SocketError;
+use framewire_units::Timestamp;
+
+use super::outcome::{FlowOutcome, joined};
+use super::received_movie::ReceivedMovie;
+use super::sending::MovieSending;
+use crate::receiver::{ReceiverLog, ReceiverSession};
+
+/// What one look at a receiver's socket gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken<'a> {
+    /// Nothing is there.
+    Nothing,
+    /// Nothing more will come.
+    End,
+    /// Something changed, but there are no bytes: a connection was accepted.
+    Opened,
+    /// One datagram, or the next bytes of a stream, and when they reached the host.
+    Bytes(Timestamp, &'a [u8]),
+}
+
+/// The socket of a receiver, as its host has it.
+pub trait ReceivingSocket {
+    /// Takes what one call gives.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError>;
+}
+
+/// What a world is to do next for a receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceivingStep {
+    /// There may be more: call again.
+    Again,
+    /// Wait for this time, if there is one, and where that is true for something to read.
+    Wait {
+        /// Wake when there is something to read.
+        readable: bool,
+        /// Wake at this time.
+        timeout: Option<Timestamp>,
+    },
+    /// Nothing more: it has ended.
+    Ended,
+}
+
+/// The receiver of a flow of the movie.
+///
+/// Contract: call [`poll`](Self::poll) when there is something to read or its time has come, until it does not say
+/// [`Again`](ReceivingStep::Again). A world that is given datagrams one by one hands them to
+/// [`handle_datagram`](Self::handle_datagram) instead of having them asked for. Where nothing more comes, because what the
+/// sender had under way has settled, [`poll`](Self::poll) is told so.
+pub struct MovieReceiving {
+    session: ReceiverSession,
+    movie: ReceivedMovie,
+    failure: Option<String>,
+    ended: bool,
+}
+
+impl MovieReceiving {
+    /// A receiver to which nothing has come yet.
+    pub fn new(session: ReceiverSession, movie: ReceivedMovie) -> Self {
+        Self { session, movie, failure: None, ended: false }
+    }
+
+    /// A datagram came, of which there is no buffer to fill. None comes after the end.
+    pub fn handle_datagram(&mut self, now: Timestamp, bytes: &[u8]) {
+        if !self.ended {
+            self.session.handle_input(now, bytes);
+            self.keep_frames();
+        }
+    }
+
+    /// Does what is due, and reads once if that is wanted. `is_last`: nothing more comes than there is.
+    pub fn poll(&mut self, now: Timestamp, is_last: bool, socket: &mut impl ReceivingSocket) -> ReceivingStep {
+        if self.ended {
+            return ReceivingStep::Ended;
+        }
+        let step = self.step(now, is_last, socket).unwrap_or_else(|error| {
+            self.failure = Some(error.to_string());
+            ReceivingStep::Ended
+        });
+        if step == ReceivingStep::Ended || self.movie.has_failed() {
+            self.session.handle_end(now);
+            self.ended = true;
+            return ReceivingStep::Ended;
+        }
+        step
+    }
+
+    /// Ends it, because the world cannot go on.
+    pub fn fail(&mut self, now: Timestamp, error: impl ToString) {
+        if !self.ended {
+            self.failure = Some(error.to_string());
+            self.session.handle_end(now);
+            self.ended = true;
+        }
+    }
+
+    /// When it has something to do by itself; `None` once it has ended.
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        self.session.next_timeout().filter(|_| !self.ended)
+    }
+
+    /// True when nothing more is taken.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Frames that arrived whole so far, and those of which something was missing.
+    pub fn frames(&self) -> (u32, u32) {
+        (self.session.complete_frames(), self.session.incomplete_frames())
+    }
+
+    /// What the flow leaves behind, now that both ends have ended, and the movie as received where that was kept in memory.
+    pub fn into_outcome(mut self, sender: MovieSending) -> (FlowOutcome, Vec<u8>) {
+        let (status, sent, samples) = sender.into_parts();
+        self.session.handle_sent(&sent);
+        self.keep_frames();
+        self.movie.flush();
+        let (kept_bytes, unwritten, movie) = self.movie.into_parts();
+        let received: ReceiverLog = self.session.into_log();
+        let status = joined(status, self.failure.or(unwritten));
+        (FlowOutcome { sent, samples, received, kept_bytes, bulk: None, status, doubt: None }, movie)
+    }
+
+    fn step(
+        &mut self,
+        now: Timestamp,
+        is_last: bool,
+        socket: &mut impl ReceivingSocket,
+    ) -> Result<ReceivingStep, SocketError> {
+        self.session.handle_timeout(now);
+        self.keep_frames();
+        let readable = self.session.wants_bytes(now);
+        let taken = if readable { socket.take(now)? } else { Taken::Nothing };
+        match taken {
+            Taken::End => Ok(ReceivingStep::Ended),
+            Taken::Nothing if is_last => Ok(ReceivingStep::Ended),
+            Taken::Nothing => Ok(ReceivingStep::Wait { readable, timeout: self.session.next_timeout() }),
+            Taken::Opened => Ok(ReceivingStep::Again),
+            Taken::Bytes(at, bytes) => {
+                // A receiver that paces the sender has arrived at a byte when it reads it, not when its host got it.
+                let at = if self.session.is_paced() { now } else { at };
+                self.session.handle_input(at, bytes);
+                self.keep_frames();
+                Ok(ReceivingStep::Again)
+            }
+        }
+    }
+
+    fn keep_frames(&mut self) {
+        self.movie.keep(std::iter::from_fn(|| self.session.poll_frame()));
+    }
+}

@@ -1,0 +1,163 @@
+//! The sender of a flow of the movie: from the first frame until nothing is left in its host.
+
+use framewire_recording::record::{FlowSample, FlowStatus};
+use framewire_recording::spool::Spool;
+use framewire_transport::socket::SocketError;
+use framewire_units::{DataSize, Timestamp};
+
+use super::sampling::{SAMPLE_INTERVAL, Sampling};
+use crate::sender::{SenderLog, SenderProgress, SenderSession, SenderWait};
+
+/// The socket of a sender, as its host has it.
+pub trait SendingSocket {
+    /// Lets the session write to the socket: [`SenderSession::drive`] with it.
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError>;
+
+    /// Bytes that have not left this host, or are not acknowledged (SIOCOUTQ).
+    ///
+    /// # Errors
+    /// When the socket is broken.
+    fn queued(&mut self) -> Result<DataSize, SocketError>;
+
+    /// Its state; `None` where the system does not tell.
+    fn sample(&mut self, at: Timestamp) -> Option<FlowSample>;
+}
+
+/// Where a sender is.
+#[derive(Clone, Debug)]
+enum Phase {
+    /// Frames are offered and written.
+    Streaming(SenderWait),
+    /// All is written; at the time, it looks whether all has left the host.
+    Draining(Timestamp),
+    /// It has ended so.
+    Ended(FlowStatus),
+}
+
+/// The sender of a flow of the movie.
+///
+/// Contract: call [`poll`](Self::poll) at the origin of the run, and whenever what it asked for has come: the time, or room
+/// in the socket. Where a world is not told what woke it, [`is_due`](Self::is_due) says whether there is anything to do.
+/// [`stop`](Self::stop) ends it early, [`fail`](Self::fail) because the world cannot go on. When
+/// [`has_ended`](Self::has_ended), nothing is left in its host that anybody waits for, and the socket is to be closed.
+pub struct MovieSending {
+    session: SenderSession,
+    phase: Phase,
+    sampling: Sampling,
+}
+
+impl MovieSending {
+    /// A sender that begins at the origin of the run; `samples` is where they go.
+    pub fn new(session: SenderSession, samples: Spool<FlowSample>) -> Self {
+        let wait = SenderWait { writable: false, timeout: Some(Timestamp::ZERO), finished: false };
+        let sampling = Sampling::starting_at(Timestamp::ZERO, samples);
+        Self { session, phase: Phase::Streaming(wait), sampling }
+    }
+
+    /// Offers and writes what is due and what the socket takes; when all is written, looks whether it has left the host.
+    pub fn poll(&mut self, now: Timestamp, socket: &mut impl SendingSocket) {
+        if let Err(error) = self.step(now, socket) {
+            self.fail(now, error);
+        }
+    }
+
+    /// True where [`poll`](Self::poll) has something to do: a time has come, or there is room that it waits for.
+    pub fn is_due(&self, now: Timestamp, is_writable: impl FnOnce() -> bool) -> bool {
+        self.next_timeout().is_some_and(|at| at <= now) || self.waits_for_room() && is_writable()
+    }
+
+    /// When it has something to do by itself; `None` once it has ended.
+    pub fn next_timeout(&self) -> Option<Timestamp> {
+        match &self.phase {
+            Phase::Streaming(wait) => {
+                Some(wait.timeout.map_or(self.sampling.next(), |at| at.min(self.sampling.next())))
+            }
+            Phase::Draining(look) => Some(*look),
+            Phase::Ended(_) => None,
+        }
+    }
+
+    /// True where it waits for room in the socket.
+    pub fn waits_for_room(&self) -> bool {
+        matches!(&self.phase, Phase::Streaming(wait) if wait.writable)
+    }
+
+    /// Ends the stream now: what was not written is given up, and nobody waits for what is left in the host.
+    pub fn stop(&mut self, now: Timestamp) {
+        self.end(now, FlowStatus::Partial);
+    }
+
+    /// Ends it because of this.
+    pub fn fail(&mut self, now: Timestamp, error: impl ToString) {
+        if !self.has_ended() {
+            self.session.stop(now);
+            self.phase = Phase::Ended(FlowStatus::Failed(error.to_string()));
+        }
+    }
+
+    /// True when all is written, and it waits for that to leave the host.
+    pub fn is_draining(&self) -> bool {
+        matches!(self.phase, Phase::Draining(_))
+    }
+
+    /// True when it has ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended(_))
+    }
+
+    /// True when it has ended and the receiver is told so by the stream itself: not on datagrams, and not where the stream
+    /// was cut off. Of the others what is under way has to [settle](super::Settling).
+    pub fn tells_its_end(&self) -> bool {
+        self.session.is_stream() && matches!(self.phase, Phase::Ended(FlowStatus::Complete))
+    }
+
+    /// When its first frame is due.
+    pub fn first_due(&self) -> Timestamp {
+        self.session.plan().due(0)
+    }
+
+    /// Counters for a progress display.
+    pub fn progress(&self) -> SenderProgress {
+        self.session.progress()
+    }
+
+    /// How it ended, what was recorded, and the samples.
+    pub fn into_parts(self) -> (FlowStatus, SenderLog, Spool<FlowSample>) {
+        let status = if let Phase::Ended(status) = self.phase { status } else { FlowStatus::Partial };
+        (status, self.session.into_log(), self.sampling.into_samples())
+    }
+
+    fn step(&mut self, now: Timestamp, socket: &mut impl SendingSocket) -> Result<(), SocketError> {
+        if let Phase::Streaming(_) = self.phase {
+            if self.sampling.is_due(now) {
+                self.sampling.take(now, socket.sample(now));
+            }
+            let wait = socket.drive(now, &mut self.session)?;
+            self.phase = if wait.finished { Phase::Draining(now) } else { Phase::Streaming(wait) };
+        }
+        if let Phase::Draining(look) = &mut self.phase
+            && *look <= now
+        {
+            let queued = socket.queued()?;
+            *look = now + SAMPLE_INTERVAL;
+            // Also when nothing is left: the last sample tells what was counted until the end.
+            self.sampling.take(now, socket.sample(now));
+            if queued == DataSize::ZERO {
+                self.end(now, FlowStatus::Complete);
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, now: Timestamp, status: FlowStatus) {
+        if let Phase::Streaming(_) = self.phase {
+            self.session.stop(now);
+        }
+        if !self.has_ended() {
+            self.phase = Phase::Ended(status);
+        }
+    }
+}

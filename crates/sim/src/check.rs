@@ -1,0 +1,37 @@
+//! What of a scenario cannot be simulated.
+
+use framewire_scenario::Scenario;
+use framewire_tcp::congestion::Algorithm;
+use framewire_world::network_model;
+
+use crate::error::SimError;
+
+/// Refuses what only the emulated world has, before anything is simulated: applications of the user's own, and
+/// congestion controls of the kernel's. Also a network that cannot be, such as one that follows a missing recording.
+///
+/// # Errors
+/// [`SimError::Input`], with the key, the value and what is allowed.
+pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
+    if let Some(reason) = scenario.needs_emulation() {
+        return Err(SimError::Input(reason));
+    }
+    check_network(scenario)?;
+    let mut flows = scenario.flows.iter().enumerate();
+    flows.try_for_each(|(number, flow)| congestion(flow.congestion.as_deref(), &number.to_string()).map(drop))
+}
+
+/// Refuses a network that cannot be, in any world.
+///
+/// # Errors
+/// [`SimError::Input`], with the key, the value and what is wrong with it.
+pub fn check_network(scenario: &Scenario) -> Result<(), SimError> {
+    network_model(scenario, &[]).map(|_| ()).map_err(|error| SimError::Input(error.to_string()))
+}
+
+/// The congestion control of this name of a flow, which a message calls `place`.
+pub(crate) fn congestion(name: Option<&str>, place: &str) -> Result<Algorithm, SimError> {
+    match name {
+        None => Ok(Algorithm::default()),
+        Some(name) => name.parse().map_err(|error| SimError::Input(format!("flow.{place}.congestion: {error}"))),
+    }
+}

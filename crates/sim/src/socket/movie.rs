@@ -1,0 +1,119 @@
+//! The socket of a flow of the movie, of either kind, as both ends of the flow see it.
+
+use framewire_recording::record::FlowSample;
+use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
+use framewire_session::{SenderSession, SenderSocket, SenderWait};
+use framewire_transport::socket::SocketError;
+use framewire_units::{DataSize, Timestamp};
+
+use super::stream::{Connection, endpoint_sample, timed_out};
+use super::udp::UdpSender;
+use crate::record::FlowWires;
+
+/// Bytes that one read takes, as in the emulated world.
+const READ_SIZE: usize = 65_536;
+
+/// The sockets of a flow.
+pub(crate) enum MovieSocket {
+    Udp(UdpSender),
+    Tcp(Box<Connection>),
+}
+
+impl MovieSocket {
+    /// The same at a moment, with the network that it sends to.
+    pub(crate) fn at<'a>(&'a mut self, now: Timestamp, wires: &'a mut FlowWires) -> MovieSocketAt<'a> {
+        MovieSocketAt { socket: self, now, wires }
+    }
+
+    /// The sender's own device has let go of a packet.
+    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
+        match self {
+            Self::Udp(socket) => socket.handle_released(DataSize::from_bytes(u64::from(payload))),
+            Self::Tcp(connection) => connection.handle_released(now, payload, wires),
+        }
+    }
+
+    /// When an endpoint has something to do.
+    pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
+        match self {
+            Self::Udp(_) => None,
+            Self::Tcp(connection) => connection.next_timeout(),
+        }
+    }
+
+    /// Lets the endpoints do what is due.
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp, wires: &mut FlowWires) {
+        if let Self::Tcp(connection) = self {
+            connection.handle_timeout(now, wires);
+        }
+    }
+
+    /// Ends the sender's stream, where there is one.
+    pub(crate) fn close(&mut self, now: Timestamp, wires: &mut FlowWires) {
+        if let Self::Tcp(connection) = self {
+            connection.close(now, wires);
+        }
+    }
+
+    /// Whether poll(2) says `POLLOUT`.
+    pub(crate) fn is_writable(&self) -> bool {
+        match self {
+            Self::Udp(socket) => socket.is_writable(),
+            Self::Tcp(connection) => connection.client.is_writable(),
+        }
+    }
+
+    /// What has not left this host, or is not acknowledged (SIOCOUTQ).
+    pub(crate) fn queued(&self) -> DataSize {
+        match self {
+            Self::Udp(socket) => socket.queued(),
+            Self::Tcp(connection) => connection.client.queued(),
+        }
+    }
+}
+
+/// A [`MovieSocket`] at a moment.
+pub(crate) struct MovieSocketAt<'a> {
+    socket: &'a mut MovieSocket,
+    now: Timestamp,
+    wires: &'a mut FlowWires,
+}
+
+impl SendingSocket for MovieSocketAt<'_> {
+    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError> {
+        match self.socket {
+            MovieSocket::Udp(socket) => {
+                session.drive(now, SenderSocket::Datagram(&mut socket.handle(self.now, self.wires)))
+            }
+            MovieSocket::Tcp(connection) => {
+                session.drive(now, SenderSocket::Stream(&mut connection.sender(self.now, self.wires)))
+            }
+        }
+    }
+
+    fn queued(&mut self) -> Result<DataSize, SocketError> {
+        match &*self.socket {
+            MovieSocket::Tcp(connection) if connection.client.has_failed() => Err(timed_out()),
+            socket => Ok(socket.queued()),
+        }
+    }
+
+    fn sample(&mut self, at: Timestamp) -> Option<FlowSample> {
+        let queued_bytes = Some(self.socket.queued().as_bytes());
+        Some(match self.socket {
+            MovieSocket::Udp(_) => FlowSample { at, queued_bytes, ..FlowSample::default() },
+            MovieSocket::Tcp(connection) => FlowSample { queued_bytes, ..endpoint_sample(&connection.client, at) },
+        })
+    }
+}
+
+impl ReceivingSocket for MovieSocketAt<'_> {
+    /// Datagrams are handed over as they come out.
+    fn take(&mut self, now: Timestamp) -> Result<Taken<'_>, SocketError> {
+        let MovieSocket::Tcp(connection) = self.socket else { return Ok(Taken::Nothing) };
+        if connection.server.readable() == 0 {
+            return Ok(if connection.server.has_ended() { Taken::End } else { Taken::Nothing });
+        }
+        Ok(Taken::Bytes(now, connection.read(now, READ_SIZE, self.wires)))
+    }
+}
