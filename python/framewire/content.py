@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from framewire import _native
+from framewire.content_store import existing
 from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.scenario import Scenario
@@ -172,17 +173,14 @@ def top_level(ladder: Path) -> Path:
     """
     from framewire.movie import cache
 
-    path = cache.cache_directory() / f"top-level-{sha256(ladder)[:16]}.bin"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with cache.alone(path):
-        if not path.exists():
-            part = path.with_suffix(".part")
-            try:
-                _native.write_top_level(ladder, part)
-            except _native.MovieError as error:
-                raise InputError(f"movie.ladder: {error}") from None
-            part.replace(path)
-    return path
+    def write(scratch: Path) -> Path:
+        try:
+            _native.write_top_level(ladder, scratch / "level.bin")
+        except _native.MovieError as error:
+            raise InputError(f"movie.ladder: {error}") from None
+        return scratch / "level.bin"
+
+    return cache.store().keep(f"top-level-{sha256(ladder)[:16]}.bin", existing, write)
 
 
 def _movie_of(ladder: Path) -> Path:

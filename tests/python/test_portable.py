@@ -54,12 +54,9 @@ def test_a_run_and_a_campaign_need_no_unix(stream: Path, tmp_path: Path) -> None
 
 def test_movies_are_made_without_unix(tmp_path: Path) -> None:
     program = (
-        "from framewire.movie import cache\n"
-        "import pathlib\n"
-        "with cache.alone(pathlib.Path(sys.argv[1])):\n"
-        "    print('alone')\n"
+        "from framewire.movie import cache\nwith cache.store(sys.argv[1]).held('movie.m2v'):\n    print('alone')\n"
     )
-    ran = run_without_unix(program, tmp_path / "movie.m2v")
+    ran = run_without_unix(program, tmp_path)
     assert (ran.stdout, ran.returncode) == ("alone\n", 0), ran.stderr
 
 

@@ -25,6 +25,7 @@ from framewire.campaign.description import DESCRIPTION
 from framewire.campaign.index import Place
 from framewire.campaign.store import FinishedCell
 from framewire.checksums import Checksums, sealed, unsealed
+from framewire.content_store import replacing
 from framewire.errors import RunError
 
 __all__ = ["Axes", "Row", "canonical_hashes", "places", "summary", "write"]
@@ -117,9 +118,8 @@ def _same_content(target: Path, description: dict[str, Any]) -> Checksums | None
 
 
 def _replace(target: Path, description: dict[str, Any]) -> None:
-    part = target.with_name(f"{target.name}.part")
-    part.write_text(json.dumps(description, indent=1), encoding="utf-8")
-    part.replace(target)
+    with replacing(target) as part:
+        part.write_text(json.dumps(description, indent=1), encoding="utf-8")
 
 
 def _remove_tables(directory: Path) -> None:

@@ -18,6 +18,7 @@ from framewire import files
 from framewire.campaign.axes import Label
 from framewire.campaign.store import FinishedCell, Store
 from framewire.checksums import sealed, unsealed
+from framewire.content_store import replacing
 from framewire.errors import InputError
 
 __all__ = ["FILE", "Index", "IndexedCell", "Place", "State", "digest_of", "read", "states", "write"]
@@ -80,10 +81,8 @@ def write(store: Store, description: Mapping[str, Any], places: Sequence[Place])
     """Keeps the index; what was there is replaced when the new one is whole."""
     cells = [[place.id, list(place.labels.values()), place.repeat, place.seed] for place in places]
     document = {**description, "index_format": FORMAT, "index": cells}
-    target = store.directory / FILE
-    part = target.with_name(f"{FILE}.part")
-    part.write_text(json.dumps(sealed(document, store.directory, ())), encoding="utf-8")
-    part.replace(target)
+    with replacing(store.directory / FILE) as part:
+        part.write_text(json.dumps(sealed(document, store.directory, ())), encoding="utf-8")
 
 
 def read(directory: Path) -> Index | None:

@@ -19,6 +19,7 @@ from typing import TextIO
 from framewire import files, lock
 from framewire.campaign.runner import Outcome
 from framewire.checksums import Checksums, DamagedError, sealed, unsealed
+from framewire.content_store import are_whole, put
 from framewire.errors import InputError, RunError
 
 __all__ = ["MENDED", "FinishedCell", "Store"]
@@ -96,7 +97,7 @@ class Store:
             if not (said["format"] == 1 or (said["format"] == FORMAT and checksums.files)):
                 return None
             # A machine that lost its power may have kept a name and lost what was in it.
-            if any((directory / name).stat().st_size != size for name, size in said["bytes"].items()):
+            if not are_whole(directory, said["bytes"]):
                 return None
             return FinishedCell(
                 id=cell_id,
@@ -135,10 +136,7 @@ class Store:
         }
         text = json.dumps(sealed(description, unfinished, sizes))
         (unfinished / DESCRIPTION).write_text(text, encoding="utf-8")
-        final = self.cells / outcome.id
-        if final.exists():  # damaged, or it would not have been computed
-            shutil.rmtree(final)
-        unfinished.rename(final)
+        put(unfinished, self.cells / outcome.id)  # one that is there is damaged, or it would not have been computed
         self.failure(outcome.id).unlink(missing_ok=True)
 
     def fail(self, cell_id: str, place: str, scenario: str, reason: str) -> Path:

@@ -1,22 +1,19 @@
-"""The cache: where movies are kept, how a whole one is found again, and how two processes do not make the same.
+"""The cache: where movies are kept, and how a whole one is found again.
 
 Beside a movie lies a JSON file of the same name with its facts; a movie without it, or of another size, is not whole.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire import lock
+from framewire.content_store import ContentStore
 from framewire.files import read_json
 
-__all__ = ["FORMAT", "MadeMovie", "alone", "cache_directory", "facts_of", "find"]
+__all__ = ["FORMAT", "MadeMovie", "cache_directory", "facts_of", "find", "store"]
 
 FORMAT = 1  # of the JSON beside a movie
 
@@ -47,6 +44,11 @@ def cache_directory() -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "framewire" / "movies"
 
 
+def store(directory: str | os.PathLike[str] | None = None) -> ContentStore:
+    """The movies of a directory; by default of the cache."""
+    return ContentStore(cache_directory() if directory is None else directory)
+
+
 def facts_of(path: Path) -> Path:
     """The JSON file beside a movie."""
     return path.with_suffix(".json")
@@ -60,12 +62,3 @@ def find(path: Path) -> MadeMovie | None:
     except (FileNotFoundError, ValueError, KeyError):
         return None
     return MadeMovie(path, metadata) if whole else None
-
-
-@contextlib.contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Lets one process at a time make this file; what a killed one left behind is removed."""
-    with path.with_suffix(".lock").open("w", encoding="utf-8") as file, lock.hold(file, wait=True):
-        for left_behind in path.parent.glob(f".{path.stem}-*"):
-            shutil.rmtree(left_behind, ignore_errors=True)
-        yield

@@ -8,15 +8,12 @@ its own.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from framewire import _native
+from framewire import _native, content_store
 from framewire.errors import InputError, MachineError
 from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
@@ -235,28 +232,26 @@ def _taken_out(found: _Found, cache_dir: Path | None, report: Progress) -> Path:
         "frame_rate": [rate.numerator, rate.denominator],
         "frames_at_most": frames,
     }
-    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
-    directory = cache_dir or cache.cache_directory()
-    stream = directory / f"{video.path.stem}-as-it-is-{key}{output.suffix}"
+    store = cache.store(cache_dir)
+
+    def take_out(scratch: Path) -> Path:
+        part = scratch / f"movie{output.suffix}"
+        limit = [] if frames is None else ["-frames:v", str(frames)]
+        expected = frames or round(video.duration_s * rate)
+        step = f"taking the video out of {video.path.name}"
+
+        def show(frame: int) -> None:
+            report(step, min(frame / expected, 1.0) if expected else 0.0)
+
+        copy(video.path, output, part, show, limit=limit, forced=_forced(found.forced))
+        with_frame_rate(part, output, rate)
+        return part
+
+    name = f"{video.path.stem}-as-it-is-{content_store.key(recipe)}{output.suffix}"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with cache.alone(stream):
-            if not stream.exists():
-                with tempfile.TemporaryDirectory(prefix=f".{stream.stem}-", dir=directory) as scratch:
-                    part = Path(scratch) / f"movie{output.suffix}"
-                    limit = [] if frames is None else ["-frames:v", str(frames)]
-                    expected = frames or round(video.duration_s * rate)
-                    step = f"taking the video out of {video.path.name}"
-
-                    def show(frame: int) -> None:
-                        report(step, min(frame / expected, 1.0) if expected else 0.0)
-
-                    copy(video.path, output, part, show, limit=limit, forced=_forced(found.forced))
-                    with_frame_rate(part, output, rate)
-                    part.replace(stream)
+        return store.keep(name, content_store.existing, take_out)
     except OSError as error:
-        raise MachineError(f"{directory}: the movie cannot be kept here: {error.strerror or error}") from error
-    return stream
+        raise MachineError(f"{store.directory}: the movie cannot be kept here: {error.strerror or error}") from error
 
 
 def copy(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from framewire import content_store
 from framewire.errors import InputError, MachineError
 from framewire.movie import cache, elementary_stream, ffmpeg
 from framewire.movie.cache import MadeMovie
@@ -101,15 +100,16 @@ def make(
         "vbv_bits": coded.vbv_bits(picture.shape, rate),
         "rate_controls": [[control.peak, control.even, control.passes] for control in coded.rate_controls],
     }
-    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
-    directory = Path(cache_dir) if cache_dir is not None else cache.cache_directory()
-    path = directory / f"{picture.name}-{rate / 1e6:g}M-{key}{coded.suffix}"
+    store = cache.store(cache_dir)
+    name = f"{picture.name}-{rate / 1e6:g}M-{content_store.key(recipe)}{coded.suffix}"
+
+    def make(scratch: Path) -> Path:
+        return _make(store.directory / name, scratch, coded, picture, rate, recipe, report)
+
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with cache.alone(path):
-            return cache.find(path) or _make(path, coded, picture, rate, recipe, report)
+        return store.keep(name, cache.find, make)
     except OSError as error:
-        raise MachineError(f"{directory}: the movie cannot be kept here: {error.strerror or error}") from error
+        raise MachineError(f"{store.directory}: the movie cannot be kept here: {error.strerror or error}") from error
 
 
 def check(
@@ -151,15 +151,13 @@ def _picture(
     )
 
 
-def _make(path: Path, codec: Codec, picture: Picture, rate: int, recipe: dict[str, Any], report: Progress) -> MadeMovie:
-    with tempfile.TemporaryDirectory(prefix=f".{path.stem}-", dir=path.parent) as directory:
-        scratch = Path(directory)
-        source = picture.input(path.parent, scratch, report)
-        encoded = encode_to_rate(codec, source, picture, rate, scratch, report)
-        metadata = recipe | encoded.described() | {"file": path.name}
-        facts = scratch / "facts.json"
-        facts.write_text(json.dumps(metadata, indent=1), encoding="utf-8")
-        # The movie last: where it is, what belongs to it is there too.
-        facts.replace(cache.facts_of(path))
-        encoded.path.replace(path)
-    return MadeMovie(path, metadata)
+def _make(
+    path: Path, scratch: Path, codec: Codec, picture: Picture, rate: int, recipe: dict[str, Any], report: Progress
+) -> Path:
+    """Encodes the movie that is to be at a path, and puts its facts beside that."""
+    source = picture.input(path.parent, scratch, report)
+    encoded = encode_to_rate(codec, source, picture, rate, scratch, report)
+    facts = scratch / "facts.json"
+    facts.write_text(json.dumps(recipe | encoded.described() | {"file": path.name}, indent=1), encoding="utf-8")
+    facts.replace(cache.facts_of(path))
+    return encoded.path

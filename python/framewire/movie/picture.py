@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tempfile
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from framewire.content_store import ContentStore, existing
 from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.movie import ffmpeg, scene
-from framewire.movie.cache import alone
 from framewire.movie.source import Conversion, convert, video_of
 
 __all__ = ["FilePicture", "LabPicture", "Picture", "Progress", "drawn_layers"]
@@ -76,22 +75,21 @@ class LabPicture:
 def drawn_layers(cache: Path, report: Progress) -> Path:
     """The layers of the lab's picture: drawn once, then used for every movie."""
     identity = hashlib.sha256(f"{ffmpeg.version_of('ffmpeg')}\n{scene.layers_graph()}".encode()).hexdigest()[:16]
-    layers = cache / f"lab-layers-{identity}.nut"
-    with alone(layers):
-        if not layers.exists():
-            report("drawing the lab's picture", 0.0)
-            _draw_layers(layers)
+
+    def draw(scratch: Path) -> Path:
+        report("drawing the lab's picture", 0.0)
+        return _draw_layers(scratch)
+
+    return ContentStore(cache).keep(f"lab-layers-{identity}.nut", existing, draw)
+
+
+def _draw_layers(scratch: Path) -> Path:
+    graph, layers = scratch / "layers.graph", scratch / "layers.nut"
+    graph.write_text(scene.layers_graph(), encoding="ascii")
+    maps = [argument for layer in scene.LAYERS for argument in ("-map", f"[{layer.name}]")]
+    stored = ["-c:v", "ffv1", "-fflags", "+bitexact", "-flags:v", "+bitexact", "-f", "nut", str(layers)]
+    ffmpeg.run(["-filter_complex_script", str(graph), *maps, *stored], lambda _frame: None)
     return layers
-
-
-def _draw_layers(layers: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix=f".{layers.stem}-", dir=layers.parent) as directory:
-        graph, part = Path(directory) / "layers.graph", Path(directory) / "layers.nut"
-        graph.write_text(scene.layers_graph(), encoding="ascii")
-        maps = [argument for layer in scene.LAYERS for argument in ("-map", f"[{layer.name}]")]
-        stored = ["-c:v", "ffv1", "-fflags", "+bitexact", "-flags:v", "+bitexact", "-f", "nut", str(part)]
-        ffmpeg.run(["-filter_complex_script", str(graph), *maps, *stored], lambda _frame: None)
-        part.replace(layers)
 
 
 class FilePicture:

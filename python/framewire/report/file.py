@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
+from framewire.content_store import replacing
 from framewire.errors import InputError
 
 __all__ = ["write"]
@@ -16,13 +16,10 @@ def write(html: str, target: Path) -> Path:
     Raises:
         InputError: when the file cannot be written; nothing of it is left then.
     """
-    partial = target.with_name(f".{target.name}.partial")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(html, encoding="utf-8")
-        partial.replace(target)
+        with replacing(target) as part:
+            part.write_text(html, encoding="utf-8")
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
         raise InputError(f"{target}: cannot write the report: {error.strerror}") from error
     return target

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from framewire import _native
+from framewire import _native, content_store
 from framewire.errors import InputError, MachineError
 from framewire.files import check_regular, kind_of_video
 from framewire.movie import cache, ffmpeg
 from framewire.movie.ladder import coding, pinning, presets
 from framewire.movie.ladder.coding import Codec, LevelSpec
-from framewire.movie.ladder.install import DESCRIPTION, MadeLadder, copied, found, settle
+from framewire.movie.ladder.install import DESCRIPTION, MadeLadder, kept_and_copied
 from framewire.movie.ladder.picture import FileSource, LabSource
 from framewire.movie.ladder.presets import Preset
 from framewire.movie.ladder.sound import Audio
@@ -161,20 +158,13 @@ def make(
         recipe["audio"] = asdict(audio) | {"from_s": float(sound.start_s)}
     else:
         audio = None
-    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
-    parent = cache_dir if cache_dir is not None else cache.cache_directory()
-    place = parent / f"ladder-{picture.name}-{coded.name}-{key}"
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with cache.alone(place):
-            kept = found(place)
-            settle(out, replace, kept)
-            made = kept or _make(place, picture, chosen, coded, specs, most, payload, plan, audio, report)
-        return made if out is None else copied(made, out)
-    except OSError as error:
-        raise MachineError(
-            f"{error.filename or parent}: the ladder cannot be kept: {error.strerror or error}"
-        ) from error
+    store = cache.store(cache_dir)
+
+    def build(scratch: Path) -> Path:
+        return _make(store.directory, scratch, picture, chosen, coded, specs, most, payload, plan, audio, report)
+
+    name = f"ladder-{picture.name}-{coded.name}-{content_store.key(recipe)}"
+    return kept_and_copied(store, name, build, out, replace=replace)
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -225,7 +215,8 @@ def _picture(
 
 
 def _make(
-    place: Path,
+    store: Path,
+    scratch: Path,
     picture: LabSource | FileSource,
     preset: Preset | None,
     codec: Codec,
@@ -235,49 +226,47 @@ def _make(
     plan: Plan,
     audio: Audio | None,
     report: Progress,
-) -> MadeLadder:
-    with tempfile.TemporaryDirectory(prefix=f".{place.stem}-", dir=place.parent) as directory:
-        scratch, kept = Path(directory), Path(directory) / "kept"
-        kept.mkdir()
-        source = picture.input(place.parent, scratch, report)
-        options: dict[int, list[str]] = {}
+) -> Path:
+    """Encodes everything, and puts what is to be kept into a directory of its own."""
+    kept = scratch / "kept"
+    kept.mkdir()
+    source = picture.input(store, scratch, report)
+    options: dict[int, list[str]] = {}
 
-        def encode(number: int) -> float:
-            """Encodes a level; its mean rate."""
-            step = f"encoding level {number} ({specs[number]})"
+    def encode(number: int) -> float:
+        """Encodes a level; its mean rate."""
+        step = f"encoding level {number} ({specs[number]})"
 
-            def show(more: str, frame: int) -> None:
-                report(step + more, min(frame / picture.frames, 1.0) if picture.frames else 0.0)
+        def show(more: str, frame: int) -> None:
+            report(step + more, min(frame / picture.frames, 1.0) if picture.frames else 0.0)
 
-            out = scratch / f"level{number}{codec.suffix}"
-            options[number] = _encode(codec, source, specs[number], preset, specs, out, show)
-            rate = _rate_of(out, picture.frame_rate)
-            out.replace(kept / out.name)
-            return rate
+        out = scratch / f"level{number}{codec.suffix}"
+        options[number] = _encode(codec, source, specs[number], preset, specs, out, show)
+        rate = _rate_of(out, picture.frame_rate)
+        out.replace(kept / out.name)
+        return rate
 
-        top = len(specs) - 1
-        while (rate := encode(top)) > most:  # each turn is a coarser one, down to the coarsest
-            specs = coding.coarser(codec, specs[top], rate / most, len(specs))
-        for number in range(top):
-            encode(number)
-        files = [kept / f"level{number}{codec.suffix}" for number in range(len(specs))]
-        track, sound = None, picture.sound() if audio is not None else None
-        if audio is not None and sound is not None:
-            track = kept / f"audio.{audio.codec}"
-            audio.encode(sound, track, report)
-        description = written(files, kept / STREAMING_FILE, payload, plan, track)
-        description |= {"name": picture.name, "preset": None if preset is None else preset.name}
-        for level, file, spec, used in zip(
-            description["levels"], files, specs, (options[number] for number in range(top + 1)), strict=True
-        ):
-            level |= {"file": file.name, "quality": str(spec), "encoded_with": used}
-            if preset is not None:
-                level["segment_bps"] = pinning.segment_rates(level["sizes"], preset.borders)
-        description["files"] = {path.name: path.stat().st_size for path in sorted(kept.iterdir())}
-        (kept / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
-        shutil.rmtree(place, ignore_errors=True)
-        kept.rename(place)
-    return MadeLadder(place, description)
+    top = len(specs) - 1
+    while (rate := encode(top)) > most:  # each turn is a coarser one, down to the coarsest
+        specs = coding.coarser(codec, specs[top], rate / most, len(specs))
+    for number in range(top):
+        encode(number)
+    files = [kept / f"level{number}{codec.suffix}" for number in range(len(specs))]
+    track, sound = None, picture.sound() if audio is not None else None
+    if audio is not None and sound is not None:
+        track = kept / f"audio.{audio.codec}"
+        audio.encode(sound, track, report)
+    description = written(files, kept / STREAMING_FILE, payload, plan, track)
+    description |= {"name": picture.name, "preset": None if preset is None else preset.name}
+    for level, file, spec, used in zip(
+        description["levels"], files, specs, (options[number] for number in range(top + 1)), strict=True
+    ):
+        level |= {"file": file.name, "quality": str(spec), "encoded_with": used}
+        if preset is not None:
+            level["segment_bps"] = pinning.segment_rates(level["sizes"], preset.borders)
+    description["files"] = {path.name: path.stat().st_size for path in sorted(kept.iterdir())}
+    (kept / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+    return kept
 
 
 def _encode(

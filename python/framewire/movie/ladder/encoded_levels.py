@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from framewire.errors import InputError, MachineError
+from framewire import content_store
+from framewire.errors import InputError
 from framewire.files import sha256
 from framewire.movie import cache, ffmpeg
 from framewire.movie.elementary_stream import TAKEN_OUT, Output, copy, stated_frame_rate, with_frame_rate
 from framewire.movie.ladder import build, same_movie
 from framewire.movie.ladder.coding import MOST_LEVELS
-from framewire.movie.ladder.install import DESCRIPTION, MadeLadder, copied, found, settle
+from framewire.movie.ladder.install import DESCRIPTION, MadeLadder, kept_and_copied
 from framewire.movie.ladder.sound import Audio, Sound
 from framewire.movie.picture import Progress
 from framewire.movie.source import video_of
@@ -68,28 +67,15 @@ def join(
         "alike": same_movie.LEAST_CORRELATION,
         "audio": None if heard is None or audio is None else [asdict(audio), sources.index(heard)],
     }
-    key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
-    parent = cache_dir if cache_dir is not None else cache.cache_directory()
-    place = parent / f"ladder-given-{key}"
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with cache.alone(place):
-            kept = found(place)
-            settle(out, replace, kept)
-            if kept is None:
-                with tempfile.TemporaryDirectory(prefix=f".{place.stem}-", dir=parent) as scratch:
-                    made = Path(scratch) / "kept"
-                    made.mkdir()
-                    _fill(made, sources, shapes, payload, plan, (heard, audio), report)
-                    shutil.rmtree(place, ignore_errors=True)
-                    made.rename(place)
-                kept = found(place)
-                assert kept is not None, "it was just made"
-        return kept if out is None else copied(kept, out)
-    except OSError as error:
-        raise MachineError(
-            f"{error.filename or parent}: the ladder cannot be kept: {error.strerror or error}"
-        ) from error
+
+    def fill(scratch: Path) -> Path:
+        made = scratch / "kept"
+        made.mkdir()
+        _fill(made, sources, shapes, payload, plan, (heard, audio), report)
+        return made
+
+    name = f"ladder-given-{content_store.key(recipe)}"
+    return kept_and_copied(cache.store(cache_dir), name, fill, out, replace=replace)
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire.errors import InputError
+from framewire.content_store import ContentStore, are_whole
+from framewire.errors import InputError, MachineError
 from framewire.files import read_json
 
-__all__ = ["DESCRIPTION", "PAGE", "MadeLadder", "copied", "found", "settle"]
+__all__ = ["DESCRIPTION", "PAGE", "MadeLadder", "copied", "found", "kept_and_copied", "settle"]
 
 DESCRIPTION = "ladder.json"
 PAGE = "ladder.html"
@@ -44,10 +45,31 @@ def found(place: Path) -> MadeLadder | None:
     """The ladder that was made here before, if it is whole."""
     try:
         description = read_json(place / DESCRIPTION)
-        whole = all((place / name).stat().st_size == size for name, size in description["files"].items())
+        whole = are_whole(place, description["files"])
     except (FileNotFoundError, NotADirectoryError, ValueError, KeyError):
         return None
     return MadeLadder(place, description) if whole else None
+
+
+def kept_and_copied(
+    store: ContentStore, name: str, build: Callable[[Path], Path], out: Path | None, *, replace: bool
+) -> MadeLadder:
+    """The ladder of a name in a store, made where it is not there, and with ``out`` copied to that directory.
+
+    Raises InputError as :func:`settle` does, and MachineError when a directory cannot be written.
+    """
+
+    def find(place: Path) -> MadeLadder | None:
+        kept = found(place)
+        settle(out, replace, kept)
+        return kept
+
+    try:
+        kept = store.keep(name, find, build)
+        return kept if out is None else copied(kept, out)
+    except OSError as error:
+        place = error.filename or store.directory
+        raise MachineError(f"{place}: the ladder cannot be kept: {error.strerror or error}") from error
 
 
 def settle(out: Path | None, replace: bool, kept: MadeLadder | None) -> None:
