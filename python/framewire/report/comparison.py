@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from framewire.psnr import CAP_DB
 from framewire.report.metrics import Metrics
-from framewire.report.psnr import CAP_DB
 from framewire.report.verdict import FEW_SHARE
 from framewire.report.verdict_text import percent
 

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from framewire import _native
 from framewire.campaign import origin
+from framewire.psnr import CAP_DB
 from framewire.report import comparison, figures, filmstrip, portable_scenario, psnr
 from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
@@ -54,7 +55,7 @@ def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
         timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
         fate_colours=FATE_COLOURS | ({NEVER_OFFERED: NEVER_OFFERED_COLOUR} if run.counted == "offered" else {}),
         psnr_failure=scores.failure,
-        cap_db=psnr.CAP_DB,
+        cap_db=CAP_DB,
         sections=sections,
         accuracy=accuracy,
         proof=proof(run),

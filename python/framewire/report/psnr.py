@@ -1,8 +1,8 @@
 """PSNR over time, with a missing frame scored as the picture that stands in its place ("psnr with freeze").
 
 The reference is the movie as it was sent, decoded, or the top level of a ladder: a picture that came through undamaged
-is identical to it, and its PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`, about where
-an eye sees no difference. Before the first picture the screen is black.
+is identical to it, and its PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`
+(:mod:`framewire.psnr`, which says what a freeze costs).
 
 The received movie is decoded for itself, except for groups of pictures that a flow before had in the same context
 (`decoding`). Its pictures are compared with the reference by checksum of their luma; only one that differs is compared
@@ -13,11 +13,10 @@ point. One picture per flow is held, never a movie.
 from __future__ import annotations
 
 import json
-import os
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from zlib import adler32, crc32
 
@@ -27,16 +26,12 @@ from numpy.typing import NDArray
 
 from framewire import files
 from framewire.checksums import unsealed, with_file
+from framewire.content_store import replacing
+from framewire.psnr import BLACK, CAP_DB, Luma, decibel, freeze_errors, luma, squared_error
 from framewire.report.cut_stream import StreamError, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Part, Plan
 from framewire.report.originals import Original, Received, originals, received
-
-CAP_DB = 50.0
-"""What an undamaged picture counts. A choice, and stated wherever a mean is shown."""
-
-BLACK = 16.0
-"""Luma of black (ITU-R BT.601)."""
 
 CACHE = "psnr.parquet"
 DESCRIPTION = "run.json"
@@ -49,7 +44,6 @@ MOST_NOTES = 20
 
 Progress = Callable[[str, float], None]
 SCHEMA = {"flow": pl.String, "display": pl.Int32, "on_screen": pl.Int32, "mse": pl.Float64, "psnr_db": pl.Float64}
-Luma = NDArray[np.float32]
 
 
 @dataclass
@@ -84,11 +78,6 @@ class PsnrResult:
         """PSNR of the mean squared error over the movie: no cap is involved; infinite when nothing was missing."""
         rows = self.of(flow)
         return None if rows.is_empty() else decibel(float(rows["mse"].mean()))  # type: ignore[arg-type]
-
-
-def decibel(mse: float) -> float:
-    """PSNR of 8-bit luma."""
-    return float("inf") if mse <= 0 else 10 * float(np.log10(255.0**2 / mse))
 
 
 def unmeasured() -> PsnrResult:
@@ -181,23 +170,18 @@ class Job:
 
         Returns the checksums of its pictures where they are asked for, or else zeros.
         """
-        held: dict[str, Luma] = {one.flow.name: self.black() for one in self.received}
         sums: list[int] = []
         frames = self.original.ledger.height
-        for slot, picture in enumerate(self.pictures()):
-            if slot >= frames:
-                break
-            sums.append(adler32(picture) if summed else 0)
-            luma = np.frombuffer(picture, dtype=np.uint8).astype(np.float32)
-            standing: dict[int | None, float] = {}  # several flows often show the same picture
-            for one in self.received:
-                name, source = one.flow.name, one.screen.source[slot]
-                if source == slot:
-                    held[name] = luma
-                    continue
-                if source not in standing:
-                    standing[source] = squared_error(luma, held[name])
-                errors[name][slot] = standing[source]
+
+        def reference() -> Iterator[Luma]:
+            for picture in islice(self.pictures(), frames):
+                sums.append(adler32(picture) if summed else 0)
+                yield luma(picture)
+
+        sources = {one.flow.name: one.screen.source for one in self.received}
+        for slot, frozen in enumerate(freeze_errors(reference(), sources)):
+            for name, error in frozen.items():
+                errors[name][slot] = error
             if slot % 25 == 0:
                 progress("comparing pictures", slot / frames)
         if len(sums) != frames:
@@ -234,27 +218,17 @@ class Job:
         """Walks through both decodes side by side: for a received movie whose pictures differ from those sent."""
         mine = luma_pictures(one.stream, one.decodable, self.original.width, self.original.height)
         decodable = set(one.slots)
-        held = self.black()
+        held: Luma = np.full(self.original.width * self.original.height, BLACK, dtype=np.float32)
         for slot, picture in enumerate(self.pictures()):
             if slot in decodable:
-                luma = np.frombuffer(next(mine), dtype=np.uint8).astype(np.float32)
-                held = luma if one.screen.source[slot] == slot else held
-            errors[slot] = squared_error(np.frombuffer(picture, dtype=np.uint8).astype(np.float32), held)
-
-    def black(self) -> Luma:
-        """The screen before the first picture."""
-        return np.full(self.original.width * self.original.height, BLACK, dtype=np.float32)
+                got = luma(next(mine))
+                held = got if one.screen.source[slot] == slot else held
+            errors[slot] = squared_error(luma(picture), held)
 
 
 def checksums(one: Received, frames: list[int]) -> list[int]:
     """Checksums of frames that were received and can be decoded."""
     return luma_checksums(one.stream, frames) if frames else []
-
-
-def squared_error(a: Luma, b: Luma) -> float:
-    """Mean squared difference."""
-    difference = a - b
-    return float(np.dot(difference, difference)) / difference.size
 
 
 def scores(one: Received, errors: NDArray[np.float64]) -> pl.DataFrame:
@@ -292,15 +266,12 @@ def read_cache(path: Path, fingerprint: str) -> PsnrResult | None:
 def write_cache(path: Path, fingerprint: str, result: PsnrResult) -> None:
     """Keeps the scores in the run directory; a directory that cannot be written only costs the time next time."""
     notes = {"framewire_inputs": fingerprint, "framewire_problems": json.dumps(result.problems)}
-    part = part_of(path)
     try:
-        result.table.write_parquet(part, metadata=notes)
-        part.replace(path)
+        with replacing(path) as part:
+            result.table.write_parquet(part, metadata=notes)
         add_checksum(path)
     except (OSError, ValueError):
         path.unlink(missing_ok=True)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def add_checksum(path: Path) -> None:
@@ -318,15 +289,6 @@ def add_checksum(path: Path) -> None:
         sealed = with_file(document, path.parent, path.name)
         if sealed is None or sealed == document:
             return
-        part = part_of(description)
-        try:
+        with replacing(description) as part:
             part.write_text(json.dumps(sealed, indent=2), encoding="utf-8")
-            part.replace(description)
-        finally:
-            part.unlink(missing_ok=True)
     raise ValueError(f"{description}: others write to it all the time")
-
-
-def part_of(path: Path) -> Path:
-    """A name of this writer's own beside a file that it will take the place of."""
-    return path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")

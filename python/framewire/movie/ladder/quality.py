@@ -7,7 +7,6 @@ there: PSNR is computed for each frame and for up to :data:`FROZEN` frames later
 from __future__ import annotations
 
 import json
-import math
 import re
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from framewire.content_store import replacing
 from framewire.errors import InputError, MachineError
 from framewire.files import read_json
 from framewire.movie import cache, ffmpeg
@@ -23,6 +23,7 @@ from framewire.movie.ladder.picture import LabSource
 from framewire.movie.ladder.presets import named
 from framewire.movie.ladder.quantisers import quantisers_of
 from framewire.movie.picture import Progress
+from framewire.psnr import decibel
 
 __all__ = ["FROZEN", "LARGEST_DB", "QUALITY", "Quality", "measure"]
 
@@ -77,9 +78,8 @@ def measure(made: MadeLadder, progress: Progress | None = None) -> Quality:
                 psnr.append(_psnr(level, picture, Path(scratch), source.frames))
         quality = Quality(tuple(tuple(quantisers_of(level)) for level in made.levels), tuple(psnr))
         text = json.dumps({"format": FORMAT, **asdict(quality)})
-        temporary = kept.with_suffix(".new")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(kept)
+        with replacing(kept) as part:
+            part.write_text(text, encoding="utf-8")
     except OSError as error:
         raise MachineError(f"{kept}: the quality cannot be kept: {error.strerror or error}") from error
     return quality
@@ -126,18 +126,7 @@ def _escaped(path: Path) -> str:
 
 
 def _by_source_frame(text: str, lag: int, frames: int) -> list[float]:
-    values = [_db(float(mse)) for _, mse in _LINE.findall(text)]
+    values = [decibel(float(mse), LARGEST_DB) for _, mse in _LINE.findall(text)]
     if len(values) != frames - lag:
         raise MachineError(f"ffmpeg compared {len(values)} frames with a delay of {lag}; {frames - lag} were expected")
     return [values[0]] * lag + values
-
-
-def _db(mean_squared_error: float) -> float:
-    """Equation 7 of the paper: 20 log10(255 / RMSE).
-
-    >>> round(_db(65.025), 6)
-    30.0
-    """
-    if mean_squared_error <= 0:
-        return LARGEST_DB
-    return min(10 * math.log10(255**2 / mean_squared_error), LARGEST_DB)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from framewire.psnr import CAP_DB
 from framewire.report.data import Flow, ReportRun
 from framewire.report.figures.base import HEADROOM, Figure, Trace, label, line, rounded, thinned, time_layout
-from framewire.report.psnr import CAP_DB, PsnrResult
+from framewire.report.psnr import PsnrResult
 
 LANE_PX = 74
 
