@@ -18,7 +18,8 @@ import cases
 import measure
 import polars as pl
 import sweep
-import tables
+
+from framewire.studies.writers import markdown_table
 
 TIMES = ("0 us", "20 us")
 """None, and the default of scenarios, at which the page is measured."""
@@ -32,7 +33,7 @@ def main(movies: Sequence[str]) -> None:
     rows = [["", "`carrier_sense`", *(one.method.label for one in settings)]]
     cells = [(codec, time) for codec in movies or cases.MOVIES for time in TIMES]
     rows += [[cases.MOVIES[codec], time, *_seen(codec, time, settings)] for codec, time in cells]
-    print(tables.markdown(rows))
+    print(markdown_table(rows[0], rows[1:]))
 
 
 def _seen(codec: str, time: str, settings: Sequence[cases.Setting]) -> list[str]:

@@ -15,6 +15,8 @@ from charts import Chart
 from measure import Row
 from results import Results, by_rule, cell, movie, seconds, shown_settings
 
+from framewire.studies.writers import markdown_table
+
 UNSENT = cases.SOCKETS["equal"]
 INTRODUCTION = f"""\
 # Frame-aware dropping compared
@@ -134,7 +136,7 @@ def _seen_table(results: Results, startup: int, heads: Sequence[str], columns: S
             limit = f"<br>{setting.limit_ms:,} ms" if setting.limit_ms else ""
             cells.append(f"{shown} ({one.longest_freeze_s:.2f}){limit}")
         lines.append([cell(key), *cells])
-    return tables.markdown(lines)
+    return markdown_table(lines[0], lines[1:])
 
 
 def _own_sockets(results: Results) -> str:
@@ -222,7 +224,7 @@ def _agreement(results: Results) -> str:
                     continue
                 cells = [measure.text(measure.mean(rows)) for measure in (tables.SHOWN, tables.P95) for rows in pair]
                 lines.append([f"`{twin.twin}`, {movie(codec)} over {link}", *cells])
-    return AGREEMENT + tables.markdown(lines) + "\n"
+    return AGREEMENT + markdown_table(lines[0], lines[1:]) + "\n"
 
 
 AGREEMENT = """\

@@ -22,6 +22,8 @@ from results import (
 )
 from sweep import Key
 
+from framewire.studies.writers import markdown_table
+
 Choice = Callable[[Key], Setting]
 
 NEAR_PERCENT = 3.0
@@ -42,7 +44,9 @@ def in_short(results: Results) -> str:
         lines.append([name, *(f"**{one}**" if name.startswith("**") else one for one in cells)])
     said = (_by_movie(results), _optimised(results), _nothing_dropped(results))
     words = "\n".join(tables.wrapped(one, "- ") for one in said)
-    return f"**In short.** Frames shown in time, and the longest freeze:\n\n{tables.markdown(lines)}\n{words}"
+    return (
+        f"**In short.** Frames shown in time, and the longest freeze:\n\n{markdown_table(lines[0], lines[1:])}\n{words}"
+    )
 
 
 def _mean(results: Results, startup: int, choice: Choice) -> str:

@@ -1,4 +1,4 @@
-"""Markdown tables whose best cells are bold."""
+"""Tables of measures, the best of each marked; and paragraphs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from measure import Row
+
+from framewire.studies.table import Cell
+from framewire.studies.writers import markdown_table
 
 
 @dataclass(frozen=True)
@@ -49,25 +52,18 @@ def of_measures(named: Sequence[tuple[str, Sequence[Row]]]) -> str:
     """A row for each name, a column for each measure."""
     columns = [[measure.mean(rows) for _, rows in named] for measure in MEASURES]
     heads = [f"{measure.title} {measure.unit}".strip() for measure in MEASURES]
-    lines = [["", *heads]]
-    for place, (name, _) in enumerate(named):
-        cells = [_bold(measure, column, place) for measure, column in zip(MEASURES, columns, strict=True)]
-        lines.append([name, *cells])
-    return markdown(lines)
+    rows = [
+        [name, *(_cell(measure, column, place) for measure, column in zip(MEASURES, columns, strict=True))]
+        for place, (name, _) in enumerate(named)
+    ]
+    return markdown_table(["", *heads], rows)
 
 
-def _bold(measure: Measure, column: Sequence[float | None], place: int) -> str:
+def _cell(measure: Measure, column: Sequence[float | None], place: int) -> Cell:
     known = [value for value in column if value is not None]
     text = measure.text(column[place])
     best = measure.text((max if measure.more_is_better else min)(known)) if known else ""
-    return f"**{text}**" if text and text == best else text
-
-
-def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """The first line is the head; all columns but the first are numbers."""
-    head, *rest = lines
-    rule = "|---|" + "---:|" * (len(head) - 1)
-    return "\n".join([f"| {' | '.join(head)} |", rule, *(f"| {' | '.join(line)} |" for line in rest)]) + "\n"
+    return Cell(text=text, mark="best" if text == best else None)
 
 
 def wrapped(text: str, bullet: str = "") -> str:

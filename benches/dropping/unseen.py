@@ -12,6 +12,8 @@ from cases import STARTUPS_MS, UNSEEN, UNSEEN_MOVIES, Setting
 from results import OPTIMISED, Results, best_ours, best_rival, by_rule, cell, mean, movie, named, seconds
 from sweep import Key, Seen, Sweep
 
+from framewire.studies.writers import markdown_table
+
 Choice = Callable[[Key], Setting]
 TITLE = "Links that nothing was tuned on"
 HEADS = ("the best rival, with its best limit", "ifd-optimised", "**dependency**, limit = start-up",
@@ -43,7 +45,7 @@ def section(results: Results) -> str:
         means = _cells([mean([sweep.seen[key][choice(key)] for key in keys]) for choice in choices])
         lines.append([f"*mean, {seconds(startup)}*", *means])
     _check_unseen()
-    return f"## {TITLE}\n\n{_words(results)}\n{tables.markdown(lines)}\n"
+    return f"## {TITLE}\n\n{_words(results)}\n{markdown_table(lines[0], lines[1:])}\n"
 
 
 def _check_unseen() -> None:

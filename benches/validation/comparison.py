@@ -10,6 +10,7 @@ from statistics import median
 import polars as pl
 
 from framewire.confidence import mean_with_confidence
+from framewire.studies.verdicts import Claim, Finding, Verdict
 
 CELL = ("algorithm", "rate_mbps", "rtt_ms", "loss", "queue", "mode")
 ALGORITHMS = ("reno", "cubic", "bbr")
@@ -146,18 +147,11 @@ def _share(width: float | None, mean: float) -> float | None:
     return None if width is None else width / mean
 
 
-@dataclass(frozen=True)
-class Criterion:
-    """A bound on a group of cells, and what was found."""
+def judge(cells: Sequence[Cell]) -> list[Finding]:
+    """What is asked of each group of cells, algorithm by algorithm, lossy and loss-free cells apart.
 
-    what: str
-    found: str
-    bound: str
-    holds: bool
-
-
-def judge(cells: Sequence[Cell]) -> list[Criterion]:
-    """The criteria, algorithm by algorithm, lossy and loss-free cells apart."""
+    A claim has the group and the quantity as its source, and says a bound.
+    """
     criteria = []
     for algorithm in ALGORITHMS:
         for lossy in (False, True):
@@ -167,23 +161,27 @@ def judge(cells: Sequence[Cell]) -> list[Criterion]:
     return criteria
 
 
-def _judge_group(name: str, algorithm: str, group: Sequence[Cell]) -> list[Criterion]:
+def _criterion(what: str, found: str, bound: str, holds: bool) -> Finding:
+    return Finding(Claim(what, bound), found, Verdict.of(holds))
+
+
+def _judge_group(name: str, algorithm: str, group: Sequence[Cell]) -> list[Finding]:
     errors = [abs(cell.goodput_error) for cell in group]
     middle, worst = median(errors), max(errors)
 
-    def all_within(what: str, within: Iterable[bool], bound: str) -> Criterion:
+    def all_within(what: str, within: Iterable[bool], bound: str) -> Finding:
         count = sum(within)
-        return Criterion(f"{name}: {what}", f"{count} of {len(group)} cells", bound, count == len(group))
+        return _criterion(f"{name}: {what}", f"{count} of {len(group)} cells", bound, count == len(group))
 
     few = f"20 %; {RETRANSMISSIONS_APART:g} packets where there are under {FEW_RETRANSMISSIONS}"
     return [
-        Criterion(
+        _criterion(
             f"{name}: goodput, median",
             percent(middle),
             f"{100 * GOODPUT_MEDIAN[algorithm]:g} %",
             middle <= GOODPUT_MEDIAN[algorithm],
         ),
-        Criterion(
+        _criterion(
             f"{name}: goodput, worst",
             percent(worst),
             f"{100 * GOODPUT_WORST[algorithm]:g} %",

@@ -10,8 +10,11 @@ from statistics import median
 from typing import Any
 
 import polars as pl
-from comparison import ALGORITHMS, PRECISION, Cell, Criterion, percent, quantile
-from markdown import table
+from comparison import ALGORITHMS, PRECISION, Cell, percent, quantile
+
+from framewire.studies.table import Cell as TableCell
+from framewire.studies.verdicts import Finding, Verdict, counted
+from framewire.studies.writers import markdown_table
 
 WORST = 15
 CONDITIONS = """\
@@ -46,14 +49,18 @@ def read_reasons(path: Path) -> list[Reason]:
     return [Reason(entry.get("match", {}), tuple(entry["quantities"]), entry["text"]) for entry in entries]
 
 
-def summary(criteria: Sequence[Criterion]) -> str:
+def summary(criteria: Sequence[Finding]) -> str:
     """The criteria, met or not."""
-    rows = [(one.what, one.found, one.bound, "yes" if one.holds else "**no**") for one in criteria]
-    held = sum(one.holds for one in criteria)
+    rows = [(one.claim.source, one.finds, one.claim.says, _answer(one.verdict)) for one in criteria]
+    held = counted(one.verdict for one in criteria)[Verdict.HOLDS]
     return (
         f"## Criteria against this kernel\n\n{held} of {len(criteria)} hold. Errors are those of cell means, two-sided."
-        f"\n\n{table(('what', 'found', 'bound', 'holds'), rows)}"
+        f"\n\n{markdown_table(('what', 'found', 'bound', 'holds'), rows, 'left')}"
     )
+
+
+def _answer(verdict: Verdict | None) -> TableCell:
+    return TableCell(text="yes" if verdict == Verdict.HOLDS else "no", mark=verdict)
 
 
 def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: Path, pictures: str) -> str:
@@ -132,7 +139,7 @@ def _distributions(cells: Sequence[Cell]) -> str:
     head = ("algorithm", "network", "load", "quantity", "cells", "median", "median size", "p90", "worst")
     return (
         "### Distribution of errors\n\nSimulated over measured, less one, of cell means. Retransmissions only where "
-        f"there are ten or more per run.\n\n{table(head, rows)}"
+        f"there are ten or more per run.\n\n{markdown_table(head, rows, 'left')}"
     )
 
 
@@ -155,7 +162,7 @@ def _worst(cells: Sequence[Cell]) -> str:
     head = ("cell", "runs", "kernel, Mbit/s", "simulated", "error", "±", "RTT", "retransmissions", "timeouts")
     return (
         "### The cells that are furthest off in goodput\n\n± is half the 95 % confidence interval of the difference; "
-        f"pairs are kernel, simulated, mean per run.\n\n{table(head, rows)}"
+        f"pairs are kernel, simulated, mean per run.\n\n{markdown_table(head, rows, 'left')}"
     )
 
 

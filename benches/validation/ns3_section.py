@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from comparison import Cell, percent, quantile
-from markdown import table
 from ns3_reference import Case, worst
+
+from framewire.studies.writers import markdown_table
 
 HEAD = "## Against ns-3\n"
 TEXT = """\
@@ -63,9 +64,11 @@ def write(cases: Sequence[Case], kernel: Sequence[Cell]) -> str:
         [
             HEAD,
             TEXT,
-            table(head, rows),
+            markdown_table(head, rows, "left"),
             "Furthest apart, of those whose 95 % intervals do not touch:\n" if far else "All intervals touch.\n",
-            table(("case", "ns-3, Mbit/s", "simulated", "difference", "this kernel"), far) if far else "",
+            markdown_table(("case", "ns-3, Mbit/s", "simulated", "difference", "this kernel"), far, "left")
+            if far
+            else "",
         ]
     )
 

@@ -31,6 +31,8 @@ import speed_section
 import thesis_section
 import worlds_section
 
+from framewire.studies.verdicts import Verdict
+
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 WORK = ROOT / "target" / "validation"
@@ -76,10 +78,10 @@ def main() -> int:
     sections.append(speed_section.write(json.loads(options.speed.read_text()) if options.speed.exists() else None))
     sections.append(thesis_section.write(None if options.no_thesis else _reproduced(options.thesis)))
     options.out.write_text("\n".join(sections))
-    missed = [criterion for criterion in criteria if not criterion.holds]
+    missed = [criterion for criterion in criteria if criterion.verdict != Verdict.HOLDS]
     print(f"{options.out}: {len(criteria) - len(missed)} of {len(criteria)} criteria hold")
     for criterion in missed:
-        print(f"  missed: {criterion.what}: {criterion.found}, bound {criterion.bound}")
+        print(f"  missed: {criterion.claim.source}: {criterion.finds}, bound {criterion.claim.says}")
     for cell in cells:
         for quantity in cell.doubts():
             print(f"  {cell.name}: {quantity} {kernel_section.apart(cell, quantity)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from markdown import table
+from framewire.studies.writers import markdown_table
 
 HEAD = "## Speed against ns-3\n"
 TEXT = """\
@@ -35,4 +35,4 @@ def write(measured: dict[str, Any] | None) -> str:
     ]
     head = ("scenario", "ns-3", "simulated world", "ratio", "spread", "ratio per bit", "goodput, Mbit/s: ns-3, ours")
     text = TEXT.format(**measured)
-    return f"{HEAD}\n{text}\n{table(head, rows)}"
+    return f"{HEAD}\n{text}\n{markdown_table(head, rows, 'left')}"

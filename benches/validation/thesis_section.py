@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from markdown import table
+from framewire.studies.verdicts import Verdict
+from framewire.studies.writers import markdown_table
 
 HEAD = "## Against the 802.11b thesis\n"
 
@@ -13,8 +14,7 @@ def write(reproduced: dict[str, Any] | None) -> str:
     """The section, from the output of `framewire reproduce ouwens --json`."""
     if reproduced is None:
         return f"{HEAD}\nLeft out: no reproduction was given (`page.py --thesis FILE.json`).\n"
-    bounds = [(one["rule"], str(one["met"]), str(one["missed"]), str(one["excepted"])) for one in reproduced["bounds"]]
-    judged = [one for one in reproduced["numbers"] if one["verdict"] is not None]
+    bounds = [(one["rule"], *map(str, _counts(one))) for one in reproduced["bounds"]]
     missed = [
         (
             *(str(one[name]) for name in ("title", "row", "column")),
@@ -22,19 +22,26 @@ def write(reproduced: dict[str, Any] | None) -> str:
             _number(one["here"], one),
             one["why"] or "",
         )
-        for one in judged
-        if one["verdict"] == "missed"
+        for one in reproduced["numbers"]
+        if Verdict.read(one["verdict"]) == Verdict.FAILS
     ]
     parts = [
         HEAD,
         "`framewire reproduce ouwens` repeats the measurement campaign and prints each table of chapter 3 beside ours; "
         f"here is the outcome. {reproduced['headline']}\n",
-        table(("bound", "met", "missed", "excepted"), bounds),
+        markdown_table(("bound", "met", "missed", "excepted"), bounds, "left"),
     ]
     if missed:
         parts += ["Numbers that miss their bound:\n"]
-        parts += [table(("table", "row", "column", "thesis", "here", "why"), missed)]
+        parts += [markdown_table(("table", "row", "column", "thesis", "here", "why"), missed, "left")]
     return "\n".join(parts)
+
+
+def _counts(bound: dict[str, Any]) -> list[int]:
+    """How many numbers hold, do not, and are excepted; of version 0.1 under names of their own."""
+    if "verdicts" not in bound:
+        return [bound[name] for name in ("met", "missed", "excepted")]
+    return [bound["verdicts"][verdict] for verdict in (Verdict.HOLDS, Verdict.FAILS, Verdict.EXCEPTED)]
 
 
 def _number(value: float | None, one: dict[str, Any]) -> str:

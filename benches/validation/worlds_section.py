@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import worlds
-from markdown import table
+
+from framewire.studies.writers import markdown_table
 
 HEAD = "## The same scenario in both worlds\n"
 TEXT = """\
@@ -53,7 +54,7 @@ def write() -> str:
     flows = emulated["flow"].unique(maintain_order=True).to_list()
     rows = [[flow, *(_pair(emulated, simulated, flow, of, digits) for _, of, digits in COLUMNS)] for flow in flows]
     text = TEXT.format(name=worlds.DATASET.name, repeats=len(seeds))
-    return f"{HEAD}\n{text}\n{table(['transport', *(name for name, _, _ in COLUMNS)], rows)}"
+    return f"{HEAD}\n{text}\n{markdown_table(['transport', *(name for name, _, _ in COLUMNS)], rows, 'left')}"
 
 
 def _pair(

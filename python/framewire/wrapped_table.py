@@ -12,8 +12,8 @@ from typing import Literal
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 __all__ = ["Column", "WrappedTable"]
 
@@ -23,16 +23,16 @@ BETWEEN = 2
 
 @dataclass(frozen=True)
 class Column:
-    """A heading of one line or several, and a text for every row."""
+    """A heading of one line or several, and a text for every row, plain or with a style."""
 
     heading: str
-    cells: Sequence[str]
+    cells: Sequence[str | Text]
     justify: Literal["left", "right"] = "right"
 
     @property
     def width(self) -> int:
         """Columns of the terminal that it takes."""
-        return max(cell_len(text) for text in (*self.heading.split("\n"), *self.cells))
+        return max(cell_len(line) for text in (self.heading, *map(str, self.cells)) for line in text.split("\n"))
 
     @property
     def lines(self) -> int:
@@ -50,13 +50,14 @@ class WrappedTable:
     keys: Sequence[Column]
     values: Sequence[Column]
     details: Sequence[Column] = ()
+    title: str = ""
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Draws it."""
         for number, values in enumerate(self._parts(options.max_width)):
             if number:
                 yield ""
-            yield _drawn([*self.keys, *values], len(self.keys))
+            yield _drawn([*self.keys, *values], len(self.keys), "" if number else self.title)
 
     def _parts(self, width: int) -> Iterator[Sequence[Column]]:
         """The values in pieces of which each fits beside the keys, at least one in each."""
@@ -77,13 +78,14 @@ class WrappedTable:
         yield part
 
 
-def _drawn(columns: Sequence[Column], keys: int) -> Table:
+def _drawn(columns: Sequence[Column], keys: int, title: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    table.title, table.title_justify = Text(title) if title else None, "left"
     lines = max(column.lines for column in columns)
     for number, column in enumerate(columns):
         heading = "\n" * (lines - column.lines) + column.heading
         folds = number < keys  # in a terminal too narrow for anything, names are folded and numbers stay whole
-        table.add_column(escape(heading), justify=column.justify, no_wrap=not folds, overflow="fold")
+        table.add_column(Text(heading), justify=column.justify, no_wrap=not folds, overflow="fold")
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(escape, row))
+        table.add_row(*(Text(text) if isinstance(text, str) else text for text in row))
     return table

@@ -55,7 +55,7 @@ def measured(*some: tuple[Setting, Sequence[float]]) -> Measured:
 
 
 def finding(of: Measured, key: str) -> claims.Finding:
-    return next(one for one in claims.findings(of) if one.published.key == key)
+    return next(one for one in claims.findings(of) if one.claim.key == key)
 
 
 def verdict(of: Measured, key: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from framewire.studies.ouwens.measure import Cost, Measured
+from framewire.studies.measured import Cost
+from framewire.studies.ouwens.measure import Measured
 from framewire.studies.ouwens.plan import FLOWS
 from framewire.studies.ouwens.published import (
     BITRATES,

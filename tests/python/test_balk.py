@@ -18,6 +18,7 @@ from framewire._native import ScenarioError
 from framewire.cli import app
 from framewire.errors import InputError
 from framewire.movie.ladder.quality import FROZEN, Quality
+from framewire.report import file
 from framewire.studies.balk import climbing, measure, page, plan, plans, side_by_side, terminal, traces
 from framewire.studies.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
 from framewire.studies.balk.clips import made_up as clip
@@ -25,6 +26,8 @@ from framewire.studies.balk.comparison import compare
 from framewire.studies.balk.measure import Measured, Run
 from framewire.studies.balk.published import published
 from framewire.studies.balk.variants import VARIANTS
+from framewire.studies.verdicts import Change
+from framewire.studies.writers import write_csv
 
 
 def test_clips_have_the_papers_statistics() -> None:
@@ -121,7 +124,7 @@ def test_better_and_worse_are_what_the_seeds_agree_on() -> None:
     paper = seeded(setting, (2.0, 2.1, 1.9), "2" * frames)
     other = seeded(plan.better(setting), (1.0, 1.1, 1.05), "1" * frames)
     table = side_by_side.by_how_much(Measured({setting: paper, plan.better(setting): other}, repeats=3))
-    row = dict(zip(table.columns, table.rows[0], strict=True))
+    row = {column.name: cell.text for _, column, cell in table.cells()}
     assert row["share of fair"] == "2.00 \N{RIGHTWARDS ARROW} 1.05 better"
     assert row["mean level (0 to 2)"] == "2.00 \N{RIGHTWARDS ARROW} 1.00 worse"
     assert row["frames in time (%)"] == "100.0 \N{RIGHTWARDS ARROW} 100.0"
@@ -129,7 +132,7 @@ def test_better_and_worse_are_what_the_seeds_agree_on() -> None:
     # Less than the share is no loss, and what differs by chance is neither.
     under = seeded(plan.better(setting), (0.3, 3.0, 1.8))
     table = side_by_side.by_how_much(Measured({setting: paper, plan.better(setting): under}, repeats=3))
-    assert not any(cell.endswith(("better", "worse")) for cell in table.rows[0][1:2])
+    assert table.rows[0].cells[0].mark == Change.SAME
 
 
 def test_a_variant_changes_what_it_names() -> None:
@@ -303,7 +306,7 @@ def test_a_quick_result_replaces_no_full_one(tmp_path: Path, monkeypatch: pytest
 def test_the_report_stands_alone_with_a_part_or_nothing_measured(tmp_path: Path) -> None:
     for of in (Measured(), measured((plan.mild(8), [1.0, 1.1, 0.9]), (plan.isolated(), [0.1, 0.1]))):
         comparison = compare(of)
-        target = page.write(comparison, tmp_path / "deep" / "report.html")
+        target = file.write(page.render(comparison), tmp_path / "deep" / "report.html")
         text = target.read_text()
         assert len(text) < 4_000_000
         shell = text[: text.index('id="plotly"')]
@@ -326,8 +329,9 @@ def test_a_part_says_so_and_the_whole_does_not() -> None:
 
 def test_files_hold_every_claim(tmp_path: Path) -> None:
     comparison = compare(measured((plan.mild(8), [1.0, 1.1, 0.9])))
-    terminal.write_files(comparison, tmp_path)
-    results = json.loads((tmp_path / "results.json").read_text())
+    results = json.loads(json.dumps(terminal.as_json(comparison)))
+    for name, rows in terminal.csv_files(comparison):
+        write_csv(tmp_path / name, rows)
     found = {one["key"]: one for one in results["claims"]}
     assert set(found) == set(published())
     assert found["fair-8"]["ours"] == pytest.approx(1.0)

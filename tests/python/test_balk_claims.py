@@ -13,7 +13,7 @@ from balk_synthetic import finding, made_up, measured, seeded, verdict
 from rich.console import Console
 
 from framewire.movie.ladder.quality import Quality
-from framewire.studies.balk import claims, differences, measure, page, plan, samples, terminal
+from framewire.studies.balk import claims, differences, measure, page, plan, samples, terminal, views
 from framewire.studies.balk.clips import QUANTISERS
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
@@ -28,13 +28,15 @@ from framewire.studies.balk.variants import (
     VARIANT_REPEATS,
     VARIANTS,
 )
+from framewire.studies.numbers import short_unit, told
+from framewire.studies.verdicts import Bounds, Number
 
 
 def test_every_claim_is_judged_and_has_a_figure() -> None:
     assert set(published()) == {*samples.RATES, *samples.OTHERS}
     assert not set(samples.RATES) & set(samples.OTHERS)
     for claim in published().values():
-        assert claim.low is not None or claim.high is not None, claim.key
+        assert claim.bounds != Bounds(), claim.key
         assert 9 <= claim.figure <= 24
     assert all(one.verdict in ("not measured", "holds", "does not hold") for one in claims.findings(Measured()))
 
@@ -90,7 +92,7 @@ def test_both_readings_of_where_fixed_rate_streaming_fails() -> None:
     of = Measured({plan.mild(16): vtp, plan.mild(16, transport="fixed"): fixed}, repeats=2)
     pairs = of.paired(plan.mild(16), plan.mild(16, transport="fixed"))
     assert differences.seconds_where_fixed_falls(pairs) == [True, False]
-    found = {one.published.key: one for one in claims.findings(of)}
+    found = {one.claim.key: one for one in claims.findings(of)}
     seconds, runs, falls = (found[key].ours for key in ("frames-seconds", "frames-runs", "frames-fixed"))
     assert seconds is not None
     assert (seconds.value, seconds.count) == (50, 2)
@@ -106,15 +108,15 @@ def test_a_share_of_few_seconds_is_no_certainty() -> None:
     """Against the table of Newcombe (Statistics in Medicine 17, 1998, table I): Wilson's intervals of four shares."""
     for of_these, all_, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605),
                                       (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)):  # fmt: skip
-        one = claims.Ours.share(samples.Count(of_these, all_, all_))
+        one = Number.share(of_these, all_, draws=all_)
         assert one.value == pytest.approx(100 * of_these / all_)
         assert [one.low, one.high] == pytest.approx([100 * low, 100 * high], abs=0.006)
     claim = published()["frames-seconds"]
     for count, expected in ((6, "undecided"), (100, "holds")):
-        assert claims.Finding(claim, claims.Ours.share(samples.Count(count, count, count)), "").verdict == expected
+        assert claims.Finding.of(claim, Number.share(count, count, draws=count), "").verdict == expected
     # The same seconds, ten of them from each run, are ten draws.
-    assert claims.Finding(claim, claims.Ours.share(samples.Count(100, 100, 10)), "").verdict == "undecided"
-    assert claims.Finding(claim, claims.Ours.share(samples.Count(80, 100, 100)), "").verdict == "does not hold"
+    assert claims.Finding.of(claim, Number.share(100, 100, draws=10), "").verdict == "undecided"
+    assert claims.Finding.of(claim, Number.share(80, 100, draws=100), "").verdict == "does not hold"
 
 
 def test_what_is_compared_has_the_same_seeds_or_is_refused() -> None:
@@ -125,8 +127,8 @@ def test_what_is_compared_has_the_same_seeds_or_is_refused() -> None:
     assert [run.share for pair in pairs for run in pair] == pytest.approx([0.4, 0.1, 0.5, 0.2, 0.6, 0.3])
     assert all(a.seed == b.seed for a, b in pairs)
     assert mixed.paired(four, plan.mild(8)) == []
-    for others, told in ((runs[1:], r"only one has \[1\]"), ([*runs, runs[0]], "twice")):
-        with pytest.raises(measure.UnpairedError, match=told):
+    for others, refusal in ((runs[1:], r"only one has \[1\]"), ([*runs, runs[0]], "twice")):
+        with pytest.raises(measure.UnpairedError, match=refusal):
             Measured({two: seeded(two, [0.1, 0.2, 0.3]), four: others}).paired(two, four)
     longer = Measured({four: seeded(four, [0.4, 0.5, 0.6, 0.7, 0.8]), two: seeded(two, [0.1, 0.2, 0.3])}, repeats=3)
     assert [one.seed for pair in longer.paired(two, four) for one in pair] == [1, 1, 2, 2, 3, 3]
@@ -170,7 +172,7 @@ def test_both_rulers_are_judged_and_a_difference_is_told() -> None:
     assert (two.verdict, two.verdict_with_headers, two.differs_with_headers) == ("holds", "holds", False)
     assert floor.verdict_with_headers is None
     assert not floor.differs_with_headers
-    assert any("with headers" in text for text in terminal.remarks(eight))
+    assert any("with headers" in text for text in views.remarks(eight))
     assert "2 of 18 verdicts on rates" not in compare(measured()).counted_apart
     assert "fair-8 (holds" in compare(of).counted_apart
 
@@ -226,15 +228,15 @@ def test_what_is_no_check_is_counted_apart() -> None:
     assert f"of {asked} bounds that this project asks" in whole.headline
     assert f"{len(by_construction)} true or false by construction" in comparison.counted_apart
     for one in comparison.findings:
-        if not one.published.is_independent:
-            assert f"not counted: {one.published.worth}" in terminal.remarks(one)
+        if not one.claim.is_independent:
+            assert f"not counted: {one.claim.worth}" in views.remarks(one)
 
 
 def test_a_part_says_first_what_it_is_and_counts_what_it_measured() -> None:
     part = measured((plan.mild(8), [0.99, 1.0, 1.01]), (plan.mild(16), [2.0, 2.01, 1.99]), (plan.mild(4), [0.6, 0.8]))
     begin = "A part of the experiments, 3 seeds, sizes of frames drawn: of "
     assert compare(part).headline.startswith(begin)
-    independent = [one for one in claims.findings(part) if one.published.is_independent and not one.published.is_asked]
+    independent = [one for one in claims.findings(part) if one.claim.is_independent and not one.claim.is_asked]
     counts = Counter(one.verdict for one in independent)
     assert min(counts[verdict] for verdict in ("holds", "does not hold", "undecided", "not measured")) > 0
     of_paper, asked = compare(part).headline.removeprefix(begin).removesuffix(".").split("; ")
@@ -259,22 +261,22 @@ def test_a_part_of_encoded_movies_and_the_whole_do_not_speak_of_drawn_sizes() ->
 
 def test_numbers_have_their_units_on_the_page_and_in_the_terminal() -> None:
     part = measured((plan.mild(8), [0.99, 1.0, 1.01]))
-    found = {one.published.key: one for one in claims.findings(part)}
+    found = {one.claim.key: one for one in claims.findings(part)}
     with_units = {"plan-cbr": " kB", "plan-bmin": " %", "plan-ten": "", "fair-8": ""}
     text, rendered = shown(part), page.render(compare(part))
     for key, unit in with_units.items():
-        ours = terminal.told(found[key].ours) + unit
-        row = next(line for line in text.splitlines() if found[key].published.says in line)
+        ours = told(found[key].ours) + unit
+        row = next(line for line in text.splitlines() if found[key].claim.says in line)
         assert re.search(rf"  {re.escape(ours)}  +(holds|does not hold)", row), key
-        assert f'<td class="number ours">{ours}<' in rendered
-    assert terminal.told(None, "kB") == "\N{EN DASH}"
+        assert f'<td class="number">{ours}<' in rendered
+    assert told(None, "kB") == "\N{EN DASH}"
     assert "\N{EN DASH} kB" not in text
 
 
 def test_every_unit_of_a_claim_is_known_to_be_shown_or_not() -> None:
-    units = {terminal.short_unit(claim.unit) for claim in published().values()}
+    units = {short_unit(claim.unit) for claim in published().values()}
     assert units == {"", "%", "dB", "kB", "kbit/s", "s", "times"}
-    left_out = {claim.unit for claim in published().values() if not terminal.short_unit(claim.unit)}
+    left_out = {claim.unit for claim in published().values() if not short_unit(claim.unit)}
     assert not [unit for unit in left_out if re.match(r"(%|dB|kB|kbit/s|s|times)(?= |$)(?! per)", unit)]
 
 
@@ -291,7 +293,7 @@ def test_a_single_value_decides_only_where_no_draw_enters() -> None:
     assert verdict(Measured(), "plan-cbr") == "holds"
     one = finding(measured((plan.alone(1.0, "tfrc"), [0.1])), "tfrc-1")
     assert (one.verdict, one.ours is not None) == ("undecided", True)
-    assert "a single value" in terminal.remarks(one)
+    assert "a single value" in views.remarks(one)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from framewire.cli import app
 from framewire.errors import InputError
+from framewire.studies.measured import Measurement
 from framewire.studies.ouwens.measure import carry_out
-from framewire.studies.ouwens.plan import Measurement, measurements
+from framewire.studies.ouwens.plan import measurements
 
 
 def _small(one: Measurement, **settings: Any) -> Measurement:
@@ -31,7 +32,7 @@ def _small(one: Measurement, **settings: Any) -> Measurement:
 
 @pytest.fixture(scope="module")
 def of_thesis() -> list[Measurement]:
-    return [_small(one) for one in measurements() if one.section != "open"]
+    return [_small(one) for one in measurements() if not one.is_optional]
 
 
 def test_samples_ledgers_packets_and_costs_come_out(of_thesis: list[Measurement], tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_what_cannot_be_measured_stops_the_thesis_but_not_an_open_question(
     broken = _small(of_thesis[0], network={"kind": "wifi", "wifi": {"standard": "802.11zz"}})
     with pytest.raises(InputError, match="802.11zz"):
         carry_out([broken], tmp_path / "thesis")
-    measured = carry_out([replace(broken, section="open", name="else")], tmp_path / "open")
+    measured = carry_out([replace(broken, is_optional=True, name="else")], tmp_path / "open")
     assert len(measured.failures) == 1
     assert "802.11zz" in measured.failures[0]
     assert not measured.has("else")

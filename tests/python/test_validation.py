@@ -12,6 +12,8 @@ from types import ModuleType
 import polars as pl
 import pytest
 
+from framewire.studies.verdicts import Verdict
+
 VALIDATION = Path(__file__).parents[2] / "benches" / "validation"
 DATASET = VALIDATION / "kernel-6.18.csv"
 
@@ -46,7 +48,7 @@ def scaled(runs: pl.DataFrame, column: str, factor: float) -> pl.DataFrame:
 def missed(comparison: ModuleType, kernel: pl.DataFrame, simulated: pl.DataFrame) -> set[str]:
     """What of the criteria does not hold."""
     criteria = comparison.judge(comparison.compare(kernel, simulated))
-    return {criterion.what.split(": ")[1] for criterion in criteria if not criterion.holds}
+    return {one.claim.source.split(": ")[1] for one in criteria if one.verdict != Verdict.HOLDS}
 
 
 def test_the_dataset_covers_the_grid_without_disturbed_runs(comparison: ModuleType, kernel: pl.DataFrame) -> None:

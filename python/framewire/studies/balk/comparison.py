@@ -12,7 +12,8 @@ from framewire.studies.balk.drawing import Drawn
 from framewire.studies.balk.measure import Measured
 from framewire.studies.balk.plan import DECISIONS
 from framewire.studies.balk.published import Kind
-from framewire.studies.balk.tables import Table
+from framewire.studies.table import Table
+from framewire.studies.verdicts import Verdict
 
 __all__ = ["Comparison", "compare"]
 
@@ -40,9 +41,9 @@ class Comparison:
 
         Of a part, what it is stands first, and claims that it leaves out are not among those that are counted.
         """
-        independent = [one for one in self.findings if one.published.is_independent]
-        of_paper = [one for one in independent if not one.published.is_asked]
-        asked = [one for one in independent if one.published.is_asked]
+        independent = [one for one in self.findings if one.claim.is_independent]
+        of_paper = [one for one in independent if not one.claim.is_asked]
+        asked = [one for one in independent if one.claim.is_asked]
         if self.measured.left_out:
             drawn = ", sizes of frames drawn" if self.made_up else ""
             return (
@@ -65,10 +66,10 @@ class Comparison:
         """What is no check, by kind and with how it came out; and what hangs on which bytes are counted."""
         parts = []
         for name, kind in _APART:
-            some = [one for one in self.findings if one.published.kind == kind]
+            some = [one for one in self.findings if one.claim.kind == kind]
             parts.append(f"{len(some)} {name} ({_verdicts(some)})")
-        rates = [one for one in self.findings if one.published.is_independent and one.with_headers is not None]
-        differ = [f"{one.published.key} ({_both_verdicts(one)})" for one in rates if one.differs_with_headers]
+        rates = [one for one in self.findings if one.claim.is_independent and one.with_headers is not None]
+        differ = [f"{one.claim.key} ({_both_verdicts(one)})" for one in rates if one.differs_with_headers]
         text = f"Not counted: {'; '.join(parts)}."
         if rates:
             text += f" With headers counted, {len(differ)} of {len(rates)} independent verdicts on rates would change"
@@ -87,7 +88,7 @@ class Comparison:
 
     def of_figure(self, number: str) -> list[claims.Finding]:
         """The claims of a figure."""
-        return [one for one in self.findings if str(one.published.figure) == number]
+        return [one for one in self.findings if str(one.claim.figure) == number]
 
 
 _APART: Sequence[tuple[str, Kind]] = (
@@ -97,7 +98,7 @@ _APART: Sequence[tuple[str, Kind]] = (
 )
 
 
-_MEASURED: Sequence[claims.Verdict] = ("holds", "does not hold", "undecided")
+_MEASURED = (Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED)
 
 
 def _both_verdicts(one: claims.Finding) -> str:
@@ -107,14 +108,14 @@ def _both_verdicts(one: claims.Finding) -> str:
 
 def _counted(some: Sequence[claims.Finding], what: str) -> str:
     counts = Counter(one.verdict for one in some)
-    rest: tuple[claims.Verdict, ...] = ("undecided", "not measured")
-    said = [f"{counts['holds']} of {len(some)} {what}", f"{counts['does not hold']} do not"]
+    rest = (Verdict.UNDECIDED, Verdict.NOT_MEASURED)
+    said = [f"{counts[Verdict.HOLDS]} of {len(some)} {what}", f"{counts[Verdict.FAILS]} do not"]
     return ", ".join(said + [f"{counts[verdict]} {verdict}" for verdict in rest if counts[verdict]])
 
 
 def _counted_measured(some: Sequence[claims.Finding], what: str) -> str:
     """The same of those that were measured."""
-    counts: Counter[claims.Verdict] = Counter(one.verdict for one in some if one.verdict != "not measured")
+    counts: Counter[Verdict | None] = Counter(one.verdict for one in some if one.verdict != Verdict.NOT_MEASURED)
     if not counts:
         return f"no {what} were measured"
     held, failed, open_ = (counts[verdict] for verdict in _MEASURED)
@@ -126,9 +127,12 @@ def _counted_measured(some: Sequence[claims.Finding], what: str) -> str:
 
 def _verdicts(some: Sequence[claims.Finding]) -> str:
     counts = Counter(one.verdict for one in some)
-    words = {"holds": ("holds", "hold"), "does not hold": ("does not hold", "do not hold")}
-    told = [f"{count} {words.get(verdict, (verdict, verdict))[count > 1]}" for verdict, count in counts.most_common()]
-    return ", ".join(told)
+    words: dict[Verdict | None, tuple[str, str]] = {
+        Verdict.HOLDS: ("holds", "hold"),
+        Verdict.FAILS: ("does not hold", "do not hold"),
+    }
+    named = [(count, words.get(verdict, (str(verdict), str(verdict)))) for verdict, count in counts.most_common()]
+    return ", ".join(f"{count} {word[count > 1]}" for count, word in named)
 
 
 def compare(measured: Measured) -> Comparison:

@@ -8,8 +8,9 @@ from framewire.studies.balk import climbing
 from framewire.studies.balk.measure import Measured, Run
 from framewire.studies.balk.plan import Setting, isolated, mild, of_variant, strong
 from framewire.studies.balk.published import published
-from framewire.studies.balk.tables import Table, shown
 from framewire.studies.balk.variants import VARIANTS
+from framewire.studies.numbers import estimated
+from framewire.studies.table import DASH, Table, of_texts
 
 __all__ = [
     "below_percent",
@@ -71,17 +72,15 @@ def table(measured: Measured) -> Table:
         "columns, frames of figure 22 (16 flows): no row has both."
     )
     columns = ["", *(name for _, _, name, *_ in _COLUMNS), "claims met"]
-    return Table("What would have to be different", hint if _none_has_both(rows) else hint.rpartition(":")[0] + ".",
-                 columns, rows if len(rows) > 1 else [])  # fmt: skip
+    note = hint if _none_has_both(rows) else hint.rpartition(":")[0] + "."
+    return of_texts(columns, rows if len(rows) > 1 else [], title="What would have to be different", note=note)
 
 
 def with_which_it_holds(measured: Measured, name: str) -> list[str]:
     """The decisions with which the claim on a column is within its bounds, by the column's heading."""
     held = table(measured)
-    if name not in held.columns:
-        return []
-    place = held.columns.index(name)
-    return [row[0] for row in held.rows[1:] if row[place].endswith("*")]
+    places = [place for place, column in enumerate(held.columns) if column.name == name]
+    return [row.labels[0] for row in held.rows[1:] for place in places if row.cells[place].text.endswith("*")]
 
 
 def _none_has_both(rows: Sequence[Sequence[str]]) -> bool:
@@ -92,9 +91,9 @@ def _row(measured: Measured, name: str, settings: Mapping[str, Setting]) -> list
     cells, met = [], 0
     for key, claim, _, value, digits in _COLUMNS:
         estimate = measured.mean(settings[key], value)
-        holds = estimate is not None and published()[claim].agrees(estimate.mean)
+        holds = estimate is not None and published()[claim].bounds.hold(estimate.mean)
         met += holds
-        cells.append("\N{EN DASH}" if estimate is None else f"{estimate.mean:,.{digits}f}{' *' if holds else ''}")
+        cells.append(DASH if estimate is None else f"{estimate.mean:,.{digits}f}{' *' if holds else ''}")
     return [name, *cells, f"{met} of {len(_COLUMNS)}"]
 
 
@@ -110,7 +109,7 @@ def frames_where_fixed_falls(measured: Measured) -> Table:
         fixed = measured.of(_of(setting, "fixed"))
         if not fixed:
             continue
-        cells = [name, shown(measured.mean(_of(setting, "fixed"), below_percent), 1)]
+        cells = [name, estimated(measured.mean(_of(setting, "fixed"), below_percent), 1)]
         for transport in ("vtp", "better"):
             cells += _readings(measured.paired(_of(setting, transport), _of(setting, "fixed")))
         rows.append(cells)
@@ -122,7 +121,7 @@ def frames_where_fixed_falls(measured: Measured) -> Table:
         "Read as the very seconds in which it does, with the same seed (their number in brackets), and as all seconds "
         "of the runs in which it does at any time."
     )
-    return Table("Frames per second where fixed-rate streaming fails", hint, columns, rows)
+    return of_texts(columns, rows, title="Frames per second where fixed-rate streaming fails", note=hint)
 
 
 def _of(setting: Setting, transport: str) -> Setting:
@@ -132,7 +131,7 @@ def _of(setting: Setting, transport: str) -> Setting:
 
 def _readings(pairs: Sequence[tuple[Run, ...]]) -> list[str]:
     if not pairs:
-        return ["\N{EN DASH}"] * 3
+        return [DASH] * 3
     all_seconds = sum(within_percent(run) for run, _ in pairs) / len(pairs)
     seconds = seconds_where_fixed_falls(pairs)
     of_runs = [within_percent(run) for run, other in pairs if below_percent(other) > 0]

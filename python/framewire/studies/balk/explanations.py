@@ -72,7 +72,7 @@ def _what_else(column: str) -> Callable[[Measured], str]:
             return ""
         found = differences.with_which_it_holds(measured, column)
         most = len(found) > len(tried) / 2
-        named = [row[0] for row in tried if row[0] not in found] if most else found
+        named = [row.labels[0] for row in tried if row.labels[0] not in found] if most else found
         which = f"{'all' if most else 'none'}{' but ' if named else ''}" if most or not found else ""
         return f" Of {len(tried)} other decisions it is within the bounds with {which}{'; '.join(named)}."
 

@@ -14,6 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, cast, get_args
 
+from framewire.studies.verdicts import Bounds, Claim
+
 __all__ = ["Basis", "Kind", "Published", "published", "read"]
 
 Basis = Literal["stated", "read", "asked"]
@@ -24,18 +26,15 @@ leaves open was set by it. ``by-construction``: it follows from the stand-in cli
 any network. ``same-as``: another claim is judged by the same runs and the same number."""
 
 
-@dataclass(frozen=True)
-class Published:
-    """A claim."""
+@dataclass(frozen=True, kw_only=True)
+class Published(Claim):
+    """A claim of the paper; its source is a section."""
 
     key: str
     figure: int
-    section: str
-    says: str
     theirs: str
-    low: float | None
-    """Ours agrees from here on; None for no such bound."""
-    high: float | None
+    bounds: Bounds
+    """Between which values ours agrees."""
     unit: str
     basis: Basis
     kind: Kind = "independent"
@@ -65,23 +64,6 @@ class Published:
         """
         return f"the same as {self.same_as}" if self.kind == "same-as" else self.kind.replace("-", " ")
 
-    def agrees(self, value: float) -> bool:
-        """Whether a value is within the bounds."""
-        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-
-    @property
-    def allowed(self) -> str:
-        """The bounds in words.
-
-        >>> published()["fair-8"].allowed
-        '0.85 to 1.15'
-        >>> published()["strong-under"].allowed
-        'at most 1.05'
-        """
-        if self.low is None:
-            return f"at most {self.high:g}"
-        return f"at least {self.low:g}" if self.high is None else f"{self.low:g} to {self.high:g}"
-
 
 @cache
 def published() -> dict[str, Published]:
@@ -110,17 +92,16 @@ def _read(row: dict[str, str]) -> Published:
         raise ValueError(f"claims.csv: {row['key']}: reason is missing; every kind but independent needs one")
     low, high = (float(row[name]) if row[name] else None for name in ("low", "high"))
     return Published(
-        row["key"],
-        int(row["figure"]),
-        row["section"],
-        row["says"],
-        row["theirs"],
-        low,
-        high,
-        row["unit"],
-        cast(Basis, row["basis"]),
-        cast(Kind, kind),
-        same_as or None,
-        row["reason"],
-        row["exact"] == "yes",
+        source=row["section"],
+        says=row["says"],
+        key=row["key"],
+        figure=int(row["figure"]),
+        theirs=row["theirs"],
+        bounds=Bounds(low, high),
+        unit=row["unit"],
+        basis=cast(Basis, row["basis"]),
+        kind=cast(Kind, kind),
+        same_as=same_as or None,
+        reason=row["reason"],
+        exact=row["exact"] == "yes",
     )

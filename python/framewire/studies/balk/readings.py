@@ -9,6 +9,7 @@ from framewire.studies.balk.claims import Finding, findings
 from framewire.studies.balk.measure import Measured
 from framewire.studies.balk.published import Published
 from framewire.studies.balk.variants import LIBRARYS_READING, READINGS
+from framewire.studies.verdicts import Verdict
 
 __all__ = ["Reading", "by_reading"]
 
@@ -24,17 +25,17 @@ class Reading:
     @property
     def count(self) -> str:
         """How many of the paper's claims hold, of those that could come out otherwise."""
-        counted = [one for one in self.findings if one.published.is_independent and not one.published.is_asked]
-        return f"{sum(one.verdict == 'holds' for one in counted)} of {len(counted)}"
+        counted = [one for one in self.findings if one.claim.is_independent and not one.claim.is_asked]
+        return f"{sum(one.verdict == Verdict.HOLDS for one in counted)} of {len(counted)}"
 
     @property
     def seeds(self) -> int:
         """Of most claims: seeds of the experiment of figure 16 that several of them are judged by."""
-        return next((one.ours.count for one in self.findings if one.published.key == "fair-8" and one.ours), 0)
+        return next((one.ours.count for one in self.findings if one.claim.key == "fair-8" and one.ours), 0)
 
     def of(self, claim: Published) -> Finding:
         """What came of a claim."""
-        return next(one for one in self.findings if one.published == claim)
+        return next(one for one in self.findings if one.claim == claim)
 
 
 def by_reading(measured: Measured) -> list[Reading]:
@@ -46,4 +47,4 @@ def by_reading(measured: Measured) -> list[Reading]:
 
 
 def _of_packets(measured: Measured) -> list[Finding]:
-    return [one for one in findings(measured, explained=False) if not one.published.exact]
+    return [one for one in findings(measured, explained=False) if not one.claim.exact]

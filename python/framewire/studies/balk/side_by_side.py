@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.studies.balk.measure import Measured, Run
@@ -26,11 +25,11 @@ from framewire.studies.balk.plan import (
     over_trace,
     strong,
 )
-from framewire.studies.balk.tables import Table, shown
+from framewire.studies.numbers import estimated
+from framewire.studies.table import DASH, Cell, Table, of_texts
+from framewire.studies.verdicts import Change
 
 __all__ = ["by_figure", "by_how_much", "headline"]
-
-Result = Literal["better", "worse", "same"]
 
 
 @dataclass(frozen=True)
@@ -83,24 +82,19 @@ def _differences(pairs: Sequence[tuple[Run, ...]], metric: Metric) -> Estimate |
     return mean_with_confidence([sign * (value(b) - value(a)) for a, b in pairs]) if pairs else None
 
 
-def _result(difference: Estimate, digits: int) -> Result:
-    least = 0.5 * 10**-digits
-    reach = max(difference.half_width or 0.0, least)
-    return "same" if abs(difference.mean) < reach else "better" if difference.mean > 0 else "worse"
-
-
-def _cell(measured: Measured, setting: Setting, metric: Metric) -> tuple[str, Result | None]:
-    if setting.trace is not None and setting.tcp == 0 and metric.name in ("share of fair", "Jain's index"):
-        return "\N{EN DASH}", None  # nobody to share with
-    if setting.tcp == 0 and metric.name == "Jain's index":
-        return "\N{EN DASH}", None
+def _cell(measured: Measured, setting: Setting, metric: Metric) -> Cell:
+    """Both means, marked with how they differ; a dash where there is nothing to compare."""
+    nobody_beside = setting.tcp == 0 and metric.name == "Jain's index"
+    if nobody_beside or (setting.trace is not None and setting.tcp == 0 and metric.name == "share of fair"):
+        return Cell(text=DASH)
     difference = _differences(measured.paired(setting, better(setting)), metric)
     if difference is None:
-        return "\N{EN DASH}", None
-    result = _result(difference, metric.digits)
+        return Cell(text=DASH)
+    change = Change.of(difference, least=0.5 * 10**-metric.digits)
     means = [measured.mean(one, metric.value) for one in (setting, better(setting))]
-    paper, other = (f"{one.mean:,.{metric.digits}f}" if one else "\N{EN DASH}" for one in means)
-    return f"{paper} \N{RIGHTWARDS ARROW} {other}" + ("" if result == "same" else f" {result}"), result
+    paper, other = (f"{one.mean:,.{metric.digits}f}" if one else DASH for one in means)
+    text = f"{paper} \N{RIGHTWARDS ARROW} {other}" + ("" if change == Change.SAME else f" {change}")
+    return Cell(text=text, mark=change)
 
 
 def by_figure(measured: Measured) -> dict[str, Table]:
@@ -111,10 +105,10 @@ def by_figure(measured: Measured) -> dict[str, Table]:
         for way, one in ways:
             if not measured.of(one) or not measured.of(better(setting)):
                 continue
-            values = [shown(measured.mean(one, metric.value), metric.digits) for metric in METRICS]
+            values = [estimated(measured.mean(one, metric.value), metric.digits) for metric in METRICS]
             tables.setdefault(figure, []).append([f"{told}: {way}", *values])
     columns = ["", *(metric.name for metric in METRICS)]
-    return {figure: Table("The paper's rate control and the better one", "", columns, rows)
+    return {figure: of_texts(columns, rows, title="The paper's rate control and the better one")
             for figure, rows in tables.items()}  # fmt: skip
 
 
@@ -132,16 +126,15 @@ def _fixed(setting: Setting) -> Setting:
     )
 
 
-def _compared(measured: Measured) -> list[tuple[list[str], list[Result | None]]]:
+def _compared(measured: Measured) -> list[tuple[str, list[Cell]]]:
     """A row for each experiment, once."""
-    rows, seen = [], set()
+    rows: list[tuple[str, list[Cell]]] = []
+    seen = set()
     for figure, told, setting in _places(measured):
         if setting in seen or not measured.of(better(setting)) or not measured.of(setting):
             continue
         seen.add(setting)
-        cells = [_cell(measured, setting, metric) for metric in METRICS]
-        name = f"{figure}: {told}"
-        rows.append(([name, *(text for text, _ in cells)], [result for _, result in cells]))
+        rows.append((f"{figure}: {told}", [_cell(measured, setting, metric) for metric in METRICS]))
     return rows
 
 
@@ -154,8 +147,9 @@ def by_how_much(measured: Measured) -> Table:
         "any (this player does not wait, so that nothing stalls). Where the share falls towards 1, the mean level has "
         "to fall with it."
     )
-    rows = [row for row, _ in _compared(measured)]
-    return Table("Better than the paper: by how much", hint, ["", *(metric.name for metric in METRICS)], rows)
+    rows: list[list[str | Cell]] = [[name, *cells] for name, cells in _compared(measured)]
+    names = ["", *(metric.name for metric in METRICS)]
+    return of_texts(names, rows, title="Better than the paper: by how much", note=hint)
 
 
 def headline(measured: Measured) -> str:
@@ -165,6 +159,7 @@ def headline(measured: Measured) -> str:
         return ""
     parts = []
     for place, metric in enumerate(METRICS):
-        counts = Counter(results[place] for _, results in rows if results[place] is not None)
-        parts.append(f"{metric.name}: {counts['better']} better, {counts['worse']} worse, {counts['same']} the same")
+        counts = Counter(cells[place].mark for _, cells in rows)
+        told = (counts[change] for change in (Change.BETTER, Change.WORSE, Change.SAME))
+        parts.append("{}: {} better, {} worse, {} the same".format(metric.name, *told))
     return f"Of {len(rows)} experiments: " + "; ".join(parts) + "."

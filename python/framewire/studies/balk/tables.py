@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 
-from framewire.confidence import Estimate, mean_with_confidence
+from framewire.confidence import mean_with_confidence
 from framewire.studies.balk import climbing
 from framewire.studies.balk.figures import video_kbps
 from framewire.studies.balk.measure import Measured, Run
@@ -27,40 +26,10 @@ from framewire.studies.balk.plan import (
     strong,
 )
 from framewire.studies.balk.variants import K_OVER_K_MINUS_1, LIBRARYS_READING, READINGS
+from framewire.studies.numbers import estimated
+from framewire.studies.table import Table, of_texts
 
-__all__ = ["Table", "rounded_up", "shown", "tables"]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of texts, the first of which names the row."""
-
-    title: str
-    hint: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-def rounded_up(value: float, digits: int) -> str:
-    """A reach is never told smaller than it is, so that it does not read as none.
-
-    >>> rounded_up(0.0004, 2), rounded_up(0.123, 2), rounded_up(0.12, 2)
-    ('0.01', '0.13', '0.12')
-    """
-    scale = 10**digits
-    return f"{math.ceil(value * scale - 1e-6) / scale:,.{digits}f}"
-
-
-def shown(one: Estimate | None, digits: int = 2) -> str:
-    """A mean with its interval, which is left out where all values are alike.
-
-    >>> shown(Estimate(1.0, 0.123, 20)), shown(Estimate(1.0, 0.0, 20))
-    ('1.00 ± 0.13', '1.00')
-    """
-    if one is None:
-        return "\N{EN DASH}"
-    reach = one.half_width or 0.0
-    return f"{one.mean:,.{digits}f}" + (f" ± {rounded_up(reach, digits)}" if reach > 1e-9 * abs(one.mean) else "")
+__all__ = ["tables"]
 
 
 def tables(measured: Measured) -> list[Table]:
@@ -82,7 +51,7 @@ def _rows(
     measured: Measured, places: Sequence[tuple[str, Setting]], values: Sequence[tuple[Callable[[Run], float], int]]
 ) -> list[list[str]]:
     return [
-        [name, *(shown(measured.mean(setting, value), digits) for value, digits in values)]
+        [name, *(estimated(measured.mean(setting, value), digits) for value, digits in values)]
         for name, setting in places
         if measured.of(setting)
     ]
@@ -108,7 +77,7 @@ def _fairness(measured: Measured) -> Table:
                 measured.mean(other, lambda run: run.packet_loss_percent),
             ]
             if any(values):
-                rows.append([f"{name}, {flows} flows", *map(shown, values)])
+                rows.append([f"{name}, {flows} flows", *map(estimated, values)])
     columns = [
         "",
         "share",
@@ -125,7 +94,7 @@ def _fairness(measured: Measured) -> Table:
         "over the k - 1 gaps between them, k / (k - 1) of what arrives: with k = 5 up to a fifth of the packets may be "
         "lost before the estimate falls below the rate."
     )
-    return Table("Fairness, and how equation 1 is read", hint, columns, rows)
+    return of_texts(columns, rows, title="Fairness, and how equation 1 is read", note=hint)
 
 
 def _over_k(measured: Measured) -> Table:
@@ -134,9 +103,9 @@ def _over_k(measured: Measured) -> Table:
         settings = [mild(8, k=k), *(replace(mild(8, k=k), variant=reading) for reading in READINGS)]
         values = [measured.mean(setting, _share) for setting in settings]
         if any(values):
-            rows.append([f"k = {k}", *map(shown, values)])
+            rows.append([f"k = {k}", *map(estimated, values)])
     columns = ["8 flows, 3 Mbit/s", LIBRARYS_READING, *(reading.name for reading in READINGS)]
-    return Table("Figure 17 in numbers: shares by reading", "", columns, rows)
+    return of_texts(columns, rows, title="Figure 17 in numbers: shares by reading")
 
 
 def _alpha(measured: Measured) -> Table:
@@ -152,13 +121,13 @@ def _alpha(measured: Measured) -> Table:
     ]
     alphas = (None, *ALPHAS)
     rows = [
-        [name, *(shown(measured.mean(setting(alpha), value)) for alpha in alphas)]
+        [name, *(estimated(measured.mean(setting(alpha), value)) for alpha in alphas)]
         for name, setting, value in kinds
         if any(measured.of(setting(alpha)) for alpha in ALPHAS)
     ]
     columns = ["", *("the library's" if alpha is None else f"alpha {alpha:g}" for alpha in alphas)]
     hint = "The paper has about 7 s in the first row, and shares near 1 in the others but for 32 flows."
-    return Table("How much hangs on alpha", hint, columns, rows)
+    return of_texts(columns, rows, title="How much hangs on alpha", note=hint)
 
 
 _COLUMNS = ("share", "frames intact and in time (%)", "mean quantiser", "level switches", "link used")
@@ -178,13 +147,13 @@ def _rivals(measured: Measured) -> Table:
     places: list[tuple[str, Setting]] = [(transport, mild(8, transport=transport)) for transport in RIVALS]
     places.append(("vtp among cubic", mild(8, congestion="cubic")))
     title = "Controllers: mild clip among 7 TCP connections, 3 Mbit/s"
-    return Table(title, "", ["", *_COLUMNS], _rows(measured, places, _values()))
+    return of_texts(["", *_COLUMNS], _rows(measured, places, _values()), title=title)
 
 
 def _lossy_rivals(measured: Measured) -> Table:
     places = [(transport, strong(12, transport=transport, loss_percent=1.0)) for transport in RIVALS]
     title = "Controllers: strong clip among 11 TCP connections, 5 Mbit/s, 1 % random loss"
-    return Table(title, "", ["", *_COLUMNS], _rows(measured, places, _values()))
+    return of_texts(["", *_COLUMNS], _rows(measured, places, _values()), title=title)
 
 
 _STEADY: Sequence[tuple[str, Callable[[Run, Run], float], int]] = (
@@ -206,14 +175,14 @@ def _one_ruler(measured: Measured) -> Table:
         for name, transport in names:
             pairs = measured.paired(alone(loss, transport), alone(0.0, transport))
             means = [mean_with_confidence([value(*pair) for pair in pairs]) for _, value, _ in _STEADY if pairs]
-            cells = [shown(mean, digits) for mean, (_, _, digits) in zip(means, _STEADY, strict=False)]
+            cells = [estimated(mean, digits) for mean, (_, _, digits) in zip(means, _STEADY, strict=False)]
             rows += [[f"{name}, {loss:g} % loss", *cells]] if cells else []
     hint = (
         "Seconds 10 to 30 of the stream, 10 ms: what was received, of all by the same ruler. The plan rises by a "
         "quarter in this time, so that dips are of what the same stream receives in the same second without loss. The "
         "better rate control sends ahead of the plan."
     )
-    return Table("Figure 20 by one ruler", hint, ["", *(name for name, *_ in _STEADY)], rows)
+    return of_texts(["", *(name for name, *_ in _STEADY)], rows, title="Figure 20 by one ruler", note=hint)
 
 
 def _tfrc(measured: Measured) -> Table:
@@ -221,9 +190,9 @@ def _tfrc(measured: Measured) -> Table:
     for rtt in TFRC_ROUND_TRIPS_MS:
         estimates = [measured.mean(alone(loss, "tfrc", rtt), video_kbps) for loss in (1.0, 5.0)]
         if any(estimates):
-            rows.append([f"{rtt:g} ms", *(shown(one, 0) for one in estimates)])
+            rows.append([f"{rtt:g} ms", *(estimated(one, 0) for one in estimates)])
     hint = "Video received, kbit/s; the plan of the top level is the most that it may send."
-    return Table("TFRC alone, by round-trip time", hint, ["round trip", "1 % loss", "5 % loss"], rows)
+    return of_texts(["round trip", "1 % loss", "5 % loss"], rows, title="TFRC alone, by round-trip time", note=hint)
 
 
 def _over_loss(measured: Measured) -> Table:
@@ -234,4 +203,4 @@ def _over_loss(measured: Measured) -> Table:
         (lambda run: run.utilisation, 3),
     ]
     columns = ["random loss", "VTP (kbit/s)", "TCP, mean (kbit/s)", "link used"]
-    return Table("Figure 19 in numbers", "", columns, _rows(measured, places, values))
+    return of_texts(columns, _rows(measured, places, values), title="Figure 19 in numbers")

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from framewire.studies.ouwens.criteria import Judgement
-from framewire.studies.ouwens.model import Table
+from framewire.studies.ouwens.model import ThesisTable
 from framewire.studies.ouwens.published import DURATION_S, attempts
 from framewire.studies.ouwens.tables import FRAME_LOSS_TABLES
+from framewire.studies.verdicts import Verdict
 
 __all__ = ["BASELINE_NAMES", "TOLD_FROM_OTHERS", "Baseline", "DurationError", "Setting", "baseline", "duration_errors"]
 
@@ -82,7 +83,7 @@ class DurationError:
 
 def baseline(judgements: Sequence[Judgement]) -> Baseline:
     """Of the numbers that are met or missed; those that nothing is asked of, and excepted ones, do not count."""
-    judged = [one for one in judgements if one.verdict in ("met", "missed")]
+    judged = [one for one in judgements if one.verdict in (Verdict.HOLDS, Verdict.FAILS)]
     columns: dict[tuple[str, str], list[float]] = {}
     for one in judged:
         columns.setdefault((one.table, one.column), []).append(one.published)
@@ -100,18 +101,18 @@ def baseline(judgements: Sequence[Judgement]) -> Baseline:
     none = [one for number, one in enumerate(judged) if not any(some[number] for some in meets.values())]
     without = [
         one for number, one in enumerate(judged)
-        if one.verdict == "missed" and any(meets[name][number] for name in TOLD_FROM_OTHERS)
+        if one.verdict == Verdict.FAILS and any(meets[name][number] for name in TOLD_FROM_OTHERS)
     ]  # fmt: skip
     return Baseline(
         judged=len(judged),
         **{name: sum(some) for name, some in meets.items()},
         none=len(none),
-        none_but_here=sum(one.verdict == "met" for one in none),
+        none_but_here=sum(one.verdict == Verdict.HOLDS for one in none),
         only_without=len(without),
     )
 
 
-def duration_errors(tables: Sequence[Table]) -> list[DurationError]:
+def duration_errors(tables: Sequence[ThesisTable]) -> list[DurationError]:
     """Durations of tables 3.6, 3.7 and 3.13 at retry value 1, at 2, and above; told from all other published rows."""
     found = [
         (_setting(table.number, row.labels, column.name, cell.published), cell.ours.mean)

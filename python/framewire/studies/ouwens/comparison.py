@@ -16,10 +16,11 @@ from framewire.studies.ouwens import (
     open_questions,
     overview,
     tables,
-    verdicts,
 )
+from framewire.studies.ouwens.bounds import BoundResult, EffectResult, bounds, by_table, headline
 from framewire.studies.ouwens.measure import Measured
-from framewire.studies.ouwens.model import Table
+from framewire.studies.ouwens.model import ThesisTable
+from framewire.studies.verdicts import Finding
 
 __all__ = ["Comparison", "compare"]
 
@@ -30,13 +31,13 @@ class Comparison:
 
     measured: Measured
     parameters: list[tuple[str, str, str]]
-    tables: list[Table]
+    tables: list[ThesisTable]
     judgements: list[criteria.Judgement]
-    bounds: list[verdicts.BoundResult]
+    bounds: list[BoundResult]
     duration_errors: list[baseline.DurationError]
     effects: list[effects.Effect]
-    effects_by_table: list[verdicts.EffectResult]
-    claims: list[claims.Claim]
+    effects_by_table: list[EffectResult]
+    claims: list[Finding]
     figures: list[figures.PaperFigure]
     overview: list[Figure]
     questions: list[open_questions.Question]
@@ -48,7 +49,7 @@ class Comparison:
     @property
     def headline(self) -> str:
         """The result in a sentence."""
-        return verdicts.headline(self.bounds, self.effects_by_table, self.judgements)
+        return headline(self.bounds, self.effects_by_table, self.judgements)
 
     @property
     def simulated_s(self) -> float:
@@ -72,10 +73,10 @@ def compare(measured: Measured, *, with_figures: bool = True) -> Comparison:
         parameters=tables.parameters(measured),
         tables=every,
         judgements=judgements,
-        bounds=verdicts.bounds(judgements),
+        bounds=bounds(judgements),
         duration_errors=baseline.duration_errors(every),
         effects=found,
-        effects_by_table=verdicts.by_table(found),
+        effects_by_table=by_table(found),
         claims=claims.claims(measured),
         figures=figures.figures(measured) if with_figures else [],
         overview=overview.overview(every, judgements),

@@ -1,7 +1,7 @@
 """When a table agrees: every number that has a bound, held against it, on both sides.
 
-The bounds stand in :data:`BOUNDS` with their reasons. A number is *met*, *missed* or *excepted*; an exception has to be
-found by rule, from the thesis' own neighbouring rows.
+The bounds stand in :data:`BOUNDS` with their reasons. What it asks of a number holds, does not hold or is excepted;
+an exception has to be found by rule, from the thesis' own neighbouring rows.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import stdev
-from typing import Literal
 
 from framewire.confidence import student_t
 from framewire.studies.ouwens import movie_ratio
 from framewire.studies.ouwens.link_layer import without_oven
 from framewire.studies.ouwens.measure import Measured
-from framewire.studies.ouwens.model import Cell, Column, Row, Table
+from framewire.studies.ouwens.model import ThesisTable
 from framewire.studies.ouwens.published import attempts
+from framewire.studies.table import Cell, Column, Row
+from framewire.studies.verdicts import Verdict, counted
 
-__all__ = ["BOUNDS", "Bound", "Judgement", "Verdict", "contradicted", "judge", "size_of", "summary"]
-
-Verdict = Literal["met", "missed", "excepted"]
+__all__ = ["BOUNDS", "Bound", "Judgement", "contradicted", "judge", "size_of", "summary"]
 
 LOSS_POINTS = 0.5
 SHARE_POINTS = 1.0
@@ -102,7 +101,7 @@ class Judgement:
         return self.ours + self.explained - self.published
 
 
-def judge(tables: Sequence[Table], measured: Measured) -> list[Judgement]:
+def judge(tables: Sequence[ThesisTable], measured: Measured) -> list[Judgement]:
     """Every published number that a bound is about and that was measured."""
     found: list[Judgement] = []
     of_udp = movie_ratio.udp_explained(measured)
@@ -115,15 +114,12 @@ def judge(tables: Sequence[Table], measured: Measured) -> list[Judgement]:
 
 
 def summary(judgements: Sequence[Judgement]) -> list[tuple[Bound, Mapping[Verdict, int], Judgement | None]]:
-    """Of each bound: how many numbers met it, missed it or are excepted, and the worst of those that count."""
+    """Of each bound: how often each verdict was found, and the worst of the numbers that count."""
     told: list[tuple[Bound, Mapping[Verdict, int], Judgement | None]] = []
     for bound in BOUNDS:
         mine = [one for one in judgements if one.bound == bound.key]
-        counts: dict[Verdict, int] = {
-            verdict: sum(one.verdict == verdict for one in mine) for verdict in ("met", "missed", "excepted")
-        }
-        counting = [one for one in mine if one.verdict != "excepted"]
-        told.append((bound, counts, max(counting, key=size_of, default=None)))
+        counting = [one for one in mine if one.verdict != Verdict.EXCEPTED]
+        told.append((bound, counted(one.verdict for one in mine), max(counting, key=size_of, default=None)))
     return told
 
 
@@ -133,7 +129,7 @@ def size_of(one: Judgement) -> float:
 
 
 def _judgements(
-    table: Table,
+    table: ThesisTable,
     row: Row,
     column: Column,
     cell: Cell,
@@ -169,7 +165,7 @@ def _is_high(row: Row) -> bool:
 
 def _within(
     bound: str,
-    table: Table,
+    table: ThesisTable,
     row: Row,
     column: Column,
     cell: Cell,
@@ -185,14 +181,14 @@ def _within(
     if allowed is None:
         return _judgement(bound, place, explained, shown, None)
     limit = allowed + ROUNDED
-    met = abs(ours.mean + explained - published) <= limit
-    verdict: Verdict = "met" if met else "excepted" if why else "missed"
-    return _judgement(bound, place, explained, shown, verdict, why if verdict == "excepted" else "", limit)
+    within = abs(ours.mean + explained - published) <= limit
+    verdict = Verdict.HOLDS if within else Verdict.EXCEPTED if why else Verdict.FAILS
+    return _judgement(bound, place, explained, shown, verdict, why if verdict == Verdict.EXCEPTED else "", limit)
 
 
 def _judgement(
     bound: str,
-    place: tuple[Table, Row, Column, Cell],
+    place: tuple[ThesisTable, Row, Column, Cell],
     explained: float,
     shown: str,
     verdict: Verdict | None,
@@ -220,14 +216,14 @@ def _judgement(
     )
 
 
-def _overlapping(bound: str, table: Table, row: Row, column: Column, cell: Cell) -> Judgement:
+def _overlapping(bound: str, table: ThesisTable, row: Row, column: Column, cell: Cell) -> Judgement:
     """Whether one run of ours and the thesis' single one can be the same: their intervals overlap."""
     ours, published = cell.ours, cell.published
     assert ours is not None
     assert published is not None
     theirs = _reach(without_oven(column.name.split(",")[0].lower()))
     reach = _reach(cell.samples) + theirs
-    verdict: Verdict = "met" if abs(ours.mean - published) <= reach else "missed"
+    verdict = Verdict.of(abs(ours.mean - published) <= reach)
     return _judgement(bound, (table, row, column, cell), 0.0, f"±{reach:.1f} s", verdict, limit=theirs)
 
 
@@ -238,7 +234,7 @@ def _reach(runs: Sequence[float]) -> float:
     return student_t(0.95, len(runs) - 1) * stdev(runs) * math.sqrt(1 + 1 / len(runs))
 
 
-def _ifd_explained(table: Table, row: Row, column: Column, measured: Measured) -> float:
+def _ifd_explained(table: ThesisTable, row: Row, column: Column, measured: Measured) -> float:
     scale = movie_ratio.ifd_scale(measured, int(table.facts["bitrate"]))
     lost = table.find(row.labels, "B")
     if scale is None or lost is None or lost.ours is None or column.name not in ("B", "total"):
@@ -247,7 +243,7 @@ def _ifd_explained(table: Table, row: Row, column: Column, measured: Measured) -
     return points if column.name == "B" else points * 998 / 1499
 
 
-def contradicted(table: Table) -> dict[tuple[str, ...], str]:
+def contradicted(table: ThesisTable) -> dict[tuple[str, ...], str]:
     """Published numbers that differ from both neighbours in retry value by more than these differ, and by 0.5 points.
 
     More attempts can only lose less, so a row above both its neighbours tells of something that the table does not

@@ -14,8 +14,9 @@ from itertools import combinations
 from typing import Literal
 
 from framewire.confidence import Estimate
-from framewire.studies.ouwens.model import Cell, Column, Row, Table
+from framewire.studies.ouwens.model import ThesisTable
 from framewire.studies.ouwens.published import attempts
+from framewire.studies.table import Cell, Column, Row
 
 __all__ = ["Effect", "effects"]
 
@@ -49,7 +50,7 @@ class Effect:
         return "same" if (self.ours > 0) == (self.published > 0) else "opposite"
 
 
-def effects(tables: Sequence[Table]) -> list[Effect]:
+def effects(tables: Sequence[ThesisTable]) -> list[Effect]:
     """All of them, by table."""
     found = []
     for table in tables:
@@ -59,7 +60,7 @@ def effects(tables: Sequence[Table]) -> list[Effect]:
     return found
 
 
-def _of_column(table: Table, position: int, column: Column) -> list[Effect]:
+def _of_column(table: ThesisTable, position: int, column: Column) -> list[Effect]:
     low = [row for row in table.rows if row.labels[0] in ("1", "2", "3")]
     pairs = [pair for pair in combinations(low, 2) if {pair[0].labels[0], pair[1].labels[0]} != {"3"}]
     found = []
@@ -80,7 +81,7 @@ def _resolution(column: Column) -> float:
     return 0.2 if column.unit == "%" else 1.0
 
 
-def _plateau_range(table: Table, position: int, oven: str) -> float:
+def _plateau_range(table: ThesisTable, position: int, oven: str) -> float:
     values = [
         published
         for row in table.rows
@@ -91,7 +92,7 @@ def _plateau_range(table: Table, position: int, oven: str) -> float:
 
 
 def _effect(
-    table: Table, column: Column, of: tuple[str, str], first: Cell, second: Cell, spread: float
+    table: ThesisTable, column: Column, of: tuple[str, str], first: Cell, second: Cell, spread: float
 ) -> Effect | None:
     if first.published is None or second.published is None or first.ours is None or second.ours is None:
         return None

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from framewire.studies.ouwens.measure import Measured
-from framewire.studies.ouwens.model import shown
 from framewire.studies.ouwens.published import BITRATES, DURATION_S, LINK_LAYER_PACKETS, lookup
+from framewire.studies.table import shown
 
 __all__ = ["Candidate", "candidates", "conclusion", "without_oven"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from framewire.studies.ouwens import movie_ratio
 from framewire.studies.ouwens.measure import Measured
-from framewire.studies.ouwens.model import shown
 from framewire.studies.ouwens.published import DURATION_S, lookup
+from framewire.studies.table import shown
 
 __all__ = ["LONGEST_COUNTED", "counted_packets", "of_counts", "of_frame_sizes"]
 

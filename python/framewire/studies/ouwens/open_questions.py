@@ -10,9 +10,10 @@ import polars as pl
 
 from framewire.confidence import Estimate, mean_with_confidence
 from framewire.studies.ouwens.measure import Measured
-from framewire.studies.ouwens.model import Cell, Column, Row, Table
+from framewire.studies.ouwens.model import ThesisTable, thesis_table
 from framewire.studies.ouwens.plan import PROTOCOLS, STREAM_TRANSPORTS, STREAMS
 from framewire.studies.ouwens.published import OVENS
+from framewire.studies.table import Cell, Column, Row
 
 __all__ = ["Question", "questions"]
 
@@ -35,7 +36,7 @@ class Question:
     asked: str
     """What was left open."""
     answers: tuple[str, ...]
-    table: Table
+    table: ThesisTable
 
 
 def questions(measured: Measured) -> list[Question]:
@@ -75,7 +76,7 @@ _IFD_WHERE = ("bitrate", "retry value", "oven")
 
 def _optimised(measured: Measured) -> Question:
     basic, optimised = "tcp+ifd", "tcp+ifd-optimised"
-    table = Table(
+    table = thesis_table(
         "ifd-optimised",
         "Optimised against basic I-Frame Delay over TCP: frames shown (whole, with all that they refer to)",
         _SECTION,
@@ -105,7 +106,7 @@ def _udp_ifd(measured: Measured) -> Question:
     ]
     wanted: list[tuple[str | pl.Expr, str]] = [(SHOWN, flow) for flow in over.values()]
     wanted += [("latency_p95_ms", flow) for flow in over.values()]
-    table = Table(
+    table = thesis_table(
         "ifd-udp",
         "I-Frame Delay over UDP against I-Frame Delay over TCP",
         _SECTION,
@@ -149,7 +150,7 @@ def _packet_size(measured: Measured) -> Question:
         Column("payload rate, oven", "Mbit/s", 2),
         Column("packets", "", 0),
     )
-    table = Table(
+    table = thesis_table(
         "packet-size",
         "Effect of the packet size: a 6 Mbit/s movie over blocking UDP and over TCP, retry value 4",
         _SECTION,
@@ -188,7 +189,7 @@ def _fixed_rates(measured: Measured) -> Question:
                 name = "automatic" if rate == "auto" else f"{rate} Mbit/s"
                 rows.append(Row((name, str(retry), oven), _cells(measured, "fixed-rates", values)))
     columns = (Column("UDP, duration", "s"), Column("UDP, frames lost", "%"), Column("TCP, duration", "s"))
-    table = Table(
+    table = thesis_table(
         "fixed-rates",
         "Fixed transmission rates against the card's own choice: the 3 Mbit/s movie as fast as the link takes it",
         _SECTION,
@@ -212,7 +213,7 @@ def _fixed_rates(measured: Measured) -> Question:
     )
 
 
-def _least(table: Table, retry: str, oven: str, column: int) -> tuple[str, float] | None:
+def _least(table: ThesisTable, retry: str, oven: str, column: int) -> tuple[str, float] | None:
     found = [
         (row.labels[0], ours.mean)
         for row in table.rows
@@ -233,7 +234,7 @@ def _standards(measured: Measured) -> Question:
                 ]
                 rows.append(Row((name, str(retry), oven), _cells(measured, "ieee80211g", values)))
     columns = (Column("b, duration", "s"), Column("g, duration", "s"), Column("b, shown", "%"), Column("g, shown", "%"))
-    table = Table(
+    table = thesis_table(
         "802.11g",
         "The 6 Mbit/s movie over 802.11b and over 802.11g",
         _SECTION,
@@ -261,7 +262,7 @@ def _streams(measured: Measured) -> Question:
                         cells.append(_per_repeat(measured, f"streams-{transport.replace('+', '-')}", column, place))
                 rows.append(Row((PROTOCOLS[transport], count, oven), tuple(cells)))
     columns = (Column("b, shown", "%"), Column("g, shown", "%"), Column("b, duration", "s"), Column("g, duration", "s"))
-    table = Table(
+    table = thesis_table(
         "streams",
         "Several 3 Mbit/s movies at once, through one card or from a laptop each: means over the streams",
         _SECTION,
@@ -290,7 +291,7 @@ def _per_repeat(measured: Measured, name: str, column: pl.Expr, place: dict[str,
     return Cell(None, tuple(fmean(values) for values in samples))
 
 
-def _most_live(table: Table, protocol: str, letter: str) -> int:
+def _most_live(table: ThesisTable, protocol: str, letter: str) -> int:
     most = 0
     for label, stations in STREAMS.items():
         shown = table.find((protocol, label, "no"), f"{letter}, shown")
@@ -306,7 +307,7 @@ def _paired(row: Row, one: int, other: int) -> list[float]:
     return [a - b for a, b in zip(first, second, strict=True)] if len(first) == len(second) else []
 
 
-def _gain(what: str, table: Table, one: int, other: int, unit: str) -> str:
+def _gain(what: str, table: ThesisTable, one: int, other: int, unit: str) -> str:
     pairs = [gains for row in table.rows if (gains := _paired(row, one, other))]
     by_repeat = [fmean(gains) for gains in zip(*pairs, strict=True)]
     if not by_repeat:
@@ -315,7 +316,7 @@ def _gain(what: str, table: Table, one: int, other: int, unit: str) -> str:
     return f"{what}, mean over the rows: {_signed(estimate)} {unit}."
 
 
-def _range_of_gain(table: Table, one: int, other: int, what: str) -> str:
+def _range_of_gain(table: ThesisTable, one: int, other: int, what: str) -> str:
     gains = [(fmean(pairs), row) for row in table.rows if (pairs := _paired(row, one, other))]
     if not gains:
         return ""

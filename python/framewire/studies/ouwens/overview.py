@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from framewire.report.figures.base import Figure, Trace, base_layout, rounded
 from framewire.studies.ouwens.criteria import Judgement
-from framewire.studies.ouwens.model import Table
+from framewire.studies.ouwens.model import ThesisTable
+from framewire.studies.verdicts import Verdict
 
 __all__ = ["overview"]
 
-_COLOURS = {"met": "#2a9d6a", "missed": "#d1242f", "excepted": "#c99700", "": "#9aa5ac"}
-_NAMES = {"met": "bound met", "missed": "missed", "excepted": "excepted", "": "no bound"}
+_COLOURS = {Verdict.HOLDS: "#2a9d6a", Verdict.FAILS: "#d1242f", Verdict.EXCEPTED: "#c99700", None: "#9aa5ac"}
 _LEAST_PERCENT = 0.05
 """Where a loss of nothing stands on a logarithmic axis: below all that a table with one decimal can say."""
 
 
-def overview(tables: Sequence[Table], judgements: Sequence[Judgement]) -> list[Figure]:
+def overview(tables: Sequence[ThesisTable], judgements: Sequence[Judgement]) -> list[Figure]:
     """Durations and frame losses."""
-    verdicts = {(one.table, one.row, one.column): one.verdict or "" for one in judgements}
+    verdicts = {(one.table, one.row, one.column): one.verdict for one in judgements}
     durations = [table for table in tables if table.number in ("3.6", "3.7", "3.13")]
     losses = [table for table in tables if table.facts.get("bitrate")]
     title = "Durations (tables 3.6, 3.7, 3.13)"
@@ -39,17 +39,17 @@ def _figure(
     name: str,
     title: str,
     unit: str,
-    tables: Sequence[Table],
-    verdicts: Mapping[tuple[str, tuple[str, ...], str], str],
+    tables: Sequence[ThesisTable],
+    verdicts: Mapping[tuple[str, tuple[str, ...], str], Verdict | None],
     place: Callable[[float], float],
 ) -> Figure:
-    points: dict[str, list[tuple[float, float, str]]] = {key: [] for key in _COLOURS}
+    points: dict[Verdict | None, list[tuple[float, float, str]]] = {key: [] for key in _COLOURS}
     for table in tables:
         for row, column, cell in table.cells():
             if cell.published is not None and cell.ours is not None and "at 5.5" not in column.name:
                 oven = ", oven" if row.labels[1:] == ("yes",) else ""
                 text = f"table {table.number}, retry {row.labels[0]}{oven}, {column.name}"
-                verdict = verdicts.get((table.number, row.labels, column.name), "")
+                verdict = verdicts.get((table.number, row.labels, column.name))
                 points[verdict].append((place(cell.published), place(cell.ours.mean), text))
     every = [value for some in points.values() for x, y, _ in some for value in (x, y)]
     if not every:
@@ -80,11 +80,11 @@ def _figure(
     return Figure(name, title, hint, traces, layout, half=True)
 
 
-def _points(key: str, some: Sequence[tuple[float, float, str]], unit: str) -> Trace:
+def _points(key: Verdict | None, some: Sequence[tuple[float, float, str]], unit: str) -> Trace:
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": _NAMES[key],
+        "name": key or "no bound",
         "x": rounded([x for x, _, _ in some]),
         "y": rounded([y for _, y, _ in some]),
         "text": [text for _, _, text in some],

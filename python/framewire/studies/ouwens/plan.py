@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from framewire.studies.measured import Measurement
 from framewire.studies.ouwens.published import BITRATES, LINK_LAYER_RETRIES, OVENS, RETRIES
 
 __all__ = [
@@ -21,7 +22,6 @@ __all__ = [
     "REPEATS",
     "STREAMS",
     "STREAM_TRANSPORTS",
-    "Measurement",
     "measurements",
 ]
 
@@ -85,32 +85,6 @@ PROTOCOLS = {
 """The same as the thesis calls them."""
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One campaign."""
-
-    name: str
-    section: str
-    """Of the thesis, or `open` for what it did not measure."""
-    document: Json
-    """The campaign, as its file would state it."""
-    streams: float
-    """Streams in one cell, in the mean."""
-
-    @property
-    def cells(self) -> int:
-        """Cells, with repeats."""
-        count = int(self.document["repeats"])
-        for axis in self.document.get("axis", []):
-            count *= len(axis["values"])
-        return count
-
-    @property
-    def runs(self) -> int:
-        """Movie runs: every stream of every cell."""
-        return round(self.cells * self.streams)
-
-
 def measurements(
     *, seed: int = 1, repeats: int = REPEATS, quick: bool = False, carrier_sense: str | None = None
 ) -> list[Measurement]:
@@ -150,7 +124,7 @@ def _measurement(
     document = {
         "name": f"ouwens-{name}", "scenario": scenario, "axis": list(axes), "repeats": repeats, "packets": packets,
     }  # fmt: skip
-    return Measurement(name, section, document, len(flows))
+    return Measurement(name, document, len(flows), is_optional=section == "open")
 
 
 def _scenario(seed: int, flows: Sequence[Json], **more: Any) -> dict[str, Any]:

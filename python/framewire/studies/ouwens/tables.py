@@ -8,8 +8,9 @@ import polars as pl
 
 from framewire.studies.ouwens import notes
 from framewire.studies.ouwens.measure import Measured
-from framewire.studies.ouwens.model import DASH, Cell, Column, Row, Table
+from framewire.studies.ouwens.model import ThesisTable, thesis_table
 from framewire.studies.ouwens.published import BITRATES, LINK_LAYER_RETRIES, OVENS, RETRIES, lookup
+from framewire.studies.table import DASH, Cell, Column, Row
 
 __all__ = ["FRAME_LOSS_TABLES", "LOSS_COLUMNS", "parameters", "tables"]
 
@@ -47,7 +48,7 @@ _SNIFFER_NOTE = (
 )
 
 
-def tables(measured: Measured) -> list[Table]:
+def tables(measured: Measured) -> list[ThesisTable]:
     """Every table with results, in the order of the thesis; :func:`parameters` is the one without."""
     losses = {number: _frame_losses(measured, number) for number in FRAME_LOSS_TABLES}
     return [
@@ -89,7 +90,7 @@ def _places(first: Iterable[int]) -> list[tuple[int, str]]:
     return [(value, oven) for value in first for oven in OVENS]
 
 
-def _movie_durations(measured: Measured, number: str, flow: str) -> Table:
+def _movie_durations(measured: Measured, number: str, flow: str) -> ThesisTable:
     def row(retry: int, oven: str) -> Row:
         cells = [
             Cell(
@@ -101,7 +102,7 @@ def _movie_durations(measured: Measured, number: str, flow: str) -> Table:
         return Row((str(retry), oven), tuple(cells))
 
     name = {"udp-blocking": "blocking UDP", "tcp": "TCP"}[flow]
-    return Table(
+    return thesis_table(
         number,
         f"Mean duration of the movie over {name}",
         _SECTIONS[flow],
@@ -112,7 +113,7 @@ def _movie_durations(measured: Measured, number: str, flow: str) -> Table:
     )
 
 
-def _frame_losses(measured: Measured, number: str) -> Table:
+def _frame_losses(measured: Measured, number: str) -> ThesisTable:
     flow, rate = FRAME_LOSS_TABLES[number]
     more = notes.of_frame_sizes(measured) if number == "3.17" else ""
     share = {
@@ -129,7 +130,7 @@ def _frame_losses(measured: Measured, number: str) -> Table:
         ]
         return Row((str(retry), oven), tuple(cells))
 
-    return Table(
+    return thesis_table(
         number,
         f"{_NAMES[flow]}: frames lost of the {rate} Mbit/s movie",
         _SECTIONS[flow],
@@ -141,7 +142,7 @@ def _frame_losses(measured: Measured, number: str) -> Table:
     )
 
 
-def _consecutive(measured: Measured, number: str, flow: str) -> Table:
+def _consecutive(measured: Measured, number: str, flow: str) -> ThesisTable:
     runs = pl.sum_horizontal(f"runs_{suffix}" for suffix in _RUN_CLASSES.values())
     as_counted = pl.sum_horizontal(
         min(length, notes.LONGEST_COUNTED) * pl.col(f"runs_{suffix}")
@@ -176,7 +177,7 @@ def _consecutive(measured: Measured, number: str, flow: str) -> Table:
 
     columns = [*(Column(name, "%") for name in _RUN_CLASSES), *(Column(name, "", 0) for name in sums)]
     places = [(rate, retry, oven) for rate in BITRATES for retry, oven in _places((1, 2, 3, 4))]
-    return Table(
+    return thesis_table(
         number,
         f"{_NAMES[flow]}: how many UDP packets were lost in a row",
         _SECTIONS[flow],
@@ -188,7 +189,7 @@ def _consecutive(measured: Measured, number: str, flow: str) -> Table:
     )
 
 
-def _transmissions(measured: Measured, number: str, flow: str, rate: str = "auto") -> Table:
+def _transmissions(measured: Measured, number: str, flow: str, rate: str = "auto") -> ThesisTable:
     def row(retry: int, oven: str) -> Row:
         there = {"table": number, "protocol": flow, "retry": retry, "interference": oven}
         place = {"rate": rate, "retry": retry, "oven": oven, "flow": flow}
@@ -218,7 +219,7 @@ def _transmissions(measured: Measured, number: str, flow: str, rate: str = "auto
     columns = [Column(f"{count} x", "%") for count in range(1, 6)]
     columns += [Column(f"{count} x, 65 % seen", "%") for count in range(1, 6)]
     columns += [Column("unique seen", "", 0), Column("total seen", "", 0)]
-    return Table(
+    return thesis_table(
         number,
         f"Transmissions per packet on the 802.11b level, {flow.upper()}",
         "3.5",
@@ -230,7 +231,7 @@ def _transmissions(measured: Measured, number: str, flow: str, rate: str = "auto
     )
 
 
-def _packet_losses(measured: Measured) -> Table:
+def _packet_losses(measured: Measured) -> ThesisTable:
     def row(retry: int, oven: str) -> Row:
         place = {"rate": "auto", "retry": retry, "oven": oven, "flow": "udp"}
         there = {"retry": retry, "interference": oven}
@@ -246,7 +247,7 @@ def _packet_losses(measured: Measured) -> Table:
         return Row((str(retry), oven), tuple(cells))
 
     columns = (Column("lost", "%", 2), Column("lost", "packets", 0), Column("sent", "packets", 0))
-    return Table(
+    return thesis_table(
         "3.3",
         "Losses on the UDP level",
         "3.5",
@@ -256,7 +257,7 @@ def _packet_losses(measured: Measured) -> Table:
     )
 
 
-def _segments(measured: Measured) -> Table:
+def _segments(measured: Measured) -> ThesisTable:
     """Table 3.5: segments by how often TCP sent them, and how many came more than once."""
     packets = measured.packets.get("tcp-segments")
     sent = _copies_of_segments(packets, pl.col("hop") == "sender-device")
@@ -272,7 +273,7 @@ def _segments(measured: Measured) -> Table:
 
     columns = [*(Column(f"{count} x", "%", 2) for count in (1, 2, 3)), Column("more", "%", 2)]
     columns += [Column("came twice or more", "%", 2), Column("unique", "", 0)]
-    return Table(
+    return thesis_table(
         "3.5",
         "Transmissions per segment on the TCP level",
         "3.5",
@@ -303,7 +304,7 @@ def _copies_of_segments(
     return found
 
 
-def _stream_durations(measured: Measured) -> Table:
+def _stream_durations(measured: Measured) -> ThesisTable:
     sets = [(rate, flow, oven) for rate in ("auto", "5.5") for flow in ("udp", "tcp") for oven in OVENS]
 
     def row(retry: int) -> Row:
@@ -319,7 +320,7 @@ def _stream_durations(measured: Measured) -> Table:
     def name(rate: str, flow: str, oven: str) -> str:
         return f"{flow.upper()}{', oven' if oven == 'yes' else ''}{'' if rate == 'auto' else ', at 5.5 Mbit/s'}"
 
-    return Table(
+    return thesis_table(
         "3.6",
         "Duration of the stream",
         "3.5",

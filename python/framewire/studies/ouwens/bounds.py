@@ -9,18 +9,19 @@ from framewire.studies.ouwens import criteria
 from framewire.studies.ouwens.baseline import Baseline, baseline
 from framewire.studies.ouwens.criteria import Bound, Judgement
 from framewire.studies.ouwens.effects import Effect
-from framewire.studies.ouwens.model import shown
+from framewire.studies.table import shown
+from framewire.studies.verdicts import Verdict
 
 __all__ = ["BoundResult", "EffectResult", "bounds", "by_table", "headline", "place", "told", "told_at", "worth"]
 
 
 @dataclass(frozen=True)
 class BoundResult:
-    """A bound and how it was met."""
+    """A bound and how often what it asks was found."""
 
     bound: Bound
-    met: int
-    missed: int
+    holds: int
+    fails: int
     excepted: int
     worst: str
     misses: tuple[Judgement, ...]
@@ -29,11 +30,9 @@ class BoundResult:
     """What is met without any model of a link."""
 
     @property
-    def state(self) -> str:
-        """`met`, `missed`, or `open` where nothing is asked or measured."""
-        if self.missed:
-            return "missed"
-        return "met" if self.met else "open"
+    def verdict(self) -> Verdict | None:
+        """Whether it holds everywhere; None where nothing is asked or measured."""
+        return Verdict.of(not self.fails if self.holds + self.fails else None)
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,12 @@ def bounds(judgements: Sequence[Judgement]) -> list[BoundResult]:
         results.append(
             BoundResult(
                 bound,
-                counts["met"],
-                counts["missed"],
-                counts["excepted"],
+                counts[Verdict.HOLDS],
+                counts[Verdict.FAILS],
+                counts[Verdict.EXCEPTED],
                 told(worst) if worst else "nothing measured",
-                tuple(one for one in mine if one.verdict == "missed"),
-                tuple(one for one in mine if one.verdict == "excepted"),
+                tuple(one for one in mine if one.verdict == Verdict.FAILS),
+                tuple(one for one in mine if one.verdict == Verdict.EXCEPTED),
                 baseline(mine),
             )
         )
@@ -98,7 +97,7 @@ def told(one: Judgement) -> str:
 def told_at(one: Judgement) -> str:
     """The same in short, without its table.
 
-    >>> told_at(Judgement("loss", "3.8", ("3", "yes"), "B", "%", 0.1, 0.4, None, 0.0, "", "met"))
+    >>> told_at(Judgement("loss", "3.8", ("3", "yes"), "B", "%", 0.1, 0.4, None, 0.0, "", Verdict.HOLDS))
     'retry 3, oven, B: 0.1, 0.4 %'
     """
     digits = 1 if one.unit in ("s", "%") else 0
@@ -120,16 +119,16 @@ def place(labels: Sequence[str], column: str) -> str:
 def headline(
     results: Sequence[BoundResult], effects: Sequence[EffectResult], judgements: Sequence[Judgement] = ()
 ) -> str:
-    """The whole in a few sentences: what was met, which way effects go, how far off is what has no bound."""
+    """The whole in a few sentences: what holds, which way effects go, how far off is what has no bound."""
     counting = _counted(results)
-    met, missed = sum(one.met for one in counting), sum(one.missed for one in counting)
+    holds, fails = sum(one.holds for one in counting), sum(one.fails for one in counting)
     excepted = sum(one.excepted for one in counting)
-    if not met + missed:
+    if not holds + fails:
         return "Nothing that has a bound was measured."
     same, every = sum(one.same for one in effects), sum(one.all for one in effects)
     exceptions = f" ({excepted} more are contradicted by the thesis' own neighbouring rows)" if excepted else ""
     low = f" At retry values 1 and 2, {same} of {every} effects go the same way." if every else ""
-    counted = f"{met} of {met + missed} published numbers with a bound are met{exceptions}."
+    counted = f"{holds} of {holds + fails} published numbers with a bound are met{exceptions}."
     return f"{counted} {worth(results)}{low}{_without_bound(judgements)}"
 
 

@@ -1,0 +1,135 @@
+"""The study of the paper on VTP, as the command line knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from framewire.studies.study import Options, Progress, Study
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from framewire.studies.balk.comparison import Comparison
+
+__all__ = ["STUDY"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalkOptions(Options):
+    """What this study may be asked beside."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where the CSV file, the numbers and the report are kept, and nothing else "
+            "[default: reproduce/balk, quick: reproduce/balk-quick].",
+        ),
+    ] = None
+    repeats: Annotated[
+        int | None, typer.Option(metavar="N", help="Seeds of each experiment, 2 to 1,000 [default: 20, quick: 3].")
+    ] = None
+    tables: Annotated[bool, typer.Option("--tables", help="Print what stands beside the paper, too.")] = False
+    made_up: Annotated[
+        bool,
+        typer.Option("--made-up", help="Stream made-up sizes of frames, not encoded movies: needs no ffmpeg."),
+    ] = False
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Also stream over the recorded links in it (Mahimahi's *.up and *.down, or with .gz)."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of it."""
+
+    comparison: Comparison
+
+    @property
+    def failures(self) -> Sequence[str]:
+        """What could not be run."""
+        return self.comparison.measured.failures
+
+    def show(self, console: Console, *, tables: bool) -> None:
+        """The claims, and on request what stands beside them."""
+        from framewire.studies.balk import terminal
+
+        terminal.show(self.comparison, console, tables=tables)
+
+    def document(self) -> dict[str, Any]:
+        """All numbers."""
+        from framewire.studies.balk import terminal
+
+        return terminal.as_json(self.comparison)
+
+    def csv_files(self) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+        """The claims."""
+        from framewire.studies.balk import terminal
+
+        return terminal.csv_files(self.comparison)
+
+    def html(self) -> str:
+        """The page."""
+        from framewire.studies.balk import page
+
+        return page.render(self.comparison)
+
+
+def check(_options: BalkOptions, out: Path) -> None:
+    """Nothing but results of this study may be in the directory."""
+    from framewire.studies.balk import terminal
+
+    terminal.check_directory(out)
+
+
+def run(options: BalkOptions, _out: Path, progress: Progress) -> Reproduction:
+    """Carries the experiments out, and compares."""
+    from framewire.campaign.runner import cores
+    from framewire.studies.balk import clips, measure
+    from framewire.studies.balk import traces as recorded
+    from framewire.studies.balk.comparison import compare
+    from framewire.studies.balk.plan import QUICK_SEEDS, SEEDS, settings
+
+    links = recorded.load(options.traces)
+
+    def making(step: str, share: float | None) -> None:
+        progress({"event": "step", "text": step, "share": share})
+
+    movies = {name: clips.made_up(name) if options.made_up else clips.encoded(name, making) for name in clips.CLIPS}
+    every = settings(quick=options.quick, traces={name: link.mean_bps / 1e6 for name, link in links.items()})
+    measured = measure.carry_out(
+        every,
+        movies,
+        seed=options.seed,
+        repeats=options.repeats or (QUICK_SEEDS if options.quick else SEEDS),
+        jobs=options.jobs or cores(),
+        traces=links,
+        progress=progress,
+    )
+    progress({"event": "step", "text": "comparing"})
+    return Reproduction(compare(measured))
+
+
+STUDY = Study(
+    name="balk",
+    short="Repeat the paper on VTP.",
+    description="""Repeat the experiments of the paper on VTP (Balk, Gerla, Sanadidi, Maggiorini) in virtual time.
+
+    Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, PSNR, frame rates and quantisers. Each claim of
+    the paper stands beside ours, with a verdict, and its rate control beside the better one.
+    """,
+    run=run,
+    options=BalkOptions,
+    repeats=(2, 1_000),
+    check=check,
+    quick_apart=True,
+)
