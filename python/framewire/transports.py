@@ -6,7 +6,33 @@ from typing import NamedTuple
 
 from framewire import _native
 
-__all__ = ["ADAPTIVE", "BULK", "DATAGRAM", "EXTERNAL", "TRANSPORTS", "Transport", "of_family"]
+__all__ = ["ADAPTIVE", "BULK", "DATAGRAM", "EXTERNAL", "TRANSPORTS", "Parts", "Settings", "Transport", "of_family"]
+
+
+class Parts(NamedTuple):
+    """What a transport of the movie is made of."""
+
+    queue: str
+    """Which frame goes next, and which is given up."""
+    format: str
+    """How frames become bytes."""
+    session: str
+    """What stands between the format and the socket."""
+    socket: str
+    """``datagram`` or ``stream``."""
+    overflow: str | None
+    """What a datagram meets for which there is no room; ``None`` over a stream, which waits."""
+
+
+class Settings(NamedTuple):
+    """Default settings of the kernel."""
+
+    send_buffer: int | None
+    """SO_SNDBUF in bytes; ``None``: the kernel's own."""
+    device_queue: int
+    """Packets."""
+    unsent_limit: int | None
+    """TCP_NOTSENT_LOWAT in bytes; ``None``: not set."""
 
 
 class Transport(NamedTuple):
@@ -18,10 +44,22 @@ class Transport(NamedTuple):
     is ``external`` is sent by the user's own programs."""
     summary: str
     """What it does, in a line."""
+    parts: Parts | None
+    """Of a transport of the movie."""
+    settings: Settings
+    is_entry: bool
+    """Described by itself in the manual; false for other combinations of parts."""
 
 
-TRANSPORTS = tuple(Transport(*row) for row in _native.transports())
-"""All of them, in the order of the manual."""
+def _transports() -> tuple[Transport, ...]:
+    return tuple(
+        Transport(*names, None if parts is None else Parts(*parts), Settings(*settings), is_entry)
+        for names, parts, settings, is_entry in _native.transports()
+    )
+
+
+TRANSPORTS = _transports()
+"""All of them: those of the manual in its order, and then the other combinations of their parts."""
 
 
 def of_family(family: str) -> tuple[str, ...]:

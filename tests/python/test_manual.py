@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from framewire.transports import ADAPTIVE, BULK, of_family
+from framewire.transports import ADAPTIVE, TRANSPORTS, Transport
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -45,13 +45,32 @@ def test_every_page_is_in_the_index() -> None:
     assert {page for page in index.parent.glob("*.md") if page != index} <= linked
 
 
-def test_the_manual_knows_every_transport() -> None:
-    movies = {*of_family("datagram"), *of_family("stream")}
-    listed = re.findall(r"^\| `([^`]*)` \| (?:RTP|TCP)", text_of(REPOSITORY / "docs" / "transports.md"), re.MULTILINE)
-    assert {*listed} == movies and len(listed) == len(movies)
+def row_of(transport: Transport) -> str:
+    """What the table of transports says of one."""
+    assert transport.parts is not None
+    *parts, overflow = transport.parts
+    send_buffer, device_queue, unsent_limit = transport.settings
+    size = "kernel's" if send_buffer is None else f"{send_buffer // 1024} KiB"
+    limit = f"{unsent_limit // 1024} KiB" if unsent_limit else "none" if transport.family == "stream" else ""
+    return " | ".join([f"| `{transport.name}`", *parts, overflow or "wait", size, f"{device_queue:,}", f"{limit} |"])
+
+
+def test_the_table_of_transports_is_that_of_the_library() -> None:
+    listed = re.findall(
+        r"^\| `[^`]*` \| .* (?:datagram|stream) \| .*\|$",
+        text_of(REPOSITORY / "docs" / "transports.md").replace("| |", "|  |"),
+        re.MULTILINE,
+    )
+    assert listed == [row_of(transport) for transport in TRANSPORTS if transport.parts and transport.is_entry]
+
+
+def test_the_manual_knows_every_part_and_every_adaptive_transport() -> None:
+    page = text_of(REPOSITORY / "docs" / "transports.md")
+    rows = dict(re.findall(r"^\| `(queue|format|session|socket|overflow)` \| (.*) \|$", page, re.MULTILINE))
+    for transport in TRANSPORTS:
+        words = transport.parts._asdict() if transport.parts else {}
+        assert [(part, word) for part, word in words.items() if word and f"`{word}`" not in rows[part]] == []
     scenario = (REPOSITORY / "docs" / "scenario.md").read_text(encoding="utf-8")
-    defaults = scenario.partition("## Defaults per transport")[2]
-    assert [name for name in (*movies, BULK) if f"`{name}`" not in defaults] == []
     assert f"{', '.join(ADAPTIVE)};" in scenario
 
 

@@ -135,7 +135,7 @@ def test_a_transport_has_one_colour_everywhere(full_run: Path) -> None:
 
 
 def test_every_transport_of_the_lab_has_a_colour() -> None:
-    assert {*palette.TRANSPORT_COLOURS} == {one.name for one in TRANSPORTS if one.name != EXTERNAL}
+    assert {*palette.TRANSPORT_COLOURS} == {one.name for one in TRANSPORTS if one.is_entry and one.name != EXTERNAL}
 
 
 def test_a_transports_colour_means_nothing_else() -> None:

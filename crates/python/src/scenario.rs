@@ -91,11 +91,11 @@ fn codec_refusal(codec: &str, flows: Vec<(String, String)>) -> PyResult<Option<S
         _ => return Ok(None),
     };
     for (flow, transport) in flows {
-        let known = Transport::ALL.iter().find(|known| known.as_str() == transport);
-        let known =
-            known.ok_or_else(|| ScenarioError::new_err(format!("flow {flow}: no transport \"{transport}\"")))?;
-        if let Err(error) = framewire_sim::check_codec(&flow, *known, codec) {
-            return Ok(Some(error.to_string()));
+        let unknown = || ScenarioError::new_err(format!("flow {flow}: no transport \"{transport}\""));
+        if let Transport::Movie(kind) = Transport::named(&transport).ok_or_else(unknown)?
+            && let Err(reason) = kind.check_codec(codec)
+        {
+            return Ok(Some(format!("flow {flow}: {reason}")));
         }
     }
     Ok(None)
@@ -118,10 +118,32 @@ fn check_simulated(scenario: &str) -> PyResult<()> {
     framewire_sim::check_scenario(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`), and what each does.
+/// A transport: what it is, its parts, its settings, and whether it has an entry of its own.
+type TransportRow = ((&'static str, &'static str, &'static str), Option<Parts>, Settings, bool);
+/// Queue, format, session and socket, and what it does when the socket is full.
+type Parts = (&'static str, &'static str, &'static str, &'static str, Option<&'static str>);
+/// Send buffer in bytes, device queue in packets, unsent limit in bytes.
+type Settings = (Option<u64>, u32, Option<u64>);
+
+/// All transports: name, family (`datagram`, `stream`, `adaptive`, `bulk` or `external`) and what each does; the parts of
+/// those of the movie; default settings.
 #[pyfunction]
-fn transports() -> Vec<(&'static str, &'static str, &'static str)> {
-    Transport::ALL.iter().map(|one| (one.as_str(), one.family().as_str(), one.summary())).collect()
+fn transports() -> Vec<TransportRow> {
+    let row = |one: Transport| {
+        let parts = one.parts().map(|parts| {
+            let overflow = parts.socket.overflow().map(|overflow| overflow.as_str());
+            let socket = parts.socket.socket().as_str();
+            (parts.queue.as_str(), parts.format.as_str(), parts.session.as_str(), socket, overflow)
+        });
+        let settings = one.settings();
+        let settings = (
+            settings.send_buffer.map(|size| size.as_bytes()),
+            settings.device_queue,
+            settings.unsent_limit.map(|size| size.as_bytes()),
+        );
+        ((one.as_str(), one.family().as_str(), one.summary()), parts, settings, Transport::ALL.contains(&one))
+    };
+    Transport::every().map(row).collect()
 }
 
 /// The JSON schema of the scenario file.

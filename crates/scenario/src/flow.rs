@@ -150,7 +150,7 @@ impl Flow {
     /// The table of a flow; an unknown key is answered with those of its transport.
     pub(crate) fn section(path: String, table: Table) -> Result<Section, ScenarioError> {
         let name = table.get("transport").and_then(Value::as_str);
-        let transport = Transport::ALL.iter().copied().find(|transport| Some(transport.as_str()) == name);
+        let transport = name.and_then(Transport::named);
         let is_foreign =
             |key: &str| transport.is_some_and(|of| KEYS_OF_SOME.iter().any(|(known, has)| *known == key && !has(of)));
         let offered: Vec<&str> = Self::KEYS.iter().copied().filter(|key| !is_foreign(key)).collect();
@@ -210,7 +210,7 @@ fn read_transport(section: &mut Section) -> Result<Transport, ScenarioError> {
     let words: Vec<&str> = Transport::ALL.iter().map(|transport| transport.as_str()).collect();
     let allowed = format!("one of {}; or sender and receiver, for applications of your own", words.join(", "));
     let missing = ScenarioError::missing(&section.key("transport"), allowed);
-    section.text("transport")?.or(external).ok_or(missing)
+    Transport::read(section)?.or(external).ok_or(missing)
 }
 
 /// The applications of an external flow, which has both; any other flow has none.

@@ -1,33 +1,40 @@
 //! Enumerations that the file writes as words.
 
+use framewire_units::Word;
+use schemars::{Schema, json_schema};
+
 use crate::error::nearest;
 
 /// Defines an enumeration with one word per variant: the word is what the file, JSON and the schema say.
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
-        pub enum $name {
-            $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
-        }
+    ($(#$doc:tt)* $name:ident { $($values:tt)+ }) => {
+        framewire_units::words! { $(#$doc)* $name { $($values)+ } }
 
-        impl $name {
-            /// Every value, in the order of the documentation.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// The word that the file uses.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
             }
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::names::schema::<Self>()
             }
         }
 
-        impl $crate::text::Text for $name {
+        $crate::names::text_words! { $name }
+    };
+}
+pub(crate) use words;
+
+/// Makes the file write enumerations as their words that are of other crates.
+macro_rules! text_words {
+    ($($name:ty)+) => {
+        $(impl $crate::text::Text for $name {
             const PATTERN: &str = ""; // the schema lists the words
 
             fn parse(text: &str) -> Result<Self, String> {
@@ -37,10 +44,17 @@ macro_rules! words {
             fn show(&self) -> String {
                 self.as_str().to_owned()
             }
-        }
+        })+
     };
 }
-pub(crate) use words;
+pub(crate) use text_words;
+
+/// The words, and what each of them means.
+pub(crate) fn schema<T: Word>() -> Schema {
+    let word = |value: &T| json_schema!({ "description": value.meaning(), "type": "string", "const": value.as_str() });
+    let words: Vec<Schema> = T::ALL.iter().map(word).collect();
+    json_schema!({ "description": T::MEANING, "oneOf": words })
+}
 
 /// The value whose word this is.
 ///

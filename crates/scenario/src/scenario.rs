@@ -271,7 +271,7 @@ impl Scenario {
     fn check_payload(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
         let transport = flow.transport;
         let refused = |allowed: String| {
-            let shown = format!("\"{}\"", transport.show());
+            let shown = format!("\"{}\"", transport);
             Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
         };
         let top_level = self.movie.source.is_none().then(|| self.movie.ladder_codec()).flatten();

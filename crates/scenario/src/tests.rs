@@ -1,6 +1,5 @@
 //! What is read back, what is filled in, what is refused.
 
-use framewire_transport::TransportKind;
 use framewire_units::{Bitrate, DataSize, Duration, Probability};
 use proptest::prelude::*;
 
@@ -10,6 +9,10 @@ const FLOW: &str = "[[flow]]\ntransport = \"udp\"\n";
 
 fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(text, &[])
+}
+
+fn named(transport: &str) -> Transport {
+    Transport::named(transport).expect("a name")
 }
 
 fn with(overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
@@ -43,26 +46,18 @@ fn a_flow_is_enough() {
 fn every_transport_has_its_defaults() {
     let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
     let expected = [
-        (
-            Transport::Movie(TransportKind::UdpBlocking),
-            Some(PacketRule::Full),
-            kib(208),
-            1_000,
-            Some(Pacing::Sender),
-            None,
-            None,
-        ),
-        (Transport::Movie(TransportKind::Udp), Some(PacketRule::Full), kib(416), 100, None, None, None),
-        (Transport::Movie(TransportKind::UdpWhole), Some(PacketRule::Full), kib(208), 1_000, None, None, None),
-        (Transport::Movie(TransportKind::UdpIfd), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
-        (Transport::Movie(TransportKind::UdpDependency), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
-        (Transport::Movie(TransportKind::Tcp), None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
-        (Transport::Movie(TransportKind::TcpIfd), None, None, 1_000, None, Some("cubic"), kib(32)),
-        (Transport::Movie(TransportKind::TcpIfdOptimised), None, None, 1_000, None, Some("cubic"), kib(32)),
-        (Transport::Movie(TransportKind::TcpDependency), None, None, 1_000, None, Some("cubic"), kib(32)),
-        (Transport::Movie(TransportKind::TcpLeaky), None, None, 1_000, None, Some("cubic"), None),
-        (Transport::Movie(TransportKind::TcpKeyframe), None, None, 1_000, None, Some("cubic"), None),
-        (Transport::Movie(TransportKind::TcpObs), None, None, 1_000, None, Some("cubic"), None),
+        (named("udp-blocking"), Some(PacketRule::Full), kib(208), 1_000, Some(Pacing::Sender), None, None),
+        (named("udp"), Some(PacketRule::Full), kib(416), 100, None, None, None),
+        (named("udp-whole"), Some(PacketRule::Full), kib(208), 1_000, None, None, None),
+        (named("udp+ifd"), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
+        (named("udp+dependency"), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
+        (named("tcp"), None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
+        (named("tcp+ifd"), None, None, 1_000, None, Some("cubic"), kib(32)),
+        (named("tcp+ifd-optimised"), None, None, 1_000, None, Some("cubic"), kib(32)),
+        (named("tcp+dependency"), None, None, 1_000, None, Some("cubic"), kib(32)),
+        (named("tcp+leaky"), None, None, 1_000, None, Some("cubic"), None),
+        (named("tcp+keyframe"), None, None, 1_000, None, Some("cubic"), None),
+        (named("tcp+obs"), None, None, 1_000, None, Some("cubic"), None),
     ];
     let movies = Transport::ALL.iter().filter(|transport| transport.has_movie()).count();
     assert_eq!(expected.len(), movies - 1, "all but external, which has tests/application.rs; see tests/rivals.rs");
@@ -103,14 +98,12 @@ fn every_transport_has_its_defaults() {
 fn frame_queues_have_limits_where_they_can_be_full() {
     let limits = |flow: &Flow| (flow.queue_time, flow.queue_frames, flow.queue_bytes.map(DataSize::as_bytes));
     let second = Some(Duration::from_secs(1));
-    let others = [Transport::External, Transport::Movie(TransportKind::TcpObs)];
+    let others = [Transport::External, named("tcp+obs")];
     let movies = Transport::ALL.iter().filter(|transport| transport.has_movie());
     for transport in movies.filter(|transport| !others.contains(transport)) {
-        let expected = match transport {
-            Transport::Movie(
-                TransportKind::UdpDependency | TransportKind::TcpDependency | TransportKind::TcpKeyframe,
-            ) => (second, None, None),
-            Transport::Movie(TransportKind::TcpLeaky) => (second, Some(200), Some(10_485_760)),
+        let expected = match transport.as_str() {
+            "udp+dependency" | "tcp+dependency" | "tcp+keyframe" => (second, None, None),
+            "tcp+leaky" => (second, Some(200), Some(10_485_760)),
             _ => (None, None, None),
         };
         let text = format!("[[flow]]\ntransport = \"{transport}\"");
@@ -234,8 +227,8 @@ fn flows_are_checked_one_by_one_and_together() {
         ("tcp", "spread = \"none\"", "udp-blocking"),
         ("udp", "unsent_limit = \"16 KiB\"", "stream transports (tcp, tcp+ifd,"),
         ("udp", "congestion = \"reno\"", "tcp"),
-        ("tcp+ifd", "pacing = \"sender\"", "a key of tcp and udp-blocking"),
-        ("udp", "pacing = \"none\"", "a key of tcp and udp-blocking"),
+        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking and tcp"),
+        ("udp", "pacing = \"none\"", "a key of udp-blocking and tcp"),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();

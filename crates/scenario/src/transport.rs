@@ -4,15 +4,18 @@ use std::fmt;
 
 use framewire_adaptive::rate_control::RateControl;
 use framewire_transport::queue::QueueKind;
-use framewire_transport::{Limits, Profile, TransportKind};
+use framewire_transport::registry::{Format, Parts, Queue, Session, Socket, SocketKind};
+use framewire_transport::{Limits, Overflow, Profile, TransportKind, UnknownTransport};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
+use toml::Value;
 
+use crate::error::ScenarioError;
 use crate::names;
-use crate::text::Text;
+use crate::section::{Section, Shown};
 
 /// How a flow carries its movie, or what else it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// The lab's own sender of the movie.
     Movie(TransportKind),
@@ -84,8 +87,18 @@ const fn all() -> [Transport; COUNT] {
 }
 
 impl Transport {
-    /// All of them, in the order of the documentation.
+    /// All that have an entry of their own, in the order of the documentation.
     pub const ALL: &[Self] = &all();
+
+    /// All of them: those, and the other combinations of their parts.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().chain(TransportKind::combinations().map(Self::Movie))
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::every().find(|one| one.as_str() == name)
+    }
 
     /// The word that the file uses.
     pub const fn as_str(self) -> &'static str {
@@ -105,6 +118,11 @@ impl Transport {
             Self::Bulk => "TCP connections that always have data, and no movie.",
             Self::External => "Applications of the user's own at both ends.",
         }
+    }
+
+    /// What a transport of the movie is made of.
+    pub const fn parts(self) -> Option<Parts> {
+        if let Self::Movie(kind) = self { Some(kind.profile().parts) } else { None }
     }
 
     /// What carries it.
@@ -145,11 +163,11 @@ impl Transport {
 
     /// Its defaults of send buffer, device queue and unsent limit are those of this transport: an adaptive stream has the
     /// sockets of `udp`, and connections without a frame queue have those of `tcp`.
-    pub(crate) const fn settings(self) -> &'static Profile {
+    pub const fn settings(self) -> &'static Profile {
         match self {
             Self::Movie(kind) => kind.profile(),
-            Self::Adaptive(_) => TransportKind::Udp.profile(),
-            Self::Bulk | Self::External => TransportKind::Tcp.profile(),
+            Self::Adaptive(_) => TransportKind::UDP.profile(),
+            Self::Bulk | Self::External => TransportKind::TCP.profile(),
         }
     }
 
@@ -164,7 +182,7 @@ impl Transport {
     }
 
     fn queue(self) -> Option<QueueKind> {
-        if let Self::Movie(kind) = self { Some(kind.profile().queue) } else { None }
+        if let Self::Movie(kind) = self { Some(kind.queue()) } else { None }
     }
 
     /// Those that something is true of, for messages: whole families by what they are, others by their names.
@@ -197,16 +215,57 @@ impl fmt::Display for Transport {
     }
 }
 
-impl Text for Transport {
-    const PATTERN: &str = ""; // the schema lists the words
-
-    fn parse(text: &str) -> Result<Self, String> {
-        names::find(text, Self::ALL, Self::as_str)
+impl Transport {
+    /// Reads the key `transport`: a name, or a table of parts.
+    pub(crate) fn read(section: &mut Section) -> Result<Option<Self>, ScenarioError> {
+        let path = section.key("transport");
+        match section.take("transport") {
+            None => Ok(None),
+            Some(Value::String(name)) => Self::parse(&path, &name).map(Some),
+            Some(Value::Table(parts)) => read_parts(&path, Section::new(path.clone(), parts, PARTS)?).map(Some),
+            Some(other) => {
+                let allowed = format!("a name in quotes, or a table of {}", PARTS.join(", "));
+                Err(ScenarioError::value(&path, Shown(&other), allowed))
+            }
+        }
     }
 
-    fn show(&self) -> String {
-        self.as_str().to_owned()
+    fn parse(path: &str, name: &str) -> Result<Self, ScenarioError> {
+        match name.parse() {
+            Ok(kind) => Ok(Self::Movie(kind)),
+            Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
+            Err(UnknownTransport::Unknown { .. }) => names::find(name, Self::ALL, Self::as_str)
+                .map_err(|allowed| ScenarioError::value(path, Shown(&Value::from(name)), allowed)),
+        }
     }
+}
+
+names::text_words! { Queue Format Session Socket Overflow }
+
+/// The keys of a table of parts. `overflow` is of the socket: what it does when it is full.
+const PARTS: &[&str] = &["queue", "format", "session", "socket", "overflow"];
+
+/// A transport of the movie by its parts. The socket must be said; the others have defaults.
+fn read_parts(path: &str, mut section: Section) -> Result<Transport, ScenarioError> {
+    let (socket_key, overflow_key) = (section.key("socket"), section.key("overflow"));
+    let socket = section.text("socket")?.ok_or_else(|| ScenarioError::missing(&socket_key, "datagram or stream"))?;
+    let format = section.text("format")?.unwrap_or(Format::default_over(socket));
+    let overflow = section.text("overflow")?;
+    let parts = Parts {
+        queue: section.text("queue")?.unwrap_or(Queue::Direct),
+        format,
+        session: section.text("session")?.unwrap_or(Session::default_of(format, socket)),
+        socket: match (socket, overflow) {
+            (Socket::Datagram, overflow) => SocketKind::Datagram(overflow.unwrap_or(Overflow::Wait)),
+            (Socket::Stream, None | Some(Overflow::Wait)) => SocketKind::Stream,
+            (Socket::Stream, Some(other)) => {
+                let allowed = "\"wait\" with socket \"stream\", which loses nothing";
+                return Err(ScenarioError::value(&overflow_key, format!("\"{other}\""), allowed));
+            }
+        },
+    };
+    let senseless = |reason| ScenarioError::new(path, format!("the parts make no sense together: {reason}"));
+    TransportKind::of(parts).map(Transport::Movie).map_err(senseless)
 }
 
 impl Serialize for Transport {
@@ -221,8 +280,21 @@ impl JsonSchema for Transport {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let word = |one: &Self| json_schema!({ "description": one.summary(), "type": "string", "const": one.as_str() });
-        let words: Vec<Schema> = Self::ALL.iter().map(word).collect();
-        json_schema!({ "description": "How a flow carries its movie, or what else it is.", "oneOf": words })
+        let name = |one: Self| json_schema!({ "description": one.summary(), "type": "string", "const": one.as_str() });
+        let mut alternatives: Vec<Schema> = Self::every().map(name).collect();
+        alternatives.push(json_schema!({
+            "description": "A transport of the movie by its parts.",
+            "type": "object",
+            "properties": {
+                "queue": names::schema::<Queue>(),
+                "format": names::schema::<Format>(),
+                "session": names::schema::<Session>(),
+                "socket": names::schema::<Socket>(),
+                "overflow": names::schema::<Overflow>(),
+            },
+            "required": ["socket"],
+            "additionalProperties": false,
+        }));
+        json_schema!({ "description": "How a flow carries its movie, or what else it is.", "oneOf": alternatives })
     }
 }

@@ -4,4 +4,5 @@ mod application;
 mod captures;
 mod flows;
 mod rivals;
+mod transports;
 mod wifi;

@@ -5,7 +5,6 @@
 //! from its begin to its end, in every world, is in [`lifecycle`].
 
 mod adaptive;
-mod carried;
 mod content;
 mod dependencies;
 mod flow;
@@ -15,7 +14,6 @@ mod receiver;
 mod sender;
 
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, video_sequence};
-pub use carried::check_codec;
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowSetup,

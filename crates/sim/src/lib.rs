@@ -25,7 +25,7 @@ mod wires;
 pub use cancel::Cancel;
 pub use check::{check_network, check_scenario};
 pub use error::SimError;
-pub use framewire_session::{LadderContent, check_codec};
+pub use framewire_session::LadderContent;
 pub use framewire_world::{Content, MovieError, load_ladder, load_movie, read_trace};
 pub use run::{Cell, CellOptions, RunOptions, RunReport, TableHashes, simulate_cell, simulate_run};
 pub use simulation::{EarlyEnd, Options, Received, Simulated, Simulation};

@@ -13,6 +13,7 @@ mod parse;
 mod probability;
 mod random;
 mod time;
+mod words;
 
 pub use carrier_sense::SenseTimes;
 pub use data::{Bitrate, DataSize};
@@ -22,3 +23,4 @@ pub use probability::Probability;
 pub use random::{Domain, RandomStream, Seed};
 pub use std::time::Duration;
 pub use time::Timestamp;
+pub use words::{UnknownWord, Word};

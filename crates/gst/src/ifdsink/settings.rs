@@ -66,7 +66,7 @@ const SMALLEST_MTU: u32 = 576;
 const LARGEST_MTU: u32 = 65_535;
 
 fn default_unsent_limit() -> u32 {
-    let limit = TransportKind::TcpIfd.profile().unsent_limit;
+    let limit = TransportKind::TCP_IFD.profile().unsent_limit;
     limit.and_then(|limit| u32::try_from(limit.as_bytes()).ok()).unwrap_or(0)
 }
 

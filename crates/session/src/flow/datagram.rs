@@ -7,7 +7,6 @@ use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule,
 
 use super::movie::MovieSetup;
 use super::{BuildError, CommonSetup};
-use crate::carried::check_codec;
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::sender::{SenderSession, SendingHalf};
@@ -82,7 +81,7 @@ impl DatagramSetup {
 
     fn packetizer(&self) -> Result<Packetizer, BuildError> {
         let settings = &self.common.settings;
-        check_codec(&settings.name, settings.transport, self.plan().codec())?;
+        self.movie.check_codec().map_err(|reason| self.common.refuse(reason))?;
         let mtu = DataSize::from_bytes(u64::from(settings.mtu));
         Packetizer::new(self.packets, mtu, self.ssrc, INITIAL_SEQUENCE, PAYLOAD_TYPE)
             .map_err(|error| self.common.refuse(error))

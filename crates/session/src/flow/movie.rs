@@ -30,7 +30,12 @@ impl MovieSetup {
     }
 
     pub(super) fn queue(&self) -> FrameQueue<Bytes> {
-        FrameQueue::new(self.kind.profile().queue.with_limits(self.limits))
+        FrameQueue::new(self.kind.queue().with_limits(self.limits))
+    }
+
+    /// Whether the transport carries the movie's codec; the error says what would.
+    pub(super) fn check_codec(&self) -> Result<(), String> {
+        self.kind.check_codec(self.plan.codec())
     }
 
     pub(super) fn sender(&self, half: SendingHalf, common: &CommonSetup) -> SenderSession {

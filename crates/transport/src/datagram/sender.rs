@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::Timestamp;
+use framewire_units::{Timestamp, words};
 use framewire_wire::mpeg_video::{Datagram, Packetizer};
 
 use super::spread::{Schedule, Spread};
@@ -18,15 +18,16 @@ const DEVICE_QUEUE_FULL: &str = "udp: device queue full";
 const REST_KEPT_BACK: &str = "udp-whole: a packet did not fit, rest of the frame kept back";
 const NOT_PACKETIZED: &str = "rtp: frame cannot be cut into packets";
 
-/// What a sending half does with a datagram for which the send buffer has no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Overflow {
-    /// Waits for room and sends the same datagram again.
-    Wait,
-    /// Loses this datagram and goes on with the next.
-    Drop,
-    /// Loses this datagram and keeps back the rest of its frame, which no receiver could use.
-    DropRestOfFrame,
+words! {
+    /// What a sending half does with a datagram for which the send buffer has no room.
+    Overflow {
+        /// Waits for room and sends the same datagram again.
+        Wait = "wait",
+        /// Loses this datagram and goes on with the next.
+        Drop = "drop",
+        /// Loses this datagram and keeps back the rest of its frame, which no receiver could use.
+        DropRestOfFrame = "drop-rest-of-frame",
+    }
 }
 
 /// Sends frames as RTP packets over a [`DatagramSocket`].

@@ -118,7 +118,7 @@ fn open_datagrams(plan: &Plan, address: SocketAddr) -> Result<Connection, NoConn
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let send_buffer = TransportKind::UdpIfd.profile().send_buffer;
+    let send_buffer = TransportKind::UDP_IFD.profile().send_buffer;
     let options = UdpOptions { send_buffer, ..UdpOptions::default() };
     let mut socket = UdpSender::open(SocketAddr::new(any, 0), address, &options)?;
     // A receiver may be started after the sender, as with any RTP stream.

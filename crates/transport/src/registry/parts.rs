@@ -1,0 +1,183 @@
+//! The four parts of a transport, and which of them go together.
+
+use framewire_media::access_unit::Codec;
+use framewire_units::words;
+
+use crate::datagram::Overflow;
+use crate::dependency::DependencyQueue;
+use crate::ifd::IfdPolicy;
+use crate::queue::QueueKind;
+use crate::rivals::{KeyframeRecovery, LeakyDownstream, Thresholds};
+
+words! {
+    /// Which frame goes next, and which is given up.
+    Queue {
+        /// One frame at a time: the frame clock waits while it is written, and none is given up.
+        Direct = "direct",
+        /// I-Frame Delay: one frame waits, a more important one overwrites it.
+        Ifd = "ifd",
+        /// I-Frame Delay, and no frame without its references.
+        IfdOptimised = "ifd-optimised",
+        /// What the fewest frames depend on goes first, and no frame without its references.
+        Dependency = "dependency",
+        /// As GStreamer's queue leaky=downstream.
+        Leaky = "leaky",
+        /// As GStreamer's tcpserversink recover-policy=keyframe.
+        Keyframe = "keyframe",
+        /// As the RTMP output of OBS Studio.
+        Obs = "obs",
+    }
+}
+
+words! {
+    /// How frames become bytes. A format inside another one is an entry of its own, as the outer one has rules for what
+    /// it carries.
+    Format {
+        /// The frames as they are, one behind the other.
+        ElementaryStream = "elementary-stream",
+        /// RTP packets of MPEG-1 or MPEG-2 video (RFC 2250).
+        Rtp = "rtp",
+    }
+}
+
+words! {
+    /// What stands between the format and the socket.
+    Session {
+        /// Nothing.
+        None = "none",
+    }
+}
+
+words! {
+    /// What the transport writes to.
+    Socket {
+        /// UDP: packets that arrive whole or not at all.
+        Datagram = "datagram",
+        /// TCP: a stream of bytes.
+        Stream = "stream",
+    }
+}
+
+/// What a transport writes to, and what it does when that is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SocketKind {
+    /// One packet per datagram.
+    Datagram(Overflow),
+    /// A stream of bytes; a write waits for room.
+    Stream,
+}
+
+/// What a transport is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Which frame goes next.
+    pub queue: Queue,
+    /// How it becomes bytes.
+    pub format: Format,
+    /// What stands between the format and the socket.
+    pub session: Session,
+    /// Where the bytes go.
+    pub socket: SocketKind,
+}
+
+impl Queue {
+    /// The queue with its default limits.
+    pub const fn kind(self) -> QueueKind {
+        type Bytes = bytes::Bytes;
+        match self {
+            Self::Direct => QueueKind::Direct,
+            Self::Ifd => QueueKind::Ifd(IfdPolicy::Basic),
+            Self::IfdOptimised => QueueKind::Ifd(IfdPolicy::Optimised),
+            Self::Dependency => QueueKind::Dependency(DependencyQueue::<Bytes>::DEFAULT_LIMITS),
+            Self::Leaky => QueueKind::Leaky(LeakyDownstream::<Bytes>::DEFAULT_LIMITS),
+            Self::Keyframe => QueueKind::Keyframe(KeyframeRecovery::<Bytes>::DEFAULT_SOFT_LIMITS),
+            Self::Obs => QueueKind::Obs(Thresholds::DEFAULT),
+        }
+    }
+
+    /// True for the rules of other programs, which are compared with: they have the socket as those programs have it.
+    pub const fn is_rival(self) -> bool {
+        matches!(self, Self::Leaky | Self::Keyframe | Self::Obs)
+    }
+}
+
+impl Format {
+    /// Whether frames of this codec can be written so.
+    ///
+    /// # Errors
+    /// When they cannot; with the reason, in which `transport` is the name of the one that was asked for.
+    pub fn check_codec(self, transport: &str, codec: Codec) -> Result<(), String> {
+        match self {
+            Self::Rtp if codec != Codec::MpegVideo => Err(format!(
+                "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
+                 a transport over TCP carries it"
+            )),
+            Self::ElementaryStream | Self::Rtp => Ok(()),
+        }
+    }
+
+    /// What a socket of this kind carries where nothing else is asked for.
+    pub const fn default_over(socket: Socket) -> Self {
+        match socket {
+            Socket::Datagram => Self::Rtp,
+            Socket::Stream => Self::ElementaryStream,
+        }
+    }
+}
+
+impl Session {
+    /// What such packets or bytes need over a socket of this kind.
+    pub const fn default_of(_format: Format, _socket: Socket) -> Self {
+        Self::None
+    }
+}
+
+impl SocketKind {
+    /// Its kind alone.
+    pub const fn socket(self) -> Socket {
+        match self {
+            Self::Datagram(_) => Socket::Datagram,
+            Self::Stream => Socket::Stream,
+        }
+    }
+
+    /// What it does when it is full; `None` over a byte stream, which waits.
+    pub const fn overflow(self) -> Option<Overflow> {
+        match self {
+            Self::Datagram(overflow) => Some(overflow),
+            Self::Stream => None,
+        }
+    }
+}
+
+impl Parts {
+    /// Whether the parts go together.
+    ///
+    /// # Errors
+    /// When they do not; with the reason.
+    pub const fn check(self) -> Result<(), &'static str> {
+        match (self.format, self.session, self.socket) {
+            (Format::ElementaryStream, Session::None, SocketKind::Datagram(_)) => Err(
+                "a datagram has to say which frame it is of and what is missing before it, which an elementary stream does \
+                 not: format \"rtp\" does",
+            ),
+            (Format::Rtp, Session::None, SocketKind::Stream) => {
+                Err("a stream of bytes does not say where an RTP packet ends")
+            }
+            (_, _, SocketKind::Datagram(Overflow::Drop | Overflow::DropRestOfFrame))
+                if !matches!(self.queue, Queue::Direct) =>
+            {
+                Err(
+                    "a send that does not wait for room empties the frame queue at once, so that nothing waits there that \
+                     could be given up: overflow \"wait\" keeps it there",
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same parts without a frame queue.
+    pub(super) fn direct(self) -> Self {
+        Self { queue: Queue::Direct, ..self }
+    }
+}

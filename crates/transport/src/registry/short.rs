@@ -1,0 +1,86 @@
+//! Names that are made of parts, down the stack and then the queue: `tcp+dependency`, `udp+leaky`.
+
+use std::str::FromStr;
+
+use super::parts::{Format, Parts, Queue, Session, Socket, SocketKind};
+use super::{TransportKind, table};
+use crate::datagram::Overflow;
+
+/// A name that is not one of a transport.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownTransport {
+    /// Nothing of it is known.
+    #[error("\"{name}\" is not a transport; {} are, and other combinations of their parts", names())]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// It names parts that do not go together.
+    #[error("\"{name}\" makes no sense: {reason}")]
+    Senseless {
+        /// The name.
+        name: String,
+        /// Why they do not.
+        reason: &'static str,
+    },
+}
+
+fn names() -> String {
+    TransportKind::ALL.map(TransportKind::name).join(", ")
+}
+
+impl FromStr for TransportKind {
+    type Err = UnknownTransport;
+
+    fn from_str(name: &str) -> Result<Self, UnknownTransport> {
+        if let Some(kind) = Self::ALL.into_iter().find(|kind| kind.name() == name) {
+            return Ok(kind);
+        }
+        let parts = parts(name).ok_or_else(|| UnknownTransport::Unknown { name: name.to_owned() })?;
+        Self::of(parts).map_err(|reason| UnknownTransport::Senseless { name: name.to_owned(), reason })
+    }
+}
+
+/// What sockets are called in names; formats and queues have their own words.
+const SOCKETS: [(&str, SocketKind); 4] = [
+    ("udp", SocketKind::Datagram(Overflow::Drop)),
+    ("udp-blocking", SocketKind::Datagram(Overflow::Wait)),
+    ("udp-whole", SocketKind::Datagram(Overflow::DropRestOfFrame)),
+    ("tcp", SocketKind::Stream),
+];
+
+/// The name of parts.
+pub(super) fn name(parts: Parts) -> String {
+    match (table::entry_of(parts), parts.queue) {
+        (Some(entry), _) => entry.name.to_owned(),
+        (None, queue) => format!("{}+{queue}", carrier(parts)),
+    }
+}
+
+/// What carries the frames, whatever the queue is.
+pub(super) fn carrier(parts: Parts) -> String {
+    let socket = match parts.socket {
+        SocketKind::Datagram(_) => "udp",
+        SocketKind::Stream => "tcp",
+    };
+    match parts.format == Format::default_over(parts.socket.socket()) {
+        true => socket.to_owned(),
+        false => format!("{}+{socket}", parts.format),
+    }
+}
+
+/// The parts that a name is made of; `None` where a word of it is unknown or out of order.
+fn parts(name: &str) -> Option<Parts> {
+    let mut words = name.split('+').peekable();
+    let format: Option<Format> = words.peek().and_then(|word| word.parse().ok());
+    words.next_if(|_| format.is_some());
+    let word = words.next()?;
+    let (_, socket) = SOCKETS.into_iter().find(|(known, _)| *known == word)?;
+    let queue = words.next().map_or(Ok(Queue::Direct), str::parse).ok()?;
+    // Before a queue, `udp` is the one that leaves frames in it.
+    let socket = if queue != Queue::Direct && word == "udp" { SocketKind::Datagram(Overflow::Wait) } else { socket };
+    let kind: Socket = socket.socket();
+    let format = format.unwrap_or(Format::default_over(kind));
+    let session = Session::default_of(format, kind);
+    words.next().is_none().then_some(Parts { queue, format, session, socket })
+}

@@ -1,0 +1,100 @@
+//! Names, parts and settings.
+
+use bytes::Bytes;
+use framewire_media::access_unit::Codec;
+
+use super::*;
+
+/// Kernel memory of a datagram (skb truesize on x86-64, measured): from 700 B of payload, and up to 100 B.
+const FULL_PACKET_TRUESIZE: u64 = 2_304;
+const SMALL_PACKET_TRUESIZE: u64 = 832;
+
+fn kind(name: &str) -> TransportKind {
+    name.parse().expect("a name")
+}
+
+/// Datagrams that a send buffer admits: the check is made before each one, so the last may go over.
+fn admitted(kind: TransportKind, truesize: u64) -> u64 {
+    kind.profile().send_buffer.expect("a datagram transport states it").as_bytes().div_ceil(truesize)
+}
+
+#[test]
+fn names_round_trip() {
+    for kind in TransportKind::ALL {
+        assert_eq!(kind.to_string().parse(), Ok(kind));
+    }
+    let message = "rtmp".parse::<TransportKind>().unwrap_err().to_string();
+    assert!(message.contains("rtmp"));
+    for kind in TransportKind::ALL {
+        assert!(message.contains(kind.name()), "{message} lacks {kind}");
+    }
+}
+
+#[test]
+fn what_fills_first_is_as_the_reasons_say() {
+    assert_eq!(admitted(kind("udp-blocking"), FULL_PACKET_TRUESIZE), 93);
+    assert_eq!(admitted(TransportKind::UDP, FULL_PACKET_TRUESIZE), 185);
+    assert_eq!(admitted(TransportKind::UDP_IFD, FULL_PACKET_TRUESIZE), 72);
+    for truesize in [SMALL_PACKET_TRUESIZE, FULL_PACKET_TRUESIZE] {
+        for kind in [kind("udp-blocking"), kind("udp-whole"), TransportKind::UDP_IFD, kind("udp+dependency")] {
+            let queue = u64::from(kind.profile().device_queue);
+            assert!(admitted(kind, truesize) < queue, "{kind}: the socket fills first");
+        }
+        let udp = TransportKind::UDP;
+        let queue = u64::from(udp.profile().device_queue);
+        assert!(admitted(udp, truesize) > queue, "the device queue fills first");
+    }
+}
+
+#[test]
+fn parts_follow_the_name() {
+    for kind in TransportKind::ALL {
+        assert_eq!(kind.is_stream(), kind.name().starts_with("tcp"));
+        assert_eq!(kind.overflow().is_none(), kind.is_stream());
+        assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.name().contains('+'));
+        assert_eq!(kind.wants_error_reports(), kind.name() == "udp-whole");
+        let ours_over_tcp = ["tcp+ifd", "tcp+ifd-optimised", "tcp+dependency"].contains(&kind.name());
+        assert_eq!(kind.profile().unsent_limit.is_some(), ours_over_tcp);
+    }
+}
+
+#[test]
+fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest_entry() {
+    let made: Vec<_> = TransportKind::combinations()
+        .map(|kind| (kind.name(), kind.profile().summary, kind.profile().reason))
+        .collect();
+    let expected = [
+        ("udp+ifd-optimised", "I-Frame Delay, and no frame without its references, over udp.", "as udp+dependency"),
+        ("udp+leaky", "As GStreamer's queue leaky=downstream, over udp.", "as udp-blocking"),
+        ("udp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over udp.", "as udp-blocking"),
+        ("udp+obs", "As the RTMP output of OBS Studio, over udp.", "as udp-blocking"),
+    ];
+    assert_eq!(made, expected);
+    for kind in TransportKind::ALL.into_iter().chain(TransportKind::combinations()) {
+        assert_eq!(kind.name().parse(), Ok(kind));
+        assert_eq!(TransportKind::of(kind.profile().parts), Ok(kind));
+    }
+    for (other, name) in [("rtp+udp", "udp"), ("udp-blocking+ifd", "udp+ifd"), ("elementary-stream+tcp", "tcp")] {
+        assert_eq!(kind(other).name(), name);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_the_reason() {
+    let refused = |name: &str| name.parse::<TransportKind>().unwrap_err().to_string();
+    assert!(refused("udp-whole+ifd").contains("empties the frame queue at once"));
+    assert!(refused("elementary-stream+udp").contains("which frame it is of"));
+    assert!(refused("rtp+tcp").contains("where an RTP packet ends"));
+    for name in ["tcp+udp", "ifd+tcp", "tcp+ifd+ifd", "tcp+", "+tcp", "", "rtp", "vtp"] {
+        assert!(refused(name).contains("is not a transport; udp-blocking, udp, "), "{name}");
+    }
+}
+
+#[test]
+fn datagrams_carry_what_rfc_2250_does_and_streams_everything() {
+    for kind in TransportKind::ALL {
+        assert_eq!(kind.check_codec(Codec::MpegVideo), Ok(()));
+        let outcome = kind.check_codec(Codec::H264);
+        assert_eq!(outcome.is_ok(), kind.is_stream(), "{kind}: {outcome:?}");
+    }
+}
