@@ -10,7 +10,7 @@ CRATES = Path(__file__).parents[2] / "crates"
 # Who may call whom (docs/design.md, section 3). A crate that is not named here must be added with its rule.
 ALLOWED: dict[str, set[str]] = {
     "units": set(),
-    "scenario": {"units", "transport", "adaptive"},
+    "scenario": {"units", "link", "transport", "adaptive"},
     "media": {"units"},
     "wire": {"units"},
     "link": {"units"},

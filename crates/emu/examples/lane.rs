@@ -16,13 +16,13 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Clock, LaneConfig, RECEIVER_ADDRESS, RateAndDelay, SENDER_ADDRESS, World};
+use framewire_emu::{BottleneckPlace, Clock, LaneConfig, RECEIVER_ADDRESS, RateAndDelay, SENDER_ADDRESS, World};
 use framewire_units::Bitrate;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_given = |word: &str| arguments.iter().any(|argument| argument == word);
-    let bottleneck = if is_given("local") { Bottleneck::Local } else { Bottleneck::Remote };
+    let bottleneck = if is_given("local") { BottleneckPlace::LocalDevice } else { BottleneckPlace::Remote };
 
     // Before any thread: without root this enters a user namespace.
     let link = RateAndDelay::new(Bitrate::from_mbps(10), Duration::from_millis(20));

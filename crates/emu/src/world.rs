@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
+use framewire_link::BottleneckPlace;
+
 use crate::capture::{self, CaptureWriter};
 use crate::clock::Clock;
 use crate::error::{Doing, EmuError};
@@ -10,12 +12,12 @@ use crate::kernel::counters::DeviceCounters;
 use crate::kernel::gate::GateMethod;
 use crate::kernel::namespace;
 use crate::kernel::sysctl::set_default_congestion_control;
+use crate::lane::LaneConfig;
 use crate::lane::live::{LaneCounters, Live};
 use crate::lane::record::{Evidence, LaneRecord};
 use crate::lane::state::LaneState;
 use crate::lane::topology::{KernelCounters, Topology};
 use crate::lane::writer::{self, LogWriter};
-use crate::lane::{Bottleneck, LaneConfig};
 use crate::pump::{Pump, PumpedLane};
 
 /// A running emulated world.
@@ -122,7 +124,7 @@ impl World {
 }
 
 fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLane), EmuError> {
-    let mut topology = Topology::build(config.mtu, config.bottleneck == Bottleneck::Local)?;
+    let mut topology = Topology::build(config.mtu, config.bottleneck == BottleneckPlace::LocalDevice)?;
     let (queue, method) = topology.gate.take().map(|gate| (gate.queue, gate.method)).unzip();
     let start_capture = |path: PathBuf| capture::start(&path, config.kept, config.capture_size, clock);
     let (buffer, capture) = config.capture.map(start_capture).transpose()?.unzip();

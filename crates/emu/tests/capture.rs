@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use framewire_emu::{
-    Bottleneck, CAPTURE_SIZE, Clock, EmuError, FixedDelay, Kept, LaneConfig, LaneRecord, RECEIVER_ADDRESS,
+    BottleneckPlace, CAPTURE_SIZE, Clock, EmuError, FixedDelay, Kept, LaneConfig, LaneRecord, RECEIVER_ADDRESS,
     SENDER_ADDRESS, World,
 };
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -17,7 +17,8 @@ const DATAGRAMS: usize = 50;
 
 /// Streams over a lane with a capture of headers; `None` when this machine does not allow worlds.
 fn captured(path: &Path, size: u64) -> Option<LaneRecord> {
-    let mut config = LaneConfig::new("lane", Box::new(FixedDelay::new(Duration::from_millis(3))), Bottleneck::Local);
+    let mut config =
+        LaneConfig::new("lane", Box::new(FixedDelay::new(Duration::from_millis(3))), BottleneckPlace::LocalDevice);
     config.capture = Some(path.to_owned());
     config.kept = Kept::Headers;
     config.capture_size = size;
@@ -99,7 +100,7 @@ fn check_with_capinfos(path: &Path) {
 #[test]
 fn a_capture_that_cannot_be_written_is_refused_at_once_with_its_name() {
     for path in ["/nonexistent/lane.pcapng", "/dev/full"] {
-        let mut config = LaneConfig::new("lane", Box::new(FixedDelay::default()), Bottleneck::Remote);
+        let mut config = LaneConfig::new("lane", Box::new(FixedDelay::default()), BottleneckPlace::Remote);
         config.capture = Some(path.into());
         match World::start(vec![config], Clock::start()) {
             Ok(_) => panic!("the capture was accepted"),
@@ -112,7 +113,7 @@ fn a_capture_that_cannot_be_written_is_refused_at_once_with_its_name() {
 #[test]
 fn an_mtu_out_of_range_is_refused_with_what_is_allowed() {
     for mtu in [0, 575, 9_001] {
-        let mut config = LaneConfig::new("lane", Box::new(FixedDelay::default()), Bottleneck::Remote);
+        let mut config = LaneConfig::new("lane", Box::new(FixedDelay::default()), BottleneckPlace::Remote);
         config.mtu = mtu;
         let message = World::start(vec![config], Clock::start()).err().expect("refused").to_string();
         assert!(message.contains(&mtu.to_string()) && message.contains("576 to 9000"), "{message}");

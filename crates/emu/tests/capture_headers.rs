@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use framewire_emu::{
-    Bottleneck, Clock, EmuError, Lane, LaneConfig, RECEIVER_ADDRESS, SENDER_ADDRESS, World, keep_headers,
+    BottleneckPlace, Clock, EmuError, Lane, LaneConfig, RECEIVER_ADDRESS, SENDER_ADDRESS, World, keep_headers,
 };
 use framewire_link::{Network, NetworkConfig, QueueLimit, WifiConfig, WifiNetworkConfig, WireConfig};
 use framewire_units::{Probability, Seed};
@@ -70,7 +70,7 @@ fn wireshark_reads_the_same_of_connections_and_streams() {
         return;
     }
     let whole = std::env::temp_dir().join(format!("framewire-whole-{}.pcapng", std::process::id()));
-    let mut config = LaneConfig::new("lane", Box::new(network()), Bottleneck::Remote);
+    let mut config = LaneConfig::new("lane", Box::new(network()), BottleneckPlace::Remote);
     config.capture = Some(whole.clone());
     let world = match World::start(vec![config], Clock::start()) {
         Ok(world) => world,

@@ -8,9 +8,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use framewire_emu::{
-    Bottleneck, Clock, EmuError, Lane, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World,
-};
+use framewire_emu::{Clock, EmuError, Lane, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World};
 use framewire_link::{
     BottleneckPlace, HopRecord, Network, NetworkConfig, NetworkEvent, Packet, PacketId, QueueLimit, WifiConfig,
     WifiNetworkConfig, WireConfig,
@@ -31,7 +29,7 @@ fn network() -> Network {
 }
 
 fn live(traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneRecord> {
-    let lane = LaneConfig::new("lane", Box::new(network()), Bottleneck::Local);
+    let lane = LaneConfig::new("lane", Box::new(network()), BottleneckPlace::LocalDevice);
     match World::start(vec![lane], Clock::start()) {
         Ok(world) => {
             traffic(&world.lane(0));

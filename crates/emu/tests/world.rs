@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{
-    Bottleneck, Clock, EmuError, FixedDelay, LaneConfig, LaneRecord, Protocol, RECEIVER_ADDRESS, RateAndDelay,
+    BottleneckPlace, Clock, EmuError, FixedDelay, LaneConfig, LaneRecord, Protocol, RECEIVER_ADDRESS, RateAndDelay,
     SENDER_ADDRESS, World,
 };
 use framewire_link::Port;
@@ -62,7 +62,7 @@ fn assert_whole(record: &LaneRecord) {
     assert_eq!(record.evidence.disagreement(), None, "{:?}", record.evidence);
 }
 
-fn datagrams_cross_both_ways(bottleneck: Bottleneck) {
+fn datagrams_cross_both_ways(bottleneck: BottleneckPlace) {
     let _guard = ONE_AT_A_TIME.lock();
     let delay = Duration::from_millis(10);
     let Some(world) = start(LaneConfig::new("lane", Box::new(FixedDelay::new(delay)), bottleneck)) else { return };
@@ -98,18 +98,21 @@ fn datagrams_cross_both_ways(bottleneck: Bottleneck) {
         let (size, payload) = if packet.from == Port::Sender { (1_028, 1_000) } else { (528, 500) };
         assert_eq!((packet.size, packet.headers.payload), (size, payload));
         assert_eq!(packet.headers.protocol, Protocol::Udp);
-        assert_eq!(packet.released.is_some(), bottleneck == Bottleneck::Local && packet.from == Port::Sender);
+        assert_eq!(
+            packet.released.is_some(),
+            bottleneck == BottleneckPlace::LocalDevice && packet.from == Port::Sender
+        );
     }
 }
 
 #[test]
 fn datagrams_cross_a_remote_bottleneck() {
-    datagrams_cross_both_ways(Bottleneck::Remote);
+    datagrams_cross_both_ways(BottleneckPlace::Remote);
 }
 
 #[test]
 fn datagrams_cross_a_local_bottleneck() {
-    datagrams_cross_both_ways(Bottleneck::Local);
+    datagrams_cross_both_ways(BottleneckPlace::LocalDevice);
 }
 
 /// Bytes of the send buffer in use.
@@ -125,7 +128,7 @@ fn a_local_device_holds_packets_in_their_socket_and_frees_them_at_its_rate() {
     let _guard = ONE_AT_A_TIME.lock();
     let rate = Bitrate::from_mbps(4);
     let model = RateAndDelay::new(rate, Duration::from_millis(1));
-    let Some(world) = start(LaneConfig::new("lane", Box::new(model), Bottleneck::Local)) else { return };
+    let Some(world) = start(LaneConfig::new("lane", Box::new(model), BottleneckPlace::LocalDevice)) else { return };
     let (sender, _receiver) = udp_pair(&world);
     sender.set_nonblocking(true).unwrap();
     // 1,500 bytes at 4 Mbit/s.
@@ -191,7 +194,7 @@ fn assert_at_the_rate_of(record: &LaneRecord, slot: Duration) {
 
 #[test]
 fn a_stream_arrives_whole_at_the_rate_of_the_link() {
-    for bottleneck in [Bottleneck::Local, Bottleneck::Remote] {
+    for bottleneck in [BottleneckPlace::LocalDevice, BottleneckPlace::Remote] {
         let mut took = Vec::new();
         // A busy machine stretches a transfer, and never shortens it: a pause is not in all of three.
         while took.len() < 3 && took.iter().all(|&seconds| seconds >= 1.2) {
@@ -208,7 +211,7 @@ fn a_stream_arrives_whole_at_the_rate_of_the_link() {
 }
 
 /// What a stream takes through a link of 20 Mbit/s; nothing of it is lost or changed.
-fn seconds_for_two_megabytes(bottleneck: Bottleneck) -> Option<f64> {
+fn seconds_for_two_megabytes(bottleneck: BottleneckPlace) -> Option<f64> {
     let _guard = ONE_AT_A_TIME.lock();
     let model = RateAndDelay::new(Bitrate::from_mbps(20), Duration::from_millis(5));
     let world = start(LaneConfig::new("lane", Box::new(model), bottleneck))?;

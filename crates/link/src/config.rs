@@ -1,6 +1,6 @@
 //! What a network is made of, as plain values. The scenario crate reads files; this crate only refuses nonsense.
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, words};
 
 use crate::trace::DeliveryTrace;
 use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
@@ -85,13 +85,14 @@ impl WiredNetworkConfig {
     }
 }
 
-/// Where packets wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BottleneckPlace {
-    /// In the sender's own interface: the device is released when a packet left it.
-    LocalDevice,
-    /// In a router or access point beyond the sender's interface, which is always ready.
-    Remote,
+words! {
+    /// Where packets wait.
+    BottleneckPlace {
+        /// In the sender's own interface: the kernel's queue, socket accounting and backpressure act.
+        LocalDevice = "local-device",
+        /// In a router or access point beyond: packets are dropped far from the socket.
+        Remote = "remote",
+    }
 }
 
 /// How much may wait in a queue. The packet in transmission does not wait and is not counted.
@@ -152,17 +153,21 @@ pub enum LossConfig {
     None,
     /// Each packet alone, with the same probability.
     Bernoulli(Probability),
-    /// A chain of two states that steps once per packet (Gilbert 1960, Elliott 1963).
-    GilbertElliott {
-        /// Probability of a step from good to bad.
-        good_to_bad: Probability,
-        /// Probability of a step from bad to good.
-        bad_to_good: Probability,
-        /// Loss in the good state.
-        loss_good: Probability,
-        /// Loss in the bad state.
-        loss_bad: Probability,
-    },
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
+}
+
+/// A chain of two states with a loss probability each, that steps once per packet (Gilbert 1960, Elliott 1963).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GilbertElliott {
+    /// Probability of a step from good to bad.
+    pub good_to_bad: Probability,
+    /// Probability of a step from bad to good.
+    pub bad_to_good: Probability,
+    /// Loss in the good state.
+    pub loss_good: Probability,
+    /// Loss in the bad state.
+    pub loss_bad: Probability,
 }
 
 /// The time from `start`, inclusive, to `end`, exclusive.
@@ -248,13 +253,14 @@ impl OvenConfig {
     pub const DOMESTIC_STRENGTH_DB: f64 = -6.0;
 }
 
-/// The frequency of the mains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mains {
-    /// Europe, most of Asia and Africa.
-    Hz50,
-    /// The Americas.
-    Hz60,
+words! {
+    /// The mains that the oven hangs on.
+    Mains {
+        /// Europe.
+        Hz50 = "50 Hz",
+        /// America.
+        Hz60 = "60 Hz",
+    }
 }
 
 impl Mains {

@@ -21,8 +21,8 @@ mod wire;
 
 pub use bottleneck::{Bottleneck, Service};
 pub use config::{
-    BottleneckPlace, ConfigError, ContenderConfig, Interval, LossConfig, Mains, NetworkConfig, OvenConfig, QueueLimit,
-    SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, ConfigError, ContenderConfig, GilbertElliott, Interval, LossConfig, Mains, NetworkConfig,
+    OvenConfig, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 pub use loss::Loss;
 pub use network::{Network, NetworkEvent};

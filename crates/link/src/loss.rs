@@ -2,7 +2,7 @@
 
 use framewire_units::{Probability, Seed, Timestamp};
 
-use crate::config::{Interval, LossConfig};
+use crate::config::{GilbertElliott, Interval, LossConfig};
 use crate::verdict::DropCause;
 
 /// The loss of one direction of a wire. The draws of the n-th packet are a function of (seed, wire, n).
@@ -42,7 +42,7 @@ impl Loss {
         match self.process {
             LossConfig::None => false,
             LossConfig::Bernoulli(probability) => draws.chance(probability),
-            LossConfig::GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad } => {
+            LossConfig::GilbertElliott(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad }) => {
                 let lost = draws.chance(if self.bad { loss_bad } else { loss_good });
                 self.bad ^= draws.chance(if self.bad { bad_to_good } else { good_to_bad });
                 lost
@@ -54,8 +54,8 @@ impl Loss {
 /// Share of time that a Gilbert-Elliott chain spends in its bad state; zero for a chain that never moves.
 fn stationary_bad(process: LossConfig) -> Probability {
     match process {
-        LossConfig::GilbertElliott { good_to_bad, bad_to_good, .. } if good_to_bad.get() > 0.0 => {
-            Probability::clamped(good_to_bad.get() / (good_to_bad.get() + bad_to_good.get()))
+        LossConfig::GilbertElliott(chain) if chain.good_to_bad.get() > 0.0 => {
+            Probability::clamped(chain.good_to_bad.get() / (chain.good_to_bad.get() + chain.bad_to_good.get()))
         }
         _ => Probability::ZERO,
     }

@@ -144,11 +144,9 @@ fn validate_wire(key: &str, config: &WireConfig) -> Result<(), ConfigError> {
 
 fn validate_loss(key: &str, loss: LossConfig) -> Result<(), ConfigError> {
     match loss {
-        LossConfig::GilbertElliott { good_to_bad, bad_to_good, .. }
-            if good_to_bad.get() > 0.0 && bad_to_good.get() == 0.0 =>
-        {
+        LossConfig::GilbertElliott(chain) if chain.good_to_bad.get() > 0.0 && chain.bad_to_good.get() == 0.0 => {
             let key = format!("{key}.bad_to_good");
-            Err(ConfigError::new(&key, bad_to_good, "more than 0 is allowed (the bad state would never end)"))
+            Err(ConfigError::new(&key, chain.bad_to_good, "more than 0 is allowed (the bad state would never end)"))
         }
         _ => Ok(()),
     }

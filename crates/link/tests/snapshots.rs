@@ -5,8 +5,9 @@
 
 use framewire_link::wifi::{DataRate, Preamble, RatePolicy};
 use framewire_link::{
-    BottleneckPlace, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent, OvenConfig, Packet,
-    PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, GilbertElliott, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
+    OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
+    WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
@@ -147,12 +148,12 @@ fn results_of_wires_are_what_they_were() {
         delay: Duration::from_millis(10),
         ..WireConfig::default()
     };
-    let bursts = LossConfig::GilbertElliott {
+    let bursts = LossConfig::GilbertElliott(GilbertElliott {
         good_to_bad: Probability::clamped(0.01),
         bad_to_good: Probability::clamped(0.3),
         loss_good: Probability::ZERO,
         loss_bad: Probability::ONE,
-    };
+    });
     let outages = vec![Interval { start: Timestamp::from_secs(1), end: Timestamp::from_millis(1100) }];
     let rough = WireConfig { jitter: Duration::from_millis(3), loss: bursts, outages, ..wire.clone() };
     let network = |wire, place| NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, place));

@@ -2,8 +2,8 @@
 #![allow(missing_docs, reason = "a test binary")]
 
 use framewire_link::{
-    BottleneckPlace, DropCause, Hop, HopRecord, Interval, LossConfig, Network, NetworkConfig, NetworkEvent, Outcome,
-    Packet, PacketId, Port, QueueLimit, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, DropCause, GilbertElliott, Hop, HopRecord, Interval, LossConfig, Network, NetworkConfig,
+    NetworkEvent, Outcome, Packet, PacketId, Port, QueueLimit, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
@@ -156,12 +156,12 @@ fn bernoulli_loss_meets_its_probability() {
 
 #[test]
 fn gilbert_elliott_loss_meets_its_stationary_share_and_burst_length() {
-    let loss = LossConfig::GilbertElliott {
+    let loss = LossConfig::GilbertElliott(GilbertElliott {
         good_to_bad: probability(0.01),
         bad_to_good: probability(0.25),
         loss_good: Probability::ZERO,
         loss_bad: Probability::ONE,
-    };
+    });
     let lost = losses(loss, 200_000);
     // Stationary share p / (p + r); its standard error in a chain with this correlation is 0.00108.
     let expected = 0.01 / 0.26;
@@ -245,12 +245,12 @@ fn nonsense_is_refused_by_name() {
     let outage = refused(WireConfig { outages: vec![backwards], ..WireConfig::default() });
     assert!(outage.contains("wire.outages") && outage.contains("end after the start"), "{outage}");
     let stuck = refused(WireConfig {
-        loss: LossConfig::GilbertElliott {
+        loss: LossConfig::GilbertElliott(GilbertElliott {
             good_to_bad: probability(0.1),
             bad_to_good: Probability::ZERO,
             loss_good: Probability::ZERO,
             loss_bad: Probability::ONE,
-        },
+        }),
         ..WireConfig::default()
     });
     assert!(stuck.contains("bad_to_good"), "{stuck}");

@@ -12,6 +12,7 @@ mod error;
 mod estimate;
 mod flow;
 mod flows;
+mod loss;
 mod movie;
 mod names;
 mod network;
@@ -34,15 +35,15 @@ pub use error::ScenarioError;
 pub use estimate::Estimate;
 pub use flow::{Flow, Pacing, PacketRule};
 pub use movie::{Movie, MovieCodec};
-pub use network::{Bottleneck, GilbertElliott, Loss, Network, NetworkKind, Wire};
+pub use network::{Network, NetworkKind, Wire};
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
 pub use scenario::{Captures, Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing, check_toml};
 pub use schema::json_schema;
 pub use spread::Spread;
-pub use text::{Decibel, Interval, QueueLimit};
+pub use text::Decibel;
 pub use transport::{Family, Transport};
-pub use wifi::{Fallback, Mains, Oven, Preamble, Protection, Sniffer, Standard, Wifi, WifiRate};
+pub use wifi::{Oven, Sniffer, Wifi, WifiRate};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,10 @@
 //! Enumerations that the file writes as words.
 
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
 use framewire_units::Word;
-use schemars::{Schema, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::error::nearest;
 
@@ -44,6 +47,10 @@ macro_rules! text_words {
             fn show(&self) -> String {
                 self.as_str().to_owned()
             }
+
+            fn schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                generator.subschema_for::<$crate::names::Named<Self>>()
+            }
         })+
     };
 }
@@ -54,6 +61,19 @@ pub(crate) fn schema<T: Word>() -> Schema {
     let word = |value: &T| json_schema!({ "description": value.meaning(), "type": "string", "const": value.as_str() });
     let words: Vec<Schema> = T::ALL.iter().map(word).collect();
     json_schema!({ "description": T::MEANING, "oneOf": words })
+}
+
+/// The schema of an enumeration, defined once under its name.
+pub(crate) struct Named<T>(PhantomData<T>);
+
+impl<T: Word> JsonSchema for Named<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schema::<T>()
+    }
 }
 
 /// The value whose word this is.

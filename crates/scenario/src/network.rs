@@ -1,14 +1,15 @@
 use std::path::Path;
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability};
+use framewire_link::{BottleneckPlace, Interval, LossConfig, QueueLimit};
+use framewire_units::{Bitrate, DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
-use toml::Value;
 
 use crate::error::ScenarioError;
-use crate::names::words;
-use crate::section::{Section, Shown, text_value};
-use crate::text::{self, Interval, QueueLimit, Text, from_directory};
+use crate::loss;
+use crate::names::{self, words};
+use crate::section::Section;
+use crate::text::{self, Text, from_directory};
 use crate::wifi::Wifi;
 
 words! {
@@ -21,15 +22,7 @@ words! {
     }
 }
 
-words! {
-    /// Where packets wait.
-    Bottleneck {
-        /// In the sender's own interface: the kernel's queue, socket accounting and backpressure act.
-        LocalDevice = "local-device",
-        /// In a router or access point beyond: packets are dropped far from the socket.
-        Remote = "remote",
-    }
-}
+names::text_words! { BottleneckPlace }
 
 /// The `[network]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +31,9 @@ pub struct Network {
     /// What lies between sender and receiver.
     pub kind: NetworkKind,
     /// Where packets wait. Default: `local-device` over Wi-Fi, `remote` over a wire.
-    pub bottleneck: Bottleneck,
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<BottleneckPlace>")]
+    pub bottleneck: BottleneckPlace,
     /// The wireless hop; present exactly when `kind` is `wifi`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
@@ -71,46 +66,13 @@ pub struct Wire {
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
     /// When nothing passes.
+    #[serde(serialize_with = "text::serialize_intervals")]
     #[schemars(schema_with = "text::intervals_schema")]
     pub outages: Vec<Interval>,
     /// Random loss.
-    pub loss: Loss,
-}
-
-/// A loss process, per packet.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Loss {
-    /// Each packet on its own.
-    Bernoulli(
-        #[serde(serialize_with = "text::serialize")]
-        #[schemars(schema_with = "text::schema::<Probability>")]
-        Probability,
-    ),
-    /// In bursts.
-    GilbertElliott(GilbertElliott),
-}
-
-/// Two states with a loss probability each; the state changes before each packet (Gilbert 1960, Elliott 1963).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct GilbertElliott {
-    /// Probability to leave the good state.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Probability>")]
-    pub good_to_bad: Probability,
-    /// Probability to leave the bad state.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Probability>")]
-    pub bad_to_good: Probability,
-    /// Loss in the good state.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Probability>")]
-    pub loss_good: Probability,
-    /// Loss in the bad state.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Probability>")]
-    pub loss_bad: Probability,
+    #[serde(serialize_with = "loss::serialize")]
+    #[schemars(schema_with = "loss::schema")]
+    pub loss: LossConfig,
 }
 
 impl Network {
@@ -119,8 +81,8 @@ impl Network {
     pub(crate) fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
         let kind = section.text("kind")?.unwrap_or(NetworkKind::Wifi);
         let default_bottleneck = match kind {
-            NetworkKind::Wifi => Bottleneck::LocalDevice,
-            NetworkKind::Wired => Bottleneck::Remote,
+            NetworkKind::Wifi => BottleneckPlace::LocalDevice,
+            NetworkKind::Wired => BottleneckPlace::Remote,
         };
         let bottleneck = section.text("bottleneck")?.unwrap_or(default_bottleneck);
         if kind == NetworkKind::Wired && section.has("wifi") {
@@ -164,47 +126,7 @@ impl Wire {
             jitter: section.text("jitter")?.unwrap_or(Duration::ZERO),
             queue: section.text("queue")?.unwrap_or(QueueLimit::Packets(1_000)),
             outages: section.intervals("outages")?.unwrap_or_default(),
-            loss: section
-                .take("loss")
-                .map_or(Ok(Loss::Bernoulli(Probability::ZERO)), |value| Loss::read(&loss_key, value))?,
-        })
-    }
-}
-
-impl Loss {
-    fn read(key: &str, value: Value) -> Result<Self, ScenarioError> {
-        match value {
-            Value::String(_) => text_value(key, &value).map(Self::Bernoulli),
-            Value::Table(table) => {
-                let section = Section::new(key.to_owned(), table, GilbertElliott::KEYS)?;
-                GilbertElliott::read(section).map(Self::GilbertElliott)
-            }
-            other => {
-                let allowed = "a probability such as \"1 %\", or a table with good_to_bad and bad_to_good";
-                Err(ScenarioError::value(key, Shown(&other), allowed))
-            }
-        }
-    }
-}
-
-impl GilbertElliott {
-    pub(crate) const KEYS: &'static [&'static str] = &["good_to_bad", "bad_to_good", "loss_good", "loss_bad"];
-
-    fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        let mut required = |key: &str| {
-            let path = section.key(key);
-            section.text(key)?.ok_or_else(|| ScenarioError::missing(&path, "a probability such as \"1 %\""))
-        };
-        let (good_to_bad, bad_to_good) = (required("good_to_bad")?, required("bad_to_good")?);
-        if good_to_bad != Probability::ZERO && bad_to_good == Probability::ZERO {
-            let allowed = "more than 0 %, or the bad state never ends";
-            return Err(ScenarioError::value(&section.key("bad_to_good"), "\"0 %\"", allowed));
-        }
-        Ok(Self {
-            good_to_bad,
-            bad_to_good,
-            loss_good: section.text("loss_good")?.unwrap_or(Probability::ZERO),
-            loss_bad: section.text("loss_bad")?.unwrap_or(Probability::ONE),
+            loss: section.take("loss").map_or(Ok(LossConfig::None), |value| loss::read(&loss_key, value))?,
         })
     }
 }

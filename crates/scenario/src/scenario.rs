@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use framewire_units::{Duration, Seed};
+use framewire_link::{BottleneckPlace, Interval};
+use framewire_units::{Duration, Seed, Timestamp};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -11,10 +12,10 @@ use crate::flow::{Flow, check_name};
 use crate::flows;
 use crate::movie::{Movie, MovieCodec};
 use crate::names::words;
-use crate::network::{Bottleneck, Network, NetworkKind, admits_a_packet};
+use crate::network::{Network, NetworkKind, admits_a_packet};
 use crate::overrides;
 use crate::section::Section;
-use crate::text::{self, LONGEST, Text};
+use crate::text::{self, LONGEST, Text, show_interval};
 use crate::transport::Transport;
 
 /// Everything that one run needs, with every default filled in.
@@ -307,7 +308,8 @@ impl Scenario {
 
     /// Senders of their own share one channel only in one network, and only on the wireless side of the access point.
     fn check_station(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        let wireless = self.network.kind == NetworkKind::Wifi && self.network.bottleneck == Bottleneck::LocalDevice;
+        let wireless =
+            self.network.kind == NetworkKind::Wifi && self.network.bottleneck == BottleneckPlace::LocalDevice;
         if flow.station == 0 || (self.layout == Layout::Together && wireless) {
             return Ok(());
         }
@@ -339,17 +341,17 @@ impl Playout {
 /// A schedule has to begin while the movie is offered and to end before the run must.
 fn check_within_run(
     key: &str,
-    interval: &text::Interval,
+    interval: &Interval,
     movie: Option<Duration>,
     limit: Option<Duration>,
 ) -> Result<(), ScenarioError> {
-    if let Some(movie) = movie.filter(|&movie| interval.from >= movie) {
+    if let Some(movie) = movie.filter(|&movie| interval.start >= Timestamp::ZERO + movie) {
         let allowed = format!("a start within the movie, which lasts {}", movie.show());
-        return Err(ScenarioError::value(key, interval, allowed));
+        return Err(ScenarioError::value(key, show_interval(interval), allowed));
     }
-    if let Some(limit) = limit.filter(|&limit| interval.to > limit) {
+    if let Some(limit) = limit.filter(|&limit| interval.end > Timestamp::ZERO + limit) {
         let allowed = format!("an end within the run, which lasts at most {} (key limit)", limit.show());
-        return Err(ScenarioError::value(key, interval, allowed));
+        return Err(ScenarioError::value(key, show_interval(interval), allowed));
     }
     Ok(())
 }

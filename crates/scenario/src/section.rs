@@ -3,10 +3,12 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use framewire_link::Interval;
+use framewire_units::{Duration, Timestamp};
 use toml::{Table, Value};
 
 use crate::error::ScenarioError;
-use crate::text::{Interval, Text};
+use crate::text::{Text, show_interval};
 
 /// A table that is being read. Keys are taken out one by one; unknown ones were refused at the start.
 pub(crate) struct Section {
@@ -110,13 +112,16 @@ impl Section {
             let Some([from, to]) = item.as_array().map(Vec::as_slice) else {
                 return Err(ScenarioError::value(&path, Shown(item), ALLOWED));
             };
-            let interval = Interval { from: text_value(&path, from)?, to: text_value(&path, to)? };
-            if interval.to <= interval.from {
-                return Err(ScenarioError::value(&path, interval, "an end after the start"));
+            let at = |value| text_value::<Duration>(&path, value).map(|time| Timestamp::ZERO + time);
+            let interval = Interval { start: at(from)?, end: at(to)? };
+            let shown = show_interval(&interval);
+            if interval.end <= interval.start {
+                return Err(ScenarioError::value(&path, shown, "an end after the start"));
             }
-            if let Some(previous) = intervals.last().filter(|previous| interval.from < previous.to) {
+            if let Some(previous) = intervals.last().filter(|previous| interval.start < previous.end) {
+                let previous = show_interval(previous);
                 let allowed = format!("a start at or after the end of {previous} (in order, without overlap)");
-                return Err(ScenarioError::value(&path, interval, allowed));
+                return Err(ScenarioError::value(&path, shown, allowed));
             }
             intervals.push(interval);
         }

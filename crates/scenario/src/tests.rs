@@ -1,6 +1,7 @@
 //! What is read back, what is filled in, what is refused.
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability};
+use framewire_link::{BottleneckPlace, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
+use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 use proptest::prelude::*;
 
 use crate::*;
@@ -34,12 +35,12 @@ fn a_flow_is_enough() {
     assert_eq!(scenario.name, "scenario");
     assert_eq!(scenario.limit, Some(Duration::from_secs(300)));
     assert_eq!(scenario.movie.bitrate, Some(Bitrate::from_mbps(6)));
-    assert_eq!(scenario.network.bottleneck, Bottleneck::LocalDevice);
+    assert_eq!(scenario.network.bottleneck, BottleneckPlace::LocalDevice);
     let wifi = scenario.network.wifi.as_ref().unwrap();
     assert_eq!((wifi.retry, wifi.max_transmissions(), wifi.rate), (4, 4, WifiRate::Auto));
     assert_eq!(with(&[("network.wifi.retry", "0")]).unwrap().network.wifi.unwrap().max_transmissions(), 16);
     let wired = with(&[("network.kind", "wired")]).unwrap().network;
-    assert_eq!((wired.bottleneck, wired.wifi), (Bottleneck::Remote, None));
+    assert_eq!((wired.bottleneck, wired.wifi), (BottleneckPlace::Remote, None));
 }
 
 #[test]
@@ -378,7 +379,7 @@ fn the_schema_names_the_keys_that_are_read() {
         ("Oven", Oven::KEYS),
         ("Sniffer", Sniffer::KEYS),
         ("Wire", Wire::KEYS),
-        ("GilbertElliott", GilbertElliott::KEYS),
+        ("GilbertElliott", loss::KEYS),
         ("Playout", Playout::KEYS),
         ("Flow", Flow::KEYS),
     ];
@@ -415,12 +416,15 @@ fn queue() -> impl Strategy<Value = QueueLimit> {
     prop_oneof![(1u32..=1_000_000).prop_map(QueueLimit::Packets), size().prop_map(QueueLimit::Bytes), time]
 }
 
-fn loss() -> impl Strategy<Value = Loss> {
+fn loss() -> impl Strategy<Value = LossConfig> {
     let burst = [probability(), probability(), probability(), probability()];
     let burst = burst.prop_map(|[good_to_bad, bad_to_good, loss_good, loss_bad]| {
-        Loss::GilbertElliott(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
+        LossConfig::GilbertElliott(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
     });
-    prop_oneof![probability().prop_map(Loss::Bernoulli), burst]
+    prop_oneof![
+        probability().prop_filter("0 % is none", |loss| *loss != Probability::ZERO).prop_map(LossConfig::Bernoulli),
+        burst
+    ]
 }
 
 fn wire() -> impl Strategy<Value = Wire> {
@@ -434,8 +438,8 @@ fn wire() -> impl Strategy<Value = Wire> {
 
 fn oven() -> impl Strategy<Value = Oven> {
     (1u64..1_000, 1u64..1_000, -100.0f64..100.0).prop_map(|(gap, length, strength)| {
-        let at = |count: u64| Duration::from_micros(count * (gap + length));
-        let on = (0..3).map(|i| Interval { from: at(i), to: at(i) + Duration::from_micros(length) }).collect();
+        let at = |count: u64| Timestamp::from_micros(count * (gap + length));
+        let on = (0..3).map(|i| Interval { start: at(i), end: at(i) + Duration::from_micros(length) }).collect();
         Oven { on, mains: Mains::Hz60, strength: Decibel(strength) }
     })
 }

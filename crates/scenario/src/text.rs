@@ -1,9 +1,11 @@
 //! Quantities as texts with units, the same in TOML and JSON.
 
-use std::fmt;
 use std::path::Path;
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability, UnitError, format_duration, parse_duration};
+use framewire_link::{Interval, QueueLimit};
+use framewire_units::{
+    Bitrate, DataSize, Duration, Probability, Timestamp, UnitError, format_duration, parse_duration,
+};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
@@ -17,6 +19,11 @@ pub(crate) trait Text: Sized {
 
     /// Writes the text that [`Text::parse`] reads back to the same value.
     fn show(&self) -> String;
+
+    /// The schema of the text.
+    fn schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": Self::PATTERN })
+    }
 }
 
 /// `#[serde(serialize_with = "text::serialize")]` for a value.
@@ -30,8 +37,8 @@ pub(crate) fn serialize_optional<T: Text, S: Serializer>(value: &Option<T>, seri
 }
 
 /// `#[schemars(schema_with = "text::schema::<T>")]`: a text of the value's shape.
-pub(crate) fn schema<T: Text>(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": T::PATTERN })
+pub(crate) fn schema<T: Text>(generator: &mut SchemaGenerator) -> Schema {
+    T::schema(generator)
 }
 
 /// The same for a list of intervals.
@@ -143,17 +150,6 @@ impl Text for Decibel {
     }
 }
 
-/// How much a queue admits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueLimit {
-    /// That many packets.
-    Packets(u32),
-    /// That many bytes of packets.
-    Bytes(DataSize),
-    /// What the link sends in that time.
-    Time(Duration),
-}
-
 impl Text for QueueLimit {
     const PATTERN: &str = r"^\s*[0-9][0-9._]*\s*(packets?|[GMk]?B|[MK]iB|min|s|ms|us|ns)\s*$";
 
@@ -184,25 +180,20 @@ impl Text for QueueLimit {
     }
 }
 
-/// A stretch of the run, counted from its origin (the moment when the first frame is due).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
-    /// Its start.
-    pub from: Duration,
-    /// Its end, later than the start.
-    pub to: Duration,
+/// An interval as the file has it: times from the origin of the run, the moment when the first frame is due.
+pub(crate) fn interval_texts(interval: &Interval) -> [String; 2] {
+    [interval.start, interval.end].map(|at| at.saturating_since(Timestamp::ZERO).show())
 }
 
-impl fmt::Display for Interval {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[\"{}\", \"{}\"]", self.from.show(), self.to.show())
-    }
+/// The same for messages.
+pub(crate) fn show_interval(interval: &Interval) -> String {
+    let [start, end] = interval_texts(interval);
+    format!("[\"{start}\", \"{end}\"]")
 }
 
-impl Serialize for Interval {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        [self.from.show(), self.to.show()].serialize(serializer)
-    }
+/// `#[serde(serialize_with = "text::serialize_intervals")]` for a list of them.
+pub(crate) fn serialize_intervals<S: Serializer>(intervals: &[Interval], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(intervals.iter().map(interval_texts))
 }
 
 /// A path of a scenario as seen from the directory that its relative paths start from.

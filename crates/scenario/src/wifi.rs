@@ -1,83 +1,41 @@
 //! The `[network.wifi]` table: one hop of IEEE 802.11.
 
-use framewire_units::{Bitrate, DataSize, Duration, Probability, SenseTimes};
+use framewire_link::wifi::{Bss, DataRate, Fallback, Preamble, Protection, Standard};
+use framewire_link::{Interval, Mains, QueueLimit};
+use framewire_units::{DataSize, Duration, Probability, SenseTimes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ScenarioError;
-use crate::names::words;
+use crate::names;
 use crate::section::Section;
-use crate::text::{self, Decibel, Interval, QueueLimit, Text};
+use crate::text::{self, Decibel, Text};
 
-words! {
-    /// The wireless standard.
-    Standard {
-        /// IEEE 802.11b: DSSS and CCK at 2.4 GHz, 1 to 11 Mbit/s.
-        Ieee80211b = "802.11b",
-        /// IEEE 802.11g: OFDM beside them, 6 to 54 Mbit/s.
-        Ieee80211g = "802.11g",
-        /// IEEE 802.11a: OFDM at 5 GHz, out of reach of ovens.
-        Ieee80211a = "802.11a",
-    }
-}
-
-words! {
-    /// What an automatic rate falls back on.
-    Fallback {
-        /// Missing acknowledgements (ARF, Kamerman and Monteban 1997).
-        Transmissions = "transmissions",
-        /// Packets given up, as the card of Ouwens' thesis seems to.
-        Packets = "packets",
-    }
-}
-
-words! {
-    /// How OFDM frames are announced to an associated station of 802.11b.
-    Protection {
-        /// There is no such station.
-        None = "none",
-        /// By a clear to send that the sender addresses to itself.
-        CtsToSelf = "cts-to-self",
-        /// By a request to send and its answer.
-        RtsCts = "rts-cts",
-    }
-}
-
-words! {
-    /// The PLCP preamble (IEEE 802.11-2007, 18.2.2).
-    Preamble {
-        /// 192 us with its header.
-        Long = "long",
-        /// 96 us with its header.
-        Short = "short",
-    }
-}
-
-words! {
-    /// The mains that the oven hangs on.
-    Mains {
-        /// Europe.
-        Hz50 = "50 Hz",
-        /// America.
-        Hz60 = "60 Hz",
-    }
-}
+names::text_words! { Standard Fallback Protection Preamble Mains }
 
 /// The `[network.wifi]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Wifi {
     /// The wireless standard.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Standard>")]
     pub standard: Standard,
     /// Rate of the stations.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<WifiRate>")]
     pub rate: WifiRate,
     /// What the rate falls back on when it is `auto`.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Fallback>")]
     pub fallback: Fallback,
     /// The PLCP preamble of direct-sequence frames.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Preamble>")]
     pub preamble: Preamble,
     /// Protection of OFDM frames; only 802.11g has any.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Protection>")]
     pub protection: Protection,
     /// Maximal number of transmissions, 1 to 255; 0 is the card's default of 16.
     #[schemars(range(min = 0, max = 255))]
@@ -119,7 +77,7 @@ pub enum WifiRate {
     /// Automatic rate fallback.
     Auto,
     /// One of the standard's.
-    Fixed(Bitrate),
+    Fixed(DataRate),
 }
 
 /// The `[network.wifi.oven]` table.
@@ -127,9 +85,12 @@ pub enum WifiRate {
 #[schemars(deny_unknown_fields)]
 pub struct Oven {
     /// When it is on.
+    #[serde(serialize_with = "text::serialize_intervals")]
     #[schemars(schema_with = "text::intervals_schema")]
     pub on: Vec<Interval>,
     /// Its mains: the magnetron radiates in one half of every cycle.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Mains>")]
     pub mains: Mains,
     /// Median of interference over signal while the magnetron's line crosses the channel.
     #[serde(serialize_with = "text::serialize")]
@@ -154,28 +115,6 @@ impl Wifi {
     /// How often a frame is sent at most: the retry value in the thesis' sense.
     pub fn max_transmissions(&self) -> u8 {
         if self.retry == 0 { Self::DEFAULT_TRANSMISSIONS } else { self.retry }
-    }
-}
-
-impl Standard {
-    /// The rates that a station may be fixed to, in kbit/s.
-    const fn rates_kbps(self) -> &'static [u64] {
-        match self {
-            Self::Ieee80211b => &[1_000, 2_000, 5_500, 11_000],
-            Self::Ieee80211g => {
-                &[1_000, 2_000, 5_500, 6_000, 9_000, 11_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]
-            }
-            Self::Ieee80211a => &[6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000],
-        }
-    }
-}
-
-/// The times of a network's stations.
-const fn sense_times(standard: Standard, protection: Protection) -> SenseTimes {
-    match (standard, protection) {
-        (Standard::Ieee80211a, _) => SenseTimes::OFDM_AT_5_GHZ,
-        (Standard::Ieee80211g, Protection::None) => SenseTimes::SHORT_SLOT,
-        (Standard::Ieee80211b | Standard::Ieee80211g, _) => SenseTimes::LONG_SLOT,
     }
 }
 
@@ -214,13 +153,6 @@ impl CarrierSense {
     }
 }
 
-impl WifiRate {
-    /// True for a rate that some standard has.
-    fn is_known(rate: Bitrate) -> bool {
-        rate.as_bps().is_multiple_of(1_000) && Standard::Ieee80211g.rates_kbps().contains(&(rate.as_bps() / 1_000))
-    }
-}
-
 impl Text for WifiRate {
     const PATTERN: &str = r"^(auto|(1|2|5\.5|6|9|11|12|18|24|36|48|54)\s*Mbit/s)$";
 
@@ -228,9 +160,9 @@ impl Text for WifiRate {
         if text == "auto" {
             return Ok(Self::Auto);
         }
-        match text.parse::<Bitrate>() {
-            Ok(rate) if Self::is_known(rate) => Ok(Self::Fixed(rate)),
-            _ => Err("\"auto\", \"1 Mbit/s\", \"2 Mbit/s\", \"5.5 Mbit/s\", \"11 Mbit/s\" (802.11b and g), or 6, 9, 12, 18, \
+        match text.parse().ok().and_then(DataRate::from_bitrate) {
+            Some(rate) => Ok(Self::Fixed(rate)),
+            None => Err("\"auto\", \"1 Mbit/s\", \"2 Mbit/s\", \"5.5 Mbit/s\", \"11 Mbit/s\" (802.11b and g), or 6, 9, 12, 18, \
                       24, 36, 48 or 54 Mbit/s (802.11g and a)"
                 .to_owned()),
         }
@@ -239,7 +171,7 @@ impl Text for WifiRate {
     fn show(&self) -> String {
         match self {
             Self::Auto => "auto".to_owned(),
-            Self::Fixed(rate) => rate.to_string(),
+            Self::Fixed(rate) => rate.bitrate().to_string(),
         }
     }
 }
@@ -276,18 +208,19 @@ impl Wifi {
             let allowed = "less than 100 %, or nothing ever arrives";
             return Err(ScenarioError::value(&section.key("error_floor"), "\"100 %\"", allowed));
         }
+        let preamble = preamble(&mut section, standard)?;
         let protection = protection(&mut section, standard)?;
         Ok(Self {
             standard,
             rate: rate(&mut section, standard)?,
             fallback: section.text("fallback")?.unwrap_or(Fallback::Transmissions),
-            preamble: preamble(&mut section, standard)?,
+            preamble,
             protection,
             retry: in_range(retry),
             access_point_retry: section.integer("access_point_retry", 0..=255)?.map(in_range),
             queue,
             error_floor,
-            carrier_sense: carrier_sense(&mut section, standard, protection)?,
+            carrier_sense: carrier_sense(&mut section, Bss { standard, preamble, protection }.sense_times())?,
             contenders: section.integer("contenders", 0..=250)?.map_or(0, |count| u16::from(in_range(count))),
             contender_packet: contender_packet(&mut section)?,
             oven: section.section("oven", Oven::KEYS)?.map(Oven::read).transpose()?,
@@ -299,9 +232,8 @@ impl Wifi {
 fn rate(section: &mut Section, standard: Standard) -> Result<WifiRate, ScenarioError> {
     let path = section.key("rate");
     match section.text("rate")?.unwrap_or(WifiRate::Auto) {
-        WifiRate::Fixed(rate) if !standard.rates_kbps().contains(&(rate.as_bps() / 1_000)) => {
-            let rates: Vec<String> =
-                standard.rates_kbps().iter().map(|&kbps| quoted(Bitrate::from_kbps(kbps))).collect();
+        WifiRate::Fixed(rate) if !standard.rates().contains(&rate) => {
+            let rates: Vec<String> = standard.rates().into_iter().map(quoted).collect();
             let allowed = format!("\"auto\" or, with {standard}, one of {}", rates.join(", "));
             Err(ScenarioError::value(&path, quoted(rate), allowed))
         }
@@ -309,8 +241,8 @@ fn rate(section: &mut Section, standard: Standard) -> Result<WifiRate, ScenarioE
     }
 }
 
-fn quoted(rate: Bitrate) -> String {
-    format!("\"{rate}\"")
+fn quoted(rate: DataRate) -> String {
+    format!("\"{}\"", rate.bitrate())
 }
 
 /// OFDM frames have one preamble, so there is no choice where there are no others.
@@ -335,9 +267,8 @@ fn protection(section: &mut Section, standard: Standard) -> Result<Protection, S
     }
 }
 
-fn carrier_sense(section: &mut Section, standard: Standard, protection: Protection) -> Result<Duration, ScenarioError> {
+fn carrier_sense(section: &mut Section, times: SenseTimes) -> Result<Duration, ScenarioError> {
     let path = section.key("carrier_sense");
-    let times = sense_times(standard, protection);
     let default = times.carrier_sense();
     let asked = match section.text("carrier_sense")? {
         None => return Ok(default),

@@ -5,9 +5,10 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use framewire_link::BottleneckPlace;
 use framewire_recording::record::FlowLog;
 use framewire_recording::{WriteError, check_records};
-use framewire_scenario::{Bottleneck, Scenario};
+use framewire_scenario::Scenario;
 use framewire_session::FlowSetup;
 use framewire_session::lifecycle::{FlowOutcome, MovieSink, ReceivedMovie};
 use framewire_units::{Duration, Seed, Timestamp};
@@ -169,7 +170,7 @@ impl GroupRun {
     fn new(scenario: &Scenario, setups: &[FlowSetup], group: &[usize], options: &Options) -> Result<Self, SimError> {
         let settings: Vec<_> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
         let mut network = network_model(scenario, &settings).map_err(|error| SimError::Input(error.to_string()))?;
-        let local = scenario.network.bottleneck == Bottleneck::LocalDevice;
+        let local = scenario.network.bottleneck == BottleneckPlace::LocalDevice;
         // The transmissions of a sending interface are counted also where no packet table is kept.
         let deliveries = options.packets || local || scenario.network.wifi.is_some();
         network.record_deliveries(deliveries);

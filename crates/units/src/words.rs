@@ -4,6 +4,9 @@ use std::fmt;
 
 /// A value of a small set, each with the word that users write for it. Made by [`words!`](crate::words).
 pub trait Word: Copy + Eq + fmt::Debug + 'static {
+    /// The name of the set.
+    const NAME: &'static str;
+
     /// Every value, in the order of the documentation.
     const ALL: &'static [Self];
 
@@ -81,6 +84,7 @@ macro_rules! words {
         }
 
         impl $crate::Word for $name {
+            const NAME: &'static str = stringify!($name);
             const ALL: &'static [Self] = Self::ALL;
             const MEANING: &'static str = concat!($($doc),+).trim_ascii();
 

@@ -130,5 +130,5 @@ fn ladder_json(file: &Path, ladder: &LadderContent) -> Value {
 fn interference(scenario: &Scenario) -> Vec<[f64; 2]> {
     let oven = scenario.network.wifi.as_ref().and_then(|wifi| wifi.oven.as_ref());
     let on = oven.map(|oven| oven.on.as_slice()).unwrap_or_default();
-    on.iter().map(|interval| [interval.from.as_secs_f64(), interval.to.as_secs_f64()]).collect()
+    on.iter().map(|interval| [interval.start.as_secs_f64(), interval.end.as_secs_f64()]).collect()
 }

@@ -1,10 +1,9 @@
 //! From the scenario's network to the link model's.
 
 use framewire_link as link;
-use framewire_link::wifi;
+use framewire_link::wifi::RatePolicy;
 use framewire_media::read_regular_file;
 use framewire_scenario as scenario;
-use framewire_units::{DataSize, Timestamp};
 
 /// Why a scenario's network cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -33,10 +32,7 @@ pub fn network_model(scenario: &scenario::Scenario, flows: &[&scenario::Flow]) -
 }
 
 fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> Result<link::NetworkConfig, NetworkError> {
-    let bottleneck = match network.bottleneck {
-        scenario::Bottleneck::LocalDevice => link::BottleneckPlace::LocalDevice,
-        scenario::Bottleneck::Remote => link::BottleneckPlace::Remote,
-    };
+    let bottleneck = network.bottleneck;
     let wire = wire_config(&network.wire)?;
     let device_queue = |station| {
         let queues = flows.iter().filter(|flow| flow.station == station).map(|flow| flow.device_queue);
@@ -47,7 +43,7 @@ fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> Res
         Some(wifi) => link::NetworkConfig::Wifi(link::WifiNetworkConfig {
             wifi: wifi_config(wifi),
             station_queue: link::QueueLimit::Packets(device_queue(0)),
-            access_point_queue: queue_limit(wifi.queue),
+            access_point_queue: wifi.queue,
             wire,
             bottleneck,
             access_point_retry: wifi.access_point_retry.map(u16::from),
@@ -67,41 +63,19 @@ fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> Res
 
 fn wifi_config(wifi: &scenario::Wifi) -> link::WifiConfig {
     link::WifiConfig {
-        standard: match wifi.standard {
-            scenario::Standard::Ieee80211b => wifi::Standard::Ieee80211b,
-            scenario::Standard::Ieee80211g => wifi::Standard::Ieee80211g,
-            scenario::Standard::Ieee80211a => wifi::Standard::Ieee80211a,
+        standard: wifi.standard,
+        rate: match wifi.rate {
+            scenario::WifiRate::Auto => wifi.fallback.policy(),
+            scenario::WifiRate::Fixed(rate) => RatePolicy::Fixed(rate),
         },
-        rate: match (wifi.rate, wifi.fallback) {
-            (scenario::WifiRate::Auto, scenario::Fallback::Transmissions) => {
-                wifi::RatePolicy::Automatic(wifi::ArfConfig::default())
-            }
-            (scenario::WifiRate::Auto, scenario::Fallback::Packets) => {
-                wifi::RatePolicy::ByPacket(wifi::PacketFallbackConfig::default())
-            }
-            (scenario::WifiRate::Fixed(rate), _) => {
-                let rate = wifi::DataRate::from_bitrate(rate);
-                wifi::RatePolicy::Fixed(rate.expect("invariant: the scenario admits only rates of its standard"))
-            }
-        },
-        protection: match wifi.protection {
-            scenario::Protection::None => wifi::Protection::None,
-            scenario::Protection::CtsToSelf => wifi::Protection::CtsToSelf,
-            scenario::Protection::RtsCts => wifi::Protection::RtsCts,
-        },
-        preamble: match wifi.preamble {
-            scenario::Preamble::Long => wifi::Preamble::Long,
-            scenario::Preamble::Short => wifi::Preamble::Short,
-        },
+        protection: wifi.protection,
+        preamble: wifi.preamble,
         retry: u16::from(wifi.retry),
         error_floor: wifi.error_floor,
         carrier_sense: Some(wifi.carrier_sense),
         oven: wifi.oven.as_ref().map(|oven| link::OvenConfig {
-            on: intervals(&oven.on),
-            mains: match oven.mains {
-                scenario::Mains::Hz50 => link::Mains::Hz50,
-                scenario::Mains::Hz60 => link::Mains::Hz60,
-            },
+            on: oven.on.clone(),
+            mains: oven.mains,
             strength_db: oven.strength.0,
         }),
         sniffer: wifi.sniffer.as_ref().map(|sniffer| link::SnifferConfig { capture: sniffer.capture }),
@@ -114,20 +88,11 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
     Ok(link::WireConfig {
         rate: wire.rate,
         trace,
-        queue: queue_limit(wire.queue),
+        queue: wire.queue,
         delay: wire.delay,
         jitter: wire.jitter,
-        loss: match wire.loss {
-            scenario::Loss::Bernoulli(probability) if probability.get() == 0.0 => link::LossConfig::None,
-            scenario::Loss::Bernoulli(probability) => link::LossConfig::Bernoulli(probability),
-            scenario::Loss::GilbertElliott(chain) => link::LossConfig::GilbertElliott {
-                good_to_bad: chain.good_to_bad,
-                bad_to_good: chain.bad_to_good,
-                loss_good: chain.loss_good,
-                loss_bad: chain.loss_bad,
-            },
-        },
-        outages: intervals(&wire.outages),
+        loss: wire.loss,
+        outages: wire.outages.clone(),
         ..link::WireConfig::default()
     })
 }
@@ -152,19 +117,6 @@ pub fn read_trace(path: &str) -> Result<link::DeliveryTrace, NetworkError> {
     let text = String::from_utf8(bytes)
         .map_err(|_| failed("is not text: one whole number of milliseconds per line is needed".to_owned()))?;
     link::DeliveryTrace::parse(&text).map_err(|error| failed(error.to_string()))
-}
-
-fn queue_limit(limit: scenario::QueueLimit) -> link::QueueLimit {
-    match limit {
-        scenario::QueueLimit::Packets(packets) => link::QueueLimit::Packets(packets),
-        scenario::QueueLimit::Bytes(size) => link::QueueLimit::Bytes(DataSize::from_bytes(size.as_bytes())),
-        scenario::QueueLimit::Time(time) => link::QueueLimit::Time(time),
-    }
-}
-
-fn intervals(intervals: &[scenario::Interval]) -> Vec<link::Interval> {
-    let stamp = |time| Timestamp::ZERO + time;
-    intervals.iter().map(|interval| link::Interval { start: stamp(interval.from), end: stamp(interval.to) }).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use framewire_emu::{Bottleneck, Distribution, FixedDelay, LaneRecord, RECEIVER_ADDRESS, World};
+use framewire_emu::{Distribution, FixedDelay, LaneRecord, RECEIVER_ADDRESS, World};
 use framewire_link::{BottleneckPlace, Network, NetworkConfig, Port, QueueLimit, WireConfig, WiredNetworkConfig};
 use framewire_units::{Bitrate, Seed};
 
@@ -22,7 +22,7 @@ pub fn idle() -> Vec<Case> {
 }
 
 fn idle_at(delay: Duration) -> Vec<Case> {
-    let world = world(Box::new(FixedDelay::new(delay)), Bottleneck::Remote);
+    let world = world(Box::new(FixedDelay::new(delay)), BottleneckPlace::Remote);
     let (sender, receiver) = sockets(&world, 0);
     let receiver = Receiver::start(receiver, world.clock());
     send_paced(&sender, 200, 1_000, Duration::from_millis(1), Duration::from_secs(5));
@@ -60,7 +60,7 @@ fn under_tcp_at(delay: Duration) -> Vec<Case> {
     };
     let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
     let network = Network::new(&config, Seed(1)).expect("the values make sense");
-    let world = world(Box::new(network), Bottleneck::Remote);
+    let world = world(Box::new(network), BottleneckPlace::Remote);
     let goodput = bulk_transfer(&world, Duration::from_secs(5));
     let record = stop(world);
     let name = format!("{} ms, TCP at 50 Mbit/s", delay.as_millis());

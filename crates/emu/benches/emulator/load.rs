@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, FixedDelay, Scheduling};
+use framewire_emu::{BottleneckPlace, FixedDelay, Scheduling};
 
 use crate::delay::stop;
 use crate::report::{Case, losses, scheduling};
@@ -33,7 +33,7 @@ fn bounded(value: f64, name: &str, unit: &'static str, at_least: f64, cases: &[C
 
 /// Offers packets and tells how late they were and how many came per second.
 fn offer(name: &str, payload: usize, rate: u64) -> (Vec<Case>, f64) {
-    let world = world(Box::new(FixedDelay::new(Duration::from_millis(10))), Bottleneck::Remote);
+    let world = world(Box::new(FixedDelay::new(Duration::from_millis(10))), BottleneckPlace::Remote);
     let (sender, receiver) = sockets(&world, 0);
     let receiver = Receiver::start(receiver, world.clock());
     let sent = send_paced(&sender, payload, rate, Duration::from_micros(500), TIME);

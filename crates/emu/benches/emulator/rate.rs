@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, Distribution, FixedDelay, HOST_DEVICE};
+use framewire_emu::{Distribution, FixedDelay, HOST_DEVICE};
 use framewire_link::{BottleneckPlace, Network, NetworkConfig, Port, QueueLimit, WireConfig, WiredNetworkConfig};
 use framewire_units::{Bitrate, Seed, Timestamp};
 
@@ -26,7 +26,7 @@ fn configured_at(rate: Bitrate) -> Vec<Case> {
         WireConfig { rate: Some(rate), queue: QueueLimit::Time(Duration::from_millis(100)), ..WireConfig::default() };
     let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
     let network = Network::new(&config, Seed(1)).expect("the values make sense");
-    let world = world(Box::new(network), Bottleneck::Remote);
+    let world = world(Box::new(network), BottleneckPlace::Remote);
     let (sender, receiver) = sockets(&world, 0);
     let receiver = Receiver::start(receiver, world.clock());
     saturate(&sender, rate);
@@ -80,7 +80,7 @@ pub fn token_bucket() -> Vec<Case> {
 
 fn token_bucket_at(rate: Bitrate) -> Vec<Case> {
     let name = format!("tbf of {rate}");
-    let world = world(Box::new(FixedDelay::default()), Bottleneck::Remote);
+    let world = world(Box::new(FixedDelay::default()), BottleneckPlace::Remote);
     let (sender, receiver) = sockets(&world, 0);
     let installed = world.lane(0).in_sender(|| install_token_bucket(rate)).expect("the lane runs");
     if let Err(reason) = installed {

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use framewire_emu::{Bottleneck, LaneConfig};
+use framewire_emu::LaneConfig;
 use framewire_link::{BottleneckPlace, Network, NetworkConfig, QueueLimit, WifiConfig, WifiNetworkConfig, WireConfig};
 use framewire_units::Seed;
 
@@ -19,7 +19,8 @@ const PAYLOAD: usize = 1_400;
 
 /// The error of the worst of seven streams.
 pub fn seven() -> Vec<Case> {
-    let lanes = (0..STREAMS).map(|number| LaneConfig::new(format!("stream {number}"), wifi(), Bottleneck::Local));
+    let lanes =
+        (0..STREAMS).map(|number| LaneConfig::new(format!("stream {number}"), wifi(), BottleneckPlace::LocalDevice));
     let world = start(lanes.collect());
     let pairs: Vec<_> = (0..STREAMS).map(|lane| sockets(&world, lane)).collect();
     let streams: Vec<_> = pairs

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use framewire_emu::{Bottleneck, Clock, LaneConfig, LinkModel, RECEIVER_ADDRESS, SENDER_ADDRESS, World};
+use framewire_emu::{BottleneckPlace, Clock, LaneConfig, LinkModel, RECEIVER_ADDRESS, SENDER_ADDRESS, World};
 use framewire_units::Timestamp;
 
 const PORT: u16 = 5_004;
@@ -15,7 +15,7 @@ const PORT: u16 = 5_004;
 pub const HEADERS: usize = 28;
 
 /// A world of one lane.
-pub fn world(model: Box<dyn LinkModel>, bottleneck: Bottleneck) -> World {
+pub fn world(model: Box<dyn LinkModel>, bottleneck: BottleneckPlace) -> World {
     start(vec![LaneConfig::new("bench", model, bottleneck)])
 }
 

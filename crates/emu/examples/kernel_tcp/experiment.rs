@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 
-use framewire_emu::{Bottleneck, Clock, FixedDelay, LaneConfig, LaneRecord, RECEIVER_ADDRESS, World};
+use framewire_emu::{BottleneckPlace, Clock, FixedDelay, LaneConfig, LaneRecord, RECEIVER_ADDRESS, World};
 use framewire_link::{DropCause, Network, Outcome as Fate, Port};
 use framewire_sockets::{TcpInfo, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender};
 use framewire_transport::socket::StreamSocket;
@@ -75,7 +75,7 @@ struct Ends {
 pub fn run(batch: &[Run], length: Duration) -> Result<Vec<Outcome>, Box<dyn Error>> {
     let lane = |run: &Run| {
         let network = Network::new(&run.cell.network(), Seed(u64::from(run.repeat)))?;
-        Ok(LaneConfig::new(run.cell.to_string(), Box::new(network), Bottleneck::Remote))
+        Ok(LaneConfig::new(run.cell.to_string(), Box::new(network), BottleneckPlace::Remote))
     };
     let lanes: Result<Vec<LaneConfig>, Box<dyn Error>> = batch.iter().map(lane).collect();
     let world = World::start(lanes?, Clock::start())?;
@@ -103,7 +103,7 @@ pub fn run(batch: &[Run], length: Duration) -> Result<Vec<Outcome>, Box<dyn Erro
 /// When the world cannot be built.
 pub fn settings() -> Result<String, Box<dyn Error>> {
     let quiet = Box::new(FixedDelay::new(Duration::ZERO));
-    let world = World::start(vec![LaneConfig::new("settings", quiet, Bottleneck::Remote)], Clock::start())?;
+    let world = World::start(vec![LaneConfig::new("settings", quiet, BottleneckPlace::Remote)], Clock::start())?;
     let text = world.lane(0).in_sender(counters::settings)?;
     world.stop()?;
     Ok(text)

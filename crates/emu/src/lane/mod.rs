@@ -17,19 +17,12 @@ pub(crate) mod writer;
 use std::fmt;
 use std::path::PathBuf;
 
+use framewire_link::BottleneckPlace;
+
 use self::log::Followed;
 use crate::capture::{CAPTURE_SIZE, Kept};
 use crate::error::EmuError;
 use crate::model::LinkModel;
-
-/// Where the narrowest place of the network is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bottleneck {
-    /// In the sender's own device: packets wait there, each charged to its socket, as in a laptop's Wi-Fi card.
-    Local,
-    /// In a router or access point beyond: packets leave the sender at once and are dropped far from the socket.
-    Remote,
-}
 
 /// What a lane is to be.
 pub struct LaneConfig {
@@ -38,7 +31,7 @@ pub struct LaneConfig {
     /// The network between the two hosts.
     pub model: Box<dyn LinkModel>,
     /// Where the bottleneck is.
-    pub bottleneck: Bottleneck,
+    pub bottleneck: BottleneckPlace,
     /// Largest IP datagram that the hosts' devices take, in bytes: 576 to 9,000.
     pub mtu: u16,
     /// Where to write a pcapng of both ends, if at all.
@@ -55,7 +48,7 @@ pub struct LaneConfig {
 
 impl LaneConfig {
     /// A lane with an MTU of 1,500 bytes and without a capture.
-    pub fn new(name: impl Into<String>, model: Box<dyn LinkModel>, bottleneck: Bottleneck) -> Self {
+    pub fn new(name: impl Into<String>, model: Box<dyn LinkModel>, bottleneck: BottleneckPlace) -> Self {
         Self {
             name: name.into(),
             model,

@@ -18,9 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use framewire_emu::{
-    Bottleneck, Clock, Kept, LaneConfig, LaneRecord, LinkModel, LogFollower, WarmUp, World, follow_log,
-};
+use framewire_emu::{Clock, Kept, LaneConfig, LaneRecord, LinkModel, LogFollower, WarmUp, World, follow_log};
 use framewire_scenario::{self as scenario, Captures, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
@@ -181,10 +179,6 @@ fn lane_configs(
 ) -> Result<Vec<LaneConfig>, Failure> {
     let scenario = &plan.scenario;
     let capture_size = captures::size(directory, groups.len());
-    let bottleneck = match scenario.network.bottleneck {
-        scenario::Bottleneck::LocalDevice => Bottleneck::Local,
-        scenario::Bottleneck::Remote => Bottleneck::Remote,
-    };
     let lane = |group: &Vec<usize>| {
         let flows: Vec<&scenario::Flow> = group.iter().map(|&flow| &scenario.flows[flow]).collect();
         let model = network_model(scenario, &flows).map_err(|error| Failure::input("scenario", error))?;
@@ -193,7 +187,7 @@ fn lane_configs(
             Duration::ZERO => Box::new(model),
             _ => Box::new(WarmUp::new(model, warm_up, external::idle_delay(&scenario.network))),
         };
-        let mut config = LaneConfig::new(name.clone(), model, bottleneck);
+        let mut config = LaneConfig::new(name.clone(), model, scenario.network.bottleneck);
         config.mtu = flows.iter().map(|flow| flow.mtu).max().unwrap_or(1_500);
         let applications = has_applications(flows);
         config.capture =

@@ -1,18 +1,20 @@
 //! What all stations of a network share: the standard, and the timing of the MAC that follows from it.
 
-use framewire_units::{DataSize, Duration, SenseTimes};
+use framewire_units::{DataSize, Duration, SenseTimes, words};
 
 use crate::wifi::phy::{self, ACK, CTS, DataRate, Preamble, RTS, phy_header};
 
-/// The wireless standard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standard {
-    /// IEEE 802.11b: direct sequence and CCK at 2.4 GHz (clause 16).
-    Ieee80211b,
-    /// IEEE 802.11g: OFDM beside them (clause 18).
-    Ieee80211g,
-    /// IEEE 802.11a: OFDM at 5 GHz (clause 17).
-    Ieee80211a,
+// The clauses of IEEE Std 802.11-2016 are 16 for 802.11b, 18 for 802.11g and 17 for 802.11a.
+words! {
+    /// The wireless standard.
+    Standard {
+        /// IEEE 802.11b: DSSS and CCK at 2.4 GHz, 1 to 11 Mbit/s.
+        Ieee80211b = "802.11b",
+        /// IEEE 802.11g: OFDM beside them, 6 to 54 Mbit/s.
+        Ieee80211g = "802.11g",
+        /// IEEE 802.11a: OFDM at 5 GHz, out of reach of ovens.
+        Ieee80211a = "802.11a",
+    }
 }
 
 impl Standard {
@@ -38,16 +40,18 @@ impl Standard {
     }
 }
 
-/// How OFDM frames of 802.11g are announced to stations of 802.11b, which cannot hear them (clause 10.26).
-/// Anything but [`Protection::None`] means that such a station is associated, and so the long slot as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Protection {
-    /// Only stations of 802.11g: no announcement, short slots.
-    None,
-    /// A clear to send that the sender addresses to itself.
-    CtsToSelf,
-    /// A request to send, and the receiver's clear to send.
-    RtsCts,
+// Such a station cannot hear OFDM frames (clause 10.26). Where one is associated, slots are long as well; without one they
+// are short.
+words! {
+    /// How OFDM frames are announced to an associated station of 802.11b.
+    Protection {
+        /// There is no such station.
+        None = "none",
+        /// By a clear to send that the sender addresses to itself.
+        CtsToSelf = "cts-to-self",
+        /// By a request to send and its answer.
+        RtsCts = "rts-cts",
+    }
 }
 
 /// A basic service set: what its stations agreed upon, and every time that follows.

@@ -18,5 +18,5 @@ pub mod timing;
 pub use bss::{Bss, Protection, Standard};
 pub use medium::{DEFAULT_RETRY, Medium, MediumEvent, StationId};
 pub use phy::{DataRate, Preamble};
-pub use rate_control::{ArfConfig, PacketFallbackConfig, RateControl, RatePolicy};
+pub use rate_control::{ArfConfig, Fallback, PacketFallbackConfig, RateControl, RatePolicy};
 pub use station::{StationConfig, StationCounters, StationVerdict};

@@ -4,7 +4,7 @@
 //! 802.11b-1999, clause 18). 802.11a: the OFDM PHY (clause 17). 802.11g: the extended-rate PHY (clause 18), which has
 //! the rates of both.
 
-use framewire_units::{Bitrate, DataSize, Duration};
+use framewire_units::{Bitrate, DataSize, Duration, words};
 
 /// MAC header of a data frame with three addresses (clause 9.3.2.1).
 const MAC_HEADER: u64 = 24;
@@ -118,13 +118,16 @@ impl DataRate {
     }
 }
 
-/// Length of the PLCP preamble of 802.11b's frames (802.11b, 18.2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Preamble {
-    /// 144 bits of preamble and 48 of header, all at 1 Mbit/s.
-    Long,
-    /// 72 bits at 1 Mbit/s and 48 at 2 Mbit/s.
-    Short,
+// The long one is 144 bits and the header 48, all at 1 Mbit/s; the short one is 72 bits at 1 Mbit/s, its header is at
+// 2 Mbit/s (802.11b, 18.2.2).
+words! {
+    /// The PLCP preamble (IEEE 802.11-2007, 18.2.2).
+    Preamble {
+        /// 192 us with its header.
+        Long = "long",
+        /// 96 us with its header.
+        Short = "short",
+    }
 }
 
 impl Preamble {

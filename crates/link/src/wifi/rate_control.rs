@@ -1,9 +1,29 @@
 //! Which rate a station sends at: fixed, or one of two ways to fall back.
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Timestamp, words};
 
 use crate::wifi::bss::Standard;
 use crate::wifi::phy::DataRate;
+
+words! {
+    /// What an automatic rate falls back on.
+    Fallback {
+        /// Missing acknowledgements (ARF, Kamerman and Monteban 1997).
+        Transmissions = "transmissions",
+        /// Packets given up, as the card of Ouwens' thesis seems to.
+        Packets = "packets",
+    }
+}
+
+impl Fallback {
+    /// An automatic rate that falls back so, with the default thresholds.
+    pub fn policy(self) -> RatePolicy {
+        match self {
+            Self::Transmissions => RatePolicy::Automatic(ArfConfig::default()),
+            Self::Packets => RatePolicy::ByPacket(PacketFallbackConfig::default()),
+        }
+    }
+}
 
 /// How a station chooses the rate of its data frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use framewire_emu::{Bottleneck, EmuError, LaneConfig, LaneRecord, RateAndDelay, World};
+use framewire_emu::{BottleneckPlace, EmuError, LaneConfig, LaneRecord, RateAndDelay, World};
 use framewire_recording::record::{BulkTotals, FlowStatus};
 use framewire_recording::spool::Spool;
 use framewire_units::{Bitrate, Timestamp};
@@ -34,7 +34,7 @@ fn run(
 ) -> Option<(FlowOutcome, LaneRecord)> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let model = RateAndDelay::new(RATE, Duration::from_millis(10));
-    let config = LaneConfig::new("bulk".to_owned(), Box::new(model), Bottleneck::Remote);
+    let config = LaneConfig::new("bulk".to_owned(), Box::new(model), BottleneckPlace::Remote);
     let clock = Clock::starting_in(Duration::from_millis(500));
     let world = match World::start(vec![config], clock) {
         Ok(world) => world,
