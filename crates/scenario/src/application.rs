@@ -5,14 +5,13 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::error::ScenarioError;
-use crate::flow::Flow;
+use crate::flow::{ExternalFlow, Flow, FlowKind};
 use crate::movie::Movie;
 use crate::names::words;
 use crate::placeholder::{Placeholder, Template};
 use crate::scenario::Scenario;
 use crate::section::{Section, Shown};
 use crate::shell::split;
-use crate::transport::Transport;
 
 /// Most arguments of a command, and most words of a pipeline.
 const MOST_ARGUMENTS: usize = 1_000;
@@ -225,13 +224,15 @@ impl Receiver {
 impl Scenario {
     /// A sender that reads the original sends what the movie was made of, which has to be the movie.
     pub(crate) fn check_source(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        let named = flow.sender.as_ref().filter(|sender| sender.program.mentions(Placeholder::Source));
+        let FlowKind::External(ExternalFlow { sender, .. }) = &flow.kind else { return Ok(()) };
+        if !sender.program.mentions(Placeholder::Source) {
+            return Ok(());
+        }
         let problem = match &self.movie.source {
             Some(_) if self.movie.bitrate.is_none() => return Ok(()),
             Some(source) if source != Movie::LAB => "movie.bitrate encodes the file anew",
             _ => "the lab makes the movie",
         };
-        let Some(sender) = named else { return Ok(()) };
         let key = match sender.program {
             Program::Pipeline(_) => "pipeline",
             Program::Command(_) => "command",
@@ -242,7 +243,7 @@ impl Scenario {
 
     /// What of this scenario only the emulated world has, with its key; `None` when every world can run it.
     pub fn needs_emulation(&self) -> Option<String> {
-        let index = self.flows.iter().position(|flow| flow.transport == Transport::External)?;
+        let index = self.flows.iter().position(|flow| matches!(flow.kind, FlowKind::External(_)))?;
         Some(format!(
             "flow.{index}.sender: applications of your own run only in the emulated world (--world emulated), in real time"
         ))

@@ -9,9 +9,7 @@
 
 mod application;
 mod error;
-mod estimate;
 mod flow;
-mod flows;
 mod loss;
 mod movie;
 mod names;
@@ -19,28 +17,25 @@ mod network;
 mod overrides;
 mod picture;
 mod placeholder;
-mod queue;
 mod scenario;
 mod schema;
 mod section;
 mod shell;
-mod spread;
 mod text;
-mod times;
 mod transport;
 mod wifi;
 
 pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
-pub use estimate::Estimate;
-pub use flow::{Flow, Pacing, PacketRule};
+pub use flow::{
+    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, PacketRule, StreamFlow, Tcp, Vtp,
+};
 pub use movie::{Movie, MovieCodec};
 pub use network::{Network, NetworkKind, Wire};
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
 pub use scenario::{Captures, Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing, check_toml};
 pub use schema::json_schema;
-pub use spread::Spread;
 pub use text::Decibel;
 pub use transport::{Family, Transport};
 pub use wifi::{Oven, Sniffer, Wifi, WifiRate};

@@ -96,7 +96,7 @@ impl Movie {
 
     pub(crate) fn read(mut section: Section, directory: Option<&Path>, flows: &[Flow]) -> Result<Self, ScenarioError> {
         let ladder = read_ladder(&mut section, directory, flows)?;
-        let streamed = flows.iter().any(|flow| flow.transport.has_movie());
+        let streamed = flows.iter().any(|flow| flow.transport().has_movie());
         if !streamed || (ladder.is_some() && !section.has("source")) {
             return Self::without_source(section, ladder, streamed);
         }
@@ -190,11 +190,11 @@ fn read_ladder(
 ) -> Result<Option<String>, ScenarioError> {
     let key = section.key("ladder");
     let allowed = || format!("{}, or the path of a streaming file (framewire movie ladder)", lab_ladders());
-    let adaptive = flows.iter().enumerate().find(|(_, flow)| flow.transport.is_adaptive());
+    let adaptive = flows.iter().enumerate().find(|(_, flow)| flow.transport().is_adaptive());
     match (section.string("ladder")?, adaptive) {
         (None, None) => Ok(None),
         (None, Some((index, flow))) => {
-            let transport = flow.transport;
+            let transport = flow.transport();
             Err(ScenarioError::missing(&key, format!("flow.{index} ({transport}) needs {}", allowed())))
         }
         (Some(_), None) => Err(ScenarioError::new(key, "means nothing: no flow sends levels of a ladder")),

@@ -8,15 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use toml::Table;
 
 use crate::error::ScenarioError;
-use crate::flow::{Flow, check_name};
-use crate::flows;
+use crate::flow::{Flow, FlowKind, check_name, list};
 use crate::movie::{Movie, MovieCodec};
 use crate::names::words;
 use crate::network::{Network, NetworkKind, admits_a_packet};
 use crate::overrides;
 use crate::section::Section;
 use crate::text::{self, LONGEST, Text, show_interval};
-use crate::transport::Transport;
 
 /// Everything that one run needs, with every default filled in.
 ///
@@ -181,17 +179,17 @@ impl Scenario {
 
     /// True where a flow sends the movie.
     pub fn streams_movie(&self) -> bool {
-        self.flows.iter().any(|flow| flow.transport.has_movie())
+        self.flows.iter().any(|flow| flow.transport().has_movie())
     }
 
     /// True where a flow sends the levels of the ladder.
     pub fn streams_ladder(&self) -> bool {
-        self.flows.iter().any(|flow| flow.transport.is_adaptive())
+        self.flows.iter().any(|flow| flow.transport().is_adaptive())
     }
 
     /// True where no flow ends by itself: the run lasts until its limit.
     pub fn is_bulk_only(&self) -> bool {
-        self.flows.iter().all(|flow| flow.transport == Transport::Bulk)
+        self.flows.iter().all(|flow| matches!(flow.kind, FlowKind::Bulk(_)))
     }
 
     /// The seed of every random draw.
@@ -215,11 +213,11 @@ impl Scenario {
         check_name("name", &name)?;
         let seed = section.integer("seed", 0..=i64::MAX)?.unwrap_or(1);
         let movie = section.section_or_empty("movie", Movie::KEYS)?;
-        let (flows, written) = flows::read(section.take("flow"))?;
+        let (flows, written) = list::read(section.take("flow"))?;
         let movie = Movie::read(movie, origin.directory, &flows)?;
         let movie_duration = movie.length(origin.movie_duration);
         let limit = section.text("limit")?;
-        let last_start = flows.iter().filter(|flow| flow.transport.is_adaptive()).filter_map(|flow| flow.start).max();
+        let last_start = flows.iter().filter(|flow| flow.transport().is_adaptive()).filter_map(Flow::start).max();
         let offered = movie_duration.map(|movie| movie.saturating_add(last_start.unwrap_or_default()));
         let scenario = Self {
             version: 1,
@@ -270,7 +268,7 @@ impl Scenario {
 
     /// RFC 2250 carries MPEG video and nothing else, and no transport of a movie carries MPEG-4 part 2.
     fn check_payload(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        let transport = flow.transport;
+        let transport = flow.transport();
         let refused = |allowed: String| {
             let shown = format!("\"{}\"", transport);
             Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
@@ -292,7 +290,7 @@ impl Scenario {
 
     /// What begins has to begin while the run lasts.
     fn check_times(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        for (name, time) in [("start", flow.start), ("stop", flow.stop)] {
+        for (name, time) in [("start", flow.start()), ("stop", flow.stop())] {
             let Some((time, limit)) = time.zip(self.limit) else { continue };
             if time > limit || (name == "start" && time == limit) {
                 let allowed = format!("a time within the run, which lasts at most {} (key limit)", limit.show());

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::flows::OWN_STATION;
+use crate::flow::list::OWN_STATION;
 use crate::scenario::Scenario;
 
 /// The JSON schema (2020-12) of a scenario file: the resolved form, in which all but the flows and their transport

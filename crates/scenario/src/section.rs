@@ -1,5 +1,6 @@
 //! Reading one table of the file: every key is known, has a type and a place.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -13,25 +14,30 @@ use crate::text::{Text, show_interval};
 /// A table that is being read. Keys are taken out one by one; unknown ones were refused at the start.
 pub(crate) struct Section {
     path: String,
-    known: &'static [&'static str],
+    known: Cow<'static, [&'static str]>,
     table: Table,
 }
 
 impl Section {
     /// Refuses keys that are not in `known`.
-    pub(crate) fn new(path: String, table: Table, known: &'static [&'static str]) -> Result<Self, ScenarioError> {
-        Self::offering(path, table, known, known)
+    pub(crate) fn new(
+        path: String,
+        table: Table,
+        known: impl Into<Cow<'static, [&'static str]>>,
+    ) -> Result<Self, ScenarioError> {
+        let known = known.into();
+        Self::offering(path, table, known.clone(), &known)
     }
 
     /// The same; what is offered instead of an unknown key are those that mean something beside the others.
     pub(crate) fn offering(
         path: String,
         table: Table,
-        known: &'static [&'static str],
+        known: impl Into<Cow<'static, [&'static str]>>,
         offered: &[&'static str],
     ) -> Result<Self, ScenarioError> {
-        let section = Self { path, known, table };
-        match section.table.keys().find(|key| !known.contains(&key.as_str())) {
+        let section = Self { path, known: known.into(), table };
+        match section.table.keys().find(|key| !section.known.contains(&key.as_str())) {
             Some(key) => Err(ScenarioError::unknown_key(section.key(key), key, offered)),
             None => Ok(section),
         }
@@ -75,6 +81,15 @@ impl Section {
         }
     }
 
+    /// The same as the type that holds it.
+    pub(crate) fn number<T>(&mut self, key: &str, allowed: RangeInclusive<T>) -> Result<Option<T>, ScenarioError>
+    where
+        T: Copy + Into<i64> + TryFrom<i64, Error: fmt::Debug>,
+    {
+        let number = self.integer(key, (*allowed.start()).into()..=(*allowed.end()).into())?;
+        Ok(number.map(|number| T::try_from(number).expect("invariant: the range was checked when it was read")))
+    }
+
     /// A table below this one.
     pub(crate) fn section(
         &mut self,
@@ -96,7 +111,7 @@ impl Section {
         known: &'static [&'static str],
     ) -> Result<Section, ScenarioError> {
         let path = self.key(key);
-        Ok(self.section(key, known)?.unwrap_or(Self { path, known, table: Table::new() }))
+        Ok(self.section(key, known)?.unwrap_or(Self { path, known: known.into(), table: Table::new() }))
     }
 
     /// A list of `[from, to]` pairs: each forwards, in order, not overlapping.

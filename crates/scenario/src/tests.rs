@@ -1,6 +1,7 @@
 //! What is read back, what is filled in, what is refused.
 
 use framewire_link::{BottleneckPlace, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
+use framewire_transport::{Spread, TransportKind};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 use proptest::prelude::*;
 
@@ -43,61 +44,71 @@ fn a_flow_is_enough() {
     assert_eq!((wired.bottleneck, wired.wifi), (BottleneckPlace::Remote, None));
 }
 
+fn flow_of(transport: &str) -> Flow {
+    parse(&format!("[[flow]]\ntransport = \"{transport}\"")).unwrap().flows.remove(0)
+}
+
+fn common(transport: TransportKind, device_queue: u32, kind: FlowKind) -> Flow {
+    Flow { name: transport.to_string(), station: 0, mtu: 1_500, device_queue, kind }
+}
+
 #[test]
-fn every_transport_has_its_defaults() {
+fn every_datagram_transport_has_its_defaults() {
     let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
     let expected = [
-        (named("udp-blocking"), Some(PacketRule::Full), kib(208), 1_000, Some(Pacing::Sender), None, None),
-        (named("udp"), Some(PacketRule::Full), kib(416), 100, None, None, None),
-        (named("udp-whole"), Some(PacketRule::Full), kib(208), 1_000, None, None, None),
-        (named("udp+ifd"), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
-        (named("udp+dependency"), Some(PacketRule::Full), kib(160), 1_000, None, None, None),
-        (named("tcp"), None, None, 1_000, Some(Pacing::Sender), Some("cubic"), None),
-        (named("tcp+ifd"), None, None, 1_000, None, Some("cubic"), kib(32)),
-        (named("tcp+ifd-optimised"), None, None, 1_000, None, Some("cubic"), kib(32)),
-        (named("tcp+dependency"), None, None, 1_000, None, Some("cubic"), kib(32)),
-        (named("tcp+leaky"), None, None, 1_000, None, Some("cubic"), None),
-        (named("tcp+keyframe"), None, None, 1_000, None, Some("cubic"), None),
-        (named("tcp+obs"), None, None, 1_000, None, Some("cubic"), None),
+        ("udp-blocking", kib(208), 1_000, Some(Pacing::Sender)),
+        ("udp", kib(416), 100, None),
+        ("udp-whole", kib(208), 1_000, None),
+        ("udp+ifd", kib(160), 1_000, None),
+        ("udp+dependency", kib(160), 1_000, None),
     ];
-    let movies = Transport::ALL.iter().filter(|transport| transport.has_movie()).count();
-    assert_eq!(expected.len(), movies - 1, "all but external, which has tests/application.rs; see tests/rivals.rs");
-    for (transport, packets, send_buffer, device_queue, pacing, congestion, unsent_limit) in expected {
-        let flow = parse(&format!("[[flow]]\ntransport = \"{transport}\"")).unwrap().flows.remove(0);
-        let congestion = congestion.map(str::to_owned);
-        let name = transport.to_string();
-        let mtu = 1_500;
-        let wanted = Flow {
-            name,
+    assert_eq!(expected.len(), Transport::ALL.iter().filter(|transport| transport.is_datagram()).count());
+    for (name, send_buffer, device_queue, pacing) in expected {
+        let transport: TransportKind = name.parse().unwrap();
+        let kind = FlowKind::Datagram(DatagramFlow {
             transport,
-            station: 0,
-            packets,
-            spread: None,
-            mtu,
+            overflow: transport.overflow().unwrap(),
+            packets: PacketRule::Full,
+            spread: Spread::AtOnce,
             send_buffer,
-            device_queue,
             pacing,
-            congestion,
-            unsent_limit,
-            queue_time: flow.queue_time,
-            queue_frames: flow.queue_frames,
-            queue_bytes: flow.queue_bytes,
-            start: None,
-            stop: None,
-            connections: None,
-            ack_every: None,
-            estimate: None,
-            estimate_header: None,
-            sender: None,
-            receiver: None,
-        };
-        assert_eq!(flow, wanted);
+            queue: transport.queue(),
+        });
+        assert_eq!(flow_of(name), common(transport, device_queue, kind));
+    }
+}
+
+#[test]
+fn every_stream_transport_has_its_defaults() {
+    let small = Some(DataSize::from_bytes(32 * 1024));
+    let expected = [
+        ("tcp", Some(Pacing::Sender), None),
+        ("tcp+ifd", None, small),
+        ("tcp+ifd-optimised", None, small),
+        ("tcp+dependency", None, small),
+        ("tcp+leaky", None, None),
+        ("tcp+keyframe", None, None),
+        ("tcp+obs", None, None),
+    ];
+    assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
+    for (name, pacing, unsent_limit) in expected {
+        let transport: TransportKind = name.parse().unwrap();
+        let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), unsent_limit };
+        let kind = FlowKind::Stream(StreamFlow { transport, pacing, tcp, queue: transport.queue() });
+        assert_eq!(flow_of(name), common(transport, 1_000, kind));
     }
 }
 
 #[test]
 fn frame_queues_have_limits_where_they_can_be_full() {
-    let limits = |flow: &Flow| (flow.queue_time, flow.queue_frames, flow.queue_bytes.map(DataSize::as_bytes));
+    let limits = |flow: &Flow| {
+        let (FlowKind::Datagram(DatagramFlow { queue, .. }) | FlowKind::Stream(StreamFlow { queue, .. })) = &flow.kind
+        else {
+            panic!("{} has no frame queue", flow.name)
+        };
+        let limits = queue.limits().unwrap_or_default();
+        (limits.time, limits.frames, limits.bytes.map(DataSize::as_bytes))
+    };
     let second = Some(Duration::from_secs(1));
     let others = [Transport::External, named("tcp+obs")];
     let movies = Transport::ALL.iter().filter(|transport| transport.has_movie());
@@ -142,7 +153,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
     let of_levels = parse("[[flow]]\ntransport = \"vtp\"\npacket = \"full\"").unwrap_err().to_string();
-    let keys = "name, transport, count, station, mtu, send_buffer, device_queue, start, ack_every, estimate, \
+    let keys = "name, transport, count, station, mtu, device_queue, send_buffer, start, ack_every, estimate, \
                 estimate_header";
     assert!(of_levels.ends_with(&format!("here: {keys}")), "{of_levels}");
     assert!(!of_levels.contains("did you mean"), "{of_levels}: it would be refused, too");
@@ -221,7 +232,11 @@ fn flows_are_checked_one_by_one_and_together() {
     refused("[[flow]]\ntransport = \"udp-blocking\"\npacing = \"receiver\"", "flow.0.pacing", &["sender, none"]);
     for transport in ["tcp", "udp-blocking"] {
         let flow = parse(&format!("[[flow]]\ntransport = \"{transport}\"\npacing = \"none\"")).unwrap().flows.remove(0);
-        assert_eq!(flow.pacing, Some(Pacing::Nobody));
+        let (FlowKind::Datagram(DatagramFlow { pacing, .. }) | FlowKind::Stream(StreamFlow { pacing, .. })) = flow.kind
+        else {
+            panic!("{transport} sends the movie")
+        };
+        assert_eq!(pacing, Some(Pacing::Nobody));
     }
     let mine = [
         ("tcp", "packets = \"full\"", "udp-blocking"),
@@ -263,7 +278,8 @@ fn packets_are_spread_only_where_the_file_says_so() {
         [("frame-interval", Spread::FrameInterval), ("0.2 ms", Spread::Gap(Duration::from_micros(200)))]
     {
         let scenario = parse(&format!("{FLOW}spread = \"{text}\"")).unwrap();
-        assert_eq!(scenario.flows[0].spread, Some(spread));
+        let FlowKind::Datagram(flow) = &scenario.flows[0].kind else { panic!("it is udp") };
+        assert_eq!(flow.spread, spread);
         assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
     }
     assert!(!parse(FLOW).unwrap().to_toml().contains("spread"), "a scenario without it stays what it was");
@@ -381,7 +397,7 @@ fn the_schema_names_the_keys_that_are_read() {
         ("Wire", Wire::KEYS),
         ("GilbertElliott", loss::KEYS),
         ("Playout", Playout::KEYS),
-        ("Flow", Flow::KEYS),
+        ("Flow", &Flow::all_keys()),
     ];
     for (name, known) in tables {
         assert_eq!(keys(&schema["$defs"][name]), sorted(known), "{name}");
@@ -449,7 +465,13 @@ fn flow() -> impl Strategy<Value = Flow> {
     let own: Vec<Transport> = Transport::ALL.iter().copied().filter(is_own).collect();
     (0..own.len(), 576u16..=9_000, 1u32..=100_000, size()).prop_map(move |(index, mtu, device_queue, size)| {
         let text = format!("[[flow]]\ntransport = \"{}\"", own[index]);
-        Flow { mtu, device_queue, send_buffer: Some(size), ..parse(&text).unwrap().flows.remove(0) }
+        let mut flow = Flow { mtu, device_queue, ..parse(&text).unwrap().flows.remove(0) };
+        match &mut flow.kind {
+            FlowKind::Datagram(own) => own.send_buffer = Some(size),
+            FlowKind::Stream(own) => own.tcp.send_buffer = Some(size),
+            other => panic!("{other:?} is no transport of the movie"),
+        }
+        flow
     })
 }
 

@@ -3,9 +3,8 @@
 use std::fmt;
 
 use framewire_adaptive::rate_control::RateControl;
-use framewire_transport::queue::QueueKind;
 use framewire_transport::registry::{Format, Parts, Queue, Session, Socket, SocketKind};
-use framewire_transport::{Limits, Overflow, Profile, TransportKind, UnknownTransport};
+use framewire_transport::{Overflow, Profile, TransportKind, UnknownTransport};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use toml::Value;
@@ -151,16 +150,6 @@ impl Transport {
         matches!(self, Self::Movie(_) | Self::External)
     }
 
-    /// True where the lab's own sender has a TCP connection.
-    pub(crate) const fn has_connection(self) -> bool {
-        matches!(self.family(), Family::Stream | Family::Bulk)
-    }
-
-    /// True where the frame clock can be left out: the transport waits for room and gives no frame up.
-    pub(crate) const fn has_pacing(self) -> bool {
-        matches!(self, Self::Movie(kind) if kind.waits_for_room())
-    }
-
     /// Its defaults of send buffer, device queue and unsent limit are those of this transport: an adaptive stream has the
     /// sockets of `udp`, and connections without a frame queue have those of `tcp`.
     pub const fn settings(self) -> &'static Profile {
@@ -169,20 +158,6 @@ impl Transport {
             Self::Adaptive(_) => TransportKind::UDP.profile(),
             Self::Bulk | Self::External => TransportKind::TCP.profile(),
         }
-    }
-
-    /// How much may wait in its frame queue by default; `None` where that has no limits.
-    pub(crate) fn queue_limits(self) -> Option<Limits> {
-        self.queue()?.limits()
-    }
-
-    /// True where a number of frames or bytes may limit what waits.
-    pub(crate) fn has_queue_counts(self) -> bool {
-        self.queue().is_some_and(QueueKind::counts)
-    }
-
-    fn queue(self) -> Option<QueueKind> {
-        if let Self::Movie(kind) = self { Some(kind.queue()) } else { None }
     }
 
     /// Those that something is true of, for messages: whole families by what they are, others by their names.

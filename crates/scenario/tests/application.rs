@@ -1,6 +1,6 @@
 //! Flows between applications of the user's own.
 
-use framewire_scenario::{Input, Placeholder, Program, Scenario, ScenarioError, Transport};
+use framewire_scenario::{ExternalFlow, FlowKind, Input, Placeholder, Program, Scenario, ScenarioError, Transport};
 use proptest::prelude::*;
 
 const PIPELINES: &str = r#"
@@ -18,6 +18,11 @@ fn with(key: &str, value: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(PIPELINES, &[(key.to_owned(), value.to_owned())])
 }
 
+fn applications(scenario: &Scenario) -> &ExternalFlow {
+    let FlowKind::External(flow) = &scenario.flows[0].kind else { panic!("it is between applications") };
+    flow
+}
+
 fn assert_refused(outcome: Result<Scenario, ScenarioError>, key: &str, parts: &[&str]) {
     let error = outcome.expect_err(key);
     assert_eq!(error.key(), key, "{error}");
@@ -30,12 +35,12 @@ fn two_pipelines_are_a_flow() {
     let scenario = parse(PIPELINES).unwrap();
     let flow = &scenario.flows[0];
     assert_eq!(
-        (flow.transport, flow.name.as_str(), flow.mtu, flow.device_queue),
+        (flow.transport(), flow.name.as_str(), flow.mtu, flow.device_queue),
         (Transport::External, "plain", 1_500, 1_000)
     );
-    assert_eq!((flow.send_buffer, flow.pacing, flow.packets), (None, None, None));
-    assert_eq!(flow.congestion.as_deref(), Some("cubic"), "as the lab's own, whatever this machine has");
-    let sender = flow.sender.as_ref().unwrap();
+    assert_eq!(flow.send_buffer(), None);
+    let ExternalFlow { congestion, sender, .. } = applications(&scenario);
+    assert_eq!(congestion, "cubic", "as the lab's own, whatever this machine has");
     assert_eq!((sender.input, sender.listens), (Input::Frames, false), "fdsrc reads what the lab feeds");
     let value = |placeholder: Placeholder| format!("<{placeholder}>");
     assert_eq!(sender.program.arguments(value).last().unwrap(), "port=<port>");
@@ -57,10 +62,10 @@ fn the_resolved_form_reads_back_to_itself() {
         let json = serde_json::to_string(&scenario).unwrap();
         assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), scenario, "{json}");
     }
-    let flow = parse(commands).unwrap().flows.remove(0);
-    let sender = flow.sender.unwrap();
+    let scenario = parse(commands).unwrap();
+    let ExternalFlow { sender, receiver, .. } = applications(&scenario);
     assert_eq!((sender.input, sender.listens), (Input::Nothing, true));
-    let words = flow.receiver.unwrap().program.arguments(|_| unreachable!("no placeholder is in it"));
+    let words = receiver.program.arguments(|_| unreachable!("no placeholder is in it"));
     assert_eq!(words[2], "exec cat '{movie}' \"$1\"");
 }
 
@@ -106,7 +111,7 @@ proptest! {
     fn no_pipeline_makes_it_panic(pipeline in "\\PC{0,80}|[{}a-z!\"' \\\\=]{0,60}") {
         let quoted = toml::Value::String(pipeline).to_string();
         if let Ok(scenario) = with("flow.0.sender.pipeline", &quoted) {
-            let program = &scenario.flows[0].sender.as_ref().unwrap().program;
+            let program = &applications(&scenario).sender.program;
             prop_assert!(matches!(program, Program::Pipeline(_)));
             prop_assert!(program.arguments(|_| String::new()).len() > 3);
             prop_assert_eq!(&parse(&scenario.to_toml()).unwrap(), &scenario);

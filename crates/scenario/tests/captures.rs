@@ -1,6 +1,6 @@
 //! What captures keep, and what applications may do.
 
-use framewire_scenario::{Capabilities, Captures, Placeholder, Scenario};
+use framewire_scenario::{Capabilities, Captures, ExternalFlow, FlowKind, Placeholder, Scenario};
 
 const COMMANDS: &str = r#"
 movie.source = "film.mp4"
@@ -13,6 +13,11 @@ receiver.command = ["cat"]
 fn with(settings: &[(&str, &str)]) -> Result<Scenario, String> {
     let settings: Vec<_> = settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
     Scenario::parse(COMMANDS, &settings).map_err(|error| error.to_string())
+}
+
+fn applications(scenario: &Scenario) -> &ExternalFlow {
+    let FlowKind::External(flow) = &scenario.flows[0].kind else { panic!("it is between applications") };
+    flow
 }
 
 #[test]
@@ -32,8 +37,8 @@ fn captures_keep_headers_unless_told_otherwise() {
 #[test]
 fn applications_have_no_capabilities_unless_told_otherwise() {
     let ends = |scenario: &Scenario| {
-        let flow = &scenario.flows[0];
-        (flow.sender.as_ref().unwrap().capabilities, flow.receiver.as_ref().unwrap().capabilities)
+        let ExternalFlow { sender, receiver, .. } = applications(scenario);
+        (sender.capabilities, receiver.capabilities)
     };
     assert_eq!(ends(&with(&[]).unwrap()), (Capabilities::None, Capabilities::None));
     let scenario = with(&[("flow.own.receiver.capabilities", "all")]).unwrap();
@@ -46,7 +51,7 @@ fn applications_have_no_capabilities_unless_told_otherwise() {
 #[test]
 fn the_original_is_named_only_where_it_is_what_is_sent() {
     let scenario = with(&[]).unwrap();
-    let program = &scenario.flows[0].sender.as_ref().unwrap().program;
+    let program = &applications(&scenario).sender.program;
     let value = |placeholder: Placeholder| format!("<{placeholder}>");
     assert_eq!(program.arguments(value)[3], "<source>");
     assert_eq!(scenario.movie.original().unwrap().to_str(), Some("film.mp4"));

@@ -1,6 +1,9 @@
 //! Adaptive streams of a ladder, and bulk connections.
 
-use framewire_scenario::{Estimate, MovieCodec, Origin, Scenario, ScenarioError, Transport};
+use framewire_adaptive::vtp::Estimate;
+use framewire_scenario::{
+    AdaptiveFlow, BulkFlow, Flow, FlowKind, MovieCodec, Origin, Scenario, ScenarioError, Transport,
+};
 use framewire_units::{DataSize, Duration};
 
 const LADDER: &str = "movie.ladder = \"lab-mild\"\n";
@@ -29,19 +32,31 @@ fn assert_fixed_point(text: &str) -> Scenario {
     scenario
 }
 
+fn adaptive(flow: &Flow) -> &AdaptiveFlow {
+    let FlowKind::Adaptive(own) = &flow.kind else { panic!("{} is an adaptive stream", flow.name) };
+    own
+}
+
+fn bulk(flow: &Flow) -> &BulkFlow {
+    let FlowKind::Bulk(own) = &flow.kind else { panic!("{} is bulk", flow.name) };
+    own
+}
+
 #[test]
 fn adaptive_streams_have_a_start_and_a_k_and_no_key_of_others() {
     let kib = |count: u64| Some(DataSize::from_bytes(count * 1024));
     for &transport in Transport::ALL.iter().filter(|transport| transport.is_adaptive()) {
         let scenario = assert_fixed_point(&format!("{LADDER}[[flow]]\ntransport = \"{transport}\""));
         let flow = &scenario.flows[0];
-        assert_eq!((flow.start, flow.stop, flow.connections), (Some(Duration::ZERO), None, None), "{transport}");
-        assert_eq!((flow.ack_every, flow.send_buffer, flow.device_queue), (Some(5), kib(416), 100), "{transport}");
-        assert_eq!((flow.congestion.as_deref(), flow.packets), (None, None), "{transport}");
+        let own = adaptive(flow);
+        assert_eq!((own.start, flow.stop(), own.ack_every), (Duration::ZERO, None, 5), "{transport}");
+        assert_eq!((own.send_buffer, flow.device_queue), (kib(416), 100), "{transport}");
+        assert_eq!((flow.congestion(), flow.tcp()), (None, None), "{transport}");
         assert!(!transport.has_movie() && !transport.is_datagram(), "{transport}");
     }
     let set = assert_fixed_point(&format!("{LADDER}{VTP}start = \"2 s\"\nack_every = 20"));
-    assert_eq!((set.flows[0].start, set.flows[0].ack_every), (Some(Duration::from_secs(2)), Some(20)));
+    let own = adaptive(&set.flows[0]);
+    assert_eq!((own.start, own.ack_every), (Duration::from_secs(2), 20));
     for line in
         ["congestion = \"reno\"", "packets = \"full\"", "pacing = \"none\"", "stop = \"9 s\"", "connections = 2"]
     {
@@ -57,11 +72,12 @@ fn adaptive_streams_have_a_start_and_a_k_and_no_key_of_others() {
 fn vtp_says_how_it_reads_equation_1_and_the_others_do_not() {
     let read = |more: &str| {
         let flow = assert_fixed_point(&format!("{LADDER}{VTP}{more}")).flows.remove(0);
-        (flow.estimate, flow.estimate_header)
+        adaptive(&flow).vtp.map(|vtp| vtp.estimate)
     };
-    assert_eq!(read(""), (Some(Estimate::BytesOverGaps), None));
-    assert_eq!(read("estimate = \"bytes over gaps\"\nestimate_header = 0"), (Some(Estimate::BytesOverGaps), Some(0)));
-    assert_eq!(read("estimate = \"k over k - 1\""), (Some(Estimate::KOverKMinus1), None));
+    assert_eq!(read(""), Some(Estimate::PAPER));
+    let without_headers = Estimate::BytesOverGaps { header: DataSize::ZERO };
+    assert_eq!(read("estimate = \"bytes over gaps\"\nestimate_header = 0"), Some(without_headers));
+    assert_eq!(read("estimate = \"k over k - 1\""), Some(Estimate::KOverKMinus1));
     let refused = |flow: &str, key: &str, parts: &[&str]| assert_refused(&format!("{LADDER}{flow}"), key, parts);
     let both = format!("{VTP}estimate = \"k over k - 1\"\nestimate_header = 28");
     refused(&both, "flow.0.estimate_header", &["counts no headers", "bytes over gaps"]);
@@ -79,13 +95,15 @@ fn vtp_says_how_it_reads_equation_1_and_the_others_do_not() {
 fn bulk_flows_have_connections_and_times_of_the_run() {
     let limit = "limit = \"60 s\"\n";
     let flow = assert_fixed_point(&format!("{limit}{BULK}")).flows.remove(0);
-    assert_eq!((flow.start, flow.stop, flow.connections), (Some(Duration::ZERO), None, Some(1)));
-    assert_eq!((flow.congestion.as_deref(), flow.unsent_limit, flow.ack_every), (Some("cubic"), None, None));
+    let own = bulk(&flow);
+    assert_eq!((own.start, own.stop, own.connections), (Duration::ZERO, None, 1));
+    assert_eq!((own.tcp.congestion.as_str(), own.tcp.unsent_limit), ("cubic", None));
     let text =
         format!("{limit}{BULK}connections = 64\nstart = \"20 s\"\nstop = \"40 s\"\ncongestion = \"reno\"\nmtu = 1400");
     let flow = assert_fixed_point(&text).flows.remove(0);
-    assert_eq!((flow.start, flow.stop), (Some(Duration::from_secs(20)), Some(Duration::from_secs(40))));
-    assert_eq!((flow.connections, flow.mtu), (Some(64), 1_400));
+    let own = bulk(&flow);
+    assert_eq!((own.start, own.stop), (Duration::from_secs(20), Some(Duration::from_secs(40))));
+    assert_eq!((own.connections, flow.mtu), (64, 1_400));
     for (line, parts) in [
         ("connections = 0", &["0", "1 to 64"][..]),
         ("connections = 65", &["65", "1 to 64"]),

@@ -1,10 +1,10 @@
 //! A transport by its name, by the words of its parts, and as a table of them.
 
-use framewire_scenario::{Scenario, Transport};
+use framewire_scenario::{FlowKind, Scenario, Transport};
 
 fn transport(value: &str) -> Result<Transport, String> {
     let scenario = Scenario::parse(&format!("[[flow]]\ntransport = {value}\n"), &[]);
-    scenario.map(|scenario| scenario.flows[0].transport).map_err(|error| error.to_string())
+    scenario.map(|scenario| scenario.flows[0].transport()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -30,8 +30,10 @@ fn the_resolved_form_of_a_combination_has_its_name_and_its_settings() {
     let text = "[[flow]]\ntransport = { queue = \"leaky\", socket = \"datagram\" }\n";
     let scenario = Scenario::parse(text, &[]).unwrap();
     let flow = &scenario.flows[0];
-    assert_eq!((flow.name.as_str(), flow.transport.as_str()), ("udp+leaky", "udp+leaky"));
-    assert_eq!((flow.queue_frames, flow.send_buffer.unwrap().as_bytes()), (Some(200), 212_992));
+    assert_eq!((flow.name.as_str(), flow.transport().as_str()), ("udp+leaky", "udp+leaky"));
+    let FlowKind::Datagram(own) = &flow.kind else { panic!("it is over datagrams") };
+    let limits = own.queue.limits().unwrap();
+    assert_eq!((limits.frames, own.send_buffer.unwrap().as_bytes()), (Some(200), 212_992));
     assert!(scenario.to_toml().contains("transport = \"udp+leaky\""));
     assert_eq!(Scenario::parse(&scenario.to_toml(), &[]), Ok(scenario));
 }

@@ -17,7 +17,7 @@ pub fn check_scenario(scenario: &Scenario) -> Result<(), SimError> {
     }
     check_network(scenario)?;
     let mut flows = scenario.flows.iter().enumerate();
-    flows.try_for_each(|(number, flow)| congestion(flow.congestion.as_deref(), &number.to_string()).map(drop))
+    flows.try_for_each(|(number, flow)| congestion(flow.congestion(), &number.to_string()).map(drop))
 }
 
 /// Refuses a network that cannot be, in any world.

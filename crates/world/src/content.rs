@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use framewire_media::Movie;
 use framewire_recording::record::FlowStatus;
-use framewire_scenario::{Scenario, Transport};
+use framewire_scenario::{FlowKind, Scenario};
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
 use framewire_units::Timestamp;
@@ -80,13 +80,15 @@ impl Content {
         let numbered = scenario.flows.iter().zip(1..);
         let setup = |(flow, number): (&framewire_scenario::Flow, u32)| {
             let nothing = |what: &str| BuildError::new(&flow.name, format!("there is no {what} that it could send"));
-            match flow.transport {
-                Transport::Bulk => Ok(FlowSetup::bulk(flow)),
-                transport if transport.is_adaptive() => {
+            match flow.kind {
+                FlowKind::Bulk(_) => FlowSetup::bulk(flow),
+                FlowKind::Adaptive(_) => {
                     let (_, ladder) = self.ladder.as_ref().ok_or_else(|| nothing("ladder"))?;
                     FlowSetup::of_ladder(flow, ladder.clone(), scenario.playout.startup)
                 }
-                _ => FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number),
+                FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => {
+                    FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)
+                }
             }
         };
         numbered.map(setup).collect()

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
 use framewire_media::SequenceHeader;
 use framewire_media::access_unit::Codec;
-use framewire_scenario::{Placeholder, Program, Scenario};
+use framewire_scenario::{FlowKind, Placeholder, Program, Scenario};
 use framewire_session::ExternalSetup;
 
 use super::user::{Rights, User};
@@ -121,8 +121,8 @@ const LOGS: &str = "logs";
 pub fn check(scenario: &Scenario, directory: &Path) -> Result<(), Failure> {
     let mut elements = BTreeMap::new();
     for (number, flow) in scenario.flows.iter().enumerate() {
-        let (Some(sender), Some(receiver)) = (&flow.sender, &flow.receiver) else { continue };
-        for (end, program) in [("sender", &sender.program), ("receiver", &receiver.program)] {
+        let FlowKind::External(applications) = &flow.kind else { continue };
+        for (end, program) in [("sender", &applications.sender.program), ("receiver", &applications.receiver.program)] {
             check_program(&format!("flow.{number}.{end}"), program)?;
             for element in program.elements() {
                 elements.entry(element).or_insert_with(|| format!("flow.{number}.{end}.pipeline"));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use framewire_emu::{CAPTURE_SIZE, CaptureOutcome, LaneRecord, keep_headers};
-use framewire_scenario::{self as scenario, Captures, Scenario};
+use framewire_scenario::{self as scenario, Captures, FlowKind, Scenario};
 use framewire_session::FlowSetup;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_world::{group_name, port};
@@ -19,7 +19,7 @@ const SHARE_OF_THE_FREE: u64 = 4;
 
 /// True where applications send: what their packets carried is asked for at the end, so that they are captured whole.
 pub fn has_applications<'a>(flows: impl IntoIterator<Item = &'a scenario::Flow>) -> bool {
-    flows.into_iter().any(|flow| flow.transport == scenario::Transport::External)
+    flows.into_iter().any(|flow| matches!(flow.kind, FlowKind::External(_)))
 }
 
 /// Where the packets of the network called `name` are captured.

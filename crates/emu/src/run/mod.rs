@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use framewire_emu::{Clock, Kept, LaneConfig, LaneRecord, LinkModel, LogFollower, WarmUp, World, follow_log};
-use framewire_scenario::{self as scenario, Captures, Scenario};
+use framewire_scenario::{self as scenario, Captures, FlowKind, Scenario};
 use framewire_session::FlowSetup;
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_world::{group_name, groups, network_model};
@@ -144,8 +144,9 @@ fn describe_kernel(
 /// what is not allowed outside.
 fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    for flow in scenario.flows.iter().filter(|flow| flow.congestion.is_some()) {
-        let options = TcpOptions { congestion: flow.congestion.clone(), ..TcpOptions::default() };
+    for flow in &scenario.flows {
+        let Some(congestion) = flow.congestion() else { continue };
+        let options = TcpOptions { congestion: Some(congestion.to_owned()), ..TcpOptions::default() };
         TcpListener::bind(loopback, &options)
             .map_err(|error| Failure::machine(format!("flow {}: {error}", flow.name)))?;
     }
@@ -157,13 +158,13 @@ fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
 fn set_default_congestion_controls(scenario: &Scenario, groups: &[Vec<usize>], world: &World) -> Result<(), Failure> {
     for (lane, group) in groups.iter().enumerate() {
         let flows = group.iter().map(|&flow| &scenario.flows[flow]);
-        let mut applications = flows.filter(|flow| flow.transport == scenario::Transport::External);
+        let mut applications = flows.filter(|flow| matches!(flow.kind, FlowKind::External(_)));
         let Some(first) = applications.next() else { continue };
-        if let Some(other) = applications.find(|flow| flow.congestion != first.congestion) {
+        if let Some(other) = applications.find(|flow| flow.congestion() != first.congestion()) {
             let reason = format!("applications that share hosts share it: flow {} has another one", first.name);
             return Err(Failure::input(format!("flow {}, congestion", other.name), reason));
         }
-        if let Some(name) = &first.congestion {
+        if let Some(name) = first.congestion() {
             world.lane(lane).set_default_congestion_control(name)?;
         }
     }

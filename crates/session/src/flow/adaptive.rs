@@ -38,25 +38,24 @@ pub struct AdaptiveSetup {
 }
 
 impl AdaptiveSetup {
-    pub(super) fn new(common: CommonSetup, ladder: LadderContent, startup: Duration) -> Result<Self, BuildError> {
-        let settings = &common.settings;
-        let scenario::Transport::Adaptive(rate_control) = settings.transport else {
-            return Err(common.refuse(format!("{} sends no ladder", settings.transport)));
-        };
+    pub(super) fn new(
+        common: CommonSetup,
+        own: &scenario::AdaptiveFlow,
+        ladder: LadderContent,
+        startup: Duration,
+    ) -> Result<Self, BuildError> {
         let packet = ladder.payload() as usize + VIDEO_HEADER_LENGTH + IP_AND_UDP_HEADERS;
-        if packet > usize::from(settings.mtu) {
-            let mtu = settings.mtu;
+        let mtu = common.settings.mtu;
+        if packet > usize::from(mtu) {
             return Err(common
                 .refuse(format!("mtu = {mtu}: the packets of movie.ladder have {packet} bytes with their headers")));
         }
-        let estimate = settings.estimate.map_or(Estimate::PAPER.as_str(), scenario::Estimate::as_str);
-        let header = settings.estimate_header.map(|bytes| DataSize::from_bytes(bytes.into()));
         Ok(Self {
-            start: Timestamp::ZERO + settings.start.unwrap_or_default(),
+            start: Timestamp::ZERO + own.start,
             startup,
-            rate_control,
-            estimate: Estimate::named(estimate, header).expect("invariant: the scenario has VTP's readings"),
-            ack_every: settings.ack_every.expect("invariant: an adaptive flow states it"),
+            rate_control: own.rate_control,
+            estimate: own.vtp.map_or(Estimate::PAPER, |vtp| vtp.estimate),
+            ack_every: own.ack_every,
             payload: u16::try_from(ladder.payload()).expect("invariant: a packet fits into the MTU"),
             ladder,
             common,

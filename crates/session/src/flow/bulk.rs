@@ -1,5 +1,6 @@
 //! TCP connections whose application always has data.
 
+use framewire_scenario as scenario;
 use framewire_units::Timestamp;
 
 use super::{CommonSetup, ConnectionSettings};
@@ -20,13 +21,12 @@ pub struct BulkSetup {
 }
 
 impl BulkSetup {
-    pub(super) fn new(common: CommonSetup) -> Self {
-        let settings = &common.settings;
+    pub(super) fn new(common: CommonSetup, own: &scenario::BulkFlow) -> Self {
         Self {
-            connections: settings.connections.unwrap_or(1),
-            start: Timestamp::ZERO + settings.start.unwrap_or_default(),
-            stop: settings.stop.map(|stop| Timestamp::ZERO + stop),
-            connection: common.connection(),
+            connections: own.connections,
+            start: Timestamp::ZERO + own.start,
+            stop: own.stop.map(|stop| Timestamp::ZERO + stop),
+            connection: common.connection(&own.tcp),
             common,
         }
     }

@@ -1,7 +1,7 @@
 //! The movie in RTP packets over UDP.
 
 use framewire_scenario as scenario;
-use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread, TransportKind};
+use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
 use framewire_units::DataSize;
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
 
@@ -30,24 +30,21 @@ pub struct DatagramSetup {
 }
 
 impl DatagramSetup {
-    pub(super) fn new(
-        common: CommonSetup,
-        plan: SendingPlan,
-        (kind, overflow): (TransportKind, Overflow),
-        ssrc: u32,
-    ) -> Self {
-        let packets = match common.settings.packets {
-            Some(scenario::PacketRule::Slices) => PacketRule::Slices,
-            Some(scenario::PacketRule::Thesis) => PacketRule::Thesis,
-            Some(scenario::PacketRule::Full) | None => PacketRule::Full,
+    pub(super) fn new(common: CommonSetup, own: &scenario::DatagramFlow, plan: SendingPlan, ssrc: u32) -> Self {
+        let packets = match own.packets {
+            scenario::PacketRule::Slices => PacketRule::Slices,
+            scenario::PacketRule::Thesis => PacketRule::Thesis,
+            scenario::PacketRule::Full => PacketRule::Full,
         };
-        let spread = match common.settings.spread {
-            Some(scenario::Spread::FrameInterval) => Spread::FrameInterval,
-            Some(scenario::Spread::Gap(gap)) => Spread::Gap(gap),
-            Some(scenario::Spread::None) | None => Spread::AtOnce,
-        };
-        let movie = MovieSetup::new(&common.settings, plan, kind);
-        Self { common, movie, overflow, error_reports: kind.wants_error_reports(), packets, spread, ssrc }
+        Self {
+            common,
+            movie: MovieSetup::new(plan, own.transport, own.queue, own.pacing),
+            overflow: own.overflow,
+            error_reports: own.transport.wants_error_reports(),
+            packets,
+            spread: own.spread,
+            ssrc,
+        }
     }
 
     /// What it sends.

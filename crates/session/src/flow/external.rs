@@ -1,9 +1,9 @@
 //! The movie between applications of the user's own.
 
-use framewire_scenario::{Input, Receiver, Sender};
+use framewire_scenario::{ExternalFlow, Input, Receiver, Sender};
 use framewire_units::Timestamp;
 
-use super::{BuildError, CommonSetup};
+use super::CommonSetup;
 use crate::plan::SendingPlan;
 
 /// A flow whose two ends are applications of the user's own.
@@ -20,11 +20,8 @@ pub struct ExternalSetup {
 }
 
 impl ExternalSetup {
-    pub(super) fn new(common: CommonSetup, plan: SendingPlan) -> Result<Self, BuildError> {
-        let (Some(sender), Some(receiver)) = (common.settings.sender.clone(), common.settings.receiver.clone()) else {
-            return Err(common.refuse("it has no applications at its ends"));
-        };
-        Ok(Self { common, plan, sender, receiver })
+    pub(super) fn new(common: CommonSetup, own: &ExternalFlow, plan: SendingPlan) -> Self {
+        Self { common, plan, sender: own.sender.clone(), receiver: own.receiver.clone() }
     }
 
     /// True where the sender is given each frame when it is due; it paces itself otherwise.

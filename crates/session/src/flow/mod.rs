@@ -13,7 +13,7 @@ use std::sync::Arc;
 use framewire_media::access_unit::Codec;
 use framewire_recording::record::FrameFacts;
 use framewire_recording::spool::{Spool, Spooled};
-use framewire_scenario as scenario;
+use framewire_scenario::{self as scenario, FlowKind};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 pub use self::adaptive::AdaptiveSetup;
@@ -94,7 +94,7 @@ impl CommonSetup {
 
     /// `SO_SNDBUF` of the sender's socket as getsockopt reports it; `None`: the kernel's own.
     pub fn send_buffer(&self) -> Option<DataSize> {
-        self.settings.send_buffer
+        self.settings.send_buffer()
     }
 
     /// An empty list for records of this flow.
@@ -113,13 +113,12 @@ impl CommonSetup {
         BuildError::new(self.name(), reason.to_string())
     }
 
-    fn connection(&self) -> ConnectionSettings {
-        let Self { settings, .. } = self;
+    fn connection(&self, tcp: &scenario::Tcp) -> ConnectionSettings {
         ConnectionSettings {
-            congestion: settings.congestion.clone(),
-            send_buffer: settings.send_buffer,
-            unsent_limit: settings.unsent_limit,
-            mtu: settings.mtu,
+            congestion: Some(tcp.congestion.clone()),
+            send_buffer: tcp.send_buffer,
+            unsent_limit: tcp.unsent_limit,
+            mtu: self.settings.mtu,
         }
     }
 }
@@ -140,13 +139,13 @@ impl FlowSetup {
     /// For a flow that does not send the movie.
     pub fn of_movie(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Result<Self, BuildError> {
         let common = CommonSetup::new(flow);
-        match flow.transport {
-            scenario::Transport::Movie(kind) => match kind.overflow() {
-                Some(overflow) => Ok(Self::Datagram(DatagramSetup::new(common, plan, (kind, overflow), ssrc))),
-                None => Ok(Self::Stream(StreamSetup::new(common, plan, kind))),
-            },
-            scenario::Transport::External => ExternalSetup::new(common, plan).map(Self::External),
-            other => Err(common.refuse(format!("{other} sends no movie"))),
+        match &flow.kind {
+            FlowKind::Datagram(own) => Ok(Self::Datagram(DatagramSetup::new(common, own, plan, ssrc))),
+            FlowKind::Stream(own) => Ok(Self::Stream(StreamSetup::new(common, own, plan))),
+            FlowKind::External(own) => Ok(Self::External(ExternalSetup::new(common, own, plan))),
+            FlowKind::Adaptive(_) | FlowKind::Bulk(_) => {
+                Err(common.refuse(format!("{} sends no movie", flow.transport())))
+            }
         }
     }
 
@@ -156,12 +155,23 @@ impl FlowSetup {
     /// # Errors
     /// For a flow that sends no ladder, and when packets of the ladder are larger than the flow's MTU allows.
     pub fn of_ladder(flow: &scenario::Flow, ladder: LadderContent, startup: Duration) -> Result<Self, BuildError> {
-        AdaptiveSetup::new(CommonSetup::new(flow), ladder, startup).map(Self::Adaptive)
+        let common = CommonSetup::new(flow);
+        match &flow.kind {
+            FlowKind::Adaptive(own) => AdaptiveSetup::new(common, own, ladder, startup).map(Self::Adaptive),
+            _ => Err(common.refuse(format!("{} sends no ladder", flow.transport()))),
+        }
     }
 
     /// A flow of a scenario that is TCP connections without a movie.
-    pub fn bulk(flow: &scenario::Flow) -> Self {
-        Self::Bulk(BulkSetup::new(CommonSetup::new(flow)))
+    ///
+    /// # Errors
+    /// For a flow that sends something.
+    pub fn bulk(flow: &scenario::Flow) -> Result<Self, BuildError> {
+        let common = CommonSetup::new(flow);
+        match &flow.kind {
+            FlowKind::Bulk(own) => Ok(Self::Bulk(BulkSetup::new(common, own))),
+            _ => Err(common.refuse(format!("{} is no bulk flow", flow.transport()))),
+        }
     }
 
     /// The same flow whose records, where they are too many for the memory, go to a file without a name in `directory`;
@@ -196,7 +206,7 @@ impl FlowSetup {
 
     /// Name of its transport.
     pub fn transport(&self) -> &'static str {
-        self.settings().transport.as_str()
+        self.settings().transport().as_str()
     }
 
     /// Its settings, as the scenario has them.

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use framewire_scenario as scenario;
-use framewire_transport::queue::FrameQueue;
-use framewire_transport::{Limits, TransportKind};
+use framewire_transport::TransportKind;
+use framewire_transport::queue::{FrameQueue, QueueKind};
 
 use super::CommonSetup;
 use crate::plan::SendingPlan;
@@ -14,23 +14,27 @@ use crate::sender::{Pacing, SenderLog, SenderSession, SendingHalf};
 pub(super) struct MovieSetup {
     pub(super) plan: SendingPlan,
     kind: TransportKind,
-    limits: Limits,
+    queue: QueueKind,
     pub(super) pacing: Pacing,
 }
 
 impl MovieSetup {
-    pub(super) fn new(flow: &scenario::Flow, plan: SendingPlan, kind: TransportKind) -> Self {
-        let pacing = match flow.pacing {
+    pub(super) fn new(
+        plan: SendingPlan,
+        kind: TransportKind,
+        queue: QueueKind,
+        pacing: Option<scenario::Pacing>,
+    ) -> Self {
+        let pacing = match pacing {
             Some(scenario::Pacing::Receiver) => Pacing::Receiver,
             Some(scenario::Pacing::Nobody) => Pacing::Nobody,
             Some(scenario::Pacing::Sender) | None => Pacing::Sender,
         };
-        let limits = Limits { frames: flow.queue_frames, bytes: flow.queue_bytes, time: flow.queue_time };
-        Self { plan, kind, limits, pacing }
+        Self { plan, kind, queue, pacing }
     }
 
     pub(super) fn queue(&self) -> FrameQueue<Bytes> {
-        FrameQueue::new(self.kind.queue().with_limits(self.limits))
+        FrameQueue::new(self.queue)
     }
 
     /// Whether the transport carries the movie's codec; the error says what would.

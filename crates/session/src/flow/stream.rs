@@ -1,6 +1,7 @@
 //! The movie as a stream of bytes over TCP.
 
-use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender, TransportKind};
+use framewire_scenario as scenario;
+use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
 
 use super::movie::MovieSetup;
 use super::{CommonSetup, ConnectionSettings};
@@ -14,12 +15,14 @@ pub struct StreamSetup {
     /// What all flows have.
     pub common: CommonSetup,
     movie: MovieSetup,
+    /// What the sender's socket is to be like.
+    pub connection: ConnectionSettings,
 }
 
 impl StreamSetup {
-    pub(super) fn new(common: CommonSetup, plan: SendingPlan, kind: TransportKind) -> Self {
-        let movie = MovieSetup::new(&common.settings, plan, kind);
-        Self { common, movie }
+    pub(super) fn new(common: CommonSetup, own: &scenario::StreamFlow, plan: SendingPlan) -> Self {
+        let connection = common.connection(&own.tcp);
+        Self { common, movie: MovieSetup::new(plan, own.transport, own.queue, own.pacing), connection }
     }
 
     /// What it sends.
@@ -27,14 +30,9 @@ impl StreamSetup {
         &self.movie.plan
     }
 
-    /// What the sender's socket is to be like.
-    pub fn connection(&self) -> ConnectionSettings {
-        self.common.connection()
-    }
-
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
-        let half = StreamSender::new(self.movie.queue(), self.common.settings.unsent_limit);
+        let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
         self.movie.sender(SendingHalf::Stream(half), &self.common)
     }
 

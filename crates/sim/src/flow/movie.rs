@@ -42,7 +42,7 @@ impl MovieFlow {
         movie: ReceivedMovie,
     ) -> Result<Self, SimError> {
         let common = &setup.common;
-        let (client, server) = tcp_configs(common, &setup.connection(), largest_packet, seed)?;
+        let (client, server) = tcp_configs(common, &setup.connection, largest_packet, seed)?;
         let connection = Connection::open(number, common.station(), &client, &server, Timestamp::ZERO);
         let sending = MovieSending::new(setup.sender(), common.records());
         let receiving = MovieReceiving::new(setup.receiver(), movie);

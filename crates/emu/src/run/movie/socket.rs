@@ -42,7 +42,7 @@ impl SenderSocket {
     /// # Errors
     /// As [`of_datagrams`](Self::of_datagrams), and when nobody listens.
     pub fn of_stream(setup: &StreamSetup, port: u16) -> Result<Self, OpenError> {
-        let options = tcp_options(setup.connection());
+        let options = tcp_options(setup.connection.clone());
         TcpSender::start(Some(sender_address(port)), receiver_address(port), &options).map(Self::Tcp)
     }
 

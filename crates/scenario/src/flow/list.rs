@@ -2,8 +2,8 @@
 
 use toml::{Table, Value};
 
+use super::{Flow, check_name};
 use crate::error::ScenarioError;
-use crate::flow::{Flow, check_name};
 use crate::section::{Section, Shown};
 use crate::transport::Transport;
 
@@ -75,7 +75,7 @@ fn read_one((index, value): (usize, Value)) -> Result<Written, ScenarioError> {
             let mut section = Flow::section(path, table)?;
             let count = read_count(&mut section)?;
             let flow = Flow::read(section)?;
-            if own_station && flow.transport == Transport::External {
+            if own_station && flow.transport() == Transport::External {
                 return Err(ScenarioError::value(&station_key, "\"own\"", "0 for applications"));
             }
             Ok(Written { flow, count, own_station })
@@ -85,8 +85,7 @@ fn read_one((index, value): (usize, Value)) -> Result<Written, ScenarioError> {
 }
 
 fn read_count(section: &mut Section) -> Result<Option<usize>, ScenarioError> {
-    let count = section.integer("count", 1..=64)?;
-    Ok(count.map(|count| usize::try_from(count).expect("invariant: the range was checked when it was read")))
+    Ok(section.number::<u8>("count", 1..=64)?.map(usize::from))
 }
 
 fn take_own_station(table: &mut Table) -> bool {

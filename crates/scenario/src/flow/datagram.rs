@@ -1,0 +1,82 @@
+//! The movie in datagrams.
+
+use framewire_transport::datagram::Overflow;
+use framewire_transport::queue::QueueKind;
+use framewire_transport::{Spread, TransportKind};
+use framewire_units::DataSize;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::pacing::{self, Pacing};
+use super::{queue, send_buffer};
+use crate::error::ScenarioError;
+use crate::names::words;
+use crate::section::Section;
+use crate::text;
+
+words! {
+    /// How frames are cut into RFC 2250 packets.
+    PacketRule {
+        /// Filled to the MTU across slices where the RFC allows.
+        Full = "full",
+        /// Whole slices up to a limit, the tail of a fragmented slice alone.
+        Slices = "slices",
+        /// A mean payload of about 740 bytes, as the thesis' throughput implies.
+        Thesis = "thesis",
+    }
+}
+
+/// The movie in datagrams.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DatagramFlow {
+    /// How it carries the movie.
+    #[serde(skip)]
+    pub transport: TransportKind,
+    /// What is done when the socket is full.
+    #[serde(skip)]
+    pub overflow: Overflow,
+    /// RFC 2250 packet rule; present exactly for datagram transports.
+    pub packets: PacketRule,
+    /// When the packets of a frame leave; only for datagram transports, absent: all at once.
+    // A flow that does not spread is written as before there was the key.
+    #[serde(serialize_with = "text::serialize", skip_serializing_if = "is_at_once")]
+    #[schemars(schema_with = "text::schema::<Spread>")]
+    pub spread: Spread,
+    /// `SO_SNDBUF` as getsockopt reports it; absent: the kernel's own (autotuned on TCP).
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<DataSize>")]
+    pub send_buffer: Option<DataSize>,
+    /// What paces the sender; present exactly for `tcp` and `udp-blocking`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// Which frame goes next, and how much may wait.
+    #[serde(flatten, serialize_with = "queue::serialize")]
+    #[schemars(flatten, with = "queue::Keys")]
+    pub queue: QueueKind,
+}
+
+impl DatagramFlow {
+    pub(super) fn keys(kind: TransportKind) -> Vec<&'static str> {
+        [&["packets", "spread", "send_buffer"], pacing::keys(kind), queue::keys(kind)].concat()
+    }
+
+    pub(super) fn read(
+        section: &mut Section,
+        transport: TransportKind,
+        overflow: Overflow,
+    ) -> Result<Self, ScenarioError> {
+        Ok(Self {
+            transport,
+            overflow,
+            packets: section.text("packets")?.unwrap_or(PacketRule::Full),
+            spread: section.text("spread")?.unwrap_or(Spread::AtOnce),
+            send_buffer: send_buffer(section, transport.profile())?,
+            pacing: pacing::read(section, transport)?,
+            queue: queue::read(section, transport)?,
+        })
+    }
+}
+
+fn is_at_once(spread: &Spread) -> bool {
+    *spread == Spread::AtOnce
+}

@@ -1,0 +1,35 @@
+//! What paces a sender of the movie.
+
+use framewire_transport::TransportKind;
+
+use crate::error::ScenarioError;
+use crate::names::words;
+use crate::section::Section;
+
+words! {
+    /// What paces a sender that waits for room.
+    Pacing {
+        /// The frame clock.
+        Sender = "sender",
+        /// The receiver's playout, through the window; only for `tcp`.
+        Receiver = "receiver",
+        /// Nothing: the time stamps of the frames are ignored, and the next is offered as soon as the transport takes it.
+        Nobody = "none",
+    }
+}
+
+/// The frame clock can be left out where the transport waits for room and gives no frame up.
+pub(super) const fn keys(kind: TransportKind) -> &'static [&'static str] {
+    if kind.waits_for_room() { &["pacing"] } else { &[] }
+}
+
+/// Present exactly where the transport has the key. Datagrams have no window through which a receiver could pace them.
+pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Option<Pacing>, ScenarioError> {
+    let path = section.key("pacing");
+    match section.text("pacing")? {
+        Some(Pacing::Receiver) if !transport.is_stream() => {
+            Err(ScenarioError::value(&path, "\"receiver\"", format!("one of sender, none for transport {transport}")))
+        }
+        pacing => Ok(pacing.or(transport.waits_for_room().then_some(Pacing::Sender))),
+    }
+}
