@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 import cases
 import measure
 
-from framewire import _native
+from framewire import _native, content_store
+from framewire.files import sha256
 from framewire.report import display
 
 
@@ -21,13 +20,10 @@ def stamp(scenario: dict[str, Any], *files: Path) -> str:
 
     The native module knows the sources that it was built from; a build that does not is told apart by its bytes.
     """
-    digest = hashlib.sha256()
     sources = getattr(_native, "__sources__", "debug")
-    digest.update(sources.encode() if sources != "debug" else _content(Path(str(_native.__file__))).encode())
-    for file in (*(Path(str(module.__file__)) for module in (cases, measure, display)), *files):
-        digest.update(_content(file).encode())
-    digest.update(json.dumps(_by_content(scenario), sort_keys=True).encode())
-    return digest.hexdigest()[:12]
+    code = sources if sources != "debug" else _content(Path(str(_native.__file__)))
+    modules = (Path(str(module.__file__)) for module in (cases, measure, display))
+    return content_store.key([code, [_content(file) for file in (*modules, *files)], _by_content(scenario)], 12)
 
 
 def _by_content(scenario: dict[str, Any]) -> dict[str, Any]:
@@ -39,6 +35,4 @@ def _by_content(scenario: dict[str, Any]) -> dict[str, Any]:
     return {**scenario, "network": network}
 
 
-@cache
-def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+_content = cache(sha256)

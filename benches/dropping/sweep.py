@@ -19,6 +19,7 @@ import polars as pl
 
 import framewire
 from framewire import _native, movie
+from framewire.content_store import replacing
 
 Case = tuple[str, cases.Link, int]
 """A movie, a link and a draw."""
@@ -93,7 +94,8 @@ def _draws(case: Case, directory: Path) -> dict[str, list[Draw]]:
             ledger = frames[(setting.flow_name,)].sort("frame")
             draws = [measure.seen(ledger, startup) for startup in cases.STARTUPS_MS]
             seen[setting.flow_name] = draws
-    file.write_text(json.dumps(seen))
+    with replacing(file) as part:
+        part.write_text(json.dumps(seen))
     return seen
 
 

@@ -50,14 +50,13 @@ class WrappedTable:
     keys: Sequence[Column]
     values: Sequence[Column]
     details: Sequence[Column] = ()
-    title: str = ""
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Draws it."""
         for number, values in enumerate(self._parts(options.max_width)):
             if number:
                 yield ""
-            yield _drawn([*self.keys, *values], len(self.keys), "" if number else self.title)
+            yield _drawn([*self.keys, *values], len(self.keys))
 
     def _parts(self, width: int) -> Iterator[Sequence[Column]]:
         """The values in pieces of which each fits beside the keys, at least one in each."""
@@ -78,9 +77,8 @@ class WrappedTable:
         yield part
 
 
-def _drawn(columns: Sequence[Column], keys: int, title: str) -> Table:
+def _drawn(columns: Sequence[Column], keys: int) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    table.title, table.title_justify = Text(title) if title else None, "left"
     lines = max(column.lines for column in columns)
     for number, column in enumerate(columns):
         heading = "\n" * (lines - column.lines) + column.heading

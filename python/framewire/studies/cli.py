@@ -17,7 +17,7 @@ from framewire.errors import InputError, RunError
 from framewire.studies.registry import studies
 from framewire.studies.study import Options, Outcome, Study
 
-__all__ = ["app"]
+__all__ = ["add", "app"]
 
 app = typer.Typer(
     help="Repeat a published study, and put its tables beside ours.",
@@ -104,7 +104,11 @@ def _command(study: Study) -> Callable[..., None]:
     return command
 
 
+def add(to: typer.Typer, study: Study) -> None:
+    """Makes a command of a study."""
+    example = f"Example: framewire reproduce {study.name} --quick"
+    to.command(study.name, short_help=study.short, epilog=example)(clear_errors(_command(study)))
+
+
 for _study in studies():
-    app.command(_study.name, short_help=_study.short, epilog=f"Example: framewire reproduce {_study.name} --quick")(
-        clear_errors(_command(_study))
-    )
+    add(app, _study)

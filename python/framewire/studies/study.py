@@ -89,7 +89,7 @@ class Results:
         """The findings as a table."""
         from framewire.studies.table import Cell, Column, of_texts
 
-        names = [Column(name, align="left") for name in ("where", "what is said", "here", "")]
+        names = [Column(name, align="left") for name in ("where", "what is said", "here", "verdict")]
         rows: list[list[str | Cell]] = [
             [one.claim.source, one.claim.says, one.finds, Cell(text=str(one.verdict or ""), mark=one.verdict)]
             for one in self.findings

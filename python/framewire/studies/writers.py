@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 from rich import box
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -94,7 +94,15 @@ def _joined(cell: Cell, column: Column) -> str:
 
 
 def terminal(table: Table) -> RenderableType:
-    """A table as wide as the terminal: texts are broken into lines, columns of numbers go on below."""
+    """A table as wide as the terminal below its title: texts are broken into lines, columns of numbers go on below."""
+    drawn = _drawn(table)
+    if not table.title:
+        return drawn
+    sides = f": {table.theirs} / here" if any(table.beside) else ""
+    return Group(Text(table.title + sides), drawn)
+
+
+def _drawn(table: Table) -> RenderableType:
     if any(not _is_right(column) for column in table.columns):
         return _of_texts(table)
     keys = [WrappedColumn(name, [row.labels[place] for row in table.rows], "left")
@@ -103,14 +111,11 @@ def terminal(table: Table) -> RenderableType:
         WrappedColumn(column.heading, [_text(row.cells[place], column) for row in table.rows])
         for place, column in enumerate(table.columns)
     ]
-    return WrappedTable(keys, values, title=table.title)
+    return WrappedTable(keys, values)
 
 
 def _of_texts(table: Table) -> RichTable:
-    made = RichTable(
-        box=box.SIMPLE_HEAD, title=Text(table.title) if table.title else None, title_justify="left", show_edge=False,
-        pad_edge=False,
-    )  # fmt: skip
+    made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in table.row_names:
         made.add_column(Text(name))
     for column in table.columns:

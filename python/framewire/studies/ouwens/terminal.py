@@ -46,11 +46,11 @@ def show(comparison: Comparison, console: Console) -> None:
 
 
 def _titled(table: ThesisTable) -> ThesisTable:
-    """With its number, whether it is a prediction, and what stands beside what; rows in which nothing stands go."""
+    """With its number, and whether it is a prediction; rows in which nothing stands go."""
     number = f"{table.number}  " if not table.is_open else ""
     note = "" if table.published_cells or table.is_open else " (not published here: our prediction)"
     rows = tuple(row for row in table.rows if not all(cell.is_empty for cell in row.cells))
-    return replace(table, title=f"{number}{table.title}{note}: thesis / here", rows=rows)
+    return replace(table, title=f"{number}{table.title}{note}", rows=rows)
 
 
 def show_cost(comparison: Comparison, console: Console) -> None:
