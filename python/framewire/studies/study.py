@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from framewire.studies.table import Table
     from framewire.studies.verdicts import Finding
 
-__all__ = ["Options", "Outcome", "Progress", "Results", "Study"]
+__all__ = ["Options", "Outcome", "Progress", "Reproduction", "Results", "Study"]
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -63,6 +63,17 @@ class Outcome(Protocol):
 
     def html(self) -> str:
         """The page."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The outcome of a study that has ways of its own to show it."""
+
+    failures: Sequence[str]
+    show: Callable[..., None]
+    document: Callable[[], dict[str, Any]]
+    csv_files: Callable[[], Iterator[tuple[str, Sequence[Mapping[str, Any]]]]]
+    html: Callable[[], str]
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,11 @@ class Cell:
         """Whether there is nothing to show."""
         return self.published is None and not self.samples and not self.text
 
+    @property
+    def is_chip(self) -> bool:
+        """Whether it says its mark and nothing else."""
+        return self.mark is not None and self.text == self.mark
+
     def told(self, digits: int) -> str:
         """Ours as text; empty where there is none."""
         return self.text or (shown(self.ours.mean, digits) if self.ours else "")

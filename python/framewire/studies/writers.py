@@ -118,8 +118,9 @@ def _of_texts(table: Table) -> RichTable:
     made = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in table.row_names:
         made.add_column(Text(name))
-    for column in table.columns:
-        made.add_column(Text(column.heading), justify=column.align, no_wrap=_is_right(column))
+    for place, column in enumerate(table.columns):
+        of_verdicts = all(row.cells[place].is_chip for row in table.rows)
+        made.add_column(Text(column.heading), justify=column.align, no_wrap=_is_right(column) or of_verdicts)
     for row in table.rows:
         cells = (_text(cell, column) for column, cell in zip(table.columns, row.cells, strict=True))
         made.add_row(*map(Text, row.labels), *cells)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from framewire.studies.study import Options, Progress, Study
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from framewire.studies.balk.comparison import Comparison
+from framewire.studies.study import Options, Progress, Reproduction, Study
 
 __all__ = ["STUDY"]
 
@@ -48,42 +43,6 @@ class BalkOptions(Options):
     ] = None
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """What came of it."""
-
-    comparison: Comparison
-
-    @property
-    def failures(self) -> Sequence[str]:
-        """What could not be run."""
-        return self.comparison.measured.failures
-
-    def show(self, console: Console, *, tables: bool) -> None:
-        """The claims, and on request what stands beside them."""
-        from framewire.studies.balk import terminal
-
-        terminal.show(self.comparison, console, tables=tables)
-
-    def document(self) -> dict[str, Any]:
-        """All numbers."""
-        from framewire.studies.balk import terminal
-
-        return terminal.as_json(self.comparison)
-
-    def csv_files(self) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-        """The claims."""
-        from framewire.studies.balk import terminal
-
-        return terminal.csv_files(self.comparison)
-
-    def html(self) -> str:
-        """The page."""
-        from framewire.studies.balk import page
-
-        return page.render(self.comparison)
-
-
 def check(_options: BalkOptions, out: Path) -> None:
     """Nothing but results of this study may be in the directory."""
     from framewire.studies.balk import terminal
@@ -94,7 +53,7 @@ def check(_options: BalkOptions, out: Path) -> None:
 def run(options: BalkOptions, _out: Path, progress: Progress) -> Reproduction:
     """Carries the experiments out, and compares."""
     from framewire.campaign.runner import cores
-    from framewire.studies.balk import clips, measure
+    from framewire.studies.balk import clips, measure, page, terminal
     from framewire.studies.balk import traces as recorded
     from framewire.studies.balk.comparison import compare
     from framewire.studies.balk.plan import QUICK_SEEDS, SEEDS, settings
@@ -116,7 +75,14 @@ def run(options: BalkOptions, _out: Path, progress: Progress) -> Reproduction:
         progress=progress,
     )
     progress({"event": "step", "text": "comparing"})
-    return Reproduction(compare(measured))
+    comparison = compare(measured)
+    return Reproduction(
+        measured.failures,
+        show=partial(terminal.show, comparison),
+        document=partial(terminal.as_json, comparison),
+        csv_files=partial(terminal.csv_files, comparison),
+        html=partial(page.render, comparison),
+    )
 
 
 STUDY = Study(

@@ -76,7 +76,7 @@ def _aside(table: Table, of: Sequence[Published]) -> Table:
 def claims_in_short(findings: Sequence[Finding]) -> Table:
     """A line for each claim."""
     names: list[str | Column] = [
-        "fig.", Column("claim", align="left"), Column("theirs", align="left"), "ours", "",
+        "fig.", Column("claim", align="left"), Column("theirs", align="left"), "ours", Column("", align="left"),
     ]  # fmt: skip
     rows: list[list[str | Cell]] = [
         [

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from framewire.studies.study import Options, Progress, Study
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from framewire.studies.ouwens.comparison import Comparison
+from framewire.studies.study import Options, Progress, Reproduction, Study
 
 __all__ = ["STUDY"]
 
@@ -45,46 +40,9 @@ class OuwensOptions(Options):
     ] = False
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """What came of it."""
-
-    comparison: Comparison
-
-    @property
-    def failures(self) -> Sequence[str]:
-        """What could not be run."""
-        return self.comparison.measured.failures
-
-    def show(self, console: Console, *, tables: bool) -> None:
-        """A line for each table, or every table."""
-        from framewire.studies.ouwens import summary, terminal
-
-        (terminal if tables else summary).show(self.comparison, console)
-        console.print()
-        terminal.show_cost(self.comparison, console)
-
-    def document(self) -> dict[str, Any]:
-        """All numbers."""
-        from framewire.studies.ouwens import terminal
-
-        return terminal.as_json(self.comparison)
-
-    def csv_files(self) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-        """A file for each table."""
-        from framewire.studies.ouwens import terminal
-
-        return terminal.csv_files(self.comparison)
-
-    def html(self) -> str:
-        """The page."""
-        from framewire.studies.ouwens import page
-
-        return page.render(self.comparison)
-
-
 def run(options: OuwensOptions, out: Path, progress: Progress) -> Reproduction:
     """Carries the measurements out, as far as they are not in the directory, and compares."""
+    from framewire.studies.ouwens import page, terminal
     from framewire.studies.ouwens.comparison import compare
     from framewire.studies.ouwens.measure import carry_out
     from framewire.studies.ouwens.plan import measurements
@@ -96,7 +54,14 @@ def run(options: OuwensOptions, out: Path, progress: Progress) -> Reproduction:
         every = [one for one in every if not one.is_optional]
     measured = carry_out(every, out / "campaigns", jobs=options.jobs, seed=options.seed, progress=progress)
     progress({"event": "step", "text": "comparing"})
-    return Reproduction(compare(measured, with_figures=not options.no_report))
+    comparison = compare(measured, with_figures=not options.no_report)
+    return Reproduction(
+        measured.failures,
+        show=partial(terminal.show_all, comparison),
+        document=partial(terminal.as_json, comparison),
+        csv_files=partial(terminal.csv_files, comparison),
+        html=partial(page.render, comparison),
+    )
 
 
 STUDY = Study(

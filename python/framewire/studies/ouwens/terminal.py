@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from framewire.studies.ouwens import views
+from framewire.studies.ouwens import summary, views
 from framewire.studies.ouwens.bounds import told
 from framewire.studies.ouwens.comparison import Comparison
 from framewire.studies.ouwens.criteria import Judgement
@@ -17,7 +17,14 @@ from framewire.studies.table import Cell, Column, Row
 from framewire.studies.verdicts import Verdict
 from framewire.studies.writers import record, terminal
 
-__all__ = ["as_json", "csv_files", "show", "show_cost"]
+__all__ = ["as_json", "csv_files", "show", "show_all", "show_cost"]
+
+
+def show_all(comparison: Comparison, console: Console, *, tables: bool) -> None:
+    """A line for each table, or every table; and what it took."""
+    (show if tables else summary.show)(comparison, console)
+    console.print()
+    show_cost(comparison, console)
 
 
 def show(comparison: Comparison, console: Console) -> None:
