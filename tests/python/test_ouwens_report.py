@@ -13,9 +13,11 @@ import ouwens_synthetic as synthetic
 import polars as pl
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from framewire.cli import app
 from framewire.report import file
-from framewire.studies.ouwens import bounds, claims, page, summary, terminal
+from framewire.studies.ouwens import bounds, claims, measure, page, summary, terminal
 from framewire.studies.ouwens.comparison import Comparison, compare
 from framewire.studies.ouwens.measure import Measured
 from framewire.studies.verdicts import Finding, Verdict
@@ -154,3 +156,24 @@ def test_what_is_said_of_whole_frames_is_held_against_the_ledger() -> None:
     assert claim(1.0).verdict == Verdict.FAILS
     assert claim(0.12).verdict == Verdict.FAILS
     assert len(re.findall(r"[0-9.]+ of [3-6]", claim(0.3).finds)) == 4
+
+
+def test_the_command_writes_shows_and_draws_what_was_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def carry_out(*_arguments: object, **_options: object) -> Measured:
+        return synthetic.measured(retries=(3, 4))
+
+    monkeypatch.setattr(measure, "carry_out", carry_out)
+    short, long, as_json = (
+        CliRunner().invoke(app, ["reproduce", "ouwens", f"--out={tmp_path}", *options])
+        for options in ([], ["--tables", "--no-report"], ["--json"])
+    )
+    assert [one.exit_code for one in (short, long, as_json)] == [0, 0, 0]
+    assert re.search(r"3\.7 +Mean duration .* 8 of 8", short.stdout)
+    assert "3.7  Mean duration" in long.stdout
+    assert re.search(r"672 movie runs, +40,000 simulated s", long.stdout)
+    assert f"report   {tmp_path / 'report.html'}" in short.stdout
+    assert "report " not in long.stdout
+    document = json.loads(as_json.stdout)
+    assert document.pop("report") == str(tmp_path / "report.html")
+    assert document == json.loads((tmp_path / "results.json").read_text())
+    assert {path.name for path in (tmp_path / "tables").iterdir()} >= {"table-3.7.csv", "table-3.22.csv"}
