@@ -158,6 +158,27 @@ impl Scenario {
         Self::read(table, origin)
     }
 
+    /// The same scenario when the length of the movie, or of the ladder where that is longer, is known: as if its
+    /// [origin](Origin) had said so.
+    ///
+    /// # Errors
+    /// When a schedule begins after the movie, or ends after the run.
+    pub fn lasting(self, movie: Duration) -> Result<Self, ScenarioError> {
+        let written: Vec<usize> = (0..self.flows.len()).collect();
+        self.settled(Some(movie), &written)
+    }
+
+    /// The same scenario with another seed.
+    ///
+    /// # Errors
+    /// When the file could not state it.
+    pub fn seeded(self, seed: u64) -> Result<Self, ScenarioError> {
+        if i64::try_from(seed).is_err() {
+            return Err(ScenarioError::value("seed", seed, format!("a whole number from 0 to {}", i64::MAX)));
+        }
+        Ok(Self { seed, ..self })
+    }
+
     /// The resolved form as TOML: every default written out. It parses back to the same scenario.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("invariant: texts, whole numbers, lists and tables have a form in TOML")
@@ -215,24 +236,29 @@ impl Scenario {
         let movie = section.section_or_empty("movie", Movie::KEYS)?;
         let (flows, written) = list::read(section.take("flow"))?;
         let movie = Movie::read(movie, origin.directory, &flows)?;
-        let movie_duration = movie.length(origin.movie_duration);
-        let limit = section.text("limit")?;
-        let last_start = flows.iter().filter(|flow| flow.transport().is_adaptive()).filter_map(Flow::start).max();
-        let offered = movie_duration.map(|movie| movie.saturating_add(last_start.unwrap_or_default()));
         let scenario = Self {
             version: 1,
             name,
             seed: u64::try_from(seed).expect("invariant: the range was checked when it was read"),
             layout: section.text("layout")?.unwrap_or(Layout::SideBySide),
-            limit: limit.or(offered.map(Self::default_limit)),
+            limit: section.text("limit")?,
             captures: section.text("captures")?.unwrap_or(Captures::Headers),
             movie,
             network: Network::read(section.section_or_empty("network", Network::KEYS)?, origin.directory)?,
             playout: Playout::read(section.section_or_empty("playout", Playout::KEYS)?)?,
             flows,
         };
-        scenario.check_whole(offered, &written)?;
-        Ok(scenario)
+        scenario.settled(origin.movie_duration, &written)
+    }
+
+    /// With the limit that follows from the length of the movie, as far as that is known, and checked as a whole.
+    fn settled(mut self, found: Option<Duration>, written: &[usize]) -> Result<Self, ScenarioError> {
+        let adaptive = self.flows.iter().filter(|flow| flow.transport().is_adaptive());
+        let last_start = adaptive.filter_map(Flow::start).max().unwrap_or_default();
+        let offered = self.movie.length(found).map(|movie| movie.saturating_add(last_start));
+        self.limit = self.limit.or(offered.map(Self::default_limit));
+        self.check_whole(offered, written)?;
+        Ok(self)
     }
 
     /// What no table can check alone. `written` tells of each flow where in the file it stands.

@@ -327,10 +327,15 @@ fn what_the_text_does_not_say_comes_from_its_origin() {
     assert_eq!(scenario.network.wire.trace.as_deref(), Some("/films/lte.down"));
     assert_eq!((scenario.movie.bitrate, scenario.movie.duration), (None, None));
     assert_eq!(scenario.limit, Some(Duration::from_secs(100)));
+    assert_eq!(parse(FLOW).unwrap().seeded(7), with(&[("seed", "7")]));
+    assert_refused(parse(FLOW).unwrap().seeded(u64::MAX), "seed", &["18446744073709551615", "9223372036854775807"]);
     assert_eq!(parse(&text).unwrap().limit, None);
     let late = format!("network.wire.outages = [[\"10 s\", \"11 s\"]]\n{text}");
     assert_refused(Scenario::parse_from(&late, &[], origin), "network.wire.outages", &["lasts 10 s"]);
     assert!(parse(&late).is_ok(), "the length of a file is not known before it is opened");
+    let (known, later) = (origin.movie_duration.unwrap(), parse(&text).unwrap());
+    assert_eq!(later.lasting(known).unwrap().limit, scenario.limit);
+    assert_refused(parse(&late).unwrap().lasting(known), "network.wire.outages", &["lasts 10 s"]);
     let lab = Scenario::parse_from(FLOW, &[], origin).unwrap();
     assert_eq!((lab.movie.source.as_deref(), lab.limit), (Some("lab"), Some(Duration::from_secs(300))));
 }
