@@ -110,7 +110,7 @@ def simulate(case: Case, settings: Sequence[cases.Setting], directory: Path) -> 
     """Puts ledgers and summaries into a directory."""
     made = made_movie(case[0])
     resolved = framewire.load(_scenario(case, settings), movie_duration_s=made.duration_s)
-    _native.simulate_cell(json.dumps(resolved.data), _native.load_movie(made.path.resolve()), directory)
+    _native.simulate_cell(resolved.parsed, _native.load_movie(made.path.resolve()), directory)
 
 
 def _scenario(case: Case, settings: Sequence[cases.Setting]) -> dict[str, Any]:

@@ -7,8 +7,9 @@
 
 from framewire._native import __version__
 from framewire.campaign.run import campaign
-from framewire.errors import FramewireError, InputError, MachineError, RunError
-from framewire.run import Run, run
+from framewire.errors import FramewireError, InputError, MachineError, RunError, Stopped
+from framewire.run import Run, run, start
+from framewire.run_handle import RunHandle
 from framewire.scenario import Scenario, load
 
 __all__ = [
@@ -17,9 +18,12 @@ __all__ = [
     "MachineError",
     "Run",
     "RunError",
+    "RunHandle",
     "Scenario",
+    "Stopped",
     "__version__",
     "campaign",
     "load",
     "run",
+    "start",
 ]

@@ -14,23 +14,22 @@ __all__ = [
     "LoadedMovie",
     "MovieError",
     "PlanSettings",
+    "Scenario",
     "ScenarioError",
+    "StopFlag",
     "StreamingLadder",
     "StreamingTrace",
     "__sources__",
     "__version__",
-    "check_network",
-    "check_simulated",
     "check_toml",
     "codec_refusal",
     "inspect_ladder",
     "load_movie",
     "meant_quantity",
-    "needs_simulation",
     "plan_levels",
     "probe_movie",
     "read_streaming_file",
-    "resolve_scenario",
+    "resolved_scenario",
     "scenario_schema",
     "serve_stream",
     "simulate",
@@ -65,6 +64,44 @@ class MovieError(ValueError):
     """A file is not an MPEG video elementary stream."""
 
 @final
+class Scenario:
+    """A scenario in its resolved form: read once, and then handed from one step of a run to the next."""
+
+    @staticmethod
+    def read(
+        text: str,
+        overrides: list[tuple[str, str]] = ...,
+        *,
+        json: bool = False,
+        name: str | None = None,
+        directory: str | PathLike[str] | None = None,
+        movie_duration_s: float | None = None,
+    ) -> Scenario: ...
+    def toml(self) -> str: ...
+    def json(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def flows(self) -> list[tuple[str, str]]: ...
+    @property
+    def streams_movie(self) -> bool: ...
+    @property
+    def needs_simulation(self) -> str | None: ...
+    def lasting(self, movie_duration_s: float) -> Scenario: ...
+    def seeded(self, seed: int) -> Scenario: ...
+    def check_network(self) -> None: ...
+    def check_simulated(self) -> None: ...
+
+@final
+class StopFlag:
+    """Ends a simulation early, from any thread: raised once, for good."""
+
+    def __new__(cls) -> StopFlag: ...
+    def raise_(self) -> None: ...
+
+@final
 class LoadedMovie:
     """A movie, a ladder or both in memory, for any number of simulations on any thread."""
 
@@ -95,21 +132,10 @@ class StreamingTrace:
     @property
     def length_s(self) -> float: ...
 
-def resolve_scenario(
-    text: str,
-    overrides: list[tuple[str, str]] = ...,
-    *,
-    json: bool = False,
-    name: str | None = None,
-    directory: str | PathLike[str] | None = None,
-    movie_duration_s: float | None = None,
-) -> tuple[str, str]: ...
-def check_network(scenario: str) -> None: ...
-def check_simulated(scenario: str) -> None: ...
+def resolved_scenario(json: str) -> Scenario: ...
 def check_toml(text: str) -> None: ...
 def codec_refusal(codec: str, flows: Sequence[tuple[str, str]]) -> str | None: ...
 def meant_quantity(text: str, quantity: str) -> str | None: ...
-def needs_simulation(scenario: str) -> str | None: ...
 def trace_rates(path: str, seconds: int) -> list[int]: ...
 def scenario_schema() -> str: ...
 def transports() -> list[
@@ -125,15 +151,16 @@ def stated_frame_rate(path: str | PathLike[str]) -> tuple[int, int] | None: ...
 def load_movie(path: str | PathLike[str] | None, ladder: str | PathLike[str] | None = None) -> LoadedMovie: ...
 def write_top_level(ladder: str | PathLike[str], out: str | PathLike[str]) -> None: ...
 def simulate(
-    scenario: str,
+    scenario: Scenario,
     movie: LoadedMovie,
     directory: str | PathLike[str],
     *,
     packets: bool = False,
     received: bool = True,
+    stop: StopFlag | None = None,
 ) -> str: ...
 def simulate_cell(
-    scenario: str,
+    scenario: Scenario,
     movie: LoadedMovie,
     directory: str | PathLike[str] | None = None,
     *,

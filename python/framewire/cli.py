@@ -119,7 +119,7 @@ def run(
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")
     console = stderr()
     with progress_module.for_console(console) as display:
-        result = framewire.run(scenario, set=overrides, out=out, world=world, progress=display)
+        result = framewire.start(scenario, set=overrides, out=out, world=world).follow(display)
         report, verdict = (None, _verdict_on(result)) if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:

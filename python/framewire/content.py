@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from framewire import _native
 from framewire.content_store import existing
 from framewire.errors import InputError
 from framewire.files import sha256
-from framewire.scenario import Scenario
+from framewire.scenario import Scenario, check_network
 from framewire.transports import ADAPTIVE, BULK, EXTERNAL
 
 __all__ = ["MOVIELESS", "Content", "check", "check_codec", "prepare", "streams_movie", "top_level"]
@@ -47,7 +46,7 @@ class Content:
 
 def streams_movie(scenario: Scenario) -> bool:
     """Whether a flow of a resolved scenario sends the movie."""
-    return any(flow["transport"] not in MOVIELESS for flow in scenario.data["flow"])
+    return scenario.parsed.streams_movie
 
 
 def prepare(scenario: Scenario, progress: Progress | None = None) -> Content:
@@ -83,10 +82,7 @@ def check(scenario: Scenario) -> None:
 
     Raises InputError, which names key and value, for what is not.
     """
-    try:
-        _native.check_network(json.dumps(scenario.data))
-    except _native.ScenarioError as error:
-        raise InputError(str(error)) from None
+    check_network(scenario)
     wanted = scenario.data["movie"]
     ladder = wanted.get("ladder")
     if ladder is not None and not is_of_the_lab(ladder):
@@ -115,8 +111,7 @@ def check_codec(scenario: Scenario) -> None:
     """
     wanted = scenario.data["movie"]
     source, ladder = wanted.get("source"), wanted.get("ladder")
-    flows = {flow["name"]: flow["transport"] for flow in scenario.data["flow"]}
-    own = {name: transport for name, transport in flows.items() if transport not in (*MOVIELESS, EXTERNAL)}
+    own = [(name, transport) for name, transport in scenario.parsed.flows if transport not in (*MOVIELESS, EXTERNAL)]
     if not own:
         return
     is_made = source == "lab" or wanted.get("bitrate") is not None or (source is None and is_of_the_lab(ladder))
@@ -125,7 +120,7 @@ def check_codec(scenario: Scenario) -> None:
     from framewire import movie
 
     path = Path(source) if source is not None else _movie_of(_ladder(scenario, lambda _step, _share: None)[0])
-    reason = _native.codec_refusal(movie.codec_of(path), list(own.items()))
+    reason = _native.codec_refusal(movie.codec_of(path), own)
     if reason is None:
         return
     if source is None:

@@ -12,27 +12,20 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from framewire.errors import FramewireError, InputError, MachineError, RunError
+from framewire.run_handle import Event, Progress
+from framewire.stopping import StopRequest
 
-__all__ = ["Event", "Outcome", "drive", "find"]
+__all__ = ["Outcome", "drive", "find"]
 
 NAME = "framewire-emu"
 ERRORS: dict[int, type[FramewireError]] = {InputError.exit_code: InputError, MachineError.exit_code: MachineError}
 """What the emulator's exit code means; every other one is about the run."""
-
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if os.name == "posix" else (signal.SIGINT, signal.SIGTERM)
-"""Signals on which a run ends early."""
-
-Event = dict[str, Any]
-"""One line of the emulator: ``event`` names it, docs/scenario.md lists the rest."""
 
 
 def find() -> Path:
@@ -66,11 +59,11 @@ class Outcome:
     """Flows that broke, each with its reason."""
 
 
-def drive(arguments: list[str], on_event: Callable[[Event], None]) -> Outcome:
+def drive(arguments: Sequence[str], on_event: Progress, stop: StopRequest) -> Outcome:
     """Start the emulator, hand every event on, and wait for its end.
 
-    The first SIGINT, SIGTERM or SIGHUP is passed on: the emulator ends its streams and writes what it has. The second
-    kills it. Whatever happens here, the emulator does not outlive the call.
+    Asked to stop, it ends its streams and writes what it has; asked again, it is killed. Whatever happens here, the
+    emulator does not outlive the call.
     """
     program = find()
     with tempfile.TemporaryFile() as log:
@@ -85,49 +78,22 @@ def drive(arguments: list[str], on_event: Callable[[Event], None]) -> Outcome:
         except OSError as error:
             raise MachineError(f"the emulator {program} does not start: {error.strerror}") from None
         try:
-            with _stop_on_signal(process) as stop:
-                last = _follow(process, on_event, stop)
+            with stop.carried_out_by(lambda count: process.send_signal(_SIGNALS[min(count, 2)])):
+                last = _follow(process, on_event)
                 process.wait()
         finally:
             _kill(process)
         return _outcome(process.returncode, last, stop, _last_line(log))
 
 
-class _Stop:
-    """What was asked by signals."""
-
-    requests = 0
+_SIGNALS = {1: signal.SIGINT, 2: signal.SIGKILL}
+"""What the emulator is sent when it is asked to stop, and when it is asked again."""
 
 
-@contextmanager
-def _stop_on_signal(process: subprocess.Popen[bytes]) -> Iterator[_Stop]:
-    stop = _Stop()
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        stop.requests += 1
-        process.send_signal(signal.SIGINT if stop.requests == 1 else signal.SIGKILL)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield stop  # only the main thread may handle signals; the caller's own handling stays
-        return
-    # What this process ignores stays ignored: nohup does that for a terminal that closes.
-    asked = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
-    previous = {number: signal.signal(number, handle) for number in asked}
-    try:
-        yield stop
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _follow(process: subprocess.Popen[bytes], on_event: Callable[[Event], None], stop: _Stop) -> Event:
+def _follow(process: subprocess.Popen[bytes], on_event: Progress) -> Event:
     """Hands events on until the emulator closes its output; returns the last one that decides."""
     last: Event = {}
-    announced = False
     for line in process.stdout or ():
-        if stop.requests and not announced:
-            announced = True
-            on_event({"event": "stopping"})
         if not line.strip():
             continue
         event = _parse(line)
@@ -148,14 +114,12 @@ def _parse(line: bytes) -> Event:
     return event
 
 
-def _outcome(code: int, last: Event, stop: _Stop, log: str) -> Outcome:
+def _outcome(code: int, last: Event, stop: StopRequest, log: str) -> Outcome:
     if last.get("event") == "error":
         raise ERRORS.get(code, RunError)(str(last.get("message", "the emulator failed without a message")))
     status = last.get("status")
     if status in ("complete", "partial") and code in (0, 130):
-        return Outcome(str(status), stop.requests > 0, tuple(map(str, last.get("failures", ()))))
-    if stop.requests > 1:
-        raise KeyboardInterrupt
+        return Outcome(str(status), stop.count > 0, tuple(map(str, last.get("failures", ()))))
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
     raise RunError(f"the emulator {how} before the run was finished" + (f"; its last words: {log}" if log else ""))
 

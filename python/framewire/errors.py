@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["FramewireError", "InputError", "MachineError", "RunError"]
+__all__ = ["FramewireError", "InputError", "MachineError", "RunError", "Stopped"]
 
 
 class FramewireError(Exception):
@@ -30,3 +30,12 @@ class MachineError(FramewireError):
     """This machine lacks something that is needed: a program, a permission, a kernel feature."""
 
     exit_code = 3
+
+
+class Stopped(FramewireError):
+    """A run was stopped before there was anything to keep, or given up."""
+
+    exit_code = 130
+
+    def __init__(self, message: str = "the run was stopped, and nothing of it is kept") -> None:
+        super().__init__(message)

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from framewire.emulator import Event
+from framewire.run_handle import Event
 
 __all__ = ["Bars", "Display", "Lines", "Silence", "for_console"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from framewire import _native, emulator, files, resources, unfinished
 from framewire.checksums import sealed
-from framewire.emulator import Event
 from framewire.errors import InputError, RunError
 from framewire.lock import LockedError
-from framewire.scenario import Overrides, Scenario, check_simulated, load, naming
+from framewire.run_handle import Progress, RunHandle
+from framewire.scenario import Overrides, Scenario, check_emulated, check_simulated, load, naming
+from framewire.stopping import StopRequest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,16 +26,13 @@ if TYPE_CHECKING:
     from framewire.content import Content
     from framewire.results import RunDirectory
 
-__all__ = ["PLAN_FORMAT", "WORLDS", "Progress", "Run", "run"]
+__all__ = ["PLAN_FORMAT", "WORLDS", "Progress", "Run", "run", "start"]
 
 WORLDS = ("emulated", "simulated")
 """Where a scenario can run."""
 
 PLAN_FORMAT = 1
 """Version of the plan that the emulator is given."""
-
-Progress = Callable[[Event], None]
-"""Called with every event of a run: ``step`` (a text, before the streams), then what the emulator says."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,20 @@ def run(
 
     Raises InputError, MachineError or RunError with one clear message.
     """
-    notify = progress or (lambda _event: None)
+    return start(scenario, set=set, out=out, world=world).follow(progress or (lambda _event: None))
+
+
+def start(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | Scenario,
+    *,
+    set: Overrides | None = None,
+    out: str | os.PathLike[str] | None = None,
+    world: str = "emulated",
+) -> RunHandle:
+    """Begin what :func:`run` does, and return a handle of it: its events, ``stop()`` and ``result()``.
+
+    Raises InputError or MachineError for what cannot be run; what goes wrong later is raised by ``result()``.
+    """
     if world not in WORLDS:
         raise InputError(f"world = {world!r} is not allowed; allowed are {' and '.join(WORLDS)}")
     resolved = load(scenario, set=set)
@@ -103,51 +114,50 @@ def run(
     _check_out(out)
     with naming(scenario):
         if world == "emulated":
-            _check_emulated(resolved)
+            check_emulated(resolved)
+            emulator.find()
         else:
             check_simulated(resolved)
         _check_codec(resolved)
-        sent = _prepare(resolved, notify)
-        resolved = load(resolved, movie_duration_s=sent.duration_s)
-    with _partial_directory(resolved, out) as (partial, directory):
-        if world == "emulated":
-            outcome = _emulate(resolved, sent, partial, notify)
-        else:
-            outcome = _simulate(resolved, sent, partial, notify)
-        _seal(partial)
-        partial.rename(directory)
-    return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
+
+    def work(notify: Progress, stop: StopRequest) -> Run:
+        with naming(scenario):
+            sent = _prepare(resolved, notify)
+            settled = resolved.lasting(sent.duration_s)
+        with _partial_directory(settled, out) as (partial, directory):
+            outcome = carry_out(settled, sent, partial, notify, stop)
+            _seal(partial)
+            partial.rename(directory)
+        return Run(directory, outcome.status, outcome.interrupted, outcome.failures)
+
+    carry_out = _emulate if world == "emulated" else _simulate
+    return RunHandle(work)
 
 
-def _check_emulated(scenario: Scenario) -> None:
-    """Refuse what only the simulated world has, and a machine without the emulator, before anything is made."""
-    reason = _native.needs_simulation(json.dumps(scenario.data))
-    if reason is not None:
-        raise InputError(reason)
-    try:
-        _native.check_network(json.dumps(scenario.data))
-    except _native.ScenarioError as error:
-        raise InputError(str(error)) from None
-    emulator.find()
-
-
-def _emulate(scenario: Scenario, sent: Content, directory: Path, notify: Progress) -> emulator.Outcome:
+def _emulate(
+    scenario: Scenario, sent: Content, directory: Path, notify: Progress, stop: StopRequest
+) -> emulator.Outcome:
     (directory / "scenario.toml").write_text(scenario.toml, encoding="utf-8")
     plan = directory / "plan.json"
     plan.write_text(json.dumps(_plan(scenario, sent, directory)), encoding="utf-8")
-    outcome = emulator.drive(["run", "--plan", str(plan), "--parent", str(os.getpid())], notify)
+    outcome = emulator.drive(["run", "--plan", str(plan), "--parent", str(os.getpid())], notify, stop)
     plan.unlink()  # it names files of this machine
     return outcome
 
 
-def _simulate(scenario: Scenario, sent: Content, directory: Path, notify: Progress) -> emulator.Outcome:
+def _simulate(
+    scenario: Scenario, sent: Content, directory: Path, notify: Progress, stop: StopRequest
+) -> emulator.Outcome:
     notify({"event": "step", "text": "simulating"})
+    flag = _native.StopFlag()
     try:
         loaded = _native.load_movie(*(path and path.resolve() for path in (sent.movie, sent.ladder)))
-        document = _native.simulate(json.dumps(scenario.data), loaded, directory, packets=True)
+        with stop.carried_out_by(lambda _count: flag.raise_()):
+            document = _native.simulate(scenario.parsed, loaded, directory, packets=True, stop=flag)
     except (_native.MovieError, _native.ScenarioError) as error:
         raise InputError(str(error)) from None
     told = json.loads(document)
+    notify({"event": "finished", "status": told["status"], "failures": told["failures"]})
     return emulator.Outcome(told["status"], told["ended_by"] == "interrupted", tuple(told["failures"]))
 
 

@@ -12,13 +12,25 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from framewire import _native, files
 from framewire.errors import InputError
 
-__all__ = ["Overrides", "Scenario", "check_simulated", "load", "naming", "pairs_of", "schema", "toml_literal"]
+__all__ = [
+    "Overrides",
+    "Scenario",
+    "check_emulated",
+    "check_network",
+    "check_simulated",
+    "load",
+    "naming",
+    "pairs_of",
+    "schema",
+    "toml_literal",
+]
 
 Overrides = Mapping[str, object] | Iterable[str]
 
@@ -32,20 +44,42 @@ class Scenario:
     ('6 Mbit/s', ['udp'])
     """
 
-    toml: str
-    """The resolved form as TOML; it reads back to itself."""
-    data: dict[str, Any]
-    """The same, as the JSON document that the emulator reads: quantities are texts with units."""
+    parsed: _native.Scenario
+    """As the compiled half has it: read once, and checked."""
+
+    @cached_property
+    def toml(self) -> str:
+        """The resolved form as TOML; it reads back to itself."""
+        return self.parsed.toml()
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The same, as the JSON document that the emulator reads: quantities are texts with units."""
+        document: dict[str, Any] = json.loads(self.parsed.json())
+        return document
 
     @property
     def name(self) -> str:
         """Name of the scenario and of its run directories."""
-        return str(self.data["name"])
+        return self.parsed.name
 
     @property
     def flows(self) -> list[str]:
         """Names of the flows, in order."""
-        return [str(flow["name"]) for flow in self.data["flow"]]
+        return [name for name, _ in self.parsed.flows]
+
+    def lasting(self, movie_duration_s: float | None) -> Scenario:
+        """The same when the length of the movie, or of a longer ladder, is known: its limit follows from that.
+
+        Raises InputError for a schedule that begins after the movie.
+        """
+        with _refusals():
+            return self if movie_duration_s is None else Scenario(self.parsed.lasting(movie_duration_s))
+
+    def seeded(self, seed: int) -> Scenario:
+        """The same with another seed."""
+        with _refusals():
+            return Scenario(self.parsed.seeded(seed))
 
 
 def load(
@@ -65,9 +99,11 @@ def load(
     >>> load({"flow": [{"transport": "tcp"}]}, set={"network.wifi.retry": 7}).data["network"]["wifi"]["retry"]
     7
     """
+    if isinstance(scenario, Scenario) and not set:
+        return scenario.lasting(movie_duration_s)
     text, is_json, name, home = _source_of(scenario)
     try:
-        toml, document = _native.resolve_scenario(
+        parsed = _parse(
             text,
             pairs_of(set),
             json=is_json,
@@ -79,7 +115,20 @@ def load(
         if home is None:
             raise InputError(str(error)) from None
         raise InputError(f"{scenario}: {_what_else(text, scenario) or error}") from None
-    return Scenario(toml, json.loads(document))
+    return Scenario(parsed)
+
+
+_parse = _native.Scenario.read
+"""The only reader of scenarios."""
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the compiled half refuses, as an error for the user."""
+    try:
+        yield
+    except _native.ScenarioError as error:
+        raise InputError(str(error)) from None
 
 
 @contextmanager
@@ -107,10 +156,27 @@ def check_simulated(scenario: Scenario) -> None:
 
     Raises InputError with the key, the value and what is allowed.
     """
-    try:
-        _native.check_simulated(json.dumps(scenario.data))
-    except _native.ScenarioError as error:
-        raise InputError(str(error)) from None
+    with _refusals():
+        scenario.parsed.check_simulated()
+
+
+def check_network(scenario: Scenario) -> None:
+    """Refuse a network that cannot be in any world: a missing recording of a link, for instance.
+
+    Raises InputError with the key, the value and what is allowed.
+    """
+    with _refusals():
+        scenario.parsed.check_network()
+
+
+def check_emulated(scenario: Scenario) -> None:
+    """Refuse what only the simulated world has, and a network that cannot be, before anything is made.
+
+    Raises InputError with the key, the value and what is allowed.
+    """
+    if reason := scenario.parsed.needs_simulation:
+        raise InputError(reason)
+    check_network(scenario)
 
 
 def schema() -> dict[str, Any]:
@@ -124,7 +190,7 @@ def _source_of(
 ) -> tuple[str, bool, str | None, Path | None]:
     """Text, whether it is JSON, and the default name and directory of a file."""
     if isinstance(scenario, Scenario):
-        return json.dumps(scenario.data), True, None, None
+        return scenario.parsed.json(), True, None, None
     if isinstance(scenario, Mapping):
         return _dumps(scenario), True, None, None
     if isinstance(scenario, str) and not _is_path(scenario):

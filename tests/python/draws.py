@@ -7,7 +7,6 @@ fails by luck alone. The spread is cheap to have: a draw of eight seconds by sev
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 import tempfile
@@ -70,9 +69,9 @@ def draw(
     movie = _native.load_movie(film, ladder)
 
     def one(seed: int) -> dict[str, Row]:
-        resolved = framewire.load(scenario, set={"seed": seed}, movie_duration_s=duration_s).data
+        resolved = framewire.load(scenario, set={"seed": seed}, movie_duration_s=duration_s).parsed
         with tempfile.TemporaryDirectory() as directory:
-            _native.simulate_cell(json.dumps(resolved), movie, Path(directory))
+            _native.simulate_cell(resolved, movie, Path(directory))
             summary = pl.read_parquet(Path(directory) / "summary.parquet")
         return {row["flow"]: row for row in summary.to_dicts()}
 

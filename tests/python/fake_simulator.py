@@ -51,13 +51,13 @@ def load_movie(path: Path, _ladder: Path | None = None) -> bytes:
     return Path(path).read_bytes()
 
 
-def simulate_cell(scenario: str, movie: bytes, directory: str | None, packets: bool = False) -> str:
+def simulate_cell(scenario: _native.Scenario, movie: bytes, directory: str | None, packets: bool = False) -> str:
     """Writes tables of the real shape with made-up contents."""
     log = os.environ.get("FAKE_SIMULATOR_LOG")
     if log is not None and directory is not None:
         with Path(log).open("a") as file:
             file.write(f"{Path(directory).name.removesuffix('.part')}\n")
-    document = json.loads(scenario)
+    document = json.loads(scenario.json())
     _misbehave(document)
     time.sleep(float(os.environ.get("FAKE_SIMULATOR_S", "0")))
     tables = _tables(document, movie) if packets else {k: v for k, v in _tables(document, movie).items() if k[0] != "p"}

@@ -269,7 +269,7 @@ def test_the_runner_begins_nothing_more_once_it_is_told_to_stop(
     tmp_path: Path, simulator: Path, stream: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_SIMULATOR_S", "0.05")  # five seconds in all, if it went on
-    scenario = json.dumps(framewire.load({"flow": [{"transport": "udp"}]}).data)
+    scenario = framewire.load({"flow": [{"transport": "udp"}]}).parsed
     tasks = [Task(f"{n}", scenario, str(stream), "its digest", str(tmp_path / f"{n}.part"), False) for n in range(200)]
     seen: list[Outcome] = []
 

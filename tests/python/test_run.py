@@ -13,7 +13,7 @@ import pytest
 
 import framewire
 from framewire import InputError, MachineError, RunError, emulator
-from framewire.emulator import Event
+from framewire.run_handle import Event
 
 pytestmark = pytest.mark.usefixtures("fake_emulator")
 

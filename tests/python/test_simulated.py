@@ -41,8 +41,8 @@ def simulate(text: str, out: Path, **options: object) -> framewire.Run:
     return framewire.run(text, out=out, world="simulated", **options)  # type: ignore[arg-type]
 
 
-def resolved(text: str) -> str:
-    return json.dumps(framewire.load(text, movie_duration_s=float(SECONDS)).data)
+def resolved(text: str) -> _native.Scenario:
+    return framewire.load(text, movie_duration_s=float(SECONDS)).parsed
 
 
 def test_a_run_directory_is_that_of_the_other_world(film: Path, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ from framewire import _native
 scenario, film, directory = sys.argv[1:]
 loaded = _native.load_movie(film)
 print("begun", flush=True)
-told = json.loads(_native.simulate(scenario, loaded, directory))
+told = json.loads(_native.simulate(_native.Scenario.read(scenario), loaded, directory))
 print(told["status"], told["ended_by"])
 """
 
@@ -182,7 +182,7 @@ def test_ctrl_c_ends_a_simulation_with_what_there_is(film: Path, tmp_path: Path)
         sys.executable,
         "-c",
         INTERRUPTED,
-        resolved(f'limit = "600 min"\n{text(long)}'),
+        resolved(f'limit = "600 min"\n{text(long)}').toml(),
         str(long),
         str(tmp_path),
     ]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from framewire.emulator import Event
 from framewire.endpoint import messages
 from framewire.progress import Silence
+from framewire.run_handle import Event
 
 
 class Shown(Silence):

@@ -17,6 +17,7 @@ use framewire_adaptive::stored::FileSource;
 use framewire_adaptive::vtp::Estimate;
 use framewire_endpoint::{EndpointError, Served, Serving, UnheardSessions, random_secret};
 use framewire_media::streaming_file::StreamingFile;
+use framewire_sim::Cancel;
 use framewire_units::DataSize;
 use framewire_wire::vtp::{Key, Title};
 use pyo3::create_exception;
@@ -89,7 +90,7 @@ fn serve_stream(
     let audio = audio.map(|audio| audio.to_string());
     let listening = json!({ "audio": audio, "data": addresses[0].to_string(), "control": addresses[1].to_string() });
     told.call1(py, ("listening", listening.to_string()))?;
-    let (served, interruption) = interruptible(py, |cancel| {
+    let (served, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let unheard = RefCell::new(UnheardSessions::new(controller));
         serving.run_and_watch(
             sessions,

@@ -10,12 +10,15 @@ use pyo3::prelude::*;
 /// Time between two looks at signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs `work` without the lock of Python's interpreter. When a signal's handler raises, the flag that `work` is given is
+/// Runs `work` without the lock of Python's interpreter. When a signal's handler raises, `cancel`, which `work` is given, is
 /// raised, and `work` is waited for; the exception is returned beside what it made.
 ///
 /// Handlers run on Python's main thread only: elsewhere nothing interrupts.
-pub(crate) fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&Cancel) -> T + Send) -> (T, Option<PyErr>) {
-    let cancel = Cancel::new();
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    work: impl FnOnce(&Cancel) -> T + Send,
+) -> (T, Option<PyErr>) {
     let (done, mut waiting) = sync_channel::<()>(1);
     thread::scope(|scope| {
         let flag = cancel.clone();

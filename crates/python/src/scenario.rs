@@ -18,43 +18,128 @@ create_exception!(
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
-    module.add_function(wrap_pyfunction!(resolve_scenario, module)?)?;
+    module.add_class::<ParsedScenario>()?;
+    module.add_function(wrap_pyfunction!(resolved_scenario, module)?)?;
     module.add_function(wrap_pyfunction!(check_toml, module)?)?;
     module.add_function(wrap_pyfunction!(meant_quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(needs_simulation, module)?)?;
-    module.add_function(wrap_pyfunction!(check_simulated, module)?)?;
-    module.add_function(wrap_pyfunction!(check_network, module)?)?;
     module.add_function(wrap_pyfunction!(codec_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(transports, module)?)
 }
 
-/// Reads a scenario and returns its resolved form as TOML and as JSON.
+/// A scenario in its resolved form: read once, and then handed from one step of a run to the next.
+#[pyclass(frozen, eq, name = "Scenario", module = "framewire._native")]
+#[derive(Clone, PartialEq)]
+pub(crate) struct ParsedScenario(pub(crate) Scenario);
+
+#[pymethods]
+impl ParsedScenario {
+    /// Reads a text, in TOML or in JSON, and lays overrides over it.
+    #[staticmethod]
+    #[pyo3(signature = (text, overrides = Vec::new(), *, json = false, name = None, directory = None, movie_duration_s = None))]
+    fn read(
+        text: &str,
+        overrides: Vec<(String, String)>,
+        json: bool,
+        name: Option<&str>,
+        directory: Option<PathBuf>,
+        movie_duration_s: Option<f64>,
+    ) -> PyResult<Self> {
+        let movie_duration = movie_duration_s.map(duration).transpose()?;
+        let origin = Origin { name, directory: directory.as_deref(), movie_duration };
+        let parse = if json { Scenario::parse_json_from } else { Scenario::parse_from };
+        parse(text, &overrides, origin).map(Self).map_err(refusal)
+    }
+
+    /// The resolved form as TOML.
+    fn toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// The resolved form as JSON, as the emulator reads it.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.0).map_err(refusal)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// Names of the flows with their transports, in order.
+    #[getter]
+    fn flows(&self) -> Vec<(&str, &'static str)> {
+        self.0.flows.iter().map(|flow| (flow.name.as_str(), flow.transport().as_str())).collect()
+    }
+
+    /// Whether a flow sends the movie.
+    #[getter]
+    fn streams_movie(&self) -> bool {
+        self.0.streams_movie()
+    }
+
+    /// What only the simulated world has, in a sentence; nothing when any world can run it.
+    #[getter]
+    fn needs_simulation(&self) -> Option<String> {
+        self.0.needs_simulation()
+    }
+
+    /// The same when the length of the movie, or of a longer ladder, is known.
+    fn lasting(&self, movie_duration_s: f64) -> PyResult<Self> {
+        self.0.clone().lasting(duration(movie_duration_s)?).map(Self).map_err(refusal)
+    }
+
+    /// The same with another seed.
+    fn seeded(&self, seed: u64) -> PyResult<Self> {
+        self.0.clone().seeded(seed).map(Self).map_err(refusal)
+    }
+
+    /// Refuses a network that cannot be in any world: a missing recording, for instance.
+    fn check_network(&self) -> PyResult<()> {
+        framewire_sim::check_network(&self.0).map_err(refusal)
+    }
+
+    /// Refuses what the simulated world cannot run.
+    fn check_simulated(&self) -> PyResult<()> {
+        framewire_sim::check_scenario(&self.0).map_err(refusal)
+    }
+
+    /// It travels between processes as its resolved form.
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (String,))> {
+        let read = wrap_pyfunction!(resolved_scenario, py)?;
+        Ok((read.into_any().unbind(), (self.json()?,)))
+    }
+
+    fn __repr__(&self) -> String {
+        let flows: Vec<&str> = self.0.flows.iter().map(|flow| flow.name.as_str()).collect();
+        format!("Scenario({:?}, flows {})", self.0.name, flows.join(", "))
+    }
+}
+
+/// Reads the resolved form of a scenario, in JSON.
 #[pyfunction]
-#[pyo3(signature = (text, overrides = Vec::new(), *, json = false, name = None, directory = None, movie_duration_s = None))]
-fn resolve_scenario(
-    text: &str,
-    overrides: Vec<(String, String)>,
-    json: bool,
-    name: Option<&str>,
-    directory: Option<PathBuf>,
-    movie_duration_s: Option<f64>,
-) -> PyResult<(String, String)> {
-    let movie_duration = movie_duration_s
-        .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| ScenarioError::new_err(error.to_string())))
-        .transpose()?;
-    let origin = Origin { name, directory: directory.as_deref(), movie_duration };
-    let parse = if json { Scenario::parse_json_from } else { Scenario::parse_from };
-    let scenario = parse(text, &overrides, origin).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    let json = serde_json::to_string(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    Ok((scenario.to_toml(), json))
+fn resolved_scenario(json: &str) -> PyResult<ParsedScenario> {
+    Scenario::parse_json_from(json, &[], Origin::default()).map(ParsedScenario).map_err(refusal)
+}
+
+fn duration(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(refusal)
+}
+
+fn refusal(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
 }
 
 /// Refuses a text that is not TOML, or nested so deeply that another reader would run out of memory over it.
 #[pyfunction]
 fn check_toml(text: &str) -> PyResult<()> {
-    framewire_scenario::check_toml(text).map_err(|error| ScenarioError::new_err(error.to_string()))
+    framewire_scenario::check_toml(text).map_err(refusal)
 }
 
 /// What a text was meant to be that is no `rate` or no `duration`: `6 Mbit/s` of `6 Mbps`.
@@ -62,22 +147,6 @@ fn check_toml(text: &str) -> PyResult<()> {
 fn meant_quantity(text: &str, quantity: &str) -> Option<String> {
     let refused = if quantity == "rate" { text.parse::<Bitrate>().err() } else { parse_duration(text).err() };
     refused.and_then(|error| error.meant().map(str::to_owned))
-}
-
-/// What of a resolved scenario (JSON) only the simulated world has, in a sentence; nothing when any world can run it.
-#[pyfunction]
-fn needs_simulation(scenario: &str) -> PyResult<Option<String>> {
-    let scenario: Scenario =
-        serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    Ok(scenario.needs_simulation())
-}
-
-/// Refuses a resolved scenario (JSON) whose network cannot be in any world: a missing recording, for instance.
-#[pyfunction]
-fn check_network(scenario: &str) -> PyResult<()> {
-    let scenario: Scenario =
-        serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    framewire_sim::check_network(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// Why the first of these flows, each a name and a transport, cannot send a movie of a codec, by FFmpeg's name of it;
@@ -104,18 +173,10 @@ fn codec_refusal(codec: &str, flows: Vec<(String, String)>) -> PyResult<Option<S
 /// What the recording of a link (`network.wire.trace`) can carry in each of the first seconds, in bit/s.
 #[pyfunction]
 fn trace_rates(path: &str, seconds: u32) -> PyResult<Vec<u64>> {
-    let trace = framewire_sim::read_trace(path).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    let trace = framewire_sim::read_trace(path).map_err(refusal)?;
     let at = |second: u32| Timestamp::from_millis(u64::from(second) * 1_000);
     let rates = (0..seconds).filter_map(|second| trace.rate_between(at(second), at(second.saturating_add(1))));
     Ok(rates.map(|rate| rate.as_bps()).collect())
-}
-
-/// Refuses a resolved scenario (JSON) that the simulated world cannot run.
-#[pyfunction]
-fn check_simulated(scenario: &str) -> PyResult<()> {
-    let scenario: Scenario =
-        serde_json::from_str(scenario).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    framewire_sim::check_scenario(&scenario).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 /// A transport: what it is, its parts, its settings, and whether it has an entry of its own.

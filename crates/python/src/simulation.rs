@@ -4,18 +4,20 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use framewire_scenario::Scenario;
-use framewire_sim::{CellOptions, Content, RunOptions, RunReport, SimError, TableHashes, simulate_cell, simulate_run};
+use framewire_sim::{
+    Cancel, CellOptions, Content, RunOptions, RunReport, SimError, TableHashes, simulate_cell, simulate_run,
+};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::interruption::interruptible;
 use crate::movie::MovieError;
-use crate::scenario::ScenarioError;
+use crate::scenario::{ParsedScenario, ScenarioError};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<LoadedMovie>()?;
+    module.add_class::<StopFlag>()?;
     module.add_function(wrap_pyfunction!(load_movie, module)?)?;
     module.add_function(wrap_pyfunction!(write_top_level, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
@@ -59,6 +61,26 @@ impl LoadedMovie {
     }
 }
 
+/// Ends a simulation early, from any thread: raised once, for good.
+#[pyclass(frozen, module = "framewire._native")]
+struct StopFlag {
+    cancel: Cancel,
+}
+
+#[pymethods]
+impl StopFlag {
+    #[new]
+    fn new() -> Self {
+        Self { cancel: Cancel::new() }
+    }
+
+    /// Asks for the end.
+    #[pyo3(name = "raise_")]
+    fn raise(&self) {
+        self.cancel.raise();
+    }
+}
+
 /// Reads what a scenario's flows send: a video elementary stream that is whole, a streaming file, both or neither.
 #[pyfunction]
 #[pyo3(signature = (path, ladder = None))]
@@ -78,24 +100,25 @@ fn write_top_level(py: Python<'_>, ladder: PathBuf, out: PathBuf) -> PyResult<()
     })
 }
 
-/// Simulates a resolved scenario and fills the directory, which exists, with a run. Returns, as JSON, the status, what
-/// ended it, the flows that broke, the summaries and the seconds simulated. Ctrl-C ends the streams: the result is then
-/// partial.
+/// Simulates a scenario and fills the directory, which exists, with a run. Returns, as JSON, the status, what ended it,
+/// the flows that broke, the summaries and the seconds simulated. The flag, or Ctrl-C on the main thread, ends the
+/// streams: the result is then partial.
 #[pyfunction]
-#[pyo3(signature = (scenario, movie, directory, *, packets = false, received = true))]
+#[pyo3(signature = (scenario, movie, directory, *, packets = false, received = true, stop = None))]
 fn simulate(
     py: Python<'_>,
-    scenario: &str,
+    scenario: &Bound<'_, ParsedScenario>,
     movie: &Bound<'_, LoadedMovie>,
     directory: PathBuf,
     packets: bool,
     received: bool,
+    stop: Option<&Bound<'_, StopFlag>>,
 ) -> PyResult<String> {
-    let scenario = parse(scenario)?;
-    let movie = movie.get();
-    let (made, interruption) = interruptible(py, |cancel| {
+    let (scenario, movie) = (&scenario.get().0, movie.get());
+    let cancel = stop.map_or_else(Cancel::new, |stop| stop.get().cancel.clone());
+    let (made, interruption) = interruptible(py, &cancel, |cancel| {
         let options = RunOptions { packets, received, cancel: cancel.clone() };
-        simulate_run(&scenario, &movie.content, &directory, &options)
+        simulate_run(scenario, &movie.content, &directory, &options)
     });
     match interruption {
         // What there is of an interrupted run is a result; any other exception of a signal's handler is the caller's.
@@ -104,22 +127,21 @@ fn simulate(
     }
 }
 
-/// Simulates a resolved scenario in memory. Into the directory, which exists, go its ledger, its summary and, where they
+/// Simulates a scenario in memory. Into the directory, which exists, go its ledger, its summary and, where they
 /// are asked for, its packets. Returns, as JSON, what `simulate` does and the canonical hashes of the tables.
 #[pyfunction(name = "simulate_cell")]
 #[pyo3(signature = (scenario, movie, directory = None, *, packets = false))]
 fn simulate_cell_py(
     py: Python<'_>,
-    scenario: &str,
+    scenario: &Bound<'_, ParsedScenario>,
     movie: &Bound<'_, LoadedMovie>,
     directory: Option<PathBuf>,
     packets: bool,
 ) -> PyResult<String> {
-    let scenario = parse(scenario)?;
-    let movie = movie.get();
-    let (made, interruption) = interruptible(py, |cancel| {
+    let (scenario, movie) = (&scenario.get().0, movie.get());
+    let (made, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let options = CellOptions { packets, cancel: cancel.clone() };
-        simulate_cell(&scenario, &movie.content, directory.as_deref(), &options)
+        simulate_cell(scenario, &movie.content, directory.as_deref(), &options)
     });
     if let Some(raised) = interruption {
         return Err(raised);
@@ -128,10 +150,6 @@ fn simulate_cell_py(
     let mut document = described(&cell.report);
     document.insert("hashes".to_owned(), hashes(&cell.hashes));
     Ok(Value::from(document).to_string())
-}
-
-fn parse(json: &str) -> PyResult<Scenario> {
-    serde_json::from_str(json).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
 fn exception(error: SimError) -> PyErr {

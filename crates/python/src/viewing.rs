@@ -9,6 +9,7 @@ use framewire_adaptive::rate_control::RateControl;
 use framewire_endpoint::{
     Allowance, AudioFile, Noticed, ReceivedAudio, ReceivedFile, Viewed, Viewing, Watch, random_session,
 };
+use framewire_sim::Cancel;
 use framewire_units::{DataSize, Timestamp};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -52,7 +53,7 @@ pub(crate) fn view_stream(
     let allowance = if is_file { Allowance::of(most) } else { Allowance::unlimited() };
     let viewing = viewing.within(allowance.clone());
     let mut audio = AudioFile::beside(path.as_deref(), replace, allowance);
-    let (viewed, interruption) = interruptible(py, |cancel| {
+    let (viewed, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let watch = RefCell::new(Watch::new(viewing.now()));
         viewing.run_and_watch(
             sink,

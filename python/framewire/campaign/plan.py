@@ -58,7 +58,7 @@ class Cell:
     @property
     def seed(self) -> int:
         """Seed of every random draw."""
-        return int(self.scenario.data["seed"])
+        return self.scenario.parsed.seed
 
     @property
     def place(self) -> Place:
@@ -87,9 +87,9 @@ def _cells(spec: Spec, jobs: int, progress: Progress) -> list[Cell]:
     for point, scenario in points:
         movie = movies[_wanted(scenario)]
         for repeat in range(1, spec.repeats + 1):
-            seeded = {**scenario.data, "seed": seed_of_repeat(scenario.data["seed"], repeat)}
             try:
-                resolved = load(seeded, movie_duration_s=movie.duration_s)
+                seeded = scenario.seeded(seed_of_repeat(scenario.parsed.seed, repeat))
+                resolved = seeded.lasting(movie.duration_s)
             except InputError as error:
                 raise InputError(_blame(spec, point, str(error))) from None
             identity = _identity(resolved.data, movie.digest, program, spec.packets)
@@ -161,8 +161,9 @@ def _check_contents(spec: Spec, points: list[tuple[Point, Scenario]], check: Cal
     """Checks what is sent, each distinct movie once with the flows that send it."""
     distinct: dict[str, tuple[Point, Scenario]] = {}
     for point, scenario in points:
-        flows = [(flow["name"], flow["transport"]) for flow in scenario.data["flow"]]
-        distinct.setdefault(json.dumps([scenario.data["movie"], flows], sort_keys=True), (point, scenario))
+        distinct.setdefault(
+            json.dumps([scenario.data["movie"], scenario.parsed.flows], sort_keys=True), (point, scenario)
+        )
     for point, scenario in distinct.values():
         try:
             check(scenario)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -162,7 +161,7 @@ class _Work:
         directory = self.store.unfinished(cell.id)
         return Task(
             id=cell.id,
-            scenario=json.dumps(cell.scenario.data),
+            scenario=cell.scenario.parsed,
             movie=_resolved(cell.movie.path),
             ladder=_resolved(cell.movie.ladder),
             movie_digest=cell.movie.digest,

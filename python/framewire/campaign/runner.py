@@ -37,8 +37,8 @@ class Task:
     """A cell, as whoever computes it needs it."""
 
     id: str
-    scenario: str
-    """The resolved scenario as JSON."""
+    scenario: _native.Scenario
+    """As it was read; it travels as its resolved form."""
     movie: str | None
     """Path of the elementary stream, where one is sent."""
     movie_digest: str

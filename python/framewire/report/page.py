@@ -15,8 +15,8 @@ import jinja2
 import plotly.offline
 from markupsafe import Markup
 
-from framewire import _native
 from framewire.campaign import origin
+from framewire.errors import InputError
 from framewire.psnr import CAP_DB
 from framewire.report import comparison, figures, filmstrip, portable_scenario, psnr
 from framewire.report.caveats import drawn_by_chance
@@ -27,6 +27,7 @@ from framewire.report.palette import FATE_COLOURS, NEVER_OFFERED, NEVER_OFFERED_
 from framewire.report.proof import proof
 from framewire.report.timeline import fate_strip
 from framewire.report.verdict import Verdict
+from framewire.scenario import load
 
 HERE = files("framewire.report")
 
@@ -102,8 +103,8 @@ def plotly_packed() -> Markup:
 def needs_simulation(run: ReportRun) -> bool:
     """Whether only the simulated world can run the scenario."""
     try:
-        return _native.needs_simulation(json.dumps(run.scenario)) is not None
-    except _native.ScenarioError:  # of an earlier version, or lost
+        return load(run.scenario).parsed.needs_simulation is not None
+    except InputError:  # of an earlier version, or lost
         return False
 
 
