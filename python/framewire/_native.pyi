@@ -17,8 +17,6 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StopFlag",
-    "StreamingLadder",
-    "StreamingTrace",
     "__sources__",
     "__version__",
     "check_toml",
@@ -34,10 +32,11 @@ __all__ = [
     "serve_stream",
     "simulate",
     "simulate_cell",
-    "simulate_streaming",
     "stated_frame_rate",
+    "trace_mean_rate",
     "trace_rates",
     "view_stream",
+    "write_ladder_of_sizes",
     "write_streaming_file",
     "write_top_level",
 ]
@@ -111,31 +110,11 @@ class LoadedMovie:
     def duration_s(self) -> float: ...
     def __len__(self) -> int: ...
 
-@final
-class StreamingLadder:
-    """A movie at several levels, of which only the sizes of frames are known; for any number of experiments."""
-
-    def __new__(
-        cls, *, frame_rate: tuple[int, int], key_interval: int, sizes: Sequence[Sequence[int]]
-    ) -> StreamingLadder: ...
-    def __len__(self) -> int: ...
-    def plan(self, level: int, segments: int, pre_send_s: float | None = None, *, startup_s: float = 1.0) -> str: ...
-    def best_plan(self, level: int, buffer: int, *, fewest_changes: bool, startup_s: float = 1.0) -> str: ...
-
-@final
-class StreamingTrace:
-    """A recorded link in Mahimahi's format, for any number of experiments on any thread."""
-
-    def __new__(cls, text: str) -> StreamingTrace: ...
-    @property
-    def mean_bps(self) -> int: ...
-    @property
-    def length_s(self) -> float: ...
-
 def resolved_scenario(json: str) -> Scenario: ...
 def check_toml(text: str) -> None: ...
 def codec_refusal(codec: str, flows: Sequence[tuple[str, str]]) -> str | None: ...
 def meant_quantity(text: str, quantity: str) -> str | None: ...
+def trace_mean_rate(path: str) -> int: ...
 def trace_rates(path: str, seconds: int) -> list[int]: ...
 def scenario_schema() -> str: ...
 def transports() -> list[
@@ -165,8 +144,8 @@ def simulate_cell(
     directory: str | PathLike[str] | None = None,
     *,
     packets: bool = False,
+    rates_s: float | None = None,
 ) -> str: ...
-def simulate_streaming(ladder: StreamingLadder, experiment: str, trace: StreamingTrace | None = None) -> str: ...
 
 @final
 class PlanSettings:
@@ -180,6 +159,7 @@ class PlanSettings:
         exact: bool = False,
         startup_s: float = 1.0,
         buffer: int | None = None,
+        fewest_changes: bool = False,
     ) -> PlanSettings: ...
 
 def inspect_ladder(paths: list[Path]) -> str: ...
@@ -191,6 +171,14 @@ def write_streaming_file(
     settings: PlanSettings,
     audio: str | PathLike[str] | None = None,
 ) -> str: ...
+def write_ladder_of_sizes(
+    sizes: list[list[int]],
+    frame_rate: tuple[int, int],
+    key_interval: int,
+    out: str | PathLike[str],
+    payload: int,
+    settings: PlanSettings,
+) -> None: ...
 def read_streaming_file(path: str | PathLike[str]) -> str: ...
 def serve_stream(
     path: str | PathLike[str],

@@ -51,7 +51,13 @@ def load_movie(path: Path, _ladder: Path | None = None) -> bytes:
     return Path(path).read_bytes()
 
 
-def simulate_cell(scenario: _native.Scenario, movie: bytes, directory: str | None, packets: bool = False) -> str:
+def simulate_cell(
+    scenario: _native.Scenario,
+    movie: bytes,
+    directory: str | None,
+    packets: bool = False,
+    rates_s: float | None = None,
+) -> str:
     """Writes tables of the real shape with made-up contents."""
     log = os.environ.get("FAKE_SIMULATOR_LOG")
     if log is not None and directory is not None:

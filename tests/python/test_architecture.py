@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "fuzzing": {"units", "scenario", "media", "wire", "adaptive", "link", "session", "emu"},
     "gst": {"units", "media", "wire", "transport", "adaptive", "sockets", "endpoint"},
-    "python": {"units", "scenario", "media", "wire", "adaptive", "link", "tcp", "recording", "sim", "endpoint"},
+    "python": {"units", "scenario", "media", "wire", "adaptive", "recording", "sim", "endpoint"},
 }
 
 # Crates that may read clocks and open sockets; everything else is bound by clippy.toml.

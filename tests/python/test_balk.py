@@ -13,13 +13,12 @@ import pytest
 from balk_synthetic import made_up, measured, seeded
 from typer.testing import CliRunner
 
-from framewire import _native
-from framewire._native import ScenarioError
 from framewire.cli import app
 from framewire.errors import InputError
 from framewire.movie.ladder.quality import FROZEN, Quality
 from framewire.report import file
-from framewire.studies.balk import climbing, measure, page, plan, plans, side_by_side, terminal, traces
+from framewire.scenario import load
+from framewire.studies.balk import cells, climbing, measure, page, plan, plans, side_by_side, terminal, traces
 from framewire.studies.balk.clips import FRAME_RATE, QUANTISERS, SEGMENTS, Clip
 from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
@@ -55,8 +54,10 @@ def test_the_plan_has_every_experiment_of_the_paper_once() -> None:
     for setting in every:
         if setting.transport == "vtp" and setting.variant is None and setting in set(plan.of_paper()):
             assert plan.better(setting) in every, "each experiment has both rate controls"
-    document = plan.mild(8).document(3, duration_s=70, series=True)
-    assert (document["seed"], document["tcp"]["connections"]) == (3, 7)
+    assert len({one.label for one in every}) == len(every), "cells are told apart"
+    document = plan.mild(8).scenario("mild.vtp", 70, {})
+    assert (document["movie"]["ladder"], document["flow"][1]["connections"]) == ("mild.vtp", 7)
+    assert len(plan.isolated().scenario("mild.vtp", 70, {})["flow"]) == 1
     assert plan.mild(32).fair_share_kbps == 93.75, "the paper prints 93.5"
 
 
@@ -139,37 +140,40 @@ def test_a_variant_changes_what_it_names() -> None:
     for variant in VARIANTS:
         for setting in plan.of_variant(variant).values():
             plain = plan.Setting(**{**vars(setting), "variant": None})
-            asked, usual = (one.document(1, duration_s=70, series=False) for one in (setting, plain))
-            assert {key for key in asked if asked[key] != usual[key]} <= {"link", "tcp", "stream"}
-            if setting.transport == "vtp":
+            asked, usual = (one.scenario("mild.vtp", 70, {}) for one in (setting, plain))
+            assert {key for key in asked if asked[key] != usual[key]} <= {"network", "flow"}
+            changes_tcp = bool(variant.tcp) and not (variant.link or variant.stream)
+            if setting.transport == "vtp" and (setting.tcp or not changes_tcp):
                 assert asked != usual
+            assert load(asked).flows[0] == plan.STREAM, "a scenario can say it"
     assert len({variant.name for variant in VARIANTS}) == len(VARIANTS)
 
 
 def test_recorded_links_are_found_by_name_or_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recorded link"):
-        traces.load(tmp_path)
+        traces.load(tmp_path, tmp_path / "unpacked")
     with pytest.raises(InputError, match="no such directory"):
-        traces.load(tmp_path / "none")
+        traces.load(tmp_path / "none", tmp_path / "unpacked")
     (tmp_path / "one.up").write_text("1\n2\n4\n")
     (tmp_path / "two.down.gz").write_bytes(gzip.compress(b"10\n"))
     (tmp_path / "README").write_text("not one")
-    found = traces.load(tmp_path)
+    found = traces.load(tmp_path, tmp_path / "unpacked")
     assert list(found) == ["one.up", "two.down"]
     assert found["one.up"].mean_bps == 3 * 1_500 * 8 * 1_000 // 4
     every = plan.settings(quick=True, traces={name: trace.mean_bps / 1e6 for name, trace in found.items()})
     assert {one.trace for one in every if one.trace} == {"one.up", "two.down"}
     (tmp_path / "three.up").write_text("x")
     with pytest.raises(InputError, match="three.up"):
-        traces.load(tmp_path)
+        traces.load(tmp_path, tmp_path / "unpacked")
 
 
-def test_a_recorded_link_carries_what_it_can() -> None:
+def test_a_recorded_link_carries_what_it_can(tmp_path: Path) -> None:
     """A millisecond in four, 1,500 bytes each: 3 Mbit/s, of which the clip needs a sixth."""
-    link = _native.StreamingTrace("4\n")
+    (tmp_path / "four.up").write_text("4\n")
+    link = traces.load(tmp_path, tmp_path / "unpacked")["four.up"]
     setting = plan.over_trace("four", link.mean_bps / 1e6, 0, "better")
     movies = {name: clip(name) for name in ("mild", "strong")}
-    done = measure.carry_out([setting], movies, repeats=9, jobs=2, traces={"four": link})
+    done = measure.carry_out([setting], movies, tmp_path / "cells", repeats=9, jobs=2, traces={"four": link})
     runs = done.of(setting)
     assert len(runs) == traces.REPEATS
     assert setting.link_mbps == pytest.approx(3.0)
@@ -221,11 +225,13 @@ def test_plans_follow_the_papers_equations() -> None:
     ]
 
 
-def test_an_experiment_is_simulated_as_asked() -> None:
+def test_an_experiment_is_simulated_as_asked(tmp_path: Path) -> None:
     """Two settings of one seed each, through the simulator: the same twice, and all of the link divided."""
     every = [plan.mild(4), plan.alone(1.0, "tfrc")]
     movies = {name: clip(name) for name in ("mild", "strong")}
-    first, again = (measure.carry_out(every, movies, seed=7, repeats=2, jobs=jobs) for jobs in (1, 2))
+    first, again = (
+        measure.carry_out(every, movies, tmp_path / str(jobs), seed=7, repeats=2, jobs=jobs) for jobs in (1, 2)
+    )
     assert not first.failures
     for setting in every:
         assert [run.document for run in first.of(setting)] == [run.document for run in again.of(setting)]
@@ -236,17 +242,45 @@ def test_an_experiment_is_simulated_as_asked() -> None:
     assert shared.document["stream"]["least_over_floor"] >= 0.999
     assert len(shared.document["stream"]["fates"]) == clip("mild").frames
     packets = alone.document["stream"]["packets"]
-    assert packets["random_losses"] == packets["sent"] - packets["delivered"] > 0
+    assert packets["sent"] > packets["delivered"] > 0
     assert alone.document["stream"]["tfrc_over_equation"] is not None
     assert first.of(plan.mild(2)) == ()
 
 
-@pytest.mark.parametrize("wrong", [{"transport": "rtp"}, {"k": 0}, {"alpha": 1.0}, {"speed": 1}])
+@pytest.mark.parametrize("wrong", [{"transport": "rtp"}, {"ack_every": 0}, {"alpha": "1"}, {"speed": 1}])
 def test_what_cannot_be_simulated_is_refused(wrong: dict[str, object]) -> None:
-    document = plan.mild(2).document(1, duration_s=1, series=False)
-    document["stream"] |= wrong
-    with pytest.raises(ScenarioError):
-        _native.simulate_streaming(measure.ladder(clip("mild")), json.dumps(document))
+    document = plan.mild(2).scenario("mild.vtp", 1, {})
+    document["flow"][0] |= wrong
+    with pytest.raises(InputError):
+        load(document)
+
+
+def test_what_was_computed_is_found_again(tmp_path: Path) -> None:
+    movies = {name: clip(name) for name in ("mild", "strong")}
+    computed: list[int] = []
+
+    def watch(event: dict[str, Any]) -> None:
+        if event.get("event") == "cells":
+            computed.append(event["computed"])
+
+    first, again = (
+        measure.carry_out([plan.mild(2)], movies, tmp_path, repeats=2, jobs=1, progress=watch) for _ in range(2)
+    )
+    assert max(computed) == 2
+    assert computed[-1] == 0
+    assert [run.document for run in first.of(plan.mild(2))] == [run.document for run in again.of(plan.mild(2))]
+    assert first.of(plan.mild(2))[0].series["t"]
+
+
+def test_rates_are_bytes_over_time_between_samples() -> None:
+    """Of 1,000 bytes a second from 1 s on, looked at each half second."""
+    seconds = [half / 2 for half in range(9)]
+    samples = {"at_ns": [round(at * 1e9) for at in seconds], "bytes": [max(0.0, at - 1) * 1_000 for at in seconds]}
+    total = cells._Total(samples, "bytes")
+    assert total.rate_bps(1.25, 3.75) == pytest.approx(8_000)
+    assert total.rate_bps(0.0, 2.0) == pytest.approx(4_000)
+    assert total.rate_bps(2.0, 2.0) == 0.0
+    assert total.by_second_bps(0.5, 3.9) == pytest.approx([4_000, 8_000, 8_000])
 
 
 def test_the_command_refuses_what_is_out_of_range() -> None:
@@ -281,13 +315,14 @@ def test_results_go_to_no_directory_with_something_else(tmp_path: Path, monkeypa
     assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
     for name in ("report.html", "claims.csv", "results.json"):
         (out / name).write_text("of before")
+    (out / "campaigns").mkdir()
     assert isinstance(begun(monkeypatch, "--out", out).exception, StoppedError)
     (out / "thesis.tex").touch()
     told = refused(out)
     assert f"{out}: holds thesis.tex, which is no result of this command" in told
     assert "nothing but report.html, claims.csv, results.json" in told
     assert "a directory is needed, and this is a file" in refused(out / "thesis.tex")
-    assert {path.name: path.read_text() for path in out.iterdir()} == {
+    assert {path.name: path.read_text() for path in out.iterdir() if path.is_file()} == {
         "report.html": "of before", "claims.csv": "of before", "results.json": "of before", "thesis.tex": "",
     }  # fmt: skip
 

@@ -50,12 +50,17 @@ pub struct RateControlSettings {
     pub startup: Duration,
     /// How VTP reads equation 1 of its paper; nothing to the others.
     pub estimate: Estimate,
+    /// α of VTP's equation 2, at least 0 and below 1; `None`: as calibrated for the estimate.
+    pub alpha: Option<f64>,
+    /// By how much VTP's rate rises in a step, per second and more than nothing; `None`: as the paper has it.
+    pub step: Option<DataSize>,
 }
 
 impl RateControlSettings {
     /// For packets of up to so many bytes of video, a default player, and a future that nobody knows.
     pub fn new(payload: DataSize) -> Self {
-        Self { payload, plan: None, startup: PlayerSettings::default().startup, estimate: Estimate::PAPER }
+        let startup = PlayerSettings::default().startup;
+        Self { payload, plan: None, startup, estimate: Estimate::PAPER, alpha: None, step: None }
     }
 }
 
@@ -92,12 +97,16 @@ impl RateControl {
     /// The controller of one session.
     ///
     /// # Panics
-    /// When a packet has no payload.
+    /// When a packet has no payload, or a constant of VTP is out of its range.
     pub fn controller(self, settings: &RateControlSettings) -> Box<dyn Controller> {
         let payload = settings.payload;
         let binomial = |of: BinomialSettings| Box::new(Binomial::new(BinomialSettings { payload, ..of }).expect(OWN));
         match self {
-            Self::Vtp => Box::new(VtpController::new(VtpSettings::reading(settings.estimate)).expect(OWN)),
+            Self::Vtp => {
+                let own = VtpSettings::reading(settings.estimate);
+                let (alpha, step) = (settings.alpha.unwrap_or(own.alpha), settings.step.unwrap_or(own.step));
+                Box::new(VtpController::new(VtpSettings { alpha, step, ..own }).expect(OWN))
+            }
             Self::Better => {
                 let own = BetterSettings { payload, startup: settings.startup, ..BetterSettings::default() };
                 Box::new(BetterController::new(own, settings.plan.clone()).expect(OWN))

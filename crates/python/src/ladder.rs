@@ -22,6 +22,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inspect_ladder, module)?)?;
     module.add_function(wrap_pyfunction!(plan_levels, module)?)?;
     module.add_function(wrap_pyfunction!(write_streaming_file, module)?)?;
+    module.add_function(wrap_pyfunction!(write_ladder_of_sizes, module)?)?;
     module.add_function(wrap_pyfunction!(read_streaming_file, module)?)
 }
 
@@ -35,15 +36,18 @@ struct PlanSettings {
 impl PlanSettings {
     /// `pre_send_s` is the latest end of what is sent ahead: with `exact` it is refused where bytes are missing before, else
     /// it ends there. Without it, nothing is sent ahead. With `buffer` bytes the plan is the smoothest, and the rest is
-    /// of no use.
+    /// of no use; or, with `fewest_changes`, the one with the fewest changes of rate.
     #[new]
-    #[pyo3(signature = (*, segments = 10, pre_send_s = Some(5.0), exact = false, startup_s = 1.0, buffer = None))]
+    #[pyo3(signature = (
+        *, segments = 10, pre_send_s = Some(5.0), exact = false, startup_s = 1.0, buffer = None, fewest_changes = false
+    ))]
     fn new(
         segments: usize,
         pre_send_s: Option<f64>,
         exact: bool,
         startup_s: f64,
         buffer: Option<u64>,
+        fewest_changes: bool,
     ) -> PyResult<Self> {
         let pre_send = match pre_send_s.map(seconds).transpose()? {
             None => PreSend::Never,
@@ -51,6 +55,7 @@ impl PlanSettings {
             Some(until) => PreSend::AtMost(until),
         };
         let method = match buffer {
+            Some(bytes) if fewest_changes => Method::FewestChanges { buffer: DataSize::from_bytes(bytes) },
             Some(bytes) => Method::Smoothed { buffer: DataSize::from_bytes(bytes) },
             None => Method::Segments { count: segments, pre_send },
         };
@@ -109,6 +114,32 @@ fn write_streaming_file(
             "plan": planned(&schedule),
         });
         Ok(document.to_string())
+    })
+}
+
+/// Writes levels of nothing but sizes in bytes, lowest first, as a streaming file: every `key_interval`th frame is an I
+/// frame, and all bytes are zero.
+#[pyfunction]
+fn write_ladder_of_sizes(
+    py: Python<'_>,
+    sizes: Vec<Vec<u32>>,
+    frame_rate: (u32, u32),
+    key_interval: usize,
+    out: PathBuf,
+    payload: u32,
+    settings: &Bound<'_, PlanSettings>,
+) -> PyResult<()> {
+    let settings = settings.get().settings;
+    let (numerator, denominator) = frame_rate;
+    py.detach(|| {
+        let frame_rate = framewire_media::FrameRate { numerator, denominator };
+        let level = |sizes: &Vec<u32>| Level::of_sizes(frame_rate, key_interval, sizes);
+        let levels: Result<Vec<_>, _> = sizes.iter().map(level).collect();
+        let ladder = Ladder::new(levels.map_err(refused)?).map_err(refused)?;
+        let plan = StoredPlan::from(&Schedule::new(&ladder, settings).map_err(refused)?);
+        let file = File::create(&out).map_err(|error| failed(&error, &out))?;
+        let written = streaming_file::write(&ladder, Some(&plan), payload, BufWriter::new(file));
+        written.map_err(|error| of_file(error, &out)).map(|_| ())
     })
 }
 

@@ -20,7 +20,6 @@ mod ladder;
 mod movie;
 mod scenario;
 mod simulation;
-mod streaming;
 mod viewing;
 
 /// The compiled half of the package.
@@ -32,6 +31,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     movie::register(module)?;
     ladder::register(module)?;
     endpoint::register(module)?;
-    simulation::register(module)?;
-    streaming::register(module)
+    simulation::register(module)
 }

@@ -24,6 +24,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(meant_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(codec_refusal, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rates, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_mean_rate, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
     module.add_function(wrap_pyfunction!(transports, module)?)
 }
@@ -177,6 +178,13 @@ fn trace_rates(path: &str, seconds: u32) -> PyResult<Vec<u64>> {
     let at = |second: u32| Timestamp::from_millis(u64::from(second) * 1_000);
     let rates = (0..seconds).filter_map(|second| trace.rate_between(at(second), at(second.saturating_add(1))));
     Ok(rates.map(|rate| rate.as_bps()).collect())
+}
+
+/// The mean rate of the recording of a link, in bit/s.
+#[pyfunction]
+fn trace_mean_rate(path: &str) -> PyResult<u64> {
+    let trace = framewire_sim::read_trace(path).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    Ok(trace.mean_rate().as_bps())
 }
 
 /// A transport: what it is, its parts, its settings, and whether it has an entry of its own.

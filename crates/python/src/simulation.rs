@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use framewire_sim::{
     Cancel, CellOptions, Content, RunOptions, RunReport, SimError, TableHashes, simulate_cell, simulate_run,
 };
+use framewire_units::Duration;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
@@ -128,19 +129,22 @@ fn simulate(
 }
 
 /// Simulates a scenario in memory. Into the directory, which exists, go its ledger, its summary and, where they
-/// are asked for, its packets. Returns, as JSON, what `simulate` does and the canonical hashes of the tables.
+/// are asked for, its packets, and rates each so many seconds. Returns, as JSON, what `simulate` does and the canonical
+/// hashes of the tables.
 #[pyfunction(name = "simulate_cell")]
-#[pyo3(signature = (scenario, movie, directory = None, *, packets = false))]
+#[pyo3(signature = (scenario, movie, directory = None, *, packets = false, rates_s = None))]
 fn simulate_cell_py(
     py: Python<'_>,
     scenario: &Bound<'_, ParsedScenario>,
     movie: &Bound<'_, LoadedMovie>,
     directory: Option<PathBuf>,
     packets: bool,
+    rates_s: Option<f64>,
 ) -> PyResult<String> {
+    let rates = rates_s.map(interval).transpose()?;
     let (scenario, movie) = (&scenario.get().0, movie.get());
     let (made, interruption) = interruptible(py, &Cancel::new(), |cancel| {
-        let options = CellOptions { packets, cancel: cancel.clone() };
+        let options = CellOptions { packets, rates, cancel: cancel.clone() };
         simulate_cell(scenario, &movie.content, directory.as_deref(), &options)
     });
     if let Some(raised) = interruption {
@@ -150,6 +154,11 @@ fn simulate_cell_py(
     let mut document = described(&cell.report);
     document.insert("hashes".to_owned(), hashes(&cell.hashes));
     Ok(Value::from(document).to_string())
+}
+
+fn interval(seconds: f64) -> PyResult<Duration> {
+    let interval = Duration::try_from_secs_f64(seconds).ok().filter(|interval| !interval.is_zero());
+    interval.ok_or_else(|| ScenarioError::new_err(format!("rates: {seconds} s: a time above zero is needed")))
 }
 
 fn exception(error: SimError) -> PyErr {
@@ -175,7 +184,7 @@ fn described(report: &RunReport) -> Map<String, Value> {
 fn hashes(hashes: &TableHashes) -> Value {
     let mut document = Map::new();
     let tables = [("frames", Some(hashes.frames)), ("flows", Some(hashes.flows)), ("summary", Some(hashes.summary))];
-    for (table, hash) in tables.into_iter().chain([("packets", hashes.packets)]) {
+    for (table, hash) in tables.into_iter().chain([("packets", hashes.packets), ("rates", hashes.rates)]) {
         document.extend(hash.map(|hash| (table.to_owned(), hash.to_string().into())));
     }
     document.into()

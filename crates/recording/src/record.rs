@@ -243,6 +243,34 @@ pub struct FlowSample {
     pub level: Option<u8>,
 }
 
+/// What has come of a flow, or of one of its connections, by a time, and how fast an adaptive stream is sent then.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RateSample {
+    /// When.
+    pub at: Timestamp,
+    /// Number of the connection, from 0, where a flow is several; `None` for a flow of one.
+    pub connection: Option<u8>,
+    /// What the receiving application has got since the start: payload of a connection in order, or video and audio of an
+    /// adaptive stream. `None` for a movie's transport.
+    pub received_bytes: Option<u64>,
+    /// Bytes of the IP packets that came to the receiver's host since the start.
+    pub received_packet_bytes: u64,
+    /// The rate at which an adaptive stream is sent: bytes of video, without headers.
+    pub sending_rate: Option<Bitrate>,
+    /// What its controller holds the bandwidth for.
+    pub estimate: Option<Bitrate>,
+    /// What the plan of its lowest level asks for where the stream is.
+    pub lowest_plan: Option<Bitrate>,
+    /// The same of its highest level.
+    pub highest_plan: Option<Bitrate>,
+    /// The level that its packets are taken from.
+    pub level: Option<u8>,
+    /// Smoothed round-trip time of its controller.
+    pub round_trip: Option<Duration>,
+    /// Loss event rate that its controller was told, 0 to 1.
+    pub loss_event_rate: Option<f64>,
+}
+
 /// What a bulk flow carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkTotals {

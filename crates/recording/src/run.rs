@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 
 use crate::ledger::Ledger;
-use crate::record::{FlowLog, Playout};
+use crate::record::{FlowLog, Playout, RateSample};
 use crate::summary::Summary;
-use crate::tables::{self, LedgerRow, PacketRow, ReleaseRow, SampleRow, Table, TableWriter};
+use crate::tables::{self, LedgerRow, PacketRow, RateRow, ReleaseRow, SampleRow, Table, TableWriter};
 
 /// A table that could not be written.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -77,8 +77,8 @@ fn write_releases<'r>(logs: &'r [FlowLog], writer: &mut Releases<'_, 'r>) -> Res
     Ok(())
 }
 
-/// As [`write_run`], but only what a cell of a campaign keeps: `frames` and `summary`, and `packets` where they are
-/// wanted.
+/// As [`write_run`], but only what a cell of a campaign keeps: `frames` and `summary`, and `packets` and `rates` where they
+/// are wanted; `rates` has the samples of each flow.
 ///
 /// # Errors
 /// When a table cannot be written; the error names the file.
@@ -88,11 +88,16 @@ pub fn write_cell(
     ledgers: &[Ledger],
     summaries: &[Summary],
     packets: bool,
+    rates: Option<&[Vec<RateSample>]>,
 ) -> Result<(), WriteError> {
     let mut staged = Staged::new(directory);
     staged.table(&tables::frames(), ledgers.iter().flat_map(|ledger| groups(LedgerRow::all(ledger))))?;
     if packets {
         staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
+    }
+    if let Some(rates) = rates {
+        let of_flows = logs.iter().zip(rates);
+        staged.table(&tables::rates(), of_flows.flat_map(|(log, rates)| groups(RateRow::all(&log.flow, rates))))?;
     }
     staged.table(&tables::summary(), [summaries.to_vec()])?;
     check_records(logs)?;

@@ -8,6 +8,7 @@
 //! `docs/scenario.md` describes every key.
 
 mod application;
+mod clocks;
 mod error;
 mod flow;
 mod loss;
@@ -28,7 +29,8 @@ mod wifi;
 pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use flow::{
-    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, PacketRule, StreamFlow, Tcp, Vtp,
+    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, PacketRule, Player, StreamFlow, Tcp,
+    TcpOptions, Vtp,
 };
 pub use movie::{Movie, MovieCodec};
 pub use network::{Network, NetworkKind, Wire};

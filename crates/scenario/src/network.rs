@@ -5,6 +5,7 @@ use framewire_units::{Bitrate, DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::clocks;
 use crate::error::ScenarioError;
 use crate::loss;
 use crate::names::{self, words};
@@ -61,6 +62,10 @@ pub struct Wire {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub jitter: Duration,
+    /// Packets come out at its multiples, as of a link emulated by a kernel with a coarse clock; absent: at any time.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub tick: Option<Duration>,
     /// What its queue admits.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
@@ -106,7 +111,8 @@ impl Network {
 }
 
 impl Wire {
-    pub(crate) const KEYS: &'static [&'static str] = &["rate", "trace", "delay", "jitter", "queue", "outages", "loss"];
+    pub(crate) const KEYS: &'static [&'static str] =
+        &["rate", "trace", "delay", "jitter", "tick", "queue", "outages", "loss"];
 
     fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
         let (loss_key, trace_key) = (section.key("loss"), section.key("trace"));
@@ -124,6 +130,7 @@ impl Wire {
             trace: trace.map(|path| from_directory(directory, path)),
             delay: section.text("delay")?.unwrap_or(Duration::from_micros(100)),
             jitter: section.text("jitter")?.unwrap_or(Duration::ZERO),
+            tick: clocks::tick(&mut section, "tick")?,
             queue: section.text("queue")?.unwrap_or(QueueLimit::Packets(1_000)),
             outages: section.intervals("outages")?.unwrap_or_default(),
             loss: section.take("loss").map_or(Ok(LossConfig::None), |value| loss::read(&loss_key, value))?,

@@ -187,13 +187,8 @@ impl Scenario {
     /// What of this scenario only the simulated world has, with its key; `None` when every world can run it.
     pub fn needs_simulation(&self) -> Option<String> {
         let reason = |(index, flow): (usize, &Flow)| {
-            (flow.station > 0).then(|| {
-                format!(
-                    "flow.{index}.station = {}: several wireless senders exist only in the simulated world \
-                     (--world simulated)",
-                    flow.station
-                )
-            })
+            let (key, what) = only_simulated(flow)?;
+            Some(format!("flow.{index}.{key}: {what} only in the simulated world (--world simulated)"))
         };
         self.flows.iter().enumerate().find_map(reason)
     }
@@ -254,7 +249,7 @@ impl Scenario {
     /// With the limit that follows from the length of the movie, as far as that is known, and checked as a whole.
     fn settled(mut self, found: Option<Duration>, written: &[usize]) -> Result<Self, ScenarioError> {
         let adaptive = self.flows.iter().filter(|flow| flow.transport().is_adaptive());
-        let last_start = adaptive.filter_map(Flow::start).max().unwrap_or_default();
+        let last_start = adaptive.filter_map(Flow::latest_start).max().unwrap_or_default();
         let offered = self.movie.length(found).map(|movie| movie.saturating_add(last_start));
         self.limit = self.limit.or(offered.map(Self::default_limit));
         self.check_whole(offered, written)?;
@@ -316,9 +311,10 @@ impl Scenario {
 
     /// What begins has to begin while the run lasts.
     fn check_times(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
-        for (name, time) in [("start", flow.start()), ("stop", flow.stop())] {
+        let latest = flow.start_within().and(flow.latest_start());
+        for (name, time) in [("start", flow.start()), ("start_within", latest), ("stop", flow.stop())] {
             let Some((time, limit)) = time.zip(self.limit) else { continue };
-            if time > limit || (name == "start" && time == limit) {
+            if time > limit || (name != "stop" && time == limit) {
                 let allowed = format!("a time within the run, which lasts at most {} (key limit)", limit.show());
                 return Err(ScenarioError::value(
                     &format!("flow.{index}.{name}"),
@@ -341,6 +337,22 @@ impl Scenario {
                        network.bottleneck = \"local-device\"";
         Err(ScenarioError::value(&format!("flow.{index}.station"), flow.station, allowed))
     }
+}
+
+/// What of a flow no kernel does: the key, with its value where a word is enough, and what it is.
+fn only_simulated(flow: &Flow) -> Option<(String, &'static str)> {
+    let time = |key: &str, time: Option<Duration>| Some(format!("{key} = \"{}\"", time?.show()));
+    let station = (flow.station > 0).then(|| format!("station = {}", flow.station));
+    let options = flow.tcp().and_then(|tcp| tcp.options.as_ref()).map(|_| "tcp".to_owned());
+    let ticks = if let FlowKind::Adaptive(own) = &flow.kind { [own.send_tick, own.receive_tick] } else { [None; 2] };
+    let clock = time("send_tick", ticks[0]).or(time("receive_tick", ticks[1]));
+    let every = [
+        (station, "several wireless senders exist"),
+        (time("start_within", flow.start_within()), "a random start exists"),
+        (options, "other options of TCP than this kernel's exist"),
+        (clock, "coarse clocks of a stream exist"),
+    ];
+    every.into_iter().find_map(|(key, what)| Some((key?, what)))
 }
 
 impl<'de> Deserialize<'de> for Scenario {

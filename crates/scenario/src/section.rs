@@ -90,6 +90,16 @@ impl Section {
         Ok(number.map(|number| T::try_from(number).expect("invariant: the range was checked when it was read")))
     }
 
+    /// Yes or no.
+    pub(crate) fn boolean(&mut self, key: &str) -> Result<Option<bool>, ScenarioError> {
+        let path = self.key(key);
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Boolean(value)) => Ok(Some(value)),
+            Some(other) => Err(ScenarioError::value(&path, Shown(&other), "true or false")),
+        }
+    }
+
     /// A table below this one.
     pub(crate) fn section(
         &mut self,

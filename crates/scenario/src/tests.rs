@@ -93,7 +93,7 @@ fn every_stream_transport_has_its_defaults() {
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
     for (name, pacing, unsent_limit) in expected {
         let transport: TransportKind = name.parse().unwrap();
-        let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), unsent_limit };
+        let tcp = Tcp { send_buffer: None, congestion: "cubic".to_owned(), unsent_limit, options: None };
         let kind = FlowKind::Stream(StreamFlow { transport, pacing, tcp, queue: transport.queue() });
         assert_eq!(flow_of(name), common(transport, 1_000, kind));
     }
@@ -153,8 +153,8 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let error = with(&[("network.wifi.colour", "blue")]).unwrap_err().to_string();
     assert!(!error.contains("did you mean"), "{error}");
     let of_levels = parse("[[flow]]\ntransport = \"vtp\"\npacket = \"full\"").unwrap_err().to_string();
-    let keys = "name, transport, count, station, mtu, device_queue, send_buffer, start, ack_every, estimate, \
-                estimate_header";
+    let keys = "name, transport, count, station, mtu, device_queue, send_buffer, start, start_within, ack_every, \
+                estimate, estimate_header, alpha, step, send_tick, receive_tick";
     assert!(of_levels.ends_with(&format!("here: {keys}")), "{of_levels}");
     assert!(!of_levels.contains("did you mean"), "{of_levels}: it would be refused, too");
     let of_none = parse("[[flow]]\ntransport = \"vpt\"\npacket = \"full\"").unwrap_err().to_string();
@@ -207,6 +207,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wire.delay", "-1 ms", &["-1 ms"]),
         ("network.wire.queue", "1499 B", &["1499 B", "1500 bytes"]),
         ("network.wire.queue", "0 ms", &["50 ms"]),
+        ("network.wire.tick", "1100 ms", &["\"0 s\" (exact) to \"1 s\""]),
         ("network.wire.loss", "2", &["2", "\"1 %\""]),
         ("playout.policy", "wait", &["live, stall"]),
         ("playout.timing", "wall", &["clock, thesis"]),
@@ -453,7 +454,8 @@ fn wire() -> impl Strategy<Value = Wire> {
         let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
         let trace = (jitter.as_millis() % 2 == 0).then(|| "/traces/lte.down".to_owned());
         let rate = trace.is_none().then_some(rate);
-        Wire { rate, trace, delay, jitter, queue, outages: vec![], loss }
+        let tick = (delay.as_millis() % 2 == 1).then_some(Duration::from_millis(10));
+        Wire { rate, trace, delay, jitter, tick, queue, outages: vec![], loss }
     })
 }
 

@@ -2,9 +2,9 @@
 
 use framewire_adaptive::vtp::Estimate;
 use framewire_scenario::{
-    AdaptiveFlow, BulkFlow, Flow, FlowKind, MovieCodec, Origin, Scenario, ScenarioError, Transport,
+    AdaptiveFlow, BulkFlow, Flow, FlowKind, MovieCodec, Origin, Scenario, ScenarioError, TcpOptions, Transport,
 };
-use framewire_units::{DataSize, Duration};
+use framewire_units::{DataSize, Duration, Probability};
 
 const LADDER: &str = "movie.ladder = \"lab-mild\"\n";
 const VTP: &str = "[[flow]]\ntransport = \"vtp\"\n";
@@ -115,6 +115,76 @@ fn bulk_flows_have_connections_and_times_of_the_run() {
         assert_refused(&format!("{limit}{BULK}{line}"), &format!("flow.0.{}", line.split(' ').next().unwrap()), parts);
     }
     assert_refused(&format!("{limit}{BULK}start = \"9 s\"\nstop = \"9 s\""), "flow.0.stop", &["after its start, 9 s"]);
+}
+
+#[test]
+fn a_random_start_is_within_the_run_and_in_the_simulated_world() {
+    let limit = "limit = \"60 s\"\n";
+    let scenario = assert_fixed_point(&format!("{limit}{BULK}start = \"2 s\"\nstart_within = \"5 s\""));
+    assert_eq!(scenario.flows[0].start_within(), Some(Duration::from_secs(5)));
+    let reason = scenario.needs_simulation().unwrap();
+    assert!(reason.contains("flow.0.start_within = \"5 s\": a random start exists only in the simulated"), "{reason}");
+    let none = assert_fixed_point(&format!("{limit}{BULK}start_within = \"0 s\""));
+    assert_eq!((none.flows[0].start_within(), none.needs_simulation()), (None, None));
+    let refused = |lines: &str, key: &str, part: &str| assert_refused(&format!("{limit}{BULK}{lines}"), key, &[part]);
+    refused("start_within = \"60 s\"", "flow.0.start_within", "within the run");
+    refused("start_within = \"5 s\"\nstop = \"4 s\"", "flow.0.stop", "after its start, 5 s");
+    assert_refused(&format!("{UDP}start_within = \"1 s\""), "flow.0.start_within", &["transport udp", "bulk"]);
+}
+
+#[test]
+fn hosts_of_other_times_have_other_tcp_options_in_the_simulated_world() {
+    let text = format!(
+        "limit = \"60 s\"\n{BULK}[flow.tcp]\nsack = false\ntimestamps = false\ninitial_window = 2\nmin_rto = \"1 s\"\n\
+         receive_buffer = \"32 KiB\"\ndelayed_acks = false\n"
+    );
+    let scenario = assert_fixed_point(&text);
+    let options = TcpOptions {
+        sack: false,
+        timestamps: false,
+        initial_window: Some(2),
+        receive_buffer: Some(DataSize::from_bytes(32_768)),
+        min_rto: Some(Duration::from_secs(1)),
+        delayed_acks: false,
+    };
+    assert_eq!(scenario.flows[0].tcp().unwrap().options, Some(options));
+    assert!(scenario.needs_simulation().unwrap().starts_with("flow.0.tcp: other options of TCP"));
+    let as_linux = assert_fixed_point(&format!("{TCP}tcp = {{ sack = true }}"));
+    assert_eq!((as_linux.flows[0].tcp().unwrap().options.clone(), as_linux.needs_simulation()), (None, None));
+    let refused = |line: &str, part: &str| {
+        let key = format!("flow.0.tcp.{}", line.split(' ').next().unwrap());
+        assert_refused(&format!("{TCP}[flow.tcp]\n{line}"), &key, &[part]);
+    };
+    refused("sack = \"no\"", "true or false");
+    refused("initial_window = 0", "1 to 1000");
+    refused("min_rto = \"0 s\"", "above zero");
+    refused("receive_buffer = \"9 B\"", "1 KiB");
+    refused("fack = true", "delayed_acks");
+    assert_refused(&format!("{UDP}tcp = {{ sack = false }}"), "flow.0.tcp", &["stream transports", "bulk"]);
+}
+
+#[test]
+fn a_stream_may_have_constants_and_clocks_of_its_own() {
+    let text =
+        format!("{LADDER}{VTP}alpha = \"0.95\"\nstep = \"8 kB\"\nsend_tick = \"10 ms\"\nreceive_tick = \"4 ms\"\n");
+    let scenario = assert_fixed_point(&text);
+    let flow = adaptive(&scenario.flows[0]);
+    assert_eq!(
+        (flow.vtp.unwrap().alpha, flow.vtp.unwrap().step),
+        (Probability::new(0.95), Some(DataSize::from_bytes(8_000)))
+    );
+    assert_eq!(flow.send_tick.zip(flow.receive_tick), Some((Duration::from_millis(10), Duration::from_millis(4))));
+    assert!(scenario.needs_simulation().unwrap().starts_with("flow.0.send_tick = \"10 ms\": coarse clocks"));
+    let better = assert_fixed_point(&format!(
+        "{LADDER}[[flow]]\ntransport = \"better\"\nrepeats = false\nplayer_buffer = \"1 MB\""
+    ));
+    assert_eq!((adaptive(&better.flows[0]).player.unwrap().repeats, better.needs_simulation()), (Some(false), None));
+    assert_eq!(adaptive(&better.flows[0]).player.unwrap().player_buffer, Some(DataSize::from_bytes(1_000_000)));
+    let refused = |line: &str, key: &str, parts: &[&str]| assert_refused(&format!("{LADDER}{VTP}{line}"), key, parts);
+    refused("alpha = \"1\"", "flow.0.alpha", &["below 1"]);
+    refused("step = \"0 B\"", "flow.0.step", &["above zero"]);
+    refused("repeats = false", "flow.0.repeats", &["transport vtp", "of better"]);
+    refused("send_tick = \"2 s\"", "flow.0.send_tick", &["to \"1 s\""]);
 }
 
 #[test]

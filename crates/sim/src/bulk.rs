@@ -1,4 +1,4 @@
-//! A TCP connection whose application always has data: what an experiment and a flow of a scenario have in common.
+//! A TCP connection whose application always has data.
 
 use framewire_link::Port;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};

@@ -3,6 +3,8 @@
 use framewire_adaptive::datagram::Channel;
 use framewire_tcp::Segment;
 
+use crate::socket::IP_AND_UDP_HEADERS;
+
 /// A packet of a flow.
 pub(crate) struct Cargo {
     pub(crate) flow: u16,
@@ -38,6 +40,14 @@ impl Cargo {
 
     pub(crate) fn segment_of(flow: usize, connection: u8, segment: Segment) -> Self {
         Self { flow: flow as u16, connection, payload: segment.payload, body: Body::Segment(segment) }
+    }
+
+    /// Bytes of its IP packet; before its body was taken.
+    pub(crate) fn packet_size(&self) -> u64 {
+        match &self.body {
+            Body::Datagram(bytes) | Body::Session(_, bytes) => bytes.len() as u64 + IP_AND_UDP_HEADERS,
+            Body::Segment(segment) => segment.packet_size().as_bytes(),
+        }
     }
 
     /// What it is; a datagram's bytes are moved out.

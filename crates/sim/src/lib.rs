@@ -16,6 +16,7 @@ mod check;
 mod error;
 pub mod experiment;
 mod flow;
+mod rates;
 mod record;
 mod run;
 mod simulation;

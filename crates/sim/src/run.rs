@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use framewire_recording::ledger::Ledger;
-use framewire_recording::record::{FlowLog, Playout};
+use framewire_recording::record::{FlowLog, Playout, RateSample};
 use framewire_recording::summary::Summary;
-use framewire_recording::tables::{self, LedgerRow, PacketRow, SampleRow, TableHash};
+use framewire_recording::tables::{self, LedgerRow, PacketRow, RateRow, SampleRow, TableHash};
 use framewire_recording::{WriteError, check_records, write_cell, write_run};
 use framewire_scenario::Scenario;
+use framewire_units::Duration;
 use framewire_world::{Content, RunDescription, contradiction, failures, playout, write_documents};
 use serde_json::{Map, Value, json};
 
@@ -60,7 +61,8 @@ pub fn simulate_run(
         Received::Nowhere
     };
     let scratch = Some(directory.into());
-    let options = Options { packets: options.packets, received, scratch, cancel: options.cancel.clone() };
+    let options =
+        Options { packets: options.packets, received, scratch, cancel: options.cancel.clone(), ..Options::default() };
     let simulated = Simulation::run(scenario, content, &options)?;
     let summaries = write_run(directory, &simulated.logs, playout(&scenario.playout))?;
     let description = RunDescription {
@@ -98,6 +100,8 @@ fn accuracy(simulated: &Simulated, summaries: &[Summary]) -> Map<String, Value> 
 pub struct CellOptions {
     /// Keep the packet table and hash it.
     pub packets: bool,
+    /// Keep the table of rates, with a sample of each connection so often, and hash it; above zero.
+    pub rates: Option<Duration>,
     /// Ends the cell, which then fails.
     pub cancel: Cancel,
 }
@@ -122,10 +126,12 @@ pub struct TableHashes {
     pub summary: TableHash,
     /// Of `packets`; `None` where that was not kept.
     pub packets: Option<TableHash>,
+    /// Of `rates`; `None` where that was not kept.
+    pub rates: Option<TableHash>,
 }
 
 /// Simulates a scenario in memory. With a `directory`, which exists, `frames`, `summary` and, where they were asked for,
-/// `packets` are written there.
+/// `packets` and `rates` are written there.
 ///
 /// # Errors
 /// When the scenario asks for what cannot be simulated, a file cannot be written, or it was asked to end.
@@ -137,6 +143,7 @@ pub fn simulate_cell(
 ) -> Result<Cell, SimError> {
     let simulation = Options {
         packets: options.packets,
+        rates: options.rates,
         received: Received::Nowhere,
         scratch: directory.map(Into::into),
         cancel: options.cancel.clone(),
@@ -147,10 +154,11 @@ pub fn simulate_cell(
     }
     let playout = playout(&scenario.playout);
     let (ledgers, summaries) = sum_up(&simulated.logs, playout);
-    let hashes = hashes(&ledgers, &simulated.logs, &summaries, options.packets);
+    let rates = options.rates.map(|_| simulated.rates.as_slice());
+    let hashes = hashes(&ledgers, &simulated.logs, &summaries, options.packets, rates);
     check_records(&simulated.logs)?;
     if let Some(directory) = directory {
-        write_cell(directory, &simulated.logs, &ledgers, &summaries, options.packets)?;
+        write_cell(directory, &simulated.logs, &ledgers, &summaries, options.packets, rates)?;
     }
     let complete = framewire_world::is_complete(&simulated.outcomes);
     let report = RunReport {
@@ -169,11 +177,21 @@ fn sum_up(logs: &[FlowLog], playout: Playout) -> (Vec<Ledger>, Vec<Summary>) {
     (ledgers, summaries)
 }
 
-fn hashes(ledgers: &[Ledger], logs: &[FlowLog], summaries: &[Summary], packets: bool) -> TableHashes {
+fn hashes(
+    ledgers: &[Ledger],
+    logs: &[FlowLog],
+    summaries: &[Summary],
+    packets: bool,
+    rates: Option<&[Vec<RateSample>]>,
+) -> TableHashes {
     TableHashes {
         frames: tables::frames().hash(ledgers.iter().flat_map(LedgerRow::all)),
         flows: tables::flows().hash(logs.iter().flat_map(SampleRow::all)),
         summary: tables::summary().hash(summaries.iter().cloned()),
         packets: packets.then(|| tables::packets().hash(logs.iter().flat_map(PacketRow::all))),
+        rates: rates.map(|rates| {
+            let of_flows = logs.iter().zip(rates);
+            tables::rates().hash(of_flows.flat_map(|(log, rates)| RateRow::all(&log.flow, rates)))
+        }),
     }
 }

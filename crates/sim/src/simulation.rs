@@ -5,8 +5,8 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use framewire_link::BottleneckPlace;
-use framewire_recording::record::FlowLog;
+use framewire_link::{BottleneckPlace, Port};
+use framewire_recording::record::{FlowLog, RateSample};
 use framewire_recording::{WriteError, check_records};
 use framewire_scenario::Scenario;
 use framewire_session::FlowSetup;
@@ -18,6 +18,7 @@ use crate::cancel::Cancel;
 use crate::check::check_scenario;
 use crate::error::SimError;
 use crate::flow::Flow;
+use crate::rates::RateRecorder;
 use crate::record::{FlowWires, PacketRecorder, Recording};
 use crate::wires::{WireEvent, Wires};
 
@@ -29,6 +30,8 @@ const STEPS_PER_LOOK: u32 = 8_192;
 pub struct Options {
     /// Keep the packet table. Summaries and ledgers are the same without it.
     pub packets: bool,
+    /// Sample what has come of each connection so often; above zero. Nothing else depends on it.
+    pub rates: Option<Duration>,
     /// Where the movies as received go.
     pub received: Received,
     /// Where records that are too many for the memory go while it runs, under no name; `None`: to the system's directory
@@ -77,6 +80,8 @@ pub struct Simulated {
     pub outcomes: Vec<FlowOutcome>,
     /// Everything recorded of each.
     pub logs: Vec<FlowLog>,
+    /// What had come of each by equal times, where that was asked for; else nothing.
+    pub rates: Vec<Vec<RateSample>>,
     /// The movie that each received, where it was kept in memory.
     pub movies: Vec<Vec<u8>>,
     /// What ended the streams; `None` when they ended by themselves.
@@ -99,6 +104,9 @@ impl Simulation {
     /// meanwhile, or a received movie or what is recorded cannot be written to its file.
     pub fn run(scenario: &Scenario, content: &Content, options: &Options) -> Result<Simulated, SimError> {
         check_scenario(scenario)?;
+        if options.rates.is_some_and(|interval| interval.is_zero()) {
+            return Err(SimError::Input("rates = 0 s: a time above zero is needed".to_owned()));
+        }
         let setups = content.flow_setups(scenario).map_err(|error| SimError::Input(error.to_string()))?;
         let setups: Vec<FlowSetup> =
             setups.into_iter().map(|setup| setup.recorded_in(options.scratch.clone())).collect();
@@ -126,6 +134,7 @@ impl Simulation {
         let mut result = Simulated {
             outcomes: Vec::new(),
             logs: Vec::new(),
+            rates: Vec::new(),
             movies: Vec::new(),
             ended_by,
             simulated,
@@ -133,9 +142,10 @@ impl Simulation {
             setups,
         };
         for (setup, ended) in result.setups.iter().zip(ended) {
-            let Ended { mut outcome, tables, air, movie } = ended.expect("invariant: every flow is in a group");
+            let Ended { mut outcome, tables, air, rates, movie } = ended.expect("invariant: every flow is in a group");
             result.logs.push(FlowLog { air, ..flow_log(setup, &mut outcome, tables) });
             result.outcomes.push(outcome);
+            result.rates.push(rates);
             result.movies.push(movie);
         }
         check_records(&result.logs)?;
@@ -148,6 +158,7 @@ struct Ended {
     outcome: FlowOutcome,
     tables: framewire_world::FlowPackets,
     air: Option<framewire_recording::record::AirCounts>,
+    rates: Vec<RateSample>,
     movie: Vec<u8>,
 }
 
@@ -160,6 +171,7 @@ struct GroupRun {
     flows: Vec<Flow>,
     /// By number in the scenario, the place in `flows`.
     places: Vec<usize>,
+    rates: Option<RateRecorder>,
     seed: Seed,
     limit: Timestamp,
     now: Timestamp,
@@ -192,6 +204,7 @@ impl GroupRun {
         Ok(Self {
             wires: Wires::new(network, local, recorder),
             numbers: group.to_vec(),
+            rates: options.rates.map(|interval| RateRecorder::new(interval, flows.len())),
             flows,
             places,
             seed: scenario.seed(),
@@ -211,6 +224,7 @@ impl GroupRun {
     fn run(&mut self, cancel: &Cancel, end: Timestamp) {
         let end = if self.is_bulk() { end } else { Timestamp::MAX };
         self.drive(cancel, end);
+        self.sample_rates();
         for flow in self.flows.iter_mut().filter(|flow| flow.is_bulk()) {
             flow.stop(self.now, false, &mut self.wires);
         }
@@ -226,11 +240,15 @@ impl GroupRun {
             if next == Timestamp::MAX {
                 return;
             }
+            let next = self.rates.as_ref().map_or(next, |rates| next.min(rates.next()));
             self.now = self.now.max(next);
             if self.now >= end {
                 return;
             }
             self.step();
+            if self.rates.as_ref().is_some_and(|rates| rates.next() <= self.now) {
+                self.sample_rates();
+            }
             steps = steps.wrapping_add(1);
             if self.ended_by.is_none() {
                 if self.now >= self.limit && !bulk {
@@ -261,7 +279,11 @@ impl GroupRun {
                 }
                 WireEvent::Delivered(id, to) => {
                     let cargo = self.wires.cargo(id);
-                    let (flow, connection, body) = (usize::from(cargo.flow), cargo.connection, cargo.take_body());
+                    let (flow, connection) = (usize::from(cargo.flow), cargo.connection);
+                    if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver) {
+                        rates.handle_packet(self.places[flow], connection, cargo.packet_size());
+                    }
+                    let body = cargo.take_body();
                     self.wires.finish(id);
                     self.flows[self.places[flow]].handle_delivery(now, to, connection, body, &mut self.wires);
                 }
@@ -274,6 +296,15 @@ impl GroupRun {
                 self.flows[flow].advance(now, &mut self.wires);
             }
         }
+    }
+
+    /// Notes what has come of each connection, where that is asked for and was not noted yet.
+    fn sample_rates(&mut self) {
+        let Some(rates) = self.rates.as_mut().filter(|rates| !rates.has_looked(self.now)) else { return };
+        for (place, flow) in self.flows.iter().enumerate() {
+            rates.take(place, flow.rates(self.now));
+        }
+        rates.advance(self.now);
     }
 
     /// Who acts first now. Frame clocks tick together: were it always the same flow, it alone would find room in a queue
@@ -296,10 +327,11 @@ impl GroupRun {
 
     fn into_ended(self) -> Vec<(usize, Ended)> {
         let mut tables: Vec<_> = self.wires.recorder.into_tables().into_iter().map(Some).collect();
+        let mut rates = self.rates.map_or_else(Vec::new, RateRecorder::into_samples).into_iter();
         let ended = self.numbers.into_iter().zip(self.flows).map(|(number, flow)| {
             let (outcome, movie) = flow.into_outcome();
             let (tables, air) = tables[number].take().expect("invariant: a flow is in one group, once");
-            (number, Ended { outcome, tables, air, movie })
+            (number, Ended { outcome, tables, air, rates: rates.next().unwrap_or_default(), movie })
         });
         ended.collect()
     }

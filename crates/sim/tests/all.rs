@@ -11,6 +11,7 @@ mod rivals;
 #[path = "../examples/better/setup.rs"]
 #[expect(dead_code, reason = "shared with the example, which uses all of it")]
 mod setup;
+mod sharing;
 mod spread;
 mod streams;
 mod tfrc;

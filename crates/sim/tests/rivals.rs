@@ -2,20 +2,11 @@
 
 use crate::common;
 use common::{LIVE, content, ladder, ladder_content, ladder_of, movie, scenario, summaries};
-use framewire_adaptive::client::ClientSettings;
-use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::vtp::{VtpController, VtpSettings};
-use framewire_link::{LossConfig, QueueLimit};
 use framewire_media::streaming_file::{PlanStep, StoredPlan};
 use framewire_recording::ledger::{Fate, FrameRow, Ledger};
 use framewire_recording::record::{FlowStatus, Place, Playout};
-use framewire_sim::experiment::bottleneck;
-use framewire_sim::experiment::streaming::{
-    AdaptiveFlow, BulkFlow, FlowConfig, KindOutcome, StreamingExperiment, StreamingOutcome,
-};
 use framewire_sim::{Content, EarlyEnd, Options, Received, Simulated, Simulation};
-use framewire_units::{Bitrate, DataSize, Duration, Seed, Timestamp};
-use framewire_wire::vtp::{Secret, Title};
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
 const ADAPTIVE: [&str; 7] = ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"];
 
@@ -29,57 +20,6 @@ fn wired(rate: &str, loss: &str) -> String {
         "[network]\nkind = \"wired\"\n[network.wire]\nrate = \"{rate}\"\ndelay = \"10 ms\"\nqueue = \"50 packets\"\n\
          loss = \"{loss}\"\n[playout]\nstartup = \"2 s\"\n"
     )
-}
-
-/// The same flows by the other driver: a stream from the origin, and a connection from 1.0003 s to 12 s.
-fn experiment(seconds: usize, seed: u64, end: Duration) -> StreamingOutcome {
-    let network =
-        bottleneck(Bitrate::from_kbps(900), Duration::from_millis(20), LossConfig::None, QueueLimit::Packets(50));
-    let ladder = ladder(seconds);
-    let title = || Title::new("another").unwrap();
-    let stream = AdaptiveFlow {
-        source: ladder.source(),
-        plan: ladder.plan(),
-        controller: Box::new(VtpController::new(VtpSettings::paper()).unwrap()),
-        server: ServerSettings {
-            buffer: ladder.client_buffer(),
-            ..ServerSettings::paper(title(), Secret::new([3; 32]))
-        },
-        client: ClientSettings::paper(title(), 99),
-        playout_delay: Duration::from_secs(2),
-    };
-    let stop = Some(Timestamp::from_secs(12));
-    let bulk = BulkFlow { stop, ..BulkFlow::new("reno".parse().unwrap()) };
-    let mut experiment = StreamingExperiment::new(network, Seed(seed));
-    experiment.interval = framewire_session::lifecycle::SAMPLE_INTERVAL;
-    experiment.duration = end;
-    let start = Timestamp::from_micros(1_000_300);
-    experiment.flows = vec![FlowConfig::at_once(stream), FlowConfig::at(start, bulk)];
-    experiment.run().unwrap()
-}
-
-#[test]
-fn a_scenario_is_the_experiment_with_a_ledger() {
-    for seed in [1, 5] {
-        let text = format!(
-            "seed = {seed}\nlayout = \"together\"\nmovie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"vtp\"\n\
-             [[flow]]\ntransport = \"bulk\"\ncongestion = \"reno\"\nstart = \"1.0003 s\"\nstop = \"12 s\"\n",
-            wired("900 kbit/s", "0 %")
-        );
-        let simulated = run(&text, &ladder_content(20));
-        let ledger = Ledger::build(&simulated.logs[0], LIVE);
-        let outcome = experiment(20, seed, simulated.simulated + Duration::from_nanos(1));
-        let KindOutcome::Adaptive(stream) = &outcome.flows[0].kind else { panic!("the stream is the first") };
-        let lost = stream.viewing.frames().iter().filter(|frame| frame.complete.is_none()).count();
-        assert!(lost > 0 && lost < 250, "{lost} frames: the connection gets in the way, and the stream goes on");
-        for (row, frame) in ledger.rows.iter().zip(stream.viewing.frames()) {
-            assert_eq!(row.arrival, frame.complete, "frame {}", row.frame);
-            assert!(frame.level.is_none() || row.level == frame.level, "frame {}", row.frame);
-        }
-        let received: u64 = simulated.logs[1].samples.iter().filter_map(|sample| sample.received_bytes).last().unwrap();
-        assert_eq!(received, outcome.flows[1].goodput.total().as_bytes(), "the connection's bytes");
-        assert!(simulated.logs[1].bulk.unwrap().received <= received);
-    }
 }
 
 #[test]

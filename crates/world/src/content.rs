@@ -10,6 +10,7 @@ use framewire_session::lifecycle::FlowOutcome;
 use framewire_session::{BuildError, FlowSetup, LadderContent, SendingPlan};
 use framewire_units::Timestamp;
 
+use crate::groups::start_of;
 use crate::movie::{MovieError, load_movie};
 
 /// What the flows of a scenario send.
@@ -84,7 +85,12 @@ impl Content {
                 FlowKind::Bulk(_) => FlowSetup::bulk(flow),
                 FlowKind::Adaptive(_) => {
                     let (_, ladder) = self.ladder.as_ref().ok_or_else(|| nothing("ladder"))?;
-                    FlowSetup::of_ladder(flow, ladder.clone(), scenario.playout.startup)
+                    let start = Timestamp::ZERO + start_of(scenario, number as usize - 1, 0);
+                    let mut setup = FlowSetup::of_ladder(flow, ladder.clone(), scenario.playout.startup)?;
+                    if let FlowSetup::Adaptive(stream) = &mut setup {
+                        stream.start = start;
+                    }
+                    Ok(setup)
                 }
                 FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => {
                     FlowSetup::of_movie(flow, plan.clone().ok_or_else(|| nothing("movie"))?, number)

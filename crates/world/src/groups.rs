@@ -1,7 +1,7 @@
 //! Which flows share a network, and by which ports they are told apart there.
 
 use framewire_scenario::{Layout, Scenario};
-use framewire_units::Seed;
+use framewire_units::{Duration, Seed};
 
 /// Port of the first flow: the customary one for RTP (RFC 3551, section 8). RTP ports are even.
 const FIRST_PORT: u16 = 5_004;
@@ -33,6 +33,16 @@ pub fn session_seed(scenario: &Scenario, flow: usize) -> Seed {
     Seed(scenario.seed().stream("session", &[flow as u64]).next_u64())
 }
 
+/// When flow number `flow` begins, and of several connections each: at its start or, where that is random, at a time after
+/// it that the seed decides.
+pub fn start_of(scenario: &Scenario, flow: usize, connection: usize) -> Duration {
+    let settings = &scenario.flows[flow];
+    let start = settings.start().unwrap_or_default();
+    let Some(within) = settings.start_within() else { return start };
+    let draw = scenario.seed().stream("start of a flow", &[flow as u64, connection as u64]).next_f64();
+    start + within.mul_f64(draw)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +51,27 @@ mod tests {
         let flow = |number| format!("[[flow]]\nname = \"f{number}\"\ntransport = \"udp\"\n");
         let flows: String = (0..flows).map(flow).collect();
         Scenario::parse(&format!("layout = \"{layout}\"\n{flows}"), &[]).unwrap()
+    }
+
+    #[test]
+    fn the_seed_decides_when_a_flow_with_a_random_start_begins() {
+        let text = |seed| {
+            format!(
+                "seed = {seed}\nlimit = \"60 s\"\n[[flow]]\ntransport = \"bulk\"\nconnections = 3\nstart = \"1 s\"\n\
+                 start_within = \"5 s\"\n[[flow]]\nname = \"b\"\ntransport = \"bulk\"\nstart = \"2 s\"\n"
+            )
+        };
+        let starts = |seed| {
+            let scenario = Scenario::parse(&text(seed), &[]).unwrap();
+            [0, 1, 2].map(|connection| start_of(&scenario, 0, connection))
+        };
+        let (once, other) = (starts(1), starts(2));
+        assert_eq!(once, starts(1));
+        assert!(once.iter().zip(other).all(|(one, other)| *one != other) && once[0] != once[1] && once[1] != once[2]);
+        let within = Duration::from_secs(1)..Duration::from_secs(6);
+        assert!(once.iter().chain(&other).all(|start| within.contains(start)), "{once:?} {other:?}");
+        let scenario = Scenario::parse(&text(1), &[]).unwrap();
+        assert_eq!(start_of(&scenario, 1, 0), Duration::from_secs(2), "what is not random is as it is told");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod settings;
 
 pub use content::{Content, load_ladder};
 pub use description::{RunDescription, write_documents};
-pub use groups::{group_name, groups, port, session_seed};
+pub use groups::{group_name, groups, port, session_seed, start_of};
 pub use limits::UDP_RECEIVE_BUFFER;
 pub use movie::{MovieError, load_movie};
 pub use network::{NetworkError, network_model, read_trace};

@@ -91,6 +91,7 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
         queue: wire.queue,
         delay: wire.delay,
         jitter: wire.jitter,
+        tick: wire.tick.unwrap_or_default(),
         loss: wire.loss,
         outages: wire.outages.clone(),
         ..link::WireConfig::default()

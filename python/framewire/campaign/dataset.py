@@ -1,8 +1,8 @@
 """The dataset of a campaign: the tables of all cells as Parquet, with what was varied as columns.
 
-``summary.parquet`` has a row per cell and flow; ``frames/`` and, on request, ``packets/`` hold the ledgers and packet
-tables in parts of a few megabytes, which are read as one table. ``campaign.json`` describes them and is written last: a
-directory without it has no dataset (yet), whatever else is in it.
+``summary.parquet`` has a row per cell and flow; ``frames/`` and, on request, ``packets/`` and ``rates/`` hold the
+ledgers and the tables of packets and rates in parts of a few megabytes, which are read as one table. ``campaign.json``
+describes them and is written last: a directory without it has no dataset (yet), whatever else is in it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from framewire.content_store import replacing
 from framewire.errors import RunError
 
 __all__ = ["Axes", "Row", "canonical_hashes", "places", "summary", "write"]
+
+PARTED = ("frames", "packets", "rates")
+"""Tables in parts."""
 
 PART_BYTES = 8_000_000
 """Compressed size of the tables that are put together at once: bounds the memory."""
@@ -65,7 +68,7 @@ def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[st
     _remove_tables(directory)
     if rows:
         _write_table(summary(axes, rows), directory / "summary.parquet")
-        for name in ("frames", "packets"):
+        for name in PARTED:
             if name in hashes:
                 _write_parts(directory / name, name, rows, axes)
     tables = [*directory.glob("summary.parquet"), *directory.glob("*/part-*.parquet")]
@@ -124,7 +127,7 @@ def _replace(target: Path, description: dict[str, Any]) -> None:
 
 def _remove_tables(directory: Path) -> None:
     (directory / "summary.parquet").unlink(missing_ok=True)
-    for name in ("frames", "packets"):
+    for name in PARTED:
         shutil.rmtree(directory / name, ignore_errors=True)
 
 

@@ -151,6 +151,15 @@ class Campaign:
         """The packet tables of all cells, where the campaign keeps them (``packets = true``)."""
         return self._parts("packets")
 
+    @property
+    def rates(self) -> pl.LazyFrame:
+        """The tables of rates of all cells, where the campaign keeps them (``rates = "1 s"``, for instance)."""
+        return self._parts("rates")
+
+    def parts(self, name: str) -> list[Path]:
+        """The files of a table in parts, checked, each with whole cells: to be read singly where all are too much."""
+        return self._checked_parts(name)
+
     def means(
         self, metrics: Sequence[Metric] | Metric | None = None, by: Sequence[str] | str | None = None
     ) -> pl.DataFrame:
@@ -221,15 +230,19 @@ class Campaign:
         return next((place for place in places if place.id == cell_id), None)
 
     def _parts(self, name: str) -> pl.LazyFrame:
+        return pl.scan_parquet(self._checked_parts(name), glob=False)
+
+    def _checked_parts(self, name: str) -> list[Path]:
         parts = sorted((self.directory / name).glob("part-*.parquet"))
         if not self.finished:
             raise InputError(f"{self.directory}: has not finished: only its summary can be read, as far as it is")
         if not parts:
-            why = "; `packets = true` in the campaign keeps them" if name == "packets" else ""
+            told = {"packets": "packets = true", "rates": 'rates = "1 s"'}
+            why = f"; `{told[name]}` in the campaign keeps them" if name in told else ""
             raise InputError(f"{self.directory}: has no table {name}{why}")
         for part in parts:
             self._check(part)
-        return pl.scan_parquet(parts, glob=False)
+        return parts
 
     def _check(self, path: Path) -> None:
         """Refuses a table of the dataset that is not what was written."""

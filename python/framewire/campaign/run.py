@@ -167,6 +167,7 @@ class _Work:
             movie_digest=cell.movie.digest,
             directory=str(directory.resolve()),
             packets=self._spec.packets,
+            rates_s=self._spec.rates_s,
         )
 
     def _on_done(self, outcome: Outcome) -> None:

@@ -48,6 +48,8 @@ class Task:
     packets: bool
     ladder: str | None = None
     """Path of the streaming file, where levels are sent."""
+    rates_s: float | None = None
+    """How often rates are sampled, in seconds; None: there is no table of them."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,11 @@ def compute(task: Task) -> Outcome:
     try:
         Path(task.directory).mkdir()
         text = _native.simulate_cell(
-            task.scenario, _loaded(task.movie, task.ladder, task.movie_digest), task.directory, packets=task.packets
+            task.scenario,
+            _loaded(task.movie, task.ladder, task.movie_digest),
+            task.directory,
+            packets=task.packets,
+            rates_s=task.rates_s,
         )
         result: dict[str, Any] = json.loads(text)
         return Outcome(

@@ -28,7 +28,9 @@ MOST_REPEATS = 10_000
 MOST_CELLS = 100_000
 """Bounds the memory of a campaign: a cell takes a few kilobytes while it is planned."""
 
-KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets")
+SHORTEST_RATES_S, LONGEST_RATES_S = 0.001, 60.0
+
+KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets", "rates")
 """Keys that no scenario has."""
 KEYS = ("version", "name", *KEYS_OF_ITS_OWN)
 KEYS_OF_SCENARIOS = ("flow", "network", "movie", "playout", "seed", "layout", "limit")
@@ -59,6 +61,8 @@ class Spec:
     """Columns of the summary, or quantities made from them, that are shown as means."""
     packets: bool
     """Whether packet tables are kept."""
+    rates_s: float | None = None
+    """How often what has come of each connection is sampled for the table of rates, in seconds; None keeps none."""
 
     def document(self) -> dict[str, Any]:
         """The campaign as one document, in the form in which it is kept beside the results."""
@@ -71,6 +75,7 @@ class Spec:
             "repeats": self.repeats,
             "metrics": list(self.metrics),
             "packets": self.packets,
+            **({} if self.rates_s is None else {"rates": f"{self.rates_s:g} s"}),
         }
 
 
@@ -114,6 +119,7 @@ def _spec_of(document: Mapping[str, Any], source: str, directory: Path | None, d
         repeats=_repeats_of(document.get("repeats", 1)),
         metrics=_metrics_of(document.get("metrics")),
         packets=_packets_of(document.get("packets", False)),
+        rates_s=_rates_of(document.get("rates")),
     )
 
 
@@ -206,3 +212,16 @@ def _packets_of(packets: object) -> bool:
     if isinstance(packets, bool):
         return packets
     raise InputError(f"packets: {packets!r} is not allowed; allowed is true or false")
+
+
+def _rates_of(interval: object) -> float | None:
+    """Seconds between two looks."""
+    if interval is None:
+        return None
+    match = (
+        re.fullmatch(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(ms|s)\s*", interval) if isinstance(interval, str) else None
+    )
+    seconds = 0.0 if match is None else float(match[1]) * (1e-3 if match[2] == "ms" else 1.0)
+    if SHORTEST_RATES_S <= seconds <= LONGEST_RATES_S:
+        return seconds
+    raise InputError(f'rates: {interval!r} is not allowed; allowed is a time from "1 ms" to "60 s"')

@@ -6,6 +6,7 @@ mod frames;
 mod hash;
 mod incremental;
 mod packets;
+mod rates;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use frames::{LedgerRow, frames};
 pub use hash::TableHash;
 pub use incremental::{TablesAhead, WrittenAhead};
 pub use packets::{PacketRow, packets};
+pub use rates::{RateRow, rates};
 pub use summary::summary;
 pub(crate) use table::TableWriter;
 pub use table::{FORMAT_KEY, FORMAT_VERSION, Table};

@@ -6,8 +6,10 @@ use framewire_units::{DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::send_buffer;
+use super::player::Player;
 use super::vtp::Vtp;
+use super::{send_buffer, start_within};
+use crate::clocks;
 use crate::error::ScenarioError;
 use crate::section::Section;
 use crate::text;
@@ -29,18 +31,38 @@ pub struct AdaptiveFlow {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub start: Duration,
+    /// It begins at random within this time after `start`, each of several connections at a time of its own; absent: at
+    /// `start`. The simulated world only.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub start_within: Option<Duration>,
     /// k: every k-th packet of video asks for a control packet; present exactly for adaptive streams.
     #[schemars(range(min = 1, max = 65_535))]
     pub ack_every: u16,
     /// What VTP alone has; present exactly for it.
     #[serde(flatten)]
     pub vtp: Option<Vtp>,
+    /// What those alone have that send again what did not arrive; present exactly for them.
+    #[serde(flatten)]
+    pub player: Option<Player>,
+    /// Video leaves at the multiples of this; absent: at any time. The simulated world only.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub send_tick: Option<Duration>,
+    /// A packet is seen, and stamped, at the next multiple of this; absent: when it comes. The simulated world only.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub receive_tick: Option<Duration>,
 }
 
 impl AdaptiveFlow {
     pub(super) fn keys(rate_control: RateControl) -> Vec<&'static str> {
-        let own = if rate_control == RateControl::Vtp { Vtp::KEYS } else { &[] };
-        [&["send_buffer", "start", "ack_every"], own].concat()
+        let own = match rate_control {
+            RateControl::Vtp => Vtp::KEYS,
+            other if other.repeats() => Player::KEYS,
+            _ => &[],
+        };
+        [&["send_buffer", "start", "start_within", "ack_every"], own, &["send_tick", "receive_tick"]].concat()
     }
 
     pub(super) fn read(
@@ -53,8 +75,12 @@ impl AdaptiveFlow {
             rate_control,
             send_buffer: send_buffer(section, defaults)?,
             start: section.text("start")?.unwrap_or(Duration::ZERO),
+            start_within: start_within(section)?,
             ack_every: section.number("ack_every", 1..=65_535)?.unwrap_or(PAPER_ACK_EVERY),
             vtp: is_vtp.then(|| Vtp::read(section)).transpose()?,
+            player: rate_control.repeats().then(|| Player::read(section)).transpose()?,
+            send_tick: clocks::tick(section, "send_tick")?,
+            receive_tick: clocks::tick(section, "receive_tick")?,
         })
     }
 }

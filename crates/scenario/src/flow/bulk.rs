@@ -20,6 +20,11 @@ pub struct BulkFlow {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Duration>")]
     pub start: Duration,
+    /// It begins at random within this time after `start`, each of several connections at a time of its own; absent: at
+    /// `start`. The simulated world only.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Duration>")]
+    pub start_within: Option<Duration>,
     /// When `bulk` ends its streams; absent: with the run.
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<Duration>")]
@@ -31,15 +36,17 @@ pub struct BulkFlow {
 
 impl BulkFlow {
     pub(super) fn keys() -> Vec<&'static str> {
-        [Tcp::KEYS, &["start", "stop", "connections"]].concat()
+        [Tcp::KEYS, &["start", "start_within", "stop", "connections"]].concat()
     }
 
     pub(super) fn read(section: &mut Section, defaults: &Profile) -> Result<Self, ScenarioError> {
         let start = section.text("start")?.unwrap_or(Duration::ZERO);
+        let start_within = super::start_within(section)?;
         Ok(Self {
             tcp: Tcp::read(section, defaults)?,
             start,
-            stop: read_stop(section, start)?,
+            start_within,
+            stop: read_stop(section, start.saturating_add(start_within.unwrap_or_default()))?,
             connections: section.number("connections", 1..=64)?.unwrap_or(1),
         })
     }

@@ -7,10 +7,12 @@ mod datagram;
 mod external;
 pub(crate) mod list;
 mod pacing;
+mod player;
 mod queue;
 mod spread;
 mod stream;
 mod tcp;
+mod tcp_options;
 mod vtp;
 
 use std::borrow::Cow;
@@ -27,8 +29,10 @@ pub use bulk::BulkFlow;
 pub use datagram::{DatagramFlow, PacketRule};
 pub use external::ExternalFlow;
 pub use pacing::Pacing;
+pub use player::Player;
 pub use stream::StreamFlow;
 pub use tcp::Tcp;
+pub use tcp_options::TcpOptions;
 pub use vtp::Vtp;
 
 use crate::error::ScenarioError;
@@ -120,6 +124,20 @@ impl Flow {
             FlowKind::Bulk(flow) => Some(flow.start),
             FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => None,
         }
+    }
+
+    /// It begins at random within this time after its start, each of several connections at a time of its own.
+    pub const fn start_within(&self) -> Option<Duration> {
+        match &self.kind {
+            FlowKind::Adaptive(flow) => flow.start_within,
+            FlowKind::Bulk(flow) => flow.start_within,
+            FlowKind::Datagram(_) | FlowKind::Stream(_) | FlowKind::External(_) => None,
+        }
+    }
+
+    /// When it has begun at the latest, where it does not follow the movie's frame clock.
+    pub(crate) fn latest_start(&self) -> Option<Duration> {
+        self.start().map(|start| start.saturating_add(self.start_within().unwrap_or_default()))
     }
 
     /// When it is told to end; `None` for with the run, and for what ends by itself.
@@ -295,4 +313,9 @@ fn buffer(section: &mut Section, key: &str) -> Result<Option<DataSize>, Scenario
 /// The send buffer of the lab's own sender.
 fn send_buffer(section: &mut Section, defaults: &Profile) -> Result<Option<DataSize>, ScenarioError> {
     Ok(buffer(section, "send_buffer")?.or(defaults.send_buffer))
+}
+
+/// The time in which a flow begins at random after its start; absent where there is none.
+fn start_within(section: &mut Section) -> Result<Option<Duration>, ScenarioError> {
+    Ok(section.text::<Duration>("start_within")?.filter(|within| !within.is_zero()))
 }

@@ -5,6 +5,7 @@ use framewire_units::DataSize;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::tcp_options::TcpOptions;
 use super::{buffer, send_buffer};
 use crate::error::ScenarioError;
 use crate::section::Section;
@@ -24,16 +25,20 @@ pub struct Tcp {
     #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "text::schema::<DataSize>")]
     pub unsent_limit: Option<DataSize>,
+    /// What both hosts have otherwise than Linux now; the simulated world only.
+    #[serde(rename = "tcp", skip_serializing_if = "Option::is_none")]
+    pub options: Option<TcpOptions>,
 }
 
 impl Tcp {
-    pub(super) const KEYS: &'static [&'static str] = &["send_buffer", "congestion", "unsent_limit"];
+    pub(super) const KEYS: &'static [&'static str] = &["send_buffer", "congestion", "unsent_limit", "tcp"];
 
     pub(super) fn read(section: &mut Section, defaults: &Profile) -> Result<Self, ScenarioError> {
         Ok(Self {
             send_buffer: send_buffer(section, defaults)?,
             congestion: congestion(section)?,
             unsent_limit: buffer(section, "unsent_limit")?.or(defaults.unsent_limit),
+            options: TcpOptions::read(section)?,
         })
     }
 }

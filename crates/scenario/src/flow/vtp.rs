@@ -1,14 +1,14 @@
 //! What VTP alone has among the adaptive streams.
 
 use framewire_adaptive::vtp::Estimate;
-use framewire_units::DataSize;
+use framewire_units::{DataSize, Probability};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use crate::error::ScenarioError;
 use crate::names;
 use crate::section::Section;
-use crate::text::Text;
+use crate::text::{self, Text};
 
 /// What VTP alone has.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -17,6 +17,14 @@ pub struct Vtp {
     #[serde(flatten, serialize_with = "serialize_estimate")]
     #[schemars(flatten, with = "EstimateKeys")]
     pub estimate: Estimate,
+    /// α of equation 2: the weight of the history, below 1; absent: that of the estimate.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<Probability>")]
+    pub alpha: Option<Probability>,
+    /// By how much the rate rises in a step, in bytes per second; absent: 1 kB.
+    #[serde(serialize_with = "text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text::schema::<DataSize>")]
+    pub step: Option<DataSize>,
 }
 
 /// The reading as it is written.
@@ -32,10 +40,20 @@ struct EstimateKeys {
 }
 
 impl Vtp {
-    pub(super) const KEYS: &'static [&'static str] = &["estimate", "estimate_header"];
+    pub(super) const KEYS: &'static [&'static str] = &["estimate", "estimate_header", "alpha", "step"];
 
     pub(super) fn read(section: &mut Section) -> Result<Self, ScenarioError> {
-        Ok(Self { estimate: read_estimate(section)? })
+        Ok(Self { estimate: read_estimate(section)?, alpha: alpha(section)?, step: section.text("step")? })
+    }
+}
+
+fn alpha(section: &mut Section) -> Result<Option<Probability>, ScenarioError> {
+    let path = section.key("alpha");
+    match section.text("alpha")? {
+        Some(Probability::ONE) => {
+            Err(ScenarioError::value(&path, "\"1\"", "0 to below 1: the history would be all there is"))
+        }
+        alpha => Ok(alpha),
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use framewire_adaptive::client::{Client, ClientEvent, ClientTransmit};
 use framewire_adaptive::datagram::Channel;
 use framewire_recording::record::DatagramReceived;
-use framewire_units::Timestamp;
+use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 
 use crate::receiver::{ReceiverLog, Reception};
@@ -18,11 +18,12 @@ use crate::receiver::{ReceiverLog, Reception};
 pub struct AdaptiveReceiver {
     client: Client,
     reception: Reception,
+    received: DataSize,
 }
 
 impl AdaptiveReceiver {
     pub(crate) fn new(client: Client, log: ReceiverLog) -> Self {
-        Self { client, reception: Reception::new(log) }
+        Self { client, reception: Reception::new(log), received: DataSize::ZERO }
     }
 
     /// A datagram came from the sender.
@@ -64,6 +65,11 @@ impl AdaptiveReceiver {
         self.reception.log.complete_frames
     }
 
+    /// Video and audio that came so far, without headers.
+    pub fn received(&self) -> DataSize {
+        self.received
+    }
+
     /// Frames that the client gave up, so far; those that were left out among them.
     pub fn incomplete_frames(&self) -> u32 {
         self.reception.log.incomplete_frames
@@ -84,12 +90,15 @@ impl AdaptiveReceiver {
     fn take_events(&mut self) {
         while let Some(event) = self.client.poll_event() {
             match event {
-                ClientEvent::Packet { arrived, header, kept } => self.reception.log.datagrams.push(DatagramReceived {
-                    sequence: header.sequence.into(),
-                    size: u32::try_from(VIDEO_HEADER_LENGTH as u64 + header.size.as_bytes()).unwrap_or(u32::MAX),
-                    at: arrived,
-                    kept,
-                }),
+                ClientEvent::Packet { arrived, header, kept } => {
+                    self.received += header.size;
+                    self.reception.log.datagrams.push(DatagramReceived {
+                        sequence: header.sequence.into(),
+                        size: u32::try_from(VIDEO_HEADER_LENGTH as u64 + header.size.as_bytes()).unwrap_or(u32::MAX),
+                        at: arrived,
+                        kept,
+                    });
+                }
                 ClientEvent::FrameComplete(frame) => self.reception.handle_frame(frame.bytes),
                 ClientEvent::FramesLost { count, .. } => self.reception.handle_lost(count),
                 ClientEvent::Described(_)

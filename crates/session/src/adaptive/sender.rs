@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use framewire_adaptive::datagram::{Channel, Transmit};
-use framewire_adaptive::server::{Server, ServerEvent};
+use framewire_adaptive::server::{Server, ServerEvent, ServerState};
 use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
 use framewire_units::Timestamp;
 use framewire_wire::vtp::{Packet, Reason, VideoHeader};
@@ -105,12 +105,14 @@ impl AdaptiveSender {
         self.progress
     }
 
+    /// All that the server knows of the stream; `None` before video flows and after it has ended.
+    pub fn state(&self) -> Option<ServerState> {
+        (self.started && self.ended.is_none()).then(|| self.server.state())
+    }
+
     /// The state of the stream; `None` before video flows and after it has ended.
     pub fn sample(&self, at: Timestamp) -> Option<FlowSample> {
-        if !self.started || self.ended.is_some() {
-            return None;
-        }
-        let state = self.server.state();
+        let state = self.state()?;
         Some(FlowSample {
             at,
             srtt: state.controller.round_trip,

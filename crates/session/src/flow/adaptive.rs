@@ -5,8 +5,8 @@ use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::{Server, ServerSettings};
 use framewire_adaptive::source::PlanWithAudio;
 use framewire_adaptive::vtp::Estimate;
-use framewire_scenario as scenario;
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_scenario::{self as scenario, Player, Vtp};
+use framewire_units::{DataSize, Duration, Probability, Seed, Timestamp};
 use framewire_wire::vtp::{Secret, Title, VIDEO_HEADER_LENGTH};
 
 use super::{BuildError, CommonSetup};
@@ -28,9 +28,15 @@ pub struct AdaptiveSetup {
     pub start: Timestamp,
     /// What its player waits for after the first arrival.
     startup: Duration,
+    /// Video leaves at the multiples of this; zero for any time.
+    pub send_tick: Duration,
+    /// A packet is seen, and stamped, at the next multiple of this; zero for when it comes.
+    pub receive_tick: Duration,
     rate_control: RateControl,
-    /// How VTP reads equation 1; for other rate controls as it would.
-    estimate: Estimate,
+    /// What is VTP's; the others do not look at it.
+    vtp: Option<Vtp>,
+    /// The player, as far as the scenario has it otherwise than usual.
+    player: Player,
     /// k: every k-th packet of video asks for a control packet.
     ack_every: u16,
     /// Payload of its packets, in bytes.
@@ -54,7 +60,10 @@ impl AdaptiveSetup {
             start: Timestamp::ZERO + own.start,
             startup,
             rate_control: own.rate_control,
-            estimate: own.vtp.map_or(Estimate::PAPER, |vtp| vtp.estimate),
+            send_tick: own.send_tick.unwrap_or_default(),
+            receive_tick: own.receive_tick.unwrap_or_default(),
+            vtp: own.vtp,
+            player: own.player.unwrap_or_default(),
             ack_every: own.ack_every,
             payload: u16::try_from(ladder.payload()).expect("invariant: a packet fits into the MTU"),
             ladder,
@@ -72,7 +81,9 @@ impl AdaptiveSetup {
             payload: DataSize::from_bytes(self.payload.into()),
             plan: Some(PlanWithAudio::of(&*ladder.source(), plan.clone())),
             startup: self.startup,
-            estimate: self.estimate,
+            estimate: self.vtp.map_or(Estimate::PAPER, |vtp| vtp.estimate),
+            alpha: self.vtp.and_then(|vtp| vtp.alpha).map(Probability::get),
+            step: self.vtp.and_then(|vtp| vtp.step),
         });
         let mut draws = session.stream("secret", &[]);
         let secret = Secret::new(std::array::from_fn(|_| draws.next_u64() as u8));
@@ -80,7 +91,7 @@ impl AdaptiveSetup {
             ack_every: self.ack_every,
             buffer: ladder.client_buffer(),
             payload: self.payload,
-            repeats: self.rate_control.repeats(),
+            repeats: self.repeats(),
             ..ServerSettings::paper(title(), secret)
         };
         let server =
@@ -107,8 +118,14 @@ impl AdaptiveSetup {
 
     /// The player that the server is told of, where its rate control takes that up.
     fn player(&self) -> Option<PlayerSettings> {
-        let player = PlayerSettings { startup: self.startup, ..PlayerSettings::default() };
+        let buffer = self.player.player_buffer.unwrap_or(PlayerSettings::default().buffer);
+        let player = PlayerSettings { startup: self.startup, buffer, repeats: self.repeats() };
         self.rate_control.repeats().then_some(player)
+    }
+
+    /// Whether what did not arrive is sent again.
+    fn repeats(&self) -> bool {
+        self.rate_control.repeats() && self.player.repeats != Some(false)
     }
 }
 

@@ -58,6 +58,8 @@ pub struct ConnectionSettings {
     pub send_buffer: Option<DataSize>,
     /// `TCP_NOTSENT_LOWAT`; `None`: no limit.
     pub unsent_limit: Option<DataSize>,
+    /// What both hosts have otherwise than Linux now; `None`: nothing.
+    pub options: Option<scenario::TcpOptions>,
     /// Largest IP packet, in bytes.
     pub mtu: u16,
 }
@@ -118,6 +120,7 @@ impl CommonSetup {
             congestion: Some(tcp.congestion.clone()),
             send_buffer: tcp.send_buffer,
             unsent_limit: tcp.unsent_limit,
+            options: tcp.options.clone(),
             mtu: self.settings.mtu,
         }
     }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use framewire_adaptive::client::ClientTransmit;
 use framewire_adaptive::datagram::{Channel, Transmit};
+use framewire_adaptive::server::ServerState;
 use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_recording::spool::Spool;
 use framewire_units::{DataSize, Timestamp};
@@ -89,6 +90,16 @@ impl AdaptiveServing {
         self.sender.offered_all()
     }
 
+    /// True when a client came for the stream.
+    pub fn has_started(&self) -> bool {
+        self.sender.has_started()
+    }
+
+    /// All that the server knows of the stream; `None` before video flows and after it has ended.
+    pub fn state(&self) -> Option<ServerState> {
+        self.sender.state()
+    }
+
     /// Counters for a progress display.
     pub fn progress(&self) -> SenderProgress {
         self.sender.progress()
@@ -139,6 +150,11 @@ impl AdaptiveViewing {
     /// When it has something to do by itself.
     pub fn next_timeout(&self) -> Option<Timestamp> {
         self.receiver.next_timeout()
+    }
+
+    /// Video and audio that came so far, without headers.
+    pub fn received(&self) -> DataSize {
+        self.receiver.received()
     }
 
     /// Ends the session from this side.

@@ -31,13 +31,18 @@ fn paths(traces: Option<&str>) -> Vec<Path> {
     paths.push(Path::new("below the floor, 100 kbit/s", 0.1, 0.0, 50));
     paths.extend(few_rivals());
     for name in ["TMobile-LTE-short.down", "Verizon-LTE-short.down", "TMobile-LTE-short.up", "Verizon-LTE-short.up"] {
-        if let Some(text) = traces.and_then(|folder| std::fs::read_to_string(format!("{folder}/{name}")).ok()) {
-            paths.push(Path::recorded(name, &text));
-            paths.push(Path::recorded(&format!("{name}, 1 cubic"), &text).among(1, "cubic"));
-        }
+        paths.extend(recorded(name, traces, name));
     }
     paths.extend(held_out(traces));
     paths
+}
+
+/// A recorded link of this folder, alone and beside a connection; none where it is not there.
+fn recorded(name: &str, folder: Option<&str>, file: &str) -> impl Iterator<Item = Path> {
+    let file = format!("{}/{file}", folder.unwrap_or_default());
+    let alone = Path::recorded(name, &file);
+    let beside = Path::recorded(&format!("{name}, 1 cubic"), &file).map(|path| path.among(1, "cubic"));
+    alone.into_iter().chain(beside)
 }
 
 /// A few rivals, and a movie whose highest level asks for more than the fair share.
@@ -86,11 +91,7 @@ fn held_out(traces: Option<&str>) -> Vec<Path> {
         new("80 kbit/s, 30 ms", 0.08, 30, 0.0, 40),
     ];
     for file in ["sbu_8_1_wifi_cap60.mahi", "ucc5g_driving_B_2019.12.16_12.27.05_s300-900_cap60.mahi"] {
-        if let Some(text) = traces.and_then(|folder| std::fs::read_to_string(format!("{folder}/{file}")).ok()) {
-            let name = named(file.split('_').next().unwrap_or(file));
-            paths.push(Path::recorded(&name, &text));
-            paths.push(Path::recorded(&format!("{name}, 1 cubic"), &text).among(1, "cubic"));
-        }
+        paths.extend(recorded(&named(file.split('_').next().unwrap_or(file)), traces, file));
     }
     paths
 }

@@ -1,29 +1,18 @@
 //! What is compared over which paths: the movie, the rate controls, and what is counted.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use framewire_adaptive::better::{BetterController, BetterSettings};
-use framewire_adaptive::client::{ClientSettings, PlayerSettings, ReportKind};
-use framewire_adaptive::controller::Controller;
-use framewire_adaptive::fixed::FixedRate;
-use framewire_adaptive::frame_plan::FramePlan;
+use bytes::Bytes;
 use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
-use framewire_adaptive::server::ServerSettings;
-use framewire_adaptive::source::Plan;
-use framewire_adaptive::stored::LadderSource;
-use framewire_adaptive::tfrc::{ReceiverSettings, SenderSettings, TfrcController};
-use framewire_adaptive::vtp::{VtpController, VtpSettings};
-use framewire_link::{
-    BottleneckPlace, DeliveryTrace, LossConfig, NetworkConfig, QueueLimit, WireConfig, WiredNetworkConfig,
-};
 use framewire_media::FrameRate;
 use framewire_media::ladder::{Ladder, Level};
-use framewire_sim::experiment::bottleneck;
-use framewire_sim::experiment::streaming::{
-    AdaptiveFlow, BulkFlow, Fate, FlowConfig, FlowKind, KindOutcome, StreamingExperiment, StreamingOutcome, Viewing,
-};
-use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
-use framewire_wire::vtp::{Secret, Title};
+use framewire_media::streaming_file::{self, StoredPlan};
+use framewire_recording::ledger::{FrameRow, Ledger};
+use framewire_recording::record::{FlowLog, Playout, PlayoutPolicy, RateSample, Timing};
+use framewire_recording::summary::Summary;
+use framewire_scenario::Scenario;
+use framewire_sim::{Content, LadderContent, Options, Simulated, Simulation};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
 const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
 const GROUP: usize = 12;
@@ -31,9 +20,9 @@ const GROUP: usize = 12;
 const FRAMES: usize = 240 * GROUP;
 /// The connections are there first.
 const START: Timestamp = Timestamp::from_secs(10);
-const LENGTH: Duration = Duration::from_secs(150);
-/// What the player waits for.
-const STARTUP: Duration = Duration::from_secs(1);
+/// The player.
+const PLAYOUT: Playout =
+    Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
 
 /// What a movie asks for.
 #[derive(Clone, Copy, Debug)]
@@ -103,56 +92,24 @@ impl Control {
         (Self::Fixed, "fixed"),
     ];
 
-    /// The paper's client says nothing of its player.
-    fn player(self, room: DataSize) -> Option<PlayerSettings> {
-        let repeats = self == Self::Better;
-        matches!(self, Self::Better | Self::Unrepeated).then_some(PlayerSettings {
-            startup: STARTUP,
-            buffer: room,
-            repeats,
-        })
-    }
-
-    fn controller(self, plan: Arc<dyn Plan>) -> Box<dyn Controller> {
+    /// The keys of its flow; the player of `movie` holds so much.
+    fn flow(self, movie: Movie) -> String {
+        let room = format!("player_buffer = \"{} B\"\n", movie.room().as_bytes());
         match self {
-            Self::Better | Self::Unrepeated => Box::new(
-                BetterController::new(BetterSettings::default(), Some(plan)).expect("invariant: the default is valid"),
-            ),
-            Self::Paper => {
-                Box::new(VtpController::new(VtpSettings::paper()).expect("invariant: the paper's are valid"))
-            }
-            Self::Tfrc => Box::new(TfrcController::new(SenderSettings::default())),
-            Self::Fixed => Box::new(FixedRate::new()),
+            Self::Better => format!("transport = \"better\"\n{room}"),
+            Self::Unrepeated => format!("transport = \"better\"\nrepeats = false\n{room}"),
+            Self::Paper => "transport = \"vtp\"\n".to_owned(),
+            Self::Tfrc => "transport = \"tfrc\"\n".to_owned(),
+            Self::Fixed => "transport = \"fixed\"\n".to_owned(),
         }
-    }
-}
-
-fn stream(control: Control, movie: Movie) -> AdaptiveFlow {
-    let ladder = encode(movie);
-    let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).expect("invariant: no scene is that long");
-    let plan: Arc<dyn Plan> = Arc::new(FramePlan::new(&schedule, ladder.duration()));
-    let title = || Title::new("film").expect("invariant: it is short");
-    let reports = match control {
-        Control::Tfrc => ReportKind::Tfrc(ReceiverSettings::default()),
-        _ => ReportKind::Control,
-    };
-    AdaptiveFlow {
-        source: Arc::new(LadderSource::new(ladder, 1_000)),
-        controller: control.controller(Arc::clone(&plan)),
-        plan,
-        server: ServerSettings {
-            repeats: control == Control::Better,
-            ..ServerSettings::paper(title(), Secret::new([7; 32]))
-        },
-        client: ClientSettings { reports, player: control.player(movie.room()), ..ClientSettings::paper(title(), 1) },
-        playout_delay: STARTUP,
     }
 }
 
 /// A path and who else is on it.
 pub struct Path {
     pub name: String,
-    network: NetworkConfig,
+    /// Keys of the wire.
+    wire: String,
     /// Mean rate in bits per second.
     rate: f64,
     rivals: usize,
@@ -167,10 +124,19 @@ impl Path {
 
     /// The same with another round trip than 10 ms.
     pub fn delayed(name: impl Into<String>, mbps: f64, round_trip_ms: u64, loss: f64, queue: u32) -> Self {
-        let loss = if loss > 0.0 { LossConfig::Bernoulli(Probability::clamped(loss)) } else { LossConfig::None };
-        let rate = Bitrate::from_bps((mbps * 1e6) as u64);
-        let network = bottleneck(rate, Duration::from_millis(round_trip_ms), loss, QueueLimit::Packets(queue));
-        Self { name: name.into(), network, rate: mbps * 1e6, rivals: 0, congestion: "reno", movie: Movie::MILD }
+        let link = format!("rate = \"{} bit/s\"\nloss = \"{} %\"\n", (mbps * 1e6) as u64, 100.0 * loss);
+        Self::of(name.into(), &link, mbps * 1e6, round_trip_ms, queue)
+    }
+
+    /// A recorded link with a queue of 250 packets and 40 ms there and back; `None` where there is no such file.
+    pub fn recorded(name: &str, file: &str) -> Option<Self> {
+        let rate = framewire_sim::read_trace(file).ok()?.mean_rate().as_bps() as f64;
+        Some(Self::of(name.to_owned(), &format!("trace = \"{file}\"\n"), rate, 40, 250))
+    }
+
+    fn of(name: String, link: &str, rate: f64, round_trip_ms: u64, queue: u32) -> Self {
+        let wire = format!("{link}delay = \"{} us\"\nqueue = \"{queue} packets\"\n", 500 * round_trip_ms);
+        Self { name, wire, rate, rivals: 0, congestion: "reno", movie: Movie::MILD }
     }
 
     pub fn among(self, rivals: usize, congestion: &'static str) -> Self {
@@ -182,25 +148,34 @@ impl Path {
         Self { movie, ..self }
     }
 
-    /// A recorded link with a queue of 250 packets and 40 ms there and back.
-    pub fn recorded(name: &str, text: &str) -> Self {
-        let trace = DeliveryTrace::parse(text).expect("a trace in Mahimahi's format");
-        let rate = trace.mean_rate().as_bps() as f64;
-        let queue = QueueLimit::Packets(250);
-        let wire = WireConfig { trace: Some(trace), queue, delay: Duration::from_millis(20), ..WireConfig::default() };
-        let network = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
-        Self { name: name.to_owned(), network, rate, rivals: 0, congestion: "reno", movie: Movie::MILD }
+    pub fn run(&self, control: Control, seed: u64) -> Simulated {
+        let mut text = format!(
+            "seed = {seed}\nlayout = \"together\"\nlimit = \"150 s\"\nmovie.ladder = \"film.vtp\"\n[network]\n\
+             kind = \"wired\"\n[network.wire]\n{}[playout]\nstartup = \"1 s\"\n[[flow]]\nname = \"stream\"\n\
+             start = \"10 s\"\n{}",
+            self.wire,
+            control.flow(self.movie)
+        );
+        if self.rivals > 0 {
+            text += &format!(
+                "[[flow]]\ntransport = \"bulk\"\nconnections = {}\ncongestion = \"{}\"\nstart_within = \"2 s\"\n",
+                self.rivals, self.congestion
+            );
+        }
+        let scenario = Scenario::parse(&text, &[]).expect("invariant: the scenario is valid");
+        let content = Content::default().with_ladder("film.vtp", stored(&encode(self.movie)));
+        let options = Options { rates: Some(Duration::from_millis(100)), ..Options::default() };
+        Simulation::run(&scenario, &content, &options).expect("invariant: the network is valid")
     }
+}
 
-    pub fn run(&self, control: Control, seed: u64) -> StreamingOutcome {
-        let mut experiment = StreamingExperiment::new(self.network.clone(), Seed(seed));
-        let congestion = self.congestion.parse().expect("invariant: it is in the registry");
-        experiment.flows = (0..self.rivals).map(|_| FlowConfig::at_once(BulkFlow::new(congestion))).collect();
-        experiment.stagger(Duration::from_secs(2));
-        experiment.flows.push(FlowConfig::at(START, FlowKind::from(stream(control, self.movie))));
-        experiment.duration = LENGTH;
-        experiment.run().expect("invariant: the network is valid")
-    }
+/// A movie as a streaming file with the paper's plan.
+fn stored(ladder: &Ladder) -> LadderContent {
+    let plan =
+        StoredPlan::from(&Schedule::new(ladder, ScheduleSettings::PAPER).expect("invariant: no scene is that long"));
+    let mut bytes = Vec::new();
+    streaming_file::write(ladder, Some(&plan), 1_000, &mut bytes).expect("invariant: the memory takes it");
+    LadderContent::open(Bytes::from(bytes)).expect("invariant: it was just written")
 }
 
 /// What a viewer gets, and what the others do.
@@ -223,27 +198,26 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn of(outcome: &StreamingOutcome, path: &Path) -> Self {
-        let flow = outcome.flows.last().expect("invariant: the stream is the last flow");
-        let KindOutcome::Adaptive(adaptive) = &flow.kind else {
-            unreachable!("invariant: the stream is the last flow")
-        };
-        let intact: Vec<bool> = (0..FRAMES).map(|frame| adaptive.viewing.fate(frame) == Fate::Intact).collect();
-        let shown: Vec<bool> = (0..FRAMES).map(|frame| is_shown(&adaptive.viewing, frame)).collect();
+    pub fn of(simulated: &Simulated, path: &Path) -> Self {
+        let log = &simulated.logs[0];
+        let ledger = Ledger::build(log, PLAYOUT);
+        let summary = Summary::build(&ledger, log, &PLAYOUT);
+        let rows = ledger.rows.to_vec();
+        let intact: Vec<bool> = rows.iter().map(|row| row.arrival.is_some() && row.arrival <= row.deadline).collect();
+        let shown: Vec<bool> = (0..FRAMES).map(|frame| is_shown(&rows, frame)).collect();
         let part = |frames: &[bool]| frames.iter().filter(|&&is| is).count() as f64 / FRAMES as f64;
-        let level = |frame: usize| f64::from(adaptive.viewing.frames()[frame].level.unwrap_or(0));
+        let level = |frame: usize| f64::from(rows[frame].level.unwrap_or(0));
         let levels: Vec<f64> = (0..FRAMES).filter(|&frame| intact[frame]).map(level).collect();
-        let window = (adaptive.begin.unwrap_or(START), adaptive.end.unwrap_or(outcome.end));
         let fair = path.rate / (path.rivals + 1) as f64;
         Self {
             level: levels.iter().sum::<f64>() / levels.len().max(1) as f64,
-            switches: f64::from(adaptive.level_changes),
+            switches: summary.levels.map_or(0.0, |levels| f64::from(levels.switches)),
             freezes: freezes(&shown) as f64,
             intact: part(&intact),
             shown: part(&shown),
-            share: flow.received.throughput(window.0, window.1).as_bps() as f64 / fair,
-            loss: 1.0 - flow.packets.delivered as f64 / flow.packets.sent.max(1) as f64,
-            delay: flow.forward_delay,
+            share: rate(&simulated.rates[0], &rows) / fair,
+            loss: f64::from(summary.packets_lost.unwrap_or(0)) / f64::from(summary.packets_sent.unwrap_or(0).max(1)),
+            delay: mean_delay(log),
         }
     }
 
@@ -262,12 +236,30 @@ impl Row {
     }
 }
 
+/// IP packets that came from the stream's first packet to its last, in bit/s.
+fn rate(samples: &[RateSample], rows: &[FrameRow]) -> f64 {
+    let begin = rows.iter().filter_map(|row| row.first_byte).min().unwrap_or(START);
+    let end = rows.iter().filter_map(|row| row.last_byte.or(row.first_byte)).max().unwrap_or(START);
+    let within: Vec<_> = samples.iter().filter(|sample| sample.at >= begin && sample.at <= end).collect();
+    let (Some(first), Some(last)) = (within.first(), within.last()) else { return 0.0 };
+    let seconds = last.at.saturating_since(first.at).as_secs_f64();
+    if seconds > 0.0 { (last.received_packet_bytes - first.received_packet_bytes) as f64 * 8.0 / seconds } else { 0.0 }
+}
+
+/// Of the datagrams of video that came, the mean time from the server to the client.
+fn mean_delay(log: &FlowLog) -> Duration {
+    let sent: BTreeMap<u64, Timestamp> = log.datagrams_sent.iter().map(|sent| (sent.sequence, sent.at)).collect();
+    let delays: Vec<Duration> =
+        log.datagrams_received.iter().map(|came| came.at.saturating_since(sent[&came.sequence])).collect();
+    delays.iter().sum::<Duration>() / delays.len().max(1) as u32
+}
+
 /// Whether a frame and all before it in its group were whole when it is due: each refers to the one before, and the first
 /// to none. One that came too late to be shown itself can still be referred to.
-fn is_shown(viewing: &Viewing, frame: usize) -> bool {
+fn is_shown(rows: &[FrameRow], frame: usize) -> bool {
     let first = frame - frame % GROUP;
-    let is_there = |due| (first..=frame).all(|frame| viewing.frames()[frame].complete.is_some_and(|at| at <= due));
-    viewing.due(frame).is_some_and(is_there)
+    let is_there = |due| (first..=frame).all(|frame| rows[frame].arrival.is_some_and(|at| at <= due));
+    rows[frame].deadline.is_some_and(is_there)
 }
 
 fn freezes(shown: &[bool]) -> usize {

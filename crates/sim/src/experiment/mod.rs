@@ -1,5 +1,5 @@
 //! A TCP connection without a movie, for validation and benchmarks: the simulated side of `docs/validation.md`. What
-//! several connections and adaptive streams make of one network: [`streaming`].
+//! several connections and adaptive streams make of one network, scenarios say.
 //!
 //! ```
 //! use framewire_sim::experiment::{TcpExperiment, Traffic, bottleneck};
@@ -15,7 +15,6 @@
 //! ```
 
 mod driver;
-pub mod streaming;
 
 use framewire_link::{BottleneckPlace, LossConfig, Network, NetworkConfig, QueueLimit, WireConfig, WiredNetworkConfig};
 use framewire_tcp::congestion::Algorithm;

@@ -5,9 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_link::Port;
+use framewire_recording::record::RateSample;
 use framewire_session::AdaptiveSetup;
 use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
-use framewire_units::{DataSize, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Seed, Timestamp};
 use framewire_world::port;
 
 use super::connection::DEFAULT_SEND_BUFFER;
@@ -15,6 +16,16 @@ use crate::cargo::Cargo;
 use crate::error::SimError;
 use crate::record::FlowWires;
 use crate::socket::{IP_AND_UDP_HEADERS, UdpSender};
+
+/// Clocks as those of old systems, where timers expire and packets are seen at ticks only: 10 ms, for instance, with the HZ
+/// of 100 that Linux 2.4 and FreeBSD 4 had. Zero for exact ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct CoarseClocks {
+    /// The server sends when it is due, at the next multiple of this.
+    send: Duration,
+    /// The client sees a packet at the next multiple of this, and stamps it with that time.
+    receive: Duration,
+}
 
 /// Both ends of a session, and the sender's socket.
 pub(crate) struct AdaptiveFlow {
@@ -29,6 +40,9 @@ pub(crate) struct AdaptiveFlow {
     begun: bool,
     /// It was stopped before it began.
     never: bool,
+    clocks: CoarseClocks,
+    /// When something happened last.
+    now: Timestamp,
 }
 
 impl AdaptiveFlow {
@@ -51,6 +65,8 @@ impl AdaptiveFlow {
             start,
             begun: false,
             never: false,
+            clocks: CoarseClocks { send: setup.send_tick, receive: setup.receive_tick },
+            now: start,
         })
     }
 
@@ -62,7 +78,9 @@ impl AdaptiveFlow {
         if !self.begun {
             return self.start;
         }
-        let timeouts = [self.serving.next_timeout(self.waiting.is_empty()), self.viewing.next_timeout()];
+        let serving = self.serving.next_timeout(self.waiting.is_empty());
+        let serving = serving.map(|at| at.max(self.now).next_multiple_of(self.clocks.send));
+        let timeouts = [serving, self.viewing.next_timeout()];
         timeouts.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
     }
 
@@ -81,7 +99,7 @@ impl AdaptiveFlow {
         wires: &mut FlowWires,
     ) {
         match to {
-            Port::Receiver => self.viewing.handle_datagram(now, channel, bytes),
+            Port::Receiver => self.viewing.handle_datagram(self.seen(now), channel, bytes),
             Port::Sender => self.serving.handle_datagram(now, channel, self.client_socket(channel), bytes),
         }
         self.exchange(now, wires);
@@ -105,6 +123,31 @@ impl AdaptiveFlow {
         self.serving.sample(now, || Some(self.socket.queued()));
     }
 
+    /// What has come by `now`, but for what was counted of packets.
+    pub(crate) fn rates(&self, now: Timestamp) -> RateSample {
+        let received_bytes = Some(self.viewing.received().as_bytes());
+        let Some(state) = self.serving.state() else {
+            return RateSample { at: now, received_bytes, ..RateSample::default() };
+        };
+        RateSample {
+            at: now,
+            received_bytes,
+            sending_rate: Some(state.controller.rate),
+            estimate: state.controller.estimate,
+            lowest_plan: state.plan.first().copied(),
+            highest_plan: state.plan.last().copied(),
+            level: u8::try_from(state.level).ok(),
+            round_trip: state.controller.round_trip,
+            loss_event_rate: state.controller.loss_event_rate,
+            ..RateSample::default()
+        }
+    }
+
+    /// When the client sees what comes at `now`.
+    fn seen(&self, now: Timestamp) -> Timestamp {
+        now.next_multiple_of(self.clocks.receive)
+    }
+
     /// Ends the stream; both ends send a teardown.
     pub(crate) fn stop(&mut self, now: Timestamp, wires: &mut FlowWires) {
         if !self.is_done() {
@@ -124,8 +167,12 @@ impl AdaptiveFlow {
 
     /// Sends what both ends have to send.
     fn exchange(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        self.send_video(now, wires);
-        while let Some(transmit) = self.viewing.poll_transmit(now) {
+        self.now = now;
+        // What a session begins with is answered at once; video leaves by the timer.
+        if !self.serving.has_started() || now.next_multiple_of(self.clocks.send) == now {
+            self.send_video(now, wires);
+        }
+        while let Some(transmit) = self.viewing.poll_transmit(self.seen(now)) {
             let size = DataSize::from_bytes(transmit.bytes.len() as u64 + IP_AND_UDP_HEADERS);
             wires.send(now, Port::Receiver, 0, size, Cargo::session(self.number, transmit.channel, transmit.bytes));
         }

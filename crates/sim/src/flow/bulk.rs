@@ -1,7 +1,7 @@
 //! A bulk flow: TCP connections whose application always has data.
 
 use framewire_link::Port;
-use framewire_recording::record::FlowSample;
+use framewire_recording::record::{FlowSample, RateSample};
 use framewire_session::BulkSetup;
 use framewire_session::lifecycle::{BulkSending, FlowOutcome};
 use framewire_tcp::{Segment, TcpConfig};
@@ -53,12 +53,13 @@ impl BulkFlow {
         number: usize,
         largest_packet: u16,
         seed: impl Fn(usize) -> Seed,
+        start_of: impl Fn(usize) -> Timestamp,
     ) -> Result<Self, SimError> {
         let BulkSetup { start, stop, .. } = *setup;
         let (client, server) = tcp_configs(&setup.common, &setup.connection, largest_packet, Seed(0))?;
         let connection = |number| {
             let of = |config: &TcpConfig| TcpConfig { seed: seed(number), ..config.clone() };
-            BulkConnection::new(&of(&client), &of(&server), start, stop)
+            BulkConnection::new(&of(&client), &of(&server), start_of(number), stop)
         };
         let connections: Vec<_> = (0..usize::from(setup.connections)).map(connection).collect();
         Ok(Self {
@@ -141,6 +142,18 @@ impl BulkFlow {
         if self.is_left() && now >= self.sending.start() {
             self.sample(now);
         }
+    }
+
+    /// What has come of each connection by `now`, but for what was counted of packets.
+    pub(crate) fn rates(&self, now: Timestamp) -> Vec<RateSample> {
+        let several = self.connections.len() > 1;
+        let of = |(number, &received): (u8, &u64)| RateSample {
+            at: now,
+            connection: several.then_some(number),
+            received_bytes: Some(received),
+            ..RateSample::default()
+        };
+        (0..).zip(&self.received).map(of).collect()
     }
 
     pub(crate) fn into_outcome(mut self) -> FlowOutcome {

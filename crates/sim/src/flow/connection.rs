@@ -1,8 +1,9 @@
 //! What the endpoints of a flow's connections are to be like.
 
+use framewire_scenario::TcpOptions;
 use framewire_session::{CommonSetup, ConnectionSettings};
 use framewire_tcp::{IP_AND_TCP_HEADERS, TcpConfig};
-use framewire_units::{DataSize, Seed};
+use framewire_units::{DataSize, Duration, Seed};
 
 use crate::check::congestion;
 use crate::error::SimError;
@@ -33,5 +34,21 @@ pub(super) fn tcp_configs(
         ..TcpConfig::default()
     };
     let server = TcpConfig { maximum_segment: maximum_segment(largest_packet), seed, ..TcpConfig::default() };
-    Ok((client, server))
+    let options = settings.options.clone().unwrap_or_default();
+    Ok((with_options(client, &options), with_options(server, &options)))
+}
+
+/// A host with these options.
+fn with_options(config: TcpConfig, options: &TcpOptions) -> TcpConfig {
+    let delay = |usual| if options.delayed_acks { usual } else { Duration::ZERO };
+    TcpConfig {
+        sack: options.sack,
+        timestamps: options.timestamps,
+        initial_window: options.initial_window.unwrap_or(config.initial_window),
+        receive_buffer: options.receive_buffer.or(config.receive_buffer),
+        min_rto: options.min_rto.unwrap_or(config.min_rto),
+        min_ack_delay: delay(config.min_ack_delay),
+        max_ack_delay: delay(config.max_ack_delay),
+        ..config
+    }
 }

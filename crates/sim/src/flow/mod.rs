@@ -6,11 +6,12 @@ mod connection;
 mod movie;
 
 use framewire_link::Port;
+use framewire_recording::record::RateSample;
 use framewire_scenario::Scenario;
 use framewire_session::FlowSetup;
 use framewire_session::lifecycle::{FlowOutcome, ReceivedMovie};
 use framewire_units::{Seed, Timestamp};
-use framewire_world::session_seed;
+use framewire_world::{session_seed, start_of};
 
 use self::adaptive::AdaptiveFlow;
 use self::bulk::BulkFlow;
@@ -45,10 +46,12 @@ impl Flow {
                 Self::Adaptive(Box::new(flow))
             }
             FlowSetup::Bulk(setup) => {
-                let flow = BulkFlow::new(setup, number, largest_packet, |connection| match connection {
+                let seed_of = |connection| match connection {
                     0 => seed(&[number as u64]),
                     further => seed(&[number as u64, further as u64]),
-                })?;
+                };
+                let start_of = |connection| Timestamp::ZERO + start_of(scenario, number, connection);
+                let flow = BulkFlow::new(setup, number, largest_packet, seed_of, start_of)?;
                 Self::Bulk(Box::new(flow))
             }
             FlowSetup::Datagram(setup) => Self::Movie(Box::new(MovieFlow::over_datagrams(setup, number, movie)?)),
@@ -118,6 +121,15 @@ impl Flow {
             Self::Movie(flow) => flow.advance(now, wires),
             Self::Adaptive(flow) => flow.advance(now, wires),
             Self::Bulk(flow) => flow.advance(now, wires),
+        }
+    }
+
+    /// What has come of each of its connections by `now`, but for what was counted of packets.
+    pub(crate) fn rates(&self, now: Timestamp) -> Vec<RateSample> {
+        match self {
+            Self::Movie(_) => vec![RateSample { at: now, ..RateSample::default() }],
+            Self::Adaptive(flow) => vec![flow.rates(now)],
+            Self::Bulk(flow) => flow.rates(now),
         }
     }
 

@@ -28,7 +28,7 @@ def figures(description: dict[str, Any]) -> list[Figure]:
     startup, top = float(plan["startup_s"]), plan["levels"][-1]
     constant = _plan(sizes, rate, segments=1, startup_s=startup)
     smooth = _plan(sizes, rate, buffer=top["client_buffer_bytes"], startup_s=startup)
-    fewest = _fewest_changes(sizes, rate, top["client_buffer_bytes"], startup)
+    fewest = _plan(sizes, rate, buffer=top["client_buffer_bytes"], startup_s=startup, fewest_changes=True)
     played = _Consumption(sizes, rate, startup)
     pairs = [
         ("9", "Sent at the mean rate", constant["base_steps"], constant["base_end_s"], constant["base_occupancy"]),
@@ -48,18 +48,6 @@ def figures(description: dict[str, Any]) -> list[Figure]:
 def _plan(sizes: Sequence[int], rate: tuple[int, int], **settings: Any) -> dict[str, Any]:
     planned = json.loads(_native.plan_levels([list(sizes)], rate, _native.PlanSettings(**settings)))
     return dict(planned["levels"][0])
-
-
-def _fewest_changes(sizes: Sequence[int], rate: tuple[int, int], buffer: int, startup: float) -> dict[str, Any]:
-    """The plan with the fewest changes of rate; its steps as those of the other plans, with the bytes sent by then."""
-    ladder = _native.StreamingLadder(frame_rate=rate, key_interval=1, sizes=[list(sizes)])
-    planned = json.loads(ladder.best_plan(0, buffer, fewest_changes=True, startup_s=startup))
-    steps: list[tuple[float, float, float]] = []
-    for start, bps in planned["steps"]:
-        before = steps[-1] if steps else (0.0, 0.0, 0.0)
-        steps.append((start, before[1] + before[2] / 8 * (start - before[0]), bps))
-    start, sent, bps = steps[-1]
-    return dict(planned) | {"steps": steps, "end_s": start + (sum(sizes) - sent) * 8 / bps}
 
 
 class _Consumption:

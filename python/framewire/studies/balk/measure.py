@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal
 
 from framewire import _native
+from framewire.campaign import Runner, campaign
 from framewire.confidence import Estimate, mean_with_confidence
+from framewire.studies.balk.cells import PAYLOAD, documents
 from framewire.studies.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
 from framewire.studies.balk.plan import Setting, changes, settings
+from framewire.studies.balk.traces import Recording
 from framewire.studies.balk.variants import Variant
 
-__all__ = ["Measured", "Ruler", "Run", "UnpairedError", "carry_out", "ladder"]
+__all__ = ["Measured", "Ruler", "Run", "UnpairedError", "carry_out"]
 
 Ruler = Literal["payload", "wire"]
 """Which bytes count: those that applications get (video, or what iperf reads), or those of whole IP packets."""
@@ -39,7 +43,7 @@ class Run:
     setting: Setting
     seed: int
     document: Mapping[str, Any]
-    """As the simulator gave it."""
+    """Its numbers (:mod:`framewire.studies.balk.cells`)."""
     clip: Clip | None = None
     """What was streamed; None for made-up sizes."""
 
@@ -270,60 +274,104 @@ class Measured:
         return runs[0] if runs else None
 
 
-def ladder(one: Clip) -> _native.StreamingLadder:
-    """A clip as the simulator streams it."""
-    return _native.StreamingLadder(
-        frame_rate=FRAME_RATE,
-        key_interval=GROUP,
-        sizes=[list(sizes) for sizes in one.sizes],
-    )
-
-
 def carry_out(
     every: Sequence[Setting],
     movies: Mapping[str, Clip],
+    directory: Path,
     *,
     seed: int = 1,
     repeats: int,
-    jobs: int,
-    traces: Mapping[str, _native.StreamingTrace] | None = None,
+    jobs: int | None = None,
+    runner: Runner | None = None,
+    traces: Mapping[str, Recording] | None = None,
     progress: Progress | None = None,
 ) -> Measured:
-    """Runs every setting with so many seeds, ``jobs`` at once. One that fails is told among the failures."""
+    """Runs every setting with so many seeds, as campaigns in ``directory``, or what is left of them. A cell that fails
+    is told among the failures.
+
+    Raises what :func:`framewire.campaign.campaign` raises.
+    """
     recorded = traces or {}
     tell = progress or (lambda _event: None)
     began = time.monotonic()
-    clips = {name: (movie, ladder(movie)) for name, movie in movies.items()}
-    places = [(setting, repeat) for setting in every for repeat in range(setting.repeats(repeats))]
+    ladders = {name: _streaming_file(movie, directory) for name, movie in movies.items()}
+    files = {name: str(trace.path.resolve()) for name, trace in recorded.items()}
     made: dict[Setting, dict[int, Run]] = {setting: {} for setting in every}
     failures: list[str] = []
     simulated_s = 0.0
+    groups = _groups(every, repeats)
+    for number, ((times, is_alone), settings_) in enumerate(groups.items(), 1):
+        labels = {setting.label: setting for setting in settings_}
+        scenarios = {
+            label: setting.scenario(str(ladders[setting.clip]), movies[setting.clip].duration_s, files)
+            for label, setting in labels.items()
+        }
+        name = f"{'alone' if is_alone else 'among'}-{times}"
+        document = _campaign(name, scenarios, seed=seed, repeats=times, rates_s=ALONE_S if is_alone else AMONG_S)
 
-    def simulate(setting: Setting, repeat: int) -> Run:
-        movie, streamed = clips[setting.clip]
-        document = setting.document(
-            seed + repeat, duration_s=movie.duration_s, series=repeat == 0 or setting.is_isolated
-        )
-        trace = None if setting.trace is None else recorded[setting.trace]
-        found = json.loads(_native.simulate_streaming(streamed, json.dumps(document), trace))
-        return Run(setting, seed + repeat, found, movie)
+        def forward(event: dict[str, Any], number: int = number) -> None:
+            title = f"campaign {number} of {len(groups)}"
+            tell({**event, "text": f"{title}: {event['text']}"} if event.get("event") == "step" else event)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting = {pool.submit(simulate, setting, repeat): (setting, repeat) for setting, repeat in places}
-        try:
-            for number, done in enumerate(as_completed(waiting), 1):
-                setting, repeat = waiting[done]
-                try:
-                    run = done.result()
-                except _native.ScenarioError as error:
-                    failures.append(f"{setting}, seed {seed + repeat}: {error}")
-                else:
-                    made[setting][repeat] = run
-                    simulated_s += float(run.document["simulated_s"])
-                tell({"event": "step", "text": "simulating", "share": number / len(places)})
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+        results = campaign(document, out=directory / name, jobs=jobs, runner=runner, progress=forward)
+        # A connection that broke is a result; a cell that could not be computed has none.
+        failed = (failure for failure in results.failures if failure.scenario.parent.name == "failed")
+        failures += [f"{failure.place}: {failure.reason}" for failure in failed]
+        simulated_s += float(results.meta["simulated_s"])
+        tell({"event": "step", "text": f"campaign {number} of {len(groups)}: reading"})
+        shown = {(label, repeat) for label, setting in labels.items()
+                 for repeat in (range(1, times + 1) if setting.is_isolated else (1,))}  # fmt: skip
+        clips = {label: movies[setting.clip] for label, setting in labels.items()}
+        for (label, repeat), found in documents(results, clips, shown) if results.meta["cells"]["done"] else ():
+            setting = labels[label]
+            made[setting][repeat] = Run(setting, seed + repeat - 1, found, movies[setting.clip])
     runs = {setting: [some[repeat] for repeat in sorted(some)] for setting, some in made.items() if some}
     means = {name: trace.mean_bps / 1e6 for name, trace in recorded.items()}
     return Measured(runs, failures, time.monotonic() - began, simulated_s, seed, repeats, movies, means)
+
+
+ALONE_S, AMONG_S = 0.1, 1.0
+"""How often what came is looked at, of a stream that is alone and of one among connections: what is told second by
+second, and over time, is of the former."""
+
+
+def _groups(every: Sequence[Setting], repeats: int) -> dict[tuple[int, bool], list[Setting]]:
+    """The settings that one campaign runs: of as many repeats, alone or not."""
+    groups: dict[tuple[int, bool], list[Setting]] = {}
+    for setting in every:
+        groups.setdefault((setting.repeats(repeats), setting.tcp == 0), []).append(setting)
+    return groups
+
+
+def _campaign(
+    name: str, scenarios: Mapping[str, Mapping[str, Any]], *, seed: int, repeats: int, rates_s: float
+) -> dict[str, Any]:
+    """A campaign whose only axis is the setting."""
+    values = [{"label": label, "set": _flat(scenario)} for label, scenario in scenarios.items()]
+    return {
+        "name": f"balk-{name}",
+        "scenario": {"seed": seed, "captures": "none", **next(iter(scenarios.values()))},
+        "axis": [{"name": "setting", "values": values}],
+        "repeats": repeats,
+        "rates": f"{rates_s:g} s",
+    }
+
+
+def _flat(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that an axis sets: the wire as a whole, so that nothing of another setting is left in it."""
+    keys = {key: scenario[key] for key in ("limit", "flow")}
+    wire = scenario["network"]["wire"]
+    return {**keys, "movie.ladder": scenario["movie"]["ladder"], "network.wire": wire}
+
+
+def _streaming_file(one: Clip, directory: Path) -> Path:
+    """A clip as it is streamed: sizes of frames, with the paper's plan. Written once."""
+    text = json.dumps([one.sizes, FRAME_RATE, GROUP, PAYLOAD])
+    path = (directory / f"{one.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.vtp").resolve()
+    if not path.exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        sizes = [list(sizes) for sizes in one.sizes]
+        _native.write_ladder_of_sizes(sizes, FRAME_RATE, GROUP, part, PAYLOAD, _native.PlanSettings())
+        part.replace(path)
+    return path

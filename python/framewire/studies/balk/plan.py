@@ -14,7 +14,7 @@ from typing import Any, Literal
 from framewire.studies.balk.traces import QUEUE_PACKETS as TRACE_QUEUE_PACKETS
 from framewire.studies.balk.traces import REPEATS as TRACE_REPEATS
 from framewire.studies.balk.traces import ROUND_TRIP_MS as TRACE_ROUND_TRIP_MS
-from framewire.studies.balk.variants import READINGS, VARIANTS, Variant
+from framewire.studies.balk.variants import KEYS_OF_VTP, READINGS, VARIANTS, Variant
 
 __all__ = [
     "ALPHAS",
@@ -26,6 +26,7 @@ __all__ = [
     "QUICK_SEEDS",
     "RIVALS",
     "SEEDS",
+    "STREAM",
     "STRONG_FLOWS",
     "TFRC_ROUND_TRIPS_MS",
     "Setting",
@@ -65,6 +66,18 @@ LEAD_S = 5.0
 """TCP connections begin at random in this time, the stream in the second after it."""
 TAIL_S = 5.0
 """Experiments go on for this long after the clip could be over."""
+
+PLAYOUT_DELAY_S = 2.0
+"""From the first packet until the first frame is shown: the second that the plans have, and one for what the network
+delays."""
+
+STREAM = "stream"
+"""Name of the flow that is looked at."""
+
+TRANSPORTS: Mapping[Transport, str] = {
+    "vtp": "vtp", "better": "better", "fixed": "fixed", "tfrc": "tfrc", "rap": "rap", "binomial": "sqrt",
+}  # fmt: skip
+"""What scenarios call them."""
 
 SEEDS = 20
 QUICK_SEEDS = 3
@@ -117,28 +130,52 @@ class Setting:
         """The link's rate over the number of flows, headers counted."""
         return self.link_mbps * 1e3 / self.flows
 
-    def document(self, seed: int, *, duration_s: float, series: bool) -> dict[str, Any]:
-        """As the simulator is asked for it."""
-        document = {
-            "seed": seed,
-            "duration_s": LEAD_S + 1 + duration_s + TAIL_S,
-            "series": series,
-            "link": {
-                "rate_bps": round(self.link_mbps * 1e6) if self.trace is None else None,
-                "rtt_ms": self.rtt_ms,
-                "queue_packets": 50 if self.trace is None else TRACE_QUEUE_PACKETS,
-                "loss": self.loss_percent / 100,
-            },
-            "tcp": {"connections": self.tcp, "congestion": self.congestion, "start_within_s": LEAD_S},
-            "stream": {
-                "transport": self.transport,
-                "start_s": LEAD_S,
-                "start_within_s": 1.0,
-                "k": self.k,
-                "alpha": self.alpha,
-            },
+    @property
+    def label(self) -> str:
+        """What it is called among the cells of a campaign."""
+        told = [self.clip, f"{self.link_mbps:g} Mbit/s", f"{self.tcp} TCP", self.transport, f"k {self.k}"]
+        told += [f"{self.loss_percent:g} % lost", f"{self.rtt_ms:g} ms", self.congestion]
+        told += [] if self.alpha is None else [f"alpha {self.alpha:g}"]
+        told += [] if self.trace is None else [f"over {self.trace}"]
+        return ", ".join([*told, *([] if self.variant is None else [f"variant {self.variant.name}"])])
+
+    def scenario(self, ladder: str, duration_s: float, traces: Mapping[str, str]) -> dict[str, Any]:
+        """The experiment but for its seed. ``ladder`` is a streaming file of so many seconds, ``traces`` are the files
+        of recorded links by name."""
+        link = {"rate": f"{round(self.link_mbps * 1e6)} bit/s"} if self.trace is None else {"trace": traces[self.trace]}
+        queue = 50 if self.trace is None else TRACE_QUEUE_PACKETS
+        wire = link | {
+            "delay": f"{self.rtt_ms / 2:g} ms",
+            "queue": f"{queue} packets",
+            "loss": f"{self.loss_percent:g} %",
         }
-        return document if self.variant is None else self.variant.changed(document)
+        stream = {
+            "name": STREAM,
+            "transport": TRANSPORTS[self.transport],
+            "start": f"{LEAD_S:g} s",
+            "start_within": "1 s",
+            "ack_every": self.k,
+        } | ({} if self.alpha is None else {"alpha": f"{self.alpha:g}"})
+        tcp = {
+            "name": "tcp",
+            "transport": "bulk",
+            "connections": self.tcp,
+            "congestion": self.congestion,
+            "start_within": f"{LEAD_S:g} s",
+        }
+        if self.variant is not None:
+            of_vtp = self.transport == "vtp"
+            wire |= dict(self.variant.link)
+            tcp |= dict(self.variant.tcp)
+            stream |= {key: value for key, value in self.variant.stream if of_vtp or key not in KEYS_OF_VTP}
+        return {
+            "layout": "together",
+            "limit": f"{LEAD_S + 1 + duration_s + TAIL_S:.6f} s",
+            "movie": {"ladder": ladder},
+            "network": {"kind": "wired", "wire": wire},
+            "playout": {"startup": f"{PLAYOUT_DELAY_S:g} s"},
+            "flow": [stream, *([tcp] if self.tcp else [])],
+        }
 
 
 DECISIONS: Sequence[tuple[str, str, str]] = (

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from statistics import fmean, pstdev
 from typing import Any
 
+from framewire import _native
 from framewire.report.figures.base import Figure, Trace
-from framewire.studies.balk.clips import PRE_SEND_S, QUANTISERS, SEGMENTS, Clip
+from framewire.studies.balk.clips import FRAME_RATE, PRE_SEND_S, QUANTISERS, SEGMENTS, Clip
 from framewire.studies.balk.drawing import BETTER, LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
-from framewire.studies.balk.measure import ladder
 
-__all__ = ["Plan", "best", "drawn", "of", "peak_ratio", "variation_ratio"]
+__all__ = ["Plan", "best", "drawn", "of", "peak_ratio", "rates_by_frame", "variation_ratio"]
 
 TOP = len(QUANTISERS) - 1
+
+STARTUP_S = 1.0
+"""From the first byte to the first frame, of every plan (section 5.2)."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,60 @@ class Plan:
 @lru_cache(maxsize=16)
 def of(one: Clip, *, segments: int = SEGMENTS, pre_send: bool = True) -> Plan:
     """The plan of a clip's top level."""
-    document = json.loads(ladder(one).plan(TOP, segments, PRE_SEND_S if pre_send else None))
-    return Plan(document, sum(one.sizes[TOP]))
+    planned = _levels(one, segments=segments, pre_send_s=PRE_SEND_S if pre_send else None)[TOP]
+    return Plan(_document(planned, one.sizes[TOP]), sum(one.sizes[TOP]))
+
+
+@lru_cache(maxsize=16)
+def rates_by_frame(one: Clip) -> list[list[float]]:
+    """What the paper's plan of each level asks for where each frame begins, in bit/s."""
+    return [_rates(planned["steps"], sizes) for planned, sizes in zip(_levels(one), one.sizes, strict=True)]
+
+
+def _levels(one: Clip, **settings: Any) -> list[dict[str, Any]]:
+    """Plans of all levels: with these settings, or else the paper's."""
+    sizes = [list(level) for level in one.sizes]
+    planned = json.loads(_native.plan_levels(sizes, FRAME_RATE, _native.PlanSettings(**settings)))
+    return list(planned["levels"])
+
+
+def _rates(steps: Sequence[Sequence[float]], sizes: Sequence[int]) -> list[float]:
+    """Of each frame, the rate of the step in which its first byte is sent; a border within a byte is before it."""
+    borders = [sent - 0.5 for _, sent, _ in steps]
+    first_bytes = accumulate(sizes[:-1], initial=0)
+    return [float(steps[max(bisect_right(borders, first) - 1, 0)][2]) for first in first_bytes]
+
+
+STEP_S = 0.25
+"""Between two points of a curve."""
+
+
+def _document(planned: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+    """V(t), C(t) and U(t) of a plan, its changes of rate and its extremes."""
+    shown = [STARTUP_S + frame * FRAME_RATE[1] / FRAME_RATE[0] for frame in range(len(sizes) + 1)]
+    played = list(accumulate(sizes, initial=0))
+    starts = [start for start, _, _ in planned["steps"]]
+
+    def sent_by(time: float) -> float:
+        start, sent, rate = planned["steps"][max(bisect_right(starts, time) - 1, 0)]
+        return float(sent) + float(rate) / 8 * (min(time, float(planned["end_s"])) - float(start))
+
+    times = [point * STEP_S for point in range(int(max(planned["end_s"], shown[-1]) / STEP_S) + 1)]
+    consumed = [float(played[bisect_right(shown[:-1], time)]) for time in times]
+    sent = [sent_by(time) for time in times]
+    held = planned["occupancy"]
+    return {
+        "t": times,
+        "consumed": consumed,
+        "sent": sent,
+        "ahead": [here - gone for here, gone in zip(sent, consumed, strict=True)],
+        "steps": [[start, rate] for start, _, rate in planned["steps"]],
+        "least_bytes": held["least_bytes"],
+        "most_bytes": held["most_bytes"],
+        "most_at_s": held["most_at_s"],
+        "client_buffer_bytes": planned["client_buffer_bytes"],
+        "peak_bps": planned["peak_bps"],
+    }
 
 
 def peak_ratio(clip: Clip) -> float:
@@ -101,9 +159,9 @@ def _profiles(number: str, one: Clip) -> tuple[Figure, ...]:
     plans: list[Trace] = []
     source: list[Trace] = []
     for level in reversed(range(len(QUANTISERS))):
-        steps = json.loads(ladder(one).plan(level, SEGMENTS, PRE_SEND_S))["steps"]
-        x = [start for start, _ in steps] + [one.duration_s]
-        rates = [bps / 1e3 for _, bps in steps]
+        steps = _levels(one)[level]["steps"]
+        x = [start for start, _, _ in steps] + [one.duration_s]
+        rates = [bps / 1e3 for _, _, bps in steps]
         plans.append(line(f"level {level}", x, [*rates, rates[-1]], LEVEL_COLOURS[level], line={"shape": "hv"}))
         by_second = one.rates_kbps(level)
         source.append(line(f"level {level}", range(len(by_second)), by_second, LEVEL_COLOURS[level]))
@@ -117,8 +175,10 @@ def _profiles(number: str, one: Clip) -> tuple[Figure, ...]:
 def best(one: Clip, *, fewest_changes: bool) -> Plan:
     """The best plan of a clip's top level with the buffer that the paper's plan needs."""
     buffer = of(one).document["client_buffer_bytes"]
-    document = json.loads(ladder(one).best_plan(TOP, buffer, fewest_changes=fewest_changes))
-    return Plan(document, sum(one.sizes[TOP]))
+    sizes = [list(one.sizes[TOP])]
+    settings = _native.PlanSettings(buffer=buffer, fewest_changes=fewest_changes)
+    [planned] = json.loads(_native.plan_levels(sizes, FRAME_RATE, settings))["levels"]
+    return Plan(_document(planned, one.sizes[TOP]), sum(one.sizes[TOP]))
 
 
 def _best(number: str, one: Clip) -> Figure:

@@ -23,7 +23,7 @@ class BalkOptions(Options):
         typer.Option(
             "--out",
             metavar="DIR",
-            help="Where the CSV file, the numbers and the report are kept, and nothing else "
+            help="Where the campaigns, the CSV file, the numbers and the report are kept, and nothing else "
             "[default: reproduce/balk, quick: reproduce/balk-quick].",
         ),
     ] = None
@@ -50,15 +50,15 @@ def check(_options: BalkOptions, out: Path) -> None:
     terminal.check_directory(out)
 
 
-def run(options: BalkOptions, _out: Path, progress: Progress) -> Reproduction:
+def run(options: BalkOptions, out: Path, progress: Progress) -> Reproduction:
     """Carries the experiments out, and compares."""
-    from framewire.campaign.runner import cores
     from framewire.studies.balk import clips, measure, page, terminal
     from framewire.studies.balk import traces as recorded
     from framewire.studies.balk.comparison import compare
     from framewire.studies.balk.plan import QUICK_SEEDS, SEEDS, settings
 
-    links = recorded.load(options.traces)
+    kept = out / terminal.CAMPAIGNS
+    links = recorded.load(options.traces, kept / "traces")
 
     def making(step: str, share: float | None) -> None:
         progress({"event": "step", "text": step, "share": share})
@@ -68,9 +68,10 @@ def run(options: BalkOptions, _out: Path, progress: Progress) -> Reproduction:
     measured = measure.carry_out(
         every,
         movies,
+        kept,
         seed=options.seed,
         repeats=options.repeats or (QUICK_SEEDS if options.quick else SEEDS),
-        jobs=options.jobs or cores(),
+        jobs=options.jobs,
         traces=links,
         progress=progress,
     )
@@ -91,7 +92,8 @@ STUDY = Study(
     description="""Repeat the experiments of the paper on VTP (Balk, Gerla, Sanadidi, Maggiorini) in virtual time.
 
     Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, PSNR, frame rates and quantisers. Each claim of
-    the paper stands beside ours, with a verdict, and its rate control beside the better one.
+    the paper stands beside ours, with a verdict, and its rate control beside the better one. What was computed before
+    in DIR is found again.
     """,
     run=run,
     options=BalkOptions,

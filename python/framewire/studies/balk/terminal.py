@@ -112,6 +112,10 @@ def _is_own(path: Path) -> bool:
     return path.is_file() and (path.name in _OWN or path.match(".report.html.*.part"))
 
 
+CAMPAIGNS = "campaigns"
+"""Where the cells are kept, below the results."""
+
+
 def check_directory(directory: Path) -> None:
     """Says whether results may go to a directory: one to be made, an empty one, or one with results only.
 
@@ -121,11 +125,14 @@ def check_directory(directory: Path) -> None:
         return
     if not directory.is_dir():
         raise InputError(f"{directory}: a directory is needed, and this is a file")
-    strange = min((path for path in directory.iterdir() if not _is_own(path)), default=None)
+    strange = min(
+        (path for path in directory.iterdir() if not (_is_own(path) or (path.name == CAMPAIGNS and path.is_dir()))),
+        default=None,
+    )
     if strange is not None:
         raise InputError(
             f"{directory}: holds {strange.name}, which is no result of this command; allowed are a directory to be "
-            f"made, an empty one, or one that holds nothing but {', '.join(_OWN)}, which are replaced"
+            f"made, an empty one, or one that holds nothing but {', '.join(_OWN)}, which are replaced, and {CAMPAIGNS}"
         )
 
 

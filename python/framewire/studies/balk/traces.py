@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from framewire import _native
 from framewire.errors import InputError
 
-__all__ = ["QUEUE_PACKETS", "REPEATS", "ROUND_TRIP_MS", "load"]
+__all__ = ["QUEUE_PACKETS", "REPEATS", "ROUND_TRIP_MS", "Recording", "load"]
 
 QUEUE_PACKETS = 250
 """Of the buffer in front of a recorded link, which is deep in cellular networks (K. Winstein and others, "Stochastic
@@ -24,8 +25,19 @@ REPEATS = 5
 _NAME = re.compile(r"(.+\.(?:up|down))(?:\.gz)?")
 
 
-def load(directory: Path | None) -> Mapping[str, _native.StreamingTrace]:
-    """All recordings named ``*.up`` and ``*.down``, by name; none without a directory.
+@dataclass(frozen=True)
+class Recording:
+    """A recorded link."""
+
+    path: Path
+    """Of the file, unpacked."""
+    mean_bps: int
+    """What it carries in the mean."""
+
+
+def load(directory: Path | None, unpacked: Path) -> Mapping[str, Recording]:
+    """All recordings named ``*.up`` and ``*.down``, by name; none without a directory. What is packed is unpacked into
+    ``unpacked``.
 
     Raises InputError for a directory that has none, or one that cannot be read as such.
     """
@@ -36,13 +48,16 @@ def load(directory: Path | None) -> Mapping[str, _native.StreamingTrace]:
     named = [(match[1], path) for path in sorted(directory.iterdir()) if (match := _NAME.fullmatch(path.name))]
     if not named:
         raise InputError(f"--traces: {directory}: no recorded link (*.up, *.down, or these with .gz) is in it")
-    return {name: _read(path) for name, path in named}
+    return {name: _read(path, unpacked / name) for name, path in named}
 
 
-def _read(path: Path) -> _native.StreamingTrace:
+def _read(path: Path, unpacked: Path) -> Recording:
     try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("ascii")
-        return _native.StreamingTrace(text)
-    except (OSError, EOFError, UnicodeDecodeError, _native.ScenarioError) as error:
+        if path.suffix == ".gz":
+            data = gzip.decompress(path.read_bytes())
+            unpacked.parent.mkdir(parents=True, exist_ok=True)
+            unpacked.write_bytes(data)
+        file = unpacked if path.suffix == ".gz" else path.resolve()
+        return Recording(file, _native.trace_mean_rate(str(file)))
+    except (OSError, EOFError, _native.ScenarioError) as error:
         raise InputError(f"{path}: no recording of a link: {error}") from error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "KEYS_OF_VTP",
     "K_OVER_K_MINUS_1",
     "LIBRARYS_READING",
     "READINGS",
@@ -24,9 +24,13 @@ READING_REPEATS = 10
 Values = tuple[tuple[str, Any], ...]
 
 
+KEYS_OF_VTP = frozenset({"alpha", "step", "estimate", "estimate_header"})
+"""Keys of a stream that other ways to stream have not."""
+
+
 @dataclass(frozen=True)
 class Variant:
-    """Changes of an experiment as the simulator is asked for it."""
+    """Keys of the scenario that are otherwise: of the wire, of the connections and of the stream."""
 
     name: str
     link: Values = ()
@@ -35,41 +39,45 @@ class Variant:
     repeats: int = VARIANT_REPEATS
     """With how many seeds it is run at most."""
 
-    def changed(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """The experiment with these changes."""
-        more = {"link": self.link, "tcp": self.tcp, "stream": self.stream}
-        return {**document} | {key: {**document[key], **dict(values)} for key, values in more.items()}
+
+class _Options(dict[str, Any]):
+    """A table of keys that can be a part of what names an experiment: never changed once it is made."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self.items()))
 
 
-_OF_2002 = (("no_options", True), ("initial_window", 2), ("min_rto_s", 1.0), ("receive_window", 16_384))
+def _tcp(**options: Any) -> Values:
+    return (("tcp", _Options(options)),)
 
 
 def _step(bytes_: int) -> Values:
-    return (("step_bytes", bytes_),)
+    return (("step", f"{bytes_} B"),)
 
 
 def _header(bytes_: int) -> Values:
-    return (("estimate_header_bytes", bytes_),)
+    return (("estimate_header", bytes_),)
 
 
-_TICKS: Values = (("sender_tick_ms", 10.0), ("receiver_tick_ms", 10.0))
+_OF_2002 = _tcp(sack=False, timestamps=False, initial_window=2, min_rto="1 s", receive_buffer="32768 B")
+_TICKS: Values = (("send_tick", "10 ms"), ("receive_tick", "10 ms"))
 
 VARIANTS = (
-    Variant("queue of 10 packets", link=(("queue_packets", 10),)),
-    Variant("queue of 20 packets", link=(("queue_packets", 20),)),
-    Variant("queue of 200 packets", link=(("queue_packets", 200),)),
-    Variant("round trip of 50 ms", link=(("rtt_ms", 50.0),)),
-    Variant("round trip of 100 ms", link=(("rtt_ms", 100.0),)),
+    Variant("queue of 10 packets", link=(("queue", "10 packets"),)),
+    Variant("queue of 20 packets", link=(("queue", "20 packets"),)),
+    Variant("queue of 200 packets", link=(("queue", "200 packets"),)),
+    Variant("round trip of 50 ms", link=(("delay", "25 ms"),)),
+    Variant("round trip of 100 ms", link=(("delay", "50 ms"),)),
     Variant("TCP: cubic", tcp=(("congestion", "cubic"),)),
     Variant("TCP: bbr", tcp=(("congestion", "bbr"),)),
-    Variant("TCP: no SACK, no time stamps", tcp=(("no_options", True),)),
-    Variant("TCP: first window of 2 packets", tcp=(("initial_window", 2),)),
-    Variant("TCP: every segment acknowledged", tcp=(("every_segment", True),)),
-    Variant("TCP: receive window of 8 kB", tcp=(("receive_window", 8_192),)),
+    Variant("TCP: no SACK, no time stamps", tcp=_tcp(sack=False, timestamps=False)),
+    Variant("TCP: first window of 2 packets", tcp=_tcp(initial_window=2)),
+    Variant("TCP: every segment acknowledged", tcp=_tcp(delayed_acks=False)),
+    Variant("TCP: receive window of 8 kB", tcp=_tcp(receive_buffer="16384 B")),
     Variant("TCP of 2002: these, 16 kB, timeout 1 s or more", tcp=_OF_2002),
     Variant("timers and time stamps in ticks of 10 ms", stream=_TICKS),
-    Variant("alpha 0.7", stream=(("alpha", 0.7),)),
-    Variant("alpha 0.95", stream=(("alpha", 0.95),)),
+    Variant("alpha 0.7", stream=(("alpha", "0.7"),)),
+    Variant("alpha 0.95", stream=(("alpha", "0.95"),)),
     Variant("step of 8 packets/s", stream=_step(8_000)),
     Variant("step of 16 packets/s", stream=_step(16_000)),
     Variant("step of 64 packets/s", stream=_step(64_000)),
@@ -82,7 +90,7 @@ def _reading(name: str, *, link: Values = (), stream: Values = ()) -> Variant:
 
 
 _INDICES: Values = (("estimate", "k over k - 1"),)
-_CLOCK: Values = (("tick_ms", 10.0),)
+_CLOCK: Values = (("tick", "10 ms"),)
 
 LIBRARYS_READING = "bytes over gaps"
 """Of the experiments that are no reading's: ``vtp`` as it is, which counts all headers that a packet has."""

@@ -19,7 +19,13 @@ const START: Timestamp = Timestamp::from_millis(300);
 const STOP: Timestamp = Timestamp::from_millis(1_800);
 
 fn connection(congestion: &str) -> ConnectionSettings {
-    ConnectionSettings { congestion: Some(congestion.to_owned()), send_buffer: None, unsent_limit: None, mtu: 1_500 }
+    ConnectionSettings {
+        congestion: Some(congestion.to_owned()),
+        send_buffer: None,
+        unsent_limit: None,
+        options: None,
+        mtu: 1_500,
+    }
 }
 
 fn plan(connections: u8) -> BulkPlan {

@@ -1,0 +1,230 @@
+"""The numbers of each run, from the tables of the campaign's cells: the ledger, the summary and the rates."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, chain, count, takewhile
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from framewire.campaign.results import Campaign
+from framewire.studies.balk.clips import Clip
+from framewire.studies.balk.plan import STREAM
+from framewire.studies.balk.plans import rates_by_frame
+
+__all__ = ["PAYLOAD", "Place", "documents", "packets_per_second"]
+
+PAYLOAD = 1_000
+"""Bytes of video in a packet: the paper's kbyte (section 6.1), taken as 1,000."""
+
+STEADY_AFTER_S = 10.0
+"""Figure 20 is of a steady state: what is told of rates is from the tenth second of the stream on."""
+
+Place = tuple[str, int]
+"""Label of the setting, and number of the repeat from 1."""
+
+_BY = ("setting", "repeat")
+_FRAMES = ("level", "arrival_ns", "deadline_ns", "first_byte_ns", "last_byte_ns", "bytes_received")
+_RATES = (
+    "at_ns", "received_bytes", "received_packet_bytes", "sending_rate_bps", "estimate_bps", "lowest_plan_bps",
+    "highest_plan_bps", "level", "round_trip_ns", "loss_event_rate",
+)  # fmt: skip
+
+
+def documents(
+    results: Campaign, clips: Mapping[str, Clip], shown: set[Place]
+) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """What came of each run; of those that are ``shown`` also their course over time. ``clips`` has what was sent, by
+    the label of the setting."""
+    summaries = {(row["setting"], row["repeat"]): row for row in results.summary.iter_rows(named=True)
+                 if row["flow"] == STREAM}  # fmt: skip
+    ledgers = dict(_by_place(results.parts("frames"), [], _FRAMES))
+    for place, connections in _by_place(results.parts("rates"), ["flow", "connection"], _RATES):
+        [stream] = [one for one in connections if one["flow"] == STREAM]
+        [frames] = ledgers.pop(place)
+        others = [one for one in connections if one["flow"] != STREAM]
+        clip = clips[place[0]]
+        yield place, _document(summaries[place], frames, stream, others, clip if place in shown else None)
+
+
+def _by_place(
+    parts: Sequence[Path], more: Sequence[str], columns: Sequence[str]
+) -> Iterator[tuple[Place, list[dict[str, Any]]]]:
+    """Columns of each cell as lists, part by part: a cell is in one part."""
+    for part in parts:
+        table = pl.read_parquet(part, columns=[*_BY, *more, *columns], glob=False)
+        grouped = table.group_by(*_BY, *more, maintain_order=True).agg(pl.col(*columns))
+        found: dict[Place, list[dict[str, Any]]] = {}
+        for row in grouped.iter_rows(named=True):
+            found.setdefault((row["setting"], row["repeat"]), []).append(row)
+        yield from found.items()
+
+
+def _document(
+    summary: Mapping[str, Any],
+    frames: Mapping[str, Any],
+    stream: Mapping[str, Any],
+    others: Sequence[Mapping[str, Any]],
+    shown: Clip | None,
+) -> dict[str, Any]:
+    """``shown`` is what was sent, where the course over time is wanted."""
+    begin, end = _window(frames, stream)
+    received, packets = (_Total(stream, column) for column in ("received_bytes", "received_packet_bytes"))
+    fates = "".join(map(_fate, frames["arrival_ns"], frames["deadline_ns"]))
+    levels = "".join(
+        str(level) if came else "-" for level, came in zip(frames["level"], frames["bytes_received"], strict=True)
+    )
+    return {
+        "stream": {
+            "begin_s": begin,
+            "end_s": end,
+            "finished": summary["status"] == "complete",
+            "throughput_bps": packets.rate_bps(begin, end),
+            "throughput_bps_by_second": packets.by_second_bps(begin, end),
+            "video_bps": received.rate_bps(begin, end),
+            "video_bps_by_second": received.by_second_bps(begin, end),
+            "packets": {
+                "sent": summary["packets_sent"],
+                "delivered": summary["packets_sent"] - summary["packets_lost"],
+            },
+            "levels": levels,
+            "fates": fates,
+            "completed_s": None if shown is None else [None if at is None else at / 1e9 for at in frames["arrival_ns"]],
+            "switches": summary["level_switches"],
+            "least_over_floor": min(_ratios(stream, "lowest_plan_bps", begin), default=None),
+            "rate_over_top": _mean(_ratios(stream, "highest_plan_bps", begin + STEADY_AFTER_S)),
+            "tfrc_over_equation": _over_equation(stream, begin + STEADY_AFTER_S),
+            "series": None if shown is None else _course(stream, frames, shown),
+        },
+        "tcp": [
+            {
+                "throughput_bps": _Total(one, "received_packet_bytes").rate_bps(begin, end),
+                "goodput_bps": _Total(one, "received_bytes").rate_bps(begin, end),
+            }
+            for one in others
+        ],
+    }
+
+
+def _window(frames: Mapping[str, Any], stream: Mapping[str, Any]) -> tuple[float, float]:
+    """From the stream's first packet of video to its last; the whole run where none left."""
+    first = [at for at in frames["first_byte_ns"] if at is not None]
+    last = [at for at in chain(frames["last_byte_ns"], first) if at is not None]
+    return (min(first) / 1e9, max(last) / 1e9) if first else (0.0, stream["at_ns"][-1] / 1e9)
+
+
+def _fate(arrival: int | None, deadline: int | None) -> str:
+    """The paper's player shows a frame that came whole and in time, whatever it refers to (section 6.5)."""
+    if arrival is None:
+        return "x"
+    return "i" if deadline is not None and arrival <= deadline else "l"
+
+
+class _Total:
+    """Bytes by time; between two samples they came evenly."""
+
+    def __init__(self, samples: Mapping[str, Any], column: str) -> None:
+        self._times = np.asarray(samples["at_ns"], dtype=float) / 1e9
+        self._bytes = np.asarray(samples[column], dtype=float)
+
+    def rate_bps(self, begin: float, end: float) -> float:
+        """The mean rate between two times."""
+        before, after = np.interp([begin, end], self._times, self._bytes)
+        return float(after - before) * 8 / (end - begin) if end > begin else 0.0
+
+    def by_second_bps(self, begin: float, end: float) -> list[float]:
+        """In each whole second between two times."""
+        edges = list(takewhile(lambda edge: edge <= end, (begin + second for second in count())))
+        return [float(bits) for bits in np.diff(np.interp(edges, self._times, self._bytes)) * 8]
+
+
+def _from(samples: Mapping[str, Any], time: float) -> slice:
+    """The samples from a time on."""
+    return slice(bisect_right(samples["at_ns"], time * 1e9), None)
+
+
+def _ratios(samples: Mapping[str, Any], plan: str, time: float) -> list[float]:
+    """The sending rate over what the plan asks for, from a time on."""
+    place = _from(samples, time)
+    pairs = zip(samples["sending_rate_bps"][place], samples[plan][place], strict=True)
+    return [rate / planned for rate, planned in pairs if rate is not None and planned]
+
+
+def _over_equation(samples: Mapping[str, Any], time: float) -> float | None:
+    """The mean sending rate over that of the throughput equation at the mean loss event rate and round-trip time; None
+    for a controller that knows no loss event rate."""
+    place = _from(samples, time)
+    losses, round_trips, rates = (
+        _mean([value for value in samples[column][place] if value is not None])
+        for column in ("loss_event_rate", "round_trip_ns", "sending_rate_bps")
+    )
+    if losses is None or round_trips is None or rates is None or losses == 0:
+        return None
+    return rates / (packets_per_second(round_trips / 1e9, losses) * PAYLOAD * 8)
+
+
+def packets_per_second(round_trip_s: float, loss_event_rate: float) -> float:
+    """The throughput equation of TFRC (RFC 5348, section 3.1) with b = 1 and t_RTO = 4 R.
+
+    >>> round(packets_per_second(0.1, 0.01), 1)
+    112.3
+    """
+    losses = loss_event_rate
+    timeout_s = 4 * round_trip_s
+    waits = timeout_s * 3 * math.sqrt(3 * losses / 8) * losses * (1 + 32 * losses**2)
+    return 1 / (round_trip_s * math.sqrt(2 * losses / 3) + waits)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _course(stream: Mapping[str, Any], frames: Mapping[str, Any], clip: Clip) -> dict[str, Any]:
+    """Rates, levels and the client's buffer over time, while video is sent."""
+    sent = [place for place, rate in enumerate(stream["sending_rate_bps"]) if rate is not None]
+    times = [stream["at_ns"][place] for place in sent]
+    plan = rates_by_frame(clip)
+    left = [at for at in frames["first_byte_ns"] if at is not None]
+    next_frame = [min(bisect_right(left, at), clip.frames - 1) for at in times]
+    kbps = {
+        key: [None if (rate := stream[f"{key}_bps"][place]) is None else rate / 1e3 for place in sent]
+        for key in ("sending_rate", "estimate")
+    }
+    return {
+        "t": [at / 1e9 for at in times],
+        "rate_kbps": kbps["sending_rate"],
+        "estimate_kbps": kbps["estimate"],
+        "level": [stream["level"][place] for place in sent],
+        "plan_kbps": [[level[frame] / 1e3 for level in plan] for frame in next_frame],
+        "buffer_kb": _buffer_kb(frames, times),
+    }
+
+
+def _buffer_kb(frames: Mapping[str, Any], times: Sequence[int]) -> list[float]:
+    """Bytes of whole frames that have come and are not yet shown; what comes after its frame was due never waits."""
+    whole = [
+        (arrival, max(arrival, deadline), bytes_)
+        for arrival, deadline, bytes_ in zip(
+            frames["arrival_ns"], frames["deadline_ns"], frames["bytes_received"], strict=True
+        )
+        if arrival is not None and deadline is not None
+    ]
+    came, shown = (_steps([(one[edge], one[2]) for one in whole]) for edge in (0, 1))
+    return [(_by(came, at) - _by(shown, at)) / 1e3 for at in times]
+
+
+def _steps(changes: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Times in order, and the bytes by each."""
+    ordered = sorted(changes)
+    return [at for at, _ in ordered], [0, *accumulate(bytes_ for _, bytes_ in ordered)]
+
+
+def _by(steps: tuple[list[int], list[int]], time: int) -> int:
+    times, totals = steps
+    return totals[bisect_right(times, time)]
