@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use framewire_units::Timestamp;
-use framewire_wire::vtp::PacketError;
+use framewire_wire::vtp::{PacketError, VideoHeader};
 
 /// The two sockets of section 5.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +36,15 @@ pub struct Transmit {
     pub bytes: Vec<u8>,
     /// When the pace of the stream wanted it to leave; `None` for what answers, which is due at once.
     pub due: Option<Timestamp>,
+    /// What it carries of the video or the audio; `None` for what answers.
+    pub carries: Option<VideoHeader>,
+}
+
+impl Transmit {
+    /// A datagram that answers, and is due at once.
+    pub fn answer(channel: Channel, to: SocketAddr, bytes: Vec<u8>) -> Self {
+        Self { channel, to, bytes, due: None, carries: None }
+    }
 }
 
 /// Why an arriving datagram was thrown away.

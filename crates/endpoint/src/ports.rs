@@ -84,7 +84,7 @@ impl<C: Clock> Ports<C> {
 
     /// Sends a datagram, or keeps it until there is room. An address that cannot be reached loses it, as a network does.
     pub fn send(&mut self, channel: Channel, to: SocketAddr, bytes: Vec<u8>) {
-        self.waiting[channel.index()].push_back(Transmit { channel, to, bytes, due: None });
+        self.waiting[channel.index()].push_back(Transmit::answer(channel, to, bytes));
         self.flush();
     }
 

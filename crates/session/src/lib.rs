@@ -13,7 +13,7 @@ mod plan;
 mod receiver;
 mod sender;
 
-pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, video_sequence};
+pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowSetup,

@@ -2,8 +2,9 @@
 
 use framewire_adaptive::datagram::Channel;
 use framewire_tcp::Segment;
+use framewire_units::DataSize;
 
-use crate::socket::IP_AND_UDP_HEADERS;
+use crate::socket;
 
 /// A packet of a flow.
 pub(crate) struct Cargo {
@@ -19,8 +20,8 @@ pub(crate) struct Cargo {
 pub(crate) enum Body {
     /// A datagram of a movie's transport; its bytes.
     Datagram(Vec<u8>),
-    /// A datagram of an adaptive stream.
-    Session(Channel, Vec<u8>),
+    /// A datagram of an adaptive stream, with the sequence number of what it carries, where it carries video or audio.
+    Session(Channel, Option<u32>, Vec<u8>),
     /// A segment; the bytes of its payload are beside the endpoints.
     Segment(Segment),
 }
@@ -30,8 +31,9 @@ impl Cargo {
         Self { flow: flow as u16, connection: 0, payload: bytes.len() as u32, body: Body::Datagram(bytes) }
     }
 
-    pub(crate) fn session(flow: usize, channel: Channel, bytes: Vec<u8>) -> Self {
-        Self { flow: flow as u16, connection: 0, payload: bytes.len() as u32, body: Body::Session(channel, bytes) }
+    pub(crate) fn session(flow: usize, channel: Channel, sequence: Option<u32>, bytes: Vec<u8>) -> Self {
+        let payload = bytes.len() as u32;
+        Self { flow: flow as u16, connection: 0, payload, body: Body::Session(channel, sequence, bytes) }
     }
 
     pub(crate) fn segment(flow: usize, segment: Segment) -> Self {
@@ -45,7 +47,9 @@ impl Cargo {
     /// Bytes of its IP packet; before its body was taken.
     pub(crate) fn packet_size(&self) -> u64 {
         match &self.body {
-            Body::Datagram(bytes) | Body::Session(_, bytes) => bytes.len() as u64 + IP_AND_UDP_HEADERS,
+            Body::Datagram(bytes) | Body::Session(_, _, bytes) => {
+                socket::packet_size(DataSize::from_bytes(bytes.len() as u64)).as_bytes()
+            }
             Body::Segment(segment) => segment.packet_size().as_bytes(),
         }
     }
@@ -54,7 +58,7 @@ impl Cargo {
     pub(crate) fn take_body(&mut self) -> Body {
         match &mut self.body {
             Body::Datagram(bytes) => Body::Datagram(std::mem::take(bytes)),
-            Body::Session(channel, bytes) => Body::Session(*channel, std::mem::take(bytes)),
+            Body::Session(channel, sequence, bytes) => Body::Session(*channel, *sequence, std::mem::take(bytes)),
             Body::Segment(segment) => Body::Segment(*segment),
         }
     }

@@ -8,7 +8,6 @@ use framewire_adaptive::datagram::Channel;
 use framewire_link::{Hop, HopRecord, Outcome, PacketId, Port, SniffedFrame};
 use framewire_recording::WriteError;
 use framewire_recording::record::{AirCounts, TransmissionCounts};
-use framewire_session::video_sequence;
 use framewire_units::DataSize;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
@@ -176,8 +175,8 @@ impl Recorder<Cargo> for PacketRecorder {
         debug_assert_eq!(id, self.packets());
         let (datagram, control, sequence) = match &cargo.body {
             Body::Datagram(bytes) => (true, false, self.flows[usize::from(cargo.flow)].extend(bytes)),
-            Body::Session(channel, bytes) => {
-                (true, *channel == Channel::Control, video_sequence(bytes).map_or(NO_SEQUENCE, u64::from))
+            Body::Session(channel, sequence, _) => {
+                (true, *channel == Channel::Control, sequence.map_or(NO_SEQUENCE, u64::from))
             }
             Body::Segment(segment) => (false, false, segment.sequence),
         };

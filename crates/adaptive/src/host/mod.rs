@@ -233,7 +233,7 @@ impl Host {
                 } else {
                     self.admission.describe(now, channel, from, &request, self.description.clone())
                 };
-                self.answer(now, Transmit { channel, to: from, bytes, due: None })
+                self.answer(now, Transmit::answer(channel, from, bytes))
             }
             Packet::Start(start) => {
                 if start.title != self.settings.title || !self.admission.admits(now, channel, from, &start) {
@@ -244,7 +244,7 @@ impl Host {
                 }
                 if self.is_full() {
                     let bytes = self.admission.refuse(start.session, Reason::Busy);
-                    return self.answer(now, Transmit { channel, to: from, bytes, due: None });
+                    return self.answer(now, Transmit::answer(channel, from, bytes));
                 }
                 self.open_session(now, start.session)?;
                 Ok(Some(start.session))

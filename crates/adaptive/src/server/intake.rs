@@ -36,7 +36,7 @@ impl Server {
                 } else {
                     self.admission.describe(now, channel, from, &request, self.description.clone())
                 };
-                self.answer(Transmit { channel, to: from, bytes, due: None })
+                self.answer(Transmit::answer(channel, from, bytes))
             }
             Packet::Start(start) => {
                 if start.title != self.settings.title || !self.admission.admits(now, channel, from, &start) {
@@ -123,7 +123,7 @@ impl Server {
         let mut bytes = vec![];
         Offer { features, ..offer }.emit(&mut bytes);
         self.admission.seal(&mut bytes);
-        self.answer(Transmit { channel, to: from, bytes, due: None })?;
+        self.answer(Transmit::answer(channel, from, bytes))?;
         if features.has(Features::REPEATS) {
             self.stream.agree_on_repeats();
         }
@@ -175,7 +175,7 @@ impl Server {
             return Ok(());
         }
         let bytes = self.admission.refuse(teardown.session, Reason::Acknowledged);
-        self.answer(Transmit { channel, to: from, bytes, due: None })?;
+        self.answer(Transmit::answer(channel, from, bytes))?;
         match self.phase {
             Phase::Closed => {}
             Phase::Closing(closing) => self.finish(closing.reason()),

@@ -27,7 +27,7 @@ use crate::liveness::Liveness;
 use crate::source::{PacketSource, Plan};
 use closing::Closing;
 use description::describe;
-use stream::Stream;
+use stream::{Sent, Stream};
 
 pub(crate) use admission::COOKIE_LIFE;
 
@@ -263,10 +263,11 @@ impl Server {
         };
         match sent {
             Ok(Some(sent)) => {
-                if let Some((from, to)) = sent.level_change {
-                    self.event(ServerEvent::LevelChanged { frame: sent.frame, from, to });
+                let Sent { due, header, level_change, bytes } = sent;
+                if let Some((from, to)) = level_change {
+                    self.event(ServerEvent::LevelChanged { frame: header.frame, from, to });
                 }
-                Some(Transmit { channel: Channel::Data, to, bytes: sent.bytes, due: Some(sent.due) })
+                Some(Transmit { channel: Channel::Data, to, bytes, due: Some(due), carries: Some(header) })
             }
             Ok(None) if self.stream.is_at_end() && matches!(self.phase, Phase::Streaming) => {
                 self.close(now, Reason::EndOfMovie);
@@ -295,7 +296,7 @@ impl Server {
     fn say_goodbye(&mut self, reason: Reason) {
         if let (Some(session), Some(to)) = (self.session, self.peers[Channel::Control.index()]) {
             let bytes = self.admission.refuse(session, reason);
-            if self.answer(Transmit { channel: Channel::Control, to, bytes, due: None }).is_err() {
+            if self.answer(Transmit::answer(Channel::Control, to, bytes)).is_err() {
                 self.drops.count(DropReason::NoRoom);
             }
         }

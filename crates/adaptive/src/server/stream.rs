@@ -40,7 +40,8 @@ pub(super) struct Stream {
 pub(super) struct Sent {
     /// When it was to leave.
     pub(super) due: Timestamp,
-    pub(super) frame: u32,
+    /// What it carries.
+    pub(super) header: VideoHeader,
     /// From which level to which, when this is the first packet of another one.
     pub(super) level_change: Option<(usize, usize)>,
     pub(super) bytes: Vec<u8>,
@@ -152,13 +153,13 @@ impl Stream {
             };
             let Some(next) = next else { continue };
             let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
-            let bytes =
+            let (header, bytes) =
                 self.send(now, session, decision.rate, &next, packet.rank == Rank::Audio, Some(packet.sequence));
             if let Some(repeats) = &mut self.repeats {
                 repeats.count(DataSize::from_bytes(next.packet.bytes.len() as u64));
             }
             self.decide(now);
-            return Ok(Some(Sent { due, frame: packet.frame, level_change: None, bytes }));
+            return Ok(Some(Sent { due, header, level_change: None, bytes }));
         }
         Ok(None)
     }
@@ -192,9 +193,9 @@ impl Stream {
     /// A packet that was not sent before.
     fn leave(&mut self, now: Timestamp, session: u64, rate: Bitrate, next: &NextPacket, audio: bool) -> Sent {
         let due = self.due().map_or(now, |due| due.min(now)); // a clock that went back
-        let bytes = self.send(now, session, rate, next, audio, None);
+        let (header, bytes) = self.send(now, session, rate, next, audio, None);
         self.decide(now);
-        Sent { due, frame: self.cursor.frame(), level_change: None, bytes }
+        Sent { due, header, level_change: None, bytes }
     }
 
     /// A live stream has come further.
@@ -241,7 +242,7 @@ impl Stream {
         next: &NextPacket,
         audio: bool,
         repeats: Option<u32>,
-    ) -> Vec<u8> {
+    ) -> (VideoHeader, Vec<u8>) {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         let header = VideoHeader {
@@ -270,7 +271,7 @@ impl Stream {
         self.controller.handle_sent(now, sequence, header.size, header.ack_request);
         let mut bytes = vec![];
         header.emit(&next.packet.bytes, &mut bytes);
-        bytes
+        (header, bytes)
     }
 
     pub(super) fn controller_state(&self) -> ControllerState {

@@ -1,5 +1,6 @@
 //! What the packet log takes from a datagram's headers.
 
+use framewire_wire::vtp::Packet;
 use serde::Serialize;
 
 /// The protocol above IP.
@@ -87,8 +88,16 @@ fn parse_udp(body: &[u8]) -> Headers {
         destination_port: be16(body, 2).unwrap_or(0),
         payload: payload.len() as u32,
         rtp_sequence: if is_rtp { be16(payload, 2) } else { None },
-        video_sequence: if is_rtp { None } else { framewire_session::video_sequence(payload) },
+        video_sequence: if is_rtp { None } else { video_sequence(payload) },
         tcp_sequence: None,
+    }
+}
+
+/// Sequence number of a packet of video or audio of an adaptive stream; `None` for what else its two ends say.
+fn video_sequence(payload: &[u8]) -> Option<u32> {
+    match Packet::parse(payload) {
+        Ok(Packet::Video(header, _)) => Some(header.sequence),
+        Ok(_) | Err(_) => None,
     }
 }
 

@@ -11,15 +11,5 @@ pub use ladder::{LadderContent, LadderContentError};
 pub use receiver::AdaptiveReceiver;
 pub use sender::AdaptiveSender;
 
-use framewire_wire::vtp::Packet;
-
 /// Bytes that IPv4 (RFC 791, 3.1) and UDP (RFC 768) put before a datagram.
 pub(crate) const IP_AND_UDP_HEADERS: usize = 28;
-
-/// Sequence number of a packet of video; `None` for what else the two halves say to each other.
-pub fn video_sequence(datagram: &[u8]) -> Option<u32> {
-    match Packet::parse(datagram) {
-        Ok(Packet::Video(header, _)) => Some(header.sequence),
-        Ok(_) | Err(_) => None,
-    }
-}

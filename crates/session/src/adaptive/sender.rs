@@ -6,7 +6,7 @@ use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_adaptive::server::{Server, ServerEvent, ServerState};
 use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
 use framewire_units::Timestamp;
-use framewire_wire::vtp::{Packet, Reason, VideoHeader};
+use framewire_wire::vtp::{Reason, VideoHeader};
 
 use super::LadderContent;
 use crate::sender::{SenderLog, SenderProgress};
@@ -55,10 +55,9 @@ impl AdaptiveSender {
         let transmit = self.server.poll_transmit(now);
         self.take_events();
         if let Some(transmit) = &transmit
-            && transmit.channel == Channel::Data
-            && let Ok(Packet::Video(header, _)) = Packet::parse(&transmit.bytes)
+            && let Some(header) = &transmit.carries
         {
-            self.record(now, &header, transmit.bytes.len());
+            self.record(now, header, transmit.bytes.len());
         }
         if self.server.is_finished() {
             self.leave_out(now, self.server.state().frame);

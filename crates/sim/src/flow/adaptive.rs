@@ -174,7 +174,8 @@ impl AdaptiveFlow {
         }
         while let Some(transmit) = self.viewing.poll_transmit(self.seen(now)) {
             let size = DataSize::from_bytes(transmit.bytes.len() as u64 + IP_AND_UDP_HEADERS);
-            wires.send(now, Port::Receiver, 0, size, Cargo::session(self.number, transmit.channel, transmit.bytes));
+            let cargo = Cargo::session(self.number, transmit.channel, None, transmit.bytes);
+            wires.send(now, Port::Receiver, 0, size, cargo);
         }
         if self.viewing.is_finished() {
             self.serving.handle_client_gone(now);
@@ -188,7 +189,8 @@ impl AdaptiveFlow {
                 return self.waiting.push_front(transmit);
             }
             let size = DataSize::from_bytes(payload.as_bytes() + IP_AND_UDP_HEADERS);
-            let cargo = Cargo::session(self.number, transmit.channel, transmit.bytes);
+            let sequence = transmit.carries.map(|header| header.sequence);
+            let cargo = Cargo::session(self.number, transmit.channel, sequence, transmit.bytes);
             wires.send(now, Port::Sender, self.station, size, cargo);
         }
     }

@@ -97,7 +97,7 @@ impl Flow {
     ) {
         match (self, body) {
             (Self::Movie(flow), body) => flow.handle_delivery(now, to, body, wires),
-            (Self::Adaptive(flow), Body::Session(channel, bytes)) => {
+            (Self::Adaptive(flow), Body::Session(channel, _, bytes)) => {
                 flow.handle_datagram(now, to, channel, &bytes, wires);
             }
             (Self::Bulk(flow), Body::Segment(segment)) => flow.handle_segment(now, to, connection, &segment, wires),
