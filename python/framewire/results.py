@@ -20,7 +20,7 @@ from framewire.run_description import problem_of
 
 __all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """The newest version of the results format that is read here; older ones are read too."""
 
 TABLES = ("frames", "packets", "flows", "accuracy", "summary")
@@ -130,7 +130,7 @@ class RunDirectory:
         problem = run_tables.problem_of(name, table)
         if problem is not None:
             raise InputError(f"{path}: cannot be read as a table of a run: {problem}")
-        return table
+        return run_tables.completed(name, table) if columns is None else table
 
 
 def _read_description(path: Path) -> tuple[dict[str, Any], Checksums]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["problem_of", "without_nulls"]
+__all__ = ["completed", "problem_of", "without_nulls"]
 
 TEXTS = frozenset(
     (
@@ -21,6 +21,19 @@ WITHOUT_NULLS = {
     "accuracy": "flow packet intended_ns actual_ns",
     "summary": "flow transport status",
 }
+
+ADDED_LATER = {"frames": {"track": pl.lit(0, pl.Int32)}}
+"""Columns that older tables are without, with what they would have in them."""
+
+
+def completed(name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """The table of this name with the columns that it is without because an older version wrote it.
+
+    >>> completed("frames", pl.DataFrame({"flow": ["udp"]})).row(0)
+    ('udp', 0)
+    """
+    added = ADDED_LATER.get(name, {})
+    return table.with_columns(value.alias(column) for column, value in added.items() if column not in table.columns)
 
 
 def without_nulls(name: str) -> list[str]:

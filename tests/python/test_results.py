@@ -41,6 +41,7 @@ def test_every_version_of_the_format_has_a_golden_run_that_is_read(version: int)
     assert run.meta["format"] == version
     for name in TABLES:
         assert run.table(name).height > 0
+    assert set(run.frames["track"]) == {0}, "all that older versions wrote is video"
 
 
 @pytest.mark.parametrize("version", range(1, FORMAT_VERSION + 1))

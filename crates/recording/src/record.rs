@@ -10,6 +10,8 @@ use crate::tables::WrittenAhead;
 /// What the ledger must know of a frame of the movie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameFacts {
+    /// The track that it is of: 0 for video.
+    pub track: u8,
     /// `'I'`, `'P'` or `'B'`.
     pub kind: char,
     /// Bytes.

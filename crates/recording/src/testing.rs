@@ -39,6 +39,7 @@ pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
         let last_anchor = 3 * (anchors.len() as u32 - 1);
         let display_index = if anchor { last_anchor } else { last_anchor - 3 + b_number };
         movie.push(FrameFacts {
+            track: 0,
             level: None,
             kind,
             size,

@@ -108,6 +108,7 @@ impl SendingPlan {
     /// What the ledger must know of every frame.
     pub fn facts(&self) -> impl Iterator<Item = FrameFacts> {
         self.movie.index.frames.iter().map(|frame| FrameFacts {
+            track: 0,
             kind: letter(frame.kind),
             size: frame.size,
             level: None,

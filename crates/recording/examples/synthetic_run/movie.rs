@@ -38,6 +38,7 @@ pub fn make(frames: u32, bitrate: u32) -> Vec<FrameFacts> {
             / (3.4 + 4.0 * 2.2 + 10.0);
         let mean = f64::from(bitrate) / 8.0 / 25.0;
         movie.push(FrameFacts {
+            track: 0,
             level: None,
             kind,
             size: (mean * share * (0.85 + 0.3 * sizes.next_f64())) as u32,

@@ -133,6 +133,7 @@ fn frame_row(
         if not_in_movie { Some(RootCause::new(Place::SenderPipeline, NOT_IN_MOVIE)) } else { transfer.loss };
     let shed = if sender.shed() { u64::from(facts.size).saturating_sub(transfer.bytes_sent) } else { 0 };
     FrameRow {
+        track: facts.track,
         frame,
         display: facts.display_index,
         kind: facts.kind,

@@ -294,7 +294,7 @@ records! {
     }
     ReleaseRecord { packet, intended, actual }
     FrameFacts {
-        kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
+        track, kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
         recovers_from, group_time,
     }
     PictureOrder { count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers }
@@ -310,8 +310,8 @@ records! {
     Delay { frame, latency, jitter }
     RootCause { place, cause }
     FrameRow {
-        frame, display, kind, gop, size, level, due, offered, queued, first_byte, last_byte, arrival, arrival_relative,
-        latency_nanos, jitter_nanos, packets, packets_lost, bytes_shed, bytes_received, complete, decodable, deadline,
+        track, frame, display, kind, gop, size, level, due, offered, queued, first_byte, last_byte, arrival,
+        arrival_relative, latency_nanos, jitter_nanos, packets, packets_lost, bytes_shed, bytes_received, complete, decodable, deadline,
         fate, root_cause, discarded_at, missing_reference,
     }
 }

@@ -12,6 +12,8 @@ use parquet::schema::types::Type;
 pub struct Column<R> {
     pub(super) name: &'static str,
     pub(super) nullable: bool,
+    /// What tables that are older than the column would have in it; `None`: no table is without it, or null is what it has.
+    pub(super) before: Option<i32>,
     pub(super) reader: Reader<R>,
 }
 

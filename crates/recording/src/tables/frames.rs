@@ -23,6 +23,7 @@ impl<'a> LedgerRow<'a> {
 pub fn frames<'a>() -> Table<LedgerRow<'a>> {
     Table::<LedgerRow<'a>>::named("frames")
         .text("flow", |r| r.flow.into())
+        .int32_since("track", 0, |r| u16::from(r.row.track))
         .int32("frame", |r| r.row.frame)
         .int32("display", |r| r.row.display)
         .text("type", |r| r.row.kind.to_string().into())

@@ -10,8 +10,10 @@ use super::column::{Column, Reader};
 ///
 /// The canonical bytes are the table's name, then every column's name and type, then the cells row by row. A text is
 /// its length (64 bits) and its bytes; a cell is one byte, 0 for null or 1, and then the value: whole numbers and
-/// floating-point bits in little-endian order, truth values as one byte. It tells equal results from different ones;
-/// it is no protection against somebody who wants two tables to collide.
+/// floating-point bits in little-endian order, truth values as one byte. A column that older tables are without is not
+/// among the columns: behind a row whose value is not what those would have, there is its name and the cell. So equal
+/// results are equal whatever version wrote them. It tells equal results from different ones; it is no protection against
+/// somebody who wants two tables to collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableHash(pub u128);
 
@@ -33,6 +35,16 @@ impl TableHasher {
     pub(super) fn column<R>(&mut self, column: &Column<R>) {
         self.text(column.name);
         self.text(&column.type_name());
+    }
+
+    /// A cell of a column that older tables are without.
+    pub(super) fn later_cell<R>(&mut self, column: &Column<R>, row: &R) {
+        if let Reader::Int32(read) = &column.reader
+            && read(row) != column.before
+        {
+            self.text(column.name);
+            self.cell(column, row);
+        }
     }
 
     pub(super) fn cell<R>(&mut self, column: &Column<R>, row: &R) {

@@ -20,7 +20,7 @@ use super::column::{Cell, Column, Reader};
 use super::hash::{TableHash, TableHasher};
 
 /// Version of the results format (`docs/results.md`).
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Key in the metadata of every table that holds [`FORMAT_VERSION`].
 pub const FORMAT_KEY: &str = "framewire.format";
@@ -50,6 +50,14 @@ impl<R> Table<R> {
         self.with::<C, _>(name, Reader::Int32(Box::new(move |row| read(row).into_cell())))
     }
 
+    /// Adds a column of 32-bit numbers that older tables are without; in the place of what they have not got, readers take
+    /// `before`. Where a row has that too, it is [equal](Self::hash) to one of an older table.
+    pub fn int32_since<C: Cell<i32>>(mut self, name: &'static str, before: i32, read: impl Fn(&R) -> C + 'static) -> Self {
+        self = self.int32(name, read);
+        self.columns.iter_mut().rev().take(1).for_each(|column| column.before = Some(before));
+        self
+    }
+
     /// Adds a column of 64-bit numbers: times in nanoseconds, bytes, rates.
     pub fn int64<C: Cell<i64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
         self.with::<C, _>(name, Reader::Int64(Box::new(move |row| read(row).into_cell())))
@@ -63,7 +71,7 @@ impl<R> Table<R> {
     /// Adds a column of texts without nulls.
     pub fn text(mut self, name: &'static str, read: impl for<'row> Fn(&'row R) -> Cow<'row, str> + 'static) -> Self {
         let reader = Reader::Text(Box::new(move |row| Some(read(row))));
-        self.columns.push(Column { name, nullable: false, reader });
+        self.columns.push(Column { name, nullable: false, before: None, reader });
         self
     }
 
@@ -73,12 +81,12 @@ impl<R> Table<R> {
         name: &'static str,
         read: impl for<'row> Fn(&'row R) -> Option<Cow<'row, str>> + 'static,
     ) -> Self {
-        self.columns.push(Column { name, nullable: true, reader: Reader::Text(Box::new(read)) });
+        self.columns.push(Column { name, nullable: true, before: None, reader: Reader::Text(Box::new(read)) });
         self
     }
 
     fn with<C: Cell<T>, T>(mut self, name: &'static str, reader: Reader<R>) -> Self {
-        self.columns.push(Column { name, nullable: C::NULLABLE, reader });
+        self.columns.push(Column { name, nullable: C::NULLABLE, before: None, reader });
         self
     }
 
@@ -137,13 +145,11 @@ impl<R> Table<R> {
     /// compressed. Two runs are equal when the hashes of their tables are.
     pub fn hash(&self, rows: impl IntoIterator<Item = R>) -> TableHash {
         let mut hasher = TableHasher::new(self.name);
-        for column in &self.columns {
-            hasher.column(column);
-        }
+        let (old, later): (Vec<_>, Vec<_>) = self.columns.iter().partition(|column| column.before.is_none());
+        old.iter().for_each(|column| hasher.column(column));
         for row in rows {
-            for column in &self.columns {
-                hasher.cell(column, &row);
-            }
+            old.iter().for_each(|column| hasher.cell(column, &row));
+            later.iter().for_each(|column| hasher.later_cell(column, &row));
         }
         hasher.finish()
     }

@@ -109,6 +109,19 @@ fn samples_and_releases_read_back() {
     );
 }
 
+#[test]
+fn a_column_that_older_tables_are_without_is_hashed_where_it_says_something_new() {
+    type Row = (u32, u32);
+    let old = || Table::<Row>::named("t").int32("frame", |row: &Row| row.1);
+    let new = || Table::<Row>::named("t").int32_since("track", 0, |row: &Row| row.0).int32("frame", |row: &Row| row.1);
+    let video = [(0, 1), (0, 2)];
+    assert_eq!(new().hash(video), old().hash(video));
+    let audio = [[(1, 1), (0, 2)], [(0, 1), (1, 2)], [(2, 1), (0, 2)]];
+    let hashes: std::collections::BTreeSet<_> = audio.iter().map(|&rows| new().hash(rows)).collect();
+    assert_eq!(hashes.len(), 3);
+    assert!(!hashes.contains(&old().hash(video)));
+}
+
 /// A flow of so many packets that its tables are of several groups.
 fn flood() -> FlowLog {
     let mut log = datagrams();
@@ -196,7 +209,7 @@ fn files_carry_the_format_version_and_are_compressed_with_zstd() {
     let reader = written(&super::flows(), vec![SampleRow::all(&log).collect()]);
     let metadata = reader.metadata();
     let pairs = metadata.file_metadata().key_value_metadata().unwrap();
-    assert!(pairs.iter().any(|pair| pair.key == FORMAT_KEY && pair.value.as_deref() == Some("3")));
+    assert!(pairs.iter().any(|pair| pair.key == FORMAT_KEY && pair.value.as_deref() == Some("4")));
     assert!(matches!(metadata.row_group(0).column(0).compression(), Compression::ZSTD(_)));
 }
 

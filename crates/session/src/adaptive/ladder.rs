@@ -159,6 +159,7 @@ impl LadderContent {
         let entry = file.frame(number);
         let needs = &self.needs[at][number];
         FrameFacts {
+            track: 0,
             kind: letter(entry.kind),
             size: file.frame_size(at, number),
             level,
