@@ -2,18 +2,19 @@
 //!
 //! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
 //! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs. What a flow does
-//! from its begin to its end, in every world, is in [`lifecycle`].
+//! from its begin to its end, in every world, is in [`lifecycle`], and what its two halves have in common in [`half`].
 
 mod adaptive;
 mod content;
 mod dependencies;
 mod flow;
+pub mod half;
 pub mod lifecycle;
 mod plan;
 mod receiver;
 mod sender;
 
-pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError};
+pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
     AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowSetup,

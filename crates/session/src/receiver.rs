@@ -8,10 +8,12 @@ use bytes::Bytes;
 use framewire_recording::record::{DatagramReceived, FoundStream, StreamRead};
 use framewire_recording::spool::Spool;
 use framewire_transport::event::ReceiverEvent;
+use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
-use crate::sender::{HELD, SenderLog};
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
+use crate::sender::{HELD, MOVIE_CHANNEL, SenderLog};
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -218,5 +220,36 @@ impl ReceiverSession {
                 }
             }
         }
+    }
+}
+
+impl Half for ReceiverSession {
+    fn channels(&self) -> Vec<Channel> {
+        let kind = match self.half {
+            ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
+            ReceivingHalf::Stream(_) => ChannelKind::Stream(End::Sender),
+        };
+        vec![Channel { id: MOVIE_CHANNEL, kind }]
+    }
+
+    fn handle_arrival(&mut self, now: Timestamp, _channel: ChannelId, arrival: Arrival<'_>) {
+        match arrival {
+            Arrival::Datagram(bytes) | Arrival::Bytes(bytes) => self.handle_input(now, bytes),
+            Arrival::Ended => self.handle_end(now),
+            Arrival::Opened => {}
+        }
+    }
+
+    fn wants(&self, now: Timestamp, _channel: ChannelId) -> bool {
+        self.wants_bytes(now)
+    }
+
+    fn drive(&mut self, now: Timestamp, _channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        self.handle_timeout(now);
+        Ok(Wait { timeout: self.next_timeout(), ..Wait::default() })
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        self.handle_end(now);
     }
 }

@@ -12,6 +12,7 @@ use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
 use framewire_transport::{DatagramSender, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
+use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Wait};
 use crate::plan::SendingPlan;
 
 /// Records of a log that are in memory: a block. In real time a sender writes it to disk between two packets; a longer list
@@ -253,6 +254,34 @@ impl SenderSession {
 
     fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
+    }
+}
+
+/// The only channel of a flow of the movie.
+pub(crate) const MOVIE_CHANNEL: ChannelId = ChannelId(0);
+
+impl Half for SenderSession {
+    fn channels(&self) -> Vec<Channel> {
+        let kind = if self.is_stream() { ChannelKind::Stream(End::Sender) } else { ChannelKind::Datagram };
+        vec![Channel { id: MOVIE_CHANNEL, kind }]
+    }
+
+    /// Nothing does: no transport of a movie has feedback yet.
+    fn handle_arrival(&mut self, _now: Timestamp, _channel: ChannelId, _arrival: Arrival<'_>) {}
+
+    fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        let mut socket = OneChannel { channels, id: MOVIE_CHANNEL };
+        let socket = match self.is_stream() {
+            true => SenderSocket::Stream(&mut socket),
+            false => SenderSocket::Datagram(&mut socket),
+        };
+        let wait = self.drive(now, socket)?;
+        let room = wait.writable.then_some(MOVIE_CHANNEL);
+        Ok(Wait { room, timeout: wait.timeout, finished: wait.finished })
+    }
+
+    fn stop(&mut self, now: Timestamp) {
+        self.stop(now);
     }
 }
 

@@ -6,6 +6,7 @@ mod cut_off;
 mod defaults;
 #[path = "support/h264.rs"]
 mod h264;
+mod halves;
 mod ladder_pictures;
 mod ladder_plan;
 mod pictures;

@@ -10,6 +10,7 @@ use framewire_recording::record::FlowSample;
 use framewire_session::ConnectionSettings;
 use framewire_session::lifecycle::{MovieSink, ReceivedMovie};
 use framewire_sockets::{OpenError, TcpOptions, TcpSender};
+use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
 use crate::control::Failure;
@@ -65,6 +66,11 @@ pub fn sample_connection(socket: &TcpSender, at: Timestamp) -> Option<FlowSample
 /// The kernel's stamp on the run's clock; now, where there is none.
 pub fn stamp(clock: Clock, realtime_nanos: Option<u64>) -> Timestamp {
     framewire_endpoint::Clock::arrival(&clock, realtime_nanos)
+}
+
+/// What a socket of another kind says of an operation: errno(3) has the words of EOPNOTSUPP.
+pub fn wrong_kind(operation: &'static str) -> SocketError {
+    SocketError { operation, reason: "Operation not supported".to_owned() }
 }
 
 /// A receiver of this flow that cannot listen.

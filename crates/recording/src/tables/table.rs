@@ -52,7 +52,12 @@ impl<R> Table<R> {
 
     /// Adds a column of 32-bit numbers that older tables are without; in the place of what they have not got, readers take
     /// `before`. Where a row has that too, it is [equal](Self::hash) to one of an older table.
-    pub fn int32_since<C: Cell<i32>>(mut self, name: &'static str, before: i32, read: impl Fn(&R) -> C + 'static) -> Self {
+    pub fn int32_since<C: Cell<i32>>(
+        mut self,
+        name: &'static str,
+        before: i32,
+        read: impl Fn(&R) -> C + 'static,
+    ) -> Self {
         self = self.int32(name, read);
         self.columns.iter_mut().rev().take(1).for_each(|column| column.before = Some(before));
         self

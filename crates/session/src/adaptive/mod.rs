@@ -11,5 +11,24 @@ pub use ladder::{LadderContent, LadderContentError};
 pub use receiver::AdaptiveReceiver;
 pub use sender::AdaptiveSender;
 
+use framewire_adaptive::datagram::Channel as SessionChannel;
+
+use crate::half::{Channel, ChannelId, ChannelKind};
+
 /// Bytes that IPv4 (RFC 791, 3.1) and UDP (RFC 768) put before a datagram.
 pub(crate) const IP_AND_UDP_HEADERS: usize = 28;
+
+/// The channels of an adaptive session: both carry datagrams (section 5.1 of the VTP paper).
+fn channels() -> Vec<Channel> {
+    SessionChannel::BOTH.map(|channel| Channel { id: channel_id(channel), kind: ChannelKind::Datagram }).to_vec()
+}
+
+/// The number of a channel.
+pub fn channel_id(channel: SessionChannel) -> ChannelId {
+    ChannelId(channel.index() as u8)
+}
+
+/// The channel of a number; `None` where there is none.
+pub fn channel_of(id: ChannelId) -> Option<SessionChannel> {
+    SessionChannel::BOTH.into_iter().find(|&channel| channel_id(channel) == id)
+}

@@ -2,38 +2,34 @@
 
 use bytes::Bytes;
 use framewire_adaptive::client::{Client, ClientEvent, ClientTransmit};
-use framewire_adaptive::datagram::Channel;
 use framewire_recording::record::DatagramReceived;
+use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
 use framewire_wire::vtp::VIDEO_HEADER_LENGTH;
 
+use super::{channel_id, channel_of, channels};
+use crate::half::{Arrival, Channel, ChannelId, Channels, Half, Wait};
 use crate::receiver::{ReceiverLog, Reception};
 
 /// The receiver's side of an adaptive flow.
 ///
-/// Contract: as that of [`Client`], which speaks first: at the start of the flow call
-/// [`poll_transmit`](Self::poll_transmit). Hand in a datagram, or nothing when [`next_timeout`](Self::next_timeout) has
-/// come; send what [`poll_transmit`](Self::poll_transmit) gives until it is `None`; take what
-/// [`poll_frame`](Self::poll_frame) gives until it is `None`.
+/// Contract: that of a [`Half`] over two channels of datagrams to one server. It speaks first: drive it at the start of the
+/// flow, and take what [`poll_frame`](Self::poll_frame) gives until it is `None`.
 pub struct AdaptiveReceiver {
     client: Client,
+    /// What its channel had no room for.
+    waiting: Option<ClientTransmit>,
     reception: Reception,
     received: DataSize,
 }
 
 impl AdaptiveReceiver {
     pub(crate) fn new(client: Client, log: ReceiverLog) -> Self {
-        Self { client, reception: Reception::new(log), received: DataSize::ZERO }
-    }
-
-    /// A datagram came from the sender.
-    pub fn handle_datagram(&mut self, now: Timestamp, channel: Channel, datagram: &[u8]) {
-        self.client.handle_datagram(now, channel, datagram);
-        self.take_events();
+        Self { client, waiting: None, reception: Reception::new(log), received: DataSize::ZERO }
     }
 
     /// What is to be sent now.
-    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<ClientTransmit> {
+    fn poll_transmit(&mut self, now: Timestamp) -> Option<ClientTransmit> {
         let transmit = self.client.poll_transmit(now);
         self.take_events();
         transmit
@@ -42,12 +38,6 @@ impl AdaptiveReceiver {
     /// When it has something to do by itself.
     pub fn next_timeout(&self) -> Option<Timestamp> {
         self.client.next_timeout()
-    }
-
-    /// Ends the session from this side.
-    pub fn stop(&mut self, now: Timestamp) {
-        self.client.stop(now);
-        self.take_events();
     }
 
     /// True when the session is over and everything was said.
@@ -108,5 +98,37 @@ impl AdaptiveReceiver {
                 | ClientEvent::Ended(_) => {}
             }
         }
+    }
+}
+
+impl Half for AdaptiveReceiver {
+    fn channels(&self) -> Vec<Channel> {
+        channels()
+    }
+
+    fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        if let (Some(channel), Arrival::Datagram(bytes)) = (channel_of(channel), arrival) {
+            self.client.handle_datagram(now, channel, bytes);
+            self.take_events();
+        }
+    }
+
+    fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        let mut room = None;
+        while let Some(transmit) = self.waiting.take().or_else(|| self.poll_transmit(now)) {
+            let channel = channel_id(transmit.channel);
+            if channels.send(channel, &transmit.bytes, None)? == DatagramSend::WouldBlock {
+                room = Some(channel);
+                self.waiting = Some(transmit);
+                break;
+            }
+        }
+        Ok(Wait { room, timeout: self.next_timeout(), finished: self.is_finished() && self.waiting.is_none() })
+    }
+
+    /// Ends the session from this side.
+    fn stop(&mut self, now: Timestamp) {
+        self.client.stop(now);
+        self.take_events();
     }
 }

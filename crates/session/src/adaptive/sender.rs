@@ -1,21 +1,22 @@
 //! The server of an adaptive stream, and what it did to which frame.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
-use framewire_adaptive::datagram::{Channel, Transmit};
+use framewire_adaptive::datagram::{Channel as SessionChannel, Transmit};
 use framewire_adaptive::server::{Server, ServerEvent, ServerState};
 use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
+use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::Timestamp;
 use framewire_wire::vtp::{Reason, VideoHeader};
 
-use super::LadderContent;
+use super::{LadderContent, channel_id, channel_of, channels};
+use crate::half::{Arrival, Channel, ChannelId, Channels, Half, Wait};
 use crate::sender::{SenderLog, SenderProgress};
 
 /// The sender's side of an adaptive flow.
 ///
-/// Contract: as that of [`Server`]: hand in a datagram, or nothing when [`next_timeout`](Self::next_timeout) has come;
-/// then send what [`poll_transmit`](Self::poll_transmit) gives until it is `None`. What it gives counts as sent at `now`:
-/// every world keeps what its socket has no room for until there is some.
+/// Contract: that of a [`Half`] over two channels of datagrams to one client, each connected to that client's. What it
+/// sends counts as sent at `now`, also where it is kept for want of room.
 pub struct AdaptiveSender {
     server: Server,
     content: LadderContent,
@@ -23,6 +24,8 @@ pub struct AdaptiveSender {
     started: bool,
     ended: Option<Reason>,
     source_failure: Option<String>,
+    /// What its channel had no room for; nothing else is sent before.
+    waiting: Option<Transmit>,
     /// By frame, the level that it was sent from or would have been.
     levels: Vec<Option<u8>>,
     log: SenderLog,
@@ -38,20 +41,15 @@ impl AdaptiveSender {
             started: false,
             ended: None,
             source_failure: None,
+            waiting: None,
             levels: Vec::new(),
             log,
             progress: SenderProgress::default(),
         }
     }
 
-    /// A datagram came from the receiver's socket `from`.
-    pub fn handle_datagram(&mut self, now: Timestamp, channel: Channel, from: SocketAddr, datagram: &[u8]) {
-        self.server.handle_datagram(now, channel, from, datagram);
-        self.take_events();
-    }
-
     /// What is to be sent now.
-    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit> {
+    fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit> {
         let transmit = self.server.poll_transmit(now);
         self.take_events();
         if let Some(transmit) = &transmit
@@ -65,15 +63,14 @@ impl AdaptiveSender {
         transmit
     }
 
-    /// When it has something to do by itself.
+    /// When it has something to do by itself. While something waits for room, that is what it waits for.
     pub fn next_timeout(&self) -> Option<Timestamp> {
-        self.server.next_timeout()
+        self.server.next_timeout().filter(|_| !self.is_waiting())
     }
 
-    /// Ends the stream now, and says so to the receiver.
-    pub fn stop(&mut self, now: Timestamp) {
-        self.server.stop(now);
-        self.take_events();
+    /// True while something waits for room in its channel.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
     }
 
     /// True when the session is over and everything was said.
@@ -178,6 +175,51 @@ impl AdaptiveSender {
 
     fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
+    }
+}
+
+/// Where the server sees its client, on a channel that is connected to it (RFC 5737 has the address for examples).
+fn client(channel: SessionChannel) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::new(192, 0, 2, 2), 1 + channel.index() as u16))
+}
+
+impl Half for AdaptiveSender {
+    fn channels(&self) -> Vec<Channel> {
+        channels()
+    }
+
+    fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        if let (Some(channel), Arrival::Datagram(bytes)) = (channel_of(channel), arrival) {
+            self.server.handle_datagram(now, channel, client(channel), bytes);
+            self.take_events();
+        }
+    }
+
+    /// A packet says when it left: none is made while there is no room for it.
+    fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        let video = channel_id(SessionChannel::Data);
+        let mut room = None;
+        loop {
+            if !self.is_waiting() && !channels.has_room(video) {
+                room = Some(video);
+                break;
+            }
+            let Some(transmit) = self.waiting.take().or_else(|| self.poll_transmit(now)) else { break };
+            let (channel, sequence) = (channel_id(transmit.channel), transmit.carries.map(|header| header.sequence));
+            if channels.send(channel, &transmit.bytes, sequence)? == DatagramSend::WouldBlock {
+                room = Some(channel);
+                self.waiting = Some(transmit);
+                break;
+            }
+        }
+        let timeout = if room.is_none() { self.server.next_timeout() } else { None };
+        Ok(Wait { room, timeout, finished: self.is_finished() && !self.is_waiting() })
+    }
+
+    /// Ends the stream, and says so to the receiver.
+    fn stop(&mut self, now: Timestamp) {
+        self.server.stop(now);
+        self.take_events();
     }
 }
 

@@ -1,23 +1,21 @@
 //! The two ends of a stream of levels of a ladder: its samples and its status.
 
-use std::net::SocketAddr;
-
-use framewire_adaptive::client::ClientTransmit;
-use framewire_adaptive::datagram::{Channel, Transmit};
 use framewire_adaptive::server::ServerState;
 use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_recording::spool::Spool;
+use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
 use super::outcome::FlowOutcome;
 use super::received_movie::ReceivedMovie;
 use super::sampling::Sampling;
 use crate::adaptive::{AdaptiveReceiver, AdaptiveSender};
+use crate::half::{Arrival, ChannelId, Channels, Half, Wait};
 use crate::sender::SenderProgress;
 
 /// The server's end of an adaptive flow.
 ///
-/// Contract: as that of [`AdaptiveSender`]; beside it, [`sample`](Self::sample) whenever [`next_timeout`](Self::next_timeout)
+/// Contract: as that of [`AdaptiveSender`], a [`Half`]; beside it, [`sample`](Self::sample) whenever [`next_timeout`](Self::next_timeout)
 /// has come, [`stop`](Self::stop) to end it early, and [`handle_client_gone`](Self::handle_client_gone) when the other end
 /// has ended.
 pub struct AdaptiveServing {
@@ -33,17 +31,20 @@ impl AdaptiveServing {
         Self { sender, sampling: Sampling::starting_at(start, samples), stopped: false, failure: None }
     }
 
-    /// A datagram came from the client's socket `from`.
-    pub fn handle_datagram(&mut self, now: Timestamp, channel: Channel, from: SocketAddr, datagram: &[u8]) {
-        self.sender.handle_datagram(now, channel, from, datagram);
+    /// Something came from the client.
+    pub fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        self.sender.handle_arrival(now, channel, arrival);
     }
 
-    /// What is to be sent now; not to be asked for while its socket has no room.
-    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<Transmit> {
-        self.sender.poll_transmit(now)
+    /// Sends what is due and what its channels take.
+    ///
+    /// # Errors
+    /// When a channel is broken.
+    pub fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        self.sender.drive(now, channels)
     }
 
-    /// When it has something to do by itself. Where its socket has no room, it waits for that and not for a time; what is
+    /// When it has something to do by itself. Where its channels have no room, it waits for that and not for a time; what is
     /// sampled is sampled all the same.
     pub fn next_timeout(&self, has_room: bool) -> Option<Timestamp> {
         if self.is_finished() {
@@ -51,6 +52,11 @@ impl AdaptiveServing {
         }
         let sender = self.sender.next_timeout().filter(|_| has_room);
         sender.into_iter().chain([self.sampling.next()]).min()
+    }
+
+    /// True while something waits for room in its channel.
+    pub fn is_waiting(&self) -> bool {
+        self.sender.is_waiting()
     }
 
     /// Notes the state where that is due. `queued` is what has not left its host, where that is known.
@@ -120,7 +126,8 @@ impl AdaptiveServing {
 
 /// The client's end of an adaptive flow.
 ///
-/// Contract: as that of [`AdaptiveReceiver`], which speaks first, at the start of the flow; frames are kept by themselves.
+/// Contract: as that of [`AdaptiveReceiver`], a [`Half`] which speaks first, at the start of the flow; frames are kept by
+/// themselves.
 pub struct AdaptiveViewing {
     receiver: AdaptiveReceiver,
     movie: ReceivedMovie,
@@ -133,18 +140,19 @@ impl AdaptiveViewing {
         Self { receiver, movie, failure: None }
     }
 
-    /// A datagram came from the server.
-    pub fn handle_datagram(&mut self, now: Timestamp, channel: Channel, datagram: &[u8]) {
-        self.receiver.handle_datagram(now, channel, datagram);
+    /// Something came from the server.
+    pub fn handle_arrival(&mut self, now: Timestamp, channel: ChannelId, arrival: Arrival<'_>) {
+        self.receiver.handle_arrival(now, channel, arrival);
     }
 
-    /// What is to be sent now. When there is nothing, what came whole meanwhile is kept.
-    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<ClientTransmit> {
-        let transmit = self.receiver.poll_transmit(now);
-        if transmit.is_none() {
-            self.keep_frames();
-        }
-        transmit
+    /// Sends what is due, and keeps what came whole meanwhile.
+    ///
+    /// # Errors
+    /// When a channel is broken.
+    pub fn drive(&mut self, now: Timestamp, channels: &mut dyn Channels) -> Result<Wait, SocketError> {
+        let wait = self.receiver.drive(now, channels);
+        self.keep_frames();
+        wait
     }
 
     /// When it has something to do by itself.

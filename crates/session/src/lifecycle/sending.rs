@@ -6,16 +6,11 @@ use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
 use super::sampling::{SAMPLE_INTERVAL, Sampling};
-use crate::sender::{SenderLog, SenderProgress, SenderSession, SenderWait};
+use crate::half::{Channels, Half, Wait};
+use crate::sender::{SenderLog, SenderProgress, SenderSession};
 
 /// The socket of a sender, as its host has it.
-pub trait SendingSocket {
-    /// Lets the session write to the socket: [`SenderSession::drive`] with it.
-    ///
-    /// # Errors
-    /// When the socket is broken.
-    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError>;
-
+pub trait SendingSocket: Channels {
     /// Bytes that have not left this host, or are not acknowledged (SIOCOUTQ).
     ///
     /// # Errors
@@ -30,7 +25,7 @@ pub trait SendingSocket {
 #[derive(Clone, Debug)]
 enum Phase {
     /// Frames are offered and written.
-    Streaming(SenderWait),
+    Streaming(Wait),
     /// All is written; at the time, it looks whether all has left the host.
     Draining(Timestamp),
     /// It has ended so.
@@ -52,7 +47,7 @@ pub struct MovieSending {
 impl MovieSending {
     /// A sender that begins at the origin of the run; `samples` is where they go.
     pub fn new(session: SenderSession, samples: Spool<FlowSample>) -> Self {
-        let wait = SenderWait { writable: false, timeout: Some(Timestamp::ZERO), finished: false };
+        let wait = Wait { timeout: Some(Timestamp::ZERO), ..Wait::default() };
         let sampling = Sampling::starting_at(Timestamp::ZERO, samples);
         Self { session, phase: Phase::Streaming(wait), sampling }
     }
@@ -82,7 +77,7 @@ impl MovieSending {
 
     /// True where it waits for room in the socket.
     pub fn waits_for_room(&self) -> bool {
-        matches!(&self.phase, Phase::Streaming(wait) if wait.writable)
+        matches!(&self.phase, Phase::Streaming(wait) if wait.room.is_some())
     }
 
     /// Ends the stream now: what was not written is given up, and nobody waits for what is left in the host.
@@ -135,7 +130,7 @@ impl MovieSending {
             if self.sampling.is_due(now) {
                 self.sampling.take(now, socket.sample(now));
             }
-            let wait = socket.drive(now, &mut self.session)?;
+            let wait = Half::drive(&mut self.session, now, socket)?;
             self.phase = if wait.finished { Phase::Draining(now) } else { Phase::Streaming(wait) };
         }
         if let Phase::Draining(look) = &mut self.phase

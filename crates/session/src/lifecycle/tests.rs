@@ -4,12 +4,13 @@ use framewire_media::Movie;
 use framewire_recording::record::{FlowSample, FlowStatus};
 use framewire_recording::spool::Spool;
 use framewire_scenario::Scenario;
-use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
+use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
 
 use super::*;
+use crate::FlowSetup;
+use crate::half::{ChannelId, Channels};
 use crate::plan::SendingPlan;
-use crate::{FlowSetup, SenderSession, SenderSocket, SenderWait};
 
 const FRAMES: u32 = 25;
 const FRAME_SIZE: usize = 5_000;
@@ -69,8 +70,12 @@ impl Host {
     }
 }
 
-impl DatagramSocket for Host {
-    fn send(&mut self, datagram: &[u8]) -> Result<DatagramSend, SocketError> {
+impl Channels for Host {
+    fn has_room(&self, _: ChannelId) -> bool {
+        true
+    }
+
+    fn send(&mut self, _: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
         self.check()?;
         if self.queued_bytes() + datagram.len() > self.room {
             return Ok(DatagramSend::WouldBlock);
@@ -79,37 +84,28 @@ impl DatagramSocket for Host {
         Ok(DatagramSend::Sent)
     }
 
-    fn free_room(&mut self) -> Result<DataSize, SocketError> {
+    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
         Ok(DataSize::from_bytes((self.room - self.queued_bytes()) as u64))
     }
-}
 
-impl StreamSocket for Host {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, SocketError> {
+    fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
         self.check()?;
         let taken = bytes.len().min(self.room - self.queued_bytes());
         self.waiting.push(bytes[..taken].to_vec());
         Ok(taken)
     }
 
-    fn unsent(&mut self) -> Result<DataSize, SocketError> {
+    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
         Ok(DataSize::from_bytes(self.queued_bytes() as u64))
     }
 
-    fn finish(&mut self) -> Result<(), SocketError> {
+    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
         self.finished = true;
         Ok(())
     }
 }
 
 impl SendingSocket for Host {
-    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError> {
-        match self.datagrams {
-            true => session.drive(now, SenderSocket::Datagram(self)),
-            false => session.drive(now, SenderSocket::Stream(self)),
-        }
-    }
-
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         self.check()?;
         Ok(DataSize::from_bytes(self.queued_bytes() as u64))

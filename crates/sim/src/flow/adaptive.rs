@@ -1,21 +1,19 @@
 //! An adaptive stream: its server at the sender's host, its client at the receiver's.
 
-use std::collections::VecDeque;
-use std::net::{Ipv4Addr, SocketAddr};
-
-use framewire_adaptive::datagram::{Channel, Transmit};
+use framewire_adaptive::datagram::Channel;
 use framewire_link::Port;
 use framewire_recording::record::RateSample;
-use framewire_session::AdaptiveSetup;
+use framewire_session::half::{Arrival, ChannelId, Channels};
 use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
+use framewire_session::{AdaptiveSetup, channel_id, channel_of};
+use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
-use framewire_world::port;
 
 use super::connection::DEFAULT_SEND_BUFFER;
 use crate::cargo::Cargo;
 use crate::error::SimError;
 use crate::record::FlowWires;
-use crate::socket::{IP_AND_UDP_HEADERS, UdpSender};
+use crate::socket::{UdpSender, packet_size, wrong_kind};
 
 /// Clocks as those of old systems, where timers expire and packets are seen at ticks only: 10 ms, for instance, with the HZ
 /// of 100 that Linux 2.4 and FreeBSD 4 had. Zero for exact ones.
@@ -34,8 +32,6 @@ pub(crate) struct AdaptiveFlow {
     serving: AdaptiveServing,
     viewing: AdaptiveViewing,
     socket: UdpSender,
-    /// What the socket had no room for; nothing else is sent before.
-    waiting: VecDeque<Transmit>,
     start: Timestamp,
     begun: bool,
     /// It was stopped before it began.
@@ -61,7 +57,6 @@ impl AdaptiveFlow {
             serving: AdaptiveServing::new(sender, start, common.records()),
             viewing: AdaptiveViewing::new(setup.receiver(session), movie),
             socket: UdpSender::new(number, common.station(), send_buffer),
-            waiting: VecDeque::new(),
             start,
             begun: false,
             never: false,
@@ -78,7 +73,7 @@ impl AdaptiveFlow {
         if !self.begun {
             return self.start;
         }
-        let serving = self.serving.next_timeout(self.waiting.is_empty());
+        let serving = self.serving.next_timeout(true);
         let serving = serving.map(|at| at.max(self.now).next_multiple_of(self.clocks.send));
         let timeouts = [serving, self.viewing.next_timeout()];
         timeouts.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
@@ -86,7 +81,7 @@ impl AdaptiveFlow {
 
     /// True when both ends have said all that they had to say, or never began.
     pub(crate) fn is_done(&self) -> bool {
-        self.never || self.viewing.is_finished() && self.serving.is_finished() && self.waiting.is_empty()
+        self.never || self.viewing.is_finished() && self.serving.is_finished() && !self.serving.is_waiting()
     }
 
     /// A datagram comes out at a host.
@@ -95,20 +90,22 @@ impl AdaptiveFlow {
         now: Timestamp,
         to: Port,
         channel: Channel,
-        bytes: &[u8],
+        bytes: Vec<u8>,
         wires: &mut FlowWires,
     ) {
+        let (channel, arrival) = (channel_id(channel), Arrival::Datagram(&bytes));
         match to {
-            Port::Receiver => self.viewing.handle_datagram(self.seen(now), channel, bytes),
-            Port::Sender => self.serving.handle_datagram(now, channel, self.client_socket(channel), bytes),
+            Port::Receiver => self.viewing.handle_arrival(self.seen(now), channel, arrival),
+            Port::Sender => self.serving.handle_arrival(now, channel, arrival),
         }
+        self.socket.recycle(bytes);
         self.exchange(now, wires);
     }
 
     /// The sender's own device has let go of a datagram.
     pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32, wires: &mut FlowWires) {
         self.socket.handle_released(DataSize::from_bytes(payload.into()));
-        if !self.waiting.is_empty() {
+        if self.serving.is_waiting() {
             self.exchange(now, wires);
         }
     }
@@ -168,36 +165,64 @@ impl AdaptiveFlow {
     /// Sends what both ends have to send.
     fn exchange(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.now = now;
+        let seen = self.seen(now);
         // What a session begins with is answered at once; video leaves by the timer.
-        if !self.serving.has_started() || now.next_multiple_of(self.clocks.send) == now {
-            self.send_video(now, wires);
-        }
-        while let Some(transmit) = self.viewing.poll_transmit(self.seen(now)) {
-            let size = DataSize::from_bytes(transmit.bytes.len() as u64 + IP_AND_UDP_HEADERS);
-            let cargo = Cargo::session(self.number, transmit.channel, None, transmit.bytes);
-            wires.send(now, Port::Receiver, 0, size, cargo);
-        }
+        let sends = !self.serving.has_started() || now.next_multiple_of(self.clocks.send) == now;
+        let Self { number, station, socket, serving, viewing, .. } = self;
+        let mut channels =
+            SessionChannels { number: *number, station: *station, from: Port::Sender, socket, wires, now };
+        let server = if sends { serving.drive(now, &mut channels).err() } else { None };
+        channels.from = Port::Receiver;
+        let client = viewing.drive(seen, &mut channels).err();
+        debug_assert!(server.is_none() && client.is_none(), "invariant: channels of datagrams do not break here");
         if self.viewing.is_finished() {
             self.serving.handle_client_gone(now);
         }
     }
+}
 
-    fn send_video(&mut self, now: Timestamp, wires: &mut FlowWires) {
-        while let Some(transmit) = self.waiting.pop_front().or_else(|| self.serving.poll_transmit(now)) {
-            let payload = DataSize::from_bytes(transmit.bytes.len() as u64);
-            if !self.socket.admit(payload, wires) {
-                return self.waiting.push_front(transmit);
-            }
-            let size = DataSize::from_bytes(payload.as_bytes() + IP_AND_UDP_HEADERS);
-            let sequence = transmit.carries.map(|header| header.sequence);
-            let cargo = Cargo::session(self.number, transmit.channel, sequence, transmit.bytes);
-            wires.send(now, Port::Sender, self.station, size, cargo);
-        }
+/// The channels of one end at a moment.
+struct SessionChannels<'a> {
+    number: usize,
+    station: usize,
+    from: Port,
+    socket: &'a mut UdpSender,
+    wires: &'a mut FlowWires,
+    now: Timestamp,
+}
+
+impl Channels for SessionChannels<'_> {
+    /// What is made without room waits for it.
+    fn has_room(&self, _: ChannelId) -> bool {
+        true
     }
 
-    /// The client's socket for a channel, as the server sees it (RFC 5737 has the address for examples).
-    fn client_socket(&self, channel: Channel) -> SocketAddr {
-        let port = port(self.number) + u16::from(channel == Channel::Control);
-        SocketAddr::from((Ipv4Addr::new(192, 0, 2, 2), port))
+    fn send(&mut self, id: ChannelId, datagram: &[u8], sequence: Option<u32>) -> Result<DatagramSend, SocketError> {
+        let Some(channel) = channel_of(id) else { return Err(wrong_kind("send")) };
+        let bytes = DataSize::from_bytes(datagram.len() as u64);
+        // The client's socket has room for what little it says.
+        if self.from == Port::Sender && !self.socket.admit(bytes, self.wires) {
+            return Ok(DatagramSend::WouldBlock);
+        }
+        let cargo = Cargo::session(self.number, channel, sequence, self.socket.filled(datagram));
+        let station = if self.from == Port::Sender { self.station } else { 0 };
+        self.wires.send(self.now, self.from, station, packet_size(bytes), cargo);
+        Ok(DatagramSend::Sent)
+    }
+
+    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        Ok(self.socket.free_room())
+    }
+
+    fn write(&mut self, _: ChannelId, _: &[u8]) -> Result<usize, SocketError> {
+        Err(wrong_kind("write"))
+    }
+
+    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        Err(wrong_kind("unsent"))
+    }
+
+    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
+        Err(wrong_kind("finish"))
     }
 }

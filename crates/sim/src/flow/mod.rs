@@ -98,7 +98,7 @@ impl Flow {
         match (self, body) {
             (Self::Movie(flow), body) => flow.handle_delivery(now, to, body, wires),
             (Self::Adaptive(flow), Body::Session(channel, _, bytes)) => {
-                flow.handle_datagram(now, to, channel, &bytes, wires);
+                flow.handle_datagram(now, to, channel, bytes, wires);
             }
             (Self::Bulk(flow), Body::Segment(segment)) => flow.handle_segment(now, to, connection, &segment, wires),
             // No flow sends what is not its kind.

@@ -1,9 +1,9 @@
 //! The socket of a flow of the movie, of either kind, as both ends of the flow see it.
 
 use framewire_recording::record::FlowSample;
+use framewire_session::half::{ChannelId, Channels};
 use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
-use framewire_session::{SenderSession, SenderSocket, SenderWait};
-use framewire_transport::socket::SocketError;
+use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Timestamp};
 
 use super::stream::{Connection, endpoint_sample, timed_out};
@@ -79,18 +79,58 @@ pub(crate) struct MovieSocketAt<'a> {
     wires: &'a mut FlowWires,
 }
 
-impl SendingSocket for MovieSocketAt<'_> {
-    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError> {
+impl MovieSocketAt<'_> {
+    fn connection(&mut self, operation: &'static str) -> Result<&mut Connection, SocketError> {
         match self.socket {
-            MovieSocket::Udp(socket) => {
-                session.drive(now, SenderSocket::Datagram(&mut socket.handle(self.now, self.wires)))
-            }
-            MovieSocket::Tcp(connection) => {
-                session.drive(now, SenderSocket::Stream(&mut connection.sender(self.now, self.wires)))
-            }
+            MovieSocket::Tcp(connection) => Ok(connection),
+            MovieSocket::Udp(_) => Err(wrong_kind(operation)),
+        }
+    }
+}
+
+/// What a socket of another kind says of an operation: errno(3) has the words of EOPNOTSUPP.
+pub(crate) fn wrong_kind(operation: &'static str) -> SocketError {
+    SocketError { operation, reason: "Operation not supported".to_owned() }
+}
+
+/// There is one channel.
+impl Channels for MovieSocketAt<'_> {
+    fn has_room(&self, _: ChannelId) -> bool {
+        self.socket.is_writable()
+    }
+
+    fn send(&mut self, _: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        match self.socket {
+            MovieSocket::Udp(socket) => Ok(socket.send(self.now, datagram, self.wires)),
+            MovieSocket::Tcp(_) => Err(wrong_kind("send")),
         }
     }
 
+    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        match self.socket {
+            MovieSocket::Udp(socket) => Ok(socket.free_room()),
+            MovieSocket::Tcp(_) => Err(wrong_kind("free_room")),
+        }
+    }
+
+    fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
+        match self.socket {
+            MovieSocket::Tcp(connection) => connection.write(self.now, bytes, self.wires),
+            MovieSocket::Udp(_) => Err(wrong_kind("write")),
+        }
+    }
+
+    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        Ok(self.connection("unsent")?.client.unsent())
+    }
+
+    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
+        self.socket.close(self.now, self.wires);
+        Ok(())
+    }
+}
+
+impl SendingSocket for MovieSocketAt<'_> {
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         match &*self.socket {
             MovieSocket::Tcp(connection) if connection.client.has_failed() => Err(timed_out()),

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use framewire_link::Port;
 use framewire_recording::record::FlowSample;
 use framewire_tcp::{Endpoint, Segment, TcpConfig};
-use framewire_transport::socket::{SocketError, StreamSocket};
-use framewire_units::{DataSize, Timestamp};
+use framewire_transport::socket::SocketError;
+use framewire_units::Timestamp;
 
 use crate::cargo::Cargo;
 use crate::record::FlowWires;
@@ -118,44 +118,22 @@ impl Connection {
         &self.buffer
     }
 
-    /// The sender's socket as a transport sees it at `now`.
-    pub(crate) fn sender<'a>(&'a mut self, now: Timestamp, wires: &'a mut FlowWires) -> StreamHandle<'a> {
-        StreamHandle { connection: self, wires, now }
+    /// Writes at the sender what fits. What is written is sent from inside the write, as the kernel does.
+    pub(crate) fn write(&mut self, now: Timestamp, bytes: &[u8], wires: &mut FlowWires) -> Result<usize, SocketError> {
+        if self.client.has_failed() {
+            return Err(timed_out());
+        }
+        let taken = self.client.write(now, bytes.len() as u64) as usize;
+        self.bytes.write(&bytes[..taken]);
+        // Also where nothing was taken: the first write finds the SYN ready, which would else wait for its timeout.
+        self.transmit_client(now, wires);
+        Ok(taken)
     }
 
     /// Ends the sender's stream after what was written, as close(2) does.
     pub(crate) fn close(&mut self, now: Timestamp, wires: &mut FlowWires) {
         self.client.finish(now);
         self.transmit_client(now, wires);
-    }
-}
-
-/// The sender's TCP socket at a moment. What is written is sent from inside the write, as the kernel does.
-pub(crate) struct StreamHandle<'a> {
-    connection: &'a mut Connection,
-    wires: &'a mut FlowWires,
-    now: Timestamp,
-}
-
-impl StreamSocket for StreamHandle<'_> {
-    fn write(&mut self, bytes: &[u8]) -> Result<usize, SocketError> {
-        if self.connection.client.has_failed() {
-            return Err(timed_out());
-        }
-        let taken = self.connection.client.write(self.now, bytes.len() as u64) as usize;
-        self.connection.bytes.write(&bytes[..taken]);
-        // Also where nothing was taken: the first write finds the SYN ready, which would else wait for its timeout.
-        self.connection.transmit_client(self.now, self.wires);
-        Ok(taken)
-    }
-
-    fn unsent(&mut self) -> Result<DataSize, SocketError> {
-        Ok(self.connection.client.unsent())
-    }
-
-    fn finish(&mut self) -> Result<(), SocketError> {
-        self.connection.close(self.now, self.wires);
-        Ok(())
     }
 }
 

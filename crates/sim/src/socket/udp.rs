@@ -1,7 +1,7 @@
 //! The sending side of a UDP socket: a send buffer that counts kernel memory.
 
 use framewire_link::Port;
-use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError};
+use framewire_transport::socket::DatagramSend;
 use framewire_units::{DataSize, Timestamp};
 
 use super::memory::truesize;
@@ -9,7 +9,7 @@ use crate::cargo::Cargo;
 use crate::record::FlowWires;
 
 /// Bytes of the headers of IPv4 (RFC 791, 3.1) and UDP (RFC 768).
-pub(crate) const IP_AND_UDP_HEADERS: u64 = 28;
+const IP_AND_UDP_HEADERS: u64 = 28;
 
 /// What the kernel knows of a UDP socket.
 #[derive(Debug)]
@@ -62,36 +62,32 @@ impl UdpSender {
         fits
     }
 
-    /// The socket as a transport sees it at `now`.
-    pub(crate) fn handle<'a>(&'a mut self, now: Timestamp, wires: &'a mut FlowWires) -> DatagramHandle<'a> {
-        DatagramHandle { socket: self, wires, now }
-    }
-}
-
-/// A UDP socket and the network that it sends to.
-pub(crate) struct DatagramHandle<'a> {
-    socket: &'a mut UdpSender,
-    wires: &'a mut FlowWires,
-    now: Timestamp,
-}
-
-impl DatagramSocket for DatagramHandle<'_> {
-    /// What a full device queue refuses is lost silently, as behind the emulated device.
-    fn send(&mut self, datagram: &[u8]) -> Result<DatagramSend, SocketError> {
-        let payload = DataSize::from_bytes(datagram.len() as u64);
-        if !self.socket.admit(payload, self.wires) {
-            return Ok(DatagramSend::WouldBlock);
+    /// Sends a datagram of a movie's transport, if there is room. What a full device queue refuses is lost silently, as
+    /// behind the emulated device.
+    pub(crate) fn send(&mut self, now: Timestamp, datagram: &[u8], wires: &mut FlowWires) -> DatagramSend {
+        let bytes = DataSize::from_bytes(datagram.len() as u64);
+        if !self.admit(bytes, wires) {
+            return DatagramSend::WouldBlock;
         }
-        let bytes = self.socket.pool.filled(datagram);
-        let size = DataSize::from_bytes(payload.as_bytes() + IP_AND_UDP_HEADERS);
-        let cargo = Cargo::datagram(self.socket.flow, bytes);
-        self.wires.send(self.now, Port::Sender, self.socket.station, size, cargo);
-        Ok(DatagramSend::Sent)
+        let cargo = Cargo::datagram(self.flow, self.filled(datagram));
+        wires.send(now, Port::Sender, self.station, packet_size(bytes), cargo);
+        DatagramSend::Sent
     }
 
-    fn free_room(&mut self) -> Result<DataSize, SocketError> {
-        Ok(DataSize::from_bytes(self.socket.send_buffer) - self.socket.queued())
+    /// Kernel memory that the send buffer still admits.
+    pub(crate) fn free_room(&self) -> DataSize {
+        DataSize::from_bytes(self.send_buffer) - self.queued()
     }
+
+    /// A buffer of these bytes.
+    pub(crate) fn filled(&mut self, datagram: &[u8]) -> Vec<u8> {
+        self.pool.filled(datagram)
+    }
+}
+
+/// IP bytes of a datagram of so many bytes.
+pub(crate) fn packet_size(datagram: DataSize) -> DataSize {
+    DataSize::from_bytes(datagram.as_bytes() + IP_AND_UDP_HEADERS)
 }
 
 /// Buffers of datagrams that have arrived, to be used again.

@@ -1,5 +1,6 @@
 //! An adaptive flow: a server and a client of a ladder's levels, over this kernel's UDP.
 
+mod channels;
 mod serving;
 mod viewing;
 
@@ -15,6 +16,7 @@ use framewire_sockets::UdpOptions;
 use framewire_units::Seed;
 use framewire_world::UDP_RECEIVE_BUFFER;
 
+use self::channels::SessionChannels;
 use self::serving::serve;
 use self::viewing::view;
 use super::sockets::create;
@@ -74,12 +76,12 @@ pub fn stream(flow: &AdaptiveFlow<'_>, ends: Ends) -> Result<FlowOutcome, Failur
     let viewing = AdaptiveViewing::new(flow.setup.receiver(flow.seed), movie);
     let (served, viewed) = std::thread::scope(|scope| {
         let viewer = scope.spawn(|| {
-            let viewed = view(flow, viewing, client, &server_gone);
+            let viewed = view(flow, viewing, SessionChannels::new(client, SENDER_ADDRESS, flow.port), &server_gone);
             client_gone.raise();
             viewed
         });
         // A socket stays in the namespace in which it was opened, wherever its thread is.
-        let served = serve(flow, serving, server, &client_gone);
+        let served = serve(flow, serving, SessionChannels::new(server, RECEIVER_ADDRESS, flow.port), &client_gone);
         server_gone.raise();
         (served, viewer.join())
     });

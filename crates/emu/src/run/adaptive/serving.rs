@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use framewire_adaptive::datagram::Channel;
-use framewire_emu::Clock;
-use framewire_endpoint::{EndpointError, Ports};
+use framewire_endpoint::EndpointError;
 use framewire_session::lifecycle::AdaptiveServing;
 use framewire_units::Timestamp;
 
 use super::AdaptiveFlow;
+use super::channels::SessionChannels;
 use crate::control::{FlowState, StopFlag, earlier, sharpen_timers};
 
 /// What a server that was told to stop may still take: goodbyes for two seconds, if its device lets them leave.
@@ -18,11 +18,11 @@ const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);
 pub fn serve(
     flow: &AdaptiveFlow<'_>,
     serving: AdaptiveServing,
-    ports: Ports<Clock>,
+    channels: SessionChannels,
     client_gone: &StopFlag,
 ) -> AdaptiveServing {
     sharpen_timers();
-    let mut thread = Serving { flow, serving, ports, client_gone, deadline: None };
+    let mut thread = Serving { flow, serving, channels, client_gone, deadline: None };
     if let Err(error) = thread.run() {
         thread.serving.fail(error);
     }
@@ -33,7 +33,7 @@ pub fn serve(
 struct Serving<'a> {
     flow: &'a AdaptiveFlow<'a>,
     serving: AdaptiveServing,
-    ports: Ports<Clock>,
+    channels: SessionChannels,
     client_gone: &'a StopFlag,
     /// Once it was told to end: when it ends in any case.
     deadline: Option<Timestamp>,
@@ -42,16 +42,16 @@ struct Serving<'a> {
 impl Serving<'_> {
     fn run(&mut self) -> Result<(), EndpointError> {
         while !self.serving.is_finished() {
-            let now = self.ports.now();
+            let now = self.channels.ports.now();
             self.take_note_of_ends(now);
             if self.deadline.is_some_and(|deadline| now >= deadline) {
                 break;
             }
-            let Self { serving, ports, .. } = self;
-            serving.sample(now, || ports.queued(Channel::Data).ok());
+            let Self { serving, channels, .. } = self;
+            serving.sample(now, || channels.ports.queued(Channel::Data).ok());
             self.step()?;
         }
-        self.ports.flush();
+        self.channels.ports.flush();
         Ok(())
     }
 
@@ -70,25 +70,28 @@ impl Serving<'_> {
 
     /// Sends what is due, reads what came, or waits for either.
     fn step(&mut self) -> Result<(), EndpointError> {
-        let Self { serving, ports, .. } = self;
-        ports.flush();
-        while ports.has_room()
-            && let Some(sent) = serving.poll_transmit(ports.now())
-        {
-            ports.send(sent.channel, sent.to, sent.bytes);
+        let Self { serving, channels, .. } = self;
+        channels.ports.flush();
+        loop {
+            let now = channels.ports.now();
+            serving.drive(now, channels.for_one())?;
+            if !channels.has_sent() {
+                break;
+            }
         }
-        let any = ports.receive(|at, channel, from, bytes| serving.handle_datagram(at, channel, from, bytes))?;
+        let (_, any) = channels.receive(|at, channel, arrival| serving.handle_arrival(at, channel, arrival))?;
         if any || serving.is_finished() {
             return Ok(());
         }
         self.show();
         // A socket without room wakes this thread when it has some.
-        let next = self.serving.next_timeout(self.ports.has_room());
+        let ports = &self.channels.ports;
+        let next = self.serving.next_timeout(ports.has_room());
         let flags = [self.flow.stop, self.client_gone].map(StopFlag::descriptor);
         let awaited = if self.deadline.is_none() { &flags[..] } else { &[] };
-        let (asked, began) = (earlier(next, self.deadline), self.ports.now());
-        let waited = self.ports.wait_or(asked, awaited);
-        self.flow.progress.sender_wakes().note(began, asked, self.ports.now());
+        let (asked, began) = (earlier(next, self.deadline), ports.now());
+        let waited = ports.wait_or(asked, awaited);
+        self.flow.progress.sender_wakes().note(began, asked, ports.now());
         waited
     }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use framewire_emu::{Clock, SENDER_ADDRESS};
-use framewire_endpoint::{EndpointError, Ports};
+use framewire_endpoint::EndpointError;
 use framewire_session::lifecycle::AdaptiveViewing;
 use framewire_units::Timestamp;
 
-use super::{AdaptiveFlow, address};
+use super::AdaptiveFlow;
+use super::channels::SessionChannels;
 use crate::control::{StopFlag, earlier, sharpen_timers, sleep_until};
 
 /// What a client that has not heard of the end waits for, when the server is gone: packets that are still under way.
@@ -17,12 +17,12 @@ const LINGER: Duration = Duration::from_secs(1);
 pub fn view(
     flow: &AdaptiveFlow<'_>,
     viewing: AdaptiveViewing,
-    ports: Ports<Clock>,
+    channels: SessionChannels,
     server_gone: &StopFlag,
 ) -> AdaptiveViewing {
     sharpen_timers();
     sleep_until(flow.clock, flow.setup.start, flow.stop);
-    let mut thread = Viewing { flow, viewing, ports, server_gone, deadline: None };
+    let mut thread = Viewing { flow, viewing, channels, server_gone, deadline: None };
     let broken = if flow.stop.is_raised() { Ok(()) } else { thread.run() };
     if let Err(error) = broken {
         thread.viewing.fail(error);
@@ -34,7 +34,7 @@ pub fn view(
 struct Viewing<'a> {
     flow: &'a AdaptiveFlow<'a>,
     viewing: AdaptiveViewing,
-    ports: Ports<Clock>,
+    channels: SessionChannels,
     server_gone: &'a StopFlag,
     /// Once the server is gone: when this side has waited long enough.
     deadline: Option<Timestamp>,
@@ -43,7 +43,7 @@ struct Viewing<'a> {
 impl Viewing<'_> {
     fn run(&mut self) -> Result<(), EndpointError> {
         while !self.viewing.is_finished() && !self.viewing.has_failed() {
-            let now = self.ports.now();
+            let now = self.channels.ports.now();
             if self.deadline.is_none() && self.server_gone.is_raised() {
                 self.deadline = Some(now + LINGER);
             }
@@ -59,19 +59,11 @@ impl Viewing<'_> {
 
     /// Sends what is due, reads what came, or waits for either.
     fn step(&mut self) -> Result<(), EndpointError> {
-        let Self { flow, viewing, ports, .. } = self;
-        let server = |channel| address(SENDER_ADDRESS, flow.port, channel);
-        ports.flush();
-        while let Some(sent) = viewing.poll_transmit(ports.now()) {
-            ports.send(sent.channel, server(sent.channel), sent.bytes);
-        }
-        let mut came = 0;
-        let any = ports.receive(|at, channel, from, bytes| {
-            if from == server(channel) {
-                came += bytes.len() as u64;
-                viewing.handle_datagram(at, channel, bytes);
-            }
-        })?;
+        let Self { viewing, channels, .. } = self;
+        channels.ports.flush();
+        let now = channels.ports.now();
+        viewing.drive(now, channels)?;
+        let (came, any) = channels.receive(|at, channel, arrival| viewing.handle_arrival(at, channel, arrival))?;
         if any {
             self.show(came);
         }
@@ -80,9 +72,10 @@ impl Viewing<'_> {
         }
         let flag = [self.server_gone.descriptor()];
         let awaited = if self.deadline.is_none() { &flag[..] } else { &[] };
-        let (asked, began) = (earlier(self.viewing.next_timeout(), self.deadline), self.ports.now());
-        let waited = self.ports.wait_or(asked, awaited);
-        self.flow.progress.receiver_wakes().note(began, asked, self.ports.now());
+        let ports = &self.channels.ports;
+        let (asked, began) = (earlier(self.viewing.next_timeout(), self.deadline), ports.now());
+        let waited = ports.wait_or(asked, awaited);
+        self.flow.progress.receiver_wakes().note(began, asked, ports.now());
         waited
     }
 

@@ -4,16 +4,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use framewire_emu::Clock;
 use framewire_recording::record::FlowSample;
+use framewire_session::half::{ChannelId, Channels};
 use framewire_session::lifecycle::{ReceivingSocket, SendingSocket, Taken};
-use framewire_session::{DatagramSetup, SenderSession, SenderSocket as SessionSocket, SenderWait, StreamSetup};
+use framewire_session::{DatagramSetup, StreamSetup};
 use framewire_sockets::{
     OpenError, TcpListener, TcpOptions, TcpRead, TcpReceiver, TcpSender, UdpOptions, UdpRead, UdpReceiver, UdpSender,
 };
-use framewire_transport::socket::SocketError;
+use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};
 use framewire_world::UDP_RECEIVE_BUFFER;
 
-use crate::run::sockets::{READ_SIZE, receiver_address, sample_connection, sender_address, stamp, tcp_options};
+use crate::run::sockets::{
+    READ_SIZE, receiver_address, sample_connection, sender_address, stamp, tcp_options, wrong_kind,
+};
 
 /// The socket of a sender.
 pub enum SenderSocket {
@@ -55,14 +58,51 @@ impl SenderSocket {
     }
 }
 
-impl SendingSocket for SenderSocket {
-    fn drive(&mut self, now: Timestamp, session: &mut SenderSession) -> Result<SenderWait, SocketError> {
+impl SenderSocket {
+    fn datagrams(&mut self, operation: &'static str) -> Result<&mut UdpSender, SocketError> {
         match self {
-            Self::Udp(socket) => session.drive(now, SessionSocket::Datagram(socket)),
-            Self::Tcp(socket) => session.drive(now, SessionSocket::Stream(socket)),
+            Self::Udp(socket) => Ok(socket),
+            Self::Tcp(_) => Err(wrong_kind(operation)),
         }
     }
 
+    fn stream(&mut self, operation: &'static str) -> Result<&mut TcpSender, SocketError> {
+        match self {
+            Self::Tcp(socket) => Ok(socket),
+            Self::Udp(_) => Err(wrong_kind(operation)),
+        }
+    }
+}
+
+/// There is one channel.
+impl Channels for SenderSocket {
+    /// The socket itself says so when it has none.
+    fn has_room(&self, _: ChannelId) -> bool {
+        true
+    }
+
+    fn send(&mut self, _: ChannelId, datagram: &[u8], _: Option<u32>) -> Result<DatagramSend, SocketError> {
+        self.datagrams("send")?.send(datagram)
+    }
+
+    fn free_room(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        self.datagrams("free_room")?.free_room()
+    }
+
+    fn write(&mut self, _: ChannelId, bytes: &[u8]) -> Result<usize, SocketError> {
+        self.stream("write")?.write(bytes)
+    }
+
+    fn unsent(&mut self, _: ChannelId) -> Result<DataSize, SocketError> {
+        self.stream("unsent")?.unsent()
+    }
+
+    fn finish(&mut self, _: ChannelId) -> Result<(), SocketError> {
+        self.stream("finish")?.finish()
+    }
+}
+
+impl SendingSocket for SenderSocket {
     fn queued(&mut self) -> Result<DataSize, SocketError> {
         match self {
             Self::Udp(socket) => socket.queued(),
