@@ -5,8 +5,8 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use framewire_link::wifi::{Medium, MediumEvent, StationConfig, StationId};
 use framewire_link::{
-    BottleneckPlace, Hop, Interval, LossConfig, Mains, Network, NetworkConfig, OvenConfig, Packet, PacketId, Port,
-    QueueLimit, WifiConfig, WireConfig, WiredNetworkConfig,
+    BottleneckPlace, Discipline, Hop, Interval, LossConfig, Mains, Network, NetworkConfig, OvenConfig, Packet,
+    PacketId, Port, QueueLimit, WifiConfig, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 
@@ -20,7 +20,15 @@ impl World {
     fn new(config: &WifiConfig, stations: usize) -> Self {
         let mut medium = Medium::new(config, Seed(1)).expect("the configuration is valid");
         let queue = QueueLimit::Packets(10);
-        let station = StationConfig { queue, hop: Hop::SenderDevice, from: Port::Sender, retry: None, saturated: None };
+        let queue_discipline = Discipline::DropTail;
+        let station = StationConfig {
+            queue,
+            queue_discipline,
+            hop: Hop::SenderDevice,
+            from: Port::Sender,
+            retry: None,
+            saturated: None,
+        };
         let stations: Vec<StationId> = (0..stations).map(|_| medium.add_station(station)).collect();
         let mut world = Self { medium, next: 0, seconds: 0 };
         for station in stations {

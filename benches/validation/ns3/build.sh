@@ -17,7 +17,7 @@ for module in core network internet point-to-point applications traffic-control 
     libraries="$libraries $file"
 done
 mkdir -p "$out"
-for program in tcp_bulk wifi_udp; do
+for program in tcp_bulk wifi_udp codel; do
     # shellcheck disable=SC2086  # a list of files
     "${CXX:-c++}" -std=c++20 -O3 -DNDEBUG -I"$prefix/include" -o "$out/$program" "$here/$program.cc" \
         $libraries -Wl,-rpath,"$lib" -Wl,--as-needed

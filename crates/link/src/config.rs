@@ -2,8 +2,12 @@
 
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp, words};
 
+use crate::queue::Discipline;
 use crate::trace::DeliveryTrace;
 use crate::wifi::{ArfConfig, Bss, Preamble, Protection, RatePolicy, Standard};
+
+/// The largest IP packet of an Ethernet (RFC 894).
+pub(crate) const ETHERNET_MTU: DataSize = DataSize::from_bytes(1500);
 
 /// A network between a sender and a receiver.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +31,8 @@ pub struct WifiNetworkConfig {
     pub station_queue: QueueLimit,
     /// Queue of the access point towards the station, in packets or bytes.
     pub access_point_queue: QueueLimit,
+    /// What becomes of what waits in it.
+    pub access_point_discipline: Discipline,
     /// The wire behind the access point, the same in both directions.
     pub wire: WireConfig,
     /// On which side of the access point the sender is.
@@ -47,6 +53,7 @@ impl Default for WifiNetworkConfig {
             wifi: WifiConfig::default(),
             station_queue: QueueLimit::Packets(100),
             access_point_queue: QueueLimit::Packets(100),
+            access_point_discipline: Discipline::DropTail,
             wire: WireConfig::default(),
             bottleneck: BottleneckPlace::LocalDevice,
             access_point_retry: None,
@@ -116,6 +123,10 @@ pub struct WireConfig {
     pub trace: Option<DeliveryTrace>,
     /// What may wait for the rate.
     pub queue: QueueLimit,
+    /// What becomes of what waits.
+    pub queue_discipline: Discipline,
+    /// The largest IP packet, which some disciplines go by.
+    pub mtu: DataSize,
     /// Propagation delay.
     pub delay: Duration,
     /// Added to the delay of each packet, uniform from zero to this, never reordering.
@@ -137,6 +148,8 @@ impl Default for WireConfig {
             rate: None,
             trace: None,
             queue: QueueLimit::Packets(1000),
+            queue_discipline: Discipline::DropTail,
+            mtu: ETHERNET_MTU,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             loss: LossConfig::None,

@@ -13,21 +13,20 @@ mod network;
 mod path;
 mod queue;
 mod rates;
+mod server;
 mod trace;
 mod validate;
 mod verdict;
 pub mod wifi;
 mod wire;
 
-pub use bottleneck::{Bottleneck, Service};
 pub use config::{
     BottleneckPlace, ConfigError, ContenderConfig, GilbertElliott, Interval, LossConfig, Mains, NetworkConfig,
     OvenConfig, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 pub use loss::Loss;
 pub use network::{Network, NetworkEvent};
-pub use queue::{Arrival, DropTail, QueueDiscipline};
+pub use queue::Discipline;
 pub use rates::Rates;
 pub use trace::{DeliveryTrace, TraceError};
 pub use verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port, SniffedFrame, Timeout, TimeoutReason};
-pub use wire::{Wire, WireVerdict};

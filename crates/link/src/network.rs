@@ -168,7 +168,7 @@ impl Network {
     /// The model's clock moves to `now`: what was to be decided before it is decided.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         match &mut self.path {
-            Path::Wired(_) => {}
+            Path::Wired(path) => path.handle_timeout(now, &mut self.events),
             Path::Wifi(path) => path.handle_timeout(now, &mut self.events),
         }
     }
@@ -181,7 +181,7 @@ impl Network {
     /// When `handle_timeout` is due, and who asked; `None` when only a packet can change something.
     pub fn next_timeout(&self) -> Option<Timeout> {
         match &self.path {
-            Path::Wired(_) => None,
+            Path::Wired(path) => path.next_timeout(),
             Path::Wifi(path) => path.next_timeout(),
         }
     }

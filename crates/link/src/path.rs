@@ -1,11 +1,14 @@
 //! The two ways through a network: which hops, in which order, in both directions.
 
+use std::collections::BTreeMap;
+
 use framewire_units::{Seed, Timestamp};
 
 use crate::config::{BottleneckPlace, ConfigError, WifiNetworkConfig, WiredNetworkConfig};
 use crate::events::Events;
 use crate::network::NetworkEvent;
-use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port, Timeout};
+use crate::queue::Discipline;
+use crate::verdict::{Hop, HopRecord, Outcome, Packet, PacketId, Port, Timeout};
 use crate::wifi::{Medium, MediumEvent, StationConfig, StationCounters, StationId, StationVerdict};
 use crate::wire::{Wire, WireVerdict};
 
@@ -25,22 +28,51 @@ impl WiredPath {
         };
         Self {
             bottleneck: config.bottleneck,
-            forward: Wire::new(&config.wire, hop, seed, 0),
-            backward: Wire::new(&config.backward, Hop::Wire, seed, 1),
+            forward: Wire::new(&config.wire, hop, Port::Sender, seed, 0),
+            backward: Wire::new(&config.backward, Hop::Wire, Port::Receiver, seed, 1),
         }
     }
 
     pub(crate) fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet, events: &mut Events) {
-        let (wire, to) = match from {
-            Port::Sender => (&mut self.forward, Port::Receiver),
-            Port::Receiver => (&mut self.backward, Port::Sender),
+        let in_device = self.is_in_device(from);
+        let wire = match from {
+            Port::Sender => &mut self.forward,
+            Port::Receiver => &mut self.backward,
         };
-        let WireVerdict { released, record } = wire.handle_packet(at, from, packet);
-        let in_device = from == Port::Receiver || self.bottleneck == BottleneckPlace::LocalDevice;
-        let released = if in_device { released } else { record.enqueued };
-        events.push(NetworkEvent::Released { packet: packet.id, at: released });
-        events.last_hop(record, to);
+        if !in_device {
+            events.push(NetworkEvent::Released { packet: packet.id, at: wire.entry(at) });
+        }
+        wire.handle_packet(at, packet, |verdict| settle(verdict, in_device, events));
     }
+
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp, events: &mut Events) {
+        let in_device = self.is_in_device(Port::Sender);
+        self.forward.handle_timeout(now, |verdict| settle(verdict, in_device, events));
+        self.backward.handle_timeout(now, |verdict| settle(verdict, true, events));
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<Timeout> {
+        first([self.forward.next_timeout(), self.backward.next_timeout()])
+    }
+
+    /// Whether the queue is that of the sending host's own interface.
+    fn is_in_device(&self, from: Port) -> bool {
+        from == Port::Receiver || self.bottleneck == BottleneckPlace::LocalDevice
+    }
+}
+
+/// A wire between the two hosts is done with a packet.
+fn settle(verdict: WireVerdict, in_device: bool, events: &mut Events) {
+    let WireVerdict { released, record } = verdict;
+    if in_device {
+        events.push(NetworkEvent::Released { packet: record.packet, at: released });
+    }
+    let to = other(record.from);
+    events.last_hop(record, to);
+}
+
+fn first<const N: usize>(timeouts: [Option<Timeout>; N]) -> Option<Timeout> {
+    timeouts.into_iter().flatten().min_by_key(|timeout| timeout.at)
 }
 
 /// The wireless station; its number names its draws, and so does the access point's.
@@ -62,6 +94,9 @@ pub(crate) struct WifiPath {
     outward: Wire,
     /// From the far host to the access point.
     inward: Wire,
+    /// Packets of stations that `outward` has not decided on, by their number, and what the medium said of them meanwhile:
+    /// its record is the last of such a packet.
+    undecided: BTreeMap<PacketId, Option<HopRecord>>,
 }
 
 impl WifiPath {
@@ -71,11 +106,18 @@ impl WifiPath {
             BottleneckPlace::Remote => Port::Receiver,
         };
         let mut medium = Medium::new(&config.wifi, seed)?;
-        let device =
-            |queue| StationConfig { queue, hop: Hop::SenderDevice, from: station, retry: None, saturated: None };
+        let device = |queue| StationConfig {
+            queue,
+            queue_discipline: Discipline::DropTail,
+            hop: Hop::SenderDevice,
+            from: station,
+            retry: None,
+            saturated: None,
+        };
         medium.add_station(device(config.station_queue));
         medium.add_station(StationConfig {
             queue: config.access_point_queue,
+            queue_discipline: config.access_point_discipline,
             hop: Hop::AccessPoint,
             from: other(station),
             retry: config.access_point_retry,
@@ -85,9 +127,9 @@ impl WifiPath {
         let contender = |packet| StationConfig { saturated: Some(packet), ..device(config.station_queue) };
         let contenders = config.contenders.into_iter().flat_map(|of| (0..of.stations).map(move |_| of.packet));
         let contenders = contenders.map(|packet| medium.add_station(contender(packet))).collect();
-        let outward = Wire::new(&config.wire, Hop::Wire, seed, 0);
-        let inward = Wire::new(&config.wire, Hop::Wire, seed, 1);
-        Ok(Self { station, medium, further, contenders, outward, inward })
+        let outward = Wire::new(&config.wire, Hop::Wire, station, seed, 0);
+        let inward = Wire::new(&config.wire, Hop::Wire, other(station), seed, 1);
+        Ok(Self { station, medium, further, contenders, outward, inward, undecided: BTreeMap::new() })
     }
 
     pub(crate) fn stations(&self) -> usize {
@@ -109,12 +151,8 @@ impl WifiPath {
         if from == self.station {
             self.medium.handle_packet(STATION, at, packet);
         } else {
-            let WireVerdict { released, record } = self.inward.handle_packet(at, from, packet);
-            events.push(NetworkEvent::Released { packet: packet.id, at: released });
-            if record.outcome == Outcome::Delivered {
-                self.medium.handle_packet(ACCESS_POINT, record.finished, packet);
-            }
-            events.hop(record);
+            let Self { inward, medium, .. } = self;
+            inward.handle_packet(at, packet, |verdict| enter_access_point(verdict, medium, events));
         }
         self.drain(events);
     }
@@ -130,12 +168,18 @@ impl WifiPath {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, events: &mut Events) {
+        let Self { inward, medium, .. } = self;
+        inward.handle_timeout(now, |verdict| enter_access_point(verdict, medium, events));
         self.medium.handle_timeout(now);
         self.drain(events);
+        // All that comes out of the medium until now has come to the wire: a frame lasts longer than it takes to settle
+        // that it is sent.
+        let Self { outward, undecided, .. } = self;
+        outward.handle_timeout(now, |verdict| leave(verdict, undecided, events));
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Timeout> {
-        self.medium.next_timeout()
+        first([self.medium.next_timeout(), self.inward.next_timeout(), self.outward.next_timeout()])
     }
 
     fn drain(&mut self, events: &mut Events) {
@@ -144,25 +188,59 @@ impl WifiPath {
                 MediumEvent::Received { station: ACCESS_POINT, packet, at } => {
                     events.push(NetworkEvent::Deliver { packet: packet.id, to: self.station, at });
                 }
-                MediumEvent::Received { packet, at, .. } => {
-                    let WireVerdict { record, .. } = self.outward.handle_packet(at, self.station, packet);
-                    events.last_hop(record, other(self.station));
-                }
+                MediumEvent::Received { packet, at, .. } => self.enter_outward(at, packet, events),
                 MediumEvent::Released { station, packet, at } => {
                     if station != ACCESS_POINT {
                         events.push(NetworkEvent::Released { packet: packet.id, at });
                     }
                 }
                 MediumEvent::Done { station, verdict: StationVerdict { record, released } } => {
-                    let refused = record.outcome == Outcome::Dropped(DropCause::QueueFull);
-                    if station != ACCESS_POINT && refused {
+                    let transmitted = record.started.is_some();
+                    if station != ACCESS_POINT && !transmitted {
                         events.push(NetworkEvent::Released { packet: record.packet, at: released });
                     }
-                    events.hop(record);
+                    match self.undecided.get_mut(&record.packet) {
+                        Some(held) if station != ACCESS_POINT => *held = Some(record),
+                        _ => events.hop(record),
+                    }
                 }
                 MediumEvent::Sniffed(frame) => events.push(NetworkEvent::Sniffed(frame)),
             }
         }
+    }
+
+    /// A packet of a station has come to the access point whole.
+    fn enter_outward(&mut self, at: Timestamp, packet: Packet, events: &mut Events) {
+        let Self { outward, undecided, .. } = self;
+        let mut decided = false;
+        outward.handle_packet(at, packet, |verdict| {
+            decided |= verdict.record.packet == packet.id;
+            leave(verdict, undecided, events);
+        });
+        if !decided {
+            undecided.insert(packet.id, None);
+        }
+    }
+}
+
+/// The wire from the far host is done with a packet.
+fn enter_access_point(verdict: WireVerdict, medium: &mut Medium, events: &mut Events) {
+    let WireVerdict { released, record } = verdict;
+    events.push(NetworkEvent::Released { packet: record.packet, at: released });
+    if record.outcome == Outcome::Delivered {
+        medium.handle_packet(ACCESS_POINT, record.finished, Packet { id: record.packet, size: record.size });
+    }
+    events.hop(record);
+}
+
+/// The wire to the far host is done with a packet.
+fn leave(verdict: WireVerdict, undecided: &mut BTreeMap<PacketId, Option<HopRecord>>, events: &mut Events) {
+    let WireVerdict { record, .. } = verdict;
+    let held = undecided.remove(&record.packet).flatten();
+    let to = other(record.from);
+    events.last_hop(record, to);
+    if let Some(last) = held {
+        events.hop(last);
     }
 }
 

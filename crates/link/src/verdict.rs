@@ -50,6 +50,8 @@ pub enum DropCause {
     RandomLoss,
     /// The link was down.
     Outage,
+    /// The discipline of the queue dropped it although there was room (RFC 7567).
+    ActiveQueueManagement,
 }
 
 /// The verdict of one hop.

@@ -2,11 +2,12 @@
 
 use framewire_units::{Bitrate, Duration, Seed, Timestamp};
 
-use crate::bottleneck::{Bottleneck, Service};
+use crate::bottleneck::{Bottleneck, Fate, Settled};
 use crate::config::WireConfig;
 use crate::loss::Loss;
+use crate::queue::Queued;
 use crate::rates::Rates;
-use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, Port};
+use crate::verdict::{Hop, HopRecord, Outcome, Packet, Port, Timeout, TimeoutReason};
 
 /// Propagation: a delay and a jitter that never reorders, and ticks at which packets come out.
 #[derive(Clone, Debug)]
@@ -38,69 +39,99 @@ impl Propagation {
     }
 }
 
-/// One direction of a wire. All is decided at the arrival of a packet.
-#[derive(Clone, Debug)]
-pub struct Wire {
-    hop: Hop,
-    rate: Option<Bitrate>,
+/// One direction of a wire.
+///
+/// Every handler gives what it settled to its last argument. Verdicts come in the order of departures and drops.
+#[derive(Debug)]
+pub(crate) struct Wire {
     bottleneck: Bottleneck,
-    loss: Loss,
-    propagation: Propagation,
+    line: Line,
 }
 
 /// What a wire decided on a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WireVerdict {
+pub(crate) struct WireVerdict {
     /// When the transmitter was done with it.
-    pub released: Timestamp,
+    pub(crate) released: Timestamp,
     /// Its life on this hop; delivered at `finished`, or dropped then.
-    pub record: HopRecord,
+    pub(crate) record: HopRecord,
 }
 
 impl Wire {
-    /// An idle wire; `number` names it among those of the network, for its draws.
-    pub fn new(config: &WireConfig, hop: Hop, seed: Seed, number: u64) -> Self {
+    /// An idle wire for packets that came into the network at `from`; `number` names it among those of the network, for
+    /// its draws.
+    pub(crate) fn new(config: &WireConfig, hop: Hop, from: Port, seed: Seed, number: u64) -> Self {
+        let queue_seed = Seed(seed.stream("queue", &[number]).next_u64());
+        let propagation = Propagation {
+            delay: config.delay,
+            jitter: config.jitter,
+            tick: config.tick,
+            seed,
+            wire: number,
+            packets: 0,
+            last: Timestamp::ZERO,
+        };
+        let loss = Loss::new(config.loss, config.outages.clone(), seed, number);
         Self {
-            hop,
-            rate: config.rate,
-            bottleneck: match &config.trace {
-                Some(trace) => Bottleneck::recorded(trace.clone(), config.queue),
-                None => Bottleneck::new(config.rate, config.queue),
-            },
-            loss: Loss::new(config.loss, config.outages.clone(), seed, number),
-            propagation: Propagation {
-                delay: config.delay,
-                jitter: config.jitter,
-                tick: config.tick,
-                seed,
-                wire: number,
-                packets: 0,
-                last: Timestamp::ZERO,
-            },
+            bottleneck: Bottleneck::new(config, queue_seed),
+            line: Line { hop, from, rate: config.rate, loss, propagation },
         }
     }
 
+    /// When a packet enters the queue that is stamped `at`: at that time, unless something later is settled already.
+    pub(crate) fn entry(&self, at: Timestamp) -> Timestamp {
+        self.bottleneck.entry(at)
+    }
+
     /// A packet arrives at `at`.
-    pub fn handle_packet(&mut self, at: Timestamp, from: Port, packet: Packet) -> WireVerdict {
-        let (enqueued, clamped) = self.bottleneck.settle_arrival(at);
-        let service = self.bottleneck.handle_packet(enqueued, packet.size);
-        let (finished, outcome) = match service {
-            None => (enqueued, Outcome::Dropped(DropCause::QueueFull)),
-            Some(service) => self.propagate(service.departure),
+    pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut verdict: impl FnMut(WireVerdict)) {
+        let Self { bottleneck, line } = self;
+        bottleneck.handle_packet(at, packet, |settled| verdict(line.verdict(settled)));
+    }
+
+    /// Settles all that happens up to `now`.
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp, mut verdict: impl FnMut(WireVerdict)) {
+        let Self { bottleneck, line } = self;
+        bottleneck.handle_timeout(now, |settled| verdict(line.verdict(settled)));
+    }
+
+    /// When `handle_timeout` is due; `None` where only a packet can change something.
+    pub(crate) fn next_timeout(&self) -> Option<Timeout> {
+        let at = self.bottleneck.next_timeout()?;
+        Some(Timeout { at, reason: TimeoutReason::Departure })
+    }
+}
+
+/// What comes behind the bottleneck, and what is said of packets.
+#[derive(Debug)]
+struct Line {
+    hop: Hop,
+    from: Port,
+    rate: Option<Bitrate>,
+    loss: Loss,
+    propagation: Propagation,
+}
+
+impl Line {
+    fn verdict(&mut self, settled: Settled) -> WireVerdict {
+        let Settled { packet: Queued { packet, at, clamped }, fate } = settled;
+        let (service, released, (finished, outcome)) = match fate {
+            Fate::Dropped { at, cause } => (None, at, (at, Outcome::Dropped(cause))),
+            Fate::Served(service) => (Some(service), service.departure, self.propagate(service.departure)),
         };
         let record = HopRecord {
             packet: packet.id,
             hop: self.hop,
-            from,
+            from: self.from,
             size: packet.size,
-            enqueued,
+            enqueued: at,
             clamped,
             started: service.map(|service| service.start),
             finished,
             transmissions: service.and(self.rate).map_or_else(Rates::new, Rates::from),
             outcome,
         };
-        WireVerdict { released: released(service, enqueued), record }
+        WireVerdict { released, record }
     }
 
     fn propagate(&mut self, departure: Timestamp) -> (Timestamp, Outcome) {
@@ -109,8 +140,4 @@ impl Wire {
             Ok(()) => (self.propagation.arrival(departure), Outcome::Delivered),
         }
     }
-}
-
-fn released(service: Option<Service>, enqueued: Timestamp) -> Timestamp {
-    service.map_or(enqueued, |service| service.departure)
 }

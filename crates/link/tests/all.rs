@@ -2,6 +2,7 @@
 
 #[path = "common/blocking_udp.rs"]
 mod blocking_udp;
+mod codel_reference;
 mod common;
 mod exchange;
 mod fallback;

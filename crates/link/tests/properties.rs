@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use common::{medium, station_config};
 use framewire_link::wifi::{ArfConfig, MediumEvent, PacketFallbackConfig, Preamble, Protection, RatePolicy, Standard};
 use framewire_link::{
-    BottleneckPlace, DeliveryTrace, Hop, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig, NetworkEvent,
-    Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig, WifiNetworkConfig, WireConfig,
-    WiredNetworkConfig,
+    BottleneckPlace, DeliveryTrace, Discipline, Hop, HopRecord, Interval, LossConfig, Mains, Network, NetworkConfig,
+    NetworkEvent, Outcome, OvenConfig, Packet, PacketId, Port, QueueLimit, SnifferConfig, WifiConfig,
+    WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Seed, Timestamp};
 use proptest::prelude::*;
@@ -47,14 +47,18 @@ fn wire() -> impl Strategy<Value = WireConfig> {
     let server = prop_oneof![
         Just((None, None)),
         (1..100u64).prop_map(|rate| (Some(Bitrate::from_mbps(rate)), None)),
+        // Slow enough for standing queues.
+        (50..2_000u64).prop_map(|rate| (Some(Bitrate::from_kbps(rate)), None)),
         Just((None, recorded())),
     ];
     let tick = prop_oneof![Just(0), 1..20_000u64];
-    (server, queue, 0..30_000u64, 0..5_000u64, tick, 0.0..0.3f64).prop_map(
-        |(server, queue, delay, jitter, tick, loss)| WireConfig {
+    (server, (queue, discipline()), 0..30_000u64, 0..5_000u64, tick, 0.0..0.3f64).prop_map(
+        |(server, (queue, queue_discipline), delay, jitter, tick, loss)| WireConfig {
             rate: server.0,
             trace: server.1,
             queue,
+            queue_discipline,
+            mtu: DataSize::from_bytes(1500),
             delay: Duration::from_micros(delay),
             jitter: Duration::from_micros(jitter),
             loss: LossConfig::Bernoulli(Probability::clamped(loss)),
@@ -62,6 +66,10 @@ fn wire() -> impl Strategy<Value = WireConfig> {
             tick: Duration::from_micros(tick),
         },
     )
+}
+
+fn discipline() -> impl Strategy<Value = Discipline> {
+    prop::sample::select(Discipline::ALL)
 }
 
 /// A standard, a protection that it has, and a way to choose among its rates.
@@ -108,14 +116,15 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
         NetworkConfig::Wired(WiredNetworkConfig { wire, backward, bottleneck })
     });
     let further = prop::collection::vec((0..30u32).prop_map(QueueLimit::Packets), 0..3);
-    let wireless = (wifi(), 0..30u32, 0..30_000u64, wire(), place(), further).prop_map(
-        |(wifi, packets, bytes, wire, bottleneck, further)| {
+    let wireless = (wifi(), 0..30u32, (0..30_000u64, discipline()), wire(), place(), further).prop_map(
+        |(wifi, packets, (bytes, access_point_discipline), wire, bottleneck, further)| {
             // Several stations are all on the sender's side.
             let further_stations = if bottleneck == BottleneckPlace::LocalDevice { further } else { Vec::new() };
             NetworkConfig::Wifi(WifiNetworkConfig {
                 wifi,
                 station_queue: QueueLimit::Packets(packets),
                 access_point_queue: QueueLimit::Bytes(DataSize::from_bytes(bytes)),
+                access_point_discipline,
                 wire,
                 bottleneck,
                 further_stations,

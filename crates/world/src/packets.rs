@@ -124,6 +124,8 @@ pub fn place_and_cause(hop: Hop, cause: DropCause) -> (Place, &'static str) {
     match (cause, hop) {
         (DropCause::QueueFull, Hop::SenderDevice) => (Place::SenderSocket, "queue full"),
         (DropCause::QueueFull, _) => (Place::IntermediateQueue, "queue full"),
+        (DropCause::ActiveQueueManagement, Hop::SenderDevice) => (Place::SenderSocket, "active queue management"),
+        (DropCause::ActiveQueueManagement, _) => (Place::IntermediateQueue, "active queue management"),
         (DropCause::RetryLimit, _) => (Place::Link, "retry limit"),
         (DropCause::RandomLoss, _) => (Place::Link, "random loss"),
         (DropCause::Outage, _) => (Place::Link, "outage"),
@@ -181,6 +183,9 @@ mod tests {
     fn a_drop_names_one_of_the_five_places() {
         assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::QueueFull).0, Place::SenderSocket);
         assert_eq!(place_and_cause(Hop::AccessPoint, DropCause::QueueFull).0, Place::IntermediateQueue);
+        let managed = |hop| place_and_cause(hop, DropCause::ActiveQueueManagement).0;
+        assert_eq!(managed(Hop::SenderDevice), Place::SenderSocket);
+        assert_eq!(managed(Hop::Bottleneck), Place::IntermediateQueue);
         assert_eq!(place_and_cause(Hop::SenderDevice, DropCause::RetryLimit).0, Place::Link);
     }
 

@@ -24,7 +24,9 @@ use crate::model::{LinkModel, other_end};
 const INTAKE: usize = READ_BATCH;
 
 /// How far the model's clock stays behind the present. An arrival that is seen within this time is still in order,
-/// and is not moved. The models settle nothing that happens sooner than 200 us after the moment it is settled for.
+/// and is not moved. On an 802.11 medium nothing happens sooner than 200 us after the moment for which it is settled; a wire
+/// whose queue is settled at departures delivers a transmission and the propagation delay after it, which is late by the
+/// rest where it is less than this.
 const SETTLING_LAG: Duration = Duration::from_micros(100);
 
 /// Packets under way at most, in number: 10 s of 100,000 per second. What exceeds it is given up and counted, so that

@@ -39,6 +39,7 @@ numbered!(number_of_cause, cause_of_number: DropCause {
     DropCause::RetryLimit => 1,
     DropCause::RandomLoss => 2,
     DropCause::Outage => 3,
+    DropCause::ActiveQueueManagement => 4,
 });
 
 /// Numbers beyond those of IP protocols, which are bytes.
@@ -148,12 +149,13 @@ mod tests {
     use crate::lane::log::tests::{hop, packet};
 
     const HOPS: [Hop; 4] = [Hop::SenderDevice, Hop::AccessPoint, Hop::Bottleneck, Hop::Wire];
-    const OUTCOMES: [Outcome; 5] = [
+    const OUTCOMES: [Outcome; 6] = [
         Outcome::Delivered,
         Outcome::Dropped(DropCause::QueueFull),
         Outcome::Dropped(DropCause::RetryLimit),
         Outcome::Dropped(DropCause::RandomLoss),
         Outcome::Dropped(DropCause::Outage),
+        Outcome::Dropped(DropCause::ActiveQueueManagement),
     ];
 
     /// A log whose fields differ from those of the next in all that can differ.
@@ -171,7 +173,7 @@ mod tests {
                 .into_iter()
                 .take(number as usize % 3)
                 .collect(),
-            outcome: OUTCOMES[number as usize % 5],
+            outcome: OUTCOMES[number as usize % 6],
             ..hop(number, from)
         };
         PacketLog {

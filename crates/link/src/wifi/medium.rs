@@ -7,12 +7,13 @@ use std::collections::VecDeque;
 use framewire_units::{Domain, Duration, Probability, Seed, Timestamp};
 
 use crate::config::{ConfigError, WifiConfig};
+use crate::queue::Queued;
 use crate::validate::validate_wifi;
 use crate::verdict::{Packet, SniffedFrame, Timeout, TimeoutReason};
 use crate::wifi::agenda::{Agenda, Due, EventKind};
 use crate::wifi::bss::Bss;
 use crate::wifi::error_model::ErrorModel;
-use crate::wifi::station::{Queued, Station, StationConfig, StationCounters, StationVerdict};
+use crate::wifi::station::{Station, StationConfig, StationCounters, StationVerdict};
 
 /// The card's own retry value, which a value of 0 stands for (thesis, section 1.3).
 pub const DEFAULT_RETRY: u16 = 16;
@@ -201,20 +202,23 @@ impl Medium {
     }
 
     fn arrive(&mut self, station: usize, arrival: Queued) {
-        let verdict = self.stations[station].handle_arrival(arrival, self.busy_until);
-        self.done(station, verdict);
+        self.stations[station].handle_arrival(arrival, self.busy_until);
+        self.tell(station);
     }
 
     fn resolve(&mut self, station: usize) {
-        let verdict = self.stations[station].resolve();
-        self.done(station, verdict);
+        self.stations[station].resolve();
+        self.tell(station);
     }
 
-    fn done(&mut self, station: usize, verdict: Option<StationVerdict>) {
-        if self.stations[station].is_saturated() {
-            return;
+    /// Takes over what a station is done with; of background stations nothing is told.
+    fn tell(&mut self, number: usize) {
+        let station = &mut self.stations[number];
+        if station.is_saturated() {
+            return station.verdicts.clear();
         }
-        self.events.extend(verdict.map(|verdict| MediumEvent::Done { station: StationId(station), verdict }));
+        let done = |verdict| MediumEvent::Done { station: StationId(number), verdict };
+        self.events.extend(station.verdicts.drain(..).map(done));
     }
 
     /// All whose backoff expires at `at` transmit, or before they can notice that; the others defer. Settled when that

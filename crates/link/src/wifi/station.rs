@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use framewire_units::{DataSize, Domain, Duration, Seed, Timestamp};
 
-use crate::config::QueueLimit;
-use crate::queue::{Arrival, DropTail, QueueDiscipline};
+use crate::config::{ETHERNET_MTU, QueueLimit};
+use crate::queue::{Arrival, Discipline, Dropped, QueueDiscipline, QueueSetup, Queued};
 use crate::rates::Rates;
 use crate::verdict::{DropCause, Hop, HopRecord, Outcome, Packet, PacketId, Port};
 use crate::wifi::agenda::EventKind;
@@ -18,6 +18,8 @@ use crate::wifi::rate_control::{RateControl, RatePolicy};
 pub struct StationConfig {
     /// Interface queue; the packet being sent is not counted.
     pub queue: QueueLimit,
+    /// What becomes of what waits in it.
+    pub queue_discipline: Discipline,
     /// The hop that its verdicts name.
     pub hop: Hop,
     /// Where the packets that it sends came into the network.
@@ -61,14 +63,6 @@ impl std::ops::Add for StationCounters {
 
 /// The number of every packet of background stations.
 const NOBODYS: PacketId = PacketId(u64::MAX);
-
-/// A packet on its way to or in the interface queue.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Queued {
-    pub(super) packet: Packet,
-    pub(super) at: Timestamp,
-    pub(super) clamped: bool,
-}
 
 /// The packet that the station sends now.
 #[derive(Clone, Debug)]
@@ -122,7 +116,11 @@ pub(super) struct Station {
     max_transmissions: u16,
     /// Arrivals that the medium's clock has not reached, in order.
     arrivals: VecDeque<Queued>,
-    queue: DropTail<Queued>,
+    queue: Box<dyn QueueDiscipline>,
+    /// What the queue dropped in a call; kept to save an allocation.
+    dropped: Vec<Dropped>,
+    /// What is to be told.
+    pub(super) verdicts: Vec<StationVerdict>,
     pub(super) head: Option<Head>,
     last_queue_change: Timestamp,
     contention_window: u32,
@@ -147,6 +145,7 @@ impl Station {
         seed: Seed,
     ) -> Self {
         let timing = MacTiming { slot: bss.slot().as_nanos() as u64, difs: bss.difs(), cw_min: bss.cw_min() };
+        let queue_seed = Seed(seed.stream("station queue", &[number]).next_u64());
         let mut station = Self {
             config,
             number,
@@ -154,7 +153,9 @@ impl Station {
             timing,
             max_transmissions,
             arrivals: VecDeque::new(),
-            queue: DropTail::new(config.queue),
+            queue: config.queue_discipline.build(&QueueSetup { limit: config.queue, mtu: ETHERNET_MTU }, queue_seed),
+            dropped: Vec::new(),
+            verdicts: Vec::new(),
             head: None,
             last_queue_change: Timestamp::ZERO,
             contention_window: timing.cw_min,
@@ -206,18 +207,25 @@ impl Station {
         self.arrivals.pop_front()
     }
 
-    /// A packet arrives; the medium is busy until `busy_until`. The verdict is that of a refusal.
-    pub(super) fn handle_arrival(&mut self, arrival: Queued, busy_until: Timestamp) -> Option<StationVerdict> {
+    /// A packet arrives; the medium is busy until `busy_until`.
+    pub(super) fn handle_arrival(&mut self, arrival: Queued, busy_until: Timestamp) {
         self.last_queue_change = self.last_queue_change.max(arrival.at);
         if self.head.is_none() {
             self.request_access(arrival.at, busy_until);
             self.head = Some(Head::new(arrival, arrival.at));
-            return None;
+            return;
         }
-        let described = Arrival { at: arrival.at, size: arrival.packet.size, wait: None };
-        let refused = self.queue.enqueue(described, arrival).err()?;
-        let outcome = Outcome::Dropped(DropCause::QueueFull);
-        Some(self.verdict(Head::new(refused, refused.at), refused.at, refused.at, outcome))
+        self.queue.enqueue(Arrival { packet: arrival, wait: None }, &mut self.dropped);
+        self.note_drops(arrival.at);
+    }
+
+    /// The verdicts on what the queue dropped at `at`.
+    fn note_drops(&mut self, at: Timestamp) {
+        let mut dropped = std::mem::take(&mut self.dropped);
+        for Dropped { packet, cause } in dropped.drain(..) {
+            self.conclude(Head::new(packet, at), at, at, Outcome::Dropped(cause));
+        }
+        self.dropped = dropped;
     }
 
     /// Clause 10.3.4.2: a station that finds the medium idle for a DIFS sends at once; one that finds it busy, or has
@@ -291,8 +299,8 @@ impl Station {
         head.transmissions.len() >= usize::from(self.max_transmissions)
     }
 
-    /// The fate of its transmission is known to it; a verdict when it is done with the packet.
-    pub(super) fn resolve(&mut self) -> Option<StationVerdict> {
+    /// The fate of its transmission is known to it.
+    pub(super) fn resolve(&mut self) {
         let in_flight = self.in_flight.take().expect("invariant: resolved once per transmission");
         let head = self.head.take().expect("invariant: a transmission has a packet");
         let exhausted = self.is_exhausted(&head);
@@ -308,17 +316,15 @@ impl Station {
         if in_flight.acknowledged || exhausted {
             self.contention_window = self.timing.cw_min;
             self.draw_backoff();
-            Some(self.finish(head, in_flight.resolved))
+            self.finish(head, in_flight.resolved);
         } else {
             self.contention_window = (2 * self.contention_window + 1).min(Bss::CW_MAX);
             self.draw_backoff();
             self.head = Some(head);
-            None
         }
     }
 
-    fn finish(&mut self, head: Head, at: Timestamp) -> StationVerdict {
-        self.head = self.next_head(at);
+    fn finish(&mut self, head: Head, at: Timestamp) {
         self.last_queue_change = self.last_queue_change.max(at);
         let (finished, outcome) = match head.received {
             Some(received) => {
@@ -331,16 +337,27 @@ impl Station {
                 (at, Outcome::Dropped(DropCause::RetryLimit))
             }
         };
-        self.verdict(head, finished, at, outcome)
+        self.conclude(head, finished, at, outcome);
+        self.head = self.next_head(at);
     }
 
     /// The packet to send after one that was done with at `at`.
     fn next_head(&mut self, at: Timestamp) -> Option<Head> {
         let own = self.config.saturated.map(|size| Queued { packet: Packet { id: NOBODYS, size }, at, clamped: false });
-        own.or_else(|| self.queue.dequeue(at)).map(|next| Head::new(next, at))
+        let next = own.or_else(|| self.next_waiting(at));
+        next.map(|next| Head::new(next, at))
     }
 
-    fn verdict(&self, head: Head, finished: Timestamp, released: Timestamp, outcome: Outcome) -> StationVerdict {
+    fn next_waiting(&mut self, at: Timestamp) -> Option<Queued> {
+        if self.queue.backlog().packets == 0 {
+            return None;
+        }
+        let next = self.queue.dequeue(at, &mut self.dropped);
+        self.note_drops(at);
+        next
+    }
+
+    fn conclude(&mut self, head: Head, finished: Timestamp, released: Timestamp, outcome: Outcome) {
         let Queued { packet, at, clamped } = head.queued;
         let record = HopRecord {
             packet: packet.id,
@@ -354,7 +371,7 @@ impl Station {
             transmissions: head.transmissions,
             outcome,
         };
-        StationVerdict { record, released }
+        self.verdicts.push(StationVerdict { record, released });
     }
 }
 

@@ -2,14 +2,21 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use framewire_link::wifi::{Medium, MediumEvent, StationConfig, StationId};
-use framewire_link::{Hop, HopRecord, Outcome, Packet, PacketId, Port, QueueLimit, WifiConfig};
+use framewire_link::{Discipline, Hop, HopRecord, Outcome, Packet, PacketId, Port, QueueLimit, WifiConfig};
 use framewire_units::{DataSize, Probability, Seed, Timestamp};
 
 pub const IP_UDP: u64 = 28;
 
 pub fn station_config(queue: u32) -> StationConfig {
     let queue = QueueLimit::Packets(queue);
-    StationConfig { queue, hop: Hop::SenderDevice, from: Port::Sender, retry: None, saturated: None }
+    StationConfig {
+        queue,
+        queue_discipline: Discipline::DropTail,
+        hop: Hop::SenderDevice,
+        from: Port::Sender,
+        retry: None,
+        saturated: None,
+    }
 }
 
 /// What saturated stations achieved.

@@ -1,0 +1,54 @@
+//! Packets in order of arrival, up to a limit: what disciplines are made of.
+
+use std::collections::VecDeque;
+
+use framewire_units::{DataSize, Duration};
+
+use super::{Arrival, Backlog, Queued};
+use crate::config::QueueLimit;
+
+/// First in, first out.
+#[derive(Clone, Debug)]
+pub(super) struct Fifo {
+    limit: QueueLimit,
+    packets: VecDeque<Queued>,
+    size: DataSize,
+}
+
+impl Fifo {
+    pub(super) fn new(limit: QueueLimit) -> Self {
+        Self { limit, packets: VecDeque::new(), size: DataSize::ZERO }
+    }
+
+    /// Takes a packet; gives it back where there is no room. A packet at an idle transmitter does not wait: it is taken
+    /// whatever the limit.
+    pub(super) fn push(&mut self, arrival: Arrival) -> Result<(), Queued> {
+        let Arrival { packet, wait } = arrival;
+        if wait == Some(Duration::ZERO) || self.has_room(packet, wait) {
+            self.size += packet.packet.size;
+            self.packets.push_back(packet);
+            Ok(())
+        } else {
+            Err(packet)
+        }
+    }
+
+    fn has_room(&self, packet: Queued, wait: Option<Duration>) -> bool {
+        match self.limit {
+            QueueLimit::Packets(limit) => self.packets.len() < limit as usize,
+            QueueLimit::Bytes(limit) => self.size + packet.packet.size <= limit,
+            QueueLimit::Time(limit) => wait.is_none_or(|wait| wait <= limit),
+        }
+    }
+
+    /// The oldest packet.
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        let oldest = self.packets.pop_front()?;
+        self.size = self.size - oldest.packet.size;
+        Some(oldest)
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len(), size: self.size }
+    }
+}

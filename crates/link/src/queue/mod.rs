@@ -1,0 +1,93 @@
+//! Queue disciplines: what waits for a transmitter, and what is dropped of it.
+//!
+//! They see logical times only: when a packet arrived and when its service begins, by the model.
+//!
+//! A discipline is a file here that implements [`QueueDiscipline`], and a line in [`registry`]: scenarios, wires and the
+//! stations of an 802.11 medium take it from there by its name.
+
+mod codel;
+mod drop_tail;
+mod fifo;
+mod registry;
+
+use std::fmt;
+
+use framewire_units::{DataSize, Duration, Timestamp};
+
+pub use registry::Discipline;
+pub(crate) use registry::QueueSetup;
+
+use crate::verdict::{DropCause, Packet};
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Queued {
+    /// The packet.
+    pub(crate) packet: Packet,
+    /// When it entered the queue.
+    pub(crate) at: Timestamp,
+    /// Its arrival was seen too late and was moved to that time.
+    pub(crate) clamped: bool,
+}
+
+/// What a discipline is told about an arriving packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// The packet, and when it arrives.
+    pub(crate) packet: Queued,
+    /// How long it would wait for its transmission if all that waits now goes first: zero at an idle transmitter,
+    /// `None` where the rate is not known in advance.
+    pub(crate) wait: Option<Duration>,
+}
+
+/// A packet that a discipline gave up, at the time of the call in which it did so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    /// The packet.
+    pub(crate) packet: Queued,
+    /// Why.
+    pub(crate) cause: DropCause,
+}
+
+/// What waits in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Backlog {
+    /// Number of packets.
+    pub(crate) packets: usize,
+    /// Their IP bytes.
+    pub(crate) size: DataSize,
+}
+
+/// A queue in front of a transmitter.
+///
+/// # How it is driven
+///
+/// [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) are called in the order of their times; at one time the
+/// transmitter comes first, and then arrivals. A packet that finds the transmitter idle is dequeued at the time at which
+/// it was enqueued; `dequeue` is only called while something waits.
+///
+/// Each packet leaves the queue once: `dequeue` returns it, or either call adds it to `dropped`. Which packets, and in
+/// which order, is up to the discipline: it may refuse what arrives, give up others in its place, or drop a packet when
+/// its turn has come. What it does follows from what it was told so far and the draws of its own seed, so that both worlds
+/// decide alike.
+///
+/// # What it costs
+///
+/// A packet's fate is known when its service begins. Where a discipline [settles at arrival](Self::settles_at_arrival),
+/// the link knows its departure as soon as it comes, and needs to be woken for nothing.
+pub(crate) trait QueueDiscipline: fmt::Debug + Send {
+    /// A packet arrives.
+    fn enqueue(&mut self, arrival: Arrival, dropped: &mut Vec<Dropped>);
+
+    /// The packet whose transmission begins at `at`; `None` when nothing is left that is to be sent.
+    fn dequeue(&mut self, at: Timestamp, dropped: &mut Vec<Dropped>) -> Option<Queued>;
+
+    /// What waits.
+    fn backlog(&self) -> Backlog;
+
+    /// True where `enqueue` drops nothing but the packet that arrives, and `dequeue` drops nothing and gives the packets
+    /// as they came, in their order. Departures then follow from arrivals.
+    fn settles_at_arrival(&self) -> bool {
+        false
+    }
+}

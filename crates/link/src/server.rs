@@ -1,0 +1,98 @@
+//! How fast a bottleneck sends: when each packet's first and last bit leave.
+
+use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+
+use crate::config::WireConfig;
+use crate::trace::TraceServer;
+
+/// When a packet is serialised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// First bit.
+    pub(crate) start: Timestamp,
+    /// Last bit: it enters the wire.
+    pub(crate) departure: Timestamp,
+}
+
+/// How fast it sends.
+#[derive(Clone, Debug)]
+pub(crate) enum Server {
+    /// In no time.
+    Instant { free: Timestamp },
+    /// At a constant rate.
+    Constant { rate: Bitrate, free: FineTime },
+    /// When a recorded link could.
+    Recorded(TraceServer),
+}
+
+/// A time with its fraction of a nanosecond, so that a rate is exact over any number of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FineTime {
+    nanos: Timestamp,
+    /// In units of a nanosecond divided by the rate in bits per second.
+    fraction: u64,
+}
+
+impl Server {
+    /// That of a wire.
+    pub(crate) fn new(config: &WireConfig) -> Self {
+        match (&config.trace, config.rate) {
+            (Some(trace), _) => Self::Recorded(TraceServer::new(trace.clone())),
+            (None, Some(rate)) => Self::Constant { rate, free: FineTime::default() },
+            (None, None) => Self::Instant { free: Timestamp::ZERO },
+        }
+    }
+
+    /// When a packet that comes at `at` would begin to be served, after all earlier ones.
+    pub(crate) fn start_for(&self, at: Timestamp) -> Timestamp {
+        match self {
+            Self::Instant { free } => at.max(*free),
+            Self::Constant { free, .. } => at.max(free.nanos),
+            Self::Recorded(server) => server.start_for(at),
+        }
+    }
+
+    /// When a packet that comes at `at` would begin to be served behind so much that waits since `since`.
+    pub(crate) fn start_behind(&self, waiting: DataSize, since: Timestamp, at: Timestamp) -> Timestamp {
+        match self {
+            Self::Instant { free } => at.max(*free),
+            Self::Constant { rate, free } => at.max(free.after(waiting, *rate).nanos),
+            Self::Recorded(server) => {
+                let mut server = server.clone();
+                if waiting > DataSize::ZERO {
+                    server.serve(since, waiting);
+                }
+                server.start_for(at)
+            }
+        }
+    }
+
+    /// Serves a packet that is there from `at` on, after all earlier ones.
+    pub(crate) fn serve(&mut self, at: Timestamp, size: DataSize) -> Service {
+        match self {
+            Self::Instant { free } => {
+                *free = at.max(*free);
+                Service { start: *free, departure: *free }
+            }
+            Self::Constant { rate, free } => {
+                let start = (*free).max(FineTime { nanos: at, fraction: 0 });
+                *free = start.after(size, *rate);
+                Service { start: start.nanos, departure: free.nanos }
+            }
+            Self::Recorded(server) => {
+                let (start, departure) = server.serve(at, size);
+                Service { start, departure }
+            }
+        }
+    }
+}
+
+impl FineTime {
+    /// When `size` has been serialised at `rate`.
+    fn after(self, size: DataSize, rate: Bitrate) -> Self {
+        let rate = u128::from(rate.as_bps());
+        let exact = u128::from(size.as_bits()) * 1_000_000_000 + u128::from(self.fraction);
+        let nanos = u64::try_from(exact / rate).unwrap_or(u64::MAX);
+        Self { nanos: self.nanos + Duration::from_nanos(nanos), fraction: (exact % rate) as u64 }
+    }
+}
