@@ -1,14 +1,14 @@
 //! A transmitter behind a queue.
 //!
-//! A packet's fate is settled when its service begins. Where the queue's discipline drops and reorders nothing that it has
-//! taken, departures follow from arrivals, and all is settled at arrival.
+//! A packet's fate is settled when its service begins. Where the queue has a limit and no other rule, departures follow from
+//! arrivals, and all is settled at arrival.
 
 use std::collections::VecDeque;
 
-use framewire_units::{Seed, Timestamp};
+use framewire_units::{DataSize, Seed, Timestamp};
 
-use crate::config::WireConfig;
-use crate::queue::{Arrival, Dropped, QueueDiscipline, QueueSetup, Queued};
+use crate::config::{QueueLimit, WireConfig};
+use crate::queue::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
 use crate::server::{Server, Service};
 use crate::verdict::{DropCause, Packet};
 
@@ -31,27 +31,36 @@ pub(crate) enum Fate {
 #[derive(Debug)]
 pub(crate) struct Bottleneck {
     server: Server,
-    queue: Box<dyn QueueDiscipline>,
-    settling: Settling,
+    queue: Queue,
     /// Time of the last arrival or, if that is later, of the last service that was settled in its course.
     settled: Timestamp,
-    /// What the discipline dropped in a call; kept to save an allocation.
-    dropped: Vec<Dropped>,
 }
 
-/// When a packet's fate is settled.
+/// What waits, by when a packet's fate is settled.
 #[derive(Debug)]
-enum Settling {
+enum Queue {
     /// At its arrival.
-    AtArrival {
-        /// Service start of every packet that still waited at the time of the last arrival.
-        starts: VecDeque<Timestamp>,
-    },
+    Limited(Limited),
     /// When its service begins, or when it is dropped.
-    AtDeparture {
-        /// Arrival of the packet since which something waits.
-        since: Timestamp,
-    },
+    Managed(Managed),
+}
+
+/// A queue with a limit and nothing else: it is enough to know when each of its packets leaves it.
+#[derive(Debug)]
+struct Limited {
+    limit: QueueLimit,
+    /// Service start and size of every packet that still waited at the time of the last arrival.
+    waiting: VecDeque<(Timestamp, DataSize)>,
+    size: DataSize,
+}
+
+#[derive(Debug)]
+struct Managed {
+    queue: Box<dyn QueueDiscipline>,
+    /// Arrival of the packet since which something waits.
+    since: Timestamp,
+    /// What the discipline dropped in a call; kept to save an allocation.
+    dropped: Vec<Dropped>,
 }
 
 impl Bottleneck {
@@ -62,12 +71,11 @@ impl Bottleneck {
     }
 
     fn with_queue(server: Server, queue: Box<dyn QueueDiscipline>) -> Self {
-        let settling = if queue.settles_at_arrival() {
-            Settling::AtArrival { starts: VecDeque::new() }
-        } else {
-            Settling::AtDeparture { since: Timestamp::ZERO }
+        let queue = match queue.is_only_limited_by() {
+            Some(limit) => Queue::Limited(Limited { limit, waiting: VecDeque::new(), size: DataSize::ZERO }),
+            None => Queue::Managed(Managed { queue, since: Timestamp::ZERO, dropped: Vec::new() }),
         };
-        Self { server, queue, settling, settled: Timestamp::ZERO, dropped: Vec::new() }
+        Self { server, queue, settled: Timestamp::ZERO }
     }
 
     /// When a packet enters the queue that is stamped `at`: at that time, unless something later is settled already.
@@ -79,13 +87,13 @@ impl Bottleneck {
     pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut settled: impl FnMut(Settled)) {
         let entry = self.entry(at);
         let packet = Queued { packet, at: entry, clamped: at < entry };
-        match self.settling {
-            Settling::AtArrival { .. } => self.settle_at_arrival(packet, settled),
-            Settling::AtDeparture { .. } => {
-                self.settle_departures(entry, &mut settled);
-                self.enqueue(packet, &mut settled);
+        match &mut self.queue {
+            Queue::Limited(queue) => settled(Settled { packet, fate: queue.settle(packet, &mut self.server) }),
+            Queue::Managed(queue) => {
+                queue.settle_until(entry, &mut self.server, &mut settled);
+                queue.enqueue(packet, &self.server, &mut settled);
                 // It may have found the transmitter idle.
-                self.settle_departures(entry, &mut settled);
+                queue.settle_until(entry, &mut self.server, &mut settled);
             }
         }
         self.settled = entry;
@@ -93,57 +101,67 @@ impl Bottleneck {
 
     /// Settles all that happens up to `now`.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, mut settled: impl FnMut(Settled)) {
-        self.settle_departures(now, &mut settled);
+        if let Queue::Managed(queue) = &mut self.queue {
+            let last = queue.settle_until(now, &mut self.server, &mut settled);
+            self.settled = self.settled.max(last);
+        }
     }
 
     /// When the next service begins that is not settled; `None` where only a packet can change something.
     pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
-        match self.settling {
-            Settling::AtDeparture { since } if self.queue.backlog().packets > 0 => Some(self.server.start_for(since)),
-            Settling::AtArrival { .. } | Settling::AtDeparture { .. } => None,
+        match &self.queue {
+            Queue::Limited(_) => None,
+            Queue::Managed(queue) => queue.next_start(&self.server),
         }
     }
+}
 
-    fn settle_at_arrival(&mut self, packet: Queued, mut settled: impl FnMut(Settled)) {
-        let Settling::AtArrival { starts } = &mut self.settling else { return };
-        while starts.front().is_some_and(|&start| start <= packet.at) {
-            let start = starts.pop_front().expect("invariant: just seen");
-            self.queue.dequeue(start, &mut self.dropped);
+impl Limited {
+    fn settle(&mut self, packet: Queued, server: &mut Server) -> Fate {
+        let Queued { packet: Packet { size, .. }, at, .. } = packet;
+        while let Some(&(_, gone)) = self.waiting.front().filter(|(start, _)| *start <= at) {
+            self.waiting.pop_front();
+            self.size = self.size - gone;
         }
-        let start = self.server.start_for(packet.at);
-        let wait = Some(start.saturating_since(packet.at));
-        self.queue.enqueue(Arrival { packet, wait }, &mut self.dropped);
-        let fate = match self.dropped.pop() {
-            Some(Dropped { cause, .. }) => Fate::Dropped { at: packet.at, cause },
-            None => {
-                starts.push_back(start);
-                Fate::Served(self.server.serve(packet.at, packet.packet.size))
-            }
-        };
-        settled(Settled { packet, fate });
+        let start = server.start_for(at);
+        let backlog = Backlog { packets: self.waiting.len(), size: self.size };
+        if !self.limit.has_room(backlog, size, Some(start.saturating_since(at))) {
+            return Fate::Dropped { at, cause: DropCause::QueueFull };
+        }
+        self.waiting.push_back((start, size));
+        self.size += size;
+        Fate::Served(server.serve(at, size))
+    }
+}
+
+impl Managed {
+    fn next_start(&self, server: &Server) -> Option<Timestamp> {
+        (self.queue.backlog().packets > 0).then(|| server.start_for(self.since))
     }
 
-    fn enqueue(&mut self, packet: Queued, settled: &mut impl FnMut(Settled)) {
-        let Settling::AtDeparture { since } = &mut self.settling else { return };
+    fn enqueue(&mut self, packet: Queued, server: &Server, settled: &mut impl FnMut(Settled)) {
         let backlog = self.queue.backlog();
         if backlog.packets == 0 {
-            *since = packet.at;
+            self.since = packet.at;
         }
-        let wait = Some(self.server.start_behind(backlog.size, *since, packet.at).saturating_since(packet.at));
-        self.queue.enqueue(Arrival { packet, wait }, &mut self.dropped);
+        let wait = server.start_behind(backlog.size, self.since, packet.at).saturating_since(packet.at);
+        self.queue.enqueue(Arrival { packet, wait: Some(wait) }, &mut self.dropped);
         self.settle_drops(packet.at, settled);
     }
 
-    fn settle_departures(&mut self, now: Timestamp, settled: &mut impl FnMut(Settled)) {
-        while let Some(start) = self.next_timeout().filter(|&start| start <= now) {
-            self.settled = self.settled.max(start);
+    /// Settles all services that begin up to `now`; when the last of them did.
+    fn settle_until(&mut self, now: Timestamp, server: &mut Server, settled: &mut impl FnMut(Settled)) -> Timestamp {
+        let mut last = Timestamp::ZERO;
+        while let Some(start) = self.next_start(server).filter(|&start| start <= now) {
+            last = start;
             let packet = self.queue.dequeue(start, &mut self.dropped);
             self.settle_drops(start, settled);
             if let Some(packet) = packet {
-                let service = self.server.serve(packet.at, packet.packet.size);
+                let service = server.serve(packet.at, packet.packet.size);
                 settled(Settled { packet, fate: Fate::Served(service) });
             }
         }
+        last
     }
 
     fn settle_drops(&mut self, at: Timestamp, settled: &mut impl FnMut(Settled)) {

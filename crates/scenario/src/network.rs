@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use framewire_link::{BottleneckPlace, Interval, LossConfig, QueueLimit};
+use framewire_link::{BottleneckPlace, Discipline, Interval, LossConfig, QueueLimit};
 use framewire_units::{Bitrate, DataSize, Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,7 @@ words! {
     }
 }
 
-names::text_words! { BottleneckPlace }
+names::text_words! { BottleneckPlace Discipline }
 
 /// The `[network]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -70,6 +70,10 @@ pub struct Wire {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
+    /// What becomes of what waits in it.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Discipline>")]
+    pub queue_discipline: Discipline,
     /// When nothing passes.
     #[serde(serialize_with = "text::serialize_intervals")]
     #[schemars(schema_with = "text::intervals_schema")]
@@ -112,7 +116,7 @@ impl Network {
 
 impl Wire {
     pub(crate) const KEYS: &'static [&'static str] =
-        &["rate", "trace", "delay", "jitter", "tick", "queue", "outages", "loss"];
+        &["rate", "trace", "delay", "jitter", "tick", "queue", "queue_discipline", "outages", "loss"];
 
     fn read(mut section: Section, directory: Option<&Path>) -> Result<Self, ScenarioError> {
         let (loss_key, trace_key) = (section.key("loss"), section.key("trace"));
@@ -132,6 +136,7 @@ impl Wire {
             jitter: section.text("jitter")?.unwrap_or(Duration::ZERO),
             tick: clocks::tick(&mut section, "tick")?,
             queue: section.text("queue")?.unwrap_or(QueueLimit::Packets(1_000)),
+            queue_discipline: section.text("queue_discipline")?.unwrap_or_default(),
             outages: section.intervals("outages")?.unwrap_or_default(),
             loss: section.take("loss").map_or(Ok(LossConfig::None), |value| loss::read(&loss_key, value))?,
         })

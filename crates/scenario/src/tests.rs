@@ -1,6 +1,6 @@
 //! What is read back, what is filled in, what is refused.
 
-use framewire_link::{BottleneckPlace, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
+use framewire_link::{BottleneckPlace, Discipline, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 use proptest::prelude::*;
@@ -208,6 +208,8 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wire.queue", "1499 B", &["1499 B", "1500 bytes"]),
         ("network.wire.queue", "0 ms", &["50 ms"]),
         ("network.wire.tick", "1100 ms", &["\"0 s\" (exact) to \"1 s\""]),
+        ("network.wire.queue_discipline", "codle", &["codle", "drop-tail, codel", "did you mean \"codel\""]),
+        ("network.wifi.queue_discipline", "fifo", &["fifo", "one of drop-tail, codel"]),
         ("network.wire.loss", "2", &["2", "\"1 %\""]),
         ("playout.policy", "wait", &["live, stall"]),
         ("playout.timing", "wall", &["clock, thesis"]),
@@ -450,13 +452,16 @@ fn loss() -> impl Strategy<Value = LossConfig> {
 }
 
 fn wire() -> impl Strategy<Value = Wire> {
-    (rate(), duration(), duration(), queue(), loss()).prop_map(|(rate, delay, jitter, queue, loss)| {
-        let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
-        let trace = (jitter.as_millis() % 2 == 0).then(|| "/traces/lte.down".to_owned());
-        let rate = trace.is_none().then_some(rate);
-        let tick = (delay.as_millis() % 2 == 1).then_some(Duration::from_millis(10));
-        Wire { rate, trace, delay, jitter, tick, queue, outages: vec![], loss }
-    })
+    let queue = (queue(), prop::sample::select(Discipline::ALL));
+    (rate(), duration(), duration(), queue, loss()).prop_map(
+        |(rate, delay, jitter, (queue, queue_discipline), loss)| {
+            let (delay, jitter) = (delay.min(Duration::from_secs(86_400)), jitter.min(Duration::from_secs(86_400)));
+            let trace = (jitter.as_millis() % 2 == 0).then(|| "/traces/lte.down".to_owned());
+            let rate = trace.is_none().then_some(rate);
+            let tick = (delay.as_millis() % 2 == 1).then_some(Duration::from_millis(10));
+            Wire { rate, trace, delay, jitter, tick, queue, queue_discipline, outages: vec![], loss }
+        },
+    )
 }
 
 fn oven() -> impl Strategy<Value = Oven> {

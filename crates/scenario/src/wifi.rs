@@ -1,7 +1,7 @@
 //! The `[network.wifi]` table: one hop of IEEE 802.11.
 
 use framewire_link::wifi::{Bss, DataRate, Fallback, Preamble, Protection, Standard};
-use framewire_link::{Interval, Mains, QueueLimit};
+use framewire_link::{Discipline, Interval, Mains, QueueLimit};
 use framewire_units::{DataSize, Duration, Probability, SenseTimes};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -48,6 +48,10 @@ pub struct Wifi {
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<QueueLimit>")]
     pub queue: QueueLimit,
+    /// What becomes of what waits in it.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<Discipline>")]
+    pub queue_discipline: Discipline,
     /// Background frame error rate of a 1,500-byte frame at 11 Mbit/s.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<Probability>")]
@@ -186,6 +190,7 @@ impl Wifi {
         "retry",
         "access_point_retry",
         "queue",
+        "queue_discipline",
         "error_floor",
         "carrier_sense",
         "contenders",
@@ -219,6 +224,7 @@ impl Wifi {
             retry: in_range(retry),
             access_point_retry: section.integer("access_point_retry", 0..=255)?.map(in_range),
             queue,
+            queue_discipline: section.text("queue_discipline")?.unwrap_or_default(),
             error_floor,
             carrier_sense: carrier_sense(&mut section, Bss { standard, preamble, protection }.sense_times())?,
             contenders: section.integer("contenders", 0..=250)?.map_or(0, |count| u16::from(in_range(count))),

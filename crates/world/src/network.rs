@@ -4,6 +4,7 @@ use framewire_link as link;
 use framewire_link::wifi::RatePolicy;
 use framewire_media::read_regular_file;
 use framewire_scenario as scenario;
+use framewire_units::DataSize;
 
 /// Why a scenario's network cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -33,7 +34,10 @@ pub fn network_model(scenario: &scenario::Scenario, flows: &[&scenario::Flow]) -
 
 fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> Result<link::NetworkConfig, NetworkError> {
     let bottleneck = network.bottleneck;
-    let wire = wire_config(&network.wire)?;
+    let mut wire = wire_config(&network.wire)?;
+    if let Some(mtu) = flows.iter().map(|flow| flow.mtu).max() {
+        wire.mtu = DataSize::from_bytes(u64::from(mtu));
+    }
     let device_queue = |station| {
         let queues = flows.iter().filter(|flow| flow.station == station).map(|flow| flow.device_queue);
         queues.max().unwrap_or(1)
@@ -44,6 +48,7 @@ fn network_config(network: &scenario::Network, flows: &[&scenario::Flow]) -> Res
             wifi: wifi_config(wifi),
             station_queue: link::QueueLimit::Packets(device_queue(0)),
             access_point_queue: wifi.queue,
+            access_point_discipline: wifi.queue_discipline,
             wire,
             bottleneck,
             access_point_retry: wifi.access_point_retry.map(u16::from),
@@ -89,6 +94,7 @@ fn wire_config(wire: &scenario::Wire) -> Result<link::WireConfig, NetworkError> 
         rate: wire.rate,
         trace,
         queue: wire.queue,
+        queue_discipline: wire.queue_discipline,
         delay: wire.delay,
         jitter: wire.jitter,
         tick: wire.tick.unwrap_or_default(),

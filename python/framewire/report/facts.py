@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -77,7 +78,7 @@ def air(wifi: dict[str, Any]) -> list[str]:
         str(wifi.get("standard", "")),
         rate,
         f"{wifi['retry']} transmissions at most" if "retry" in wifi else "",
-        f"queue of the access point {wifi['queue']}" if "queue" in wifi else "",
+        f"queue of the access point {wifi['queue']}{managed(wifi)}" if "queue" in wifi else "",
         f"{wifi['contenders']} contending stations" if wifi.get("contenders") else "",
     ]
 
@@ -98,12 +99,22 @@ def wire_in_words(run: ReportRun) -> list[str]:
             rate,
             f"{wire['delay']} each way" if "delay" in wire else "",
             f"jitter up to {jitter}" if jitter.partition(" ")[0] not in ("", "0") else "",
-            f"queue {wire['queue']}" if "queue" in wire else "",
+            f"queue {wire['queue']}{managed(wire)}" if "queue" in wire else "",
             loss_in_words(wire["loss"]) if "loss" in wire else "",
             f"outages {', '.join(f'{start} to {end}' for start, end in outages)}" if outages else "",
         )
         if part
     ]
+
+
+def managed(section: Mapping[str, Any]) -> str:
+    """What manages a queue, where that is not its length alone.
+
+    >>> managed({"queue": "100 packets", "queue_discipline": "codel"})
+    ', codel'
+    """
+    discipline = str(section.get("queue_discipline", "drop-tail"))
+    return "" if discipline == "drop-tail" else f", {discipline}"
 
 
 def loss_in_words(loss: Any) -> str:

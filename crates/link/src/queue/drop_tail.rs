@@ -4,6 +4,7 @@ use framewire_units::Timestamp;
 
 use super::fifo::Fifo;
 use super::{Arrival, Backlog, Dropped, QueueDiscipline, QueueSetup, Queued};
+use crate::config::QueueLimit;
 use crate::verdict::DropCause;
 
 /// First in, first out; refuses what arrives at a full queue.
@@ -31,7 +32,7 @@ impl QueueDiscipline for DropTail {
         self.0.backlog()
     }
 
-    fn settles_at_arrival(&self) -> bool {
-        true
+    fn is_only_limited_by(&self) -> Option<QueueLimit> {
+        Some(self.0.limit())
     }
 }

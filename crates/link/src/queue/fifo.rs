@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use framewire_units::{DataSize, Duration};
+use framewire_units::DataSize;
 
 use super::{Arrival, Backlog, Queued};
 use crate::config::QueueLimit;
@@ -20,25 +20,19 @@ impl Fifo {
         Self { limit, packets: VecDeque::new(), size: DataSize::ZERO }
     }
 
-    /// Takes a packet; gives it back where there is no room. A packet at an idle transmitter does not wait: it is taken
-    /// whatever the limit.
+    /// Takes a packet; gives it back where there is no room.
     pub(super) fn push(&mut self, arrival: Arrival) -> Result<(), Queued> {
         let Arrival { packet, wait } = arrival;
-        if wait == Some(Duration::ZERO) || self.has_room(packet, wait) {
-            self.size += packet.packet.size;
-            self.packets.push_back(packet);
-            Ok(())
-        } else {
-            Err(packet)
+        if !self.limit.has_room(self.backlog(), packet.packet.size, wait) {
+            return Err(packet);
         }
+        self.size += packet.packet.size;
+        self.packets.push_back(packet);
+        Ok(())
     }
 
-    fn has_room(&self, packet: Queued, wait: Option<Duration>) -> bool {
-        match self.limit {
-            QueueLimit::Packets(limit) => self.packets.len() < limit as usize,
-            QueueLimit::Bytes(limit) => self.size + packet.packet.size <= limit,
-            QueueLimit::Time(limit) => wait.is_none_or(|wait| wait <= limit),
-        }
+    pub(super) fn limit(&self) -> QueueLimit {
+        self.limit
     }
 
     /// The oldest packet.

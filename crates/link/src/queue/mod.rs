@@ -17,6 +17,7 @@ use framewire_units::{DataSize, Duration, Timestamp};
 pub use registry::Discipline;
 pub(crate) use registry::QueueSetup;
 
+use crate::config::QueueLimit;
 use crate::verdict::{DropCause, Packet};
 
 /// A packet in a queue.
@@ -58,6 +59,19 @@ pub(crate) struct Backlog {
     pub(crate) size: DataSize,
 }
 
+impl QueueLimit {
+    /// Whether a packet of `size` may wait behind `backlog`, for `wait` if that is known. At an idle transmitter it does
+    /// not wait, and is taken whatever the limit.
+    pub(crate) fn has_room(self, backlog: Backlog, size: DataSize, wait: Option<Duration>) -> bool {
+        let has_room = match self {
+            Self::Packets(limit) => backlog.packets < limit as usize,
+            Self::Bytes(limit) => backlog.size + size <= limit,
+            Self::Time(limit) => wait.is_none_or(|wait| wait <= limit),
+        };
+        has_room || wait == Some(Duration::ZERO)
+    }
+}
+
 /// A queue in front of a transmitter.
 ///
 /// # How it is driven
@@ -73,8 +87,8 @@ pub(crate) struct Backlog {
 ///
 /// # What it costs
 ///
-/// A packet's fate is known when its service begins. Where a discipline [settles at arrival](Self::settles_at_arrival),
-/// the link knows its departure as soon as it comes, and needs to be woken for nothing.
+/// A packet's fate is known when its service begins. Where a discipline [only has a limit](Self::is_only_limited_by), a
+/// wire knows it as soon as the packet comes, and needs to be woken for nothing.
 pub(crate) trait QueueDiscipline: fmt::Debug + Send {
     /// A packet arrives.
     fn enqueue(&mut self, arrival: Arrival, dropped: &mut Vec<Dropped>);
@@ -85,9 +99,9 @@ pub(crate) trait QueueDiscipline: fmt::Debug + Send {
     /// What waits.
     fn backlog(&self) -> Backlog;
 
-    /// True where `enqueue` drops nothing but the packet that arrives, and `dequeue` drops nothing and gives the packets
-    /// as they came, in their order. Departures then follow from arrivals.
-    fn settles_at_arrival(&self) -> bool {
-        false
+    /// The limit of a queue that refuses what has no room, and gives all else as it came and in its order: departures then
+    /// follow from arrivals, and a wire whose rate is known in advance needs no more than this of it.
+    fn is_only_limited_by(&self) -> Option<QueueLimit> {
+        None
     }
 }

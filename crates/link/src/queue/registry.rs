@@ -18,31 +18,13 @@ pub(crate) struct QueueSetup {
 
 /// Registers the disciplines: variant, the name that users write, and how a queue is made from its setup and seed.
 macro_rules! disciplines {
-    ($($(#[doc = $doc:literal])+ $variant:ident, $name:literal, $build:expr;)+) => {
-        /// A queue discipline.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Discipline {
-            $($(#[doc = $doc])+ $variant,)+
+    ($(#[doc = $doc:literal] $variant:ident, $name:literal, $build:expr;)+) => {
+        framewire_units::words! {
+            /// What becomes of what waits in a queue.
+            Discipline { $(#[doc = $doc] $variant = $name,)+ }
         }
 
         impl Discipline {
-            /// All of them, in the order of their registration.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            /// The name that scenarios have.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-
-            /// What it does, in a line.
-            pub const fn summary(self) -> &'static str {
-                match self {
-                    $(Self::$variant => concat!($($doc),+).trim_ascii(),)+
-                }
-            }
-
             /// An empty queue. Most disciplines draw nothing; what others do comes from `seed`, which is this queue's own.
             pub(crate) fn build(self, setup: &QueueSetup, seed: Seed) -> Box<dyn QueueDiscipline> {
                 match self {
@@ -78,7 +60,7 @@ mod tests {
 
     #[test]
     fn no_name_is_registered_twice_and_each_makes_an_empty_queue() {
-        let names: BTreeSet<_> = Discipline::ALL.iter().map(|discipline| discipline.name()).collect();
+        let names: BTreeSet<_> = Discipline::ALL.iter().map(|discipline| discipline.as_str()).collect();
         assert_eq!(names.len(), Discipline::ALL.len());
         let setup = QueueSetup { limit: QueueLimit::Packets(1), mtu: DataSize::from_bytes(1500) };
         assert!(Discipline::ALL.iter().all(|discipline| discipline.build(&setup, Seed(1)).backlog().packets == 0));
