@@ -297,13 +297,13 @@ impl Scenario {
         let top_level = self.movie.source.is_none().then(|| self.movie.ladder_codec()).flatten();
         match (self.movie.codec, top_level) {
             _ if !transport.has_movie() => Ok(()),
-            (_, Some(codec)) if codec == MovieCodec::Mpeg4 || transport.is_datagram() => refused(format!(
+            (_, Some(codec)) if codec == MovieCodec::Mpeg4 || transport.has_packets() => refused(format!(
                 "an adaptive stream or bulk: the ladder's top level is {}; or movie.source for the others{}",
                 codec.show(),
-                if transport.is_datagram() { "" } else { ", or movie.codec = \"h264\" or \"h265\"" }
+                if transport.has_packets() { "" } else { ", or movie.codec = \"h264\" or \"h265\"" }
             )),
-            (Some(codec), None) if codec != MovieCodec::Mpeg2 && transport.is_datagram() => {
-                refused(format!("a transport over TCP, which carries movie.codec = \"{}\"", codec.show()))
+            (Some(codec), None) if codec != MovieCodec::Mpeg2 && transport.has_packets() => {
+                refused(format!("a transport over TCP without RTP, which carries movie.codec = \"{}\"", codec.show()))
             }
             _ => Ok(()),
         }

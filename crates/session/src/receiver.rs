@@ -9,7 +9,7 @@ use framewire_recording::record::{DatagramReceived, FoundStream, StreamRead};
 use framewire_recording::spool::Spool;
 use framewire_transport::event::ReceiverEvent;
 use framewire_transport::socket::SocketError;
-use framewire_transport::{DatagramReceiver, StreamReceiver};
+use framewire_transport::{DatagramReceiver, PacketStreamReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
@@ -25,6 +25,8 @@ pub enum ReceivingHalf {
     Datagram(DatagramReceiver),
     /// From a byte stream.
     Stream(StreamReceiver),
+    /// From packets in a byte stream.
+    Packets(PacketStreamReceiver),
 }
 
 /// What the receiver recorded.
@@ -109,6 +111,7 @@ impl ReceiverSession {
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_datagram(now, bytes),
             ReceivingHalf::Stream(half) => half.handle_bytes(now, bytes),
+            ReceivingHalf::Packets(half) => half.handle_bytes(now, bytes),
         }
         self.drain_events();
     }
@@ -118,6 +121,7 @@ impl ReceiverSession {
         match &mut self.half {
             ReceivingHalf::Datagram(half) => half.handle_end(now),
             ReceivingHalf::Stream(half) => half.handle_end(now),
+            ReceivingHalf::Packets(half) => half.handle_end(now),
         }
         self.drain_events();
     }
@@ -145,7 +149,7 @@ impl ReceiverSession {
     /// True when the half takes bytes now; always true for datagrams.
     pub fn wants_bytes(&self, now: Timestamp) -> bool {
         match &self.half {
-            ReceivingHalf::Datagram(_) => true,
+            ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => true,
             ReceivingHalf::Stream(half) => half.wants_bytes(now),
         }
     }
@@ -153,7 +157,7 @@ impl ReceiverSession {
     /// When [`wants_bytes`](Self::wants_bytes) will turn true by itself.
     pub fn next_timeout(&self) -> Option<Timestamp> {
         match &self.half {
-            ReceivingHalf::Datagram(_) => None,
+            ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => None,
             ReceivingHalf::Stream(half) => half.next_timeout(),
         }
     }
@@ -196,6 +200,7 @@ impl ReceiverSession {
             let event = match &mut self.half {
                 ReceivingHalf::Datagram(half) => half.poll_event(),
                 ReceivingHalf::Stream(half) => half.poll_event(),
+                ReceivingHalf::Packets(half) => half.poll_event(),
             };
             match event {
                 Some(event) => self.log_event(event),
@@ -227,7 +232,7 @@ impl Half for ReceiverSession {
     fn channels(&self) -> Vec<Channel> {
         let kind = match self.half {
             ReceivingHalf::Datagram(_) => ChannelKind::Datagram,
-            ReceivingHalf::Stream(_) => ChannelKind::Stream(End::Sender),
+            ReceivingHalf::Stream(_) | ReceivingHalf::Packets(_) => ChannelKind::Stream(End::Sender),
         };
         vec![Channel { id: MOVIE_CHANNEL, kind }]
     }

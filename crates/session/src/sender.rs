@@ -111,8 +111,6 @@ pub struct SenderSession {
     end_told: bool,
     stopped: bool,
     log: SenderLog,
-    /// Bytes of frames that were renumbered, and were not sent to their end yet.
-    changed_sizes: Vec<(u32, u32)>,
     progress: SenderProgress,
 }
 
@@ -120,7 +118,7 @@ impl SenderSession {
     /// A session that sends `plan` through `half`, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
         let progress = SenderProgress::default();
-        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, changed_sizes: Vec::new(), progress }
+        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, progress }
     }
 
     /// Offers due frames and writes what the socket takes.
@@ -220,15 +218,10 @@ impl SenderSession {
             SenderEvent::FirstByte { frame, at } => self.record(frame, at, FrameEventKind::FirstByte),
             SenderEvent::BeginsSequence { frame, at } => self.record(frame, at, FrameEventKind::BeginsSequence),
             SenderEvent::Renumbered { frame, by, size, .. } => {
-                let size = u32::try_from(size).unwrap_or(u32::MAX);
-                self.log.renumbered.push((frame, by, Some(size)));
-                self.changed_sizes.push((frame, size));
+                self.log.renumbered.push((frame, by, Some(u32::try_from(size).unwrap_or(u32::MAX))));
             }
-            SenderEvent::LastByte { frame, at } => {
-                let size = self.take_size(frame);
-                if let SendingHalf::Stream(_) = self.half {
-                    self.log.frame_ends.push(self.log.frame_ends.last().unwrap_or(&0) + u64::from(size));
-                }
+            SenderEvent::LastByte { frame, at, end } => {
+                self.log.frame_ends.extend(end);
                 self.record(frame, at, FrameEventKind::LastByte);
             }
             SenderEvent::Discarded { frame, at, place, rule } => {
@@ -243,13 +236,6 @@ impl SenderSession {
                 self.log.datagrams.push(DatagramSent { sequence, frame: Some(frame), part: None, size, at, sent });
             }
         }
-    }
-
-    /// Bytes of a frame that was sent. Of those before it nobody asks any more.
-    fn take_size(&mut self, sent: u32) -> u32 {
-        let changed = self.changed_sizes.iter().find(|(frame, _)| *frame == sent).map(|(_, size)| *size);
-        self.changed_sizes.retain(|(frame, _)| *frame > sent);
-        changed.unwrap_or_else(|| self.plan.movie().index.frames[sent as usize].size)
     }
 
     fn record(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
@@ -379,8 +365,8 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_frames_are_forgotten_when_they_were_sent() {
-        for transport in ["udp", "tcp"] {
+    fn frames_end_where_their_last_byte_stands_in_the_stream() {
+        for (transport, expected) in [("udp", [].as_slice()), ("tcp", &[100, 115])] {
             let scenario =
                 Scenario::parse(&format!("[[flow]]\ntransport = \"{transport}\""), &[]).expect("well formed");
             let plan = SendingPlan::new(movie(), Timestamp::ZERO);
@@ -394,15 +380,14 @@ mod tests {
             for frame in 0..2 {
                 session.log_event(SenderEvent::Renumbered { frame, at, by, size: 100 + u64::from(frame) });
             }
-            session.log_event(SenderEvent::LastByte { frame: 0, at });
-            assert_eq!(session.changed_sizes, [(1, 101)], "{transport}");
             // The second was given up half-way.
-            session.log_event(SenderEvent::LastByte { frame: 2, at });
-            assert_eq!(session.changed_sizes, [], "{transport}");
+            for (frame, end) in [(0, 100), (2, 115)] {
+                let end = (transport == "tcp").then_some(end);
+                session.log_event(SenderEvent::LastByte { frame, at, end });
+            }
             let log = session.into_log();
             assert_eq!(log.renumbered.to_vec(), [(0, by, Some(100)), (1, by, Some(101))]);
-            let ends: &[u64] = if transport == "tcp" { &[100, 115] } else { &[] };
-            assert_eq!(log.frame_ends, ends);
+            assert_eq!(log.frame_ends, expected, "{transport}");
         }
     }
 }

@@ -22,7 +22,7 @@ fn flow(network: &str, transport: &str, mbps: f64, seconds: usize) -> (Simulated
 fn a_fast_network_brings_every_frame_and_every_byte() {
     let movie = movie(3.0, 4);
     for bottleneck in ["local-device", "remote"] {
-        for transport in ["tcp", "tcp+ifd", "tcp+ifd-optimised"] {
+        for transport in ["tcp", "tcp+ifd", "tcp+ifd-optimised", "rtp+tcp", "rtp+tcp+ifd"] {
             let text = format!("{}[[flow]]\ntransport = \"{transport}\"", wired("100 Mbit/s", bottleneck));
             let simulated = run(&scenario(&text), &movie, false);
             assert_eq!(simulated.outcomes[0].status, FlowStatus::Complete, "{transport}");

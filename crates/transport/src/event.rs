@@ -55,6 +55,8 @@ pub enum SenderEvent {
         frame: u32,
         /// When.
         at: Timestamp,
+        /// Bytes of the stream up to its end; `None` over datagrams.
+        end: Option<u64>,
     },
     /// The frame, or what was left of it, was given up.
     Discarded {

@@ -100,4 +100,4 @@ pub use limits::Limits;
 pub use progress::WriteProgress;
 pub use queue::QueueKind;
 pub use registry::{Profile, SocketKind, TransportKind, UnknownTransport};
-pub use stream::{Pacing, StreamReceiver, StreamSender};
+pub use stream::{Pacing, PacketStreamReceiver, StreamReceiver, StreamSender};

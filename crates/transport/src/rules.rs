@@ -8,6 +8,7 @@ use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::{OutgoingFrame, Payload};
 use crate::queue::Discard;
 
+pub(crate) const NOT_PACKETIZED: &str = "rtp: frame cannot be cut into packets";
 pub(crate) const AFTER_THE_END: &str = "pipeline: offered after the end";
 pub(crate) const FLUSHED: &str = "pipeline: flushed";
 pub(crate) const STOPPED: &str = "pipeline: stopped before it was written";

@@ -1,10 +1,11 @@
-//! Packet formats as pure parse and emit: RTP, RFC 2250, TFRC, VTP.
+//! Packet formats as pure parse and emit: RTP, RFC 2250, RFC 4571, TFRC, VTP.
 //!
 //! Nothing here owns a socket or a clock: a [`mpeg_video::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
 
 pub mod mpeg_video;
 pub mod nal_units;
+pub mod rfc4571;
 pub mod rtp;
 mod start_code;
 pub mod tfrc;

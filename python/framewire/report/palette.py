@@ -21,6 +21,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "tcp+leaky": "#8F8F5A",
     "tcp+keyframe": "#6F7FB5",
     "tcp+obs": "#B58A6F",
+    "rtp+tcp": "#117733",
     "vtp": "#1F5FA8",
     "better": "#13875F",
     "tfrc": "#94378F",

@@ -1,6 +1,7 @@
 //! What paces a sender of the movie.
 
 use framewire_transport::TransportKind;
+use framewire_transport::registry::Format;
 
 use crate::error::ScenarioError;
 use crate::names::words;
@@ -23,11 +24,12 @@ pub(super) const fn keys(kind: TransportKind) -> &'static [&'static str] {
     if kind.waits_for_room() { &["pacing"] } else { &[] }
 }
 
-/// Present exactly where the transport has the key. Datagrams have no window through which a receiver could pace them.
+/// Present exactly where the transport has the key. Datagrams have no window through which a receiver could pace them, and a
+/// receiver of packets takes them as they come.
 pub(super) fn read(section: &mut Section, transport: TransportKind) -> Result<Option<Pacing>, ScenarioError> {
     let path = section.key("pacing");
     match section.text("pacing")? {
-        Some(Pacing::Receiver) if !transport.is_stream() => {
+        Some(Pacing::Receiver) if transport.profile().parts.format != Format::ElementaryStream => {
             Err(ScenarioError::value(&path, "\"receiver\"", format!("one of sender, none for transport {transport}")))
         }
         pacing => Ok(pacing.or(transport.waits_for_room().then_some(Pacing::Sender))),

@@ -2,18 +2,14 @@
 
 use framewire_scenario as scenario;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
-use framewire_units::DataSize;
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
+use framewire_wire::mpeg_video::PacketRule;
 
 use super::movie::MovieSetup;
+use super::rtp::RtpStream;
 use super::{BuildError, CommonSetup};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::sender::{SenderSession, SendingHalf};
-
-/// First RTP sequence number. RFC 3550, 5.1 wants it random against known-plaintext attacks; nothing is encrypted
-/// here, and runs are to be repeatable.
-const INITIAL_SEQUENCE: u16 = 0;
 
 /// A flow of the movie over datagrams.
 #[derive(Clone, Debug)]
@@ -23,15 +19,13 @@ pub struct DatagramSetup {
     movie: MovieSetup,
     overflow: Overflow,
     error_reports: bool,
-    packets: PacketRule,
+    packets: RtpStream,
     spread: Spread,
-    /// Synchronisation source of the flow's RTP stream (RFC 3550, section 5.1).
-    ssrc: u32,
 }
 
 impl DatagramSetup {
     pub(super) fn new(common: CommonSetup, own: &scenario::DatagramFlow, plan: SendingPlan, ssrc: u32) -> Self {
-        let packets = match own.packets {
+        let rule = match own.packets {
             scenario::PacketRule::Slices => PacketRule::Slices,
             scenario::PacketRule::Thesis => PacketRule::Thesis,
             scenario::PacketRule::Full => PacketRule::Full,
@@ -41,9 +35,8 @@ impl DatagramSetup {
             movie: MovieSetup::new(plan, own.transport, own.queue, own.pacing),
             overflow: own.overflow,
             error_reports: own.transport.wants_error_reports(),
-            packets,
+            packets: RtpStream { rule, ssrc },
             spread: own.spread,
-            ssrc,
         }
     }
 
@@ -62,25 +55,14 @@ impl DatagramSetup {
     /// # Errors
     /// When the MTU leaves no room for packets, or the movie is of a codec that the datagram transports do not carry.
     pub fn sender(&self) -> Result<SenderSession, BuildError> {
-        let half = DatagramSender::new(self.movie.queue(), self.packetizer()?, self.overflow);
+        let half =
+            DatagramSender::new(self.movie.queue(), self.packets.packetizer(&self.movie, &self.common)?, self.overflow);
         Ok(self.movie.sender(SendingHalf::Datagram(half.with_spread(self.spread)), &self.common))
     }
 
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
-        // The receiver knows the stream from its description (RFC 3550, 5.1: SSRC and first sequence number are agreed
-        // out of band here), so that the loss of the very first packets is seen.
-        let origin = StreamOrigin { ssrc: self.ssrc, initial_sequence: INITIAL_SEQUENCE };
-        let depacketizer = Depacketizer::new(PAYLOAD_TYPE, Some(origin), Limits::default());
-        let half = ReceivingHalf::Datagram(DatagramReceiver::new(depacketizer));
+        let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.depacketizer()));
         ReceiverSession::new(half, ReceiverLog::in_directory(self.common.scratch.clone()))
-    }
-
-    fn packetizer(&self) -> Result<Packetizer, BuildError> {
-        let settings = &self.common.settings;
-        self.movie.check_codec().map_err(|reason| self.common.refuse(reason))?;
-        let mtu = DataSize::from_bytes(u64::from(settings.mtu));
-        Packetizer::new(self.packets, mtu, self.ssrc, INITIAL_SEQUENCE, PAYLOAD_TYPE)
-            .map_err(|error| self.common.refuse(error))
     }
 }

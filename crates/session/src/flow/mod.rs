@@ -5,6 +5,7 @@ mod bulk;
 mod datagram;
 mod external;
 mod movie;
+mod rtp;
 mod stream;
 
 use std::path::Path;
@@ -144,7 +145,7 @@ impl FlowSetup {
         let common = CommonSetup::new(flow);
         match &flow.kind {
             FlowKind::Datagram(own) => Ok(Self::Datagram(DatagramSetup::new(common, own, plan, ssrc))),
-            FlowKind::Stream(own) => Ok(Self::Stream(StreamSetup::new(common, own, plan))),
+            FlowKind::Stream(own) => StreamSetup::new(common, own, plan, ssrc).map(Self::Stream),
             FlowKind::External(own) => Ok(Self::External(ExternalSetup::new(common, own, plan))),
             FlowKind::Adaptive(_) | FlowKind::Bulk(_) => {
                 Err(common.refuse(format!("{} sends no movie", flow.transport())))

@@ -1,10 +1,13 @@
-//! The movie as a stream of bytes over TCP.
+//! The movie as a stream of bytes over TCP: the elementary stream, or RTP packets behind their lengths.
 
 use framewire_scenario as scenario;
-use framewire_transport::{Pacing as ReceiverPacing, StreamReceiver, StreamSender};
+use framewire_transport::registry::Format;
+use framewire_transport::{Pacing as ReceiverPacing, PacketStreamReceiver, StreamReceiver, StreamSender};
+use framewire_wire::mpeg_video::{PacketRule, Packetizer};
 
 use super::movie::MovieSetup;
-use super::{CommonSetup, ConnectionSettings};
+use super::rtp::RtpStream;
+use super::{BuildError, CommonSetup, ConnectionSettings};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
 use crate::sender::{Pacing, SenderSession, SendingHalf};
@@ -15,14 +18,29 @@ pub struct StreamSetup {
     /// What all flows have.
     pub common: CommonSetup,
     movie: MovieSetup,
+    /// Where it goes in packets: how they are made, and put together.
+    packets: Option<(Packetizer, RtpStream)>,
     /// What the sender's socket is to be like.
     pub connection: ConnectionSettings,
 }
 
 impl StreamSetup {
-    pub(super) fn new(common: CommonSetup, own: &scenario::StreamFlow, plan: SendingPlan) -> Self {
+    pub(super) fn new(
+        common: CommonSetup,
+        own: &scenario::StreamFlow,
+        plan: SendingPlan,
+        ssrc: u32,
+    ) -> Result<Self, BuildError> {
         let connection = common.connection(&own.tcp);
-        Self { common, movie: MovieSetup::new(plan, own.transport, own.queue, own.pacing), connection }
+        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
+        let packets = match own.transport.profile().parts.format {
+            Format::ElementaryStream => None,
+            Format::Rtp => {
+                let stream = RtpStream { rule: PacketRule::Full, ssrc };
+                Some((stream.packetizer(&movie, &common)?, stream))
+            }
+        };
+        Ok(Self { common, movie, packets, connection })
     }
 
     /// What it sends.
@@ -33,6 +51,10 @@ impl StreamSetup {
     /// The sender's side.
     pub fn sender(&self) -> SenderSession {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
+        let half = match &self.packets {
+            Some((packetizer, _)) => half.in_packets(packetizer.clone()),
+            None => half,
+        };
         self.movie.sender(SendingHalf::Stream(half), &self.common)
     }
 
@@ -42,7 +64,10 @@ impl StreamSetup {
             Pacing::Receiver => ReceiverPacing::Playout { frame_rate: self.plan().frame_rate() },
             Pacing::Sender | Pacing::Nobody => ReceiverPacing::Immediate,
         };
-        let half = ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec()));
+        let half = match &self.packets {
+            Some((_, stream)) => ReceivingHalf::Packets(PacketStreamReceiver::new(stream.depacketizer())),
+            None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
+        };
         ReceiverSession::new(half, ReceiverLog::in_directory(self.common.scratch.clone()))
     }
 }

@@ -16,7 +16,6 @@ use crate::socket::{DatagramSend, DatagramSocket, SocketError};
 const SEND_BUFFER_FULL: &str = "udp: send buffer full";
 const DEVICE_QUEUE_FULL: &str = "udp: device queue full";
 const REST_KEPT_BACK: &str = "udp-whole: a packet did not fit, rest of the frame kept back";
-const NOT_PACKETIZED: &str = "rtp: frame cannot be cut into packets";
 
 words! {
     /// What a sending half does with a datagram for which the send buffer has no room.
@@ -139,7 +138,7 @@ impl DatagramSender {
                 return sent_all;
             }
             if !sending.doomed {
-                self.events.push_back(SenderEvent::LastByte { frame: sending.frame, at: now });
+                self.events.push_back(SenderEvent::LastByte { frame: sending.frame, at: now, end: None });
             }
         }
     }
@@ -172,7 +171,7 @@ impl DatagramSender {
                     return Some(Sending { frame: id, datagrams, begun: false, doomed: false });
                 }
                 Err(_) => {
-                    let (place, rule) = (SenderPlace::Pipeline, NOT_PACKETIZED);
+                    let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
                     self.events.push_back(SenderEvent::Discarded { frame: id, at: now, place, rule });
                 }
             }

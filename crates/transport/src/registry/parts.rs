@@ -45,6 +45,8 @@ words! {
     Session {
         /// Nothing.
         None = "none",
+        /// The length of each packet before it (RFC 4571).
+        Rfc4571 = "rfc4571",
     }
 }
 
@@ -110,7 +112,7 @@ impl Format {
         match self {
             Self::Rtp if codec != Codec::MpegVideo => Err(format!(
                 "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
-                 a transport over TCP carries it"
+                 a transport over TCP without RTP carries it"
             )),
             Self::ElementaryStream | Self::Rtp => Ok(()),
         }
@@ -127,8 +129,11 @@ impl Format {
 
 impl Session {
     /// What such packets or bytes need over a socket of this kind.
-    pub const fn default_of(_format: Format, _socket: Socket) -> Self {
-        Self::None
+    pub const fn default_of(format: Format, socket: Socket) -> Self {
+        match (format, socket) {
+            (Format::Rtp, Socket::Stream) => Self::Rfc4571,
+            _ => Self::None,
+        }
     }
 }
 
@@ -162,7 +167,13 @@ impl Parts {
                  not: format \"rtp\" does",
             ),
             (Format::Rtp, Session::None, SocketKind::Stream) => {
-                Err("a stream of bytes does not say where an RTP packet ends")
+                Err("a stream of bytes does not say where an RTP packet ends: session \"rfc4571\" does")
+            }
+            (_, Session::Rfc4571, SocketKind::Datagram(_)) => {
+                Err("RFC 4571 says where packets end in a stream of bytes; a datagram ends by itself")
+            }
+            (Format::ElementaryStream, Session::Rfc4571, SocketKind::Stream) => {
+                Err("RFC 4571 says where packets end, and an elementary stream has none: format \"rtp\" does")
             }
             (_, _, SocketKind::Datagram(Overflow::Drop | Overflow::DropRestOfFrame))
                 if !matches!(self.queue, Queue::Direct) =>

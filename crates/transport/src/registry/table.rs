@@ -7,7 +7,7 @@ use super::parts::{Format, Parts, Queue, Session, SocketKind};
 use crate::datagram::Overflow;
 
 /// Every entry, in the order in which they are shown.
-pub(super) const ENTRIES: [&Profile; 12] = [
+pub(super) const ENTRIES: [&Profile; 13] = [
     &UDP_BLOCKING,
     &UDP,
     &UDP_WHOLE,
@@ -20,6 +20,7 @@ pub(super) const ENTRIES: [&Profile; 12] = [
     &TCP_LEAKY,
     &TCP_KEYFRAME,
     &TCP_OBS,
+    &RTP_TCP,
 ];
 
 /// The entry of these parts.
@@ -167,3 +168,11 @@ pub(super) const TCP_KEYFRAME: Profile = Profile {
 
 pub(super) const TCP_OBS: Profile =
     Profile { name: "tcp+obs", summary: "As the RTMP output of OBS Studio.", parts: stream(Queue::Obs), ..TCP };
+
+/// RTP as from `udp`, over the socket of `tcp`.
+pub(super) const RTP_TCP: Profile = Profile {
+    name: "rtp+tcp",
+    summary: "RTP over TCP, each packet behind its length (RFC 4571).",
+    parts: Parts { queue: Queue::Direct, format: Format::Rtp, session: Session::Rfc4571, socket: SocketKind::Stream },
+    ..TCP
+};

@@ -49,9 +49,9 @@ fn what_fills_first_is_as_the_reasons_say() {
 #[test]
 fn parts_follow_the_name() {
     for kind in TransportKind::ALL {
-        assert_eq!(kind.is_stream(), kind.name().starts_with("tcp"));
+        assert_eq!(kind.is_stream(), kind.name().contains("tcp"));
         assert_eq!(kind.overflow().is_none(), kind.is_stream());
-        assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.name().contains('+'));
+        assert_eq!(kind.frame_queue::<Bytes>().accepts_while_writing(), kind.profile().parts.queue != Queue::Direct);
         assert_eq!(kind.wants_error_reports(), kind.name() == "udp-whole");
         let ours_over_tcp = ["tcp+ifd", "tcp+ifd-optimised", "tcp+dependency"].contains(&kind.name());
         assert_eq!(kind.profile().unsent_limit.is_some(), ours_over_tcp);
@@ -68,6 +68,24 @@ fn every_combination_that_makes_sense_has_a_name_and_the_settings_of_the_nearest
         ("udp+leaky", "As GStreamer's queue leaky=downstream, over udp.", "as udp-blocking"),
         ("udp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over udp.", "as udp-blocking"),
         ("udp+obs", "As the RTMP output of OBS Studio, over udp.", "as udp-blocking"),
+        (
+            "rtp+tcp+ifd",
+            "I-Frame Delay: one frame waits, a more important one overwrites it, over rtp+tcp.",
+            "as tcp+ifd",
+        ),
+        (
+            "rtp+tcp+ifd-optimised",
+            "I-Frame Delay, and no frame without its references, over rtp+tcp.",
+            "as tcp+ifd-optimised",
+        ),
+        (
+            "rtp+tcp+dependency",
+            "What the fewest frames depend on goes first, and no frame without its references, over rtp+tcp.",
+            "as tcp+dependency",
+        ),
+        ("rtp+tcp+leaky", "As GStreamer's queue leaky=downstream, over rtp+tcp.", "as tcp+leaky"),
+        ("rtp+tcp+keyframe", "As GStreamer's tcpserversink recover-policy=keyframe, over rtp+tcp.", "as tcp+keyframe"),
+        ("rtp+tcp+obs", "As the RTMP output of OBS Studio, over rtp+tcp.", "as tcp+obs"),
     ];
     assert_eq!(made, expected);
     for kind in TransportKind::ALL.into_iter().chain(TransportKind::combinations()) {
@@ -84,17 +102,17 @@ fn what_makes_no_sense_is_refused_with_the_reason() {
     let refused = |name: &str| name.parse::<TransportKind>().unwrap_err().to_string();
     assert!(refused("udp-whole+ifd").contains("empties the frame queue at once"));
     assert!(refused("elementary-stream+udp").contains("which frame it is of"));
-    assert!(refused("rtp+tcp").contains("where an RTP packet ends"));
     for name in ["tcp+udp", "ifd+tcp", "tcp+ifd+ifd", "tcp+", "+tcp", "", "rtp", "vtp"] {
         assert!(refused(name).contains("is not a transport; udp-blocking, udp, "), "{name}");
     }
 }
 
 #[test]
-fn datagrams_carry_what_rfc_2250_does_and_streams_everything() {
+fn packets_carry_what_rfc_2250_does_and_the_elementary_stream_everything() {
     for kind in TransportKind::ALL {
         assert_eq!(kind.check_codec(Codec::MpegVideo), Ok(()));
         let outcome = kind.check_codec(Codec::H264);
-        assert_eq!(outcome.is_ok(), kind.is_stream(), "{kind}: {outcome:?}");
+        let carries_all = kind.profile().parts.format == Format::ElementaryStream;
+        assert_eq!(outcome.is_ok(), carries_all, "{kind}: {outcome:?}");
     }
 }

@@ -1,9 +1,11 @@
-//! Frames over a byte stream: the elementary stream itself, over TCP.
+//! Frames over a byte stream: the elementary stream itself, or RTP packets each behind its length, over TCP.
 
+mod packets;
 mod receiver;
 mod sender;
 #[cfg(test)]
 mod tests;
 
+pub use packets::PacketStreamReceiver;
 pub use receiver::{LARGEST_FRAME, Pacing, StreamReceiver};
 pub use sender::StreamSender;

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
+use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
+use framewire_wire::mpeg_video::Packetizer;
+use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
 
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;
@@ -11,7 +14,7 @@ use crate::queue::{Discard, FrameQueue};
 use crate::rules;
 use crate::socket::{SocketError, StreamSocket};
 
-/// Sends the frames of an elementary stream over a [`StreamSocket`].
+/// Sends frames over a [`StreamSocket`], as an elementary stream or in packets.
 ///
 /// Contract: while [`wants_frame`](Self::wants_frame), give it due frames with [`handle_frame`](Self::handle_frame),
 /// after the last one [`handle_end`](Self::handle_end). After every input call [`poll_write`](Self::poll_write), and
@@ -26,15 +29,29 @@ use crate::socket::{SocketError, StreamSocket};
 pub struct StreamSender {
     queue: FrameQueue,
     unsent_limit: Option<DataSize>,
+    format: StreamFormat,
     sending: Option<Sending>,
+    /// Bytes written since the start.
+    written: u64,
     ending: Ending,
     events: VecDeque<SenderEvent>,
+}
+
+/// How frames become bytes of the stream.
+#[derive(Debug)]
+enum StreamFormat {
+    /// As they are.
+    ElementaryStream,
+    /// As RTP packets, each behind its length (RFC 4571).
+    Packets(Box<Packetizer>),
 }
 
 /// The send buffer S: the frame that is being written.
 #[derive(Debug)]
 struct Sending {
     frame: OutgoingFrame,
+    /// What of it goes into the stream.
+    bytes: Bytes,
     written: usize,
 }
 
@@ -55,7 +72,20 @@ impl StreamSender {
     /// much as the send buffer takes.
     pub fn new(queue: FrameQueue, unsent_limit: Option<DataSize>) -> Self {
         let unsent_limit = unsent_limit.map(|limit| limit.max(DataSize::from_bytes(2)));
-        Self { queue, unsent_limit, sending: None, ending: Ending::Open, events: VecDeque::new() }
+        Self {
+            queue,
+            unsent_limit,
+            format: StreamFormat::ElementaryStream,
+            sending: None,
+            written: 0,
+            ending: Ending::Open,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The same whose frames are sent as RTP packets, each behind its length (RFC 4571).
+    pub fn in_packets(self, packetizer: Packetizer) -> Self {
+        Self { format: StreamFormat::Packets(Box::new(packetizer)), ..self }
     }
 
     /// The decision queue, for what waits in it.
@@ -115,8 +145,7 @@ impl StreamSender {
     pub fn poll_write(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<WriteProgress, SocketError> {
         loop {
             if self.sending.is_none() {
-                self.sending = self.queue.take().map(|frame| Sending { frame, written: 0 });
-                rules::note_change(&mut self.events, now, self.sending.as_ref().map(|sending| &sending.frame));
+                self.sending = self.next_frame(now);
             }
             if self.sending.is_none() {
                 self.finish_when_told(socket)?;
@@ -139,11 +168,24 @@ impl StreamSender {
         matches!(self.ending, Ending::Finished | Ending::Aborted)
     }
 
+    /// The next waiting frame, as the bytes of the stream. Frames that cannot be cut into packets are given up.
+    fn next_frame(&mut self, now: Timestamp) -> Option<Sending> {
+        loop {
+            let frame = self.queue.take()?;
+            rules::note_change(&mut self.events, now, Some(&frame));
+            if let Some(bytes) = self.format.bytes(&frame) {
+                return Some(Sending { frame, bytes, written: 0 });
+            }
+            let (place, rule) = (SenderPlace::Pipeline, rules::NOT_PACKETIZED);
+            self.events.push_back(SenderEvent::Discarded { frame: frame.id, at: now, place, rule });
+        }
+    }
+
     /// Writes a part of S; false when the socket takes nothing now.
     fn write_some(&mut self, now: Timestamp, socket: &mut dyn StreamSocket) -> Result<bool, SocketError> {
         let Some(sending) = &mut self.sending else { return Ok(true) };
         let frame = sending.frame.id;
-        let rest = &sending.frame.bytes[sending.written..];
+        let rest = &sending.bytes[sending.written..];
         let room = match self.unsent_limit {
             None => rest.len(),
             Some(limit) => room_below(limit, socket.unsent()?).min(rest.len()),
@@ -156,8 +198,9 @@ impl StreamSender {
             self.events.push_back(SenderEvent::FirstByte { frame, at: now });
         }
         sending.written += taken;
-        if sending.written == sending.frame.bytes.len() {
-            self.events.push_back(SenderEvent::LastByte { frame, at: now });
+        self.written += taken as u64;
+        if sending.written == sending.bytes.len() {
+            self.events.push_back(SenderEvent::LastByte { frame, at: now, end: Some(self.written) });
             self.sending = None;
         }
         Ok(true)
@@ -169,6 +212,22 @@ impl StreamSender {
             self.ending = Ending::Finished;
         }
         Ok(())
+    }
+}
+
+impl StreamFormat {
+    /// The bytes of a frame; `None` where it cannot be cut into packets.
+    fn bytes(&mut self, frame: &OutgoingFrame) -> Option<Bytes> {
+        match self {
+            Self::ElementaryStream => Some(frame.bytes.clone()),
+            Self::Packets(packetizer) => {
+                let packets = packetizer.packetize(&frame.bytes, frame.rtp_timestamp).ok()?;
+                let size = packets.iter().map(|packet| LENGTH_FIELD + packet.bytes.len()).sum();
+                let mut stream = BytesMut::with_capacity(size);
+                packets.iter().for_each(|packet| put_packet(&packet.bytes, &mut stream));
+                Some(stream.freeze())
+            }
+        }
     }
 }
 
