@@ -19,24 +19,55 @@ use crate::vtp::{Estimate, VtpController, VtpSettings};
 
 const OWN: &str = "invariant: the library's own settings are in range, and so is a packet that has a payload";
 
-/// What decides on rate and level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RateControl {
-    /// The Video Transport Protocol's, as the paper has it.
-    Vtp,
-    /// VTP's packets, and a rate control that goes beyond the paper's.
-    Better,
-    /// TFRC (RFC 5348).
-    Tfrc,
-    /// The Rate Adaptation Protocol (Rejaie, Handley and Estrin 1999).
-    Rap,
-    /// Binomial congestion control (Bansal and Balakrishnan 2001) with k = l = 1/2.
-    Sqrt,
-    /// The same with k = 0 and l = 1: TCP's additive increase and multiplicative decrease.
-    Aimd,
-    /// The plan of the top level, whatever the network takes.
-    Fixed,
+/// The rate controls: of each its value, its name in files and on command lines, and what it does. Gives them to a macro
+/// that makes an enumeration of them.
+#[macro_export]
+macro_rules! rate_controls {
+    ($make:ident) => {
+        $make! {
+            /// The Video Transport Protocol's, as the paper has it.
+            Vtp, "vtp", "Adaptive streaming of the ladder by the Video Transport Protocol.";
+            /// VTP's packets, and a rate control that goes beyond the paper's.
+            Better, "better", "Adaptive streaming by VTP's packets, and a rate control that goes beyond the paper's.";
+            /// TFRC (RFC 5348).
+            Tfrc, "tfrc", "Adaptive streaming by TFRC (RFC 5348).";
+            /// The Rate Adaptation Protocol (Rejaie, Handley and Estrin 1999).
+            Rap, "rap", "Adaptive streaming by the Rate Adaptation Protocol.";
+            /// Binomial congestion control (Bansal and Balakrishnan 2001) with k = l = 1/2.
+            Sqrt, "sqrt", "Adaptive streaming by the binomial control SQRT.";
+            /// The same with k = 0 and l = 1: TCP's additive increase and multiplicative decrease.
+            Aimd, "aimd", "Adaptive streaming by additive increase and multiplicative decrease.";
+            /// The plan of the top level, whatever the network takes.
+            Fixed, "fixed", "The ladder's top level by its plan, whatever the network does.";
+        }
+    };
 }
+
+macro_rules! rate_control {
+    ($($(#[doc = $doc:literal])+ $value:ident, $name:literal, $summary:literal;)+) => {
+        /// What decides on rate and level.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum RateControl {
+            $($(#[doc = $doc])+ $value,)+
+        }
+
+        impl RateControl {
+            /// All there are; VTP first.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// Its name, as files and command lines have it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$value => $name),+ }
+            }
+
+            /// What it is, in a line.
+            pub const fn summary(self) -> &'static str {
+                match self { $(Self::$value => $summary),+ }
+            }
+        }
+    };
+}
+rate_controls! { rate_control }
 
 /// What a rate control is made for.
 #[derive(Clone)]
@@ -65,35 +96,6 @@ impl RateControlSettings {
 }
 
 impl RateControl {
-    /// All there are; VTP first.
-    pub const ALL: [Self; 7] = [Self::Vtp, Self::Better, Self::Tfrc, Self::Rap, Self::Sqrt, Self::Aimd, Self::Fixed];
-
-    /// Its name, as files and command lines have it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Vtp => "vtp",
-            Self::Better => "better",
-            Self::Tfrc => "tfrc",
-            Self::Rap => "rap",
-            Self::Sqrt => "sqrt",
-            Self::Aimd => "aimd",
-            Self::Fixed => "fixed",
-        }
-    }
-
-    /// What it is, in a line.
-    pub const fn summary(self) -> &'static str {
-        match self {
-            Self::Vtp => "Adaptive streaming of the ladder by the Video Transport Protocol.",
-            Self::Better => "Adaptive streaming by VTP's packets, and a rate control that goes beyond the paper's.",
-            Self::Tfrc => "Adaptive streaming by TFRC (RFC 5348).",
-            Self::Rap => "Adaptive streaming by the Rate Adaptation Protocol.",
-            Self::Sqrt => "Adaptive streaming by the binomial control SQRT.",
-            Self::Aimd => "Adaptive streaming by additive increase and multiplicative decrease.",
-            Self::Fixed => "The ladder's top level by its plan, whatever the network does.",
-        }
-    }
-
     /// The controller of one session.
     ///
     /// # Panics

@@ -1,8 +1,8 @@
 //! The properties that dropping elements share.
 
 use framewire_transport::frame::Payload;
-use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::FrameQueue;
+use framewire_transport::registry::Queue;
 use framewire_transport::{Limits, QueueKind};
 use framewire_units::{DataSize, Duration};
 use gst::glib;
@@ -22,6 +22,17 @@ pub enum Mode {
     #[default]
     #[enum_value(name = "Least depended-on frames first, never one without its references", nick = "dependency")]
     Dependency,
+}
+
+impl Mode {
+    /// The queue of the library.
+    const fn queue(self) -> Queue {
+        match self {
+            Self::Ifd => Queue::Ifd,
+            Self::IfdOptimised => Queue::IfdOptimised,
+            Self::Dependency => Queue::Dependency,
+        }
+    }
 }
 
 /// Values of the properties.
@@ -140,11 +151,7 @@ impl Settings {
 
     /// The queue that drops by these rules.
     pub fn queue_kind(&self) -> QueueKind {
-        match self.mode {
-            Mode::Ifd => QueueKind::Ifd(IfdPolicy::Basic),
-            Mode::IfdOptimised => QueueKind::Ifd(IfdPolicy::Optimised),
-            Mode::Dependency => QueueKind::Dependency(self.limits()),
-        }
+        self.mode.queue().kind().with_limits(self.limits())
     }
 
     /// One of these, empty.
@@ -172,6 +179,23 @@ impl Settings {
             frames: (self.buffers > 0).then_some(self.buffers),
             bytes: (self.bytes > 0).then(|| DataSize::from_bytes(self.bytes.into())),
             time: (self.time > 0).then(|| Duration::from_nanos(self.time)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_modes_are_the_queues_of_the_library_by_their_names() {
+        let class = glib::EnumClass::new::<Mode>();
+        let nicks: Vec<_> = class.values().iter().map(|value| value.nick()).collect();
+        let own = Queue::ALL.iter().filter(|queue| **queue != Queue::Direct && !queue.is_rival());
+        assert_eq!(nicks, own.map(|queue| queue.as_str()).collect::<Vec<_>>());
+        for value in class.values() {
+            let mode: Mode = value.to_value(&class).get().unwrap();
+            assert_eq!(mode.queue().as_str(), value.nick());
         }
     }
 }

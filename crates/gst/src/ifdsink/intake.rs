@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use framewire_media::access_unit::{Codec, Framing};
 use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::registry::Format;
 
 use crate::codec::{Stream, Unusable};
 use crate::frames::{FrameReader, Held, Reading};
@@ -172,7 +173,7 @@ fn check(caps: &gst::CapsRef, stream: &Stream, carrier: Carrier) -> Result<(), U
             return Err(Unusable { reason });
         }
     };
-    if carrier == Carrier::Udp && codec != Some(Codec::MpegVideo) {
+    if carrier == Carrier::Udp && !codec.is_some_and(|codec| Format::Rtp.carries(codec)) {
         let reason = format!(
             "protocol=udp sends MPEG-1 and MPEG-2 video (RFC 2250), not {name}: use protocol=tcp, or a payloader and \
              udpsink behind ifdqueue"

@@ -3,45 +3,27 @@
 use framewire_adaptive::rate_control::RateControl;
 use gst::glib;
 
-/// What decides on rate and level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
-#[enum_type(name = "GstFramewireVtpTransport")]
-pub enum Transport {
-    /// The paper's rate control.
-    #[default]
-    #[enum_value(name = "The Video Transport Protocol's rate control", nick = "vtp")]
-    Vtp,
-    /// The second rate control of VTP.
-    #[enum_value(name = "VTP's packets, and a rate control that goes beyond the paper's", nick = "better")]
-    Better,
-    /// RFC 5348.
-    #[enum_value(name = "TFRC (RFC 5348); clients need reports=tfrc", nick = "tfrc")]
-    Tfrc,
-    /// Rejaie, Handley and Estrin 1999.
-    #[enum_value(name = "The Rate Adaptation Protocol", nick = "rap")]
-    Rap,
-    /// Bansal and Balakrishnan 2001, with k = l = 1/2.
-    #[enum_value(name = "Binomial congestion control, square root", nick = "sqrt")]
-    Sqrt,
-    /// The same with k = 0 and l = 1: TCP's.
-    #[enum_value(name = "Additive increase, multiplicative decrease", nick = "aimd")]
-    Aimd,
-    /// The top level, whatever arrives.
-    #[enum_value(name = "The plan of the top level, whatever the network takes", nick = "fixed")]
-    Fixed,
-}
-
-impl From<Transport> for RateControl {
-    fn from(transport: Transport) -> Self {
-        match transport {
-            Transport::Vtp => Self::Vtp,
-            Transport::Better => Self::Better,
-            Transport::Tfrc => Self::Tfrc,
-            Transport::Rap => Self::Rap,
-            Transport::Sqrt => Self::Sqrt,
-            Transport::Aimd => Self::Aimd,
-            Transport::Fixed => Self::Fixed,
+macro_rules! transport {
+    ($($(#[doc = $doc:tt])+ $value:ident, $name:tt, $summary:tt;)+) => {
+        /// What decides on rate and level.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, glib::Enum)]
+        #[enum_type(name = "GstFramewireVtpTransport")]
+        pub enum Transport {
+            $($(#[doc = $doc])+ #[enum_value(name = $summary, nick = $name)] $value,)+
         }
+
+        impl From<Transport> for RateControl {
+            fn from(transport: Transport) -> Self {
+                match transport { $(Transport::$value => Self::$value),+ }
+            }
+        }
+    };
+}
+framewire_adaptive::rate_controls! { transport }
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self::Vtp
     }
 }
 

@@ -105,17 +105,25 @@ impl Queue {
 
 impl Format {
     /// Whether frames of this codec can be written so.
+    pub fn carries(self, codec: Codec) -> bool {
+        match self {
+            Self::ElementaryStream => true,
+            Self::Rtp => codec == Codec::MpegVideo,
+        }
+    }
+
+    /// The same for a transport.
     ///
     /// # Errors
     /// When they cannot; with the reason, in which `transport` is the name of the one that was asked for.
     pub fn check_codec(self, transport: &str, codec: Codec) -> Result<(), String> {
-        match self {
-            Self::Rtp if codec != Codec::MpegVideo => Err(format!(
-                "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
-                 a transport over TCP without RTP carries it"
-            )),
-            Self::ElementaryStream | Self::Rtp => Ok(()),
+        if self.carries(codec) {
+            return Ok(());
         }
+        Err(format!(
+            "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
+             a transport over TCP without RTP carries it"
+        ))
     }
 
     /// What a socket of this kind carries where nothing else is asked for.
