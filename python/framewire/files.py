@@ -99,11 +99,15 @@ def read_text(path: str | os.PathLike[str], most: int = LARGEST_TEXT) -> str:
 
 
 def read_json(path: str | os.PathLike[str], most: int = LARGEST_DOCUMENT) -> Any:
-    """A JSON document; raises ValueError for what is none."""
+    """A JSON document; raises ValueError for what is none, which says in words where."""
     try:
         return json.loads(read_text(path, most))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not a JSON document (line {error.lineno}, column {error.colno})") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not a text in UTF-8 (byte {error.start + 1:,})") from None
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

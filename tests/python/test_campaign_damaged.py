@@ -85,6 +85,21 @@ def test_a_flipped_bit_in_the_dataset_is_named_and_it_is_put_together_again(
         assert begun(simulator) == [] and again.summary.equals(summary) and again.frames.collect().equals(frames)
 
 
+def test_a_description_that_is_no_document_any_more_is_named_in_words(document: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    framewire.campaign(document, out=out)
+    file = out / "campaign.json"
+    whole = file.read_bytes()
+    places = {"not a JSON document (line 1, column 1)": (0, 0x04), "not a text in UTF-8 (byte 2)": (1, 0x80)}
+    for why, (byte, bit) in places.items():
+        file.write_bytes(whole[:byte] + bytes([whole[byte] ^ bit]) + whole[byte + 1 :])
+        with pytest.raises(InputError) as caught:
+            Campaign(out)
+        assert str(caught.value) == (
+            f"{file}: is damaged: {why}; the same `framewire campaign` command writes it anew"
+        )  # fmt: skip
+
+
 def test_a_damaged_cell_of_an_unfinished_campaign_is_named(document: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
     cell = framewire.campaign(document, out=out).summary["cell"][2]

@@ -1,5 +1,6 @@
 //! GStreamer elements over the frame-aware transports: a stream that falls behind loses the frames that matter least,
-//! its decoder never sees a broken picture, and the application hears which frames went and why.
+//! what is left of it can be decoded, and the application hears which frames went and why. Streams with intra refresh show
+//! damaged pictures until a refresh has ended (`docs/decoders.md`).
 //!
 //! | element | what it does |
 //! |---|---|

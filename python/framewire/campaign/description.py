@@ -19,6 +19,9 @@ FORMAT_VERSION = 1
 
 DESCRIPTION = "campaign.json"
 
+WRITTEN_ANEW = "the same `framewire campaign` command writes it anew"
+"""What mends a description that is damaged."""
+
 
 def open_description(directory: Path) -> tuple[dict[str, Any], Checksums]:
     """``campaign.json`` of a dataset, and the checksums of its tables.
@@ -32,8 +35,10 @@ def open_description(directory: Path) -> tuple[dict[str, Any], Checksums]:
         document = files.read_json(file)
     except FileNotFoundError:
         raise InputError(f"{directory}: {_what_else(directory)}") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
+    except ValueError as error:
+        raise InputError(f"{file}: is damaged: {error}; {WRITTEN_ANEW}") from None
     version = document.get("format") if isinstance(document, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise InputError(f"{file}: does not say its format (a whole number from 1)")
@@ -46,7 +51,7 @@ def open_description(directory: Path) -> tuple[dict[str, Any], Checksums]:
     try:
         return unsealed(document)
     except DamagedError as error:
-        raise InputError(f"{file}: {error}; the same `framewire campaign` command writes it anew") from None
+        raise InputError(f"{file}: {error}; {WRITTEN_ANEW}") from None
 
 
 def describe(**facts: Any) -> dict[str, Any]:

@@ -218,9 +218,9 @@ def headline(flows: Sequence[Metrics], live: Choice, *, final: bool = True) -> M
     far_behind = any(far_apart(flows, best, one) for one in flows if one not in live.best)
     all_good = all(one.live_share >= ALL_GOOD_SHARE for one in flows)
     if all_good and len(live.best) > 1 and not level_decided and not far_behind:
-        return Markup("All but equal here: every transport shows at least {} of the frames in time.").format(
-            percent(min(one.live_share for one in flows))
-        )
+        least = min(one.live_share for one in flows)
+        shown = "all frames" if least == 100 else f"at least {percent(least)} of the frames"
+        return Markup("All but equal here: every transport shows {} in time.").format(shown)
     if best.live_share == 0:
         return Markup("No transport showed a single frame in time.")
     if len(live.best) > 1:

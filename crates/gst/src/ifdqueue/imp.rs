@@ -167,7 +167,8 @@ impl ElementImpl for IfdQueue {
                 "Frame-dropping queue",
                 "Filter/Video",
                 "A queue that never makes its upstream wait: when downstream is too slow, video stays live by dropping \
-                 the frames that matter least, and never leaves the decoder with a broken picture",
+                 the frames that matter least, so that a decoder can decode the others; with intra refresh, pictures are \
+                 damaged until a refresh has ended",
                 "The framewire authors",
             )
         });
