@@ -162,8 +162,9 @@ pub fn renumber(unit: &[u8], framing: Framing, numbers: PictureNumbers, by: Renu
 
 /// Lets the sequence parameter sets of an access unit of H.264 allow gaps in `frame_num`
 /// (`gaps_in_frame_num_value_allowed_flag`, 7.4.2.1.1), of the same size: a decoder then knows reference frames that do not
-/// come to be left out, and gives each its place among those that it keeps (8.2.5.2). `None` when there is none to change.
-/// One with emulation prevention bytes (7.4.1) next to the flag, which no encoder writes, stays as it is.
+/// come to be left out, and gives each its place among those that it keeps (8.2.5.2). `None` when there is none to change,
+/// and in streams whose numbers are [left as they are](PictureOrder::numbers), as far as parameter sets and framing tell. One
+/// with emulation prevention bytes (7.4.1) next to the flag, which no encoder writes, stays as it is.
 pub fn allow_gaps(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
     h264::gaps::allow_gaps(unit, framing)
 }

@@ -9,11 +9,21 @@ use crate::nal::NalUnits;
 /// each of which stands behind its length in two bytes.
 const NUMBER_OF_SETS: usize = 5;
 
+/// In the same: the byte whose last two bits are `lengthSizeMinusOne`.
+const LENGTH_SIZE: usize = 4;
+
+/// The bytes that the length before a NAL unit has at least where slices may become longer.
+pub(crate) const MIN_LENGTH_SIZE: u8 = 3;
+
 /// See [`allow_gaps`](crate::picture_order::allow_gaps).
 pub(crate) fn allow_gaps(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
+    // A longer slice may have no room: such a stream is left as it is.
+    if matches!(framing, Framing::LengthPrefixed(..MIN_LENGTH_SIZE)) {
+        return None;
+    }
     // Parameter sets stand before the first slice (7.4.1.2.3).
     let is_slice = |nal: &&[u8]| nal.first().is_some_and(|header| (1..=5).contains(&(header & 0x1f)));
-    set_flags(unit, NalUnits::of(unit, framing).take_while(|nal| !is_slice(nal)))
+    set_flags(unit, || NalUnits::of(unit, framing).take_while(|nal| !is_slice(nal)))
 }
 
 /// See [`allow_gaps_in_configuration`](crate::picture_order::allow_gaps_in_configuration).
@@ -22,14 +32,23 @@ pub(crate) fn allow_gaps_in_configuration(codec_data: &[u8]) -> Option<Vec<u8>> 
         return allow_gaps(codec_data, Framing::ByteStream);
     }
     let (head, sets) = codec_data.split_at_checked(NUMBER_OF_SETS + 1)?;
-    let count = head[NUMBER_OF_SETS] & 0x1f;
-    set_flags(codec_data, NalUnits::of(sets, Framing::LengthPrefixed(2)).take(count.into()))
+    let (length_size, count) = ((head[LENGTH_SIZE] & 3) + 1, head[NUMBER_OF_SETS] & 0x1f);
+    if length_size < MIN_LENGTH_SIZE {
+        return None;
+    }
+    set_flags(codec_data, || NalUnits::of(sets, Framing::LengthPrefixed(2)).take(count.into()))
 }
 
-/// `bytes` with the flag set in those of its NAL units that are sequence parameter sets; `None` where nothing changes.
-fn set_flags<'a>(bytes: &[u8], nals: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+/// `bytes` with the flag set in those of its NAL units that are sequence parameter sets; `None` where nothing changes, and
+/// where there are parameter sets of other layers or views, whose numbers have to stay.
+fn set_flags<'a, Nals: Iterator<Item = &'a [u8]>>(bytes: &[u8], nals: impl Fn() -> Nals) -> Option<Vec<u8>> {
+    let is_of_others =
+        |nal: &[u8]| nal.first().is_some_and(|header| header & 0x1f == nal_type::SUBSET_SEQUENCE_PARAMETER_SET);
+    if nals().any(is_of_others) {
+        return None;
+    }
     let mut changed: Option<Vec<u8>> = None;
-    for nal in nals {
+    for nal in nals() {
         if let Some((at, mask)) = flag_to_set(nal) {
             let start = nal.as_ptr().addr() - bytes.as_ptr().addr();
             changed.get_or_insert_with(|| bytes.to_vec())[start + at] |= mask;
@@ -99,6 +118,49 @@ mod tests {
         let stream = |set| unit(Framing::ByteStream, &[set, OTHERS[1]]);
         assert_eq!(allow_gaps_in_configuration(&stream(FORBIDDEN)), Some(stream(ALLOWED)));
         assert_eq!(allow_gaps_in_configuration(&[]), None);
+    }
+
+    #[test]
+    fn streams_whose_numbers_stay_keep_their_parameter_sets_in_band_and_out_of_band() {
+        let record = |length_size: u8, sets: &[&[u8]]| {
+            let head = [1, 0x4d, 0, 0x1e, 0xfc | (length_size - 1), 0xe0 | sets.len() as u8];
+            let sets = sets.iter().flat_map(|set| [&[0, set.len() as u8], *set].concat());
+            [&head[..], &sets.collect::<Vec<u8>>(), &[0]].concat()
+        };
+        // Type 1 of order counts, with two steps: 0 and 1, or the same twice.
+        let of_steps = |steps: &str| {
+            let bits = format!("1 1 010 1 1 1 011 {steps} 010 0 010 010 1 1 0 0 1");
+            let bits: Vec<bool> = bits.bytes().filter(|bit| *bit != b' ').map(|bit| bit == b'1').collect();
+            let byte = |bits: &[bool]| (0..8).fold(0, |all, at| all << 1 | u8::from(bits.get(at) == Some(&true)));
+            [&[0x67, 0x4d, 0, 0x1e][..], &bits.chunks(8).map(byte).collect::<Vec<u8>>()].concat()
+        };
+        let (same, differing) = (of_steps("010 010"), of_steps("1 010"));
+        let of_others: &[u8] = &[0x6f, 0x76, 0, 0x1e, 0xf6];
+        let cases: [(&[&[u8]], u8, bool); 6] = [
+            (&[FORBIDDEN], 4, true),
+            (&[FORBIDDEN], 3, true),
+            (&[FORBIDDEN], 2, false),
+            (&[&same], 4, true),
+            (&[&differing], 4, false),
+            (&[FORBIDDEN, of_others], 4, false),
+        ];
+        for (sets, length_size, changes) in cases {
+            assert_eq!(allow_gaps_in_configuration(&record(length_size, sets)).is_some(), changes, "{sets:x?}");
+            let in_band = |sets: &[&[u8]]| {
+                let length =
+                    |set: &&[u8]| [&vec![0; usize::from(length_size) - 1], &[set.len() as u8][..], set].concat();
+                sets.iter().flat_map(length).collect::<Vec<u8>>()
+            };
+            assert_eq!(
+                allow_gaps(&in_band(sets), Framing::LengthPrefixed(length_size)).is_some(),
+                changes,
+                "{sets:x?}"
+            );
+            if length_size == 4 {
+                let stream = unit(Framing::ByteStream, sets);
+                assert_eq!(allow_gaps(&stream, Framing::ByteStream).is_some(), changes, "{sets:x?}");
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod tracker;
 pub(crate) use boundary::Finder;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
+use crate::h264::gaps::MIN_LENGTH_SIZE;
 use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h264::picture_order::order_of;
@@ -166,7 +167,7 @@ impl Reader {
     /// and a slice that becomes longer has to have room in the length before it: of one that fills the 16 MB of three
     /// bytes, [`renumber`](crate::picture_order::renumber) says that it has none.
     fn can_renumber(&self) -> bool {
-        !self.has_other_layers && matches!(self.framing, Framing::ByteStream | Framing::LengthPrefixed(3..))
+        !self.has_other_layers && !matches!(self.framing, Framing::LengthPrefixed(..MIN_LENGTH_SIZE))
     }
 
     fn take_slice(&mut self, number: u64, nal: &[u8], gathered: &mut Gathered) {

@@ -66,11 +66,7 @@ impl PictureNumbers {
     /// `None` where the same added to all of them is not the same added to picture order counts: where the steps of these
     /// from frame to frame differ, their cycle has its phase by `frame_num` (8.2.1.2).
     pub(crate) fn of(header: &PictureHeader, sequence: &SequenceParameterSet) -> Option<Self> {
-        let steps_differ = match &sequence.picture_order {
-            PictureOrder::Expected { offset_for_ref_frame: steps, .. } => steps.windows(2).any(|two| two[0] != two[1]),
-            PictureOrder::LowBits { .. } | PictureOrder::Decoding => false,
-        };
-        (!steps_differ).then_some(Self {
+        (!sequence.picture_order.steps_differ()).then_some(Self {
             // 16 bits at most.
             frame_num: header.frame_num as u16,
             frame_num_bits: sequence.frame_num_bits as u8,

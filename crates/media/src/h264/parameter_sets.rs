@@ -27,6 +27,16 @@ pub(crate) enum PictureOrder {
     Decoding,
 }
 
+impl PictureOrder {
+    /// The steps between the counts of reference frames differ, so that their cycle has its phase by `frame_num` (8.2.1.2).
+    pub(crate) fn steps_differ(&self) -> bool {
+        match self {
+            Self::Expected { offset_for_ref_frame: steps, .. } => steps.windows(2).any(|two| two[0] != two[1]),
+            Self::LowBits { .. } | Self::Decoding => false,
+        }
+    }
+}
+
 /// A sequence parameter set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SequenceParameterSet {
@@ -133,11 +143,15 @@ impl Beginning {
 }
 
 /// Where `gaps_in_frame_num_value_allowed_flag` stands in a sequence parameter set, behind the header of its NAL unit: its
-/// byte, and its bit as a mask. `None` where the set is cut off or malformed before it.
+/// byte, and its bit as a mask. `None` where the set is cut off or malformed before it, and of streams whose `frame_num`
+/// cannot be moved: those whose steps between picture order counts [differ](PictureOrder::steps_differ).
 pub(crate) fn gaps_allowed_flag(payload: &[u8]) -> Option<(usize, u8)> {
     let mut reader = RbspReader::new(payload);
-    Beginning::parse(&mut reader).ok()?;
+    let beginning = Beginning::parse(&mut reader).ok()?;
     reader.flag().ok()?;
+    if beginning.picture_order.steps_differ() {
+        return None;
+    }
     Some(reader.last_bit_of(payload))
 }
 
