@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["never_offered", "print_run"]
 
+ALSO_AT_THE_END = ("count from its first packet", "recovery points of H.264")
+"""Parts of the caveats that are told at the end of a run too: by them figures of some flows mean something else."""
+
 
 def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None:
     """Prints the table, the notes, where things are, and the verdict in one sentence."""
@@ -52,10 +55,10 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
 
 
 def _of_verdict(verdict: Verdict | None) -> list[str]:
-    """Notes on what a verdict is worth: on latencies that begin later, and on other runs."""
+    """Notes on what a verdict is worth: on flows that it may wrong, and on other runs."""
     if verdict is None:
         return []
-    later = [text.striptags().rstrip(".") for text in verdict.caveats if "count from its first packet" in text]
+    later = [text.striptags().rstrip(".") for text in verdict.caveats if any(part in text for part in ALSO_AT_THE_END)]
     if verdict.provisional is not None and "disturbed" in verdict.provisional:
         return [*later, "the report says what disturbed this run; --world simulated needs no calm machine"]
     if verdict.provisional is None and verdict.seeded and verdict.best:
