@@ -62,7 +62,7 @@ def later_origins(run: ReportRun) -> list[Markup]:
 
 
 def lost_order(run: ReportRun) -> list[Markup]:
-    """Flows that may be better than the ledger says: behind a long gap in H.264 with recovery points a decoder shows some
+    """Flows that may be better than the ledger says: behind a long gap in H.264 with recovery points a decoder shows
     pictures that the ledger takes for misplaced (docs/decoders.md, *lost order*).
 
     What the dependency queue leaves has no such gaps, unless the network loses some of it on the way.
