@@ -57,6 +57,9 @@ def is_container(path: str | os.PathLike[str]) -> bool:
     return kind_of_video(path) not in (None, _ELEMENTARY)
 
 
+MP4 = "an MP4 or MOV file"
+
+
 def kind_of_video(path: str | os.PathLike[str]) -> str | None:
     """Which kind of video file a regular file looks like, by its first bytes; None where they tell of none.
 
@@ -66,7 +69,7 @@ def kind_of_video(path: str | os.PathLike[str]) -> str | None:
     with Path(path).open("rb") as file:
         head = file.read(12)
     known = (
-        (head[4:8] in (b"ftyp", b"moov", b"mdat"), "an MP4 or MOV file"),
+        (head[4:8] in (b"ftyp", b"moov", b"mdat"), MP4),
         (head.startswith(b"\x1aE\xdf\xa3"), "a Matroska or WebM file"),
         (head.startswith(b"RIFF"), "an AVI file"),
         (head.startswith(b"\0\0\1\xba"), "an MPEG program stream"),

@@ -7,11 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import application_congestion, capture_notes, equivalent_flows, files, terminal, unexplained_losses
+from framewire import (
+    application_congestion,
+    burst_losses,
+    capture_notes,
+    equivalent_flows,
+    files,
+    terminal,
+    unexplained_losses,
+)
 from framewire.commands import stdout
 from framewire.errors import InputError
 from framewire.run import Run
-from framewire.transports import EXTERNAL
+from framewire.transports import DATAGRAM, EXTERNAL
 
 if TYPE_CHECKING:
     from framewire.report.verdict import Verdict
@@ -41,7 +49,7 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     ):
         if note is not None:
             console.print(f"Note: {note}.", markup=False, highlight=False)
-    for note in _unexplained(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
+    for note in _of_losses(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
         console.print(f"Note: {note}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
@@ -66,12 +74,13 @@ def _of_verdict(verdict: Verdict | None) -> list[str]:
     return later
 
 
-def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:
-    """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
-    if not any(flow["transport"] == EXTERNAL for flow in scenario["flow"]):
+def _of_losses(scenario: Mapping[str, Any], result: Run) -> list[str]:
+    """Notes on losses by bursts, and on those whose cause is not known; tables that cannot be read cost only these."""
+    if not any(flow["transport"] in (*DATAGRAM, EXTERNAL) for flow in scenario["flow"]):
         return []
     try:
-        return unexplained_losses.notes(scenario, result.frames, result.results.packets)
+        packets = result.results.packets
+        return burst_losses.notes(scenario, packets) + unexplained_losses.notes(scenario, result.frames, packets)
     except InputError:
         return []
 

@@ -16,6 +16,7 @@ __all__ = [
     "PLACES",
     "RUN_CLASSES",
     "TYPES",
+    "counts_transmissions",
     "delays",
     "frame_throughput",
     "loss_by_place",
@@ -220,16 +221,21 @@ def size_and_latency(frames: pl.DataFrame) -> pl.DataFrame:
     return arrived.select("flow", "frame", "type", "size", latency_ms=pl.col("latency_ns") / 1e6)
 
 
+def counts_transmissions() -> pl.Expr:
+    """Whether a packet's hop is the one whose transmissions count: towards the receiver, the sender's own device, or
+    the access point where that stands behind the wire. A packet passes one of them.
+    """
+    return (pl.col("direction") == "forward") & pl.col("hop").is_in(["sender-device", "access-point"])
+
+
 def transmissions(packets: pl.DataFrame, seen_by: Literal["link", "sniffer"] = "link") -> pl.DataFrame:
     """How often packets were sent over the air: ``flow``, ``transmissions``, ``packets``, ``share`` (table 3.2).
 
-    Counted are the packets towards the receiver on the sender's own device: those sent at least once, or those that
-    the sniffer captured at least once. Without a sniffer, there are no rows for it.
+    Counted are the packets of :func:`counts_transmissions`: those sent at least once, or those that the sniffer
+    captured at least once. Without a sniffer, there are no rows for it.
     """
     column = "transmissions" if seen_by == "link" else "sniffed"
-    sent = packets.filter(
-        (pl.col("direction") == "forward") & (pl.col("hop") == "sender-device") & (pl.col(column) > 0)
-    )
+    sent = packets.filter(counts_transmissions() & (pl.col(column) > 0))
     counts = (
         sent.group_by("flow", transmissions=pl.col(column))
         .agg(packets=pl.len().cast(pl.Int64))

@@ -14,6 +14,7 @@ import pytest
 
 from framewire import movie
 from framewire.errors import InputError, MachineError
+from framewire.movie import ffmpeg as program
 from framewire.movie import scene
 from framewire.movie.levels import LEVELS, level_for
 
@@ -163,6 +164,26 @@ def test_a_picture_too_simple_for_the_rate_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"grey: the mean rate came out at .* instead of 6 Mbit/s; ask for a lower"):
         movie.make(6_000_000, None, grey, tmp_path / "cache")
     assert not list((tmp_path / "cache").glob("*.m2v"))
+
+
+def test_a_rate_below_what_the_coarsest_quantiser_makes_is_refused_in_words(tmp_path: Path) -> None:
+    """FFmpeg's second pass finds no plan for it, and FFmpeg 5.1 then crashes."""
+    busy = tmp_path / "busy.mkv"
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=320x240:r=30,noise=alls=60:allf=t", "-t", "0.5", "-c:v", "mpeg2video",
+           "-q:v", "4", str(busy))  # fmt: skip
+    told = r"busy: MPEG-2 takes [\d.]+ Mbit/s .* 0\.2 Mbit/s cannot .* higher rate, a smaller size .* h264"
+    with pytest.raises(InputError, match=told):
+        movie.make(200_000, None, busy, tmp_path / "cache")
+
+
+def test_what_ffmpeg_says_of_a_rate_outweighs_its_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = tmp_path / "bin" / "ffmpeg"
+    crashing.parent.mkdir()
+    crashing.write_text("#!/bin/sh\necho '[lavc rc] Error: bitrate too low for this video with' >&2\nkill -ABRT $$\n")
+    crashing.chmod(0o755)
+    monkeypatch.setenv("PATH", str(crashing.parent), prepend=":")
+    with pytest.raises(InputError, match="the rate is too low for this picture"):
+        program.run(["-version"], lambda _frame: None)
 
 
 def test_an_elementary_stream_is_used_as_it_is(lab: movie.MadeMovie, cache: Path) -> None:

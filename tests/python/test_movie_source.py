@@ -21,7 +21,7 @@ from framewire.movie import cut_off, levels, source
 from framewire.movie import ffmpeg as program
 from framewire.movie.codecs import named
 from framewire.movie.elementary_stream import as_it_is
-from framewire.movie.probe import probe
+from framewire.movie.probe import Probe, probe
 
 SMALL = "testsrc2=s=160x96:r=30"
 
@@ -468,6 +468,49 @@ def test_a_probe_says_what_it_does_not_look_into(tmp_path: Path) -> None:
         probe(film)
 
 
+def test_a_probe_says_of_what_is_no_movie_what_all_commands_say(tmp_path: Path) -> None:
+    still, sound = tmp_path / "still.png", tmp_path / "sound.mp3"
+    ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x64", "-frames:v", "1", str(still))
+    ffmpeg("-f", "lavfi", "-i", "sine", "-t", "0.5", str(sound))
+    (tmp_path / "text.mp4").write_text("no video")
+    with (tmp_path / "zeros.264").open("wb") as file:
+        file.truncate(1 << 30)
+    reasons = {"still.png": r"a still picture \(png, one frame\)", "sound.mp3": "it holds no video",
+            "text.mp4": "ffmpeg cannot read it", "zeros.264": "no video is found in it"}  # fmt: skip
+    for name, reason in reasons.items():
+        with pytest.raises(InputError, match=reason) as refused:
+            probe(tmp_path / name)
+        assert "MPEG video" not in str(refused.value)
+
+
+def test_a_file_whose_index_was_never_written_is_called_cut_off(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mp4", *X264, seconds="1")
+    short = tmp_path / "short.mp4"
+    short.write_bytes(film.read_bytes()[: film.stat().st_size // 2])
+    for look in (probe, movie.prepare, source.video_of):
+        with pytest.raises(InputError, match=r"short.mp4: it has no index \(moov\).* cut off, or still being written"):
+            look(short)
+
+
+def test_a_probe_has_the_columns_that_a_codec_has_and_tells_of_sound(tmp_path: Path) -> None:
+    silent = encode(tmp_path / "silent.mp4", *X264, seconds="1")
+    heard = tmp_path / "heard.mp4"
+    ffmpeg("-i", silent, "-f", "lavfi", "-i", "sine", "-c:v", "copy", "-t", "1", heard)
+    groups = encode(tmp_path / "groups.m2v", "-c:v", "mpeg2video", seconds="1")
+    texts = [_printed(probe(path)) for path in (silent, heard, groups)]
+    assert ["broken link" in text for text in texts] == [False, False, True]
+    assert ["no sound" in text for text in texts] == [True, False, False]
+    assert ["with sound" in text for text in texts] == [False, True, False]
+    assert [probe(path).as_json(False)["sound"] for path in (silent, heard, groups)] == [False, True, None]
+
+
+def _printed(found: Probe) -> str:
+    console = Console(width=120)
+    with console.capture() as text:
+        console.print(found.tables(False))
+    return text.get()
+
+
 def test_a_movie_is_made_of_a_source_by_either_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
     film = str(encode(tmp_path / "film.mp4", *X264, seconds="1"))
@@ -484,7 +527,7 @@ def test_a_movie_is_made_of_a_source_by_either_name(tmp_path: Path, monkeypatch:
 def test_a_probe_opens_files_only(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    for path, reason in ((fifo, "not a file"), (tmp_path, "not a file"), (tmp_path / "none", "No such file")):
+    for path, reason in ((fifo, "not a file"), (tmp_path, "not a file"), (tmp_path / "none", "no such file")):
         with pytest.raises(InputError, match=reason):
             probe(path)
 

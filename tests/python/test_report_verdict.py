@@ -273,14 +273,27 @@ def test_few_quick_frames_are_not_called_best_in_latency() -> None:
     assert "latency p95" in marked["enough"]
     assert "latency p95" not in marked["quick"] + marked["base"]
     assert "shown" in marked["base"]
-    assert "waited for" not in marked["enough"], "where all that compete are equal, none is best"
+    assert "delayed" not in marked["enough"], "where all that compete are equal, none is best"
+
+
+def test_a_flow_that_shows_next_to_nothing_is_marked_in_no_column_that_few_frames_would_win() -> None:
+    """Its frames came, nearly all too late: they are quick for what they are, and none is undecodable."""
+    hardly = flow("hardly", shown=1, late=999, lost=0, latency_p50_ms=1.0, latency_p95_ms=2.0, stalls=0)
+    nothing = flow("nothing", shown=0, lost=1000, late=0, undecodable=0)
+    best = flow("best", shown=900, late=50, undecodable=50, lost=0, latency_p50_ms=30.0, latency_p95_ms=50.0)
+    titles = [column.title for column in COLUMNS]
+    marked = {one.flow: {title for title, cell in zip(titles, cells, strict=True) if cell.best}
+              for one, cells in rows([hardly, nothing, best])}  # fmt: skip
+    assert not marked["hardly"] & {"latency p50", "latency p95", "late", "undecod.", "delayed", "jitter"}
+    assert not marked["nothing"] & {"late", "undecod."}
+    assert {"shown", "late", "undecod.", "latency p50", "latency p95"} <= marked["best"]
 
 
 def test_a_network_that_is_too_narrow_is_named_first() -> None:
     flows = [replace(BASE, flow="a", packet_throughput_bps=5.1e6), replace(BASE, flow="b", packet_throughput_bps=4.2e6)]
     said = judge(flows, bitrate_bps=6e6).reasons[0]
     assert "needs 6.0 Mbit/s" in said
-    assert "5.1 (a)" in said
+    assert "5.1 (a), counted in packets; the throughput of the table is that of whole frames" in said
     assert "something has to give" in judge(flows, bitrate_bps=6e6, link_bps=5.9e6).reasons[0]
     wide = judge(flows, bitrate_bps=6e6, link_bps=8e6).reasons[0]
     assert "the link has 8.0 at the least, so it is not its rate that is in the way" in wide

@@ -180,6 +180,18 @@ def test_transmissions_are_counted_as_sent_and_as_captured() -> None:
     assert stats.transmissions(packets.with_columns(sniffed=pl.lit(None, pl.Int32)), "sniffer").height == 0
 
 
+def test_transmissions_behind_a_wire_are_those_of_the_access_point() -> None:
+    packets = pl.DataFrame(
+        [
+            packet(1, "wire", 1), packet(1, "access-point", 2, transmissions=3, sniffed=2),
+            packet(2, "wire", 3, outcome="dropped"),
+            packet(3, "sender-device", 4, direction="backward", transmissions=9),
+        ]
+    )  # fmt: skip
+    assert stats.transmissions(packets).rows() == [("udp", 3, 1, 1.0)]
+    assert stats.transmissions(packets, "sniffer").rows() == [("udp", 2, 1, 1.0)]
+
+
 def test_what_is_worked_out_here_agrees_with_the_summary() -> None:
     throughput = stats.frame_throughput(RUN.frames)
     by_type, by_place = stats.loss_by_type(RUN.frames), stats.loss_by_place(RUN.frames)

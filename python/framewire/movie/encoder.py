@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from framewire.movie.picture import Picture, Progress
 __all__ = ["Encoded", "encode_to_rate"]
 
 TOLERANCE = 0.01  # of the mean rate, where the movie is long enough for it
+
+COARSEST = "31"
+"""quantiser_scale_code, ISO/IEC 13818-2 6.3.5: 1 to 31."""
 
 STUFFING = re.compile(rb"\x00{8,}(?=\x00\x00\x01)")  # zero bytes before a start code; an encoder aligns with fewer
 STUFFING_ALLOWED = 0.001  # of the bytes
@@ -64,7 +68,8 @@ def encode_to_rate(
     codec: Codec, source: list[str], picture: Picture, rate: int, scratch: Path, report: Progress
 ) -> Encoded:
     """Encodes until the mean rate is within the tolerance and every byte is picture."""
-    target, stuffed, before, buffer = float(rate), False, codec.rate_controls[0], codec.vbv_bits(picture.shape, rate)
+    target, stuffed, error, before = float(rate), False, 0.0, codec.rate_controls[0]
+    buffer = codec.vbv_bits(picture.shape, rate)
     options = codec.options_for(picture.shape, rate)
     out = scratch / f"movie{codec.suffix}"
     for number, control in enumerate(codec.rate_controls):
@@ -72,6 +77,8 @@ def encode_to_rate(
             continue
         if control != before:
             target, before = float(rate), control
+            if codec is MPEG2 and error > 0:
+                _refuse_below_least(source, picture, options, rate, out)
         least = ["-minrate", f"{target:.0f}"] if control.even else []
         most = target if control.even else max(rate * control.peak, target)
         bits = ["-b:v", f"{target:.0f}", *least, "-maxrate", f"{most:.0f}", "-bufsize", f"{buffer}"]
@@ -93,6 +100,19 @@ def encode_to_rate(
         f"{picture.name}: the mean rate came out at {encoded.mean_rate / 1e6:.3f} instead of {rate / 1e6:g} Mbit/s; "
         f"ask for a {'lower' if error < 0 else 'higher'} rate, which this picture can fill, or for a longer movie"
     )
+
+
+def _refuse_below_least(source: list[str], picture: Picture, options: Sequence[str], rate: int, out: Path) -> None:
+    """Raises InputError where even the coarsest quantiser makes more than the rate: no plan of two passes helps."""
+    coarsest = ["-qmin", COARSEST, "-qmax", COARSEST, "-q:v", COARSEST]
+    least = _encode(source, picture, [*options, *coarsest], out, lambda _frame: None).mean_rate
+    if least > rate * (1 + TOLERANCE):
+        smaller = "" if picture.shape is None else "a smaller size (size, --size) or "
+        raise InputError(
+            f"{picture.name}: MPEG-2 takes {math.ceil(least / 1e4) / 100:g} Mbit/s for this picture even with its "
+            f"coarsest quantiser, {rate / 1e6:g} Mbit/s cannot be met: ask for a higher rate, {smaller}another codec "
+            "(codec, --codec h264)"
+        )
 
 
 def _pass(codec: Codec, options: Sequence[str], passes: int, turn: int, scratch: Path) -> list[str]:

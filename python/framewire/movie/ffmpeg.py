@@ -12,12 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from framewire.errors import InputError, MachineError
+from framewire.files import MP4, kind_of_video
 
-__all__ = ["Show", "bits_of", "has_audio", "packets_of", "probe", "refuse_crash", "run", "version_of"]
+__all__ = [
+    "Show",
+    "bits_of",
+    "has_audio",
+    "packets_of",
+    "probe",
+    "refuse_crash",
+    "refuse_no_file",
+    "run",
+    "version_of",
+]
 
 
 Show = Callable[[int], None]
 """Called with the number of frames that are done."""
+
+
+_TOO_LOW = "bitrate too low for this video"  # libavcodec/ratecontrol.c: no plan of the second pass is cheap enough
 
 
 def run(arguments: Sequence[str], show: Show) -> None:
@@ -33,10 +47,15 @@ def run(arguments: Sequence[str], show: Show) -> None:
             except BaseException:
                 process.kill()
                 raise
+        errors.seek(0)
+        told = [] if process.returncode == 0 else errors.read().strip().splitlines()
+        if any(_TOO_LOW in line for line in told):  # some versions crash after they said so
+            raise InputError(
+                "the rate is too low for this picture, even with the coarsest quantiser that is allowed; ask for a "
+                "higher rate, a smaller size or another codec"
+            )
         refuse_crash("ffmpeg", process.returncode)
         if process.returncode != 0:
-            errors.seek(0)
-            told = errors.read().strip().splitlines()
             raise InputError(f"ffmpeg could not make the movie: {'; '.join(told[:3]) or f'exit {process.returncode}'}")
 
 
@@ -82,12 +101,20 @@ def bits_of(path: Path) -> int:
     return 8 * sum(int(size) for line in result.stdout.split() if (size := line.strip(",")).isdecimal())
 
 
-def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
-    """What ffprobe says about the first real video stream of a file, and on request about its first frame, decoded."""
+_NO_INDEX = "moov atom not found"  # libavformat/mov.c
+
+
+def refuse_no_file(path: Path) -> None:
+    """Raises InputError for what is no file, or has nothing in it."""
     if not path.is_file():
         raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}; a video file is needed")
     if path.stat().st_size == 0:
         raise InputError(f"{path}: the file is empty; a video file is needed")
+
+
+def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
+    """What ffprobe says about the first real video stream of a file, and on request about its first frame, decoded."""
+    refuse_no_file(path)
     version_of("ffprobe")
     entries = (
         "stream=codec_name,width,height,sample_aspect_ratio,field_order,r_frame_rate,avg_frame_rate,start_time,"
@@ -101,6 +128,11 @@ def probe(path: Path, *more: str, first_frame: bool = False) -> dict[str, Any]:
     refuse_crash("ffprobe", result.returncode)
     if result.returncode != 0:
         told = result.stderr.strip().splitlines()
+        if any(_NO_INDEX in line for line in told) and kind_of_video(path) == MP4:
+            raise InputError(
+                f"{path}: it has no index (moov), which an MP4 or MOV file gets when it is written to its end: it is "
+                "cut off, or still being written"
+            )
         raise InputError(f"{path}: ffmpeg cannot read it: {told[-1].removeprefix(f'file:{path}: ') if told else '?'}")
     probed: dict[str, Any] = json.loads(result.stdout)
     if not probed.get("streams"):

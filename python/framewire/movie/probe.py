@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import tempfile
@@ -17,9 +18,10 @@ from rich.console import Group
 from rich.table import Table
 
 from framewire import _native
-from framewire.errors import InputError
+from framewire.errors import InputError, MachineError
 from framewire.files import is_container
 from framewire.frame_columns import Columns, columns
+from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
 
 __all__ = ["Probe", "probe"]
@@ -39,6 +41,8 @@ class Probe:
     """Width, height, frame rate (a fraction, or None), stated bit rate, MPEG-2 or not, progressive or not."""
     frames: Columns
     """Sequences, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
+    sound: bool | None = None
+    """Whether sound stands beside the video; None in an elementary stream, which holds none."""
 
     @property
     def duration_s(self) -> float | None:
@@ -116,6 +120,7 @@ class Probe:
             "duration_s": self.duration_s,
             "mean_bps": _rounded(self.mean_bps),
             "peak_bps": _rounded(self.peak_bps()),
+            "sound": self.sound,
             "types": self.types(),
             "groups": list(self.groups()),
         }
@@ -139,6 +144,7 @@ class Probe:
         scan = "progressive" if header["progressive"] else "interlaced"
         stated = f"{header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
         what, size = f"{coding} video, {header['width']}x{header['height']}", f"{self.bytes:,} bytes"
+        size += {None: "", True: "; with sound", False: "; no sound"}[self.sound]
         mean, peak = self.mean_bps, self.peak_bps()
         if self.duration_s is None or mean is None or peak is None:
             unknown = "frame rate unknown (the stream does not tell it: --frame-rate), and with it all rates and times"
@@ -170,12 +176,15 @@ class Probe:
     def _groups_table(self) -> Table:
         """Groups that are alike share a row."""
         alike = Counter((row["types"], row["closed"], row["broken_link"]) for row in self.groups())
-        table = _table("groups", "pictures in display order", "closed", "broken link")
+        # Only MPEG video has headers of groups, and they need not be there.
+        headers = any(closed is not None for _, closed, _ in alike)
+        table = _table("groups", "pictures in display order", *(("closed", "broken link") if headers else ()))
         for (types, closed, broken), count in alike.most_common(20):
             shown = types if len(types) <= 50 else f"{types[:47]}..."
-            table.add_row(str(count), f"{shown} ({len(types)})", _word(closed), _word(broken))
+            told = (_word(closed), _word(broken)) if headers else ()
+            table.add_row(str(count), f"{shown} ({len(types)})", *told)
         if len(alike) > 20:
-            table.add_row("...", f"{len(alike) - 20} more kinds of group", "", "")
+            table.add_row("...", f"{len(alike) - 20} more kinds of group")
         return table
 
     def _frames_table(self) -> Table:
@@ -194,18 +203,44 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
     InputError for anything else and for what cannot be read.
     """
     rate = None if frame_rate is None else parse_frame_rate(frame_rate)
-    if Path(path).exists() and not Path(path).is_file():
-        raise InputError(f"{path}: not a file; a video elementary stream is needed")
+    ffmpeg.refuse_no_file(Path(path))
+    sound = None
     try:
         with Path(path).open("rb") as file:
             if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
-        found = _taken_out(Path(path), rate) if is_container(path) else _native.probe_movie(path, _ratio(rate))
+        if is_container(path):
+            found, sound = _taken_out(Path(path), rate), ffmpeg.has_audio(Path(path))
+        else:
+            found = _native.probe_movie(path, _ratio(rate))
     except _native.MovieError as error:
-        raise InputError(f"{path}: {error}") from None
+        if not str(error).startswith(_NOTHING_FOUND):
+            raise InputError(f"{path}: {error}") from None
+        _refuse_no_movie(Path(path))
+        raise InputError(
+            f"{path}: no video is found in it; a container with video, or an elementary stream of MPEG-1, MPEG-2, "
+            "MPEG-4 part 2, H.264 or H.265, is needed"
+        ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
-    return Probe(str(path), found["sequence"], columns(found["frames"]))
+    return Probe(str(path), found["sequence"], columns(found["frames"]), sound)
+
+
+_NOTHING_FOUND = "not MPEG video: no sequence header"
+"""How the scanner of MPEG video, which is asked last, ends for what is no stream at all."""
+
+
+def _refuse_no_movie(path: Path) -> None:
+    """Raises InputError, in the words of what makes movies, for a file in which no scanner finds a stream: sound, a
+    still picture, text. Without ffmpeg nothing more is known of it.
+    """
+    from framewire.movie.source import refuse_what_does_not_move, video_of
+
+    with path.open("rb") as file:
+        if not any(file.read(1 << 16)):  # ffprobe would look for the first packet to the end of such a file
+            return
+    with contextlib.suppress(MachineError):
+        refuse_what_does_not_move(video_of(path))
 
 
 def _taken_out(path: Path, rate: Fraction | None) -> dict[str, dict[str, Any]]:

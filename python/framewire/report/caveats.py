@@ -5,7 +5,14 @@ from __future__ import annotations
 import polars as pl
 from markupsafe import Markup
 
-from framewire import application_congestion, capture_notes, equivalent_flows, stats, unexplained_losses
+from framewire import (
+    application_congestion,
+    burst_losses,
+    capture_notes,
+    equivalent_flows,
+    stats,
+    unexplained_losses,
+)
 from framewire.report.data import ReportRun, seconds
 from framewire.transports import EXTERNAL, TRANSPORTS
 
@@ -36,7 +43,9 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
     said += later_origins(run) + lost_order(run)
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
-    for note in unexplained_losses.notes(run.scenario, run.frames, run.packets) + capture_notes.notes(run.info):
+    notes = burst_losses.notes(run.scenario, run.packets)
+    notes += unexplained_losses.notes(run.scenario, run.frames, run.packets)
+    for note in notes + capture_notes.notes(run.info):
         said.append(Markup("{}{}.").format(note[0].upper(), note[1:]))
     for flow, text in problems.items():
         said.append(Markup("The pictures of {} could not be compared: {}.").format(flow, text))

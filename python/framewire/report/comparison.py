@@ -10,6 +10,8 @@ from framewire.report.metrics import Metrics
 from framewire.report.verdict import FEW_SHARE
 from framewire.report.verdict_text import percent
 
+FAR_BEHIND = 0.5
+"""A flow that shows less than this part of what the best one shows wins no column that few frames would win."""
 NOT_MEASURED = "\N{EN DASH}"
 Value = Callable[[Metrics], float | None]
 
@@ -25,7 +27,7 @@ class Column:
     text: Callable[[float], str]
     meaning: str
     of_arrived: bool = False
-    """Worked out from the frames that arrived alone: few and quick ones would win it."""
+    """Worked out from the frames that arrived, or that came so far: few and quick ones would win it."""
     floor: float | None = None
     """Less than this is not better: a stream that is sent ahead of its time has latencies below zero."""
 
@@ -75,9 +77,9 @@ COLUMNS: Sequence[Column] = (
     Column("lost I", "%", lost_of("I"), False, share_text, "I frames that did not arrive whole"),
     Column("lost P", "%", lost_of("P"), False, share_text, "P frames that did not arrive whole"),
     Column("lost B", "%", lost_of("B"), False, share_text, "B frames that did not arrive whole"),
-    Column("late", "%", lambda m: m.share(m.late), False, share_text, "frames that came after their deadline"),
+    Column("late", "%", lambda m: m.share(m.late), False, share_text, "frames that came after their deadline", True),
     Column("undecod.", "%", lambda m: m.share(m.undecodable), False, share_text,
-           "frames that arrived whole but refer to a missing one"),
+           "frames that arrived whole but refer to a missing one", True),
     Column("longest freeze", "s", lambda m: m.longest_freeze_s, False, number(2),
            "longest time that one picture stood in place of others (live viewing)"),
     Column("PSNR mean", "dB", lambda m: m.psnr_mean_db, True, number(1),
@@ -89,7 +91,7 @@ COLUMNS: Sequence[Column] = (
            True, 0.0),
     Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
-    Column("waited for", "frames", lambda m: m.stalls, False, number(0),
+    Column("delayed", "frames", lambda m: m.stalls, False, number(0),
            "frames that a player which waits for every frame that can be decoded has to wait for, each counted by "
            "itself, hundreds a minute on a slow link: they are no pauses, a real player fills its buffer again and "
            "stops less often", True),
@@ -129,7 +131,8 @@ def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:
     """Cells of all flows; a best value is marked when not all flows share it.
 
-    In columns that look only at what arrived, flows that brought less than `FEW_SHARE` of the frames do not compete.
+    In columns that few frames would win, flows that brought less than `FEW_SHARE` of them, or showed less than
+    `FAR_BEHIND` of what the best one shows, do not compete.
     """
     made: list[tuple[Metrics, list[Cell]]] = [(one, []) for one in flows]
     for column in columns(flows):
@@ -145,7 +148,11 @@ def _best(column: Column, flows: Sequence[Metrics]) -> list[bool]:
     """Which flows are marked: those that read the same as the best one, unless that is all of them."""
     judged = [column.judged(one) for one in flows]
     texts = [NOT_MEASURED if value is None else column.text(value) for value in judged]
-    competes = [one.decodable_share >= FEW_SHARE or not column.of_arrived for one in flows]
+    most = max((one.shown_share for one in flows), default=0.0)
+    competes = [
+        not column.of_arrived or (one.decodable_share >= FEW_SHARE and one.shown_share >= FAR_BEHIND * most)
+        for one in flows
+    ]
     known = [value for value, may in zip(judged, competes, strict=True) if value is not None and may]
     if column.more_is_better is None or not known or len(set(texts)) == 1:
         return [False] * len(flows)

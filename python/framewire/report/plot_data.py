@@ -73,13 +73,11 @@ def packets(run: ReportRun, flow: Flow) -> pl.DataFrame:
 
 
 def on_air(run: ReportRun, flow: Flow) -> pl.DataFrame:
-    """The flow's packets that the sender sent over 802.11."""
+    """The flow's packets that went over 802.11 towards the receiver, from the sender or from the access point."""
     rows = packets(run, flow)
     if rows.is_empty() or run.scenario.get("network", {}).get("kind", "wifi") != "wifi":
         return pl.DataFrame()
-    return rows.filter(
-        (pl.col("direction") == "forward") & (pl.col("hop") == "sender-device") & (pl.col("transmissions") > 0)
-    )
+    return rows.filter(stats.counts_transmissions() & (pl.col("transmissions") > 0))
 
 
 def air_per_second(run: ReportRun, flow: Flow) -> pl.DataFrame:

@@ -204,7 +204,10 @@ def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None, link_bps: fl
     carried = max((one.packet_throughput_bps or 0.0, one.flow) for one in flows)
     if bitrate_bps is None or carried[0] == 0 or carried[0] >= NARROW_SHARE * bitrate_bps:
         return []
-    text = Markup("The movie needs {:.1f} Mbit/s, and the most that any transport brought is {:.1f} ({}): {}.")
+    text = Markup(
+        "The movie needs {:.1f} Mbit/s, and the most that any transport brought is {:.1f} ({}), counted in packets; "
+        "the throughput of the table is that of whole frames: {}."
+    )
     why = "something has to give"
     if link_bps is not None and link_bps > bitrate_bps:
         why = f"the link has {link_bps / 1e6:.1f} at the least, so it is not its rate that is in the way"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -167,6 +168,9 @@ def ladder(
     if plot:
         plots.write_page(made.description, made.directory / PAGE)
     _show(made.description, made.streaming_file, as_json)
+    if not as_json:
+        told = f"next: framewire send {shlex.quote(str(made.streaming_file))}"
+        stdout().print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _show(description: dict[str, Any], path: Path, as_json: bool) -> None:

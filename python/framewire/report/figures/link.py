@@ -79,7 +79,7 @@ def sniffer(run: ReportRun) -> Figure:
         "of a study that relies on one."
     )
     if not panels:
-        return Figure("sniffer", title, hint, absent="there was no sniffer beside the sender")
+        return Figure("sniffer", title, hint, absent="there was no sniffer")
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
     layout = base_layout("", barmode="group", height=80 + 190 * rows, margin={"t": 70},
