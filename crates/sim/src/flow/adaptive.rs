@@ -129,7 +129,7 @@ impl AdaptiveFlow {
         RateSample {
             at: now,
             received_bytes,
-            sending_rate: Some(state.controller.rate),
+            sending_rate: state.decision.map(|_| state.controller.rate),
             estimate: state.controller.estimate,
             lowest_plan: state.plan.first().copied(),
             highest_plan: state.plan.last().copied(),
