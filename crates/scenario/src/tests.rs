@@ -89,6 +89,7 @@ fn every_stream_transport_has_its_defaults() {
         ("tcp+leaky", None, None),
         ("tcp+keyframe", None, None),
         ("tcp+obs", None, None),
+        ("rtp+tcp", Some(Pacing::Sender), None),
     ];
     assert_eq!(expected.len(), Transport::ALL.iter().filter(|one| one.family() == Family::Stream).count());
     for (name, pacing, unsent_limit) in expected {
@@ -246,8 +247,8 @@ fn flows_are_checked_one_by_one_and_together() {
         ("tcp", "spread = \"none\"", "udp-blocking"),
         ("udp", "unsent_limit = \"16 KiB\"", "stream transports (tcp, tcp+ifd,"),
         ("udp", "congestion = \"reno\"", "tcp"),
-        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking and tcp"),
-        ("udp", "pacing = \"none\"", "a key of udp-blocking and tcp"),
+        ("tcp+ifd", "pacing = \"sender\"", "a key of udp-blocking, tcp and rtp+tcp"),
+        ("udp", "pacing = \"none\"", "a key of udp-blocking, tcp and rtp+tcp"),
     ];
     for (transport, line, owner) in mine {
         let key = line.split(' ').next().unwrap();
@@ -359,6 +360,9 @@ fn only_byte_streams_carry_other_codecs_than_mpeg() {
     let coded = |transport: &str| format!("movie.codec = \"h265\"\n[[flow]]\ntransport = \"{transport}\"");
     assert_eq!(parse(&coded("tcp+ifd")).unwrap().movie.codec, Some(MovieCodec::H265));
     assert_refused(parse(&coded("udp")), "flow.0.transport", &["udp", "over TCP", "h265"]);
+    assert_refused(parse(&coded("rtp+tcp")), "flow.0.transport", &["rtp+tcp", "without RTP", "h265"]);
+    let paced = parse("[[flow]]\ntransport = \"rtp+tcp\"\npacing = \"receiver\"");
+    assert_refused(paced, "flow.0.pacing", &["receiver", "sender, none"]);
     let file = format!("movie = {{ source = \"film.h264\", codec = \"h264\" }}\n{FLOW}");
     assert_refused(parse(&file), "movie.codec", &["only beside movie.bitrate"]);
     let sized = format!("movie = {{ source = \"film.mp4\", size = \"640x360\" }}\n{FLOW}");
