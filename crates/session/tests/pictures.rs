@@ -546,9 +546,7 @@ impl<'a> Case<'a> {
     fn check_sent(&self) {
         let (sent, index) = (&self.received.frames, &self.subject.plan.movie().index.frames);
         assert!(sent.len() < index.len(), "{self}: some are given up");
-        let follows = |(before, frame): (u32, &Frame)| {
-            frame.references.iter().any(|&reference| reference == before) && !frame.recovery.begins()
-        };
+        let follows = |(before, frame): (u32, &Frame)| frame.references.contains(&before) && !frame.recovery.begins();
         if (0..).zip(&index[1..]).all(follows) {
             assert!(!sent.is_empty() && sent.iter().copied().eq(0..sent.len() as u32), "{self}: {sent:?}");
         } else {
