@@ -17,6 +17,9 @@ import pytest
 import framewire
 from framewire import _native, movie
 from framewire.errors import InputError
+from framewire.report.data import load as load_run
+from framewire.report.figures import sections
+from framewire.report.psnr import unmeasured
 
 ALL = "\n".join(
     f'[[flow]]\ntransport = "{name}"'
@@ -59,6 +62,25 @@ def test_a_run_directory_is_that_of_the_other_world(film: Path, tmp_path: Path) 
     assert run.summary.select(pl.sum_horizontal(fates).alias("sum"))["sum"].to_list() == [25 * SECONDS] * 7
     blocking = (run.directory / "received" / "udp-blocking.m2v").read_bytes()
     assert 0.9 * film.stat().st_size < len(blocking) <= film.stat().st_size
+
+
+REMOTE = (
+    '[network]\nbottleneck = "remote"\n[network.wifi]\nretry = 7\nerror_floor = "10 %"\n[network.wifi.sniffer]\n'
+    'capture = "65 %"\n[network.wire]\nrate = "20 Mbit/s"'
+)
+
+
+def test_an_access_point_behind_a_wire_is_on_the_air_too(film: Path, tmp_path: Path) -> None:
+    """Table, summary and report tell the same of the hop that goes over 802.11, wherever that is."""
+    run = simulate(text(film, REMOTE, UDP), tmp_path / "remote")
+    air = run.results.packets.filter((pl.col("hop") == "access-point") & (pl.col("transmissions") > 0))
+    assert air.height > 100
+    row = run.summary.row(0, named=True)
+    assert row["transmissions_mean"] == pytest.approx(air["transmissions"].mean())
+    assert row["transmissions_mean"] > 1.05 and row["sniffed_total"] == air["sniffed"].sum() > 0
+    (drawn,) = [one for one in sections(load_run(run.directory), unmeasured()) if one.name == "link"]
+    assert [(figure.name, figure.absent) for figure in drawn.figures if figure.absent] == []
+    assert len(drawn.figures) == 4 and all(figure.data for figure in drawn.figures)
 
 
 def test_a_connection_is_summed_up_and_datagrams_have_none(film: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use framewire_link::BottleneckPlace;
 
@@ -57,12 +58,26 @@ impl World {
     /// When a lane's settings are out of range, when the kernel refuses a namespace or lacks a part, or when a capture
     /// file cannot be created.
     pub fn start(lanes: Vec<LaneConfig>, clock: Clock) -> Result<Self, EmuError> {
+        Self::start_counting(lanes, |_| clock)
+    }
+
+    /// The same with a clock that is started when the namespaces and wires stand: `clock` is told how long they took, which
+    /// on a busy machine may be many seconds.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_counting(lanes: Vec<LaneConfig>, clock: impl FnOnce(Duration) -> Clock) -> Result<Self, EmuError> {
         lanes.iter().try_for_each(LaneConfig::validate)?;
         namespace::gain_network_administration()?;
+        let began = Instant::now();
+        let build =
+            |config: &LaneConfig| Topology::build(config.mtu, config.bottleneck == BottleneckPlace::LocalDevice);
+        let topologies = lanes.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+        let clock = clock(began.elapsed());
         let mut handles = Vec::new();
         let mut pumped = Vec::new();
-        for config in lanes {
-            let (handle, lane) = start_lane(config, clock)?;
+        for (config, topology) in lanes.into_iter().zip(topologies) {
+            let (handle, lane) = start_lane(config, topology, clock)?;
             handles.push(handle);
             pumped.push(lane);
         }
@@ -123,8 +138,7 @@ impl World {
     }
 }
 
-fn start_lane(config: LaneConfig, clock: Clock) -> Result<(LaneHandle, PumpedLane), EmuError> {
-    let mut topology = Topology::build(config.mtu, config.bottleneck == BottleneckPlace::LocalDevice)?;
+fn start_lane(config: LaneConfig, mut topology: Topology, clock: Clock) -> Result<(LaneHandle, PumpedLane), EmuError> {
     let (queue, method) = topology.gate.take().map(|gate| (gate.queue, gate.method)).unzip();
     let start_capture = |path: PathBuf| capture::start(&path, config.kept, config.capture_size, clock);
     let (buffer, capture) = config.capture.map(start_capture).transpose()?.unzip();

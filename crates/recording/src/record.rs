@@ -206,6 +206,12 @@ impl PacketRecord {
     pub fn tells_its_frame(&self) -> bool {
         self.forward && self.protocol == "udp"
     }
+
+    /// True on the hop where transmissions are counted: towards the receiver the sender's own device, or the access
+    /// point where that stands behind the wire. A packet passes one of them.
+    pub fn counts_transmissions(&self) -> bool {
+        self.forward && matches!(self.hop, "sender-device" | "access-point")
+    }
 }
 
 /// A sample of a flow's state.
@@ -303,7 +309,7 @@ impl TransmissionCounts {
     }
 }
 
-/// What was counted of the packets that the sender's device sent towards the receiver.
+/// What was counted of the packets that the sender's device, or the access point, sent towards the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AirCounts {
     /// How often they were sent.
@@ -313,9 +319,9 @@ pub struct AirCounts {
 }
 
 impl AirCounts {
-    /// Adds what became of a packet on a hop, where that is the sender's device.
+    /// Adds what became of a packet on a hop, where its transmissions are counted there.
     pub fn add(&mut self, packet: &PacketRecord) {
-        if packet.forward && packet.hop == "sender-device" {
+        if packet.counts_transmissions() {
             self.transmissions.add(packet.transmissions.len());
             if let Some(sniffed) = packet.sniffed {
                 self.sniffed.get_or_insert_default().add(sniffed.into());

@@ -46,8 +46,20 @@ impl std::error::Error for ScenarioError {}
 
 /// The known word nearest to `word`, when it is near enough to be what was meant.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let best = known.iter().map(|&candidate| (edit_distance(word, candidate), candidate)).min()?;
+    let near = known.iter().filter(|candidate| is_misspelt(word, candidate));
+    let best = near.map(|&candidate| (edit_distance(&word.to_ascii_lowercase(), candidate), candidate)).min()?;
     (best.0 <= 1 + word.chars().count().min(64) / 4).then_some(best.1)
+}
+
+/// False where `word` is rather the name of another thing: another letter in an acronym of three, and another letter or
+/// digit in the number of a standard, make another one.
+fn is_misspelt(word: &str, known: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().take(64).filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let is_standard = known.starts_with(|first: char| first.is_ascii_digit());
+    let is_acronym = known.len() <= 3 && word.chars().count() == known.len();
+    !(is_standard || is_acronym) || letters(word) == letters(known)
 }
 
 /// Levenshtein distance, over at most 64 characters of each word.
@@ -77,6 +89,15 @@ mod tests {
             assert_eq!(edit_distance(a, b), distance, "{a} {b}");
             assert_eq!(edit_distance(b, a), distance, "{b} {a}");
         }
+    }
+
+    #[test]
+    fn the_name_of_another_thing_is_not_taken_for_a_slip() {
+        assert_eq!(nearest("rtp", &["rap", "tcp", "udp"]), None);
+        assert_eq!(nearest("tc", &["rap", "tcp", "udp"]), Some("tcp"));
+        assert_eq!(nearest("UDP", &["rap", "tcp", "udp"]), Some("udp"));
+        assert_eq!(nearest("802.11ac", &["802.11b", "802.11a"]), None);
+        assert_eq!(nearest("802.11A", &["802.11b", "802.11a"]), Some("802.11a"));
     }
 
     #[test]

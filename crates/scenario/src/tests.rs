@@ -232,6 +232,15 @@ fn flows_are_checked_one_by_one_and_together() {
     refused("", "flow", &["is missing", "transport"]);
     refused("[[flow]]\nname = \"x\"", "flow.0.transport", &["is missing", "udp-blocking, udp"]);
     refused("[[flow]]\ntransport = \"udpp\"", "flow.0.transport", &["did you mean \"udp\"?", "tcp+ifd-optimised"]);
+    refused(
+        "[[flow]]\ntransport = \"rtp\"",
+        "flow.0.transport",
+        &["one of udp-blocking, udp", "RTP over UDP is \"udp\""],
+    );
+    for (text, key) in [("[[flow]]\ntransport = \"rtp\"", None), (FLOW, Some("802.11ac"))] {
+        let refused = key.map_or_else(|| parse(text), |standard| with(&[("network.wifi.standard", standard)]));
+        assert!(!refused.unwrap_err().to_string().contains("did you mean"), "another name is no slip");
+    }
     refused(&format!("{FLOW}{FLOW}"), "flow.1.name", &["\"udp\"", "no other flow has"]);
     refused("[[flow]]\ntransport = \"udp-blocking\"\npacing = \"receiver\"", "flow.0.pacing", &["sender, none"]);
     for transport in ["tcp", "udp-blocking"] {

@@ -214,8 +214,13 @@ impl Transport {
         match name.parse() {
             Ok(kind) => Ok(Self::Movie(kind)),
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
-            Err(UnknownTransport::Unknown { .. }) => names::find(name, Self::ALL, Self::as_str)
-                .map_err(|allowed| ScenarioError::value(path, Shown(&Value::from(name)), allowed)),
+            Err(UnknownTransport::Unknown { .. }) => names::find(name, Self::ALL, Self::as_str).map_err(|allowed| {
+                let carried = match name.to_ascii_lowercase().as_str() {
+                    "rtp" | "rtp/udp" | "rtp+udp" => " (RTP over UDP is \"udp\" here)",
+                    _ => "",
+                };
+                ScenarioError::value(path, Shown(&Value::from(name)), format!("{allowed}{carried}"))
+            }),
         }
     }
 }

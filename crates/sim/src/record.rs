@@ -198,7 +198,8 @@ impl Recorder<Cargo> for PacketRecorder {
     fn handle_hop(&mut self, hop: HopRecord, last: bool) {
         let (id, keep_all) = (hop.packet.0, self.recording.keep_all);
         let entry = self.entry(id);
-        let crosses_device = hop.hop == Hop::SenderDevice && hop.from == Port::Sender;
+        // As PacketRecord::counts_transmissions: a packet passes one of the two.
+        let crosses_device = matches!(hop.hop, Hop::SenderDevice | Hop::AccessPoint) && hop.from == Port::Sender;
         let (number, transmissions) = (usize::from(entry.flow), hop.transmissions.len());
         entry.counted |= crosses_device;
         if keep_all || matches!(hop.outcome, Outcome::Dropped(_)) {

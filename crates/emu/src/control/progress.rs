@@ -103,10 +103,7 @@ pub struct ProgressMeter {
 impl ProgressMeter {
     /// Emits one progress line.
     pub fn show(&mut self, flow: &str, progress: &FlowProgress, frames: u32, now: Timestamp) {
-        let bytes = progress.bytes.load(Ordering::Relaxed);
-        let seconds = now.saturating_since(self.last_at).as_secs_f64();
-        let rate = if seconds > 0.0 { (bytes - self.last_bytes) as f64 * 8.0 / seconds } else { 0.0 };
-        (self.last_bytes, self.last_at) = (bytes, now);
+        let rate = self.rate(progress, now);
         let state = match progress.state.load(Ordering::Acquire) {
             0 => "streaming",
             1 => "draining",
@@ -122,6 +119,16 @@ impl ProgressMeter {
             throughput_bps: rate as u64,
             state,
         }));
+    }
+
+    /// Bits per second since the last line; of a flow that is done, since its beginning: nothing comes in its last moments.
+    fn rate(&mut self, progress: &FlowProgress, now: Timestamp) -> f64 {
+        let bytes = progress.bytes.load(Ordering::Relaxed);
+        let (bytes_before, since) =
+            if progress.is_done() { (0, Timestamp::ZERO) } else { (self.last_bytes, self.last_at) };
+        (self.last_bytes, self.last_at) = (bytes, now);
+        let seconds = now.saturating_since(since).as_secs_f64();
+        if seconds > 0.0 { (bytes - bytes_before) as f64 * 8.0 / seconds } else { 0.0 }
     }
 }
 
@@ -139,6 +146,16 @@ mod tests {
         let said = progress.lateness().doubt().unwrap();
         assert!(said.contains("sender was more than 10 ms late 50 times of 50"), "{said}");
         assert!(!said.contains("receiver"), "{said}");
+    }
+
+    #[test]
+    fn a_flow_that_is_done_has_its_mean_rate() {
+        let (mut meter, progress) = (ProgressMeter::default(), FlowProgress::new(true));
+        progress.add_received(1_000, 1, 0);
+        assert_eq!(meter.rate(&progress, Timestamp::from_millis(1_000)), 8_000.0);
+        assert_eq!(meter.rate(&progress, Timestamp::from_millis(2_000)), 0.0);
+        progress.set_state(FlowState::Done);
+        assert_eq!(meter.rate(&progress, Timestamp::from_millis(4_000)), 2_000.0);
     }
 
     #[test]

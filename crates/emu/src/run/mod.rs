@@ -36,9 +36,14 @@ use crate::external::{self, User};
 /// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
 const INTERRUPTED: u8 = 130;
 
-/// What the set-up of the world is given before the streams begin; measured: under 0.1 s per lane on two busy cores.
-fn lead(lanes: usize) -> Duration {
-    Duration::from_millis(500) + Duration::from_millis(300) * lanes as u32
+/// What is left of the set-up once the networks stand is given this before the streams begin: sockets and captures, under
+/// 0.1 s per lane on two busy cores. Where the networks took longer than that, the machine is busy, and what is left gets
+/// twice as long as they took.
+fn lead(lanes: usize, networks_took: Duration) -> Duration {
+    /// Nobody waits for longer; and what has not come to its end by then will hardly hold its times.
+    const LONGEST: Duration = Duration::from_secs(60);
+    let at_rest = Duration::from_millis(500) + Duration::from_millis(300) * lanes as u32;
+    at_rest.max((2 * networks_took).min(LONGEST))
 }
 
 /// Executes the plan, and ends with the process that started this one: `parent`, where that one says who it is. Returns
@@ -68,11 +73,10 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
         setups.into_iter().map(|setup| setup.recorded_in(Some(Arc::clone(&scratch)))).collect();
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
     let mut configs = lane_configs(&plan, &groups, &captures, warm_up)?;
-    let networks_clock = Clock::starting_in(lead(groups.len()));
-    let clock = networks_clock.later(warm_up);
     let haste = Haste::new();
     let logs = follow_logs(&mut configs);
-    let world = World::start(configs, networks_clock)?;
+    let world = World::start_counting(configs, |took| Clock::starting_in(lead(groups.len(), took)))?;
+    let clock = world.clock().later(warm_up);
     let tables = logs.into_iter().zip(&groups).map(|(log, group)| {
         let (scratch, haste) = (Arc::clone(&scratch), haste.clone());
         let (scenario, setups) = (&plan.scenario, setups.as_slice());
@@ -199,4 +203,15 @@ fn lane_configs(
         Ok(config)
     };
     groups.iter().map(lane).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, lead};
+
+    #[test]
+    fn a_busy_machine_is_given_more_time_before_the_streams_begin() {
+        let lead = |millis| lead(3, Duration::from_millis(millis)).as_millis();
+        assert_eq!([lead(0), lead(700), lead(15_000), lead(120_000)], [1_400, 1_400, 30_000, 60_000]);
+    }
 }

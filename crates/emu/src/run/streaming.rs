@@ -67,12 +67,15 @@ impl<'a> Streaming<'a> {
     /// When a flow cannot begin, or a thread of the run ends by a panic.
     pub fn run(&self, received: &Path) -> Result<Streamed, Failure> {
         let watch = Watch::new(self.setups, self.plan.scenario.limit)?;
-        let open = |flow| self.open(flow, received);
+        let (open, opening) = (|flow| self.open(flow, received), Instant::now());
         let opened = (0..self.setups.len()).map(open).collect::<Result<Vec<_>, _>>()?;
         if self.clock.until_origin().is_none() {
-            return Err(Failure::run(
-                "setting up the networks took longer than it is given; the machine is overloaded",
-            ));
+            return Err(Failure::run(format!(
+                "the machine is overloaded: opening the sockets of the streams took {:.1} s, longer than was left until \
+                 they were due to begin. Nothing is lost: try again when less runs beside it, or with --world simulated, \
+                 which keeps no real time",
+                opening.elapsed().as_secs_f64(),
+            )));
         }
         self.announce();
         std::thread::scope(|scope| {

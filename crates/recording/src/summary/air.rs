@@ -135,7 +135,7 @@ impl Delivered {
 /// Shares of the packets with 1, 2, 3, 4, and 5 or more transmissions (table 3.2 of the thesis); they sum to 1.
 pub type AirShares = [f64; 5];
 
-/// Transmissions of the packets that the sender's device sent towards the receiver.
+/// Transmissions of the packets that the sender's device, or the access point, sent towards the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Transmissions {
     /// Mean number of transmissions.
@@ -147,7 +147,7 @@ pub struct Transmissions {
 impl Transmissions {
     /// Counts the packets that were sent at least once; `None` when there were none.
     pub fn of(log: &FlowLog) -> Option<Self> {
-        let counted = || count(sender_device(&log.packets).map(|packet| packet.transmissions.len()));
+        let counted = || count(transmitted(&log.packets).map(|packet| packet.transmissions.len()));
         if log.lacks_packets() {
             return None;
         }
@@ -174,16 +174,16 @@ impl Sniffed {
             _ if log.lacks_packets() => return None,
             Some(air) => air.sniffed?,
             None => {
-                sender_device(&log.packets).find(|packet| packet.sniffed.is_some())?;
-                count(sender_device(&log.packets).map(|packet| packet.sniffed.unwrap_or(0).into()))
+                transmitted(&log.packets).find(|packet| packet.sniffed.is_some())?;
+                count(transmitted(&log.packets).map(|packet| packet.sniffed.unwrap_or(0).into()))
             }
         };
         Some(Self { shares: shares(&counts), unique: counts.packets.iter().sum(), total: counts.total })
     }
 }
 
-fn sender_device(packets: &Spool<PacketRecord>) -> impl Iterator<Item = Cow<'_, PacketRecord>> {
-    packets.iter().filter(|packet| packet.forward && packet.hop == "sender-device")
+fn transmitted(packets: &Spool<PacketRecord>) -> impl Iterator<Item = Cow<'_, PacketRecord>> {
+    packets.iter().filter(|packet| packet.counts_transmissions())
 }
 
 fn count(transmissions: impl Iterator<Item = usize>) -> TransmissionCounts {

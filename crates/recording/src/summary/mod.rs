@@ -72,7 +72,7 @@ pub struct Summary {
     pub levels: Option<Levels>,
     /// What its TCP connection went through.
     pub connection: Connection,
-    /// Transmissions of the packets that the sender's device sent; `None` when there were none.
+    /// Transmissions of the packets that the sender's device or the access point sent; `None` when there were none.
     pub transmissions: Option<Transmissions>,
     /// The same as the sniffer saw it; `None` without a sniffer.
     pub sniffed: Option<Sniffed>,

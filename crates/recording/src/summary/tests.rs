@@ -5,7 +5,7 @@ use framewire_units::{Bitrate, Duration};
 use super::statistics::{mean, nearest_ranks};
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
-use crate::record::{FlowSample, Place, Playout};
+use crate::record::{AirCounts, FlowSample, Place, Playout};
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 const LOST: Injected = Injected::Dropped(Place::Link, "retry limit");
@@ -114,6 +114,26 @@ fn transmissions_are_counted_on_the_senders_device_as_sent_and_as_sniffed() {
     let sniffed = summary.sniffed.unwrap();
     assert_eq!((sniffed.unique, sniffed.total), (3, 7));
     assert_eq!(sniffed.shares.unwrap().map(|share| (share * 3.0).round()), [2.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn behind_a_wire_the_transmissions_are_those_of_the_access_point() {
+    let mut flow = DatagramFlow::new(movie(&[2000]));
+    flow.send(0, &[]);
+    let (mut found, mut ahead) = (0, AirCounts::default());
+    for packet in flow.log.packets.in_memory().iter_mut() {
+        packet.hop = if packet.hop == "wire" { "access-point" } else { "wire" };
+        packet.transmissions = vec![Bitrate::from_mbps(11); if packet.hop == "wire" { 1 } else { 3 }];
+        packet.sniffed = (packet.hop != "wire").then_some(2);
+        found += usize::from(packet.hop != "wire");
+        ahead.add(packet);
+    }
+    assert!(found > 1);
+    let summary = summary(&flow.log, LIVE);
+    assert_eq!(summary.transmissions.unwrap().mean, 3.0);
+    assert_eq!(summary.sniffed.unwrap().total, 2 * found as u64);
+    assert_eq!(ahead.transmissions.packets, [0, 0, found as u64, 0, 0]);
+    assert_eq!(ahead.sniffed.unwrap().total, 2 * found as u64);
 }
 
 /// Seven frames `I P B B P B B` of 100 bytes, read at the given times.
