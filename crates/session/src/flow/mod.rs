@@ -28,6 +28,7 @@ use crate::sender::{SenderLog, as_sent};
 
 /// One flow, ready to be built in any world.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]
 pub enum FlowSetup {
     /// The movie in RTP packets over UDP.
     Datagram(DatagramSetup),
