@@ -35,6 +35,7 @@ __all__ = [
     "stated_frame_rate",
     "trace_mean_rate",
     "trace_rates",
+    "transports",
     "view_stream",
     "write_ladder_of_sizes",
     "write_streaming_file",

@@ -113,8 +113,9 @@ impl ParsedScenario {
 
     /// It travels between processes as its resolved form.
     fn __reduce__(&self, py: Python<'_>) -> PyResult<(Py<PyAny>, (String,))> {
-        let read = wrap_pyfunction!(resolved_scenario, py)?;
-        Ok((read.into_any().unbind(), (self.json()?,)))
+        // Pickle looks for the module's own function.
+        let read = py.import("framewire._native")?.getattr("resolved_scenario")?;
+        Ok((read.unbind(), (self.json()?,)))
     }
 
     fn __repr__(&self) -> String {
