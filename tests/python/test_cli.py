@@ -101,7 +101,7 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
         (["run", "SCENARIO", "--set", "flow.quic.mtu=1400"], "the flows are: udp, tcp"),
         (["run", "SCENARIO", "--open", "--no-report"], "--open"),
         (["movie", "probe", "SCENARIO"], "small.toml"),
-        (["movie", "probe", "absent.m2v"], "absent.m2v: cannot read the movie: No such file or directory"),
+        (["movie", "probe", "absent.m2v"], "absent.m2v: no such file; a video file is needed"),
         (["movie", "make", "--bitrate", "6 MB"], "6 MB"),
         (["report", "absent"], "absent: no such directory"),
         (["nonsense"], "nonsense"),
