@@ -10,26 +10,44 @@ use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, EmuError, Lane, LaneConfig, LaneRecord, RECEIVER_ADDRESS, SENDER_ADDRESS, World};
 use framewire_link::{
-    BottleneckPlace, HopRecord, Network, NetworkConfig, NetworkEvent, Packet, PacketId, QueueLimit, WifiConfig,
-    WifiNetworkConfig, WireConfig,
+    BottleneckPlace, Discipline, DropCause, HopRecord, Network, NetworkConfig, NetworkEvent, Outcome, Packet, PacketId,
+    QueueLimit, WifiConfig, WifiNetworkConfig, WireConfig, WiredNetworkConfig,
 };
-use framewire_units::{DataSize, Probability, Seed, Timestamp};
+use framewire_units::{Bitrate, DataSize, Probability, Seed, Timestamp};
 
 /// A lossy 802.11b link with a short queue, so that there is something to decide.
-fn network() -> Network {
-    let config = NetworkConfig::Wifi(WifiNetworkConfig {
+fn wireless() -> NetworkConfig {
+    NetworkConfig::Wifi(WifiNetworkConfig {
         wifi: WifiConfig { retry: 2, error_floor: Probability::new(0.2).unwrap(), ..WifiConfig::default() },
         station_queue: QueueLimit::Packets(20),
         access_point_queue: QueueLimit::Packets(20),
         wire: WireConfig { delay: Duration::from_millis(2), ..WireConfig::default() },
         bottleneck: BottleneckPlace::LocalDevice,
         ..WifiNetworkConfig::default()
-    });
-    Network::new(&config, Seed(42)).unwrap()
+    })
 }
 
-fn live(traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneRecord> {
-    let lane = LaneConfig::new("lane", Box::new(network()), BottleneckPlace::LocalDevice);
+/// A wire that is slower than what is sent, with CoDel: what is dropped is decided when packets leave the queue.
+fn managed(place: BottleneckPlace) -> NetworkConfig {
+    let wire = WireConfig {
+        rate: Some(Bitrate::from_mbps(3)),
+        queue_discipline: Discipline::Codel,
+        delay: Duration::from_millis(2),
+        ..WireConfig::default()
+    };
+    NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, place))
+}
+
+fn network(config: &NetworkConfig) -> Network {
+    Network::new(config, Seed(42)).unwrap()
+}
+
+fn live(config: &NetworkConfig, traffic: impl FnOnce(&Lane<'_>)) -> Option<LaneRecord> {
+    let place = match config {
+        NetworkConfig::Wired(wired) => wired.bottleneck,
+        NetworkConfig::Wifi(wifi) => wifi.bottleneck,
+    };
+    let lane = LaneConfig::new("lane", Box::new(network(config)), place);
     match World::start(vec![lane], Clock::start()) {
         Ok(world) => {
             traffic(&world.lane(0));
@@ -62,8 +80,8 @@ fn wait_until_settled(lane: &Lane<'_>) {
 
 type Decisions = (BTreeMap<PacketId, Vec<HopRecord>>, BTreeMap<PacketId, Timestamp>);
 
-fn replay(record: &LaneRecord) -> Decisions {
-    let mut network = network();
+fn replay(config: &NetworkConfig, record: &LaneRecord) -> Decisions {
+    let mut network = network(config);
     let (mut hops, mut deliveries) = Decisions::default();
     let mut drain = |network: &mut Network| {
         while let Some(event) = network.poll_event() {
@@ -92,12 +110,12 @@ fn replay(record: &LaneRecord) -> Decisions {
     (hops, deliveries)
 }
 
-fn assert_replayable(record: &LaneRecord) {
+fn assert_replayable(config: &NetworkConfig, record: &LaneRecord) {
     if record.accuracy.clamped > 0 {
         eprintln!("skipped: {} arrivals were seen too late on this busy machine", record.accuracy.clamped);
         return;
     }
-    let (hops, deliveries) = replay(record);
+    let (hops, deliveries) = replay(config, record);
     let dropped = record.packets.iter().filter(|packet| packet.delivered.is_none()).count();
     assert!(record.packets.len() > 200 && dropped > 0, "{} packets, {dropped} dropped", record.packets.len());
     for packet in &record.packets {
@@ -106,24 +124,43 @@ fn assert_replayable(record: &LaneRecord) {
     }
 }
 
+/// 5 Mbit/s for a second, in bursts.
+fn send_datagrams(lane: &Lane<'_>) {
+    let _receiver = lane.in_receiver(|| UdpSocket::bind((RECEIVER_ADDRESS, 5_004)).unwrap()).unwrap();
+    let sender = lane.in_sender(|| UdpSocket::bind((SENDER_ADDRESS, 5_004)).unwrap()).unwrap();
+    for _ in 0..20 {
+        for _ in 0..25 {
+            sender.send_to(&[0; 1_000], (RECEIVER_ADDRESS, 5_004)).unwrap();
+        }
+        thread::sleep(Duration::from_millis(40));
+    }
+}
+
 #[test]
 fn datagrams_meet_the_same_link_again() {
-    let record = live(|lane| {
-        let _receiver = lane.in_receiver(|| UdpSocket::bind((RECEIVER_ADDRESS, 5_004)).unwrap()).unwrap();
-        let sender = lane.in_sender(|| UdpSocket::bind((SENDER_ADDRESS, 5_004)).unwrap()).unwrap();
-        for _ in 0..20 {
-            for _ in 0..25 {
-                sender.send_to(&[0; 1_000], (RECEIVER_ADDRESS, 5_004)).unwrap();
-            }
-            thread::sleep(Duration::from_millis(40));
+    let config = wireless();
+    let record = live(&config, send_datagrams);
+    record.iter().for_each(|record| assert_replayable(&config, record));
+}
+
+#[test]
+fn datagrams_meet_the_same_managed_queue_again() {
+    for place in [BottleneckPlace::LocalDevice, BottleneckPlace::Remote] {
+        let config = managed(place);
+        let record = live(&config, send_datagrams);
+        for record in &record {
+            assert_replayable(&config, record);
+            let hops = record.packets.iter().flat_map(|packet| packet.into_owned().hops);
+            let managed = hops.filter(|hop| hop.outcome == Outcome::Dropped(DropCause::ActiveQueueManagement)).count();
+            assert!(managed > 3, "{managed} packets dropped by CoDel");
         }
-    });
-    record.iter().for_each(assert_replayable);
+    }
 }
 
 #[test]
 fn a_stream_and_its_acknowledgements_meet_the_same_link_again() {
-    let record = live(|lane| {
+    let config = wireless();
+    let record = live(&config, |lane| {
         let listener = lane.in_receiver(|| TcpListener::bind((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
         let mut sender = lane.in_sender(|| TcpStream::connect((RECEIVER_ADDRESS, 5_000)).unwrap()).unwrap();
         let (mut receiver, _) = listener.accept().unwrap();
@@ -132,5 +169,5 @@ fn a_stream_and_its_acknowledgements_meet_the_same_link_again() {
         drop(sender);
         assert_eq!(reader.join().unwrap(), 400_000);
     });
-    record.iter().for_each(assert_replayable);
+    record.iter().for_each(|record| assert_replayable(&config, record));
 }
