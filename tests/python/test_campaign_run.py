@@ -191,7 +191,9 @@ def test_a_disk_that_fills_while_the_tables_are_put_together(
     assert begun(simulator) == []
 
 
-def _copy_of_a_cell(_scenario: str, _movie: object, directory: str, packets: bool = False) -> str:
+def _copy_of_a_cell(
+    _scenario: object, _movie: object, directory: str, packets: bool = False, rates_s: float | None = None
+) -> str:
     for name in ("frames", "summary"):
         (Path(directory) / f"{name}.parquet").write_bytes((fake_simulator.GOLDEN / f"{name}.parquet").read_bytes())
     return json.dumps({"hashes": {"frames": "0", "summary": "0"}, "simulated_s": 1.0})
