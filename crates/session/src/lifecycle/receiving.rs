@@ -104,6 +104,11 @@ impl MovieReceiving {
         self.session.next_timeout().filter(|_| !self.ended)
     }
 
+    /// True where the movie cannot be written: the next [`poll`](Self::poll) ends it.
+    pub fn has_failed(&self) -> bool {
+        self.movie.has_failed()
+    }
+
     /// True when nothing more is taken.
     pub fn has_ended(&self) -> bool {
         self.ended

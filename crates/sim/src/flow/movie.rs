@@ -130,8 +130,11 @@ impl MovieFlow {
         let settling = self.settling.as_mut();
         let has_settled =
             settling.is_some_and(|settling| settling.has_ended(now, |packets| wires.has_settled(packets)));
-        let mut socket = self.socket.at(now, wires);
-        while self.receiving.poll(now, has_settled, &mut socket) == ReceivingStep::Again {}
+        // Datagrams were handed over as they came: there is nothing to read before the end.
+        if has_settled || self.socket.is_stream() || self.receiving.has_failed() {
+            let mut socket = self.socket.at(now, wires);
+            while self.receiving.poll(now, has_settled, &mut socket) == ReceivingStep::Again {}
+        }
         if has_settled || self.receiving.has_ended() {
             self.settling = None;
         }

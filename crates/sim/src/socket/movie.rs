@@ -55,6 +55,11 @@ impl MovieSocket {
         }
     }
 
+    /// True for a connection.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self, Self::Tcp(_))
+    }
+
     /// Whether poll(2) says `POLLOUT`.
     pub(crate) fn is_writable(&self) -> bool {
         match self {
