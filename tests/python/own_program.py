@@ -47,6 +47,6 @@ def state_of(pid: int) -> str:
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes below this one, at any depth."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    """Processes below this one, at any depth, whichever of its threads began them."""
+    children = [child for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
     return [pid for child in map(int, children) for pid in [child, *descendants(child)]]
