@@ -82,9 +82,9 @@ impl FlowProgress {
         FlowLateness { sender: self.sender_wakes.lateness(), receiver: self.receiver_wakes.lateness() }
     }
 
-    /// Moves on to `state`.
+    /// Moves on to `state`, and never back: a sender that still drains does not know that its receiver has ended.
     pub fn set_state(&self, state: FlowState) {
-        self.state.store(state as u8, Ordering::Release);
+        self.state.fetch_max(state as u8, Ordering::AcqRel);
     }
 
     /// True when the receiver has ended.
@@ -156,6 +156,14 @@ mod tests {
         assert_eq!(meter.rate(&progress, Timestamp::from_millis(2_000)), 0.0);
         progress.set_state(FlowState::Done);
         assert_eq!(meter.rate(&progress, Timestamp::from_millis(4_000)), 2_000.0);
+    }
+
+    #[test]
+    fn a_sender_that_drains_does_not_undo_the_end_of_its_receiver() {
+        let progress = FlowProgress::new(false);
+        progress.set_state(FlowState::Done);
+        progress.set_state(FlowState::Draining);
+        assert!(progress.is_done());
     }
 
     #[test]
