@@ -10,7 +10,12 @@ from framewire.transports import DATAGRAM
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["notes"]
+__all__ = ["COLUMNS", "TO_A_FULL_QUEUE", "notes", "unspread"]
+
+COLUMNS = ("flow", "packet", "direction", "outcome", "cause")
+"""Of the table of packets, what is looked at."""
+TO_A_FULL_QUEUE = "to a full queue"
+"""In every note."""
 
 QUEUE_FULL = "queue full"
 """A cause of the packet table, docs/results.md."""
@@ -33,12 +38,8 @@ def notes(scenario: Mapping[str, Any], packets: pl.DataFrame) -> list[str]:
     """
     import polars as pl
 
-    flows = [
-        str(flow["name"])
-        for flow in scenario.get("flow", [])
-        if flow.get("transport") in DATAGRAM and flow.get("spread", "none") == "none" and "name" in flow
-    ]
-    if not flows or not {"flow", "packet", "direction", "outcome", "cause"} <= set(packets.columns):
+    flows = unspread(scenario)
+    if not flows or not {*COLUMNS} <= set(packets.columns):
         return []
     lost = pl.col("outcome") == "dropped"
     counts = (
@@ -51,8 +52,17 @@ def notes(scenario: Mapping[str, Any], packets: pl.DataFrame) -> list[str]:
         .collect()
     )  # fmt: skip
     return [
-        f"of {sent:,} packets of {flow} {gone:,} were lost, {full:,} of them to a full queue: without spread, all "
+        f"of {sent:,} packets of {flow} {gone:,} were lost, {full:,} of them {TO_A_FULL_QUEUE}: without spread, all "
         "packets of a frame leave in one burst, and a large frame may not fit into the queue; "
         f"--set 'flow.{flow}.spread=\"frame-interval\"' sends them over the time of the frame"
         for flow, sent, gone, full in counts.iter_rows()
+    ]
+
+
+def unspread(scenario: Mapping[str, Any]) -> list[str]:
+    """The names of the flows of datagrams that send all packets of a frame at once."""
+    return [
+        str(flow["name"])
+        for flow in scenario.get("flow", [])
+        if flow.get("transport") in DATAGRAM and flow.get("spread", "none") == "none" and "name" in flow
     ]

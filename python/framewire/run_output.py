@@ -19,14 +19,14 @@ from framewire import (
 from framewire.commands import stdout
 from framewire.errors import InputError
 from framewire.run import Run
-from framewire.transports import DATAGRAM, EXTERNAL
+from framewire.transports import EXTERNAL
 
 if TYPE_CHECKING:
     from framewire.report.verdict import Verdict
 
 __all__ = ["never_offered", "print_run"]
 
-ALSO_AT_THE_END = ("count from its first packet", "recovery points of H.264")
+ALSO_AT_THE_END = ("count from its first packet", "recovery points of H.264", burst_losses.TO_A_FULL_QUEUE)
 """Parts of the caveats that are told at the end of a run too: by them figures of some flows mean something else."""
 
 
@@ -49,7 +49,7 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     ):
         if note is not None:
             console.print(f"Note: {note}.", markup=False, highlight=False)
-    for note in _of_losses(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
+    for note in _unexplained(scenario, result) + capture_notes.notes(result.results.meta) + _of_verdict(verdict):
         console.print(f"Note: {note}.", markup=False, highlight=False)
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
@@ -74,13 +74,12 @@ def _of_verdict(verdict: Verdict | None) -> list[str]:
     return later
 
 
-def _of_losses(scenario: Mapping[str, Any], result: Run) -> list[str]:
-    """Notes on losses by bursts, and on those whose cause is not known; tables that cannot be read cost only these."""
-    if not any(flow["transport"] in (*DATAGRAM, EXTERNAL) for flow in scenario["flow"]):
+def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:
+    """Notes on losses whose cause is not known; tables that cannot be read cost only these."""
+    if not any(flow["transport"] == EXTERNAL for flow in scenario["flow"]):
         return []
     try:
-        packets = result.results.packets
-        return burst_losses.notes(scenario, packets) + unexplained_losses.notes(scenario, result.frames, packets)
+        return unexplained_losses.notes(scenario, result.frames, result.results.packets)
     except InputError:
         return []
 

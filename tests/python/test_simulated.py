@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import framewire
-from framewire import _native, movie
+from framewire import _native, movie, report
 from framewire.errors import InputError
 from framewire.report.data import load as load_run
 from framewire.report.figures import sections
@@ -81,6 +81,19 @@ def test_an_access_point_behind_a_wire_is_on_the_air_too(film: Path, tmp_path: P
     (drawn,) = [one for one in sections(load_run(run.directory), unmeasured()) if one.name == "link"]
     assert [(figure.name, figure.absent) for figure in drawn.figures if figure.absent] == []
     assert len(drawn.figures) == 4 and all(figure.data for figure in drawn.figures)
+
+
+def test_losses_of_whole_frames_in_a_burst_are_told_with_what_helps(film: Path, tmp_path: Path) -> None:
+    """A report reads every packet, the end of a run without one only what this takes: both tell it."""
+    small = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nqueue = "16 KiB"'
+    told = {}
+    for name, more in (("burst", ""), ("spread", '\nspread = "frame-interval"')):
+        run = simulate(text(film, small, UDP + more), tmp_path / name)
+        at_the_end = [str(text) for text in report.judge(run.directory).caveats]
+        assert at_the_end == [str(text) for text in report.write(run.directory).verdict.caveats]
+        told[name] = [text for text in at_the_end if "to a full queue" in text]
+    assert len(told["burst"]) == 1 and "flow.udp.spread=" in told["burst"][0]
+    assert told["spread"] == []
 
 
 def test_a_connection_is_summed_up_and_datagrams_have_none(film: Path, tmp_path: Path) -> None:
