@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["descendants", "state_of", "streaming"]
+__all__ = ["children", "descendants", "state_of", "streaming"]
 
 
 @contextmanager
@@ -46,7 +46,11 @@ def state_of(pid: int) -> str:
         return "Z"
 
 
+def children(pid: int) -> list[int]:
+    """Processes that this one began, whichever of its threads did."""
+    return [int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
+
+
 def descendants(pid: int) -> list[int]:
-    """Processes below this one, at any depth, whichever of its threads began them."""
-    children = [child for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()]
-    return [pid for child in map(int, children) for pid in [child, *descendants(child)]]
+    """Processes below this one, at any depth."""
+    return [pid for child in children(pid) for pid in [child, *descendants(child)]]

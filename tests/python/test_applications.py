@@ -16,6 +16,7 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
+from own_program import children
 
 import framewire
 from framewire import application_congestion, emulator, movie
@@ -443,8 +444,7 @@ def test_nothing_of_an_application_is_left_after_kill_9(families: subprocess.Pop
 
 
 def test_the_emulator_killed_alone_takes_its_applications_along(families: subprocess.Popen[bytes]) -> None:
-    children = Path(f"/proc/{families.pid}/task/{families.pid}/children").read_text().split()
-    [child] = [int(pid) for pid in children]
+    [child] = children(families.pid)
     os.kill(child, signal.SIGKILL)
     assert wait_until_gone(60) == [], "the kernel does it: nobody is left to ask"
 

@@ -120,8 +120,8 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused_and_says_so(run: Path) -> None:
     meta = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(meta | {"format": 4}))
-    assert refusal(run) == f"{run}: written by a newer framewire: format 4, this one reads up to 3"
+    (run / "run.json").write_text(json.dumps(meta | {"format": 5}))
+    assert refusal(run) == f"{run}: written by a newer framewire: format 5, this one reads up to 4"
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "1"}', '{"format": 0}', '{"format": true}', "null"])

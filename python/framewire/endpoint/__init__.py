@@ -1,8 +1,8 @@
 """Adaptive streams between two machines: serve a streaming file, and receive it.
 
 Example:
-    >>> from framewire import stream
-    >>> stream.CONTROLLERS
+    >>> from framewire import endpoint
+    >>> endpoint.CONTROLLERS
     ('vtp', 'better', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
 """
 
