@@ -2,7 +2,7 @@
 
 Each thing is a file or a directory under a name with the :func:`key` of its recipe, which is all that it is made of:
 another recipe is another name, so that nothing stale is ever found. It is made beside its place and put there when it
-is whole, so that whoever is killed leaves nothing that could be taken for it. One process at a time makes a thing; what
+is whole, so that a process that is killed leaves nothing that looks complete. One process at a time makes a thing; what
 a killed one left is removed by the next.
 """
 

@@ -40,7 +40,7 @@ class Transport(NamedTuple):
 
     name: str
     family: str
-    """``datagram`` and ``stream`` send the movie, ``adaptive`` levels of a ladder, ``bulk`` bytes of no meaning; what
+    """``datagram`` and ``stream`` send the movie, ``adaptive`` levels of a ladder, ``bulk`` filler bytes; what
     is ``external`` is sent by the user's own programs."""
     summary: str
     """What it does, in a line."""

@@ -35,7 +35,7 @@ pub enum Family {
     Stream,
     /// Levels of a ladder, in datagrams.
     Adaptive,
-    /// Bytes of no meaning.
+    /// Filler bytes over TCP, as a file transfer would send.
     Bulk,
     /// What applications send.
     External,
@@ -150,7 +150,7 @@ impl Transport {
         matches!(self, Self::Adaptive(_))
     }
 
-    /// True where the movie is sent: neither the levels of a ladder, nor bytes of no meaning.
+    /// True where the movie is sent: neither the levels of a ladder, nor filler bytes.
     pub const fn has_movie(self) -> bool {
         matches!(self, Self::Movie(_) | Self::External)
     }

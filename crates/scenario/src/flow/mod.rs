@@ -70,7 +70,7 @@ pub enum FlowKind {
     Stream(StreamFlow),
     /// Levels of a ladder, in datagrams.
     Adaptive(AdaptiveFlow),
-    /// Bytes of no meaning.
+    /// Filler bytes over TCP, as a file transfer would send.
     Bulk(BulkFlow),
     /// What applications send.
     External(ExternalFlow),

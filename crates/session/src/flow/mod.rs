@@ -132,7 +132,7 @@ impl CommonSetup {
 enum Offer<'a> {
     Movie(&'a SendingPlan),
     Ladder(&'a LadderContent, Timestamp),
-    /// Bytes of no meaning, from this time on.
+    /// Filler bytes, from this time on.
     Bytes(Timestamp),
 }
 
@@ -229,7 +229,7 @@ impl FlowSetup {
         matches!(self, Self::Bulk(_))
     }
 
-    /// True where the movie is sent, by whomever: neither levels of a ladder, nor bytes of no meaning.
+    /// True where the movie is sent, by the lab or by an application: neither levels of a ladder, nor filler bytes.
     pub fn sends_movie(&self) -> bool {
         matches!(self.offer(), Offer::Movie(_))
     }
@@ -265,7 +265,7 @@ impl FlowSetup {
         }
     }
 
-    /// When its last frame has had its time, sent by the frame clock; `None` for a bulk flow.
+    /// The end of its last frame on the frame clock; `None` for a bulk flow.
     pub fn offered_until(&self) -> Option<Timestamp> {
         match self.offer() {
             Offer::Movie(plan) => Some(plan.due(plan.len() - 1) + plan.frame_interval()),
