@@ -1,6 +1,7 @@
 //! All flows of a run at once: who sends and receives each, and when it is over.
 
 use std::path::Path;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use framewire_emu::{Clock, Lane, World};
@@ -90,8 +91,9 @@ impl<'a> Streaming<'a> {
                     outcome
                 }));
             }
-            let limit_hit =
-                watch.run(self.clock, || self.world.has_failed() || self.tables.iter().any(LaneTables::has_failed));
+            let has_failed = || self.world.has_failed() || self.tables.iter().any(LaneTables::has_failed);
+            let have_ended = || threads.iter().all(ScopedJoinHandle::is_finished);
+            let limit_hit = watch.run(self.clock, has_failed, have_ended);
             let outcomes = threads.into_iter().map(|thread| {
                 thread.join().map_err(|_| Failure::run("a thread of the run panicked; please report this defect"))?
             });

@@ -79,13 +79,13 @@ impl<'a> Watch<'a> {
         self.stop.raise();
     }
 
-    /// Shows progress until every receiver has ended, which they do soon when the world `has_failed`. Returns whether the
-    /// time limit ended the run.
-    pub fn run(&self, clock: Clock, has_failed: impl Fn() -> bool) -> bool {
+    /// Shows progress until every receiver has ended, which they do soon when the world `has_failed`, or until the threads of
+    /// all flows `have_ended`, also by a panic. Returns whether the time limit ended the run.
+    pub fn run(&self, clock: Clock, has_failed: impl Fn() -> bool, have_ended: impl Fn() -> bool) -> bool {
         let mut meters: Vec<ProgressMeter> = self.setups.iter().map(|_| ProgressMeter::default()).collect();
         let mut limit_hit = false;
         for tick in 0.. {
-            let done = self.progress.iter().all(|flow| flow.is_done());
+            let done = self.progress.iter().all(|flow| flow.is_done()) || have_ended();
             let now = clock.now();
             if tick % TICKS_PER_REPORT == 0 || done {
                 for ((setup, progress), meter) in self.setups.iter().zip(&self.progress).zip(&mut meters) {
