@@ -84,7 +84,7 @@ def test_an_access_point_behind_a_wire_is_on_the_air_too(film: Path, tmp_path: P
 
 
 def test_losses_of_whole_frames_in_a_burst_are_told_with_what_helps(film: Path, tmp_path: Path) -> None:
-    """A report reads every packet, the end of a run without one only what this takes: both tell it."""
+    """The ledger tells it: the end of a run without a report, which reads no packets, says the same as a report."""
     small = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nqueue = "16 KiB"'
     told = {}
     for name, more in (("burst", ""), ("spread", '\nspread = "frame-interval"')):

@@ -43,7 +43,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
     said += later_origins(run) + lost_order(run)
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
-    notes = burst_losses.notes(run.scenario, run.packets)
+    notes = burst_losses.notes(run.scenario, run.frames)
     notes += unexplained_losses.notes(run.scenario, run.frames, run.packets)
     for note in notes + capture_notes.notes(run.info):
         said.append(Markup("{}{}.").format(note[0].upper(), note[1:]))

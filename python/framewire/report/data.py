@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from framewire import burst_losses, files, stats
+from framewire import files, stats
 from framewire.errors import InputError
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
@@ -218,8 +218,8 @@ def _of_flow(frames: pl.LazyFrame, flow: Flow, columns: Collection[str] | None) 
 
 
 def load(directory: Path, *, drawn: bool = True) -> ReportRun:
-    """Reads a run directory; without ``drawn`` only what a verdict asks for: some columns of the ledger, and of the
-    packets where losses by bursts are looked for, all where an application's losses are explained by them, no samples.
+    """Reads a run directory; without ``drawn`` only what a verdict asks for: of the ledger some columns, and no tables
+    of packets and samples but where an application's losses are explained by them.
 
     Raises InputError when it is none: without `run.json` and `frames.parquet` there is nothing to report.
     """
@@ -235,8 +235,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         scenario = {}
         notes.append(f"scenario.toml cannot be read: {error}")
     flows = flows_of(results.meta, frames)
-    every = drawn or any(flow.transport == EXTERNAL for flow in flows)
-    bursts = bool(burst_losses.unspread(scenario))
+    applications = any(flow.transport == EXTERNAL for flow in flows)
     nothing = pl.DataFrame()
     return ReportRun(
         directory=directory,
@@ -245,9 +244,7 @@ def load(directory: Path, *, drawn: bool = True) -> ReportRun:
         scenario_text=scenario_text,
         flows=flows,
         frames=frames,
-        packets=table(results, "packets", notes, None if every else burst_losses.COLUMNS)
-        if every or bursts
-        else nothing,
+        packets=table(results, "packets", notes) if drawn or applications else nothing,
         states=table(results, "flows", notes) if drawn else nothing,
         releases=table(results, "accuracy", notes) if drawn else nothing,
         summary=table(results, "summary", notes),
@@ -269,10 +266,10 @@ def flows_of(info: dict[str, Any], frames: pl.DataFrame) -> list[Flow]:
     return flows
 
 
-def table(results: RunDirectory, name: str, notes: list[str], columns: Collection[str] | None = None) -> pl.DataFrame:
-    """One of the run's tables, or columns of it; empty, with a note, when it is missing or damaged."""
+def table(results: RunDirectory, name: str, notes: list[str]) -> pl.DataFrame:
+    """One of the run's tables; empty, with a note, when it is missing or damaged."""
     try:
-        return results.table(name, columns)
+        return results.table(name)
     except InputError as error:
         notes.append(f"{error}: what is drawn from it is left out")
         return pl.DataFrame()
