@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 from framewire import _native
 
-__all__ = ["ADAPTIVE", "BULK", "DATAGRAM", "EXTERNAL", "TRANSPORTS", "Parts", "Settings", "Transport", "of_family"]
+__all__ = [
+    "ADAPTIVE",
+    "BULK",
+    "DATAGRAM",
+    "EXTERNAL",
+    "TRANSPORTS",
+    "Parts",
+    "Settings",
+    "Transport",
+    "current_name",
+    "of_family",
+]
 
 
 class Parts(NamedTuple):
@@ -66,9 +77,18 @@ def of_family(family: str) -> tuple[str, ...]:
     """The names of the transports of a family.
 
     >>> of_family("adaptive")[:3]
-    ('vtp', 'better', 'tfrc')
+    ('vtp', 'vtp-hybrid', 'tfrc')
     """
     return tuple(one.name for one in TRANSPORTS if one.family == family)
+
+
+FORMER_NAMES = {"better": "vtp-hybrid"}
+"""Names in scenarios and results of earlier versions, and what they are called now."""
+
+
+def current_name(name: str) -> str:
+    """What a transport is called now that had another name in an earlier version."""
+    return FORMER_NAMES.get(name, name)
 
 
 DATAGRAM = of_family("datagram")

@@ -53,7 +53,7 @@ def test_the_plan_has_every_experiment_of_the_paper_once() -> None:
     assert set(plan.settings(quick=True)) <= set(every)
     for setting in every:
         if setting.transport == "vtp" and setting.variant is None and setting in set(plan.of_paper()):
-            assert plan.better(setting) in every, "each experiment has both rate controls"
+            assert plan.hybrid(setting) in every, "each experiment has both rate controls"
     assert len({one.label for one in every}) == len(every), "cells are told apart"
     document = plan.mild(8).scenario("mild.vtp", 70, {})
     assert (document["movie"]["ladder"], document["flow"][1]["connections"]) == ("mild.vtp", 7)
@@ -123,16 +123,16 @@ def test_better_and_worse_are_what_the_seeds_agree_on() -> None:
     frames = clip("mild").frames
     setting = plan.mild(16)
     paper = seeded(setting, (2.0, 2.1, 1.9), "2" * frames)
-    other = seeded(plan.better(setting), (1.0, 1.1, 1.05), "1" * frames)
-    table = side_by_side.by_how_much(Measured({setting: paper, plan.better(setting): other}, repeats=3))
+    other = seeded(plan.hybrid(setting), (1.0, 1.1, 1.05), "1" * frames)
+    table = side_by_side.by_how_much(Measured({setting: paper, plan.hybrid(setting): other}, repeats=3))
     row = {column.name: cell.text for _, column, cell in table.cells()}
     assert row["share of fair"] == "2.00 \N{RIGHTWARDS ARROW} 1.05 better"
     assert row["mean level (0 to 2)"] == "2.00 \N{RIGHTWARDS ARROW} 1.00 worse"
     assert row["frames in time (%)"] == "100.0 \N{RIGHTWARDS ARROW} 100.0"
     assert row["Jain's index"].endswith("better")
     # Less than the share is no loss, and what differs by chance is neither.
-    under = seeded(plan.better(setting), (0.3, 3.0, 1.8))
-    table = side_by_side.by_how_much(Measured({setting: paper, plan.better(setting): under}, repeats=3))
+    under = seeded(plan.hybrid(setting), (0.3, 3.0, 1.8))
+    table = side_by_side.by_how_much(Measured({setting: paper, plan.hybrid(setting): under}, repeats=3))
     assert table.rows[0].cells[0].mark == Change.SAME
 
 
@@ -171,7 +171,7 @@ def test_a_recorded_link_carries_what_it_can(tmp_path: Path) -> None:
     """A millisecond in four, 1,500 bytes each: 3 Mbit/s, of which the clip needs a sixth."""
     (tmp_path / "four.up").write_text("4\n")
     link = traces.load(tmp_path, tmp_path / "unpacked")["four.up"]
-    setting = plan.over_trace("four", link.mean_bps / 1e6, 0, "better")
+    setting = plan.over_trace("four", link.mean_bps / 1e6, 0, "hybrid")
     movies = {name: clip(name) for name in ("mild", "strong")}
     done = measure.carry_out([setting], movies, tmp_path / "cells", repeats=9, jobs=2, traces={"four": link})
     runs = done.of(setting)

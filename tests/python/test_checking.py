@@ -223,8 +223,8 @@ def test_units_as_they_are_written_elsewhere_are_recognised(tmp_path: Path) -> N
     [
         ("framewire run x.toml --world ", ["emulated", "simulated"]),
         ("framewire run x.toml --world s", ["simulated"]),
-        ("framewire send x.vtp --transport ", ["vtp", "better", "tfrc", "fixed"]),
-        ("framewire receive 127.0.0.1:5004 x --transport be", ["better"]),
+        ("framewire send x.vtp --transport ", ["vtp", "vtp-hybrid", "tfrc", "fixed"]),
+        ("framewire receive 127.0.0.1:5004 x --transport vtp-", ["vtp-hybrid"]),
         ("framewire movie ladder --preset ", ["mild", "strong"]),
         ("framewire movie ladder --codec ", ["mpeg4", "h264", "h265"]),
         ("framewire movie make --codec h264", ["h264", "h264-pyramid"]),

@@ -53,7 +53,7 @@ def test_the_tables_have_levels_where_there_are_levels_and_nothing_of_frames_wit
     assert len(frames) == 1 and summary["vtp"]["frames"] == run.results.meta["ladder"]["frames"]
     fates = ("shown", "late", "undecodable", "lost")
     assert all(
-        sum(summary[flow][fate] for fate in fates) == summary[flow]["frames"] for flow in ("vtp", "better", "fixed")
+        sum(summary[flow][fate] for fate in fates) == summary[flow]["frames"] for flow in ("vtp", "vtp-hybrid", "fixed")
     )
     assert summary["fixed"]["level_mean"] == 2.0 and summary["fixed"]["level_switches"] == 0
     assert 0.0 <= summary["vtp"]["level_mean"] < 2.0
@@ -61,7 +61,7 @@ def test_the_tables_have_levels_where_there_are_levels_and_nothing_of_frames_wit
     unmeasured = [*fates, "frames", "lost_i", "frame_runs_1", "shed_bytes", "latency_p95_ms", "level_mean", "stalls"]
     assert all(bulk[name] is None for name in unmeasured)
     assert bulk["duration_s"] == 5.0 and 50_000 < bulk["packet_throughput_bps"] < 900_000
-    assert set(run.frames["flow"]) == {"vtp", "better", "fixed"}
+    assert set(run.frames["flow"]) == {"vtp", "vtp-hybrid", "fixed"}
     assert set(run.frames.filter(pl.col("flow") == "fixed")["level"]) == {2}
     states = run.results.flows
     assert set(states.filter(pl.col("flow") == "reno")["connection"]) == {0, 1}
@@ -88,7 +88,7 @@ def test_the_report_draws_cross_traffic_beside_the_streams_and_levels_over_time(
     ):
         assert said in html, said
     opened = load_run(run.directory)
-    assert [flow.name for flow in opened.streams] == ["vtp", "better", "fixed"]
+    assert [flow.name for flow in opened.streams] == ["vtp", "vtp-hybrid", "fixed"]
     carried = plot_data.carried(opened, opened.flows[3])
     mbit = float(carried["bps"].sum()) / 1e6
     total = run.summary.filter(pl.col("flow") == "reno").select(pl.col("packet_throughput_bps") * 5e-6).item()
@@ -131,7 +131,7 @@ def test_pictures_of_a_level_score_what_they_lack_of_the_top_one(
 def test_the_filmstrip_has_a_row_for_the_top_level_and_each_stream(run: framewire.Run) -> None:
     strip = filmstrip.make(load_run(run.directory), psnr.unmeasured())
     assert strip.failure is None
-    assert [row.label for row in strip.rows] == ["top level", "vtp", "better", "fixed"]
+    assert [row.label for row in strip.rows] == ["top level", "vtp", "vtp-hybrid", "fixed"]
     assert all(row.problem is None and len(row.cells) == len(strip.moments) for row in strip.rows)
     top, *_, fixed = strip.rows
     same = [a.picture == b.picture for a, b in zip(top.cells, fixed.cells, strict=True)]

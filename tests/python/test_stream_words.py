@@ -187,7 +187,7 @@ def test_both_sides_say_when_reports_are_not_of_use(
     where = [f"127.0.0.1:{server.address.data}", "--control-port", str(server.address.control)]
     command = [sys.executable, "-m", "framewire", "receive", *where, long_movie.stem, "-o", str(tmp_path / "seen.m4v")]
     client = subprocess.Popen(
-        [*command, "--transport", "tfrc" if tfrc else "better"],
+        [*command, "--transport", "tfrc" if tfrc else "vtp-hybrid"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -4,7 +4,6 @@
 //! how fast the network lets it be sent and so which level, and the server and the client carry it. Time is an
 //! argument everywhere; nothing here opens a socket, reads a clock or waits.
 
-pub mod better;
 pub mod binomial;
 pub mod client;
 pub mod controller;
@@ -12,6 +11,7 @@ pub mod datagram;
 pub mod fixed;
 pub mod frame_plan;
 pub mod host;
+pub mod hybrid;
 mod liveness;
 mod path_reports;
 pub mod rap;

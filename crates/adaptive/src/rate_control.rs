@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use framewire_units::{DataSize, Duration};
 
-use crate::better::{BetterController, BetterSettings};
 use crate::binomial::{Binomial, BinomialSettings};
 use crate::client::{PlayerSettings, ReportKind};
 use crate::controller::Controller;
 use crate::fixed::FixedRate;
 use crate::host::MakeController;
+use crate::hybrid::{HybridController, HybridSettings};
 use crate::rap::Rap;
 use crate::source::Plan;
 use crate::tfrc::{ReceiverSettings, SegmentSize, SenderSettings, TfrcController};
@@ -27,8 +27,8 @@ macro_rules! rate_controls {
         $make! {
             /// The Video Transport Protocol's, as the paper has it.
             Vtp, "vtp", "Adaptive streaming of the ladder by the Video Transport Protocol.";
-            /// VTP's packets, and a rate control that goes beyond the paper's.
-            Better, "better", "Adaptive streaming by VTP's packets, and a rate control that goes beyond the paper's.";
+            /// VTP's packets, and a rate control by losses and queueing delay together.
+            Hybrid, "vtp-hybrid", "Adaptive streaming by VTP's packets, with a rate control by loss and queueing delay.";
             /// TFRC (RFC 5348).
             Tfrc, "tfrc", "Adaptive streaming by TFRC (RFC 5348).";
             /// The Rate Adaptation Protocol (Rejaie, Handley and Estrin 1999).
@@ -68,6 +68,9 @@ macro_rules! rate_control {
     };
 }
 rate_controls! { rate_control }
+
+/// Names that files of earlier versions have.
+const FORMER_NAMES: [(&str, RateControl); 1] = [("better", RateControl::Hybrid)];
 
 /// What a rate control is made for.
 #[derive(Clone)]
@@ -109,9 +112,9 @@ impl RateControl {
                 let (alpha, step) = (settings.alpha.unwrap_or(own.alpha), settings.step.unwrap_or(own.step));
                 Box::new(VtpController::new(VtpSettings { alpha, step, ..own }).expect(OWN))
             }
-            Self::Better => {
-                let own = BetterSettings { payload, startup: settings.startup, ..BetterSettings::default() };
-                Box::new(BetterController::new(own, settings.plan.clone()).expect(OWN))
+            Self::Hybrid => {
+                let own = HybridSettings { payload, startup: settings.startup, ..HybridSettings::default() };
+                Box::new(HybridController::new(own, settings.plan.clone()).expect(OWN))
             }
             Self::Tfrc => {
                 let segment = SegmentSize::Nominal(payload);
@@ -143,7 +146,7 @@ impl RateControl {
     /// Whether its sessions know the client's player and send again what did not arrive: the paper's do not, and its
     /// rivals are compared with the paper's.
     pub const fn repeats(self) -> bool {
-        matches!(self, Self::Better)
+        matches!(self, Self::Hybrid)
     }
 }
 
@@ -165,7 +168,8 @@ impl FromStr for RateControl {
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let known = Self::ALL.into_iter().find(|known| known.as_str() == name);
-        known.ok_or_else(|| UnknownRateControl { name: name.to_owned() })
+        let former = FORMER_NAMES.into_iter().find(|(former, _)| *former == name);
+        known.or(former.map(|(_, control)| control)).ok_or_else(|| UnknownRateControl { name: name.to_owned() })
     }
 }
 
@@ -185,8 +189,9 @@ mod tests {
         for control in RateControl::ALL {
             assert_eq!(control.to_string().parse(), Ok(control));
         }
+        assert_eq!("better".parse(), Ok(RateControl::Hybrid), "its name in files of earlier versions");
         let error = "Vtp".parse::<RateControl>().unwrap_err().to_string();
-        assert_eq!(error, "controller \"Vtp\" does not exist; vtp, better, tfrc, rap, sqrt, aimd, fixed do");
+        assert_eq!(error, "controller \"Vtp\" does not exist; vtp, vtp-hybrid, tfrc, rap, sqrt, aimd, fixed do");
     }
 
     /// Packets between a packet that asks for a report and the report.
@@ -228,7 +233,7 @@ mod tests {
         let binomial = |of: BinomialSettings| Binomial::new(BinomialSettings { payload: PAYLOAD, ..of }).unwrap();
         let own: [Box<dyn Controller>; 7] = [
             Box::new(VtpController::new(VtpSettings::paper()).unwrap()),
-            Box::new(BetterController::new(BetterSettings { payload: PAYLOAD, ..Default::default() }, None).unwrap()),
+            Box::new(HybridController::new(HybridSettings { payload: PAYLOAD, ..Default::default() }, None).unwrap()),
             Box::new(TfrcController::new(SenderSettings::default())),
             Box::new(Rap::new(PAYLOAD, true)),
             Box::new(binomial(BinomialSettings::SQRT)),
@@ -280,14 +285,14 @@ mod tests {
             }
             highest
         };
-        assert_eq!([false, true].map(|rises| levels(RateControl::Better, rises)), [1, 0]);
+        assert_eq!([false, true].map(|rises| levels(RateControl::Hybrid, rises)), [1, 0]);
         assert_eq!([false, true].map(|rises| levels(RateControl::Vtp, rises)), [1, 1]);
     }
 
     #[test]
-    fn only_the_better_control_sends_again_and_only_tfrc_has_reports_of_its_own() {
+    fn only_the_hybrid_control_sends_again_and_only_tfrc_has_reports_of_its_own() {
         let all = RateControl::ALL;
-        assert_eq!(all.map(RateControl::repeats), all.map(|control| control == RateControl::Better));
+        assert_eq!(all.map(RateControl::repeats), all.map(|control| control == RateControl::Hybrid));
         let own = all.map(|control| matches!(control.reports(), ReportKind::Tfrc(_)));
         assert_eq!(own, all.map(|control| control == RateControl::Tfrc));
     }

@@ -3,10 +3,10 @@
 use crate::pipe;
 use std::sync::Arc;
 
-use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::client::{AudioPacket, ClientEvent, ClientSettings, PlayerSettings};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::hybrid::{HybridController, HybridSettings};
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::source::{PacketSource, PlanWithAudio};
 use framewire_adaptive::stored::{FileSource, LadderSource};
@@ -38,9 +38,9 @@ fn source() -> LadderSource {
     LadderSource::new(mild(), 1_000).with_audio(&track()).unwrap()
 }
 
-fn better() -> Box<dyn Controller> {
+fn hybrid() -> Box<dyn Controller> {
     let plan = PlanWithAudio::of(&source(), plan(&mild()));
-    Box::new(BetterController::new(BetterSettings::default(), Some(plan)).unwrap())
+    Box::new(HybridController::new(HybridSettings::default(), Some(plan)).unwrap())
 }
 
 fn session(source: LadderSource, controller: Box<dyn Controller>, rate: Bitrate, loss: f64, repeats: bool) -> Session {
@@ -122,13 +122,13 @@ fn the_rate_includes_the_audio() {
 
 #[test]
 fn what_is_lost_is_lost_without_repeats_and_comes_again_with_them() {
-    let mut without = session(source(), better(), Bitrate::from_mbps(10), 0.05, false);
+    let mut without = session(source(), hybrid(), Bitrate::from_mbps(10), 0.05, false);
     without.run(LONG);
     let (packets, lost) = heard(&without);
     assert_eq!(packets.len() as u32 + lost, PACKETS);
     assert!((60..130).contains(&lost), "{lost} lost, 94 expected");
     assert!(packets.is_sorted_by(|before, after| before.number < after.number));
-    let mut with = session(source(), better(), Bitrate::from_mbps(10), 0.05, true);
+    let mut with = session(source(), hybrid(), Bitrate::from_mbps(10), 0.05, true);
     with.run(LONG);
     let (again, lost) = heard(&with);
     assert!(lost <= 1 && again.len() as u32 + lost == PACKETS, "{lost} lost");
@@ -137,7 +137,7 @@ fn what_is_lost_is_lost_without_repeats_and_comes_again_with_them() {
 /// The path carries the audio and a part of the lowest level: frames are left out, and no packet of audio.
 #[test]
 fn below_the_floor_frames_are_left_out_and_audio_is_not() {
-    let mut session = session(source(), better(), Bitrate::from_kbps(170), 0.01, true);
+    let mut session = session(source(), hybrid(), Bitrate::from_kbps(170), 0.01, true);
     session.run(LONG);
     let offered: std::collections::BTreeSet<_> =
         sent(&session).iter().filter(|header| header.audio).map(|header| header.frame).collect();
@@ -173,7 +173,7 @@ fn a_file_and_its_ladder_give_the_same_audio() {
 /// Nothing of a session without audio tells that there could be some.
 #[test]
 fn without_audio_nothing_is_said_of_it() {
-    let mut session = session(LadderSource::new(mild(), 1_000), better(), Bitrate::from_mbps(10), 0.02, true);
+    let mut session = session(LadderSource::new(mild(), 1_000), hybrid(), Bitrate::from_mbps(10), 0.02, true);
     session.run(LONG);
     assert!(sent(&session).iter().all(|header| !header.audio) && heard(&session) == (vec![], 0));
     let is_longer = |bytes: &Vec<u8>| matches!(Packet::parse(bytes), Ok(Packet::Description(_))) && bytes.len() != 89;

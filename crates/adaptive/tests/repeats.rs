@@ -1,11 +1,11 @@
 //! Whole sessions in virtual time in which the client names missing packets and the server repeats them, or does not.
 
 use crate::pipe;
-use framewire_adaptive::better::{BetterController, BetterSettings};
 use framewire_adaptive::client::{ClientEvent, ClientSettings, Frame, PlayerSettings};
 use framewire_adaptive::controller::Controller;
 use framewire_adaptive::datagram::DropReason;
 use framewire_adaptive::fixed::FixedRate;
+use framewire_adaptive::hybrid::{HybridController, HybridSettings};
 use framewire_adaptive::server::{ServerEvent, ServerSettings};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
 use framewire_wire::vtp::{Key, Packet, Reason, Secret, Title, VideoHeader};
@@ -17,8 +17,8 @@ const FRAMES: u32 = 1_080;
 /// From the first packet to the first frame that is shown.
 const STARTUP: Duration = Duration::from_secs(1);
 
-fn better() -> Box<dyn Controller> {
-    Box::new(BetterController::new(BetterSettings::default(), Some(plan(&mild()))).unwrap())
+fn hybrid() -> Box<dyn Controller> {
+    Box::new(HybridController::new(HybridSettings::default(), Some(plan(&mild()))).unwrap())
 }
 
 /// A path of 10 Mbit/s without loss, so long there and back.
@@ -77,9 +77,9 @@ fn is_over(session: &Session) -> bool {
 #[test]
 fn what_is_lost_comes_again_in_time() {
     for (share, round_trip) in [(0.01, 10), (0.05, 10), (0.05, 100), (0.1, 60)] {
-        let mut with = session(better(), lossy(share, round_trip), (true, true));
+        let mut with = session(hybrid(), lossy(share, round_trip), (true, true));
         with.run(LONG);
-        let mut without = session(better(), lossy(share, round_trip), (true, false));
+        let mut without = session(hybrid(), lossy(share, round_trip), (true, false));
         without.run(LONG);
         let (shown, _) = in_time(&with);
         assert!(shown >= FRAMES - FRAMES / 200, "{share} {round_trip}: {shown} frames");
@@ -108,7 +108,7 @@ fn key_frames_come_back_when_they_are_lost() {
     for (repeats, expected) in [(true, 90), (false, 0)] {
         let mut path = path(Duration::from_millis(50));
         path[0].loses = Some(first_of_key);
-        let mut session = session(better(), path, (true, repeats));
+        let mut session = session(hybrid(), path, (true, repeats));
         session.run(LONG);
         assert_eq!(in_time(&session), (FRAMES - 90 + expected, expected));
         assert!(is_over(&session));
@@ -122,7 +122,7 @@ fn the_end_of_the_movie_is_repeated_too() {
     for (repeats, expected) in [(true, 1_080), (false, 1_078)] {
         let mut path = path(Duration::from_millis(50));
         path[0].loses = Some(last);
-        let mut session = session(better(), path, (true, repeats));
+        let mut session = session(hybrid(), path, (true, repeats));
         session.run(LONG);
         assert_eq!(frames(&session).len(), expected);
         assert!(is_over(&session));
@@ -227,7 +227,7 @@ fn with_a_key_lists_are_authenticated() {
     let (server, client) = settings(true, true);
     let [forth, back] = lossy(0.03, 20);
     let (server, client) = (ServerSettings { key: key(1), ..server }, ClientSettings { key: key(1), ..client });
-    let mut session = Session::with(mild(), better(), forth, back, server, client);
+    let mut session = Session::with(mild(), hybrid(), forth, back, server, client);
     session.run(LONG);
     assert!(session.server.state().repeats.repeated > 30, "{:?}", session.server.state().repeats);
     let drops = (session.server.state().drops, session.client.state().drops);
@@ -243,7 +243,7 @@ fn the_players_room_is_kept() {
         let player = tells.then_some(PlayerSettings { startup: STARTUP, buffer: room, repeats: true });
         let [forth, back] = path(Duration::from_millis(20));
         let client = ClientSettings { player, packet_events: true, ..client };
-        let mut session = Session::with(mild(), better(), forth, back, server, client);
+        let mut session = Session::with(mild(), hybrid(), forth, back, server, client);
         session.run(LONG);
         let most = most_in_hand(&session);
         assert!(bound.contains(&most), "{most} bytes in the playout buffer, told of: {tells}");

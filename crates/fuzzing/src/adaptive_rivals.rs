@@ -1,7 +1,7 @@
 //! Any feedback at any times, to every controller beside the paper's: what is decided stays within the plan, or within
-//! what the better one may send ahead of it.
+//! what the hybrid one may send ahead of it.
 
-use framewire_adaptive::better::{BetterController, BetterSettings};
+use framewire_adaptive::hybrid::{HybridController, HybridSettings};
 use framewire_adaptive::binomial::{Binomial, BinomialSettings};
 use framewire_adaptive::controller::{Controller, Feedback, PlanRates, TfrcFeedback};
 use framewire_adaptive::fixed::FixedRate;
@@ -23,7 +23,7 @@ pub(crate) fn run(data: &[u8]) {
         2 => Box::new(Binomial::new(BinomialSettings::SQRT).unwrap()),
         3 => Box::new(Binomial::new(BinomialSettings::AIMD).unwrap()),
         4 => Box::new(FixedRate::new()),
-        5 => Box::new(BetterController::new(BetterSettings::default(), None).unwrap()),
+        5 => Box::new(HybridController::new(HybridSettings::default(), None).unwrap()),
         _ => Box::new(TfrcController::new(SenderSettings::default())),
     };
     let mut rates: Vec<Bitrate> = rates.iter().take(8).map(|&rate| Bitrate::from_bps(u64::from(rate))).collect();

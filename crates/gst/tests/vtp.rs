@@ -253,7 +253,7 @@ fn a_player_that_pauses_costs_frames_and_no_memory() {
 #[test]
 fn every_transport_carries_the_whole_movie() {
     let Some((path, ladder)) = mpeg4("transports", 75) else { return };
-    for transport in ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"] {
+    for transport in ["vtp", "vtp-hybrid", "tfrc", "rap", "sqrt", "aimd", "fixed"] {
         let (server, ports) = serve(&path, &format!("transport={transport} sessions=1"));
         let reports = if transport == "tfrc" { "tfrc" } else { "vtp" };
         let (client, buffers) = receive(ports, &format!("reports={reports} startup-delay=0"), "fakesink sync=false");

@@ -91,7 +91,7 @@ fn every_codec_comes_through_and_every_client_begins_at_the_newest_group() {
 #[test]
 fn every_transport_serves_levels_from_pads() {
     let Some(levels) = h264(100) else { return };
-    for transport in ["vtp", "better", "tfrc", "rap", "sqrt", "aimd"] {
+    for transport in ["vtp", "vtp-hybrid", "tfrc", "rap", "sqrt", "aimd"] {
         let server = Server::start(&levels, &[0, 1], &format!("transport={transport} stats-interval=100000000"));
         server.push(0..11);
         let reports = if transport == "tfrc" { "tfrc" } else { "vtp" };
@@ -118,7 +118,7 @@ fn every_transport_serves_levels_from_pads() {
 fn a_source_in_real_time_that_stands_still_for_a_while_loses_no_frame() {
     const FRAMES: usize = 110;
     let Some(levels) = h264(FRAMES) else { return };
-    let server = Server::start(&levels, &[0, 1], "transport=better");
+    let server = Server::start(&levels, &[0, 1], "transport=vtp-hybrid");
     server.push(0..11);
     let (client, buffers) = receive(server.ports(), "reports=vtp startup-delay=0", "fakesink sync=false");
     client.set_state(gst::State::Playing).unwrap();
@@ -147,7 +147,7 @@ fn check_statistics(server: &Server, client: &gst::Pipeline, transport: &str) {
         assert!(session.get::<u64>(field).is_ok_and(|value| value > 0), "{transport}: {field} of {session}");
     }
     assert!(session.has_field("ahead") && session.get::<u32>("level").is_ok_and(|level| level < 2), "{session}");
-    if matches!(transport, "vtp" | "better") {
+    if matches!(transport, "vtp" | "vtp-hybrid") {
         assert!(session.get::<u64>("estimate").is_ok_and(|rate| rate > 10_000), "{transport}: {session}");
     }
     let live: gst::Structure = told_by_server[0].get("live").unwrap();

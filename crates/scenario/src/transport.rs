@@ -94,9 +94,10 @@ impl Transport {
         Self::ALL.iter().copied().chain(TransportKind::combinations().map(Self::Movie))
     }
 
-    /// The one of this name.
+    /// The one of this name, which may be one that it had in an earlier version.
     pub fn named(name: &str) -> Option<Self> {
-        Self::every().find(|one| one.as_str() == name)
+        let current = Self::every().find(|one| one.as_str() == name);
+        current.or_else(|| name.parse().ok().map(Self::Adaptive))
     }
 
     /// The word that the file uses.

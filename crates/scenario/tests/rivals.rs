@@ -85,9 +85,9 @@ fn vtp_says_how_it_reads_equation_1_and_the_others_do_not() {
     refused(&large, "flow.0.estimate_header", &["1501", "0 to 1500"]);
     let misspelt = format!("{VTP}estimate = \"bytes over gap\"");
     refused(&misspelt, "flow.0.estimate", &["did you mean \"bytes over gaps\"", "k over k - 1"]);
-    let other = "[[flow]]\ntransport = \"better\"\n";
+    let other = "[[flow]]\ntransport = \"vtp-hybrid\"\n";
     for (key, value) in [("estimate", "\"k over k - 1\""), ("estimate_header", "28")] {
-        refused(&format!("{other}{key} = {value}"), &format!("flow.0.{key}"), &["transport better", "of vtp"]);
+        refused(&format!("{other}{key} = {value}"), &format!("flow.0.{key}"), &["transport vtp-hybrid", "of vtp"]);
     }
 }
 
@@ -175,15 +175,17 @@ fn a_stream_may_have_constants_and_clocks_of_its_own() {
     );
     assert_eq!(flow.send_tick.zip(flow.receive_tick), Some((Duration::from_millis(10), Duration::from_millis(4))));
     assert!(scenario.needs_simulation().unwrap().starts_with("flow.0.send_tick = \"10 ms\": coarse clocks"));
-    let better = assert_fixed_point(&format!(
-        "{LADDER}[[flow]]\ntransport = \"better\"\nrepeats = false\nplayer_buffer = \"1 MB\""
+    let hybrid = assert_fixed_point(&format!(
+        "{LADDER}[[flow]]\ntransport = \"vtp-hybrid\"\nrepeats = false\nplayer_buffer = \"1 MB\""
     ));
-    assert_eq!((adaptive(&better.flows[0]).player.unwrap().repeats, better.needs_simulation()), (Some(false), None));
-    assert_eq!(adaptive(&better.flows[0]).player.unwrap().player_buffer, Some(DataSize::from_bytes(1_000_000)));
+    assert_eq!((adaptive(&hybrid.flows[0]).player.unwrap().repeats, hybrid.needs_simulation()), (Some(false), None));
+    assert_eq!(adaptive(&hybrid.flows[0]).player.unwrap().player_buffer, Some(DataSize::from_bytes(1_000_000)));
+    let former = Scenario::parse(&format!("{LADDER}[[flow]]\ntransport = \"better\""), &[]).unwrap();
+    assert_eq!(former.flows[0].transport().as_str(), "vtp-hybrid", "its name in files of earlier versions");
     let refused = |line: &str, key: &str, parts: &[&str]| assert_refused(&format!("{LADDER}{VTP}{line}"), key, parts);
     refused("alpha = \"1\"", "flow.0.alpha", &["below 1"]);
     refused("step = \"0 B\"", "flow.0.step", &["above zero"]);
-    refused("repeats = false", "flow.0.repeats", &["transport vtp", "of better"]);
+    refused("repeats = false", "flow.0.repeats", &["transport vtp", "of vtp-hybrid"]);
     refused("send_tick = \"2 s\"", "flow.0.send_tick", &["to \"1 s\""]);
 }
 

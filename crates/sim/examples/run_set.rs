@@ -43,7 +43,7 @@ const FLOWS: [(&str, &str); 12] = [
     ("tcp-dependency", "transport = \"tcp+dependency\""),
     ("slices", "transport = \"udp\"\npackets = \"slices\""),
     ("vtp", "transport = \"vtp\""),
-    ("better", "transport = \"better\""),
+    ("vtp-hybrid", "transport = \"vtp-hybrid\""),
     ("tfrc", "transport = \"tfrc\""),
     ("two", "transport = \"udp\"\n[[flow]]\ntransport = \"bulk\""),
 ];
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (network, description) in NETWORKS {
         for (flow, settings) in FLOWS {
             for (timing, packets) in [("clock", true), ("thesis", false)] {
-                let is_adaptive = ["vtp", "better", "tfrc"].contains(&flow);
+                let is_adaptive = ["vtp", "vtp-hybrid", "tfrc"].contains(&flow);
                 let ladder = if is_adaptive { "movie.ladder = \"ladder.vtp\"\n" } else { "" };
                 let text = format!(
                     "seed = 7\nlayout = \"together\"\n{ladder}[playout]\ntiming = \"{timing}\"\n[network]\n{description}\n[[flow]]\n{settings}\n"

@@ -1,14 +1,14 @@
 //! All tests of this crate's public side in one program, which is linked once. A new file is named here.
 
-mod better;
 #[path = "../examples/tcp_grid/cells.rs"]
 mod cells;
 mod common;
 mod datagrams;
+mod hybrid;
 mod kernel_dataset;
 mod repeats;
 mod rivals;
-#[path = "../examples/better/setup.rs"]
+#[path = "../examples/hybrid/setup.rs"]
 #[expect(dead_code, reason = "shared with the example, which uses all of it")]
 mod setup;
 mod sharing;

@@ -56,14 +56,14 @@ fn check(simulated: &Simulated, playout: Playout) -> Vec<(Ledger, Summary)> {
 
 #[test]
 fn the_better_control_sends_again_what_was_lost_and_no_other_does() {
-    let transports = ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"];
+    let transports = ["vtp", "vtp-hybrid", "tfrc", "rap", "sqrt", "aimd", "fixed"];
     let simulated = run(&text(3, 4_000, 10, 3.0, 2_000, &transports), &ladder_content(30));
     let flows = check(&simulated, Playout { startup: Duration::from_secs(2), ..LIVE });
     for (log, (_, summary)) in simulated.logs.iter().zip(&flows) {
         let (again, lost) = (sent_again(log), summary.packets_lost.unwrap() as usize);
         let frames_lost = summary.fates.unwrap().lost;
         assert!(lost > 20, "{}", log.flow);
-        if log.flow == "better" {
+        if log.flow == "vtp-hybrid" {
             assert!((9 * lost / 10..=lost + 5).contains(&again), "{again} for {lost}");
             assert!(frames_lost <= 2, "{frames_lost} of 750");
             assert_eq!(flows[1].1.fates.unwrap().undecodable, 0);
@@ -78,7 +78,7 @@ fn the_better_control_sends_again_what_was_lost_and_no_other_does() {
 #[test]
 fn the_start_up_of_the_scenarios_player_decides_what_can_still_be_in_time() {
     for (startup_ms, comes) in [(3_000, false), (12_000, true)] {
-        let simulated = run(&text(3, 4_000, 2_000, 1.0, startup_ms, &["better"]), &ladder_content(30));
+        let simulated = run(&text(3, 4_000, 2_000, 1.0, startup_ms, &["vtp-hybrid"]), &ladder_content(30));
         let flows = check(&simulated, Playout { startup: Duration::from_millis(startup_ms), ..LIVE });
         let (again, lost) = (sent_again(&simulated.logs[0]), flows[0].1.packets_lost.unwrap() as usize);
         let frames_lost = flows[0].1.fates.unwrap().lost;
@@ -97,7 +97,7 @@ fn the_ledger_calls_nothing_whole_that_the_client_gave_up() {
     for _ in 0..48 {
         let (seed, rate, delay) = (between(0, 1_000_000), between(60, 3_000), between(1, 800));
         let (loss, startup) = (between(0, 450) as f64 / 10.0, between(100, 4_000));
-        let text = text(seed, rate, delay, loss, startup, &["better", "vtp"]);
+        let text = text(seed, rate, delay, loss, startup, &["vtp-hybrid", "vtp"]);
         let simulated = run(&text, &ladder_content(8));
         check(&simulated, Playout { startup: Duration::from_millis(startup), ..LIVE });
         late += simulated.logs.iter().flat_map(|log| &log.datagrams_received).filter(|came| !came.kept).count();
@@ -122,14 +122,14 @@ fn the_audio_of_a_ladder_is_carried_and_is_no_frame() {
     let with = Content::default().with_ladder("ladder.vtp", ladder_with_audio(10, Some(&track())));
     let playout = Playout { startup: Duration::from_secs(2), ..LIVE };
     for loss in [0.0, 5.0] {
-        let text = text(5, 6_000, 10, loss, 2_000, &["better", "vtp", "tfrc", "fixed"]);
+        let text = text(5, 6_000, 10, loss, 2_000, &["vtp-hybrid", "vtp", "tfrc", "fixed"]);
         let (sound, silence) = (run(&text, &with), run(&text, &ladder_content(10)));
         let (flows, silent) = (check(&sound, playout), check(&silence, playout));
         for (log, ((ledger, summary), (_, without))) in sound.logs.iter().zip(flows.iter().zip(&silent)) {
             assert_eq!(ledger.rows.len(), 250, "{}", log.flow);
             let (audio, video): (Vec<_>, Vec<_>) =
                 log.datagrams_sent.to_vec().into_iter().partition(|sent| sent.frame.is_none());
-            let again = if log.flow == "better" { 417..=417 + audio.len() / 10 } else { 417..=417 };
+            let again = if log.flow == "vtp-hybrid" { 417..=417 + audio.len() / 10 } else { 417..=417 };
             assert!(again.contains(&audio.len()), "{}: {} packets of audio", log.flow, audio.len());
             assert!(video.iter().all(|sent| sent.frame < Some(250)));
             assert_eq!(summary.packets_sent, Some(log.datagrams_sent.len() as u32));

@@ -8,7 +8,7 @@ use framewire_recording::record::{FlowStatus, Place, Playout};
 use framewire_sim::{Content, EarlyEnd, Options, Received, Simulated, Simulation};
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
-const ADAPTIVE: [&str; 7] = ["vtp", "better", "tfrc", "rap", "sqrt", "aimd", "fixed"];
+const ADAPTIVE: [&str; 7] = ["vtp", "vtp-hybrid", "tfrc", "rap", "sqrt", "aimd", "fixed"];
 
 fn run(text: &str, content: &Content) -> Simulated {
     let options = Options { packets: true, received: Received::Memory, ..Options::default() };
@@ -141,7 +141,7 @@ fn on_a_link_without_fault_a_plan_that_jumps_has_every_frame_in_time_and_no_more
 
 #[test]
 fn what_the_server_leaves_out_is_lost_in_the_senders_pipeline() {
-    let text = format!("movie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"better\"\n", wired("90 kbit/s", "0 %"));
+    let text = format!("movie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"vtp-hybrid\"\n", wired("90 kbit/s", "0 %"));
     let simulated = run(&text, &ladder_content(30));
     let left_out = Ledger::build(&simulated.logs[0], LIVE)
         .rows

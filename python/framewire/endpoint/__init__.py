@@ -3,7 +3,7 @@
 Example:
     >>> from framewire import endpoint
     >>> endpoint.CONTROLLERS
-    ('vtp', 'better', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
+    ('vtp', 'vtp-hybrid', 'tfrc', 'rap', 'sqrt', 'aimd', 'fixed')
 """
 
 from framewire.endpoint.address import Address

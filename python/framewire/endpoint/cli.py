@@ -129,7 +129,7 @@ def receive(
         str,
         typer.Option(
             help=f"What the server was told: {', '.join(CONTROLLERS)}. Only tfrc has reports of its own and must be "
-            "said on both sides; lost packets are asked for again wherever the server (better) does that.",
+            "said on both sides; lost packets are asked for again wherever the server (vtp-hybrid) does that.",
             autocompletion=one_of(lambda: CONTROLLERS),
         ),
     ] = "vtp",

@@ -100,7 +100,7 @@ def _missing(viewed: dict[str, Any], *, is_joined: bool) -> list[str]:
             )
         else:
             gaps += f"behind each gap the video is ahead of its audio, at the end by {lost / rate:.2f} s"
-        lines.append(f"{gaps}; a server with --transport better sends lost packets again")
+        lines.append(f"{gaps}; a server with --transport vtp-hybrid sends lost packets again")
     return [line for line in lines if line]
 
 

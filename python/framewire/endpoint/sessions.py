@@ -130,7 +130,7 @@ def receive(
         title: what is asked for.
         tfrc: report as RFC 5348 has it instead of with VTP's control packets; for a server with that controller.
         repeats: offer to name missing packets, and tell of a player that begins after a second and has room for 16 MB;
-            a server with the better controller repeats what can still be in time, others do without.
+            a server with the hybrid controller repeats what can still be in time, others do without.
         key: as the server's.
         replace: files of video and of audio that are there already are written anew.
         max_size: what is written of video and audio at most ("16 GB"), where `path` is a file: a server decides how

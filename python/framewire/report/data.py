@@ -13,7 +13,7 @@ from framewire import files, stats
 from framewire.errors import InputError
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
-from framewire.transports import ADAPTIVE, BULK, EXTERNAL
+from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Flow:
     @property
     def is_adaptive(self) -> bool:
         """It sends levels of a ladder."""
-        return self.transport in ADAPTIVE
+        return current_name(self.transport) in ADAPTIVE
 
 
 @dataclass

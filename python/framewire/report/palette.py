@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from framewire.transports import current_name
+
 TRANSPORT_COLOURS: dict[str, str] = {
     "udp-blocking": "#E69F00",
     "udp": "#D55E00",
@@ -23,7 +25,7 @@ TRANSPORT_COLOURS: dict[str, str] = {
     "tcp+obs": "#B58A6F",
     "rtp+tcp": "#117733",
     "vtp": "#1F5FA8",
-    "better": "#13875F",
+    "vtp-hybrid": "#13875F",
     "tfrc": "#94378F",
     "rap": "#C7860B",
     "sqrt": "#E0799B",
@@ -135,4 +137,4 @@ def looks(transports: Sequence[str]) -> list[Look]:
 
 def colour(transport: str) -> str:
     """The colour of a transport, by its name."""
-    return TRANSPORT_COLOURS.get(transport, OTHER_COLOUR)
+    return TRANSPORT_COLOURS.get(current_name(transport), OTHER_COLOUR)

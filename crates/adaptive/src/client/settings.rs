@@ -54,9 +54,9 @@ impl ClientSettings {
         }
     }
 
-    /// Those for a server with the better rate control: it is told of the default player's buffer, and of missing
+    /// Those for a server with the hybrid rate control: it is told of the default player's buffer, and of missing
     /// packets.
-    pub fn better(title: Title, session: u64) -> Self {
+    pub fn hybrid(title: Title, session: u64) -> Self {
         Self { player: Some(PlayerSettings::default()), ..Self::paper(title, session) }
     }
 }

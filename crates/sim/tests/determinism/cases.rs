@@ -135,7 +135,7 @@ pub fn thesis() -> Scenario {
     )
 }
 
-/// Adaptive transports beside bulk connections that come and go; `better`, which is tuned, has tests of its own.
+/// Adaptive transports beside bulk connections that come and go; `vtp-hybrid`, which is tuned, has tests of its own.
 pub fn rivals(network: &str, layout: &str) -> Scenario {
     let mut text = format!("seed = 7\nlayout = \"{layout}\"\nmovie.ladder = \"ladder.vtp\"\n{network}");
     for transport in ["vtp", "tfrc", "rap", "sqrt", "aimd", "fixed"] {

@@ -27,7 +27,7 @@ class Comparison:
     figures: Sequence[Drawn]
     tables: Sequence[Table]
     better: Table | None = None
-    """The better rate control against the paper's."""
+    """The hybrid rate control against the paper's."""
     better_headline: str = ""
     by_figure: Mapping[str, Table] = field(default_factory=dict)
     """Both rate controls side by side, by the number of the figure."""

@@ -110,11 +110,11 @@ def frames_where_fixed_falls(measured: Measured) -> Table:
         if not fixed:
             continue
         cells = [name, estimated(measured.mean(_of(setting, "fixed"), below_percent), 1)]
-        for transport in ("vtp", "better"):
+        for transport in ("vtp", "hybrid"):
             cells += _readings(measured.paired(_of(setting, transport), _of(setting, "fixed")))
         rows.append(cells)
     columns = ["", "fixed rate below 15 (% of seconds)"]
-    for name in ("paper", "better"):
+    for name in ("paper", "hybrid"):
         columns += [f"{name}: of all seconds", f"{name}: of these seconds", f"{name}: of the runs with such"]
     hint = (
         "Percent of seconds with 18 to 24 intact frames; asked for are 95 % where fixed-rate streaming falls below 15. "

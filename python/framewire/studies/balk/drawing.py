@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from framewire.report.figures.base import Figure, Trace, base_layout, rounded
 
-__all__ = ["BETTER", "LEVEL_COLOURS", "RIVAL", "SOFT", "TCP", "VTP", "Drawn", "line", "plot"]
+__all__ = ["HYBRID", "LEVEL_COLOURS", "RIVAL", "SOFT", "TCP", "VTP", "Drawn", "line", "plot"]
 
 VTP, TCP, RIVAL, SOFT = "#0072B2", "#56B4E9", "#D55E00", "#A9B2B8"
-BETTER = "#009E73"
+HYBRID = "#009E73"
 LEVEL_COLOURS = ("#CC79A7", "#E69F00", "#009E73")
 _HEIGHT = 290
 

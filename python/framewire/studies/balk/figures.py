@@ -8,7 +8,7 @@ from framewire.confidence import Estimate
 from framewire.report.figures.base import Figure, Trace, rounded, thinned
 from framewire.studies.balk import plans, psnr_over_time
 from framewire.studies.balk.clips import QUANTISERS
-from framewire.studies.balk.drawing import BETTER, RIVAL, SOFT, TCP, VTP, Drawn, line, plot
+from framewire.studies.balk.drawing import HYBRID, RIVAL, SOFT, TCP, VTP, Drawn, line, plot
 from framewire.studies.balk.measure import Measured, Run
 from framewire.studies.balk.plan import (
     FLOWS,
@@ -19,7 +19,7 @@ from framewire.studies.balk.plan import (
     Setting,
     Transport,
     alone,
-    better,
+    hybrid,
     isolated,
     mild,
     strong,
@@ -114,7 +114,7 @@ def _fairness(measured: Measured, number: str, flows: Sequence[int], setting: Ca
             "thickness": 1.2,
         }
     traces += _over(measured, places, "VTP", lambda run: run.share, VTP)
-    traces += _over(measured, _better(places), "VTP, better", lambda run: run.share, BETTER)
+    traces += _over(measured, _hybrid(places), "VTP, hybrid", lambda run: run.share, HYBRID)
     hint = "1 is the fair share. Bars: of VTP 95 % confidence, of TCP the standard deviation over its connections."
     return plot(
         f"figure-{number}",
@@ -131,7 +131,7 @@ def _over_k(measured: Measured) -> Figure:
     places = [(str(k), mild(8, k=k)) for k in PACKETS_PER_REQUEST]
     traces = _over(measured, places, "TCP, mean", lambda run: run.tcp_share, TCP)
     traces += _over(measured, places, "VTP", lambda run: run.share, VTP)
-    traces += _over(measured, _better(places), "VTP, better", lambda run: run.share, BETTER)
+    traces += _over(measured, _hybrid(places), "VTP, hybrid", lambda run: run.share, HYBRID)
     return plot("figure-17", "Normalised throughput", "", traces, "k", "of the fair share", xaxis={"type": "category"})
 
 
@@ -139,20 +139,20 @@ def _over_loss(measured: Measured) -> Figure:
     places: list[tuple[object, Setting]] = [(loss, strong(12, loss_percent=loss)) for loss in LOSSES]
     traces = _over(measured, places, "TCP, mean", lambda run: sum(run.tcp_kbps) / len(run.tcp_kbps), TCP)
     traces += _over(measured, places, "VTP", lambda run: run.stream_kbps, VTP)
-    traces += _over(measured, _better(places), "VTP, better", lambda run: run.stream_kbps, BETTER)
+    traces += _over(measured, _hybrid(places), "VTP, hybrid", lambda run: run.stream_kbps, HYBRID)
     return plot("figure-19", "Mean throughput", "", traces, "random loss (%)", "kbit/s")
 
 
 def _tfrc(measured: Measured) -> list[Figure]:
     made = []
-    transports: Sequence[tuple[Transport, str]] = (("vtp", VTP), ("better", BETTER), ("tfrc", RIVAL))
+    transports: Sequence[tuple[Transport, str]] = (("vtp", VTP), ("hybrid", HYBRID), ("tfrc", RIVAL))
     for loss in (1.0, 5.0):
         traces = []
         for transport, colour in transports:
             run = measured.shown(alone(loss, transport))
             if run is not None:
                 rates = [rate / 1e3 for rate in run.document["stream"]["video_bps_by_second"][10:30]]
-                name = "VTP, better" if transport == "better" else transport.upper()
+                name = "VTP, hybrid" if transport == "hybrid" else transport.upper()
                 traces.append(line(name, range(10, 10 + len(rates)), rates, colour))
         title = f"{loss:g} % loss, 10 ms"
         made.append(plot(f"figure-20-{loss:g}", title, "Video received in each second.", traces, "time (s)", "kbit/s"))
@@ -175,7 +175,7 @@ def _frames(measured: Measured, number: str, vtp: Setting, fixed: Setting) -> Fi
     for name, setting, colour in (
         ("fixed rate", fixed, RIVAL),
         ("VTP", vtp, VTP),
-        ("VTP, better", better(vtp), BETTER),
+        ("VTP, hybrid", hybrid(vtp), HYBRID),
     ):
         run = measured.shown(setting)
         if run is not None:
@@ -190,7 +190,7 @@ def _quantisers(measured: Measured) -> Figure:
         places = [(str(flows), mild(flows, link_mbps=link)) for flows in FLOWS]
         traces += _over(measured, places, f"{link:g} Mbit/s", lambda run: run.quantiser, colour)
         dotted = {"line": {"color": colour, "width": 1.2, "dash": "dot"}}
-        for trace in _over(measured, _better(places), f"{link:g} Mbit/s, better", lambda run: run.quantiser, colour):
+        for trace in _over(measured, _hybrid(places), f"{link:g} Mbit/s, hybrid", lambda run: run.quantiser, colour):
             traces.append(trace | dotted)
     clip = measured.clips["mild"]
     quantisers = ", ".join(f"{quantiser:.1f}" for quantiser in clip.mean_quantisers)
@@ -199,5 +199,5 @@ def _quantisers(measured: Measured) -> Figure:
     return plot("figure-24", "", hint, traces, "flows in all", "mean quantiser", xaxis={"type": "category"})
 
 
-def _better(places: Sequence[tuple[object, Setting]]) -> list[tuple[object, Setting]]:
-    return [(at, better(setting)) for at, setting in places]
+def _hybrid(places: Sequence[tuple[object, Setting]]) -> list[tuple[object, Setting]]:
+    return [(at, hybrid(setting)) for at, setting in places]

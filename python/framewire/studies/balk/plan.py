@@ -32,8 +32,8 @@ __all__ = [
     "Setting",
     "Transport",
     "alone",
-    "better",
     "changes",
+    "hybrid",
     "isolated",
     "mild",
     "of_paper",
@@ -44,7 +44,7 @@ __all__ = [
     "strong",
 ]
 
-Transport = Literal["vtp", "better", "fixed", "tfrc", "rap", "binomial"]
+Transport = Literal["vtp", "hybrid", "fixed", "tfrc", "rap", "binomial"]
 
 ALPHAS = (0.7, 0.9, 0.95, 0.99)
 """Weights of the estimate's past in equation 2, "a constant close to 1" (section 4.2), to see how much hangs on it."""
@@ -75,7 +75,7 @@ STREAM = "stream"
 """Name of the flow that is looked at."""
 
 TRANSPORTS: Mapping[Transport, str] = {
-    "vtp": "vtp", "better": "better", "fixed": "fixed", "tfrc": "tfrc", "rap": "rap", "binomial": "sqrt",
+    "vtp": "vtp", "hybrid": "vtp-hybrid", "fixed": "fixed", "tfrc": "tfrc", "rap": "rap", "binomial": "sqrt",
 }  # fmt: skip
 """What scenarios call them."""
 
@@ -251,18 +251,18 @@ def alone(loss_percent: float, transport: Transport, rtt_ms: float = ROUND_TRIP_
 @cache
 def _times() -> Mapping[Setting, int]:
     """How many times the seeds the frames of figure 22 have, and figure 20 at the paper's round trip."""
-    ways: Sequence[Transport] = ("vtp", "better", "fixed")
+    ways: Sequence[Transport] = ("vtp", "hybrid", "fixed")
     rivals: Sequence[Transport] = ("vtp", "tfrc")
     frames = {mild(16, transport=transport): FRAMES_TIMES for transport in ways}
     return frames | {alone(loss, transport): DIPS_TIMES for loss in (0.0, 1.0, 5.0) for transport in rivals}
 
 
-RIVALS: tuple[Transport, ...] = ("vtp", "better", "tfrc", "rap", "binomial", "fixed")
+RIVALS: tuple[Transport, ...] = ("vtp", "hybrid", "tfrc", "rap", "binomial", "fixed")
 
 
-def better(setting: Setting) -> Setting:
-    """The same with the better rate control."""
-    return replace(setting, transport="better")
+def hybrid(setting: Setting) -> Setting:
+    """The same with the hybrid rate control."""
+    return replace(setting, transport="hybrid")
 
 
 def over_trace(name: str, mean_mbps: float, tcp: int, transport: Transport) -> Setting:
@@ -292,7 +292,7 @@ def settings(*, quick: bool = False, traces: Mapping[str, float] | None = None) 
         over_trace(name, mean, tcp, transport)
         for name, mean in (traces or {}).items()
         for tcp in (0, 1)
-        for transport in ("vtp", "better", "fixed")
+        for transport in ("vtp", "hybrid", "fixed")
     ]
     every = _quick() if quick else _every()
     return list(dict.fromkeys([*every, *recorded]))
@@ -308,11 +308,11 @@ def _every() -> Iterator[Setting]:
 
 
 def of_paper() -> Iterator[Setting]:
-    """The experiments of the paper, and each of them with the better rate control."""
+    """The experiments of the paper, and each of them with the hybrid rate control."""
     for setting in dict.fromkeys(_of_paper()):
         yield setting
         if setting.transport == "vtp":
-            yield better(setting)
+            yield hybrid(setting)
 
 
 def _of_paper() -> Iterator[Setting]:
@@ -346,7 +346,7 @@ def _beside() -> Iterator[Setting]:
         yield from (strong(12, alpha=alpha, loss_percent=loss) for loss in (0.0, 1.0))
     for transport in RIVALS:
         yield from (mild(8, transport=transport), strong(12, transport=transport, loss_percent=1.0))
-    ways: Sequence[Transport] = ("vtp", "better", "fixed")
+    ways: Sequence[Transport] = ("vtp", "hybrid", "fixed")
     for transport in ways:
         yield from (mild(flows, transport=transport) for flows in FRAMES_AMONG)
         yield from (mild(16, transport=transport, loss_percent=loss) for loss in (1.0, 5.0))
@@ -359,6 +359,6 @@ def _quick() -> Iterator[Setting]:
     shown = [isolated(), *(mild(flows) for flows in (2, 8, 16, 32)), *(strong(flows) for flows in (12, 16))]
     shown += [mild(8, k=k) for k in (1, 20)] + [strong(12, loss_percent=loss) for loss in (1.0, 5.0)]
     for setting in (*shown, alone(1.0, "vtp")):
-        yield from (setting, better(setting))
+        yield from (setting, hybrid(setting))
     yield from (alone(loss, "tfrc") for loss in (0.0, 1.0))
     yield mild(16, transport="fixed")

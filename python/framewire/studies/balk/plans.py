@@ -14,7 +14,7 @@ from typing import Any
 from framewire import _native
 from framewire.report.figures.base import Figure, Trace
 from framewire.studies.balk.clips import FRAME_RATE, PRE_SEND_S, QUANTISERS, SEGMENTS, Clip
-from framewire.studies.balk.drawing import BETTER, LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
+from framewire.studies.balk.drawing import HYBRID, LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
 
 __all__ = ["Plan", "best", "drawn", "of", "peak_ratio", "rates_by_frame", "variation_ratio"]
 
@@ -186,7 +186,7 @@ def _best(number: str, one: Clip) -> Figure:
     every = (
         ("the paper's", of(one), VTP),
         ("smoothest", best(one, fewest_changes=False), RIVAL),
-        ("fewest changes", best(one, fewest_changes=True), BETTER),
+        ("fewest changes", best(one, fewest_changes=True), HYBRID),
     )
     traces, told = [], []
     for name, plan, colour in every:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import fmean
 
 from framewire.report.figures.base import Figure
-from framewire.studies.balk.drawing import BETTER, LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
+from framewire.studies.balk.drawing import HYBRID, LEVEL_COLOURS, RIVAL, VTP, Drawn, line, plot
 from framewire.studies.balk.measure import Measured
-from framewire.studies.balk.plan import better, mild
+from framewire.studies.balk.plan import hybrid, mild
 
 __all__ = ["FRAMES", "drawn"]
 
@@ -40,7 +40,7 @@ def _levels(measured: Measured) -> Figure:
 def _received(measured: Measured) -> Figure:
     traces, means = [], []
     ways = (("fixed rate", mild(16, transport="fixed"), RIVAL), ("VTP", mild(16), VTP),
-            ("VTP, better", better(mild(16)), BETTER))  # fmt: skip
+            ("VTP, hybrid", hybrid(mild(16)), HYBRID))  # fmt: skip
     quality = measured.clips["mild"].quality
     for name, setting, colour in ways:
         runs = [run for run in measured.of(setting) if run.clip is not None and run.clip.quality is not None]

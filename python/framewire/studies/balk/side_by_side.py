@@ -1,4 +1,4 @@
-"""The better rate control beside the paper's, experiment by experiment, and by how much it is better or worse.
+"""The hybrid rate control beside the paper's, experiment by experiment, and by how much it is better or worse.
 
 What is compared are runs with the same seed: a difference counts where its 95 % confidence interval does not hold zero.
 """
@@ -19,7 +19,7 @@ from framewire.studies.balk.plan import (
     STRONG_FLOWS,
     Setting,
     alone,
-    better,
+    hybrid,
     isolated,
     mild,
     over_trace,
@@ -87,11 +87,11 @@ def _cell(measured: Measured, setting: Setting, metric: Metric) -> Cell:
     nobody_beside = setting.tcp == 0 and metric.name == "Jain's index"
     if nobody_beside or (setting.trace is not None and setting.tcp == 0 and metric.name == "share of fair"):
         return Cell(text=DASH)
-    difference = _differences(measured.paired(setting, better(setting)), metric)
+    difference = _differences(measured.paired(setting, hybrid(setting)), metric)
     if difference is None:
         return Cell(text=DASH)
     change = Change.of(difference, least=0.5 * 10**-metric.digits)
-    means = [measured.mean(one, metric.value) for one in (setting, better(setting))]
+    means = [measured.mean(one, metric.value) for one in (setting, hybrid(setting))]
     paper, other = (f"{one.mean:,.{metric.digits}f}" if one else DASH for one in means)
     text = f"{paper} \N{RIGHTWARDS ARROW} {other}" + ("" if change == Change.SAME else f" {change}")
     return Cell(text=text, mark=change)
@@ -101,14 +101,14 @@ def by_figure(measured: Measured) -> dict[str, Table]:
     """For each figure both rate controls with their intervals, and fixed-rate streaming where it was run."""
     tables: dict[str, list[list[str]]] = {}
     for figure, told, setting in _places(measured):
-        ways = (("paper", setting), ("better", better(setting)), ("fixed rate", _fixed(setting)))
+        ways = (("paper", setting), ("hybrid", hybrid(setting)), ("fixed rate", _fixed(setting)))
         for way, one in ways:
-            if not measured.of(one) or not measured.of(better(setting)):
+            if not measured.of(one) or not measured.of(hybrid(setting)):
                 continue
             values = [estimated(measured.mean(one, metric.value), metric.digits) for metric in METRICS]
             tables.setdefault(figure, []).append([f"{told}: {way}", *values])
     columns = ["", *(metric.name for metric in METRICS)]
-    return {figure: of_texts(columns, rows, title="The paper's rate control and the better one")
+    return {figure: of_texts(columns, rows, title="The paper's rate control and the hybrid one")
             for figure, rows in tables.items()}  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _compared(measured: Measured) -> list[tuple[str, list[Cell]]]:
     rows: list[tuple[str, list[Cell]]] = []
     seen = set()
     for figure, told, setting in _places(measured):
-        if setting in seen or not measured.of(better(setting)) or not measured.of(setting):
+        if setting in seen or not measured.of(hybrid(setting)) or not measured.of(setting):
             continue
         seen.add(setting)
         rows.append((f"{figure}: {told}", [_cell(measured, setting, metric) for metric in METRICS]))
@@ -139,9 +139,9 @@ def _compared(measured: Measured) -> list[tuple[str, list[Cell]]]:
 
 
 def by_how_much(measured: Measured) -> Table:
-    """The paper's rate control and the better one in one line for each experiment."""
+    """The paper's rate control and the hybrid one in one line for each experiment."""
     hint = (
-        "Paper \N{RIGHTWARDS ARROW} better. Better and worse are marked where the 95 % interval of the differences, "
+        "Paper \N{RIGHTWARDS ARROW} hybrid. Better and worse are marked where the 95 % interval of the differences, "
         "seed by seed, does not hold zero. A share is better the less it is above 1; below 1 it says nothing, because "
         "the clip may ask for less. Mean level is of the frames in time; a freeze is half a second or longer without "
         "any (this player does not wait, so that nothing stalls). Where the share falls towards 1, the mean level has "
@@ -160,6 +160,6 @@ def headline(measured: Measured) -> str:
     parts = []
     for place, metric in enumerate(METRICS):
         counts = Counter(cells[place].mark for _, cells in rows)
-        told = (counts[change] for change in (Change.BETTER, Change.WORSE, Change.SAME))
+        told = (counts[change] for change in (Change.HYBRID, Change.WORSE, Change.SAME))
         parts.append("{}: {} better, {} worse, {} the same".format(metric.name, *told))
     return f"Of {len(rows)} experiments: " + "; ".join(parts) + "."

@@ -92,7 +92,7 @@ STUDY = Study(
     description="""Repeat the experiments of the paper on VTP (Balk, Gerla, Sanadidi, Maggiorini) in virtual time.
 
     Figures 9 to 24: sending plans, fairness to TCP, random loss, TFRC, PSNR, frame rates and quantisers. Each claim of
-    the paper stands beside ours, with a verdict, and its rate control beside the better one. What was computed before
+    the paper stands beside ours, with a verdict, and its rate control beside the hybrid one. What was computed before
     in DIR is found again.
     """,
     run=run,

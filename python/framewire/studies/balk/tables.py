@@ -169,7 +169,7 @@ _STEADY: Sequence[tuple[str, Callable[[Run, Run], float], int]] = (
 
 def _one_ruler(measured: Measured) -> Table:
     """Figure 20: the same of all."""
-    names: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("VTP, better", "better"), ("TFRC", "tfrc"))
+    names: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("VTP, hybrid", "hybrid"), ("TFRC", "tfrc"))
     rows = []
     for loss in (1.0, 5.0):
         for name, transport in names:
@@ -180,7 +180,7 @@ def _one_ruler(measured: Measured) -> Table:
     hint = (
         "Seconds 10 to 30 of the stream, 10 ms: what was received, of all by the same ruler. The plan rises by a "
         "quarter in this time, so that dips are of what the same stream receives in the same second without loss. The "
-        "better rate control sends ahead of the plan."
+        "hybrid rate control sends ahead of the plan."
     )
     return of_texts(["", *(name for name, *_ in _STEADY)], rows, title="Figure 20 by one ruler", note=hint)
 

@@ -74,7 +74,7 @@ fn levels(control: RateControl, seconds: u32) -> Vec<usize> {
 fn every_control_climbs_to_the_top_and_stays() {
     let all = [
         RateControl::Vtp,
-        RateControl::Better,
+        RateControl::Hybrid,
         RateControl::Tfrc,
         RateControl::Rap,
         RateControl::Sqrt,

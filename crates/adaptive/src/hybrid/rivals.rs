@@ -18,7 +18,7 @@ const TOO_MUCH_SWAY: std::ops::Range<f64> = 0.24..0.32;
 
 /// What CUBIC's term counts (as an exponent of its ratio to reno's) beside flows of either kind. Neither is certain,
 /// and an error in the exponent is one in the share: with 0 for reno one CUBIC flow beside a long queue leaves 0.47 of
-/// the share, with 1 for CUBIC five of them 1.6. Measured: see `docs/vtp-better.md`.
+/// the share, with 1 for CUBIC five of them 1.6. Measured: see `docs/vtp-hybrid.md`.
 const RENO_WEIGHT: f64 = 0.4;
 const CUBIC_WEIGHT: f64 = 0.8;
 

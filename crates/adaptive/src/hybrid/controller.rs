@@ -9,7 +9,7 @@ use super::live::Live;
 use super::losses::Losses;
 use super::queue::Queue;
 use super::rivals::Rivals;
-use super::settings::{BetterError, BetterSettings};
+use super::settings::{HybridError, HybridSettings};
 use crate::controller::{Controller, ControllerState, Decision, Feedback, PlanRates};
 use crate::path_reports::PathReports;
 use crate::source::Plan;
@@ -55,8 +55,8 @@ const LEAST_ROOM: u64 = 4;
 ///
 /// What then does not fit is left out by whole frames, from the end of each group, see
 /// [`keeps_frame`](Controller::keeps_frame).
-pub struct BetterController {
-    settings: BetterSettings,
+pub struct HybridController {
+    settings: HybridSettings,
     ahead: Option<Arc<dyn Plan>>,
     path: PathReports,
     queue: Queue,
@@ -80,13 +80,13 @@ pub struct BetterController {
     last: Decision,
 }
 
-impl BetterController {
+impl HybridController {
     /// A controller at the start of a stream, which looks ahead in this plan; without one it takes the rates of the
     /// present to go on.
     ///
     /// # Errors
     /// When a setting is out of range.
-    pub fn new(settings: BetterSettings, ahead: Option<Arc<dyn Plan>>) -> Result<Self, BetterError> {
+    pub fn new(settings: HybridSettings, ahead: Option<Arc<dyn Plan>>) -> Result<Self, HybridError> {
         settings.check()?;
         Ok(Self {
             settings,
@@ -176,7 +176,7 @@ impl BetterController {
     }
 }
 
-impl Controller for BetterController {
+impl Controller for HybridController {
     fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
         self.began.get_or_insert(now);
         self.skips = false;

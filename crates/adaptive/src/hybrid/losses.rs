@@ -7,7 +7,7 @@ use crate::path_reports::LEAST_TIMEOUT;
 use crate::tfrc::{Equation, LossHistory, RetransmissionTimeout, Weights};
 
 /// Gain of the mean share of lost packets, for each packet: a memory of about a hundred. 0.007 and 0.014 change nothing
-/// (docs/vtp-better.md, Constants).
+/// (docs/vtp-hybrid.md, Constants).
 const SHARE_GAIN: f64 = 0.01;
 
 /// Where so much is lost, it is congestion whatever the queue says: the bound above which Google's congestion control

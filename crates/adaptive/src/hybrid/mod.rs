@@ -8,7 +8,7 @@
 //!   empties a queue that nobody else fills.
 //! - [`Levels`] makes of the rate, the plan ahead and the viewer's playout buffer level the level of the ladder.
 //!
-//! [`BetterController`] joins them. `docs/vtp-better.md` has the reasons and the measurements.
+//! [`HybridController`] joins them. `docs/vtp-hybrid.md` has the reasons and the measurements.
 
 mod allowance;
 mod controller;
@@ -25,9 +25,9 @@ mod settings;
 mod tests;
 
 pub use allowance::{Allowance, Reading};
-pub use controller::BetterController;
+pub use controller::HybridController;
 pub use levels::{Levels, Position};
 pub use losses::Losses;
 pub use queue::Queue;
 pub use rivals::Rivals;
-pub use settings::{BetterError, BetterSettings};
+pub use settings::{HybridError, HybridSettings};

@@ -1,8 +1,8 @@
 //! The rate controls of adaptive streaming side by side: what a viewer gets of each over the same paths, in virtual
-//! time. The tables of `docs/vtp-better.md` are its output.
+//! time. The tables of `docs/vtp-hybrid.md` are its output.
 //!
 //! ```text
-//! cargo run --release -p framewire-sim --example better [part of a path's name] [directory of traces] [control]
+//! cargo run --release -p framewire-sim --example hybrid [part of a path's name] [directory of traces] [control]
 //! ```
 
 mod setup;

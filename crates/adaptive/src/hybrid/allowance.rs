@@ -2,7 +2,7 @@ use framewire_units::{Duration, Timestamp};
 
 use super::queue::Queue;
 
-// Where no source is named, a number was measured on the paths of docs/vtp-better.md: "Constants" there says what
+// Where no source is named, a number was measured on the paths of docs/vtp-hybrid.md: "Constants" there says what
 // 0.7 and 1.4 times of it change, and "flat" here that nothing does beyond the bounds given there.
 
 /// What a trial sends of what arrives: a queue that nobody else fills then shrinks by 0.3 s in each second. Half is as

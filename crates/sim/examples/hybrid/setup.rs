@@ -72,7 +72,7 @@ fn encode(movie: Movie) -> Ladder {
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Control {
-    Better,
+    Hybrid,
     /// The same, with nothing sent again.
     Unrepeated,
     Paper,
@@ -85,7 +85,7 @@ impl Control {
     pub const UNREPEATED: &'static str = "without repeats";
 
     pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Better, "better"),
+        (Self::Hybrid, "vtp-hybrid"),
         (Self::Unrepeated, Self::UNREPEATED),
         (Self::Paper, "paper"),
         (Self::Tfrc, "TFRC"),
@@ -96,8 +96,8 @@ impl Control {
     fn flow(self, movie: Movie) -> String {
         let room = format!("player_buffer = \"{} B\"\n", movie.room().as_bytes());
         match self {
-            Self::Better => format!("transport = \"better\"\n{room}"),
-            Self::Unrepeated => format!("transport = \"better\"\nrepeats = false\n{room}"),
+            Self::Hybrid => format!("transport = \"vtp-hybrid\"\n{room}"),
+            Self::Unrepeated => format!("transport = \"vtp-hybrid\"\nrepeats = false\n{room}"),
             Self::Paper => "transport = \"vtp\"\n".to_owned(),
             Self::Tfrc => "transport = \"tfrc\"\n".to_owned(),
             Self::Fixed => "transport = \"fixed\"\n".to_owned(),

@@ -3,7 +3,7 @@ use framewire_units::{Bitrate, Duration, Timestamp};
 use crate::controller::PlanRates;
 use crate::source::Plan;
 
-// Times and margins of levels have no source. Measured (docs/vtp-better.md, Constants): 0.7 and 1.4 times of each
+// Times and margins of levels have no source. Measured (docs/vtp-hybrid.md, Constants): 0.7 and 1.4 times of each
 // change no level by 0.2 on nine paths, but for a margin of 0.67, a quarter of a level beside BBR flows.
 
 /// Of the rate that is allowed, what a climb reckons with.

@@ -362,39 +362,39 @@ mod allowance {
     }
 }
 
-fn controller() -> BetterController {
-    BetterController::new(BetterSettings::default(), None).unwrap()
+fn controller() -> HybridController {
+    HybridController::new(HybridSettings::default(), None).unwrap()
 }
 
 /// After one report, of a round trip of 40 ms.
-fn reported(packet: impl FnOnce(ControlPacket) -> ControlPacket) -> BetterController {
-    let mut better = controller();
-    better.handle_sent(at(0), 0, PAYLOAD, true);
-    better.handle_feedback(at(40), &Feedback::Control(packet(control(0, 0, 1, at(0)))), &plan_at(0));
-    better
+fn reported(packet: impl FnOnce(ControlPacket) -> ControlPacket) -> HybridController {
+    let mut hybrid = controller();
+    hybrid.handle_sent(at(0), 0, PAYLOAD, true);
+    hybrid.handle_feedback(at(40), &Feedback::Control(packet(control(0, 0, 1, at(0)))), &plan_at(0));
+    hybrid
 }
 
 #[test]
 fn it_begins_at_the_lowest_level() {
-    let mut better = controller();
-    let decision = better.decision(at(0), &plan_at(0));
+    let mut hybrid = controller();
+    let decision = hybrid.decision(at(0), &plan_at(0));
     assert_eq!((decision.rate, decision.level), (RATES[0], 0));
-    assert_eq!(better.state().name, "start");
+    assert_eq!(hybrid.state().name, "start");
 }
 
 /// After two seconds in which 800 kbit/s arrived.
-fn grown(free: Option<u64>) -> BetterController {
-    let mut better = controller();
+fn grown(free: Option<u64>) -> HybridController {
+    let mut hybrid = controller();
     for number in 0..20 {
         let sent = u64::from(number) * 100;
-        (0..10).for_each(|index| better.handle_sent(at(sent), 10 * number + index, PAYLOAD, index == 9));
+        (0..10).for_each(|index| hybrid.handle_sent(at(sent), 10 * number + index, PAYLOAD, index == 9));
         let packet = ControlPacket {
             buffer_free: free.map(DataSize::from_bytes),
             ..control(number, 10 * number + 9, 10, at(sent))
         };
-        better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
+        hybrid.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
     }
-    better
+    hybrid
 }
 
 /// A second is waited before the first frame is shown.
@@ -418,16 +418,16 @@ fn a_player_without_room_gets_no_more_than_it_shows() {
 #[test]
 fn no_more_than_half_a_minute_is_sent_ahead() {
     let rate_with = |lead: u64| {
-        let settings = BetterSettings { horizon: Duration::from_secs(600), ..Default::default() };
-        let mut better = BetterController::new(settings, None).unwrap();
+        let settings = HybridSettings { horizon: Duration::from_secs(600), ..Default::default() };
+        let mut hybrid = HybridController::new(settings, None).unwrap();
         for number in 0..20 {
             let sent = u64::from(number) * 100;
             let size = DataSize::from_bytes(1_562);
-            better.handle_sent(at(sent), number, size, true);
+            hybrid.handle_sent(at(sent), number, size, true);
             let packet = ControlPacket { size, ..control(number, number, 1, at(sent)) };
-            better.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
+            hybrid.handle_feedback(at(sent + 40), &Feedback::Control(packet), &plan_at(0));
         }
-        let decision = better.decision(at(2_000), &plan_at(lead + 1));
+        let decision = hybrid.decision(at(2_000), &plan_at(lead + 1));
         (decision.level, decision.rate.as_bps() / 1_000)
     };
     assert!(matches!(rate_with(29), (1, 245..=255)), "{:?}", rate_with(29));
@@ -452,33 +452,33 @@ fn only_whole_frames_within_a_group_are_left_out() {
 
 #[test]
 fn frames_that_would_be_late_are_left_out_to_the_end_of_their_group() {
-    let mut better = reported(|packet| packet);
+    let mut hybrid = reported(|packet| packet);
     let early = "a little more than 0.4 of the player's second and a round trip of 40 ms before it is due";
-    assert!(better.keeps_frame(at(550), &plan_at(0)), "{early}");
-    assert!(!better.keeps_frame(at(570), &plan_at(0)));
-    assert!(!better.keeps_frame(at(650), &plan_at(5)), "the rest of the group, though there is time again");
-    better.handle_sent(at(660), 1, PAYLOAD, false);
-    assert!(better.keeps_frame(at(660), &plan_at(5)), "the next group");
+    assert!(hybrid.keeps_frame(at(550), &plan_at(0)), "{early}");
+    assert!(!hybrid.keeps_frame(at(570), &plan_at(0)));
+    assert!(!hybrid.keeps_frame(at(650), &plan_at(5)), "the rest of the group, though there is time again");
+    hybrid.handle_sent(at(660), 1, PAYLOAD, false);
+    assert!(hybrid.keeps_frame(at(660), &plan_at(5)), "the next group");
 }
 
 #[test]
 fn silence_halves_the_rate_and_no_more_than_to_the_floor() {
-    let mut better = reported(|packet| packet);
+    let mut hybrid = reported(|packet| packet);
     for sequence in 1..20 {
-        let now = better.next_timeout().unwrap_or(at(100));
-        better.handle_sent(now, sequence, PAYLOAD, true);
-        let due = better.next_timeout().unwrap();
-        better.handle_timeout(due, &plan_at(0));
+        let now = hybrid.next_timeout().unwrap_or(at(100));
+        hybrid.handle_sent(now, sequence, PAYLOAD, true);
+        let due = hybrid.next_timeout().unwrap();
+        hybrid.handle_timeout(due, &plan_at(0));
     }
-    assert_eq!(better.decision(at(1_000_000), &plan_at(0)).rate, RATES[0]);
+    assert_eq!(hybrid.decision(at(1_000_000), &plan_at(0)).rate, RATES[0]);
 }
 
 #[test]
 fn settings_out_of_range_are_named() {
-    let refused = |settings| BetterController::new(settings, None).err().unwrap().to_string();
-    assert!(refused(BetterSettings { least_share: 0.0, ..Default::default() }).contains("least_share = 0"));
-    assert!(refused(BetterSettings { horizon: Duration::ZERO, ..Default::default() }).contains("horizon"));
-    assert!(refused(BetterSettings { queue_target: Duration::ZERO, ..Default::default() }).contains("queue_target"));
+    let refused = |settings| HybridController::new(settings, None).err().unwrap().to_string();
+    assert!(refused(HybridSettings { least_share: 0.0, ..Default::default() }).contains("least_share = 0"));
+    assert!(refused(HybridSettings { horizon: Duration::ZERO, ..Default::default() }).contains("horizon"));
+    assert!(refused(HybridSettings { queue_target: Duration::ZERO, ..Default::default() }).contains("queue_target"));
 }
 
 proptest! {
@@ -488,24 +488,24 @@ proptest! {
     fn any_reports_leave_it_within_its_bounds(
         steps in proptest::collection::vec((0u64..5_000, any::<[u32; 3]>(), any::<u64>(), 0u8..5), 1..200),
     ) {
-        let mut better = BetterController::new(BetterSettings::default(), Some(Arc::new(Constant))).unwrap();
+        let mut hybrid = HybridController::new(HybridSettings::default(), Some(Arc::new(Constant))).unwrap();
         let (mut asked, mut answers) = ((0, at(0)), 0);
         for (millis, [sequence, report, packets], size, kind) in steps {
             let (now, plan) = (at(millis), plan_at(millis % 100));
             match kind {
                 0 => {
                     let asks = packets % 5 == 0;
-                    better.handle_sent(now, sequence % 300, DataSize::from_bytes(size % 1_400), asks);
+                    hybrid.handle_sent(now, sequence % 300, DataSize::from_bytes(size % 1_400), asks);
                     asked = if asks { (sequence % 300, now) } else { asked };
                 }
-                1 => better.handle_timeout(now, &plan),
+                1 => hybrid.handle_timeout(now, &plan),
                 2 => {
                     let packet = ControlPacket {
                         size: DataSize::from_bytes(size % 700),
                         ..control(answers, asked.0, packets % 2, asked.1)
                     };
                     answers += 1;
-                    better.handle_feedback(now, &Feedback::Control(packet), &plan);
+                    hybrid.handle_feedback(now, &Feedback::Control(packet), &plan);
                 }
                 _ => {
                     let packet = ControlPacket {
@@ -513,11 +513,11 @@ proptest! {
                         buffer_free: (size % 2 == 0).then(|| DataSize::from_bytes(size >> 8)),
                         ..control(report % 300, sequence % 300, packets, at(millis / 2))
                     };
-                    better.handle_feedback(now, &Feedback::Control(packet), &plan);
+                    hybrid.handle_feedback(now, &Feedback::Control(packet), &plan);
                 }
             }
-            better.keeps_frame(now, &plan);
-            let decision = better.decision(now, &plan);
+            hybrid.keeps_frame(now, &plan);
+            let decision = hybrid.decision(now, &plan);
             prop_assert!(decision.rate >= Bitrate::from_kbps(35) && decision.rate <= Bitrate::from_kbps(500));
             prop_assert!(decision.level <= 2);
         }

@@ -2,7 +2,7 @@ use framewire_units::{DataSize, Duration};
 
 /// Settings of the rate control.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BetterSettings {
+pub struct HybridSettings {
     /// Payload of a packet before one was sent.
     pub payload: DataSize,
     /// IP bytes of a packet of the rivals, which the throughput equation counts in: a full Ethernet frame's.
@@ -23,7 +23,7 @@ pub struct BetterSettings {
     pub least_share: f64,
 }
 
-impl Default for BetterSettings {
+impl Default for HybridSettings {
     fn default() -> Self {
         Self {
             payload: DataSize::from_bytes(1_000),
@@ -38,9 +38,9 @@ impl Default for BetterSettings {
     }
 }
 
-impl BetterSettings {
-    pub(super) fn check(&self) -> Result<(), BetterError> {
-        let refused = |setting, value: String, allowed| Err(BetterError { setting, value, allowed });
+impl HybridSettings {
+    pub(super) fn check(&self) -> Result<(), HybridError> {
+        let refused = |setting, value: String, allowed| Err(HybridError { setting, value, allowed });
         if !(self.least_share > 0.0 && self.least_share <= 1.0) {
             return refused("least_share", self.least_share.to_string(), "more than 0, to 1");
         }
@@ -60,7 +60,7 @@ impl BetterSettings {
 /// A setting that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting} = {value}: allowed is {allowed}")]
-pub struct BetterError {
+pub struct HybridError {
     /// The setting.
     pub setting: &'static str,
     /// Its value.

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use framewire_units::{Duration, Timestamp};
 
 /// Gains of the short and of the long mean of the queueing delay: their difference is its trend. Measured: 0.7 and 1.4
-/// times of them change no share (docs/vtp-better.md, Constants), nor do those of the times and the noise below.
+/// times of them change no share (docs/vtp-hybrid.md, Constants), nor do those of the times and the noise below.
 const SHORT_GAIN: f64 = 0.5;
 const LONG_GAIN: f64 = 0.1;
 

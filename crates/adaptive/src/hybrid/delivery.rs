@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use framewire_units::{DataSize, Duration, Timestamp};
 
 /// What the rate is taken over, at least: two reports of five packets at the lowest level. Measured: 0.28 and 0.56 s
-/// change nothing (docs/vtp-better.md, Constants).
+/// change nothing (docs/vtp-hybrid.md, Constants).
 const WINDOW: Duration = Duration::from_millis(400);
 
 /// Reports that are remembered at most.

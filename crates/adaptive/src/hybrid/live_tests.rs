@@ -102,9 +102,9 @@ fn arrive(wire: &mut Wire, millis: u64) -> Vec<(Channel, Vec<u8>)> {
 /// millisecond.
 fn watch(made: impl Fn(u32) -> u64, rate: Option<u64>) -> Seen {
     let source = Arc::new(Growing(Mutex::new(GROUP)));
-    let make = RateControl::Better.maker(RateControlSettings::new(DataSize::from_bytes(PAYLOAD as u64)));
+    let make = RateControl::Hybrid.maker(RateControlSettings::new(DataSize::from_bytes(PAYLOAD as u64)));
     let mut host = Host::new(source.clone(), source.clone(), make, server_settings(), 1).unwrap();
-    let mut client = Client::new(ClientSettings::better(title(), 1));
+    let mut client = Client::new(ClientSettings::hybrid(title(), 1));
     let on = |channel: Channel| SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 5_000 + channel as u16));
     let (mut there, mut back, mut is_free_at) = (Wire::new(), Wire::new(), 0.0f64);
     let mut frames: Vec<(u32, u64, usize)> = vec![];
