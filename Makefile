@@ -72,8 +72,8 @@ rust-test:
 	scripts/rust-tests $(CARGO) --workspace --exclude framewire-benches $(WITHOUT) --locked
 
 python-lint:
-	ruff check python tests benches conftest.py scripts/rust-tests
-	ruff format --check python tests benches conftest.py scripts/rust-tests
+	ruff check python tests benches conftest.py scripts/rust-tests scripts/too_busy.py
+	ruff format --check python tests benches conftest.py scripts/rust-tests scripts/too_busy.py
 	mypy
 
 # Two processes: most of the time goes by in real time, and more of them would disturb each other's.

@@ -7,12 +7,16 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).parent
+
+sys.path.append(str(REPOSITORY / "scripts"))
+import too_busy  # noqa: E402 (the rule that the runner of the Rust tests has)
 
 REQUIRE_ALL = "FRAMEWIRE_REQUIRE_ALL"
 """When this variable is 1, a test must not be skipped for want of a program or of test data."""
@@ -27,16 +31,61 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+MACHINE = pytest.StashKey[too_busy.Machine]()
+"""What a test of real time shares its processors with."""
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Makes a failure of a skip that must not be, where everything is said to be installed."""
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Looks at the machine as long as a test of real time runs."""
+    if item.get_closest_marker("real_time") is None:
+        return (yield)
+    with too_busy.Machine() as machine:
+        item.stash[MACHINE] = machine
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Makes a failure of a skip that must not be, where everything is said to be installed; and *machine too busy* of a
+    failure in real time that says nothing."""
     report = yield
     if os.environ.get(REQUIRE_ALL) == "1" and report.skipped and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2]
         if LACKING.search(reason):
             report.outcome = "failed"
             report.longrepr = f"{item.nodeid}: {REQUIRE_ALL} is set, but: {reason}"
+    if report.failed and MACHINE in item.stash:
+        now = time.monotonic()
+        busy = item.stash[MACHINE].reason(now - call.duration, now)
+        if busy is not None:
+            report.sections.append((too_busy.WORDS, str(report.longrepr)))
+            report.outcome = "skipped"
+            report.longrepr = (str(item.path), item.location[1] or 0, f"{too_busy.WORDS}: {busy}")
     return report
+
+
+def machine_too_busy(config: pytest.Config) -> list[str]:
+    """Tests that ended so, and why."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = terminal.stats.get("skipped", []) if terminal is not None else []
+    told = [(report.nodeid, report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
+    return [f"{test}: {reason}" for test, reason in told if too_busy.WORDS in reason]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fails where too many tests said nothing."""
+    if session.exitstatus == pytest.ExitCode.OK and len(machine_too_busy(session.config)) > too_busy.BOUND:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Counts them."""
+    for line in too_busy.summary(machine_too_busy(config)):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -104,6 +104,7 @@ def worlds(request: pytest.FixtureRequest, films: dict[int, Path], tmp_path_fact
     return Worlds(emulated, simulated, draw(text, film, float(SECONDS)))
 
 
+@pytest.mark.real_time
 @NEEDS_THIS_KERNEL
 @pytest.mark.parametrize("flow", DATAGRAMS + STREAMS)
 def test_a_transport_fares_alike(worlds: Worlds, flow: str) -> None:
@@ -117,12 +118,14 @@ def test_a_transport_fares_alike(worlds: Worlds, flow: str) -> None:
         assert row["packets_sent"] == sent, "every frame is cut and offered, whatever the link does"
 
 
+@pytest.mark.real_time
 @NEEDS_THIS_KERNEL
 def test_the_tables_have_the_same_columns(worlds: Worlds) -> None:
     for table in ("frames", "packets", "flows", "summary", "accuracy"):
         assert worlds.emulated.results.table(table).schema == worlds.simulated.results.table(table).schema, table
 
 
+@pytest.mark.real_time
 @NEEDS_THIS_KERNEL
 def test_what_was_sent_is_what_was_sent(worlds: Worlds) -> None:
     """The first datagrams of the movie are the same packets: size, sequence number, frame."""

@@ -25,7 +25,10 @@ import framewire
 from framewire.errors import MachineError
 from framewire.movie import ladder
 
-pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}"),
+]
 
 SECONDS = 16
 CONNECTIONS = 2

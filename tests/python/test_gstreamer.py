@@ -13,6 +13,8 @@ import pytest
 
 from framewire import gstreamer
 
+pytestmark = pytest.mark.real_time
+
 
 def test_the_line_is_one_that_a_shell_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

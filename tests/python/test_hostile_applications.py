@@ -19,7 +19,10 @@ from test_applications import LISTEN, capable, command, scenario
 import framewire
 from framewire import capture_notes, movie
 
-pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}")
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}"),
+]
 
 GIGABIT = 'rate = "1 Gbit/s"\ndelay = "10 ms"'
 

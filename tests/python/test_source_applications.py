@@ -11,7 +11,10 @@ import polars as pl
 import pytest
 from test_applications import by_flow, capable, command, scenario
 
-pytestmark = pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}")
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.skipif(capable() is not None, reason=f"no applications here: {capable()}"),
+]
 
 FRAMES = 75
 FFMPEG = ["ffmpeg", "-loglevel", "error"]

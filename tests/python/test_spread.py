@@ -14,7 +14,11 @@ from framewire import movie
 WORLDS = [
     "simulated",
     pytest.param(
-        "emulated", marks=pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+        "emulated",
+        marks=[
+            pytest.mark.real_time,
+            pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}"),
+        ],
     ),
 ]
 

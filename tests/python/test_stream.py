@@ -24,6 +24,8 @@ from framewire.movie import ladder
 from framewire.movie.ladder import build
 from framewire.movie.ladder.sound import Audio
 
+pytestmark = pytest.mark.real_time
+
 ANY = endpoint.Address("127.0.0.1", 0, 0)
 
 

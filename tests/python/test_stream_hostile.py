@@ -17,10 +17,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from test_stream import Serving, movie, serving
 from typer.testing import CliRunner
 
 from framewire import cli, endpoint
+
+pytestmark = pytest.mark.real_time
 
 __all__ = ["movie"]  # the fixture
 

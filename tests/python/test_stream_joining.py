@@ -20,6 +20,8 @@ from framewire.endpoint.undecodable_start import Lead
 from framewire.movie import ladder
 from framewire.movie.ladder import build
 
+pytestmark = pytest.mark.real_time
+
 RATE, SECONDS, GOP, WIDTH, HEIGHT, BITS = 25, 4, 25, 224, 96, 7
 SOUND_AT_S = 2.5
 GIVEN = "keyint=25:min-keyint=25:scenecut=0:bframes=3"

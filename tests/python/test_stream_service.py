@@ -20,6 +20,8 @@ from test_stream_words import Told, long_movie, received, until
 
 from framewire import endpoint
 
+pytestmark = pytest.mark.real_time
+
 __all__ = ["long_movie", "movie"]  # fixtures
 
 

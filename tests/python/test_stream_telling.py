@@ -15,6 +15,8 @@ from framewire.endpoint import messages
 from framewire.progress import Silence
 from framewire.run_handle import Event
 
+pytestmark = pytest.mark.real_time
+
 
 class Shown(Silence):
     """Keeps what would be shown."""

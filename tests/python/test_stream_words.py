@@ -27,6 +27,8 @@ from framewire.errors import InputError, RunError
 from framewire.movie import ladder
 from framewire.movie.ladder import build
 
+pytestmark = pytest.mark.real_time
+
 __all__ = ["heard", "movie"]  # fixtures
 
 

@@ -1,0 +1,74 @@
+"""Whether this machine is too busy for tests of real time: the rule of both runners (scripts/rust-tests, conftest.py).
+
+A test of real time ends as *machine too busy* where its own evidence says so (a run's proof of accuracy: it prints a
+line that begins with `WORDS`, or skips with such a reason), or where it failed while more than `MOST` programs per
+processor wanted to run. All are counted and told; more than `BOUND` in one run of the tests are a failure, because too
+little was tested then. On an idle machine there is none: the tests themselves keep fewer programs running.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+__all__ = ["BOUND", "MOST", "WORDS", "Machine", "running", "summary", "told"]
+
+WORDS = "machine too busy"
+"""With which a test says that it does."""
+
+MOST = 2.0
+"""Programs per processor that want to run, above which a failure in real time says nothing."""
+
+BOUND = 10
+"""Tests of one run of the tests that may end so."""
+
+EVERY_S = 0.1
+
+
+def running() -> int:
+    """How many threads run or want to, besides the one that asks (proc_stat(5)); 0 where nothing tells it."""
+    try:
+        lines = Path("/proc/stat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) - 1 for line in lines if line.startswith("procs_running")), 0)
+
+
+class Machine:
+    """Counts, as long as it is open, how many programs want to run."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[float, int]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Machine:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(EVERY_S):
+            self.seen.append((time.monotonic(), running()))
+
+    def reason(self, began: float, ended: float) -> str | None:
+        """Why a test of real time between these (of `time.monotonic`) says nothing; None where it does."""
+        seen = [count for at, count in self.seen if began - EVERY_S <= at <= ended + EVERY_S]
+        mean = sum(seen) / len(seen) / (os.cpu_count() or 1) if seen else 0.0
+        return f"{mean:.1f} programs per processor wanted to run" if mean > MOST else None
+
+
+def told(text: str) -> list[str]:
+    """What tests said of it themselves."""
+    return [line.removeprefix(WORDS).lstrip(": ") for line in text.splitlines() if line.startswith(WORDS)]
+
+
+def summary(reasons: list[str]) -> list[str]:
+    """The lines that tell the count and every reason, and that there are too many where there are."""
+    excess = [f"more than {BOUND} tests ended so: too little was tested"] if len(reasons) > BOUND else []
+    return [f"{WORDS}: {len(reasons)} tests", *(f"  {reason}" for reason in reasons), *excess]

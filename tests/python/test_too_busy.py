@@ -1,0 +1,87 @@
+"""A test of real time on a machine that is too busy says so and is counted; on another one it fails as any test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import too_busy
+from conftest import REPOSITORY
+
+BUSY = 10**6
+"""Programs of which no machine has enough processors."""
+
+TESTS = """
+import time
+import pytest
+import too_busy
+
+too_busy.running = lambda: RUNNING
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("number", range(NUMBER))
+def test_in_real_time(number):
+    time.sleep(3 * too_busy.EVERY_S)
+    assert False, "it came late"
+
+def test_says_so(): pytest.skip(f"{too_busy.WORDS}: its run was disturbed")
+"""
+
+
+def outcome(directory: Path, running: int, number: int = 1) -> tuple[str, int]:
+    """What pytest says of tests of real time that fail while so many programs want to run, and how it ends."""
+    (directory / "test_them.py").write_text(TESTS.replace("RUNNING", str(running)).replace("NUMBER", str(number)))
+    (directory / "pytest.ini").write_text("[pytest]\nmarkers = real_time\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-p", "no:cacheprovider", str(directory)]
+    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=directory, timeout=120)
+    return ended.stdout, ended.returncode
+
+
+def test_a_failure_in_real_time_on_a_busy_machine_is_counted(tmp_path: Path) -> None:
+    said, code = outcome(tmp_path, BUSY)
+    assert code == 0 and "2 skipped" in said
+    assert f"{too_busy.WORDS}: 2 tests" in said and "programs per processor wanted to run" in said
+    assert "its run was disturbed" in said
+
+
+def test_a_failure_in_real_time_on_another_machine_is_one(tmp_path: Path) -> None:
+    said, code = outcome(tmp_path, 1)
+    assert code == 1 and "1 failed, 1 skipped" in said and "it came late" in said
+    assert f"{too_busy.WORDS}: 1 tests" in said, "the one that says so itself"
+
+
+@pytest.mark.parametrize(("more", "code"), [(-1, 0), (0, 1)])
+def test_too_many_are_a_failure(tmp_path: Path, more: int, code: int) -> None:
+    said, ended = outcome(tmp_path, BUSY, number=too_busy.BOUND + more)
+    assert ended == code
+    assert ("too little was tested" in said) == bool(code)
+
+
+def test_what_runs_is_counted() -> None:
+    """Two programs that never wait; others may be there."""
+    count = 2
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        with too_busy.Machine() as machine:
+            began = time.monotonic()
+            time.sleep(1)
+            ended = time.monotonic()
+            time.sleep(2 * too_busy.EVERY_S)
+        counted = [count for at, count in machine.seen if began <= at <= ended]
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    assert len(counted) >= 3 and sum(counted) / len(counted) >= count - 0.5, counted
+    assert machine.reason(ended + 60, ended + 61) is None, "nothing was seen then"
+
+
+def test_what_tests_tell_themselves_is_found_in_what_they_print() -> None:
+    said = f"---- a stdout ----\n{too_busy.WORDS}: 3 arrivals\nno {too_busy.WORDS} here\n"
+    assert too_busy.told(said) == ["3 arrivals"]
