@@ -75,7 +75,7 @@ def conclusion(measured: Measured) -> list[str]:
         "both. That is one cause for all its rows without the oven from retry value 2 on. With the oven its card fell "
         "further than either. At retry value 1 TCP is at the lowest rate, because each collision of a segment with an "
         "acknowledgement is a packet given up; there, the thesis' took longer than that rate does without losses. "
-        "docs/reproduce.md goes through the rows."
+        "docs/reproduce-ouwens.md goes through the rows."
     )
     return told
 

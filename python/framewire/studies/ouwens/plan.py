@@ -2,7 +2,7 @@
 
 The room is that of the thesis' figure 3.1: the default link of the lab with :data:`CARD`, the same in all of them.
 The card's rule of fallback, the oven's strength and the laptop's time for a packet are calibrated on a few numbers,
-which `docs/links.md` and `docs/reproduce.md` list; nothing else here is fitted to a table.
+which `docs/links.md` and `docs/reproduce-ouwens.md` list; nothing else here is fitted to a table.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ CARD: Json = {"access_point_retry": ACCESS_POINT_RETRY, "fallback": "packets"}
 """What `docs/links.md` says of the card and its access point: the same in every cell."""
 
 HOST_TIME_MS = 0.2
-"""Between two packets of the thesis' ``udpsink``: calibrated on one count of its table 3.18, see `docs/reproduce.md`;
-the same in every cell."""
+"""Between two packets of the thesis' ``udpsink``: calibrated on one count of its table 3.18, see
+`docs/reproduce-ouwens.md`; the same in every cell."""
 
 UDP: Json = {"packets": "thesis", "spread": f"{HOST_TIME_MS} ms"}
 """What ``filesrc ! rfc2250enc ! rtpmpegenc ! udpsink`` makes of a movie on the thesis' laptop."""
