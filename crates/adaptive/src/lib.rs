@@ -12,6 +12,7 @@ pub mod fixed;
 pub mod frame_plan;
 pub mod host;
 pub mod hybrid;
+pub mod live;
 mod liveness;
 mod path_reports;
 pub mod rap;

@@ -5,6 +5,8 @@
 //! listens on more than the addresses that it was given. Who drives one half of a session on a clock of his own takes
 //! the [`Ports`].
 //!
+//! Who must not wait drives them on a thread of their own: a [`service`], and a [`reception`].
+//!
 //! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within an
 //! [`Allowance`]. [`Watch`] and
 //! [`UnheardSessions`] notice what does not come although it should, at the client and at the server.
@@ -21,7 +23,9 @@ mod error;
 mod ports;
 mod random;
 mod received_file;
+pub mod reception;
 mod serve;
+pub mod service;
 #[cfg(test)]
 mod testing;
 mod turn;

@@ -1,8 +1,10 @@
-//! The element as GStreamer sees it. The server runs in `service`.
+//! The element as GStreamer sees it. The server runs in `framewire_endpoint::service`.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, Mutex};
 
+use framewire_endpoint::service::{self, News, Service};
 use framewire_endpoint::{Ports, Serving};
 use gst::glib;
 use gst::prelude::*;
@@ -10,7 +12,6 @@ use gst::subclass::prelude::*;
 
 use super::live::{self, Live};
 use super::messages::{self, Report};
-use super::service::{News, Service};
 use super::settings::{Complaint, PROPERTIES, Settings};
 use crate::lock::lock;
 
@@ -221,7 +222,7 @@ impl VtpSink {
         // Without the lock: the thread may be telling who asks for `stats`.
         let phase = std::mem::take(&mut *lock(&self.phase));
         let report = match phase {
-            Phase::Serving(service) => service.stop(),
+            Phase::Serving(service) => Report { service: service.stop(), live: None },
             Phase::Idle(report) => *report,
             Phase::Opened(_) | Phase::Waiting { .. } | Phase::New => Report::default(),
         };
@@ -233,9 +234,9 @@ impl VtpSink {
         let live = lock(&self.live).as_ref().map(Live::state);
         let report = match &*lock(&self.phase) {
             Phase::Idle(report) => (**report).clone(),
-            Phase::Opened(serving) => Report { addresses: serving.addresses().ok(), ..Report::default() },
-            Phase::Waiting { ports, .. } => Report { addresses: ports.addresses().ok(), ..Report::default() },
-            Phase::Serving(service) => service.report(),
+            Phase::Opened(serving) => bound_to(serving.addresses().ok()),
+            Phase::Waiting { ports, .. } => bound_to(ports.addresses().ok()),
+            Phase::Serving(service) => Report { service: service.report(), live: None },
             Phase::New => Report::default(),
         };
         Report { live: live.or(report.live), ..report }
@@ -247,7 +248,7 @@ impl VtpSink {
             News::Event(event) => gst::message::Element::builder(messages::of_event(event)).src(&*object).build(),
             News::Report(report) => {
                 let live = lock(&self.live).as_ref().map(Live::state);
-                let structure = Report { live, ..report.clone() }.named("framewire-stats");
+                let structure = Report { service: report.clone(), live }.named("framewire-stats");
                 gst::message::Element::builder(structure).src(&*object).build()
             }
             News::Enough => {
@@ -262,4 +263,9 @@ impl VtpSink {
         };
         let _ = object.post_message(message);
     }
+}
+
+/// What is known before anybody is served.
+fn bound_to(addresses: Option<[SocketAddr; 2]>) -> Report {
+    Report { service: service::Report { addresses, ..service::Report::default() }, live: None }
 }

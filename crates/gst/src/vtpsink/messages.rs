@@ -1,12 +1,8 @@
 //! What the element tells: structures of its messages and of `stats`.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::time::Instant;
-
-use framewire_adaptive::datagram::Drops;
-use framewire_adaptive::host::{HostEvent, Lateness};
-use framewire_adaptive::server::{ServerEvent, ServerState};
+use framewire_adaptive::host::HostEvent;
+use framewire_adaptive::server::ServerEvent;
+use framewire_endpoint::service::{self, Session};
 
 use super::live::LiveState;
 
@@ -36,19 +32,11 @@ pub(super) fn of_event(event: &HostEvent) -> gst::Structure {
     }
 }
 
-/// What is known of the service.
+/// What is known of the element.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
-    /// For video, and for control packets.
-    pub addresses: Option<[SocketAddr; 2]>,
-    /// What each session that is open knows.
-    pub sessions: BTreeMap<u64, Session>,
-    /// Sessions that ended.
-    pub ended: u64,
-    /// Datagrams of no session that were thrown away.
-    pub drops: Drops,
-    /// By how much packets left late.
-    pub lateness: Lateness,
+    /// Of the service.
+    pub service: service::Report,
     /// Of levels on pads.
     pub live: Option<LiveState>,
 }
@@ -61,14 +49,15 @@ impl Report {
 
     /// The same under another name.
     pub fn named(&self, name: &str) -> gst::Structure {
-        let sessions = self.sessions.iter().map(|(session, known)| of_session(*session, known));
-        let late = |per_mille| self.lateness.quantile(per_mille).map(|late| late.as_nanos() as u64);
+        let service = &self.service;
+        let sessions = service.sessions.iter().map(|(session, known)| of_session(*session, known));
+        let late = |per_mille| service.lateness.quantile(per_mille).map(|late| late.as_nanos() as u64);
         let mut structure = gst::Structure::builder(name)
-            .field("clients", self.sessions.len() as u64)
+            .field("clients", service.sessions.len() as u64)
             .field("sessions", gst::Array::new(sessions))
-            .field("sessions-ended", self.ended)
-            .field("dropped-datagrams", self.drops.total());
-        if let Some([data, control]) = self.addresses {
+            .field("sessions-ended", service.ended)
+            .field("dropped-datagrams", service.drops.total());
+        if let Some([data, control]) = service.addresses {
             structure = structure
                 .field("data-address", data.to_string())
                 .field("data-port", u32::from(data.port()))
@@ -98,17 +87,6 @@ fn of_live(live: &LiveState) -> gst::Structure {
         .field("window-bytes", window.bytes + waiting.1)
         .field("rates", gst::Array::new(window.rates.iter().map(|rate| rate.as_bps())))
         .build()
-}
-
-/// What is known of a session that is open.
-#[derive(Clone, Debug)]
-pub(super) struct Session {
-    /// When it began.
-    pub began: Instant,
-    /// What its server says.
-    pub state: ServerState,
-    /// Changes of level so far.
-    pub level_changes: u64,
 }
 
 fn of_session(session: u64, known: &Session) -> gst::Structure {

@@ -7,7 +7,6 @@ mod estimate;
 mod imp;
 mod live;
 mod messages;
-mod service;
 mod settings;
 mod transport;
 

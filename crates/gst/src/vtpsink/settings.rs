@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::host::{Host, MakeController};
+use framewire_adaptive::live::{Limits, LiveSource};
 use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
 use framewire_adaptive::server::ServerSettings;
 use framewire_adaptive::source::{Plan, PlanWithAudio};
 use framewire_adaptive::stored::FileSource;
+use framewire_endpoint::service::Terms;
 use framewire_endpoint::{MonotonicClock, Ports, Serving, random_secret};
 use framewire_media::streaming_file::{PAPER_PAYLOAD, StreamingFile};
 use framewire_units::DataSize;
@@ -20,8 +22,7 @@ use gst::glib;
 use gst::prelude::*;
 
 use super::estimate::Estimate;
-use super::live::{Limits, Live, LiveSource};
-use super::service::Terms;
+use super::live::Live;
 use super::transport::Transport;
 use crate::properties::{
     self, DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, LONGEST, interval, shared_key, title,

@@ -2,12 +2,12 @@
 //! the sound waits for the other one's downstream.
 
 use framewire_adaptive::client::AudioPacket;
+use framewire_endpoint::reception::{AudioItem, AudioQueue};
 use framewire_media::audio::AudioTrack;
 use framewire_wire::vtp::AudioDescription;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
-use super::audio_queue::{AudioItem, AudioLine};
 use super::imp::{CAT, VtpSrc};
 use super::{caps, messages};
 use crate::lock::lock;
@@ -97,11 +97,11 @@ impl VtpSrc {
     }
 
     fn deactivate_audio(&self, pad: &gst::Pad) -> Result<(), gst::LoggableError> {
-        self.with_audio_line(|line| line.set_flushing(true));
+        self.with_audio_queue(|line| line.set_flushing(true));
         pad.stop_task().map_err(|_| gst::loggable_error!(CAT, "the thread of the audio did not stop"))
     }
 
-    fn with_audio_line(&self, change: impl FnOnce(&mut AudioLine)) {
+    fn with_audio_queue(&self, change: impl FnOnce(&mut AudioQueue)) {
         // Without the lock: the streaming thread takes it too.
         let reception = lock(&self.reception).clone();
         if let Some(reception) = reception {
@@ -145,16 +145,16 @@ impl VtpSrc {
     pub(super) fn send_to_audio(&self, event: &gst::Event) {
         let Some(pad) = lock(&self.sound).pad.clone() else { return };
         match event.type_() {
-            gst::EventType::Eos => self.with_audio_line(AudioLine::drop_all),
+            gst::EventType::Eos => self.with_audio_queue(AudioQueue::drop_all),
             gst::EventType::FlushStart => {
                 pad.push_event(event.clone());
-                self.with_audio_line(|line| line.set_flushing(true));
+                self.with_audio_queue(|line| line.set_flushing(true));
                 let _ = pad.stop_task();
             }
             gst::EventType::FlushStop => {
                 // Nothing is pushed meanwhile.
                 let held = pad.stream_lock();
-                self.with_audio_line(|line| line.set_flushing(false));
+                self.with_audio_queue(|line| line.set_flushing(false));
                 pad.push_event(event.clone());
                 pad.push_event(segment());
                 lock(&self.sound).discontinuous = true;
@@ -185,7 +185,7 @@ impl VtpSrc {
             Err(gst::FlowError::Flushing) => {}
             Err(flow) => {
                 // The video goes on, or ends with what was told.
-                self.with_audio_line(AudioLine::drop_all);
+                self.with_audio_queue(AudioQueue::drop_all);
                 if flow != gst::FlowError::Eos {
                     let reason = format!("streaming of audio stopped: {flow}");
                     gst::element_imp_error!(self, gst::StreamError::Failed, ["{reason}"]);
@@ -198,7 +198,7 @@ impl VtpSrc {
 
     /// Where nobody listens, the session goes on, and whoever begins to is told of the gap.
     fn push_audio(&self, pad: &gst::Pad, packet: AudioPacket) -> Result<(), gst::FlowError> {
-        self.correct_place();
+        self.correct_position();
         let begins = gst::ClockTime::try_from(packet.media_time).unwrap_or(gst::ClockTime::ZERO);
         // Packets are whole frames of their codec, which say how long they play.
         let track = AudioTrack::parse(&packet.bytes).ok();

@@ -1,9 +1,10 @@
-//! The element as GStreamer sees it. The session runs in `reception`.
+//! The element as GStreamer sees it. The session runs in `framewire_endpoint::reception`.
 
 use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
 use framewire_adaptive::client::{ClientEvent, Frame};
+use framewire_endpoint::reception::{Next, PlayerPosition, Reception, complaint};
 use framewire_wire::vtp::Reason;
 use gst::glib;
 use gst::prelude::*;
@@ -14,8 +15,6 @@ use gst_base::subclass::prelude::*;
 
 use super::audio_pad::{self, Sound};
 use super::messages::{self, Pushed};
-use super::player_position::Place;
-use super::reception::{Next, Reception, complaint};
 use super::settings::{PROPERTIES, Settings};
 use crate::lock::lock;
 
@@ -116,13 +115,13 @@ impl ElementImpl for VtpSrc {
 
     fn change_state(&self, transition: gst::StateChange) -> Result<gst::StateChangeSuccess, gst::StateChangeError> {
         if transition == gst::StateChange::PlayingToPaused {
-            self.with_place(Place::pause);
+            self.with_position(PlayerPosition::pause);
         }
         let success = self.parent_change_state(transition)?;
         match transition {
             gst::StateChange::PausedToPlaying => {
                 let running = self.running_time();
-                self.with_place(|place, now| place.play(now, running));
+                self.with_position(|position, now| position.play(now, running));
             }
             gst::StateChange::PausedToReady => self.remove_audio(),
             _ => {}
@@ -191,7 +190,7 @@ impl PushSrcImpl for VtpSrc {
             };
             match event {
                 ClientEvent::FrameComplete(frame) => {
-                    self.correct_place();
+                    self.correct_position();
                     if let Some(buffer) = self.buffer(frame)? {
                         self.tell_stats();
                         return Ok(CreateSuccess::NewBuffer(buffer));
@@ -227,16 +226,16 @@ impl VtpSrc {
         self.obj().current_running_time().map(Into::into)
     }
 
-    fn with_place(&self, change: impl FnOnce(&mut Place, Instant)) {
+    fn with_position(&self, change: impl FnOnce(&mut PlayerPosition, Instant)) {
         if let Some(reception) = &*lock(&self.reception) {
-            reception.with_place(change);
+            reception.with_position(change);
         }
     }
 
     /// The pipeline's clock goes at a rate of its own: whoever pushes something looks at it.
-    pub(super) fn correct_place(&self) {
+    pub(super) fn correct_position(&self) {
         let running = self.running_time();
-        self.with_place(|place, now| place.correct(now, running));
+        self.with_position(|position, now| position.correct(now, running));
     }
 
     fn drop_frames(&self) {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use framewire_adaptive::source::ENDLESS;
+use framewire_endpoint::reception::Known;
 use framewire_wire::vtp::Description;
 
 use super::caps;
-use super::reception::Known;
 
 /// The server described the movie.
 pub(super) fn described(description: &Description) -> gst::Structure {

@@ -4,14 +4,10 @@
 //! streaming threads, one for each pad, fetch whole frames and packets of audio. See `docs/elements/vtpsrc.md`.
 
 mod audio_pad;
-mod audio_queue;
 mod caps;
 mod imp;
 mod messages;
-mod player_position;
-mod reception;
 mod settings;
-mod timing;
 
 use gst::glib;
 use gst::prelude::*;

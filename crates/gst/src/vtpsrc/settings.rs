@@ -6,11 +6,11 @@ use std::time::Duration;
 use framewire_adaptive::client::{ClientSettings, PlayerSettings};
 use framewire_adaptive::rate_control::RateControl;
 use framewire_endpoint::random_session;
+use framewire_endpoint::reception::Plan;
 use framewire_units::DataSize;
 use gst::glib;
 use gst::prelude::*;
 
-use super::reception::Plan;
 use crate::properties::{
     self, DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, LONGEST, interval, shared_key, title,
 };

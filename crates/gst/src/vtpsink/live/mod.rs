@@ -1,34 +1,30 @@
 //! Levels that are encoded while they are sent: a stream on each request pad, aligned frame by frame, in a window of
 //! whole groups of pictures from which clients are served.
 //!
-//! `align` decides whether the streams are one movie, `window` keeps what can be sent and plans its rates, this file reads
-//! buffers. The element's pads stand in `pads`.
+//! Whether the streams are one movie, what of them can be sent and at which rates is decided by `framewire_adaptive::live`;
+//! this file reads buffers. The element's pads stand in `pads`.
 
-mod align;
-mod interval;
 mod pads;
-#[cfg(test)]
-mod session_tests;
-mod window;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use framewire_adaptive::live::{Alignment, LevelFrame, Limits, LiveSource, Misaligned, Names, Taken, WindowState};
 use framewire_media::access_unit::{Codec, Framing};
 use framewire_units::Duration;
 
 use crate::codec::{Stream, Unusable};
 use crate::frames::{FrameReader, Held, Reading};
-use align::{Alignment, LevelFrame, Misaligned};
-use window::Taken;
 
 pub(super) use pads::{number_of, template};
-pub(super) use window::{Limits, LiveSource, WindowState};
 
 /// Headers without a picture are kept for the picture that they belong to; more than this is no stream of video.
 const MOST_HEADERS: usize = 1 << 20;
+
+/// What levels and their limits are called here.
+const PADS: Names = Names { level: "pad sink_", time: "max-size-time", bytes: "max-size-bytes" };
 
 /// Why the levels cannot be served any further.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +43,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Caps { pad, reason } => write!(f, "pad sink_{pad}: {reason}"),
-            Self::Misaligned(misaligned) => misaligned.fmt(f),
+            Self::Misaligned(misaligned) => f.write_str(&misaligned.words(&PADS)),
             Self::Data { pad, reason } => write!(f, "pad sink_{pad}: {reason}"),
             Self::Released { pad } => {
                 write!(f, "pad sink_{pad} was released while its level is streamed: levels are all there to the end")

@@ -1,7 +1,6 @@
 //! Whether levels that come side by side are one movie, frame by frame.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
 use bytes::Bytes;
 use framewire_media::access_unit::KeyKind;
@@ -14,7 +13,7 @@ const TOLERANCE: Duration = Duration::from_millis(1);
 
 /// One frame of one level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::vtpsink) struct LevelFrame {
+pub struct LevelFrame {
     /// When it is shown (or decoded, where only that is known), in running time; `None` without time stamps.
     pub time: Option<Duration>,
     /// Set where decoding can begin.
@@ -25,59 +24,108 @@ pub(in crate::vtpsink) struct LevelFrame {
 
 /// Why levels are not one movie. Frames are counted from the first one that all levels have, in decode order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::vtpsink) enum Misaligned {
+pub enum Misaligned {
     /// A frame is a key frame at one level and none, or of another kind, at another.
-    Key { pad: u32, first: u32, frame: u64, here: Option<KeyKind>, there: Option<KeyKind> },
+    Key {
+        /// The level.
+        number: u32,
+        /// The one that it was compared with.
+        first: u32,
+        /// The frame.
+        frame: u64,
+        /// What it is at the level.
+        here: Option<KeyKind>,
+        /// And at the other one.
+        there: Option<KeyKind>,
+    },
     /// A frame has another time.
-    Time { pad: u32, first: u32, frame: u64, here: Option<Duration>, there: Option<Duration> },
+    Time {
+        /// The level.
+        number: u32,
+        /// The one that it was compared with.
+        first: u32,
+        /// The frame.
+        frame: u64,
+        /// Its time at the level.
+        here: Option<Duration>,
+        /// And at the other one.
+        there: Option<Duration>,
+    },
     /// A level ended before another one.
-    Ended { pad: u32, first: u32, frame: u64 },
+    Ended {
+        /// The level.
+        number: u32,
+        /// One that goes on.
+        first: u32,
+        /// The frame that it does not have.
+        frame: u64,
+    },
     /// A level is too far behind another one.
-    Behind { pad: u32, first: u32, frame: u64, frames: usize, limits: Limits },
+    Behind {
+        /// The level.
+        number: u32,
+        /// The one that is ahead of it.
+        first: u32,
+        /// The frame that has not come.
+        frame: u64,
+        /// How many of the other one wait for it.
+        frames: usize,
+        /// How much may wait.
+        limits: Limits,
+    },
 }
 
-impl fmt::Display for Misaligned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = |key: &Option<KeyKind>| match key {
+/// What levels and limits are called where they come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Stands before the number of a level.
+    pub level: &'static str,
+    /// [`Limits::time`].
+    pub time: &'static str,
+    /// [`Limits::bytes`].
+    pub bytes: &'static str,
+}
+
+impl Misaligned {
+    /// What is wrong, and what is allowed.
+    pub fn words(&self, names: &Names) -> String {
+        let key = |key: &Option<KeyKind>| match key {
             None => "no key frame",
             Some(KeyKind::Closed) => "a key frame of a closed group",
             Some(KeyKind::Open) => "a key frame of an open group",
             Some(KeyKind::BrokenLink) => "a key frame of a broken link",
         };
-        let at = |time: &Option<Duration>| time.map_or("no time".to_owned(), |time| format!("{time:?}"));
+        let time = |time: &Option<Duration>| time.map_or("no time".to_owned(), |time| format!("{time:?}"));
+        let called = names.level;
         match self {
-            Self::Key { pad, first, frame, here, there } => write!(
-                f,
-                "pad sink_{pad}, frame {frame}: it is {}, and {} at pad sink_{first}; allowed are levels with the same \
+            Self::Key { number, first, frame, here, there } => format!(
+                "{called}{number}, frame {frame}: it is {}, and {} at {called}{first}; allowed are levels with the same \
                  key frames: fix the encoders' groups",
-                kind(here),
-                kind(there)
+                key(here),
+                key(there)
             ),
-            Self::Time { pad, first, frame, here, there } => write!(
-                f,
-                "pad sink_{pad}, frame {frame}: it has {}, and {} at pad sink_{first}; allowed is a difference below \
+            Self::Time { number, first, frame, here, there } => format!(
+                "{called}{number}, frame {frame}: it has {}, and {} at {called}{first}; allowed is a difference below \
                  {TOLERANCE:?}: levels need the same frames in the same order",
-                at(here),
-                at(there)
+                time(here),
+                time(there)
             ),
-            Self::Ended { pad, first, frame } => write!(
-                f,
-                "pad sink_{pad}, frame {frame}: the level ended before it, and pad sink_{first} has it; allowed are \
+            Self::Ended { number, first, frame } => format!(
+                "{called}{number}, frame {frame}: the level ended before it, and {called}{first} has it; allowed are \
                  levels that end with the same frame"
             ),
-            Self::Behind { pad, first, frame, frames, limits } => write!(
-                f,
-                "pad sink_{pad}, frame {frame}: it has not come, and pad sink_{first} is {frames} frames further; \
-                 allowed is what max-size-time ({:?}) and max-size-bytes ({}) let wait",
-                limits.time, limits.bytes
+            Self::Behind { number, first, frame, frames, limits } => format!(
+                "{called}{number}, frame {frame}: it has not come, and {called}{first} is {frames} frames further; \
+                 allowed is what {} ({:?}) and {} ({}) let wait",
+                names.time, limits.time, names.bytes, limits.bytes
             ),
         }
     }
 }
 
-/// Levels by the numbers of their pads, lowest first, and what of them waits for the others.
+/// Levels by their numbers, lowest first, and what of them waits for the others.
 #[derive(Debug)]
-pub(in crate::vtpsink) struct Alignment {
+pub struct Alignment {
     limits: Limits,
     levels: BTreeMap<u32, Level>,
     /// Rows that came out since the first one.
@@ -115,50 +163,57 @@ impl Level {
 }
 
 impl Alignment {
-    pub(in crate::vtpsink) fn new(limits: Limits) -> Self {
+    /// No level yet.
+    pub fn new(limits: Limits) -> Self {
         Self { limits, levels: BTreeMap::new(), rows: 0, together: false, skipped: 0 }
     }
 
     /// Adds a level. False once rows have come out: then the levels are what they are.
-    pub(in crate::vtpsink) fn add(&mut self, pad: u32) -> bool {
+    pub fn add(&mut self, number: u32) -> bool {
         if self.rows == 0 {
-            self.levels.entry(pad).or_default();
+            self.levels.entry(number).or_default();
         }
         self.rows == 0
     }
 
     /// Takes a level away. False once rows have come out.
-    pub(in crate::vtpsink) fn remove(&mut self, pad: u32) -> bool {
+    pub fn remove(&mut self, number: u32) -> bool {
         if self.rows == 0 {
-            self.levels.remove(&pad);
+            self.levels.remove(&number);
         }
         self.rows == 0
     }
 
     /// Frames that were left out at the beginning, of all levels.
-    pub(in crate::vtpsink) fn skipped(&self) -> u64 {
+    pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
     /// What waits at all levels: frames and bytes.
-    pub(in crate::vtpsink) fn waiting(&self) -> (usize, u64) {
+    pub fn waiting(&self) -> (usize, u64) {
         self.levels.values().fold((0, 0), |(frames, bytes), level| (frames + level.waiting.len(), bytes + level.bytes))
     }
 
     /// Takes in a frame of a level. Gives the frames that all levels have now.
-    pub(in crate::vtpsink) fn push(&mut self, pad: u32, frame: LevelFrame) -> Result<Vec<Row>, Misaligned> {
-        let Some(level) = self.levels.get_mut(&pad) else { return Ok(vec![]) };
+    ///
+    /// # Errors
+    /// When the levels are not one movie.
+    pub fn push(&mut self, number: u32, frame: LevelFrame) -> Result<Vec<Row>, Misaligned> {
+        let Some(level) = self.levels.get_mut(&number) else { return Ok(vec![]) };
         level.bytes += frame.bytes.len() as u64;
         level.waiting.push_back(frame);
         let rows = self.rows()?;
         self.check_ends()?;
-        self.check_distance(pad)?;
+        self.check_distance(number)?;
         Ok(rows)
     }
 
     /// A level is at its end. True when all are.
-    pub(in crate::vtpsink) fn end(&mut self, pad: u32) -> Result<bool, Misaligned> {
-        if let Some(level) = self.levels.get_mut(&pad) {
+    ///
+    /// # Errors
+    /// When another one has gone on.
+    pub fn end(&mut self, number: u32) -> Result<bool, Misaligned> {
+        if let Some(level) = self.levels.get_mut(&number) {
             level.ended = true;
         }
         self.check_ends()?;
@@ -166,7 +221,7 @@ impl Alignment {
     }
 
     /// What came and what comes do not belong together, at any level: they have to find each other again.
-    pub(in crate::vtpsink) fn begin_again(&mut self) {
+    pub fn begin_again(&mut self) {
         self.together = false;
         for level in self.levels.values_mut() {
             *level = Level::default();
@@ -225,18 +280,18 @@ impl Alignment {
 
     /// Compares the first frame of every level with that of the lowest one.
     fn check_row(&self) -> Result<(), Misaligned> {
-        let mut fronts = self.levels.iter().filter_map(|(&pad, level)| Some((pad, level.waiting.front()?)));
+        let mut fronts = self.levels.iter().filter_map(|(&number, level)| Some((number, level.waiting.front()?)));
         let Some((first, lowest)) = fronts.next() else { return Ok(()) };
-        for (pad, frame) in fronts {
+        for (number, frame) in fronts {
             if frame.key != lowest.key {
-                return Err(Misaligned::Key { pad, first, frame: self.rows, here: frame.key, there: lowest.key });
+                return Err(Misaligned::Key { number, first, frame: self.rows, here: frame.key, there: lowest.key });
             }
             let is_same = match (frame.time, lowest.time) {
                 (Some(here), Some(there)) => here.abs_diff(there) < TOLERANCE,
                 (here, there) => here == there,
             };
             if !is_same {
-                return Err(Misaligned::Time { pad, first, frame: self.rows, here: frame.time, there: lowest.time });
+                return Err(Misaligned::Time { number, first, frame: self.rows, here: frame.time, there: lowest.time });
             }
         }
         Ok(())
@@ -247,8 +302,8 @@ impl Alignment {
         let ended = self.levels.iter().find(|(_, level)| level.ended && level.waiting.is_empty());
         let further = self.levels.iter().find(|(_, level)| !level.waiting.is_empty());
         match (ended, further) {
-            (Some((&pad, _)), Some((&first, _))) if self.together => {
-                Err(Misaligned::Ended { pad, first, frame: self.rows })
+            (Some((&number, _)), Some((&first, _))) if self.together => {
+                Err(Misaligned::Ended { number, first, frame: self.rows })
             }
             _ => Ok(()),
         }
@@ -261,8 +316,8 @@ impl Alignment {
             return Ok(());
         }
         let empty = self.levels.iter().find(|(_, level)| level.waiting.is_empty());
-        let Some((&pad, _)) = empty else { return Ok(()) };
-        Err(Misaligned::Behind { pad, first, frame: self.rows, frames: level.waiting.len(), limits: self.limits })
+        let Some((&number, _)) = empty else { return Ok(()) };
+        Err(Misaligned::Behind { number, first, frame: self.rows, frames: level.waiting.len(), limits: self.limits })
     }
 }
 

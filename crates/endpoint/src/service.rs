@@ -1,6 +1,8 @@
-//! The thread that serves.
+//! A server on a thread of its own, for who must not wait: it is told of what comes and asked what is known.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use framewire_adaptive::host::HostEvent;
-use framewire_adaptive::server::ServerEvent;
-use framewire_endpoint::{EndpointError, Serving};
+use framewire_adaptive::datagram::Drops;
+use framewire_adaptive::host::{HostEvent, Lateness};
+use framewire_adaptive::server::{ServerEvent, ServerState};
 
-use super::messages::{Report, Session};
+use crate::error::EndpointError;
+use crate::serve::Serving;
 
 /// How long clients are given to hear that the server ends: a change of state waits for it.
 const TEARDOWN_TIME: Duration = Duration::from_millis(200);
@@ -21,7 +24,7 @@ const TEARDOWN_TIME: Duration = Duration::from_millis(200);
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 /// What the thread tells.
-pub(super) enum News<'a> {
+pub enum News<'a> {
     /// Something happened in a session.
     Event(&'a HostEvent),
     /// What is known now, at the interval asked for.
@@ -32,8 +35,34 @@ pub(super) enum News<'a> {
     Broken(EndpointError),
 }
 
+/// What is known of a service.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// For video, and for control packets.
+    pub addresses: Option<[SocketAddr; 2]>,
+    /// What each session that is open knows.
+    pub sessions: BTreeMap<u64, Session>,
+    /// Sessions that ended.
+    pub ended: u64,
+    /// Datagrams of no session that were thrown away.
+    pub drops: Drops,
+    /// By how much packets left late.
+    pub lateness: Lateness,
+}
+
+/// What is known of a session that is open.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// When it began.
+    pub began: Instant,
+    /// What its server says.
+    pub state: ServerState,
+    /// Changes of level so far.
+    pub level_changes: u64,
+}
+
 /// A server at work; it ends when this is dropped.
-pub(super) struct Service {
+pub struct Service {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -51,7 +80,7 @@ struct Shared {
 
 /// How a service goes on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms {
+pub struct Terms {
     /// It ends after so many sessions; `None`: never.
     pub sessions: Option<u64>,
     /// How often it tells what it knows; `None`: never.
@@ -70,7 +99,7 @@ impl Service {
         let (cancelled, more, over) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         let shared = Arc::new(Shared { cancelled, more, over, waker, report });
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new().name("vtpsink".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("vtp-server".to_owned()).spawn(move || {
             match serve(serving, &of_thread, &wakeups, terms, &tell) {
                 Ok(()) if of_thread.cancelled.load(Ordering::Relaxed) => {}
                 Ok(()) => tell(News::Enough),

@@ -1,4 +1,10 @@
-//! The thread that receives, and what waits between it and the streaming threads.
+//! A client on a thread of its own, and what waits between it and those that take its frames and its audio.
+
+mod audio_queue;
+mod player_position;
+#[cfg(test)]
+mod tests;
+mod timing;
 
 use std::collections::VecDeque;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -6,13 +12,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use framewire_adaptive::client::{Client, ClientEvent, ClientSettings, ClientState};
-use framewire_endpoint::Viewing;
 use framewire_units::DataSize;
 use framewire_wire::vtp::Reason;
 
-use super::audio_queue::{AudioItem, AudioLine};
-use super::player_position::Place;
-use super::timing::Timing;
+use crate::view::Viewing;
+
+use timing::Timing;
+
+pub use audio_queue::{AudioItem, AudioQueue};
+pub use player_position::PlayerPosition;
 
 /// How long the server is given to hear that downstream wants no more; nobody waits for it.
 const TEARDOWN_TIME: Duration = Duration::from_millis(500);
@@ -28,10 +36,14 @@ const _: () = assert!(2 * size_of::<ClientEvent>() as u64 <= EVENT_COST);
 
 /// What to receive.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub struct Plan {
+    /// Name or address of the server.
     pub host: String,
+    /// Its port of the video.
     pub data_port: u16,
+    /// Its port of the control packets.
     pub control_port: u16,
+    /// The session.
     pub client: ClientSettings,
     /// From the first frame to when it goes on.
     pub startup: Duration,
@@ -41,7 +53,7 @@ pub(super) struct Plan {
 
 /// What the streaming thread gets, in order.
 #[derive(Debug)]
-pub(super) enum Next {
+pub enum Next {
     /// Something happened.
     Event(ClientEvent),
     /// There can be no session, in words.
@@ -54,7 +66,7 @@ pub(super) enum Next {
 ///
 /// The thread is told to end by [`cancel`](Self::cancel) and never waited for: it holds no part of the pipeline.
 #[derive(Clone)]
-pub(super) struct Reception(Arc<Shared>);
+pub struct Reception(Arc<Shared>);
 
 struct Shared {
     plan: Plan,
@@ -69,7 +81,7 @@ struct Waiting {
     bytes: u64,
     /// Nobody takes frames any more.
     unseen: bool,
-    audio: AudioLine,
+    audio: AudioQueue,
     /// When the first frame may go on.
     begin: Option<Instant>,
     failure: Option<String>,
@@ -79,7 +91,7 @@ struct Waiting {
     flushing: bool,
     state: ClientState,
     timing: Timing,
-    place: Place,
+    position: PlayerPosition,
 }
 
 impl Reception {
@@ -90,7 +102,7 @@ impl Reception {
     pub fn start(plan: Plan) -> Result<Self, std::io::Error> {
         let shared = Arc::new(Shared { plan, waiting: Mutex::default(), changed: Condvar::new() });
         let of_thread = shared.clone();
-        std::thread::Builder::new().name("vtpsrc".to_owned()).spawn(move || {
+        std::thread::Builder::new().name("vtp-client".to_owned()).spawn(move || {
             let failure = receive(&of_thread).err();
             let mut waiting = of_thread.lock();
             waiting.failure = failure;
@@ -112,7 +124,7 @@ impl Reception {
                 && let Some(event) = waiting.pop()
             {
                 if let ClientEvent::FrameComplete(frame) = &event {
-                    waiting.place.begin(Instant::now(), frame.media_time);
+                    waiting.position.begin(Instant::now(), frame.media_time);
                 }
                 self.0.changed.notify_all();
                 return Next::Event(event);
@@ -154,7 +166,7 @@ impl Reception {
             let is_over = waiting.ended;
             if let Some(item) = waiting.audio.take(patience.is_none(), is_over) {
                 if let AudioItem::Packet(packet) = &item {
-                    waiting.place.begin(Instant::now(), packet.media_time);
+                    waiting.position.begin(Instant::now(), packet.media_time);
                 }
                 return item;
             }
@@ -168,14 +180,14 @@ impl Reception {
     }
 
     /// Changes what is to become of the audio.
-    pub fn with_audio(&self, change: impl FnOnce(&mut AudioLine)) {
+    pub fn with_audio(&self, change: impl FnOnce(&mut AudioQueue)) {
         change(&mut self.0.lock().audio);
         self.0.changed.notify_all();
     }
 
-    /// Changes what is known of the player's place.
-    pub fn with_place(&self, change: impl FnOnce(&mut Place, Instant)) {
-        change(&mut self.0.lock().place, Instant::now());
+    /// Changes what is known of the player's position.
+    pub fn with_position(&self, change: impl FnOnce(&mut PlayerPosition, Instant)) {
+        change(&mut self.0.lock().position, Instant::now());
     }
 
     /// Frames are no longer kept for downstream: its stream has ended, and the audio's goes on.
@@ -222,15 +234,16 @@ impl Reception {
 
 /// What is known of a reception.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub struct Known {
     /// The client's part.
     pub state: ClientState,
     /// Memory that frames, other events and audio take which wait for downstream.
     pub waiting: u64,
     /// Packets of audio that did not come, or did not fit.
     pub audio_lost: u64,
-    /// Whole frames that came before, and after, a player that begins after the start-up delay shows them.
+    /// Whole frames that came before a player that begins after the start-up delay shows them.
     pub in_time: u64,
+    /// Whole frames that came after that.
     pub late: u64,
     /// Play-out time of the newest whole frame.
     pub newest: Option<Duration>,
@@ -292,7 +305,7 @@ impl Shared {
         let received = waiting.state.received.as_bytes();
         waiting.timing.note(Instant::now(), received);
         let free = DataSize::from_bytes(limit.saturating_sub(waiting.bytes));
-        let shown = waiting.place.shown(Instant::now());
+        let shown = waiting.position.shown(Instant::now());
         drop(waiting);
         viewing.set_player_buffer(free);
         if let Some(shown) = shown {
@@ -347,7 +360,7 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
 }
 
 /// What an end that is not the end of the movie means; `None` where the stream just ends.
-pub(super) fn complaint(reason: Reason, plan: &Settled) -> Option<String> {
+pub fn complaint(reason: Reason, plan: &Settled) -> Option<String> {
     let Settled { server, title } = plan;
     match reason {
         Reason::EndOfMovie | Reason::Stopped | Reason::Acknowledged => None,
@@ -360,7 +373,7 @@ pub(super) fn complaint(reason: Reason, plan: &Settled) -> Option<String> {
 
 /// What errors name.
 #[derive(Clone, Debug)]
-pub(super) struct Settled {
+pub struct Settled {
     /// Host and port.
     pub server: String,
     /// The movie.

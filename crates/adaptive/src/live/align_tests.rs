@@ -1,5 +1,8 @@
 use super::*;
 
+/// As the element has them.
+const PADS: Names = Names { level: "pad sink_", time: "max-size-time", bytes: "max-size-bytes" };
+
 const LIMITS: Limits = Limits { time: Duration::from_secs(2), bytes: 10_000 };
 
 fn frame(number: u64, key: Option<KeyKind>, size: usize) -> LevelFrame {
@@ -11,15 +14,15 @@ fn regular(number: u64, size: usize) -> LevelFrame {
     frame(number, number.is_multiple_of(10).then_some(KeyKind::Closed), size)
 }
 
-fn levels(pads: &[u32]) -> Alignment {
+fn levels(numbers: &[u32]) -> Alignment {
     let mut alignment = Alignment::new(LIMITS);
-    assert!(pads.iter().all(|&pad| alignment.add(pad)));
+    assert!(numbers.iter().all(|&number| alignment.add(number)));
     alignment
 }
 
 /// The first error of pushing these.
 fn refused(alignment: &mut Alignment, frames: impl IntoIterator<Item = (u32, LevelFrame)>) -> Misaligned {
-    let mut results = frames.into_iter().map(|(pad, frame)| alignment.push(pad, frame));
+    let mut results = frames.into_iter().map(|(number, frame)| alignment.push(number, frame));
     results.find_map(Result::err).expect("the levels are not aligned")
 }
 
@@ -52,14 +55,14 @@ fn the_stream_begins_where_all_levels_have_a_closed_group_at_one_time() {
 }
 
 #[test]
-fn a_key_frame_at_one_level_only_is_told_with_pad_and_frame() {
+fn a_key_frame_at_one_level_only_is_told_with_level_and_frame() {
     let mut alignment = levels(&[0, 1]);
     let mut frames: Vec<_> = (0..8).flat_map(|number| [(0, regular(number, 1)), (1, regular(number, 1))]).collect();
     frames[2 * 7 + 1].1.key = Some(KeyKind::Closed);
-    let expected = Misaligned::Key { pad: 1, first: 0, frame: 7, here: Some(KeyKind::Closed), there: None };
+    let expected = Misaligned::Key { number: 1, first: 0, frame: 7, here: Some(KeyKind::Closed), there: None };
     let told = refused(&mut alignment, frames);
     assert_eq!(told, expected);
-    let text = told.to_string();
+    let text = told.words(&PADS);
     assert!(text.contains("sink_1, frame 7") && text.contains("no key frame at pad sink_0"), "{text}");
     assert!(text.contains("allowed are levels with the same key frames"), "{text}");
 }
@@ -79,8 +82,8 @@ fn times_may_differ_by_less_than_a_millisecond() {
         });
         match pushed {
             Ok(()) => assert!(fits, "{micros} µs"),
-            Err(Misaligned::Time { pad: 1, first: 0, frame: 5, .. }) => assert!(!fits, "{micros} µs"),
-            Err(other) => panic!("{micros} µs: {other}"),
+            Err(Misaligned::Time { number: 1, first: 0, frame: 5, .. }) => assert!(!fits, "{micros} µs"),
+            Err(other) => panic!("{micros} µs: {other:?}"),
         }
     }
 }
@@ -94,7 +97,7 @@ fn without_time_stamps_frames_are_aligned_by_their_number() {
         assert_eq!(alignment.push(1, timeless(number)).unwrap().len(), 1);
     }
     let told = refused(&mut alignment, [(0, timeless(25)), (1, regular(25, 1))]);
-    assert!(matches!(told, Misaligned::Time { pad: 1, frame: 25, .. }), "{told}");
+    assert!(matches!(told, Misaligned::Time { number: 1, frame: 25, .. }), "{told:?}");
 }
 
 #[test]
@@ -106,10 +109,10 @@ fn a_level_that_ends_early_is_told() {
     }
     assert_eq!(alignment.end(1), Ok(false));
     let told = refused(&mut alignment, [(0, regular(3, 1))]);
-    assert_eq!(told, Misaligned::Ended { pad: 1, first: 0, frame: 3 });
+    assert_eq!(told, Misaligned::Ended { number: 1, first: 0, frame: 3 });
     let mut alignment = levels(&[0, 1]);
-    for pad in [0, 1] {
-        alignment.push(pad, regular(0, 1)).unwrap();
+    for number in [0, 1] {
+        alignment.push(number, regular(0, 1)).unwrap();
     }
     assert_eq!((alignment.end(0), alignment.end(1)), (Ok(false), Ok(true)));
 }
@@ -118,8 +121,8 @@ fn a_level_that_ends_early_is_told() {
 fn a_level_that_lags_is_told_before_memory_is_full() {
     let mut by_time = levels(&[0, 1]);
     let told = refused(&mut by_time, (0..1_000).map(|number| (0, regular(number, 1))));
-    assert_eq!(told, Misaligned::Behind { pad: 1, first: 0, frame: 0, frames: 52, limits: LIMITS });
-    let text = told.to_string();
+    assert_eq!(told, Misaligned::Behind { number: 1, first: 0, frame: 0, frames: 52, limits: LIMITS });
+    let text = told.words(&PADS);
     assert!(text.contains("sink_1, frame 0") && text.contains("max-size-time (2s)"), "{text}");
     let mut by_bytes = levels(&[0, 1]);
     let told = refused(&mut by_bytes, (0..1_000).map(|number| (0, regular(number, 999))));

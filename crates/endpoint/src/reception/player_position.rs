@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Before anything went downstream there is nothing to tell: whoever receives assumes that the first frame is shown when
 /// the start-up delay is over.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub struct PlayerPosition {
     /// Media time of what went downstream first: the first to be shown.
     first: Option<Duration>,
     /// The pipeline plays.
@@ -20,7 +20,7 @@ pub(super) struct Place {
     known: Option<(Instant, Duration)>,
 }
 
-impl Place {
+impl PlayerPosition {
     /// Something of the movie goes downstream.
     pub fn begin(&mut self, now: Instant, media_time: Duration) {
         if self.first.is_none() {
@@ -65,56 +65,56 @@ mod tests {
     }
 
     #[test]
-    fn the_place_stands_from_the_first_frame_to_playing_and_in_every_pause() {
-        let (mut place, start) = (Place::default(), Instant::now());
+    fn the_position_stands_from_the_first_frame_to_playing_and_in_every_pause() {
+        let (mut position, start) = (PlayerPosition::default(), Instant::now());
         let at = |millis| start + ms(millis);
-        assert_eq!(place.shown(at(0)), None);
-        place.begin(at(1_000), ms(40));
+        assert_eq!(position.shown(at(0)), None);
+        position.begin(at(1_000), ms(40));
         assert_eq!(
-            [1_000, 1_500].map(|now| place.shown(at(now))),
+            [1_000, 1_500].map(|now| position.shown(at(now))),
             [Some(ms(40)); 2],
             "it is the picture of the preroll"
         );
-        place.correct(at(1_500), Some(ms(900)));
-        assert_eq!(place.shown(at(1_500)), Some(ms(40)), "the clock goes on, the pipeline does not");
-        place.play(at(2_000), Some(ms(5)));
-        place.begin(at(2_000), ms(80));
-        assert_eq!([2_000, 2_300].map(|now| place.shown(at(now))), [5, 305].map(|shown| Some(ms(shown))));
+        position.correct(at(1_500), Some(ms(900)));
+        assert_eq!(position.shown(at(1_500)), Some(ms(40)), "the clock goes on, the pipeline does not");
+        position.play(at(2_000), Some(ms(5)));
+        position.begin(at(2_000), ms(80));
+        assert_eq!([2_000, 2_300].map(|now| position.shown(at(now))), [5, 305].map(|shown| Some(ms(shown))));
         // The clock of the pipeline is slower.
-        place.correct(at(2_300), Some(ms(300)));
-        assert_eq!(place.shown(at(2_400)), Some(ms(400)));
-        place.pause(at(2_400));
-        assert_eq!(place.shown(at(9_000)), Some(ms(400)));
-        place.play(at(9_000), Some(ms(400)));
-        assert_eq!(place.shown(at(9_100)), Some(ms(500)));
+        position.correct(at(2_300), Some(ms(300)));
+        assert_eq!(position.shown(at(2_400)), Some(ms(400)));
+        position.pause(at(2_400));
+        assert_eq!(position.shown(at(9_000)), Some(ms(400)));
+        position.play(at(9_000), Some(ms(400)));
+        assert_eq!(position.shown(at(9_100)), Some(ms(500)));
     }
 
     /// As in a pipeline with a live source, which has no preroll.
     #[test]
     fn time_before_the_first_frame_is_not_of_the_movie() {
-        let (mut place, start) = (Place::default(), Instant::now());
+        let (mut position, start) = (PlayerPosition::default(), Instant::now());
         let at = |millis| start + ms(millis);
-        place.play(at(0), Some(ms(10)));
-        place.correct(at(500), Some(ms(510)));
-        assert_eq!(place.shown(at(500)), None);
-        place.begin(at(1_200), ms(0));
-        place.correct(at(1_200), Some(ms(1_210)));
-        assert_eq!([1_200, 1_300].map(|now| place.shown(at(now))), [0, 100].map(|shown| Some(ms(shown))));
-        place.pause(at(1_300));
-        place.play(at(5_000), Some(ms(1_310)));
-        assert_eq!(place.shown(at(5_050)), Some(ms(150)));
+        position.play(at(0), Some(ms(10)));
+        position.correct(at(500), Some(ms(510)));
+        assert_eq!(position.shown(at(500)), None);
+        position.begin(at(1_200), ms(0));
+        position.correct(at(1_200), Some(ms(1_210)));
+        assert_eq!([1_200, 1_300].map(|now| position.shown(at(now))), [0, 100].map(|shown| Some(ms(shown))));
+        position.pause(at(1_300));
+        position.play(at(5_000), Some(ms(1_310)));
+        assert_eq!(position.shown(at(5_050)), Some(ms(150)));
     }
 
     #[test]
     fn without_a_clock_the_time_of_this_host_counts_while_it_plays() {
-        let (mut place, start) = (Place::default(), Instant::now());
+        let (mut position, start) = (PlayerPosition::default(), Instant::now());
         let at = |millis| start + ms(millis);
-        place.begin(at(0), ms(0));
-        place.play(at(100), None);
-        assert_eq!(place.shown(at(300)), Some(ms(200)));
-        place.pause(at(300));
-        assert_eq!(place.shown(at(800)), Some(ms(200)));
-        place.play(at(800), None);
-        assert_eq!(place.shown(at(900)), Some(ms(300)));
+        position.begin(at(0), ms(0));
+        position.play(at(100), None);
+        assert_eq!(position.shown(at(300)), Some(ms(200)));
+        position.pause(at(300));
+        assert_eq!(position.shown(at(800)), Some(ms(200)));
+        position.play(at(800), None);
+        assert_eq!(position.shown(at(900)), Some(ms(300)));
     }
 }

@@ -1,14 +1,13 @@
 //! The live window: the groups of pictures that clients are sent from, and the plan of their rates.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::source::{Availability, ENDLESS, PacketSource, Plan, SourceError, SourcePacket};
 use bytes::Bytes;
-use framewire_adaptive::source::{Availability, ENDLESS, PacketSource, Plan, SourceError, SourcePacket};
 use framewire_units::{Bitrate, DataSize, Duration};
 
 use super::interval::Interval;
-use crate::lock::lock;
 
 /// A group is sent faster than it plays by one frame interval, but by no more than this part of it.
 const MOST_LEAD: u32 = 10;
@@ -18,7 +17,8 @@ const JUMP: u32 = 4;
 
 /// How much of the stream is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::vtpsink) struct Limits {
+pub struct Limits {
+    /// Of the stream.
     pub time: Duration,
     /// Of all levels.
     pub bytes: u64,
@@ -26,16 +26,18 @@ pub(in crate::vtpsink) struct Limits {
 
 /// One frame at all levels, lowest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::vtpsink) struct Row {
+pub struct Row {
+    /// When it is shown; `None` without time stamps.
     pub time: Option<Duration>,
     /// A level may be entered here.
     pub key: bool,
+    /// Its access unit at each level.
     pub levels: Vec<Bytes>,
 }
 
 /// What came of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::vtpsink) enum Taken {
+pub enum Taken {
     /// It waits for the rest of its group.
     Kept,
     /// The group before it is complete: there is more to send.
@@ -51,15 +53,16 @@ pub(in crate::vtpsink) enum Taken {
 
 /// What is known of the window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::vtpsink) struct WindowState {
+pub struct WindowState {
     /// Frames that became available.
     pub frames: u32,
     /// Frames of groups that were longer than the window.
     pub frames_given_up: u64,
     /// Groups that are kept.
     pub groups: usize,
-    /// Time and bytes of what is kept, groups that are not complete included.
+    /// Time of what is kept.
     pub time: Duration,
+    /// Bytes of what is kept, groups that are not complete included.
     pub bytes: u64,
     /// The plan of the newest group: rates of its levels, lowest first.
     pub rates: Vec<Bitrate>,
@@ -71,7 +74,7 @@ pub(in crate::vtpsink) struct WindowState {
 /// at every level when its first packet is sent, and the plan is exact: bytes of the group, over the time that it lasts
 /// less one frame interval (a tenth of it at most), so that a client that is late by a little catches up.
 #[derive(Debug)]
-pub(in crate::vtpsink) struct LiveSource {
+pub struct LiveSource {
     payload: usize,
     window: Mutex<Window>,
 }
@@ -114,7 +117,7 @@ struct Shift {
 
 impl LiveSource {
     /// An empty one, for packets of up to `payload` bytes.
-    pub(in crate::vtpsink) fn new(payload: u16, limits: Limits) -> Self {
+    pub fn new(payload: u16, limits: Limits) -> Self {
         let window = Window {
             limits,
             interval: Interval::default(),
@@ -130,11 +133,12 @@ impl LiveSource {
     }
 
     fn window(&self) -> MutexGuard<'_, Window> {
-        lock(&self.window)
+        // What a thread that panicked left is whole: every change is one of values.
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The frame interval of the caps; no more changes once a group is there.
-    pub(in crate::vtpsink) fn set_interval(&self, interval: Duration) {
+    pub fn set_interval(&self, interval: Duration) {
         let mut window = self.window();
         if window.groups.is_empty() && window.next == 0 {
             window.interval.tell(interval);
@@ -142,12 +146,12 @@ impl LiveSource {
     }
 
     /// Takes in the next frame.
-    pub(in crate::vtpsink) fn push(&self, row: Row) -> Taken {
+    pub fn push(&self, row: Row) -> Taken {
         self.window().push(row)
     }
 
     /// The stream has a break: the group that is not complete ends here. True when that made one.
-    pub(in crate::vtpsink) fn end_group(&self) -> bool {
+    pub fn end_group(&self) -> bool {
         let mut window = self.window();
         window.shift.origin = None;
         window.skips = false;
@@ -155,25 +159,25 @@ impl LiveSource {
     }
 
     /// The stream ends.
-    pub(in crate::vtpsink) fn end(&self) {
+    pub fn end(&self) {
         let mut window = self.window();
         window.close_group(None);
         window.ended = true;
     }
 
     /// Whether there is something to send, or was, and it is known how time goes on in it.
-    pub(in crate::vtpsink) fn has_begun(&self) -> bool {
+    pub fn has_begun(&self) -> bool {
         let window = self.window();
         window.next > 0 && (window.ended || window.interval.is_settled())
     }
 
     /// Whether the stream has ended.
-    pub(in crate::vtpsink) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.window().ended
     }
 
     /// Bytes of the newest group at its highest level.
-    pub(in crate::vtpsink) fn group_size(&self) -> DataSize {
+    pub fn group_size(&self) -> DataSize {
         let window = self.window();
         let top = |group: &Group| {
             group.frames.iter().filter_map(|(_, levels)| levels.last()).map(|top| top.len() as u64).sum()
@@ -181,7 +185,8 @@ impl LiveSource {
         DataSize::from_bytes(window.groups.back().map_or(0, top))
     }
 
-    pub(in crate::vtpsink) fn state(&self) -> WindowState {
+    /// What is known now.
+    pub fn state(&self) -> WindowState {
         let window = self.window();
         WindowState {
             frames: window.next,

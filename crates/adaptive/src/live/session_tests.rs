@@ -3,12 +3,12 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use crate::client::{Client, ClientEvent, ClientSettings};
+use crate::datagram::Channel;
+use crate::host::Host;
+use crate::rate_control::{RateControl, RateControlSettings};
+use crate::server::ServerSettings;
 use bytes::Bytes;
-use framewire_adaptive::client::{Client, ClientEvent, ClientSettings};
-use framewire_adaptive::datagram::Channel;
-use framewire_adaptive::host::Host;
-use framewire_adaptive::rate_control::{RateControl, RateControlSettings};
-use framewire_adaptive::server::ServerSettings;
 use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::{Secret, Title};
 

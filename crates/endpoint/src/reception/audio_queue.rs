@@ -1,4 +1,4 @@
-//! Packets of audio that wait for their streaming thread.
+//! Packets of audio that wait for who takes them.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,16 @@ const PACKET_COST: u64 = 64;
 
 /// What the thread that pushes audio gets, in order.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum AudioItem {
+pub enum AudioItem {
     /// To be heard.
     Packet(AudioPacket),
     /// Packets that did not come, or did not fit.
-    Lost { first: u32, count: u32 },
+    Lost {
+        /// The number of the first.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
     /// Nothing more will come.
     Ended,
     /// The thread is to stop waiting.
@@ -22,7 +27,7 @@ pub(super) enum AudioItem {
 
 /// What waits: bounded, because nobody may be listening.
 #[derive(Debug, Default)]
-pub(super) struct AudioLine {
+pub struct AudioQueue {
     items: VecDeque<AudioItem>,
     bytes: u64,
     /// Packets that did not fit.
@@ -33,7 +38,7 @@ pub(super) struct AudioLine {
     ended: bool,
 }
 
-impl AudioLine {
+impl AudioQueue {
     /// A packet came; one for which there is no room is lost.
     pub fn push(&mut self, packet: AudioPacket, limit: u64) {
         if self.unheard {
@@ -127,31 +132,31 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_what_does_not_fit_is_told_in_its_place() {
-        let mut line = AudioLine::default();
-        (0..5).for_each(|number| line.push(packet(number), 200));
-        assert_eq!((line.bytes(), line.refused()), (200, 3));
-        assert_eq!(line.take(false, false), None);
-        assert_eq!(line.take(true, false), Some(AudioItem::Packet(packet(0))));
-        line.lose(5, 2);
-        line.push(packet(7), 200);
-        assert_eq!(line.take(true, false), Some(AudioItem::Packet(packet(1))));
-        assert_eq!(line.take(true, false), Some(AudioItem::Lost { first: 2, count: 5 }));
-        assert_eq!(line.take(true, false), Some(AudioItem::Packet(packet(7))));
-        assert_eq!((line.bytes(), line.take(true, false)), (0, None));
-        line.end();
-        assert_eq!(line.take(false, false), Some(AudioItem::Ended));
+        let mut queue = AudioQueue::default();
+        (0..5).for_each(|number| queue.push(packet(number), 200));
+        assert_eq!((queue.bytes(), queue.refused()), (200, 3));
+        assert_eq!(queue.take(false, false), None);
+        assert_eq!(queue.take(true, false), Some(AudioItem::Packet(packet(0))));
+        queue.lose(5, 2);
+        queue.push(packet(7), 200);
+        assert_eq!(queue.take(true, false), Some(AudioItem::Packet(packet(1))));
+        assert_eq!(queue.take(true, false), Some(AudioItem::Lost { first: 2, count: 5 }));
+        assert_eq!(queue.take(true, false), Some(AudioItem::Packet(packet(7))));
+        assert_eq!((queue.bytes(), queue.take(true, false)), (0, None));
+        queue.end();
+        assert_eq!(queue.take(false, false), Some(AudioItem::Ended));
     }
 
     #[test]
     fn what_nobody_hears_is_not_kept() {
-        let mut line = AudioLine::default();
-        line.push(packet(0), 200);
-        line.set_flushing(true);
-        assert_eq!(line.take(true, true), Some(AudioItem::Flushing));
-        line.set_flushing(false);
-        line.drop_all();
-        line.push(packet(1), 200);
-        line.lose(2, 1);
-        assert_eq!((line.bytes(), line.refused(), line.take(true, false)), (0, 0, Some(AudioItem::Ended)));
+        let mut queue = AudioQueue::default();
+        queue.push(packet(0), 200);
+        queue.set_flushing(true);
+        assert_eq!(queue.take(true, true), Some(AudioItem::Flushing));
+        queue.set_flushing(false);
+        queue.drop_all();
+        queue.push(packet(1), 200);
+        queue.lose(2, 1);
+        assert_eq!((queue.bytes(), queue.refused(), queue.take(true, false)), (0, 0, Some(AudioItem::Ended)));
     }
 }
