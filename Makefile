@@ -4,6 +4,7 @@
 # make bench  the benchmarks
 # make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
 # make dropping  docs/dropping.md: frame dropping compared with what others do (TRACES=DIRECTORY of Mahimahi's recordings)
+# make figures  docs/images: the figures with which the long pages begin, from the numbers of these pages
 # make fuzz   gives every parser and state machine to libFuzzer for ten minutes each (scripts/fuzz says what it needs)
 # make plugin  the GStreamer elements: builds them and says how GStreamer finds them
 # make elements-memory  looks for leaks and memory errors of the GStreamer elements (valgrind)
@@ -18,7 +19,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
 
-.PHONY: demo test lint bench validate dropping fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint rust-test python-lint python-test
+.PHONY: demo test lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint rust-test python-lint python-test
 
 demo: setup
 	framewire run scenarios/demo.toml
@@ -37,6 +38,9 @@ validate: setup-dev
 
 dropping: setup-dev
 	$(PYTHON) benches/dropping/page.py $(if $(TRACES),--traces $(TRACES))
+
+figures:
+	$(PYTHON) benches/figures/draw.py
 
 fuzz:
 	@scripts/fuzz

@@ -72,7 +72,6 @@ def write(cells: Sequence[Cell], kernel: pl.DataFrame, reasons: Path, dataset: P
             _conditions(cells, kernel, dataset, seconds),
             _distributions(cells),
             f"Each cell's means side by side are in `{pictures}/cells.csv`.\n",
-            f"![Goodput of all cells, simulated over measured]({pictures}/goodput.svg)\n",
             f"![Congestion windows of twelve cells]({pictures}/windows.svg)\n",
             _worst(cells),
             _reasons(cells, read_reasons(reasons)),

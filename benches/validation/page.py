@@ -25,6 +25,7 @@ import drawing
 import kernel_section
 import ns3_reference
 import ns3_section
+import opening
 import polars as pl
 import simulation
 import speed_section
@@ -37,8 +38,9 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 WORK = ROOT / "target" / "validation"
 
+TITLE = "# Validation\n"
 INTRODUCTION = """\
-# Validation
+## What is compared
 
 How far the simulated world is from this kernel's TCP, from ns-3 and from published measurements; where it is off, by
 how much, and why. `make validate` computes this page again; nothing in it is written by hand except the reasons, which
@@ -71,12 +73,15 @@ def main() -> int:
     (pictures / "goodput.svg").write_text(_draw_errors(cells))
     _write_cells(cells, pictures / "cells.csv")
 
-    sections = [INTRODUCTION, kernel_section.summary(criteria)]
+    speed = json.loads(options.speed.read_text()) if options.speed.exists() else None
+    reproduced = None if options.no_thesis else _reproduced(options.thesis)
+    sections = [TITLE, opening.write(criteria, cells, speed, reproduced, pictures.name)]
+    sections += [INTRODUCTION, kernel_section.summary(criteria)]
     sections.append(kernel_section.write(cells, kernel, HERE / "reasons.toml", options.kernel, pictures.name))
     sections.append(worlds_section.write())
     sections.append(_ns3(options.ns3, cells))
-    sections.append(speed_section.write(json.loads(options.speed.read_text()) if options.speed.exists() else None))
-    sections.append(thesis_section.write(None if options.no_thesis else _reproduced(options.thesis)))
+    sections.append(speed_section.write(speed))
+    sections.append(thesis_section.write(reproduced))
     options.out.write_text("\n".join(sections))
     missed = [criterion for criterion in criteria if criterion.verdict != Verdict.HOLDS]
     print(f"{options.out}: {len(criteria) - len(missed)} of {len(criteria)} criteria hold")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ REPOSITORY = Path(__file__).parents[2]
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)\s]*)\)")
 MOST_WORDS = 700
+LONG = 200
+"""Lines: a page of more begins with a summary and a figure."""
 
 
 def text_of(page: Path) -> str:
@@ -43,6 +47,25 @@ def test_every_page_is_in_the_index() -> None:
     index = REPOSITORY / "docs" / "index.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(text_of(index))}
     assert {page for page in index.parent.glob("*.md") if page != index} <= linked
+
+
+LONG_PAGES = [page for page in PAGES if len(page.read_text(encoding="utf-8").splitlines()) > LONG]
+
+
+@pytest.mark.parametrize("page", LONG_PAGES, ids=lambda page: page.name)
+def test_a_long_page_begins_with_a_summary_and_a_figure(page: Path) -> None:
+    opening = text_of(page).split("\n## ")[0].splitlines()
+    summary = [line for line in opening if line.startswith("**In short.**")]
+    assert len(summary) == 1, "one summary before the first heading"
+    figures = [line for line in opening if re.match(r"!\[[^]]+\]\([^)]+\)$", line)]
+    assert figures, "a figure before the first heading"
+    assert opening.index(figures[0]) - opening.index(summary[0]) <= 25
+
+
+def test_figures_are_drawn_from_their_pages() -> None:
+    program = REPOSITORY / "benches" / "figures" / "draw.py"
+    ran = subprocess.run([sys.executable, program, "--check"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")
 
 
 def row_of(transport: Transport) -> str:

@@ -106,3 +106,14 @@ def test_pictures_are_well_formed() -> None:
     assert len(ElementTree.fromstring(drawing.curves([panel] * 4, 3, "packets")).findall("{*}polyline")) == 8
     errors = drawing.ErrorPanel("reno", [(0.5, 0.01), (20.0, -0.5)], 0.12)
     assert len(ElementTree.fromstring(drawing.errors([errors], "label")).findall("{*}circle")) == 2
+
+
+def test_the_page_begins_with_what_it_comes_to(comparison: ModuleType, kernel: pl.DataFrame) -> None:
+    opening = importlib.import_module("opening")
+    cells = comparison.compare(kernel, scaled(kernel, "retransmissions", 1.5))
+    text = opening.write(comparison.judge(cells), cells, None, {"headline": "3 of 4 are met. More."}, "pictures")
+    words = " ".join(text.split())
+    assert "24 of 30 criteria" in words and "; reno, lossy: retransmissions" in words
+    assert f"{len(cells)} cells" in words and "bbr 0.0 %, 0.0 %" in words
+    assert "3 of 4 are met. " in words and "ns-3" not in words
+    assert text.endswith("(pictures/goodput.svg)\n")
