@@ -13,14 +13,14 @@ from typing import Any
 
 import polars as pl
 
-from framewire import files, run_tables, stats
+from framewire import earlier_formats, files, run_tables, stats
 from framewire.checksums import Checksums, DamagedError, unsealed
 from framewire.errors import InputError
 from framewire.run_description import problem_of
 
 __all__ = ["FORMAT_VERSION", "TABLES", "RunDirectory"]
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """The newest version of the results format that is read here; older ones are read too."""
 
 TABLES = ("frames", "packets", "flows", "accuracy", "summary")
@@ -123,14 +123,30 @@ class RunDirectory:
         try:
             rows = pl.scan_parquet(path, glob=False)
             known = rows.collect_schema().names()
-            asked = known if columns is None else [name for name in known if name in {*columns, *filled}]
+            needed = {*columns, *filled, *earlier_formats.NEEDED} if columns is not None else {*known}
+            asked = [name for name in known if name in needed]
             table = rows.select(asked).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise InputError(f"{path}: cannot be read as a table: {_first_line(error)}") from None
         problem = run_tables.problem_of(name, table)
         if problem is not None:
             raise InputError(f"{path}: cannot be read as a table of a run: {problem}")
+        table = self._as_now(name, table)
         return run_tables.completed(name, table) if columns is None else table
+
+    def _as_now(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
+        """A table of an earlier version of the format as the newest one has it."""
+        if name == "frames":
+            return earlier_formats.frames(table, self.meta)
+        if name == "summary":
+            return earlier_formats.summary(table, self.meta, self._frames_if_readable)
+        return table
+
+    def _frames_if_readable(self) -> pl.DataFrame | None:
+        try:
+            return self.frames
+        except InputError:
+            return None
 
 
 def _read_description(path: Path) -> tuple[dict[str, Any], Checksums]:

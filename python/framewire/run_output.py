@@ -24,7 +24,7 @@ from framewire.transports import EXTERNAL
 if TYPE_CHECKING:
     from framewire.report.verdict import Verdict
 
-__all__ = ["never_offered", "print_run"]
+__all__ = ["print_run"]
 
 ALSO_AT_THE_END = ("count from its first packet", "recovery points of H.264", burst_losses.TO_A_FULL_QUEUE)
 """Parts of the caveats that are told at the end of a run too: by them figures of some flows mean something else."""
@@ -33,12 +33,12 @@ ALSO_AT_THE_END = ("count from its first packet", "recovery points of H.264", bu
 def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None:
     """Prints the table, the notes, where things are, and the verdict in one sentence."""
     console = stdout()
-    left_out = never_offered(result)
-    console.print(terminal.comparison(result.summary.to_dicts(), left_out))
+    rows = result.summary.to_dicts()
+    console.print(terminal.comparison(rows))
     if result.status != "complete" and not result.failures:
         why = "its time limit was reached" if result.ended_by == "time limit" else "it was interrupted"
         console.print(f"This result is partial: {why} before the movie was over.")
-    if left_out:
+    if any(row["not_offered"] for row in rows):
         console.print("Shares and losses are of the frames that were offered to the transports.")
     scenario = files.read_toml(result.results.scenario)
     applications = any(flow.get("transport") == EXTERNAL for flow in scenario.get("flow", []))
@@ -82,19 +82,3 @@ def _unexplained(scenario: Mapping[str, Any], result: Run) -> list[str]:
         return unexplained_losses.notes(scenario, result.frames, result.results.packets)
     except InputError:
         return []
-
-
-def never_offered(result: Run) -> dict[str, dict[str, int]]:
-    """By flow and type, the frames that a partial run ended before; nothing where there are none, or no ledger."""
-    if result.status == "complete":
-        return {}
-    from framewire import stats  # polars is slow to import
-
-    try:
-        counts = stats.never_offered(result.frames)
-    except InputError:
-        return {}
-    by_flow: dict[str, dict[str, int]] = {}
-    for flow, kind, frames in counts.iter_rows():
-        by_flow.setdefault(flow, {})[kind] = frames
-    return by_flow if counts["frames"].sum() else {}

@@ -7,7 +7,7 @@ polars frames with a row per flow and whatever is asked for. Times are in second
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import polars as pl
@@ -23,14 +23,12 @@ __all__ = [
     "loss_by_type",
     "loss_runs",
     "main_protocols",
-    "never_offered",
     "offered",
     "packet_throughput",
     "percentile",
     "percentiles",
     "size_and_latency",
     "transmissions",
-    "was_offered",
 ]
 
 TYPES = ("I", "P", "B")
@@ -105,36 +103,18 @@ def _per_window(arrived: pl.DataFrame, window_s: float) -> pl.DataFrame:
     return _in_flow_order(rates, arrived, "at_s")
 
 
-def offered(frames: pl.DataFrame) -> pl.DataFrame:
-    """The ledger without the frames that were never given to a transport because the run was ended before.
+def offered() -> pl.Expr:
+    """Whether a frame of the ledger was given to its transport: what shares are counted of.
 
-    The ledger calls those lost, in the sender's pipeline. No transport lost them, and shares are better counted without
-    them. What a flow was never given because it broke stays: that loss is its own.
+    The others have the fate ``not offered``: the run was ended before, and nobody lost them.
     """
-    return frames.filter(was_offered(frames.columns))
-
-
-def was_offered(columns: Collection[str]) -> pl.Expr:
-    """Whether a frame of a ledger with these columns is one of :func:`offered`."""
-    if not {"offered_ns", "root_cause"} <= {*columns}:
-        return pl.lit(True)
-    return pl.col("offered_ns").is_not_null() | pl.col("root_cause").eq_missing("flow failed")
-
-
-def never_offered(frames: pl.DataFrame) -> pl.DataFrame:
-    """The others, counted: ``flow``, ``type`` (I, P, B), ``frames``."""
-    left = frames.lazy().filter(~was_offered(frames.columns))
-    counts = left.group_by("flow", "type").agg(frames=pl.len()).collect()
-    return (
-        _for_each(frames, "type", TYPES)
-        .join(counts, on=["flow", "type"], how="left", maintain_order="left")
-        .with_columns(pl.col("frames").fill_null(0).cast(pl.Int64))
-    )
+    return pl.col("fate") != "not offered"
 
 
 def loss_by_type(frames: pl.DataFrame) -> pl.DataFrame:
-    """Lost frames by picture type: ``flow``, ``type`` (I, P, B), ``frames``, ``lost``, ``share`` of that type."""
-    counts = frames.group_by("flow", "type").agg(frames=pl.len(), lost=(pl.col("fate") == "lost").sum())
+    """Lost frames by picture type: ``flow``, ``type`` (I, P, B), ``frames`` that were offered, ``lost``, ``share`` of
+    them."""
+    counts = frames.group_by("flow", "type").agg(frames=offered().sum(), lost=(pl.col("fate") == "lost").sum())
     return (
         _for_each(frames, "type", TYPES)
         .join(counts, on=["flow", "type"], how="left", maintain_order="left")
@@ -144,10 +124,10 @@ def loss_by_type(frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def loss_by_place(frames: pl.DataFrame) -> pl.DataFrame:
-    """Lost frames by the place of their root cause: ``flow``, ``place``, ``lost``, ``share`` of all frames."""
+    """Lost frames by the place of their root cause: ``flow``, ``place``, ``lost``, ``share`` of frames offered."""
     lost = frames.filter(pl.col("fate") == "lost")
     counts = lost.group_by("flow", place="root_cause_place").agg(lost=pl.len())
-    totals = frames.group_by("flow").agg(total=pl.len())
+    totals = frames.group_by("flow").agg(total=offered().sum())
     return (
         _for_each(frames, "place", PLACES)
         .join(counts, on=["flow", "place"], how="left", maintain_order="left")

@@ -20,16 +20,12 @@ WIDTH = 100
 NOT_MEASURED = "-"
 
 
-def comparison(
-    rows: Iterable[Mapping[str, Any]], never_offered: Mapping[str, Mapping[str, int]] | None = None
-) -> WrappedTable:
+def comparison(rows: Iterable[Mapping[str, Any]]) -> WrappedTable:
     """One row per flow of a run's summary: what the viewer had, and in a wide terminal what the transport did for it.
 
-    ``never_offered`` counts, by flow and picture type, the frames that a partial run ended before: the summary has them
-    as lost, here they are left out of frames and losses and get a column.
+    Shares are of the frames that were offered; those that were not have a column where there are any.
     """
-    left = never_offered or {}
-    rows = [_without(row, left.get(str(row.get("flow")), {})) for row in rows]
+    rows = list(rows)
 
     def column(heading: str, text: Callable[[Mapping[str, Any]], str]) -> Column:
         return Column(heading, [text(row) for row in rows])
@@ -39,12 +35,12 @@ def comparison(
 
     # With what was shown and lost these account for every frame; where there are none they take no place.
     others = [
-        column(f"{heading}\n%", lambda row, fate=fate: _share(row.get(fate), row.get("frames")))  # type: ignore[misc]
+        column(f"{heading}\n%", lambda row, fate=fate: _share(row.get(fate), row.get("offered")))  # type: ignore[misc]
         for heading, fate in (("late", "late"), ("undec.", "undecodable"))
         if any(row.get(fate) for row in rows)
     ]
     columns = [
-        column("shown\n%", lambda row: _share(row.get("shown"), row.get("frames"))),
+        column("shown\n%", lambda row: _share(row.get("shown"), row.get("offered"))),
         *others,
         column("lost %\nI/P/B", _lost),
         column("latency\np95 ms", lambda row: _number(row.get("latency_p95_ms"), "{:.0f}")),
@@ -53,8 +49,8 @@ def comparison(
     ]
     if known("level_switches"):
         columns.append(column("mean\nlevel", lambda row: _number(row.get("level_mean"), "{:.2f}")))
-    if left:
-        columns.append(column("never\noffered", lambda row: str(sum(left.get(str(row.get("flow")), {}).values()))))
+    if any(row.get("not_offered") for row in rows):
+        columns.append(column("not\noffered", lambda row: _number(row.get("not_offered"), "{:.0f}")))
     if any(row.get("status") != "complete" for row in rows):
         columns.append(Column("status", [str(row.get("status")) for row in rows], "left"))
     details = [column("duration\ns", lambda row: _number(row.get("duration_s"), "{:.1f}"))]
@@ -82,13 +78,6 @@ def checks_table(checks: Iterable[Check]) -> Table:
     return table
 
 
-def _without(row: Mapping[str, Any], left: Mapping[str, int]) -> dict[str, Any]:
-    """A row of the summary less frames that were never offered, by picture type."""
-    fewer = {f"{what}_{kind.lower()}": count for kind, count in left.items() for what in ("frames", "lost")}
-    fewer |= dict.fromkeys(("frames", "lost"), sum(left.values()))
-    return {name: value - fewer[name] if name in fewer and value is not None else value for name, value in row.items()}
-
-
 def _number(value: float | None, form: str, scale: float = 1.0) -> str:
     """A measured value, or a dash.
 
@@ -113,16 +102,16 @@ def _share(part: int | None, whole: int | None) -> str:
 
 
 def _lost(row: Mapping[str, Any]) -> str:
-    """Per cent of the I, P and B frames that were lost, in whole numbers that never call some all or nothing.
+    """Per cent of the I, P and B frames offered that were lost, in whole numbers that never call some all or nothing.
 
-    >>> _lost({"lost_i": 0, "frames_i": 101, "lost_p": 3, "frames_p": 400, "lost_b": 998, "frames_b": 999})
+    >>> _lost({"lost_i": 0, "offered_i": 101, "lost_p": 3, "offered_p": 400, "lost_b": 998, "offered_b": 999})
     '0/1/>99'
-    >>> _lost({"lost_i": 1, "frames_i": 300, "lost_p": 2, "frames_p": 2, "lost_b": 0, "frames_b": 0}), _lost({})
+    >>> _lost({"lost_i": 1, "offered_i": 300, "lost_p": 2, "offered_p": 2, "lost_b": 0, "offered_b": 0}), _lost({})
     ('<1/100/-', '-')
     """
     if row.get("lost_i") is None:
         return NOT_MEASURED
-    counts = [(row.get(f"lost_{kind}") or 0, row.get(f"frames_{kind}") or 0) for kind in "ipb"]
+    counts = [(row.get(f"lost_{kind}") or 0, row.get(f"offered_{kind}") or 0) for kind in "ipb"]
     return "/".join(_whole_share(lost, of) for lost, of in counts)
 
 

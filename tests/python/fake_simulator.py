@@ -21,7 +21,7 @@ from conftest import REPOSITORY
 from framewire import _native
 from framewire.campaign import runner
 
-GOLDEN = REPOSITORY / "tests/golden/format-3"
+GOLDEN = REPOSITORY / "tests/golden/format-5"
 FRAMES = 25
 
 

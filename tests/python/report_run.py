@@ -88,7 +88,7 @@ class Delivery:
     offered: int | None = None
     """How many frames (decode order) the transport was given; None: all. The rest must be without arrival."""
     ended_by: str = "run ended"
-    """Why it was given no more: the cause of the frames that were never offered."""
+    """Why it was given no more: with `flow failed` the frames that were not offered are its own loss."""
 
 
 def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: str = "live") -> pl.DataFrame:
@@ -118,6 +118,7 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
         packets = -(-len(picture.data) // 740) if delivery.datagrams else None
         never = delivery.offered is not None and number >= delivery.offered
         place, cause = ("sender-pipeline", delivery.ended_by) if never else (delivery.place, delivery.cause)
+        fate = "not offered" if never and delivery.ended_by == "run ended" else fate
         rows.append(
             {
                 "flow": flow, "frame": number, "display": picture.display, "type": picture.kind, "gop": picture.gop,
@@ -167,7 +168,7 @@ def packet_table(flow: str, frames: pl.DataFrame, delivery: Delivery, sniffer: b
     rows: list[dict[str, Any]] = []
     sequence = 0
     for row in frames.iter_rows(named=True):
-        if row["root_cause_place"] == "sender-pipeline":
+        if row["root_cause_place"] == "sender-pipeline" or row["fate"] == "not offered":
             continue
         count = -(-row["size"] // 1400)
         for index in range(count):
@@ -304,7 +305,7 @@ def write_run(
     for name, parts in tables.items():
         pl.concat(parts).write_parquet(run / f"{name}.parquet")
     description: dict[str, Any] = {
-        "format": 1, "version": "0.1.0", "kernel": {"release": "6.18.0", "tcp_congestion_control": "cubic"},
+        "format": 5, "version": "0.1.0", "kernel": {"release": "6.18.0", "tcp_congestion_control": "cubic"},
         "movie": {"path": str(movie), "bitrate": 6_000_000, "width": size >> 12, "height": size & 0xFFF,
                   "frame_rate": FRAME_RATE, "frames": len(pictures)},
         "flows": [{"name": n, "transport": d.transport, "settings": {"mtu": 1500}} for n, d in deliveries.items()],

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import framewire
 from conftest import REPOSITORY
-from framewire import run_output, terminal
+from framewire import terminal
 from framewire.cli import app
 from framewire.progress import Bars, Lines
 
@@ -163,7 +163,7 @@ def test_a_complete_run_is_shown_as_its_summary_says(broken: str, scenario_file:
         result = framewire.Run(result.directory, "partial")
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(terminal.comparison(result.summary.to_dicts(), run_output.never_offered(result)))
+        console.print(terminal.comparison(result.summary.to_dicts()))
     row = next(line for line in captured.get().splitlines() if line.startswith("udp"))
     assert row.split()[:6] == ["udp", "96.0", "0/0/6", "88", "4.12", "0.0"]
 
@@ -335,10 +335,12 @@ def test_help_imports_nothing_that_is_slow() -> None:
 
 
 STREAMS = [
-    {"flow": "udp-blocking", "status": "complete", "frames": 1500, "shown": 3, "stalls": 0, "stalled_s": 0.0,
-     "lost_i": 101, "frames_i": 101, "lost_p": 350, "frames_p": 400, "lost_b": 719, "frames_b": 999},
-    {"flow": "tcp+ifd-optimised", "status": "complete", "frames": 1500, "shown": 1500, "stalls": 12, "stalled_s": 113.2,
-     "lost_i": 0, "frames_i": 101, "lost_p": 0, "frames_p": 400, "lost_b": 0, "frames_b": 999, "duration_s": 173.1,
+    {"flow": "udp-blocking", "status": "complete", "frames": 1500, "offered": 1500, "shown": 3,
+     "stalls": 0, "stalled_s": 0.0,
+     "lost_i": 101, "offered_i": 101, "lost_p": 350, "offered_p": 400, "lost_b": 719, "offered_b": 999},
+    {"flow": "tcp+ifd-optimised", "status": "complete", "frames": 1500, "offered": 1500, "shown": 1500,
+     "stalls": 12, "stalled_s": 113.2,
+     "lost_i": 0, "offered_i": 101, "lost_p": 0, "offered_p": 400, "lost_b": 0, "offered_b": 999, "duration_s": 173.1,
      "latency_p95_ms": 28155.0, "frame_throughput_bps": 4.1e6, "retransmissions": 312, "timeouts": 3,
      "srtt_mean_ms": 123.456},
 ]  # fmt: skip

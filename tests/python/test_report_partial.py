@@ -11,11 +11,11 @@ from PIL import Image
 from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 
 from framewire.report import comparison, filmstrip, judge, psnr
-from framewire.report.caveats import never_offered
+from framewire.report.caveats import not_offered
 from framewire.report.data import ReportRun, load
 from framewire.report.figures import losses
 from framewire.report.metrics import Metrics, metrics
-from framewire.report.palette import NEVER_OFFERED_COLOUR
+from framewire.report.palette import FATE_COLOURS
 from framewire.report.timeline import fate_strip, rgb
 
 
@@ -49,7 +49,7 @@ def half(movie: Path, pictures: list[Picture], tmp_path_factory: pytest.TempPath
 
 def test_shares_are_of_the_frames_that_were_offered(half: ReportRun) -> None:
     a, b = measured(half)
-    assert (a.frames, a.shown, a.lost, a.never_offered) == (25, 24, 1, 25)
+    assert (a.frames, a.shown, a.lost, a.not_offered) == (25, 24, 1, 25)
     assert (a.shown_share, b.shown_share, b.live_share) == (96.0, 100.0, 100.0)
     assert a.by_place == {"link": 1}
     assert sum(total for _, total in a.by_type.values()) == 25
@@ -63,16 +63,16 @@ def test_shares_are_of_the_frames_that_were_offered(half: ReportRun) -> None:
     assert "offered frames" in str(losses.by_type(half).layout)
 
 
-def test_what_was_never_offered_is_told(half: ReportRun) -> None:
-    assert [str(line) for line in never_offered(half)] == [
-        "Frames that were never offered are left out of all shares: 25 of 50 by each flow."
+def test_what_was_not_offered_is_told(half: ReportRun) -> None:
+    assert [str(line) for line in not_offered(half)] == [
+        "Frames that were not offered are left out of all shares: 25 of 50 by each flow."
     ]
     one, cells = comparison.rows(measured(half))[0]
     titles = [column.title for column in comparison.columns([one])]
-    assert dict(zip(titles, cells, strict=True))["never offered"].text == "25"
+    assert dict(zip(titles, cells, strict=True))["not offered"].text == "25"
     picture = Image.open(io.BytesIO(base64.b64decode(fate_strip(half, half.flows[0]).split(",")[1]))).convert("RGB")
     colours = [picture.getpixel((x, 0)) for x in range(picture.width)]
-    assert colours.count(rgb(NEVER_OFFERED_COLOUR)) == 25
+    assert colours.count(rgb(FATE_COLOURS["not offered"])) == 25
     assert max(moment.at_s for moment in filmstrip.moments(half)) < half.offered_seconds < 1.2
 
 
@@ -80,7 +80,7 @@ def test_flows_that_were_offered_different_parts_are_told_apart(
     movie: Path, pictures: list[Picture], tmp_path: Path
 ) -> None:
     deliveries = {"a": ended_after(25, pictures, set()), "<b>": ended_after(40, pictures, set())}
-    (line,) = never_offered(load(write_run(tmp_path / "run", movie, deliveries, status="partial")))
+    (line,) = not_offered(load(write_run(tmp_path / "run", movie, deliveries, status="partial")))
     assert "a 25 of 50, &lt;b&gt; 10 of 50. So these shares are of different parts of the movie." in line
 
 
@@ -90,7 +90,7 @@ def test_a_flow_that_broke_keeps_its_losses(movie: Path, pictures: list[Picture]
     run = load(write_run(tmp_path / "run", movie, deliveries, status="partial"))
     broken, whole = measured(run)
     assert (broken.shown_share, whole.shown_share) == (50.0, 100.0)
-    assert never_offered(run) == []
+    assert not_offered(run) == []
     assert [column.title for column in comparison.columns([broken, whole])] == [c.title for c in comparison.COLUMNS]
 
 

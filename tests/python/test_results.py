@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -61,6 +62,57 @@ def test_the_golden_run_tells_what_it_told_when_it_was_written(version: int) -> 
     }
     assert run.frames.height == 18 * len(FLOWS)
     assert 'transport = "tcp+ifd"' in run.scenario
+
+
+def ended_early(path: Path, **description: object) -> RunDirectory:
+    """The golden run of format 4 as if its stream over TCP had ended before frame 12, where frame 11 was lost."""
+    shutil.copytree(GOLDEN / "format-4", path)
+    meta = json.loads((path / "run.json").read_text()) | {"status": "partial", "ended_by": "time limit", **description}
+    (path / "run.json").write_text(json.dumps(meta))
+    tcp, left = pl.col("flow") == "tcp", pl.col("frame") >= 12
+    lost = tcp & (pl.col("frame") >= 11)
+    values = {"fate": "lost", "root_cause": "run ended", "root_cause_place": "sender-pipeline", "complete": False}
+    frames = pl.read_parquet(path / "frames.parquet").with_columns(
+        *(pl.when(lost).then(pl.lit(value)).otherwise(name).alias(name) for name, value in values.items()),
+        pl.when(tcp & left).then(None).otherwise("offered_ns").alias("offered_ns"),
+    )
+    frames.write_parquet(path / "frames.parquet")
+    kinds = frames.filter(lost)["type"].to_list()
+    counts = {"shown": 11, "lost": 7, "lost_sender_pipeline": 7, "frame_runs_1": 0, "frame_runs_5_10": 1}
+    counts |= {f"lost_{kind.lower()}": kinds.count(kind) for kind in "IPB"}
+    summary = pl.read_parquet(path / "summary.parquet").with_columns(
+        pl.when(tcp).then(pl.lit(count, pl.Int32)).otherwise(name).alias(name) for name, count in counts.items()
+    )
+    summary.write_parquet(path / "summary.parquet")
+    return RunDirectory(path)
+
+
+def test_what_an_earlier_version_called_lost_because_the_run_ended_was_not_offered(tmp_path: Path) -> None:
+    run = ended_early(tmp_path / "early")
+    tcp = run.frames.filter(pl.col("flow") == "tcp")
+    assert tcp["fate"].to_list() == ["shown"] * 11 + ["lost"] + ["not offered"] * 6
+    assert tcp.filter(pl.col("fate") == "not offered")["root_cause"].null_count() == 6
+    row = run.summary.row(by_predicate=pl.col("flow") == "tcp", named=True)
+    assert (row["frames"], row["offered"], row["not_offered"], row["lost"]) == (18, 12, 6, 1)
+    assert row["lost_sender_pipeline"] == 1
+    assert (row["frame_runs_1"], row["frame_runs_5_10"]) == (1, 0)
+    for kind in "ipb":
+        of_kind = tcp.filter((pl.col("type") == kind.upper()) & (pl.col("frame") < 12))
+        assert row[f"offered_{kind}"] == of_kind.height
+        assert row[f"lost_{kind}"] == of_kind.filter(pl.col("fate") == "lost").height
+    others = run.summary.filter(pl.col("flow") != "tcp")
+    untouched = RunDirectory(GOLDEN / "format-4").summary.filter(pl.col("flow") != "tcp")
+    assert others.select(untouched.columns).equals(untouched) and others["not_offered"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    "description", [{"status": "complete"}, {"ended_by": None, "flows": [{"name": "tcp", "failure": "reset"}]}]
+)
+def test_what_a_flow_did_not_send_for_another_reason_stays_lost(description: dict[str, Any], tmp_path: Path) -> None:
+    run = ended_early(tmp_path / "early", **description)
+    assert "not offered" not in run.frames["fate"]
+    row = run.summary.row(by_predicate=pl.col("flow") == "tcp", named=True)
+    assert (row["offered"], row["not_offered"], row["lost"]) == (18, 0, 7)
 
 
 def test_summary_and_ledger_agree() -> None:
@@ -120,8 +172,9 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused_and_says_so(run: Path) -> None:
     meta = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps(meta | {"format": 5}))
-    assert refusal(run) == f"{run}: written by a newer framewire: format 5, this one reads up to 4"
+    (run / "run.json").write_text(json.dumps(meta | {"format": FORMAT_VERSION + 1}))
+    newer = f"format {FORMAT_VERSION + 1}, this one reads up to {FORMAT_VERSION}"
+    assert refusal(run) == f"{run}: written by a newer framewire: {newer}"
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "1"}', '{"format": 0}', '{"format": true}', "null"])

@@ -106,18 +106,15 @@ def test_loss_by_type_and_place_have_a_row_for_each_also_without_losses() -> Non
     assert places.filter(pl.col("lost") > 0).rows() == [("udp", "link", 1, 0.25)]
 
 
-def test_frames_that_the_run_ended_before_can_be_left_out() -> None:
+def test_shares_are_of_the_frames_that_were_offered() -> None:
     lost = {"arrival_ns": None, "complete": False, "fate": "lost", "root_cause_place": "sender-pipeline"}
-    frames = ledger(
-        {"offered_ns": 0}, {"type": "B", **lost, "offered_ns": 9, "root_cause": "ifd"},
-        {"type": "P", **lost, "root_cause": "run ended"}, {"type": "B", **lost, "root_cause": "run ended"},
-        {"flow": "tcp", **lost, "root_cause": "flow failed"},  # it broke: that loss is its own
-    )  # fmt: skip
-    assert stats.offered(frames)["frame"].to_list() == [0, 1, 4]
-    assert stats.never_offered(frames).rows() == [
-        ("udp", "I", 0), ("udp", "P", 1), ("udp", "B", 1), ("tcp", "I", 0), ("tcp", "P", 0), ("tcp", "B", 0),
-    ]  # fmt: skip
-    assert stats.offered(RUN.frames).equals(RUN.frames.filter(pl.col("offered_ns").is_not_null()))
+    left = {"arrival_ns": None, "complete": False, "fate": "not offered"}
+    frames = ledger({}, {"type": "B"}, {"type": "B", **lost, "root_cause": "ifd"}, {"type": "B", **left}, left)
+    assert frames.filter(stats.offered())["frame"].to_list() == [0, 1, 2]
+    assert stats.loss_by_type(frames).rows() == [("udp", "I", 1, 0, 0.0), ("udp", "P", 0, 0, None),
+                                                 ("udp", "B", 2, 1, 0.5)]  # fmt: skip
+    [place] = stats.loss_by_place(frames).filter(pl.col("lost") > 0).rows()
+    assert place == ("udp", "sender-pipeline", 1, pytest.approx(1 / 3))
 
 
 def test_loss_run_shares_are_those_of_the_thesis() -> None:

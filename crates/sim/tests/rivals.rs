@@ -197,7 +197,7 @@ fn bulk_flows_alone_last_as_long_as_they_are_told_to_or_the_others_do() {
 }
 
 #[test]
-fn the_time_limit_ends_streams_and_their_rest_was_never_offered() {
+fn the_time_limit_ends_streams_and_their_rest_was_not_offered() {
     let text = format!(
         "limit = \"8 s\"\nlayout = \"together\"\nmovie.ladder = \"l.vtp\"\n{}[[flow]]\ntransport = \"vtp\"\n\
          [[flow]]\ntransport = \"bulk\"\n[[flow]]\nname = \"late\"\ntransport = \"fixed\"\nstart = \"7.9 s\"\n",
@@ -210,7 +210,7 @@ fn the_time_limit_ends_streams_and_their_rest_was_never_offered() {
     let rows = Ledger::build(&simulated.logs[0], LIVE).rows.to_vec();
     let offered = rows.iter().filter(|row| row.offered.is_some()).count();
     assert!(offered > 100 && offered < 400, "{offered}");
-    assert!(rows[offered..].iter().all(|row| row.level.is_none() && row.fate == Fate::Lost));
+    assert!(rows[offered..].iter().all(|row| row.level.is_none() && row.fate == Fate::NotOffered));
     assert!(simulated.simulated < Duration::from_secs(20), "goodbyes are said, then it is over");
 }
 

@@ -47,7 +47,7 @@ pub fn failures(setups: &[FlowSetup], flows: &[FlowOutcome]) -> Vec<String> {
 /// The ledger is made of packets and sizes; the receiver put frames together on its own. Where a stream ended well,
 /// both must have found the same frames: says how they differ, or else what makes the flow doubtful, or nothing.
 pub fn contradiction(summary: &Summary, flow: &FlowOutcome) -> Option<String> {
-    let whole = summary.frames.zip(summary.fates).map(|(frames, fates)| frames - fates.lost);
+    let whole = summary.fates.map(|fates| fates.whole());
     let ended_well = flow.status == FlowStatus::Complete;
     let difference = whole.filter(|_| ended_well).and_then(|whole| difference(whole, flow.received.complete_frames));
     difference.or_else(|| flow.doubt.clone())

@@ -14,8 +14,8 @@ _RUNS = ("runs_1", "runs_2", "runs_3", "runs_4", "runs_5_10", "runs_over_10")
 _PLACES = ("sender_pipeline", "sender_socket", "link", "intermediate_queue", "receiver_pipeline")
 
 COLUMNS = (
-    *("movie_bitrate_bps", "frames", "shown", "late", "undecodable", "lost"),
-    *("frames_i", "frames_p", "frames_b", "lost_i", "lost_p", "lost_b"),
+    *("movie_bitrate_bps", "frames", "shown", "late", "undecodable", "lost", "not_offered", "offered"),
+    *("frames_i", "frames_p", "frames_b", "offered_i", "offered_p", "offered_b", "lost_i", "lost_p", "lost_b"),
     *(f"lost_{place}" for place in _PLACES),
     *("duration_s", "frame_throughput_bps", "packet_throughput_bps", "packets_sent", "packets_lost"),
     *_RUNS,
@@ -34,6 +34,7 @@ PERCENTAGES = {
     "late_percent": ("late", "frames"),
     "undecodable_percent": ("undecodable", "frames"),
     "lost_percent": ("lost", "frames"),
+    "not_offered_percent": ("not_offered", "frames"),
     "lost_i_percent": ("lost_i", "frames_i"),
     "lost_p_percent": ("lost_p", "frames_p"),
     "lost_b_percent": ("lost_b", "frames_b"),

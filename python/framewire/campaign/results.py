@@ -170,7 +170,7 @@ class Campaign:
         :meth:`framewire.confidence.Estimate.within`; null where fewer than two repeats measured it) and ``x_n``, the
         number of repeats. Cells of one repeat meet the same channel and are no independent samples: where a group holds
         several rows of one repeat (an axis is not in ``by``), their mean is the sample. The column ``cut`` counts the
-        repeats in which a run ended at its limit: what it had not sent or shown by then counts as lost.
+        repeats in which a run ended at its limit: what it had not been offered by then is ``not offered``.
         """
         wanted = [metrics] if isinstance(metrics, str | pl.Expr) else self.metrics if metrics is None else metrics
         groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)

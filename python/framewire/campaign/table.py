@@ -20,7 +20,7 @@ INTERVALS = "In brackets: 95 % confidence interval of the mean, within what the 
 
 NO_SPREAD = "[-]: every repeat measured the same; where nothing is drawn at random, every other one will, too."
 
-CUT = "cut: so many of the repeats have a run that ended at its limit; what it had not shown by then counts as lost."
+CUT = "cut: so many of the repeats have a run that ended at its limit; what was not offered by then is not lost either."
 
 UNITS = {"_percent": ("%", 1.0), "_ms": ("ms", 1.0), "_s": ("s", 1.0), "_bps": ("Mbit/s", 1e-6), "_bytes": ("MB", 1e-6)}
 """How names of metrics end, the unit in which they are shown, and the factor."""

@@ -129,7 +129,7 @@ def endings(run: ReportRun) -> list[Markup]:
         said.append(
             Markup("<b>The run is {}</b>: it {}{}. Do not choose by it.").format(run.status, early, on_the_way(run))
         )
-        said += never_offered(run)
+        said += not_offered(run)
     failures = {str(entry.get("name")): entry["failure"] for entry in run.info.get("flows") or []
                 if isinstance(entry, dict) and entry.get("failure")}  # fmt: skip
     said += [
@@ -146,9 +146,9 @@ def endings(run: ReportRun) -> list[Markup]:
 
 def on_the_way(run: ReportRun) -> str:
     """Says that frames were still on their way when the run ended, where some were."""
-    if "root_cause" not in run.offered.columns:
+    if "root_cause" not in run.frames.columns:
         return ""
-    cut = run.offered.filter((pl.col("fate") == "lost") & (pl.col("root_cause") == "run ended")).height
+    cut = run.frames.filter((pl.col("fate") == "lost") & (pl.col("root_cause") == "run ended")).height
     return f", and {cut:,} frames that were offered but had not arrived by then count as lost" if cut else ""
 
 
@@ -162,9 +162,9 @@ def doubted(run: ReportRun, told: Markup) -> Markup:
     ).format(told)
 
 
-def never_offered(run: ReportRun) -> list[Markup]:
+def not_offered(run: ReportRun) -> list[Markup]:
     """How many frames the run ended before, and that they count nowhere."""
-    counts = {flow.name: (run.never_offered(flow), run.ledger(flow).height) for flow in run.streams}
+    counts = {flow.name: (run.not_offered(flow), run.ledger(flow).height) for flow in run.streams}
     if not any(left for left, _ in counts.values()):
         return []
     if len({*counts.values()}) == 1:
@@ -174,7 +174,7 @@ def never_offered(run: ReportRun) -> list[Markup]:
     else:
         each = Markup(", ").join(Markup("{} {:,} of {:,}").format(name, *pair) for name, pair in counts.items())
         differ = " So these shares are of different parts of the movie."
-    return [Markup("Frames that were never offered are left out of all shares: {}.{}").format(each, differ)]
+    return [Markup("Frames that were not offered are left out of all shares: {}.{}").format(each, differ)]
 
 
 def disturbances(run: ReportRun) -> dict[str, str]:

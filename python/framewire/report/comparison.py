@@ -118,14 +118,14 @@ LEVELS: Sequence[Column] = (
            "how often frames came from another level than the frame before", True),
 )  # fmt: skip
 
-NEVER_OFFERED = Column("never offered", "frames", lambda m: m.never_offered, None, number(0),
+NOT_OFFERED = Column("not offered", "frames", lambda m: m.not_offered, None, number(0),
                        "frames of the movie that the run ended before; they are in no other column")  # fmt: skip
 
 
 def columns(flows: Sequence[Metrics]) -> Sequence[Column]:
     """The columns of a run: those of TCP where there is a connection; what only a partial run has is the last."""
     measured = [column for column in (*LEVELS, *CONNECTION) if any(column.value(one) is not None for one in flows)]
-    return (*COLUMNS, *measured, *([NEVER_OFFERED] if any(one.never_offered for one in flows) else ()))
+    return (*COLUMNS, *measured, *([NOT_OFFERED] if any(one.not_offered for one in flows) else ()))
 
 
 def rows(flows: Sequence[Metrics]) -> list[tuple[Metrics, list[Cell]]]:

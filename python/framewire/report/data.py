@@ -162,8 +162,8 @@ class ReportRun:
 
     @property
     def offered(self) -> pl.DataFrame:
-        """The ledger without the frames that a partial run ended before: nobody lost those."""
-        return stats.offered(self.frames) if self.partial else self.frames
+        """The ledger without the frames that the run ended before."""
+        return self.frames.filter(stats.offered())
 
     @property
     def offered_seconds(self) -> float:
@@ -177,19 +177,16 @@ class ReportRun:
 
     def offered_ledger(self, flow: Flow, columns: Collection[str] | None = None) -> pl.DataFrame:
         """The same, of the frames that were offered to the transport: what shares are counted over."""
-        frames = self.frames.lazy()
-        return _of_flow(
-            frames.filter(stats.was_offered(self.frames.columns)) if self.partial else frames, flow, columns
-        )
+        return _of_flow(self.frames.lazy().filter(stats.offered()), flow, columns)
 
-    def never_offered(self, flow: Flow) -> int:
+    def not_offered(self, flow: Flow) -> int:
         """Frames of the movie that the run ended before."""
         return self.ledger(flow, ["frame"]).height - self.offered_ledger(flow, ["frame"]).height
 
     @property
     def counted(self) -> str:
         """What shares are counted over, in a word."""
-        return "offered" if any(self.never_offered(flow) for flow in self.flows) else "all"
+        return "offered" if any(self.not_offered(flow) for flow in self.flows) else "all"
 
     def accuracy(self, flow: Flow) -> dict[str, Any]:
         """The proof of accuracy of one flow's network; empty when there is none."""
@@ -205,7 +202,7 @@ class ReportRun:
         return str(text) if text else None
 
 
-JUDGED = ("offered_ns", "arrival_ns", "deadline_ns", "root_cause_place", "root_cause")
+JUDGED = ("arrival_ns", "deadline_ns", "root_cause_place", "root_cause")
 """Columns of the ledger that a verdict asks for, beside those that every ledger has."""
 
 

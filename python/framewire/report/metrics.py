@@ -33,7 +33,7 @@ class Metrics:
     """Of live viewing."""
     live_shown: int
     """Frames that live viewing shows in time: those of fate `shown`, or fewer where the run's player waited."""
-    never_offered: int = 0
+    not_offered: int = 0
     """Frames that a partial run ended before; in no other figure."""
     duration_s: float | None = None
     frame_throughput_bps: float | None = None
@@ -121,7 +121,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         by_place=counts(ledger, "root_cause_place", lost & pl.col("root_cause_place").is_not_null()),
         longest_freeze_s=longest_freeze(live, "live", ledger["display"]) / rate,
         live_shown=counts(live, "fate").get("shown", 0),
-        never_offered=run.never_offered(flow),
+        not_offered=run.not_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,

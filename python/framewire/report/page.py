@@ -23,7 +23,7 @@ from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
 from framewire.report.facts import facts
 from framewire.report.outcome import outcome
-from framewire.report.palette import FATE_COLOURS, NEVER_OFFERED, NEVER_OFFERED_COLOUR
+from framewire.report.palette import FATE_COLOURS, OF_OFFERED
 from framewire.report.proof import proof
 from framewire.report.timeline import fate_strip
 from framewire.report.verdict import Verdict
@@ -54,7 +54,9 @@ def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
         rows=comparison.rows(flows),
         strip=strip,
         timelines=[(flow, fate_strip(run, flow)) for flow in run.streams],
-        fate_colours=FATE_COLOURS | ({NEVER_OFFERED: NEVER_OFFERED_COLOUR} if run.counted == "offered" else {}),
+        fate_colours={
+            fate: FATE_COLOURS[fate] for fate in FATE_COLOURS if fate in OF_OFFERED or run.counted == "offered"
+        },
         psnr_failure=scores.failure,
         cap_db=CAP_DB,
         sections=sections,

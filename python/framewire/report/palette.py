@@ -77,10 +77,10 @@ FATE_COLOURS: dict[str, str] = {
     "late": "#DDCC77",
     "undecodable": "#AA4499",
     "lost": "#22272B",
+    "not offered": "#F4F4F2",
 }
-NEVER_OFFERED = "never offered"
-NEVER_OFFERED_COLOUR = "#F4F4F2"
-"""Of frames that a partial run ended before: they had no fate."""
+OF_OFFERED = ("shown", "late", "undecodable", "lost")
+"""The fates of frames that were offered: their shares sum to 1."""
 TYPE_COLOURS: dict[str, str] = {"I": "#22272B", "P": "#75828A", "B": "#C3CCD2"}
 PLACE_COLOURS: dict[str, str] = {
     "sender-pipeline": "#332288",

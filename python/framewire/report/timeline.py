@@ -5,24 +5,18 @@ from __future__ import annotations
 import base64
 import io
 
-import polars as pl
 from PIL import Image
 
 from framewire.report.data import Flow, ReportRun
-from framewire.report.palette import FATE_COLOURS, NEVER_OFFERED, NEVER_OFFERED_COLOUR
+from framewire.report.palette import FATE_COLOURS
 
 
 def fate_strip(run: ReportRun, flow: Flow) -> str:
     """A PNG as a data URI, one pixel per frame; the browser stretches it. It stays a few kB and needs no script."""
-    rows = run.ledger(flow).join(
-        run.offered_ledger(flow).select("frame", pl.lit(True).alias("asked")), on="frame", how="left"
-    )
-    fate = pl.when("asked").then("fate").otherwise(pl.lit(NEVER_OFFERED))
-    fates = rows.sort("display").select(fate).to_series().to_list()
-    colours = FATE_COLOURS | {NEVER_OFFERED: NEVER_OFFERED_COLOUR}
-    index = {fate: number for number, fate in enumerate(colours)}
+    fates = run.ledger(flow, ("display", "fate")).sort("display")["fate"].to_list()
+    index = {fate: number for number, fate in enumerate(FATE_COLOURS)}
     picture = Image.new("P", (max(1, len(fates)), 1), color=index["lost"])
-    picture.putpalette([part for value in colours.values() for part in rgb(value)])
+    picture.putpalette([part for value in FATE_COLOURS.values() for part in rgb(value)])
     picture.putdata([index.get(fate, index["lost"]) for fate in fates])
     target = io.BytesIO()
     picture.save(target, "PNG", optimize=True)

@@ -19,7 +19,7 @@ pub(crate) use delays::{Delay, InOrder};
 pub use row::{Fate, FrameRow, RootCause};
 pub(crate) use verdict::Verdict;
 
-use crate::record::{FlowLog, FlowStatus, FrameFacts, Place, Playout, PlayoutPolicy};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place, Playout, PlayoutPolicy};
 use crate::spool::Spool;
 use datagrams::Datagrams;
 use decoding::{Decoded, Decoding};
@@ -87,11 +87,20 @@ impl Ledger {
             (Decoding::default(), Causes::default(), Delays::new(log.frames.beside()));
         let mut rows = log.frames.beside().holding(ROWS);
         let events = Events::of(log);
+        let ended_early = was_ended_early(log);
         for ((frame, facts), sender) in (0u32..).zip(&log.frames).zip(events.lives()) {
             let transfer = transfer(frame, &facts, &sender);
             let decoded = decoding.take(&facts, transfer.arrival.is_some(), sender.begins_sequence);
             let deadline = player_start.map(|start| start + facts.display_time);
-            let mut row = frame_row(frame, &facts, sender, transfer, decoded, first_arrival, deadline);
+            let fate = match transfer.arrival {
+                None if ended_early && !sender.was_offered() && transfer.bytes_received == 0 => Fate::NotOffered,
+                None => Fate::Lost,
+                Some(_) if !decoded.decodable => Fate::Undecodable,
+                Some(arrival) if deadline.is_some_and(|deadline| arrival > deadline) => Fate::Late,
+                Some(_) => Fate::Shown,
+            };
+            let row = frame_row(frame, &facts, sender, transfer, decoded, fate);
+            let mut row = FrameRow { arrival_relative: relative(row.arrival, first_arrival), deadline, ..row };
             causes.blame(&mut row);
             delays.take(&row, &facts);
             rows.push(row);
@@ -103,6 +112,13 @@ impl Ledger {
 /// Rows that are in memory before the first are written: they are the largest records, and these are five megabytes.
 const ROWS: usize = 16_384;
 
+/// True where the run was ended before the stream, and it is known what the transport was given: an application of the
+/// user's own that reads the movie itself is given nothing.
+fn was_ended_early(log: &FlowLog) -> bool {
+    let is_told = || log.frame_events.iter().any(|event| event.what == FrameEventKind::Offered);
+    log.status == FlowStatus::Partial && (log.found.is_none() || is_told())
+}
+
 /// Why a frame cannot be decoded though everything arrived.
 const NOT_IN_MOVIE: &str = "movie: what it refers to is not in it";
 
@@ -112,18 +128,10 @@ fn frame_row(
     sender: SenderLife,
     transfer: Transfer,
     decoded: Decoded,
-    first_arrival: Option<Timestamp>,
-    deadline: Option<Timestamp>,
+    fate: Fate,
 ) -> FrameRow {
-    let decodable = decoded.decodable;
-    let fate = match transfer.arrival {
-        None => Fate::Lost,
-        Some(_) if !decodable => Fate::Undecodable,
-        Some(arrival) if deadline.is_some_and(|deadline| arrival > deadline) => Fate::Late,
-        Some(_) => Fate::Shown,
-    };
     let discarded_at = match fate {
-        Fate::Shown | Fate::Late => None,
+        Fate::Shown | Fate::Late | Fate::NotOffered => None,
         Fate::Lost if transfer.bytes_received == 0 => transfer.loss.as_ref().map(|loss| loss.place),
         Fate::Lost | Fate::Undecodable => Some(Place::ReceiverPipeline),
     };
@@ -131,7 +139,11 @@ fn frame_row(
     let not_in_movie = fate == Fate::Undecodable && missing_reference.is_none() && decoded.not_in_movie;
     let root_cause =
         if not_in_movie { Some(RootCause::new(Place::SenderPipeline, NOT_IN_MOVIE)) } else { transfer.loss };
-    let shed = if sender.shed() { u64::from(facts.size).saturating_sub(transfer.bytes_sent) } else { 0 };
+    let shed = if sender.shed() && fate != Fate::NotOffered {
+        u64::from(facts.size).saturating_sub(transfer.bytes_sent)
+    } else {
+        0
+    };
     FrameRow {
         track: facts.track,
         frame,
@@ -146,7 +158,7 @@ fn frame_row(
         first_byte: sender.first_byte,
         last_byte: sender.last_byte,
         arrival: transfer.arrival,
-        arrival_relative: relative(transfer.arrival, first_arrival),
+        arrival_relative: None,
         latency_nanos: transfer.arrival.map(|arrival| arrival.nanos_since(facts.due)),
         jitter_nanos: None,
         packets: transfer.packets.map(|(cut, _)| cut),
@@ -154,8 +166,8 @@ fn frame_row(
         bytes_shed: shed,
         bytes_received: transfer.bytes_received,
         complete: transfer.arrival.is_some(),
-        decodable,
-        deadline,
+        decodable: decoded.decodable,
+        deadline: None,
         fate,
         root_cause,
         discarded_at,
@@ -170,18 +182,19 @@ fn relative(arrival: Option<Timestamp>, first_arrival: Option<Timestamp>) -> Opt
 /// Why frames were lost, so far.
 #[derive(Debug, Default)]
 struct Causes {
-    /// Lost frames, ascending, and the place of their cause in the list.
+    /// Frames that did not come whole, ascending, and the place of their cause in the list.
     lost: Vec<(u32, u32)>,
     /// Every cause once: there are a few.
     causes: Vec<Option<RootCause>>,
 }
 
 impl Causes {
-    /// An undecodable frame has the root cause of the frame that it misses, which was lost before it.
+    /// An undecodable frame has the root cause of the frame that it misses, which was lost before it. One that was not
+    /// offered has none.
     fn blame(&mut self, row: &mut FrameRow) {
         if let Some(missing) = row.missing_reference {
             row.root_cause = self.of(missing);
-        } else if row.fate == Fate::Lost {
+        } else if matches!(row.fate, Fate::Lost | Fate::NotOffered) {
             let known = self.causes.iter().rposition(|cause| *cause == row.root_cause);
             let cause = known.unwrap_or_else(|| {
                 self.causes.push(row.root_cause.clone());
@@ -189,6 +202,7 @@ impl Causes {
             });
             self.lost.push((row.frame, cause as u32));
         }
+        row.root_cause = row.root_cause.take().filter(|_| row.fate != Fate::NotOffered);
     }
 
     fn of(&self, frame: u32) -> Option<RootCause> {

@@ -15,11 +15,13 @@ pub enum Fate {
     Undecodable,
     /// Did not arrive whole.
     Lost,
+    /// Was not given to the transport: the run was ended before. Nobody lost it.
+    NotOffered,
 }
 
 impl Fate {
     /// All fates.
-    pub const ALL: [Self; 4] = [Self::Shown, Self::Late, Self::Undecodable, Self::Lost];
+    pub const ALL: [Self; 5] = [Self::Shown, Self::Late, Self::Undecodable, Self::Lost, Self::NotOffered];
 
     /// Its name in the tables.
     pub fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Fate {
             Self::Late => "late",
             Self::Undecodable => "undecodable",
             Self::Lost => "lost",
+            Self::NotOffered => "not offered",
         }
     }
 }
@@ -99,9 +102,9 @@ pub struct FrameRow {
     pub deadline: Option<Timestamp>,
     /// What became of it.
     pub fate: Fate,
-    /// The first loss that doomed it; `None` for frames shown or late.
+    /// The first loss that doomed it; `None` for frames shown, late or not offered.
     pub root_cause: Option<RootCause>,
-    /// The place that threw the frame, or the rest of it, away; `None` for frames shown or late.
+    /// The place that threw the frame, or the rest of it, away; `None` for frames shown, late or not offered.
     pub discarded_at: Option<Place>,
     /// For [`Fate::Undecodable`]: the first frame that is missing; `None` when it is not in the movie.
     pub missing_reference: Option<u32>,

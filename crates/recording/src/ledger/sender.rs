@@ -25,6 +25,11 @@ impl SenderLife {
         self.discards.iter().any(|discard| discard.place == Place::SenderPipeline)
     }
 
+    /// True when it was given to the transport, or went further than that.
+    pub fn was_offered(&self) -> bool {
+        [self.offered, self.queued, self.first_byte].iter().any(Option::is_some)
+    }
+
     /// Of an event that is repeated, the first counts.
     fn take(&mut self, event: FrameEvent) {
         let moment = match event.what {

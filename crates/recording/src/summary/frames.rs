@@ -87,6 +87,7 @@ impl FrameTotals {
             Fate::Late => &mut self.fates.late,
             Fate::Undecodable => &mut self.fates.undecodable,
             Fate::Lost => &mut self.fates.lost,
+            Fate::NotOffered => &mut self.fates.not_offered,
         } += 1;
         if row.complete {
             self.complete_bytes += u64::from(row.size);
@@ -94,7 +95,7 @@ impl FrameTotals {
         match row.fate {
             Fate::Lost | Fate::Undecodable => self.wasted_bytes += row.bytes_received,
             Fate::Late => self.useless_bytes += row.bytes_received,
-            Fate::Shown => {}
+            Fate::Shown | Fate::NotOffered => {}
         }
         let Some(cause) = row.root_cause.as_ref().filter(|_| row.fate == Fate::Lost) else { return };
         *match cause.place {
@@ -107,13 +108,15 @@ impl FrameTotals {
     }
 
     fn take_type(&mut self, row: &FrameRow) {
-        let (all, lost) = match row.kind {
-            'I' => (&mut self.types.frames_i, &mut self.types.lost_i),
-            'P' => (&mut self.types.frames_p, &mut self.types.lost_p),
-            'B' => (&mut self.types.frames_b, &mut self.types.lost_b),
+        let types = &mut self.types;
+        let (all, offered, lost) = match row.kind {
+            'I' => (&mut types.frames_i, &mut types.offered_i, &mut types.lost_i),
+            'P' => (&mut types.frames_p, &mut types.offered_p, &mut types.lost_p),
+            'B' => (&mut types.frames_b, &mut types.offered_b, &mut types.lost_b),
             _ => return,
         };
         *all += 1;
+        *offered += u32::from(row.fate != Fate::NotOffered);
         *lost += u32::from(row.fate == Fate::Lost);
     }
 

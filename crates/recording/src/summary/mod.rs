@@ -89,6 +89,20 @@ pub struct FateCounts {
     pub undecodable: u32,
     /// Did not arrive whole.
     pub lost: u32,
+    /// Not given to the transport: the run was ended before.
+    pub not_offered: u32,
+}
+
+impl FateCounts {
+    /// Frames that arrived whole.
+    pub fn whole(&self) -> u32 {
+        self.shown + self.late + self.undecodable
+    }
+
+    /// Frames that the transport was given: what shares are of.
+    pub fn offered(&self) -> u32 {
+        self.whole() + self.lost
+    }
 }
 
 /// Frames, and lost frames, by type.
@@ -100,6 +114,12 @@ pub struct TypeCounts {
     pub frames_p: u32,
     /// B frames of the movie.
     pub frames_b: u32,
+    /// I frames that the transport was given.
+    pub offered_i: u32,
+    /// P frames that the transport was given.
+    pub offered_p: u32,
+    /// B frames that the transport was given.
+    pub offered_b: u32,
     /// I frames lost.
     pub lost_i: u32,
     /// P frames lost.

@@ -12,13 +12,24 @@ use parquet::schema::types::Type;
 pub struct Column<R> {
     pub(super) name: &'static str,
     pub(super) nullable: bool,
-    /// What tables that are older than the column would have in it; `None`: no table is without it, or null is what it has.
-    pub(super) before: Option<i32>,
+    /// How much of it is in the hash of the table.
+    pub(super) hashed: Hashed,
     pub(super) reader: Reader<R>,
 }
 
 type Read<R, T> = Box<dyn Fn(&R) -> Option<T>>;
 type ReadText<R> = Box<dyn for<'row> Fn(&'row R) -> Option<Cow<'row, str>>>;
+
+/// What of a column is in the hash of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hashed {
+    /// All of it.
+    Whole,
+    /// Older tables are without it: values that say something else than this one, which those would have.
+    Since(i32),
+    /// Nothing: it follows from other columns of the run and from what was sent.
+    Nothing,
+}
 
 /// How a column's value is read from a row, by type.
 pub(super) enum Reader<R> {

@@ -4,15 +4,15 @@ use std::fmt;
 
 use twox_hash::xxhash3_128::Hasher;
 
-use super::column::{Column, Reader};
+use super::column::{Column, Hashed, Reader};
 
 /// XXH3 (128 bits, seed 0) over the canonical bytes of a table.
 ///
 /// The canonical bytes are the table's name, then every column's name and type, then the cells row by row. A text is
 /// its length (64 bits) and its bytes; a cell is one byte, 0 for null or 1, and then the value: whole numbers and
 /// floating-point bits in little-endian order, truth values as one byte. A column that older tables are without is not
-/// among the columns: behind a row whose value is not what those would have, there is its name and the cell. So equal
-/// results are equal whatever version wrote them. It tells equal results from different ones; it is no protection against
+/// among the columns: behind a row whose value is not what those would have, nor null, there is its name and the cell; and
+/// one that follows from the others is in no hash. So equal results are equal whatever version wrote them. It tells equal results from different ones; it is no protection against
 /// somebody who wants two tables to collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableHash(pub u128);
@@ -39,8 +39,8 @@ impl TableHasher {
 
     /// A cell of a column that older tables are without.
     pub(super) fn later_cell<R>(&mut self, column: &Column<R>, row: &R) {
-        if let Reader::Int32(read) = &column.reader
-            && read(row) != column.before
+        if let (Reader::Int32(read), Hashed::Since(before)) = (&column.reader, column.hashed)
+            && read(row).is_some_and(|value| value != before)
         {
             self.text(column.name);
             self.cell(column, row);

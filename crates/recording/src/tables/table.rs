@@ -16,11 +16,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type, TypePtr};
 
-use super::column::{Cell, Column, Reader};
+use super::column::{Cell, Column, Hashed, Reader};
 use super::hash::{TableHash, TableHasher};
 
 /// Version of the results format (`docs/results.md`).
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Key in the metadata of every table that holds [`FORMAT_VERSION`].
 pub const FORMAT_KEY: &str = "framewire.format";
@@ -51,7 +51,7 @@ impl<R> Table<R> {
     }
 
     /// Adds a column of 32-bit numbers that older tables are without; in the place of what they have not got, readers take
-    /// `before`. Where a row has that too, it is [equal](Self::hash) to one of an older table.
+    /// `before`. Where a row has that too, or null, it is [equal](Self::hash) to one of an older table.
     pub fn int32_since<C: Cell<i32>>(
         mut self,
         name: &'static str,
@@ -59,8 +59,18 @@ impl<R> Table<R> {
         read: impl Fn(&R) -> C + 'static,
     ) -> Self {
         self = self.int32(name, read);
-        self.columns.iter_mut().rev().take(1).for_each(|column| column.before = Some(before));
+        self.hash_last(Hashed::Since(before));
         self
+    }
+
+    /// Leaves the last column out of the [hash](Self::hash): it follows from others and from what was sent.
+    pub fn following(mut self) -> Self {
+        self.hash_last(Hashed::Nothing);
+        self
+    }
+
+    fn hash_last(&mut self, hashed: Hashed) {
+        self.columns.iter_mut().rev().take(1).for_each(|column| column.hashed = hashed);
     }
 
     /// Adds a column of 64-bit numbers: times in nanoseconds, bytes, rates.
@@ -76,7 +86,7 @@ impl<R> Table<R> {
     /// Adds a column of texts without nulls.
     pub fn text(mut self, name: &'static str, read: impl for<'row> Fn(&'row R) -> Cow<'row, str> + 'static) -> Self {
         let reader = Reader::Text(Box::new(move |row| Some(read(row))));
-        self.columns.push(Column { name, nullable: false, before: None, reader });
+        self.columns.push(Column { name, nullable: false, hashed: Hashed::Whole, reader });
         self
     }
 
@@ -86,12 +96,12 @@ impl<R> Table<R> {
         name: &'static str,
         read: impl for<'row> Fn(&'row R) -> Option<Cow<'row, str>> + 'static,
     ) -> Self {
-        self.columns.push(Column { name, nullable: true, before: None, reader: Reader::Text(Box::new(read)) });
+        self.columns.push(Column { name, nullable: true, hashed: Hashed::Whole, reader: Reader::Text(Box::new(read)) });
         self
     }
 
     fn with<C: Cell<T>, T>(mut self, name: &'static str, reader: Reader<R>) -> Self {
-        self.columns.push(Column { name, nullable: C::NULLABLE, before: None, reader });
+        self.columns.push(Column { name, nullable: C::NULLABLE, hashed: Hashed::Whole, reader });
         self
     }
 
@@ -150,7 +160,7 @@ impl<R> Table<R> {
     /// compressed. Two runs are equal when the hashes of their tables are.
     pub fn hash(&self, rows: impl IntoIterator<Item = R>) -> TableHash {
         let mut hasher = TableHasher::new(self.name);
-        let (old, later): (Vec<_>, Vec<_>) = self.columns.iter().partition(|column| column.before.is_none());
+        let (old, later): (Vec<_>, Vec<_>) = self.columns.iter().partition(|column| column.hashed == Hashed::Whole);
         old.iter().for_each(|column| hasher.column(column));
         for row in rows {
             old.iter().for_each(|column| hasher.cell(column, &row));

@@ -8,21 +8,21 @@ from framewire import stats
 from framewire.report import plot_data
 from framewire.report.data import ReportRun
 from framewire.report.figures.base import Figure, Trace, bars, base_layout, label, rounded
-from framewire.report.palette import FATE_COLOURS, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
+from framewire.report.palette import FATE_COLOURS, OF_OFFERED, PLACE_COLOURS, PLACE_NAMES, TYPE_COLOURS
 
 MOST_SIZES = 350
 """Points of one flow against size: enough to see the shape."""
 
 
 def by_fate(run: ReportRun) -> Figure:
-    """Shares of the four fates."""
+    """Shares of the fates that an offered frame can have."""
     shares = {fate: [100 * plot_data.share(run, flow, fate) for flow in run.streams]
-              for fate in FATE_COLOURS}  # fmt: skip
+              for fate in OF_OFFERED}  # fmt: skip
     return Figure(
         "fates",
         "What became of the frames",
         "Only what was shown reached the viewer; undecodable frames arrived whole but refer to one that did not.",
-        stacked(run, shares, FATE_COLOURS, {fate: fate for fate in FATE_COLOURS}),
+        stacked(run, shares, FATE_COLOURS, {fate: fate for fate in shares}),
         share_layout(run, f"% of {run.counted} frames"),
         half=True,
     )
@@ -30,7 +30,7 @@ def by_fate(run: ReportRun) -> Figure:
 
 def by_place(run: ReportRun) -> Figure:
     """Shares of frames lost at each of the five places."""
-    counted = stats.loss_by_place(run.offered)
+    counted = stats.loss_by_place(run.frames)
     lost = {(flow, place): share for flow, place, share in counted.select("flow", "place", "share").iter_rows()}
     shares = {place: [100 * (lost.get((flow.name, place)) or 0.0) for flow in run.streams] for place in PLACE_COLOURS}
     return Figure(
@@ -54,7 +54,7 @@ def stacked(
             "marker": {"color": colours[key], "line": {"color": "#ffffff", "width": 0.5}},
             "hovertemplate": "%{x:.1f} %",
         }
-        for key in colours
+        for key in shares
     ]  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def share_layout(run: ReportRun, unit: str, *, full: bool = True, bars_per_flow:
 def by_type(run: ReportRun) -> Figure:
     """Share of each frame type that was lost."""
     flows = [label(flow) for flow in run.streams]
-    counted = stats.loss_by_type(run.offered)
+    counted = stats.loss_by_type(run.frames)
     shares = {(flow, kind): share for flow, kind, share in counted.select("flow", "type", "share").iter_rows()}
     traces: list[Trace] = []
     for kind, colour in TYPE_COLOURS.items():
@@ -103,8 +103,6 @@ def runs_of(run: ReportRun, what: Literal["packets", "frames"], name: str, title
 def frame_runs(run: ReportRun) -> Figure:
     """Runs of lost frames."""
     hint = "Runs of one or two B frames are hardly seen; long runs are what the viewer calls a freeze."
-    if run.counted == "offered":
-        hint += " The frames that were never offered are one run here, of each flow."
     return runs_of(run, "frames", "frame-runs", "Frames lost in a row", hint)
 
 

@@ -3,7 +3,7 @@
 use framewire_units::Duration;
 
 use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
-use crate::record::{DatagramReceived, DatagramSent, FlowStatus, Place};
+use crate::record::{DatagramReceived, DatagramSent, FlowLog, FlowStatus, FoundStream, FrameEventKind, Place};
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
 
 const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
@@ -135,7 +135,7 @@ fn a_datagram_without_a_last_verdict_was_cut_off_by_the_end_of_the_run() {
 }
 
 #[test]
-fn frames_that_were_never_cut_or_not_cut_whole_met_the_end_of_the_run() {
+fn a_frame_that_was_not_cut_whole_met_the_end_of_the_run_and_nobody_lost_those_behind_it() {
     let mut flow = DatagramFlow::new(movie(&[1200; 4]));
     flow.log.status = FlowStatus::Partial;
     flow.send(0, &[]);
@@ -144,8 +144,10 @@ fn frames_that_were_never_cut_or_not_cut_whole_met_the_end_of_the_run() {
     assert_eq!(rows[0].fate, Fate::Shown);
     assert_lost(&rows[1], Place::SenderPipeline, "run ended", Place::ReceiverPipeline);
     assert_eq!((rows[1].packets_lost, rows[1].bytes_received), (Some(0), 1000));
-    assert_lost(&rows[2], Place::SenderPipeline, "run ended", Place::SenderPipeline);
-    assert_eq!((rows[2].packets, rows[2].bytes_shed), (None, 0));
+    for row in &rows[2..] {
+        assert_eq!((row.fate, &row.root_cause, row.discarded_at), (Fate::NotOffered, &None, None));
+        assert_eq!((row.packets, row.bytes_shed, row.complete), (None, 0, false));
+    }
 }
 
 #[test]
@@ -274,12 +276,36 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
     assert_lost(&rows[1], Place::Link, "run ended", Place::ReceiverPipeline);
     assert_eq!(rows[1].bytes_received, 500);
     assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::SenderSocket);
-    assert_lost(&rows[3], Place::SenderPipeline, "run ended", Place::SenderPipeline);
+    assert_eq!((rows[3].fate, &rows[3].root_cause), (Fate::NotOffered, &None));
 
     flow.read(1900, ms(60));
     let rows = Ledger::build(&flow.log, LIVE).rows.to_vec();
     assert_eq!((rows[1].fate, rows[2].bytes_received), (Fate::Shown, 100));
     assert_lost(&rows[2], Place::SenderSocket, "run ended", Place::ReceiverPipeline);
+}
+
+#[test]
+fn what_a_flow_was_not_given_because_it_broke_is_its_own_loss() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800, 300]));
+    flow.write(0);
+    flow.read(1000, ms(50));
+    let fate = |status: FlowStatus| {
+        let log = FlowLog { status, ..flow.log.clone() };
+        Ledger::build(&log, LIVE).rows.to_vec().remove(2).fate
+    };
+    assert_eq!(fate(FlowStatus::Partial), Fate::NotOffered);
+    assert_eq!(fate(FlowStatus::Failed("connection reset".into())), Fate::Lost);
+    assert_eq!(fate(FlowStatus::Complete), Fate::Lost, "a sender that ended by itself left it out");
+}
+
+#[test]
+fn of_an_application_that_reads_the_movie_itself_it_is_not_known_what_it_was_offered() {
+    let mut flow = StreamFlow::new(movie(&[1000, 800]));
+    (flow.log.status, flow.log.found) = (FlowStatus::Partial, Some(FoundStream::default()));
+    let fates = |log: &FlowLog| Ledger::build(log, LIVE).rows.iter().map(|row| row.fate).collect::<Vec<_>>();
+    assert_eq!(fates(&flow.log), [Fate::Lost, Fate::Lost]);
+    flow.event(0, ms(0), FrameEventKind::Offered);
+    assert_eq!(fates(&flow.log), [Fate::Lost, Fate::NotOffered]);
 }
 
 #[test]

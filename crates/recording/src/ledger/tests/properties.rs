@@ -82,7 +82,8 @@ fn check_invariants(log: &FlowLog, playout: Playout) -> Ledger {
     assert_eq!(rows.len(), log.frames.len());
 
     let fates = summary.fates.unwrap();
-    assert_eq!((fates.shown + fates.late + fates.undecodable + fates.lost) as usize, log.frames.len());
+    assert_eq!((fates.offered() + fates.not_offered) as usize, log.frames.len());
+    assert!(fates.not_offered == 0 || log.status == FlowStatus::Partial);
     let places = summary.places.unwrap();
     let by_place = [
         places.sender_pipeline,
@@ -94,15 +95,18 @@ fn check_invariants(log: &FlowLog, playout: Playout) -> Ledger {
     assert_eq!(by_place.iter().sum::<u32>(), fates.lost, "lost frames by place");
     let types = summary.types.unwrap();
     assert_eq!(types.lost_i + types.lost_p + types.lost_b, fates.lost, "lost frames by type");
+    assert_eq!(types.offered_i + types.offered_p + types.offered_b, fates.offered(), "frames offered by type");
 
     for row in rows {
         assert_eq!(row.complete, row.arrival.is_some());
         assert!(row.bytes_received <= u64::from(row.size));
         assert!(!row.complete || row.bytes_received == u64::from(row.size));
-        assert_eq!(row.fate == Fate::Lost, !row.complete);
+        let not_offered = row.fate == Fate::NotOffered;
+        assert_eq!(row.fate == Fate::Lost || not_offered, !row.complete);
+        assert!(!not_offered || (row.offered.is_none() && row.bytes_received == 0));
         assert_eq!(row.decodable, matches!(row.fate, Fate::Shown | Fate::Late));
-        assert_eq!(row.root_cause.is_none(), row.decodable, "frame {} and its cause", row.frame);
-        assert_eq!(row.discarded_at.is_none(), row.decodable);
+        assert_eq!(row.root_cause.is_none(), row.decodable || not_offered, "frame {} and its cause", row.frame);
+        assert_eq!(row.discarded_at.is_none(), row.decodable || not_offered);
         assert_eq!(row.missing_reference.is_some(), row.fate == Fate::Undecodable);
         assert!(row.packets_lost <= row.packets);
         assert!(playout.policy == PlayoutPolicy::Live || row.fate != Fate::Late);
@@ -131,11 +135,15 @@ proptest! {
     fn datagram_ledgers_tell_the_truth(
         frames in prop::collection::vec((1u32..1_500, treatment()), 1..20),
         playout in playout(),
+        ended_early in any::<bool>(),
     ) {
-        let (log, arrived) = datagram_flow(&frames);
+        let (mut log, arrived) = datagram_flow(&frames);
+        log.status = if ended_early { FlowStatus::Partial } else { FlowStatus::Complete };
         let ledger = check_invariants(&log, playout);
         for (index, row) in ledger.rows.iter().enumerate() {
             prop_assert_eq!(row.complete, arrived[index], "frame {}", index);
+            let is_left = ended_early && matches!(frames[index].1, Treatment::NeverOffered | Treatment::Shed);
+            prop_assert_eq!(row.fate == Fate::NotOffered, is_left);
             let missing = missing_by_walk(&log, &arrived, index);
             prop_assert_eq!(row.decodable, arrived[index] && missing.is_none());
             prop_assert_eq!(row.missing_reference, missing.filter(|_| arrived[index]));
