@@ -34,7 +34,7 @@ drop, and when ours do. `make dropping TRACES=DIR` computes everything here agai
 
 Every movie is the lab's own picture, {SECONDS} s, 720x576 at 25 Hz, encoded as named. Every transport has the link to
 itself, with the same draws of chance. A frame is *shown in time* when it can be decoded and came before its turn with
-a player that starts so long after the first arrival as is said. The picture's quality is luma PSNR against the movie as
+a player that starts so long after the first arrival as is stated. The picture's quality is luma PSNR against the movie as
 sent, a missing frame scored as the frozen picture in its place, an undamaged one as 50 dB. *Latency* counts the frames
 that arrived: who drops more can have less of it, so read it beside what was shown.
 
@@ -52,7 +52,7 @@ What is done for a fair comparison, and what is not fair about it:
   every method, though no program but `ifdsink` sees to that.
 - **The best limit for every rival, found afterwards.** Each was run with {len(LIMITS_MS)} limits from {LIMITS_MS[0]} ms
   to {LIMITS_MS[-1]:,} ms (OBS Studio's threshold too, which its users cannot set), and each cell has the one that
-  showed the most frames of this very movie over this very link. Nobody could have chosen it before. `dependency`
+  showed the most frames of this very movie over this very link. It could not have been chosen before. `dependency`
   stands there with the limit that anybody knows before: the player's start-up. What it has with a limit chosen as
   theirs stands beside it.
 - **This favours ours: its thresholds were chosen on these movies, links and draws**, by the mean of frames shown over
