@@ -160,6 +160,6 @@ def headline(measured: Measured) -> str:
     parts = []
     for place, metric in enumerate(METRICS):
         counts = Counter(cells[place].mark for _, cells in rows)
-        told = (counts[change] for change in (Change.HYBRID, Change.WORSE, Change.SAME))
+        told = (counts[change] for change in (Change.BETTER, Change.WORSE, Change.SAME))
         parts.append("{}: {} better, {} worse, {} the same".format(metric.name, *told))
     return f"Of {len(rows)} experiments: " + "; ".join(parts) + "."
