@@ -1,4 +1,4 @@
-"""How many TCP segments collide with an acknowledgement over 802.11b, by the time for which a station notices nobody.
+"""How many TCP segments collide with an acknowledgement over 802.11b, by the time of carrier sense.
 
 Streams the lab movie over TCP in virtual time, at a fixed 11 Mbit/s and without errors, so that a transmission fails
 only where the sender's segment and the access point's acknowledgement begin before either notices the other.

@@ -113,7 +113,7 @@ def connect(port: int) -> socket.socket:
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
+    """A port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -138,7 +138,7 @@ def run(sender: Sender, movie: Path, bits_per_second: float, seconds: float, env
     try:
         with listener.accept()[0] if listener else connect(port) as stream:
             reading = read(stream, bits_per_second, seconds)
-            # Stopped before the reader hangs up: what is given up then is nobody's choice.
+            # Stopped before the reader hangs up: what is given up then was not chosen by a rule.
             process.send_signal(signal.SIGKILL)
     finally:
         process.kill()

@@ -1,4 +1,4 @@
-"""Names for what is kept: whoever has other code or other cases has other names, and finds nothing stale."""
+"""Names for what is kept: other code and other cases have other names, so that nothing stale is found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def stamp(scenario: dict[str, Any], *files: Path) -> str:
     """Of a scenario, the recording of its link, what else is named (a movie, a plugin), and the code that runs and
     measures it.
 
-    The native module knows the sources that it was built from; a build that does not is told apart by its bytes.
+    The native module knows the sources that it was built from; a build that does not is identified by its bytes.
     """
     sources = getattr(_native, "__sources__", "debug")
     code = sources if sources != "debug" else _content(Path(str(_native.__file__)))

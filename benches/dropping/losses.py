@@ -71,7 +71,7 @@ def _rules(results: Results) -> str:
 
 
 def losses(results: Results, measure: tables.Measure, startup: int) -> list[Loss]:
-    """Where ours is behind, as far as the digits of the tables tell."""
+    """Where ours is behind, as far as the digits of the tables show."""
     found = []
     for key in results.keys(startup):
         ours = _value(results, measure, key, _ours(key))

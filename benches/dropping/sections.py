@@ -34,7 +34,7 @@ drop, and when ours do. `make dropping TRACES=DIR` computes everything here agai
 
 Every movie is the lab's own picture, {SECONDS} s, 720x576 at 25 Hz, encoded as named. Every transport has the link to
 itself, with the same draws of chance. A frame is *shown in time* when it can be decoded and came before its turn with
-a player that starts so long after the first arrival as is stated. The picture's quality is luma PSNR against the movie as
+a player that starts so long after the first arrival as stated. The picture's quality is luma PSNR against the movie as
 sent, a missing frame scored as the frozen picture in its place, an undamaged one as 50 dB. *Latency* counts the frames
 that arrived: who drops more can have less of it, so read it beside what was shown.
 

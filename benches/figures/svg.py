@@ -80,7 +80,7 @@ class Figure:
         self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" class="{kind}"/>')
 
     def cross(self, x: float, y: float, kind: str, reach: float = 3.5) -> None:
-        """A point of a series that is told from a dot without colours."""
+        """A point of a series that differs from a dot also without colours."""
         low, high, left, right = y - reach, y + reach, x - reach, x + reach
         path = f"M{left:.1f} {low:.1f} {right:.1f} {high:.1f}M{left:.1f} {high:.1f} {right:.1f} {low:.1f}"
         self.parts.append(f'<path d="{path}" class="{kind} curve"/>')

@@ -39,12 +39,12 @@ class Reason:
     text: str
 
     def explains(self, cell: Cell, quantity: str) -> bool:
-        """Whether it speaks of this cell."""
+        """Whether it is the reason for this cell."""
         return quantity in self.quantities and all(getattr(cell, name) == value for name, value in self.match.items())
 
 
 def read_reasons(path: Path) -> list[Reason]:
-    """The reasons that were found, in the order of the file: the first that speaks of a cell counts."""
+    """The reasons that were found, in the order of the file: the first that matches a cell counts."""
     entries = tomllib.loads(path.read_text())["reason"] if path.exists() else []
     return [Reason(entry.get("match", {}), tuple(entry["quantities"]), entry["text"]) for entry in entries]
 

@@ -160,7 +160,7 @@ def _points(curve: pl.DataFrame) -> list[tuple[float, float]]:
 
 
 def _write_cells(cells: list[comparison.Cell], path: Path) -> None:
-    """Every cell, for whoever wants to look further than the page."""
+    """Every cell, for more than the page shows."""
     rows = [
         {name: getattr(cell, name) for name in comparison.CELL}
         | {

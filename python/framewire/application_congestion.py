@@ -29,7 +29,7 @@ def note(scenario: Mapping[str, Any], info: Mapping[str, Any], protocols: Mappin
     >>> note({"flow": flows}, {"kernel": None}, {"theirs": "tcp"})
     """
     kernel = info.get("kernel") or {}  # in virtual time there is none
-    one_host = (kernel.get("settings") or {}).get(DEFAULT)  # before hosts were told apart
+    one_host = (kernel.get("settings") or {}).get(DEFAULT)  # before hosts were distinguished
     by_flow = kernel.get("default_congestion") or {}
     told: dict[tuple[str, str], list[str]] = {}
     for flow in scenario.get("flow", []):

@@ -23,7 +23,8 @@ FEW = 0.01
 
 def notes(scenario: Mapping[str, Any], frames: pl.DataFrame) -> list[str]:
     """A sentence for each flow of datagrams that does not spread its frames, most of whose lost frames began to lack
-    something at a full queue. The ledger tells; the table of packets, which grows with every packet, is not needed.
+    something at a full queue. The ledger records it; the table of packets, which grows with every packet,
+    is not needed.
 
     >>> import polars as pl
     >>> ledger = {"flow": ["udp"] * 4, "fate": ["lost", "lost", "shown", "lost"],

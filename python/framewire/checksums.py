@@ -34,7 +34,7 @@ class Checksums:
         """What was as written, and in which state it was then."""
 
     def vouches_for(self, name: str) -> bool:
-        """Whether `check` can tell damage: not where the description has checksums, but none of this file."""
+        """Whether `check` can detect damage: not where the description has checksums, but none of this file."""
         return not self.files or name in self.files
 
     def check(self, directory: Path, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the commands of the command line share: arguments, exit codes, and how they speak.
+"""What the commands of the command line share: arguments, exit codes, and messages.
 
 Messages and progress go to stderr, results to stdout.
 """
@@ -75,7 +75,7 @@ def clear_errors(command: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def terminable() -> Iterator[Callable[[], bool]]:
-    """SIGTERM ends what goes on as Ctrl-C does; what is given tells whether it came.
+    """SIGTERM ends what goes on as Ctrl-C does; what is given shows whether it came.
 
     Signals are for the main thread: elsewhere nothing changes.
     """
@@ -102,7 +102,7 @@ def print_json(document: object) -> None:
 
 
 def one_of(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """Completes the value of an option in a shell; the names are asked for when somebody wants them."""
+    """Completes the value of an option in a shell; the names are asked for when they are needed."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names() if name.startswith(incomplete)]

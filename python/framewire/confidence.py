@@ -1,6 +1,6 @@
 """Means of independent repeats and how far the true ones may be from them.
 
-One run is one sample: :func:`mean_with_confidence` tells what several of them say together.
+One run is one sample: :func:`mean_with_confidence` is what several of them come to.
 """
 
 from __future__ import annotations

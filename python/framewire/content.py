@@ -36,7 +36,7 @@ class Content:
     duration_s: float | None
     """Length of what takes longer; None where there is neither."""
     facts: dict[str, Any]
-    """What is known of the movie, for what tells it from others."""
+    """What is known of the movie, as far as it identifies it."""
 
     @property
     def paths(self) -> list[Path]:

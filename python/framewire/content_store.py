@@ -39,7 +39,7 @@ def key(recipe: Any, digits: int = KEY_DIGITS) -> str:
 
 
 def existing(place: Path) -> Path | None:
-    """What is there: for a thing that one rename puts in place, and that nobody cuts off afterwards."""
+    """What is there: for a thing that one rename puts in place, and that is not cut off afterwards."""
     return place if place.exists() else None
 
 

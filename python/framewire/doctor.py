@@ -80,7 +80,7 @@ def _same_sources(answer: dict[str, Any]) -> Check:
 
 
 def _build(version: object, sources: object) -> str:
-    """How a build is told from others.
+    """How a build is identified.
 
     >>> _build("0.1.0", "5e0f3a1b00000000"), _build(None, None)
     ('0.1.0 (5e0f3a1b00000000)', 'an earlier version')

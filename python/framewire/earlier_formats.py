@@ -16,7 +16,7 @@ NOT_OFFERED_SINCE = 5
 """The version of which *not offered* is a fate."""
 
 NEEDED = ("offered_ns", "root_cause")
-"""Columns of an earlier ledger by which frames that were not offered are told."""
+"""Columns of an earlier ledger by which frames that were not offered are recognised."""
 
 CAUSES = ("run ended", "not taken by the sender's application")
 """What an earlier ledger gave as the cause of their loss."""

@@ -61,7 +61,7 @@ MP4 = "an MP4 or MOV file"
 
 
 def kind_of_video(path: str | os.PathLike[str]) -> str | None:
-    """Which kind of video file a regular file looks like, by its first bytes; None where they tell of none.
+    """Which kind of video file a regular file looks like, by its first bytes; None where they match none.
 
     Raises OSError when it cannot be read.
     """
@@ -84,7 +84,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
 
     Raises OSError when it cannot be read, is no regular file or has more than ``most`` bytes.
     """
-    # To open a named pipe that nobody writes to is to wait already.
+    # To open a named pipe without a writer is to wait already.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(file.fileno())

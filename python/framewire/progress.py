@@ -15,7 +15,7 @@ __all__ = ["Bars", "Display", "Lines", "Silence", "for_console"]
 
 
 SHORT_S = 5.0
-"""A step that takes less is told by its name alone."""
+"""A step that takes less is printed by its name alone."""
 
 
 class Display(Protocol):
@@ -174,7 +174,7 @@ class _Quarters:
         self._quarter = told
 
     def passed(self, share: float) -> bool:
-        """Whether one is due now, at this share of the whole; it counts as told."""
+        """Whether one is due now, at this share of the whole; it counts as reported."""
         waited = time.monotonic() - self._last
         if waited < self._latest_s and (int(4 * share) <= self._quarter or waited < self._soonest_s):
             return False

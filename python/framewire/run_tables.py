@@ -45,7 +45,7 @@ def problem_of(name: str, table: pl.DataFrame) -> str | None:
     """What is wrong with a column of the table of this name; None where nothing is.
 
     Other columns that are missing than those without nulls are those of a later version, and columns that are not known
-    are not looked at by anybody.
+    are not read.
 
     >>> problem_of("flows", pl.DataFrame({"flow": ["udp"], "at_ns": ["now"]}))
     'its column at_ns is of type String; numbers are needed'

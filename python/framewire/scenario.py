@@ -142,7 +142,7 @@ def naming(source: object) -> Iterator[None]:
 
 
 def _what_else(text: str, path: object) -> str | None:
-    """What a file is that is no scenario, where that can be told."""
+    """What a file is that is no scenario, where that can be recognised."""
     from framewire.campaign.spec import KEYS_OF_ITS_OWN
 
     with suppress(ValueError):

@@ -23,7 +23,7 @@ PATIENCE_MS = 50
 
 
 class Messages(io.TextIOBase):
-    """A stream of messages that raises nothing and waits for nobody: what cannot be written is left out and counted."""
+    """A stream of messages that raises nothing and never blocks: what cannot be written is left out and counted."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()

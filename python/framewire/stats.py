@@ -58,7 +58,7 @@ def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFr
 
     A packet arrived when the last hop of its flow delivered it; the last hop is where the packets that came furthest
     ended. The summary's ``packet_throughput_bps`` counts what the receiver's program got, every byte once; here counts
-    what the network brought, so what TCP sent twice and arrived twice counts twice, and so does what nobody read.
+    what the network brought, so what TCP sent twice and arrived twice counts twice, and so does what was not read.
     """
     forward = packets.filter(pl.col("direction") == "forward").sort("finished_ns", "enqueued_ns", maintain_order=True)
     of_packet = forward.group_by("flow", "packet", maintain_order=True)
@@ -106,7 +106,7 @@ def _per_window(arrived: pl.DataFrame, window_s: float) -> pl.DataFrame:
 def offered() -> pl.Expr:
     """Whether a frame of the ledger was given to its transport: what shares are counted of.
 
-    The others have the fate ``not offered``: the run was ended before, and nobody lost them.
+    The others have the fate ``not offered``: the run was ended before, and no transport lost them.
     """
     return pl.col("fate") != "not offered"
 

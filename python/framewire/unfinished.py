@@ -1,7 +1,7 @@
 """Directories that are being filled, each owned by the process that fills it, and what killed processes left of them.
 
 Beside a directory NAME.partial lies the file ``.NAME.partial.owner``, which its process holds by a lock of the system
-(:mod:`framewire.lock`): the lock ends with the process, however that ends. A directory whose file nobody holds was left
+(:mod:`framewire.lock`): the lock ends with the process, however that ends. A directory whose file is unlocked was left
 by a process that was killed, and is removed where the file says so, names the directory by its inode, and both are this
 user's. Whatever else lies there, also a file that was copied or unpacked together with a directory, is not ours, and is
 never touched.
@@ -38,7 +38,7 @@ LARGEST = 200
 def made(directory: Path) -> Iterator[None]:
     """Makes a directory and owns it for the time of the context; removed at the end, unless it was renamed.
 
-    Raises LockedError where a living process owns it, FileExistsError where it is nobody's, OSError where it cannot be
+    Raises LockedError where a living process owns it, FileExistsError where it is of no run, OSError where it cannot be
     made, ValueError where its name does not end in ``.partial``.
     """
     if directory.name == ENDING or not directory.name.endswith(ENDING):
@@ -98,7 +98,7 @@ def _remove_left(owner: Path) -> None:
 def _owning(owner: Path) -> Iterator[TextIO]:
     """Holds the file of an owner, open for writing; removed at the end, unless the directory that it names is there.
 
-    A file that says something else is nobody's to take: FileExistsError.
+    A file that says something else belongs to another program: FileExistsError.
     """
     while True:
         if owner.is_symlink() or (owner.exists() and not owner.is_file()):

@@ -1,4 +1,4 @@
-"""Results of the measurements of ``reproduce ouwens`` that nobody measured: known values, so that what is made of them
+"""Made-up results of the measurements of ``reproduce ouwens``: known values, so that what is made of them
 can be checked. By default every published number comes out as it was published, and the rest near its neighbours."""
 
 from __future__ import annotations

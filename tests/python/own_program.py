@@ -40,7 +40,7 @@ def streaming(text: str, directory: Path, seconds: float) -> Iterator[subprocess
 
 
 def state_of(pid: int) -> str:
-    """A letter, as of ps; Z for a process that has ended, whether or not somebody has taken note of it."""
+    """A letter, as of ps; Z for a process that has ended, whether or not its parent has waited for it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

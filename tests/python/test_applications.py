@@ -368,7 +368,7 @@ def test_a_stream_in_which_nothing_is_found_is_told(film: Path, tmp_path: Path) 
 
 
 def test_hosts_of_applications_have_the_congestion_control_of_the_scenario(film: Path, tmp_path: Path) -> None:
-    """And not that of this machine, which nobody who compares would have chosen; or the run says so."""
+    """And not that of this machine, which no comparison would have chosen; or the run reports it."""
     tell = "import sys; sys.stderr.write(open('/proc/sys/net/ipv4/tcp_congestion_control').read()); "
     connect = "import socket; socket.create_connection(('{receiver}', {port})).sendall(sys.stdin.buffer.read())"
     flow = command("x", [sys.executable, "-c", tell + connect, "-"], [sys.executable, "-c", tell + LISTEN])
@@ -449,7 +449,7 @@ def test_nothing_of_an_application_is_left_after_kill_9(families: subprocess.Pop
 def test_the_emulator_killed_alone_takes_its_applications_along(families: subprocess.Popen[bytes]) -> None:
     [child] = children(families.pid)
     os.kill(child, signal.SIGKILL)
-    assert wait_until_gone(60) == [], "the kernel does it: nobody is left to ask"
+    assert wait_until_gone(60) == [], "the kernel does it: no process is left to ask"
 
 
 def test_an_interrupted_run_ends_its_applications_and_is_a_partial_result(

@@ -56,7 +56,7 @@ def test_each_reading_of_equation_1_is_judged_by_its_own_runs() -> None:
     other = of.read_as(K_OVER_K_MINUS_1)
     assert not other.of(plan.mild(2))
     assert other.of(fixed) == of.of(fixed)
-    assert not of.read_as(clock).of(fixed), "a link's clock is everybody's"
+    assert not of.read_as(clock).of(fixed), "a link's clock is that of all flows"
     assert by_reading(measured(*some[:3])) == [], "nothing to compare with"
     shown = page.render(compare(of))
     assert "Every claim by every reading of equation 1" in shown

@@ -58,7 +58,7 @@ def test_a_disk_that_is_really_full(size: str, campaign_file: Path, tmp_path: Pa
     mounted = ["unshare", "--user", "--map-root-user", "--mount", "bash", "-c", FULL_DISK, "-", size, str(disk)]
     ended = subprocess.run([*mounted, *command], capture_output=True, text=True)
     if ended.returncode == 77 or "unshare" in ended.stderr:
-        pytest.skip("this machine lets nobody mount a file system")
+        pytest.skip("this machine does not allow mounting a file system")
     assert ended.returncode == 1, ended.stdout + ended.stderr
     (error,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert "No space left on device" in error

@@ -168,7 +168,7 @@ def test_an_interruption_ends_them(load: float, going_on: subprocess.Popen[str],
 def test_a_second_interruption_ends_everything_at_once(
     load: float, going_on: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    """The first gives these applications a second each; nobody waits for that now, and there are no results."""
+    """The first gives these applications a second each; that is not waited for now, and there are no results."""
     going_on.send_signal(signal.SIGINT)
     time.sleep(0.3)
     again = time.monotonic()
@@ -187,7 +187,7 @@ def test_the_death_of_framewire_ends_them_and_the_next_run_clears_up(
     going_on.kill()
     going_on.wait()
     gone = until_gone(time.monotonic())
-    assert (tmp_path / "out.partial").is_dir(), "nobody was there to remove it"
+    assert (tmp_path / "out.partial").is_dir(), "no process was left to remove it"
     foreign = tmp_path / "foreign.partial"
     foreign.mkdir()
     framewire.run(scenario(film, '[[flow]]\ntransport = "udp"\n'), out=tmp_path / "next", world="simulated")

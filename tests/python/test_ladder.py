@@ -206,7 +206,7 @@ def test_figures_9_to_14_are_drawn(made: ladder.MadeLadder, tmp_path: Path) -> N
     assert set(wanted) <= set(drawn)
     # As planned, nothing is missing at any time that is drawn.
     assert min(drawn["figure-12-u"].data[0]["y"]) > -1e-5
-    # The best plans with its buffer: nobody peaks lower than the smoothest, nobody has fewer rates than the fewest.
+    # The best plans with its buffer: no plan peaks lower than the smoothest, and none has fewer rates than the fewest.
     planned, smooth, fewest = drawn["smoothed"].data
     assert max(smooth["y"]) <= min(max(planned["y"]), max(fewest["y"])) + 0.01
     assert len(fewest["y"]) <= min(len(planned["y"]), len(smooth["y"]))

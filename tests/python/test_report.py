@@ -272,7 +272,7 @@ def test_flows_that_a_decoder_may_show_more_of_are_named_where_that_can_be(full_
     verdict = Verdict(Markup("For live viewing, choose it."), [], [], caveats(run, {}))
     assert any("recovery points" in note for note in run_output._of_verdict(verdict))
     run.frames = run.frames.with_columns(fate=pl.lit("lost"))
-    assert told("tcp+obs") == [], "what did not arrive nobody shows"
+    assert told("tcp+obs") == [], "what did not arrive is not shown"
     run.frames = run.frames.with_columns(fate=undecodable)
     for codec_without in ({"recovery_points": False}, {}):
         run.info["movie"] = codec_without

@@ -108,7 +108,7 @@ def test_a_player_that_waits_is_not_chosen_for_by_latency_before_its_waiting() -
     slow = full("slow", 1000, 900.0, stalls=0, stalled_s=0.0)
     assert judge([quick, slow], policy="stall").best == ["slow"]
     assert judge([quick, slow]).best == ["quick"]
-    # What it costs stands in the sentence, and where nobody waits there is nothing to tell.
+    # What it costs stands in the sentence, and where no viewer waits there is nothing to state.
     less = full("less", 700, 10.0, stalls=0, stalled_s=0.0)
     assert judge([quick, less], policy="stall").sentence == (
         "For a player that waits, choose quick: 100 % of the frames that can be decoded and 1.0 s of waiting, before "

@@ -1,4 +1,4 @@
-"""Runs, with a program that speaks the emulator's protocol in the emulator's place."""
+"""Runs, with a program that follows the emulator's protocol in the emulator's place."""
 
 from __future__ import annotations
 

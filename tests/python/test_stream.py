@@ -1,4 +1,4 @@
-"""Adaptive streams over loopback: what is served is what is received, and nobody gets in who should not."""
+"""Adaptive streams over loopback: what is served is what is received, and no client without the key is served."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_a_client_that_is_killed_is_given_up_and_the_others_are_served(movie: Pa
     server.join(30)
     assert not server.is_alive()
     ended = [event["reason"] for event in events if event.get("event") == "ended"]
-    # Two seconds of movie are sent to nobody, and the teardown at its end, too; or silence was noticed before.
+    # Two seconds of movie are sent without a receiver, and the teardown at its end, too; or silence was noticed before.
     assert len(ended) == 2 and "EndOfMovie" in ended, ended
 
 

@@ -1,4 +1,4 @@
-"""What ``framewire send`` and ``receive`` say to somebody who uses them, and what they leave behind."""
+"""The messages of ``framewire send`` and ``receive`` to a user, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_each_end_has_words_of_its_own() -> None:
 
 @pytest.fixture(scope="module")
 def long_movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty seconds, so that somebody can be interrupted."""
+    """Thirty seconds, so that a session can be interrupted."""
     return made_movie(tmp_path_factory.mktemp("long"), 30)
 
 

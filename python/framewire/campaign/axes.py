@@ -164,7 +164,7 @@ def _label(value: object, place: str) -> Label:
 
 
 def _without_repetition(axis: Axis, place: str) -> Axis:
-    """Labels are different, or the results could not be told apart."""
+    """Labels are different, or the results could not be distinguished."""
     labels = [(type(value.label), value.label) for value in axis.values]
     for position, label in enumerate(labels):
         if label in labels[:position]:

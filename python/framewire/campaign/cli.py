@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from framewire.campaign.results import Campaign
 
 MOST_LINES = 60
-"""Of a table that nobody asked for."""
+"""Of a table that was not asked for."""
 
 
 class RunUnlessNamed(TyperGroup):

@@ -82,7 +82,7 @@ def summary(axes: Axes, rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def canonical_hashes(rows: Sequence[Row]) -> dict[str, str]:
-    """A hash per table over what was measured at every point and repeat, whoever computed it, in whatever order.
+    """A hash per table over what was measured at every point and repeat, by any process and in any order.
 
     It is the SHA-256 of a line per cell, in the order of the grid: labels, repeat and seed as JSON, and the canonical
     hash of the cell's table. Ids of cells, times and file layouts are not in it.

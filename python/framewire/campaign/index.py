@@ -29,7 +29,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Place:
-    """Where a cell stands, and its id: what its results are told from others by."""
+    """Where a cell stands, and its id: what identifies its results."""
 
     id: str
     labels: Mapping[str, Label]

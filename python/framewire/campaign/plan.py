@@ -32,7 +32,7 @@ IDENTITY_FORMAT = 2
 
 @dataclass(frozen=True)
 class Movie:
-    """What is sent, ready, and what tells it from anything else."""
+    """What is sent, ready, and what identifies it."""
 
     path: Path | None
     """Of the movie, where one is sent."""

@@ -206,7 +206,7 @@ class Campaign:
     ) -> Run:
         """Run one cell again, alone and in full, as a run directory with packets that a report can be made of.
 
-        ``cell`` is the id in the column ``cell``, or as much of it as tells it from the others; or a place where only
+        ``cell`` is the id in the column ``cell``, or as much of it as identifies it; or a place where only
         one cell stands, such as ``{"network.wifi.retry": 4, "repeat": 1}``. A cell that failed is found, too.
         """
         import framewire

@@ -110,7 +110,7 @@ class _Work:
         self._counts = Counts(len(self._distinct))
 
     def write_index(self) -> None:
-        """Says what is going to be computed, for whoever looks at the campaign before it has finished."""
+        """Writes what is going to be computed, so that the campaign can be read before it has finished."""
         index.write(self.store, describe(**self._head()), self._places)
 
     def compute(self, runner: Runner) -> None:

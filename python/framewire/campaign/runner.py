@@ -34,7 +34,7 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 @dataclass(frozen=True)
 class Task:
-    """A cell, as whoever computes it needs it."""
+    """A cell, with all that its computation needs."""
 
     id: str
     scenario: _native.Scenario
@@ -44,7 +44,7 @@ class Task:
     movie_digest: str
     """Says what is in it: a file that was replaced is another movie."""
     directory: str
-    """Where the tables are written: made by whoever computes the cell, which it belongs to alone."""
+    """Where the tables are written: made by the process that computes the cell, and owned by it alone."""
     packets: bool
     ladder: str | None = None
     """Path of the streaming file, where levels are sent."""

@@ -36,7 +36,7 @@ def coordinates(words: Sequence[str]) -> dict[str, str]:
 def matching(places: Sequence[Place], wanted: Mapping[str, object]) -> list[Place]:
     """The cells that stand there.
 
-    ``wanted`` has axes (their names, or as much behind a dot as tells them apart), ``repeat`` or ``seed``, each with
+    ``wanted`` has axes (their names, or as much behind a dot as identifies them), ``repeat`` or ``seed``, each with
     its label or the text that shows it. Raises InputError for an axis or a value that there is none of.
     """
     found = list(places)

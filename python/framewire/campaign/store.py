@@ -117,7 +117,7 @@ class Store:
         return (self.cells / cell_id).is_dir()
 
     def unfinished(self, cell_id: str) -> Path:
-        """Where a cell is computed; it is made by whoever computes it."""
+        """Where a cell is computed; it is made by the process that computes it."""
         return self.cells / f"{cell_id}{UNFINISHED}"
 
     def commit(self, outcome: Outcome, scenario: str) -> None:

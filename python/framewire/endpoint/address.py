@@ -52,7 +52,7 @@ class Address:
         unless told otherwise.
 
         Raises:
-            InputError: when nobody knows the name.
+            InputError: when the name does not resolve.
         """
         name = self.host.removeprefix("[").removesuffix("]")
         try:

@@ -13,11 +13,11 @@ _FORMATS = {"MPEG video": "mpegvideo", "MPEG-4 part 2": "m4v", "H.264": "h264", 
 """FFmpeg's names of byte streams."""
 
 _WITHOUT_TIMES = ("H.264", "H.265")
-"""Codecs of whose byte streams FFmpeg cannot tell when a frame is shown, where there are B frames."""
+"""Codecs of whose byte streams FFmpeg cannot derive when a frame is shown, where there are B frames."""
 
 
 def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool, max_size: str = "") -> str | None:
-    """What went wrong in a session that nobody interrupted here, and what to look at; None where nothing did."""
+    """What went wrong in a session that was not interrupted here, and what to look at; None where nothing did."""
     ended = viewed["ended"]
     if ended == "EndOfMovie":
         return None

@@ -43,9 +43,9 @@ _WHY = {
 
 @contextmanager
 def log_to(path: Path | None, listener: Listener) -> Iterator[Listener]:
-    """The listener, and a line of JSON for whatever it hears, written as it comes.
+    """The listener, and a line of JSON for each of its events, written as it comes.
 
-    A log that cannot be written any more (a full disk) is given up with a warning, and what it tells of goes on. A file
+    A log that cannot be written any more (a full disk) is given up with a warning, and what it logs goes on. A file
     ends at 256 MiB, whatever the other side makes happen, and its last line says so.
     """
     if path is None:

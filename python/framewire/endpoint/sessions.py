@@ -129,7 +129,7 @@ def receive(
             beside it, in a file whose name ends as its codec's does; None for nowhere.
         title: what is asked for.
         tfrc: report as RFC 5348 has it instead of with VTP's control packets; for a server with that controller.
-        repeats: offer to name missing packets, and tell of a player that begins after a second and has room for 16 MB;
+        repeats: offer to name missing packets, and report a player that begins after a second and has room for 16 MB;
             a server with the hybrid controller repeats what can still be in time, others do without.
         key: as the server's.
         replace: files of video and of audio that are there already are written anew.

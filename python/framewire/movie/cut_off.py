@@ -71,7 +71,7 @@ def _end_of_boxes(file: BinaryIO, size: int) -> int:
             break
         place += length
         if place > size:
-            # Others hold no frames, and what is no box is padding or somebody's appendix.
+            # Others hold no frames, and what is no box is padding or was appended.
             return place if kind in (b"mdat", b"moof") else size
     return size
 

@@ -130,11 +130,11 @@ class _Found:
     frames: int | None
     """At most so many are wanted."""
     is_ready: bool
-    """It is an elementary stream that tells its rate, and is sent as it is unless a part of it is wanted."""
+    """It is an elementary stream that states its rate, and is sent as it is unless a part of it is wanted."""
 
 
 def _find(path: Path, seconds: float | None, frame_rate: Fraction | None) -> _Found:
-    """Reads what the headers of a file tell."""
+    """Reads what the headers of a file state."""
     forced = _demuxer_of(path)
     video = video_of(path, forced)
     output = TAKEN_OUT.get(video.codec)
@@ -197,7 +197,7 @@ def codec_of(path: Path) -> str:
 
 
 def _demuxer_of(path: Path) -> str | None:
-    """The one that ffmpeg has to be told of, where its choice would be wrong."""
+    """The one that ffmpeg has to be given, where its choice would be wrong."""
     return "mpegvideo" if _is_mpeg_video(path) else None
 
 

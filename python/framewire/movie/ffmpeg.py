@@ -49,7 +49,7 @@ def run(arguments: Sequence[str], show: Show) -> None:
                 raise
         errors.seek(0)
         told = [] if process.returncode == 0 else errors.read().strip().splitlines()
-        if any(_TOO_LOW in line for line in told):  # some versions crash after they said so
+        if any(_TOO_LOW in line for line in told):  # some versions crash after this message
             raise InputError(
                 "the rate is too low for this picture, even with the coarsest quantiser that is allowed; ask for a "
                 "higher rate, a smaller size or another codec"
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str], show: Show) -> None:
 
 
 def refuse_crash(program: str, code: int) -> None:
-    """Raises MachineError for a program that was ended by a signal: what it wrote before tells a user nothing."""
+    """Raises MachineError for a program that was ended by a signal: what it wrote before is of no use to a user."""
     if code >= 0:
         return
     named = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

@@ -122,7 +122,7 @@ class FilePicture:
         return self.limit
 
     def _counted_s(self) -> float:
-        """The length of a file that does not tell it, as no elementary stream does: its packets are counted."""
+        """The length of a file that does not state it, as no elementary stream does: its packets are counted."""
         rate = self.video.mean_rate or self.frame_rate
         return float(ffmpeg.packets_of(self.path) / rate)
 

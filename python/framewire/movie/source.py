@@ -1,7 +1,7 @@
 """A video file of the user's: what it holds, and how its picture is brought to what an encoder is given.
 
 Size, shape of the pixels, frame rate, interlacing and colour description are kept. Nothing is scaled unless another
-size is asked for, and then the picture keeps its shape. What cannot be kept is told as a step of the progress:
+size is asked for, and then the picture keeps its shape. What cannot be kept is reported as a step of the progress:
 
 - a variable frame rate is made constant, as nothing here carries time stamps with its frames: at the rate at which all
   of the file's time stamps fall on frames where that is no more than twice the mean, else at the next usual rate above
@@ -53,7 +53,7 @@ _FLAGS = "flags=bicubic+accurate_rnd+bitexact"
 
 @dataclass(frozen=True)
 class Video:
-    """The first video stream of a file, as far as its container and its headers tell."""
+    """The first video stream of a file, as far as its container and its headers state it."""
 
     path: Path
     container: str
@@ -66,7 +66,7 @@ class Video:
     sample_aspect: Fraction
     """Width of a pixel over its height."""
     frame_rate: Fraction | None
-    """At which every frame has a place of its own; None where nothing tells."""
+    """At which every frame has a place of its own; None where nothing states it."""
     mean_rate: Fraction | None
     """Frames over the time that they take: the same as the frame rate, but where that is variable."""
     field_order: FieldOrder
@@ -98,7 +98,7 @@ class Conversion:
 def video_of(path: Path, demuxer: str | None = None) -> Video:
     """Reads what a file holds, with ffmpeg's demuxer of that name or the one that it chooses.
 
-    Raises InputError for a file without video, and for one that is cut off, as far as its container tells.
+    Raises InputError for a file without video, and for one that is cut off, as far as its container states it.
     """
     probed = ffmpeg.probe(path, *_forced(demuxer))
     stream, container = probed["streams"][0], probed["format"]

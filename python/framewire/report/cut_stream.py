@@ -16,7 +16,7 @@ import polars as pl
 
 @dataclass(frozen=True)
 class Coding:
-    """How an elementary stream is told apart and fed to ffmpeg."""
+    """How an elementary stream is recognised and fed to ffmpeg."""
 
     demuxer: str
     """ffmpeg's name of the format."""
@@ -141,7 +141,7 @@ class Decoder:
             stream.feed(frames, self._process.stdin)
             self._process.stdin.close()
         except (BrokenPipeError, OSError):
-            pass  # the decoder ended early: the number of pictures will tell
+            pass  # the decoder ended early, which the number of pictures will show
 
     @property
     def stdout(self) -> IO[bytes]:

@@ -1,4 +1,4 @@
-"""How flows are drawn: a colour per transport, the same in every report, and what tells flows apart without colour.
+"""How flows are drawn: a colour per transport, the same in every report, and what distinguishes flows without colour.
 
 Okabe and Ito's palette, and beyond its eight Paul Tol's, both safe for colour-blind readers.
 """

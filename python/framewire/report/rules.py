@@ -116,7 +116,7 @@ def rules_for(flows: Sequence[Metrics], rules: Sequence[Rule], policy: str = "li
 
 
 def latency_counts(flows: Sequence[Metrics]) -> bool:
-    """Whether latencies tell the flows apart: those of streams of levels do only where one of them is late."""
+    """Whether latencies separate the flows: those of streams of levels do only where one of them is late."""
     levels = [one for one in flows if one.has_levels]
     return not levels or any(one.share(one.late) > SHARE_POINTS for one in levels)
 

@@ -183,7 +183,7 @@ def in_a_sentence(
 ) -> Markup:
     """The headline with the figures of the best and of the runner-up, and what decided between them.
 
-    ``aside`` says of each of the two what it costs, where that is to be told.
+    ``aside`` has for each of the two what it costs, where that is to be stated.
     """
     best, second = first.best[0], first.runner_up
     if second is None or share(best) == 0:
@@ -195,7 +195,7 @@ def in_a_sentence(
 
 
 def behind(one: Metrics, *, told: bool) -> str:
-    """How far a live viewer is behind, where that is to be told."""
+    """How far a live viewer is behind, where that is to be stated."""
     return f" at {milliseconds(latency(one))}" if told else ""
 
 

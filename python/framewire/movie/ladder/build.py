@@ -43,12 +43,12 @@ PAYLOAD = 1024
 """Bytes of video in a packet: the paper's 1 Kbyte."""
 
 PAYLOADS = range(64, 65_001)
-"""What a streaming file allows (``crates/media/src/streaming_file``), known here to tell before anything is encoded."""
+"""What a streaming file allows (``crates/media/src/streaming_file``), known here to refuse it before encoding."""
 
 _DAY_S = 86_400.0
 
 AUDIO = Audio()
-"""How the audio of a file is encoded unless told otherwise."""
+"""How the audio of a file is encoded unless stated otherwise."""
 
 DEFAULT_LEVELS = {"mpeg4": "8-31, 4-18, 2-10", "h264": "36, 30, 24", "h265": "38, 32, 26"}
 
@@ -177,7 +177,7 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _looks_like(path: Path, told: str) -> str:
-    """What a file is that is no streaming file, where its first bytes tell.
+    """What a file is that is no streaming file, where its first bytes show it.
 
     >>> _looks_like(Path("movie.vtp"), "movie.vtp: frame 2 of level 0 is damaged")
     ''

@@ -160,7 +160,7 @@ def coarser(codec: Codec, top: LevelSpec, ratio: float, count: int) -> list[Leve
 
 
 def _falls(below: LevelSpec, level: LevelSpec) -> bool:
-    """Whether a level cannot have more bytes than the one below, as far as what is asked for tells."""
+    """Whether a level cannot have more bytes than the one below, as far as what is asked for shows it."""
     if below.rate_bps is not None and level.rate_bps is not None:
         return level.rate_bps <= below.rate_bps
     if below.crf is not None and level.crf is not None:
@@ -220,7 +220,7 @@ def encode(
             options = [*_options(codec, [], zones), *quality, "-pass", str(turn), "-passlogfile", str(log)]
         output = [*codec.output, str(out)] if turn == 2 else ["-f", "null", "-"]
         ffmpeg.run([*source, *options, *_BITEXACT, *output], partial(show, f", pass {turn} of 2"))
-    # Where the log was written tells nothing.
+    # Where the log was written does not identify a result.
     return [option.replace(str(log), "pass") for option in options]
 
 

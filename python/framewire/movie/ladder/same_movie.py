@@ -1,4 +1,4 @@
-"""Whether levels that somebody encoded show the same movie: their key frames, made small and grey, side by side."""
+"""Whether levels that a user encoded show the same movie: their key frames, made small and grey, side by side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ more; at 80x48 and quantiser 31, 0.94, and 0.80 for specks of a pixel. Different
 where both have the same black bars above and below, each pair with frames below 0.66."""
 
 FLAT = 16.0
-"""Standard deviation of the grey values up to which a picture tells nothing: one that is black, or fades, has none that
+"""Standard deviation of the grey values up to which a picture is left out: one that is black, or fades, has none that
 is its own, and coarse quantisers take what it has (at 11, CRF 51 leaves a correlation of 0.02)."""
 
 
@@ -57,7 +57,7 @@ def compare(files: Sequence[Path], description: dict[str, Any], report: Progress
 
 
 def correlation(one: Pictures, other: Pictures) -> float | None:
-    """Of the grey values of two pictures; None where both are flat, which tells nothing."""
+    """Of the grey values of two pictures; None where both are flat, which decides nothing."""
     if max(one.std(), other.std()) < FLAT:
         return None
     if min(one.std(), other.std()) == 0:

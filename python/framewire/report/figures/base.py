@@ -110,7 +110,7 @@ def arranged(figures: list[Figure]) -> list[Figure]:
 
 
 def line(flow: Flow, x: Sequence[Number], y: Sequence[Number], width: float = 1.8, **more: Any) -> Trace:
-    """A line in the flow's colour and style, with some of its markers, so that it can be told without colour too."""
+    """A line in the flow's colour and style, with some of its markers, so that it is recognised without colour too."""
     look = flow.look
     trace: Trace = {
         "type": "scatter", "mode": "lines+markers", "name": label(flow), "x": rounded(x), "y": rounded(y),

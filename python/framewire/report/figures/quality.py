@@ -13,7 +13,7 @@ LANE_PX = 74
 
 
 def per_second(run: ReportRun, psnr: PsnrResult) -> Figure:
-    """Mean of each second, so that the flows can be told apart."""
+    """Mean of each second, so that the flows can be distinguished."""
     name, title = "psnr", "PSNR with freeze, mean of each second"
     sent = "that of the ladder's top level" if run.has_levels else "the one that was sent"
     hint = f"At {CAP_DB:g} dB every picture is {sent}; a deep dip is a second mostly frozen."

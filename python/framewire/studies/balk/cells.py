@@ -24,7 +24,7 @@ PAYLOAD = 1_000
 """Bytes of video in a packet: the paper's kbyte (section 6.1), taken as 1,000."""
 
 STEADY_AFTER_S = 10.0
-"""Figure 20 is of a steady state: what is told of rates is from the tenth second of the stream on."""
+"""Figure 20 is of a steady state: what is reported of rates is from the tenth second of the stream on."""
 
 Place = tuple[str, int]
 """Label of the setting, and number of the repeat from 1."""

@@ -287,7 +287,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Measured:
     """Runs every setting with so many seeds, as campaigns in ``directory``, or what is left of them. A cell that fails
-    is told among the failures.
+    is listed among the failures.
 
     Raises what :func:`framewire.campaign.campaign` raises.
     """

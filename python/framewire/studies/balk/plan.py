@@ -271,7 +271,7 @@ def over_trace(name: str, mean_mbps: float, tcp: int, transport: Transport) -> S
 
 
 def of_variant(variant: Variant) -> dict[str, Setting]:
-    """The experiments that tell what a variant does, by name."""
+    """The experiments that show what a variant does, by name."""
     every = {
         "climb": isolated(),
         "8": mild(8),

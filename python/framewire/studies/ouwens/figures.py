@@ -1,7 +1,7 @@
 """The figures of chapter 3 that show measurements: 3.5 to 3.62, drawn from our runs.
 
 The thesis' curves are not published as numbers. What its text says of each figure stands beside ours (in our words),
-with the numbers of ours that it speaks of.
+with the numbers of ours that it refers to.
 """
 
 from __future__ import annotations
