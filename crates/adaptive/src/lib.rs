@@ -3,6 +3,7 @@
 //! A ladder holds the same movie at several levels. A schedule says how fast each level has to be sent, a controller
 //! how fast the network lets it be sent and so which level, and the server and the client carry it. Time is an
 //! argument everywhere; nothing here opens a socket, reads a clock or waits.
+#![warn(unreachable_pub)]
 
 pub mod binomial;
 pub mod client;

@@ -10,6 +10,7 @@
 //! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within an
 //! [`Allowance`]. [`Watch`] and
 //! [`UnheardSessions`] notice what does not come although it should, at the client and at the server.
+#![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -7,6 +7,7 @@ use framewire_adaptive::client::{AudioPacket, ClientEvent, Frame};
 use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 use framewire_wire::vtp::{AudioDescription, Cookie, Description, VideoHeader};
 
+#[allow(unreachable_pub, reason = "the tests of the crate have it too")]
 #[path = "../tests/movie/mod.rs"]
 pub(crate) mod movie;
 

@@ -35,7 +35,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Whatever happens in the session.
-    pub fn handle(&mut self, event: &ClientEvent) {
+    pub(crate) fn handle(&mut self, event: &ClientEvent) {
         match event {
             ClientEvent::Described(description) => {
                 self.frames_by_level = vec![0; description.rates.len()];
@@ -56,7 +56,7 @@ impl Tally {
     }
 
     /// All of it.
-    pub fn conclude(self, state: ClientState, ended: Reason, allowance_used_up: bool) -> Viewed {
+    pub(crate) fn conclude(self, state: ClientState, ended: Reason, allowance_used_up: bool) -> Viewed {
         let Self { frames_by_level, written, codec, frames_per_second } = self;
         Viewed { state, ended, frames_by_level, written, allowance_used_up, codec, frames_per_second }
     }

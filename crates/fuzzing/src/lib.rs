@@ -3,6 +3,7 @@
 //! A target takes any bytes and panics where a property does not hold. `make fuzz` gives each of them to libFuzzer, which
 //! looks for such bytes (`fuzz/`, a workspace of its own); the tests here replay the corpora in `fuzz/corpus`, so that
 //! what a fuzzer once reached stays reached. A new target is a module and a line in [`TARGETS`].
+#![warn(unreachable_pub)]
 
 use arbitrary::{Arbitrary, Unstructured};
 

@@ -4,6 +4,7 @@
 //! verdict depends on later arrivals, so it is settled only when the model's clock has passed it.
 //!
 //! [`Network`] is the whole way between two hosts; its documentation says how to drive it.
+#![warn(unreachable_pub)]
 
 mod bottleneck;
 mod config;

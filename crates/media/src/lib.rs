@@ -6,6 +6,7 @@
 //! nothing but single access units is at hand, [`access_unit::AccessUnitReader`] tells what each refers to.
 //! Clauses and tables named here are those of ISO/IEC 13818-2 (ITU-T H.262), and in `h264` and `h265` those of ITU-T
 //! H.264 and H.265.
+#![warn(unreachable_pub)]
 
 pub mod access_unit;
 pub mod audio;

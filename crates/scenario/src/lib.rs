@@ -6,6 +6,7 @@
 //! to itself, and serde writes and reads the same form as JSON (through the same checks).
 //!
 //! `docs/scenario.md` describes every key.
+#![warn(unreachable_pub)]
 
 mod application;
 mod clocks;

@@ -23,6 +23,7 @@
 //! assert!(matches!(receiver.read(&mut buffer)?, TcpRead::Bytes { length: 7, .. }));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -40,19 +40,19 @@ const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// Offsets of the fields in bytes: eight of one byte each, then 24 of four, then `u64`s on their own boundary.
 mod offset {
-    pub const SND_MSS: usize = 16;
-    pub const UNACKED: usize = 24;
-    pub const RTT: usize = 68;
-    pub const RTTVAR: usize = 72;
-    pub const SND_SSTHRESH: usize = 76;
-    pub const SND_CWND: usize = 80;
-    pub const TOTAL_RETRANS: usize = 100;
-    pub const BYTES_ACKED: usize = 120;
-    pub const NOTSENT_BYTES: usize = 144;
-    pub const MIN_RTT: usize = 148;
-    pub const DELIVERY_RATE: usize = 160;
+    pub(super) const SND_MSS: usize = 16;
+    pub(super) const UNACKED: usize = 24;
+    pub(super) const RTT: usize = 68;
+    pub(super) const RTTVAR: usize = 72;
+    pub(super) const SND_SSTHRESH: usize = 76;
+    pub(super) const SND_CWND: usize = 80;
+    pub(super) const TOTAL_RETRANS: usize = 100;
+    pub(super) const BYTES_ACKED: usize = 120;
+    pub(super) const NOTSENT_BYTES: usize = 144;
+    pub(super) const MIN_RTT: usize = 148;
+    pub(super) const DELIVERY_RATE: usize = 160;
     /// `tcpi_total_rto`, a `u16` behind `tcpi_rehash`: there from Linux 6.7 on.
-    pub const TOTAL_RTO: usize = 240;
+    pub(super) const TOTAL_RTO: usize = 240;
 }
 
 impl TcpInfo {

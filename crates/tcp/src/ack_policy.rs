@@ -40,7 +40,7 @@ pub(crate) struct AckTiming {
 
 /// What the receiving half is to do about acknowledging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckDecision {
+pub(crate) enum AckDecision {
     /// Nothing is owed.
     Nothing,
     /// The timer runs.

@@ -20,7 +20,7 @@ const INITIAL_PACKETS: u64 = 10;
 
 /// What the send buffer is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SendBufferConfig {
+pub(crate) struct SendBufferConfig {
     /// `SO_SNDBUF` as the kernel accounts it (doubled); `None` for auto-tuning.
     pub fixed: Option<DataSize>,
     /// Where auto-tuning begins. Linux: `tcp_wmem[1]`.
@@ -47,7 +47,7 @@ impl Default for SendBufferConfig {
 
 /// What the endpoint knows when the buffer may grow. Sizes in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flight {
+pub(crate) struct Flight {
     /// Congestion window.
     pub cwnd: u32,
     /// Packets in flight.
@@ -63,7 +63,7 @@ pub struct Flight {
 /// [`write`](Self::write) takes what fits; the endpoint tells what it [`sent`](Self::sent) for the first time and what
 /// is [`acknowledged`](Self::acknowledged), then lets it [`expand`](Self::expand).
 #[derive(Clone, Debug)]
-pub struct SendBuffer {
+pub(crate) struct SendBuffer {
     is_fixed: bool,
     maximum: u64,
     unsent_limit: u64,
@@ -85,7 +85,7 @@ pub struct SendBuffer {
 
 impl SendBuffer {
     /// An empty buffer for segments of `segment` payload bytes.
-    pub fn new(config: &SendBufferConfig, segment: u32) -> Self {
+    pub(crate) fn new(config: &SendBufferConfig, segment: u32) -> Self {
         let mut buffer = Self {
             is_fixed: config.fixed.is_some(),
             maximum: config.maximum.as_bytes(),
@@ -106,14 +106,14 @@ impl SendBuffer {
 
     /// Learns the payload of a full segment and the largest window that the peer has announced: half of that goes into
     /// one buffer at most. Linux: `tcp_xmit_size_goal`, `tcp_bound_to_half_wnd`.
-    pub fn set_segment(&mut self, segment: u32, largest_window: u64) {
+    pub(crate) fn set_segment(&mut self, segment: u32, largest_window: u64) {
         self.segment = u64::from(segment.max(1));
         let most = LARGEST_BUFFER.min(largest_window / 2);
         self.whole = (most / self.segment).clamp(1, self.offload_packets) * self.segment;
     }
 
     /// Memory that is charged. Linux: `sk_wmem_queued`.
-    pub fn charged(&self) -> DataSize {
+    pub(crate) fn charged(&self) -> DataSize {
         DataSize::from_bytes(self.charge())
     }
 
@@ -123,23 +123,23 @@ impl SendBuffer {
     }
 
     /// Memory that may be charged. Linux: `sk_sndbuf`.
-    pub fn limit(&self) -> DataSize {
+    pub(crate) fn limit(&self) -> DataSize {
         DataSize::from_bytes(self.limit)
     }
 
     /// Bytes written that were never sent.
-    pub fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.unsent
     }
 
     /// Bytes written that are not acknowledged.
-    pub fn queued(&self) -> u64 {
+    pub(crate) fn queued(&self) -> u64 {
         self.unsent + self.sent
     }
 
     /// Takes up to `offered` bytes; returns how many. Memory is only asked for when another buffer has to begin, so
     /// that the last one may go beyond the limit. Linux: `tcp_sendmsg_locked`.
-    pub fn write(&mut self, offered: u64) -> u64 {
+    pub(crate) fn write(&mut self, offered: u64) -> u64 {
         let mut left = offered;
         while left > 0 {
             let has_room = self.unsent_buffers.back().is_some_and(|&last| last < self.whole);
@@ -166,14 +166,14 @@ impl SendBuffer {
 
     /// Whether poll(2) says `POLLOUT`: a third of the memory is free, and unsent bytes are below half of
     /// `TCP_NOTSENT_LOWAT`. A blocked write goes on only then. Linux: `__sk_stream_is_writeable`.
-    pub fn is_writable(&self) -> bool {
+    pub(crate) fn is_writable(&self) -> bool {
         let charge = self.charge();
         self.limit.checked_sub(charge).is_some_and(|free| free >= charge / 2)
             && self.unsent.saturating_mul(2) < self.unsent_limit
     }
 
     /// `payload` bytes were sent for the first time, in a burst of `burst` packets that share a buffer.
-    pub fn sent(&mut self, payload: u64, burst: u32) {
+    pub(crate) fn sent(&mut self, payload: u64, burst: u32) {
         let payload = payload.min(self.unsent);
         if payload == 0 {
             return;
@@ -194,7 +194,7 @@ impl SendBuffer {
     }
 
     /// `payload` bytes were acknowledged by number: their memory is free.
-    pub fn acknowledged(&mut self, payload: u64) {
+    pub(crate) fn acknowledged(&mut self, payload: u64) {
         let payload = payload.min(self.sent);
         if payload == 0 {
             return;
@@ -205,7 +205,7 @@ impl SendBuffer {
 
     /// Makes room for a few windows where the application waits for it and the network does not. Call it after an
     /// acknowledgement, and with `is_start` at the end of the handshake. Linux: `tcp_new_space`, `tcp_sndbuf_expand`.
-    pub fn expand(&mut self, flight: &Flight, is_start: bool) {
+    pub(crate) fn expand(&mut self, flight: &Flight, is_start: bool) {
         let is_wanted = self.wants_space || !self.is_writable();
         if self.is_fixed || !(is_start || is_wanted && flight.in_flight < flight.cwnd) {
             return;

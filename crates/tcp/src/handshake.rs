@@ -90,14 +90,14 @@ impl Handshake {
     }
 
     /// A client: its SYN is to be sent at `now`.
-    pub fn open(config: &TcpConfig, now: Timestamp) -> Self {
+    pub(crate) fn open(config: &TcpConfig, now: Timestamp) -> Self {
         let mut handshake = Self::new(config, Phase::Opening);
         handshake.send_first(now);
         handshake
     }
 
     /// A server.
-    pub fn listen(config: &TcpConfig) -> Self {
+    pub(crate) fn listen(config: &TcpConfig) -> Self {
         Self::new(config, Phase::Listening)
     }
 
@@ -108,17 +108,17 @@ impl Handshake {
     }
 
     /// The peer did not answer for too long.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.retransmissions > SYN_RETRIES
     }
 
     /// The next deadline.
-    pub fn next_timeout(&self) -> Option<Timeout> {
+    pub(crate) fn next_timeout(&self) -> Option<Timeout> {
         self.timer.map(|at| Timeout { at, reason: Reason::Retransmission })
     }
 
     /// The deadline has come; does nothing before it.
-    pub fn handle_timeout(&mut self, now: Timestamp) {
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         if self.timer.is_none_or(|at| at > now) {
             return;
         }
@@ -136,7 +136,7 @@ impl Handshake {
     }
 
     /// The SYN or SYN-ACK, if one is to be sent. What it acknowledges is filled in by the receiving half.
-    pub fn poll_transmit(&mut self, now: Timestamp) -> Option<Segment> {
+    pub(crate) fn poll_transmit(&mut self, now: Timestamp) -> Option<Segment> {
         if !std::mem::take(&mut self.is_due) {
             return None;
         }
@@ -164,7 +164,7 @@ impl Handshake {
     }
 
     /// A segment arrives before the connection is open.
-    pub fn handle_segment(&mut self, now: Timestamp, segment: &Segment) -> Step {
+    pub(crate) fn handle_segment(&mut self, now: Timestamp, segment: &Segment) -> Step {
         let Flags { syn, ack, .. } = segment.flags;
         let first = segment.sequence.saturating_add(1);
         let timestamp = segment.timestamps.map(|timestamps| timestamps.value);

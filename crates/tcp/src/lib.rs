@@ -35,6 +35,7 @@
 //!
 //! Not modelled: resets and simultaneous opening, urgent data, path MTU discovery, TCP Fast Open, keep-alive, corking by
 //! the application, the merging of small packets when they are sent again, and memory pressure of the whole host.
+#![warn(unreachable_pub)]
 
 mod ack_policy;
 mod buffers;

@@ -1,6 +1,7 @@
 //! What holds whatever the network does: everything written is read exactly once, both sides finish, and the counts of
 //! what is in flight are those of a recount.
 
+#[allow(unreachable_pub, reason = "the tests of the crate have it too")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 

@@ -10,11 +10,11 @@ use crate::receive_queue::ReceiveQueue;
 use crate::receive_window::{ReceiveWindow, WindowSettings};
 use crate::segment::{SackBlocks, Segment, TIMESTAMPS_OPTION};
 
-pub use crate::ack_policy::AckDecision;
+pub(crate) use crate::ack_policy::AckDecision;
 
 /// What the receiving half is built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReceiveConfig {
+pub(crate) struct ReceiveConfig {
     /// The buffer as the kernel accounts it (`SO_RCVBUF` doubled); `None` for auto-tuning.
     pub buffer: Option<DataSize>,
     /// Where auto-tuning begins. Linux: `tcp_rmem[1]`.
@@ -56,7 +56,7 @@ impl Default for ReceiveConfig {
 
 /// What the two sides agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Negotiated {
+pub(crate) struct Negotiated {
     /// Every segment carries timestamps.
     pub timestamps: bool,
     /// Selective acknowledgements are understood.
@@ -74,7 +74,7 @@ pub struct Negotiated {
 /// counts as the acknowledgement sent. [`is_ack_due`](Self::is_ack_due) asks for a segment without data; it may
 /// become true in `handle_segment`, [`read`](Self::read) and [`handle_timeout`](Self::handle_timeout).
 #[derive(Clone, Debug)]
-pub struct ReceiveSide {
+pub(crate) struct ReceiveSide {
     reassembly: Reassembly,
     policy: AckPolicy,
     window: ReceiveWindow,
@@ -99,7 +99,7 @@ pub struct ReceiveSide {
 
 impl ReceiveSide {
     /// The state before the handshake.
-    pub fn new(config: &ReceiveConfig) -> Self {
+    pub(crate) fn new(config: &ReceiveConfig) -> Self {
         let window = ReceiveWindow::new(&WindowSettings {
             is_fixed: config.buffer.is_some(),
             buffer: config.buffer.unwrap_or(config.initial_buffer).as_bytes(),
@@ -138,7 +138,7 @@ impl ReceiveSide {
 
     /// The peer's SYN has come: the stream begins at `next`, and `timestamp` is to be echoed. Before
     /// [`establish`](Self::establish), so that a SYN-ACK can be filled.
-    pub fn synchronize(&mut self, next: u64, timestamp: Option<u64>) {
+    pub(crate) fn synchronize(&mut self, next: u64, timestamp: Option<u64>) {
         self.reassembly = Reassembly::new(next);
         self.start = next;
         self.read = next;
@@ -146,7 +146,7 @@ impl ReceiveSide {
     }
 
     /// The handshake is over.
-    pub fn establish(&mut self, now: Timestamp, negotiated: Negotiated) {
+    pub(crate) fn establish(&mut self, now: Timestamp, negotiated: Negotiated) {
         self.negotiated = negotiated;
         let options = if negotiated.timestamps { TIMESTAMPS_OPTION } else { 0 };
         self.window.establish(now, self.reassembly.next(), options, negotiated.window_scaling);
@@ -155,13 +155,13 @@ impl ReceiveSide {
 
     /// Tells the smoothed round-trip time (zero where unknown) and the retransmission timeout of the sending half,
     /// which bound the delay of acknowledgements.
-    pub fn set_round_trip(&mut self, srtt: Duration, rto: Duration) {
+    pub(crate) fn set_round_trip(&mut self, srtt: Duration, rto: Duration) {
         self.srtt = srtt;
         self.rto = rto;
     }
 
     /// A segment of the established connection arrives, with or without data.
-    pub fn handle_segment(&mut self, now: Timestamp, segment: &Segment) -> AckDecision {
+    pub(crate) fn handle_segment(&mut self, now: Timestamp, segment: &Segment) -> AckDecision {
         self.last_arrival = now;
         if segment.flags.syn || !self.is_valid(segment) {
             return self.refuse(now, segment);
@@ -180,7 +180,7 @@ impl ReceiveSide {
     }
 
     /// Bytes that can be read.
-    pub fn readable(&self) -> u64 {
+    pub(crate) fn readable(&self) -> u64 {
         let next = self.reassembly.next();
         let end = if self.is_fin_in_order() { next - 1 } else { next };
         end - self.read
@@ -192,7 +192,7 @@ impl ReceiveSide {
     }
 
     /// Reads up to `most` bytes; returns how many. Linux: `tcp_recvmsg`, `__tcp_cleanup_rbuf`.
-    pub fn read(&mut self, _now: Timestamp, most: u64) -> u64 {
+    pub(crate) fn read(&mut self, _now: Timestamp, most: u64) -> u64 {
         let bytes = most.min(self.readable());
         if bytes == 0 {
             return 0;
@@ -216,12 +216,12 @@ impl ReceiveSide {
     }
 
     /// True when the peer's FIN and all before it has come, and all was read.
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.is_fin_in_order() && self.readable() == 0
     }
 
     /// Bytes received in order.
-    pub fn received(&self) -> u64 {
+    pub(crate) fn received(&self) -> u64 {
         self.read + self.readable() - self.start
     }
 
@@ -232,34 +232,34 @@ impl ReceiveSide {
     }
 
     /// True when a segment is to be sent for the acknowledgement alone.
-    pub fn is_ack_due(&self) -> bool {
+    pub(crate) fn is_ack_due(&self) -> bool {
         self.is_ack_due
     }
 
     /// Asks for an acknowledgement at once, as the end of the handshake does.
-    pub fn request_ack(&mut self) {
+    pub(crate) fn request_ack(&mut self) {
         self.is_ack_due = true;
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called.
-    pub fn next_ack_timeout(&self) -> Option<Timestamp> {
+    pub(crate) fn next_ack_timeout(&self) -> Option<Timestamp> {
         self.policy.next_timeout().filter(|_| !self.is_ack_due)
     }
 
     /// The time of [`next_ack_timeout`](Self::next_ack_timeout) has come; does nothing where it has not.
-    pub fn handle_timeout(&mut self, now: Timestamp) {
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         self.is_ack_due |= self.policy.handle_timeout(now, self.rto);
     }
 
     /// A segment with data is sent at `now`.
-    pub fn data_sent(&mut self, now: Timestamp) {
+    pub(crate) fn data_sent(&mut self, now: Timestamp) {
         self.policy.data_sent(now);
     }
 
     /// Writes into a segment that is about to be sent what the receiving half has to say: acknowledgement, window,
     /// selective acknowledgements, the echo of the timestamp, the echo of a mark. A SYN gets its unscaled window and
     /// nothing selective.
-    pub fn fill(&mut self, segment: &mut Segment) {
+    pub(crate) fn fill(&mut self, segment: &mut Segment) {
         if let Some(timestamps) = &mut segment.timestamps {
             timestamps.echo = if segment.flags.ack { self.timestamp } else { 0 };
         }

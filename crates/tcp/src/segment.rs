@@ -6,10 +6,10 @@ use framewire_units::{DataSize, Timestamp};
 pub const IP_AND_TCP_HEADERS: u64 = 40;
 /// Bytes of the timestamps option (RFC 7323, section 3.2) with the padding that every implementation gives it
 /// (appendix A of the same).
-pub const TIMESTAMPS_OPTION: u64 = 12;
+pub(crate) const TIMESTAMPS_OPTION: u64 = 12;
 /// Bytes that a SYN carries beside the timestamps: MSS (RFC 9293, 3.7.1), window scale (RFC 7323, 2.2) and
 /// SACK-permitted (RFC 2018, 2), padded.
-pub const SYN_OPTIONS: u64 = 8;
+pub(crate) const SYN_OPTIONS: u64 = 8;
 
 /// Bytes of the largest IPv4 packet (RFC 791, section 3.1).
 const LARGEST_PACKET: u32 = 65_535;

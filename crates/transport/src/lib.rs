@@ -75,6 +75,7 @@
 //! assert_eq!(given_up, [(1, "ifd: waiting B overwritten by a P")]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![warn(unreachable_pub)]
 
 mod access_unit;
 mod backlog;

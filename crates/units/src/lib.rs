@@ -3,6 +3,7 @@
 //! Every quantity is a type, so that `Bitrate * Duration` is a [`DataSize`] and nothing else is.
 //! Each type parses from text with a unit (`"11 Mbit/s"`, `"40 ms"`, `"1500 B"`, `"2 %"`) and displays
 //! in the same notation. Nothing here reads a clock or an unseeded source of randomness.
+#![warn(unreachable_pub)]
 
 mod carrier_sense;
 mod data;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here owns a socket or a clock: a [`mpeg_video::Packetizer`] turns the bytes of one access unit into
 //! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
+#![warn(unreachable_pub)]
 
 pub mod mpeg_video;
 pub mod nal_units;

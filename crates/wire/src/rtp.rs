@@ -6,7 +6,7 @@ use std::time::Duration;
 use rtp_types::{RtpPacket, RtpPacketBuilder, RtpParseError};
 
 /// Length of the fixed header without contributing sources (RFC 3550, section 5.1).
-pub const HEADER_LENGTH: usize = RtpPacket::MIN_RTP_PACKET_LEN;
+pub(crate) const HEADER_LENGTH: usize = RtpPacket::MIN_RTP_PACKET_LEN;
 
 /// The fixed header of a packet without contributing sources, extension or padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

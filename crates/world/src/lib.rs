@@ -4,6 +4,7 @@
 //! flows share a network and what that network is ([`groups`], [`network_model`]), how the flows of a scenario are
 //! set up ([`Content`]), how what the network said of a packet becomes rows of the packet table
 //! ([`FlowPackets`]), and how a run becomes a run directory ([`flow_log`], [`RunDescription`], [`write_documents`]).
+#![warn(unreachable_pub)]
 
 mod content;
 mod description;

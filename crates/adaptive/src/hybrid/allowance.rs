@@ -52,7 +52,7 @@ const OVER_DELIVERED_AMONG_RIVALS: f64 = 1.25;
 
 /// What the path says at a report. Rates are bits of video per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// When.
     pub now: Timestamp,
     /// Smoothed round-trip time.
@@ -118,7 +118,7 @@ impl Trial {
 /// is tried: the stream sends 0.7 of what arrives, for as long as its own queue would need to drain. If it does, the
 /// queue was its own; if not, it belongs to others, and the rate from before comes back.
 #[derive(Clone, Debug)]
-pub struct Allowance {
+pub(crate) struct Allowance {
     target: f64,
     /// Bits of video per second; `None` before the first report.
     rate: Option<f64>,
@@ -133,7 +133,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// Nothing is known.
-    pub fn new(queue_target: Duration) -> Self {
+    pub(crate) fn new(queue_target: Duration) -> Self {
         Self {
             target: queue_target.as_secs_f64(),
             rate: None,
@@ -146,12 +146,12 @@ impl Allowance {
     }
 
     /// In bits of video per second; `None` before the first report.
-    pub fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
     }
 
     /// The rate that can be kept, in bits of video per second: not the low one of a trial, which is made up for.
-    pub fn sustained(&self) -> Option<f64> {
+    pub(crate) fn sustained(&self) -> Option<f64> {
         match self.mode {
             Mode::Trial(trial) => self.rate.map(|rate| rate.max(trial.rate_before.min(trial.capacity()))),
             Mode::Alone | Mode::Rivals { .. } => self.rate,
@@ -159,23 +159,23 @@ impl Allowance {
     }
 
     /// Whether no limit was met so far.
-    pub fn is_starting(&self) -> bool {
+    pub(crate) fn is_starting(&self) -> bool {
         self.is_starting
     }
 
     /// Whether a queue drained when less was sent, or this is being tried: it is this stream's own.
-    pub fn owns_queue(&self) -> bool {
+    pub(crate) fn owns_queue(&self) -> bool {
         self.own_capacity.is_some() || matches!(self.mode, Mode::Trial(_))
     }
 
     /// What is never gone below. A trial goes lower by its share: where the path carries little more than the least,
     /// its queue would not drain in time, and would be taken for that of others.
-    pub fn least(&self, least: f64) -> f64 {
+    pub(crate) fn least(&self, least: f64) -> f64 {
         if matches!(self.mode, Mode::Trial(_)) { TRIAL_SHARE * least } else { least }
     }
 
     /// Name of the mode, for tables.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self.mode {
             _ if self.rate.is_none() => "start",
             Mode::Alone if self.is_starting => "startup",
@@ -186,7 +186,7 @@ impl Allowance {
     }
 
     /// Takes a report; before the first one the stream sends at `initial`.
-    pub fn handle_report(&mut self, reading: &Reading, queue: &Queue, initial: f64) {
+    pub(crate) fn handle_report(&mut self, reading: &Reading, queue: &Queue, initial: f64) {
         let rate = *self.rate.get_or_insert(initial);
         // A clock that jumps is no time to grow in.
         let passed = reading.now.saturating_since(self.last).as_secs_f64().min(1.0);
@@ -202,7 +202,7 @@ impl Allowance {
     }
 
     /// The receiver is silent: half of the rate.
-    pub fn handle_silence(&mut self, least: f64) {
+    pub(crate) fn handle_silence(&mut self, least: f64) {
         self.is_starting = false;
         self.rate = self.rate.map(|rate| (rate / 2.0).max(least));
     }

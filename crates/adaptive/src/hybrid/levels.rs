@@ -30,7 +30,7 @@ const LONGEST_HOLD: Duration = Duration::from_secs(80);
 
 /// Where the stream is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Position {
+pub(crate) struct Position {
     /// When.
     pub now: Timestamp,
     /// Playout buffer level of the viewer, in seconds: below zero it stalls.
@@ -58,7 +58,7 @@ struct Climbs {
 /// run out: a full buffer is spent before the level falls, and a plan that soon asks for too much is not entered. A
 /// level that was left soon after it was entered is not entered again for a while, which doubles each time.
 #[derive(Clone, Debug)]
-pub struct Levels {
+pub(crate) struct Levels {
     horizon: u32,
     level: usize,
     changed: Option<Timestamp>,
@@ -67,18 +67,18 @@ pub struct Levels {
 
 impl Levels {
     /// At the lowest level; the plan is looked at for `horizon` ahead, in whole seconds.
-    pub fn new(horizon: Duration) -> Self {
+    pub(crate) fn new(horizon: Duration) -> Self {
         let horizon = u32::try_from(horizon.as_secs()).unwrap_or(u32::MAX);
         Self { horizon, level: 0, changed: None, climbs: vec![] }
     }
 
     /// The level.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.level
     }
 
     /// Decides again. Without the whole plan, the one here is taken to go on.
-    pub fn update(&mut self, position: &Position, here: &PlanRates<'_>, ahead: Option<&dyn Plan>) -> usize {
+    pub(crate) fn update(&mut self, position: &Position, here: &PlanRates<'_>, ahead: Option<&dyn Plan>) -> usize {
         self.climbs.resize(here.rates.len(), Climbs::default());
         self.level = self.level.min(here.top());
         let project = |level, rate, seconds| least_lead(here, ahead, (level, rate), position.lead, seconds);

@@ -27,7 +27,7 @@ const LEAST_CUBIC_WINDOW: f64 = 4.0;
 /// A loss counts as congestion when the queue is nearly full, or when very much is lost. Others are taken for random:
 /// a rate that falls at them would not make them fewer.
 #[derive(Clone, Debug)]
-pub struct Losses {
+pub(crate) struct Losses {
     history: LossHistory,
     /// Packets that the reports cover so far.
     packets: u64,
@@ -44,7 +44,7 @@ impl Losses {
     /// A report about so many packets, of which `lost` did not arrive. Returns whether a loss event of congestion
     /// begins; `is_news` says that the losses do not belong to the event before, and `rate` is what was sent, in the
     /// packets per second of the equation.
-    pub fn update(
+    pub(crate) fn update(
         &mut self,
         now: Timestamp,
         (arrived, lost): (u32, u32),
@@ -64,14 +64,14 @@ impl Losses {
     }
 
     /// The receiver is silent: an event too.
-    pub fn begin_event(&mut self, now: Timestamp, rate: f64, round_trip: Duration) {
+    pub(crate) fn begin_event(&mut self, now: Timestamp, rate: f64, round_trip: Duration) {
         // RFC 5348, section 6.3.1: the first interval is the one at which the equation gives half of the rate.
         let first = || 1.0 / equation(round_trip).loss_event_rate(round_trip, rate / 2.0);
         self.history.begin_event(self.packets, now, first);
     }
 
     /// p: loss events per packet, 0 before the first.
-    pub fn event_rate(&self) -> f64 {
+    pub(crate) fn event_rate(&self) -> f64 {
         self.history.loss_event_rate(self.packets)
     }
 
@@ -79,7 +79,7 @@ impl Losses {
     ///
     /// That is reno's rate, and where CUBIC's response function gives more, up to that, as CUBIC itself is never slower
     /// than reno (RFC 9438, section 4.3): a weighted geometric mean, because a reno flow does not get it.
-    pub fn limit(&self, round_trip: Duration, rivals: &Rivals) -> f64 {
+    pub(crate) fn limit(&self, round_trip: Duration, rivals: &Rivals) -> f64 {
         let loss_event_rate = self.event_rate();
         if loss_event_rate <= 0.0 {
             return f64::INFINITY;
@@ -90,7 +90,8 @@ impl Losses {
     }
 
     /// The mean share of lost packets, random ones included.
-    pub fn share(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn share(&self) -> f64 {
         self.share
     }
 }

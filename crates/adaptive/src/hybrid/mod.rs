@@ -24,10 +24,5 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use allowance::{Allowance, Reading};
 pub use controller::HybridController;
-pub use levels::{Levels, Position};
-pub use losses::Losses;
-pub use queue::Queue;
-pub use rivals::Rivals;
 pub use settings::{HybridError, HybridSettings};

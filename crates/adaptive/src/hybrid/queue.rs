@@ -26,7 +26,7 @@ const NOISE_S: f64 = 0.010;
 /// Times are round trips and not one-way delays: the clocks of the two hosts need not agree, and what waits on the way
 /// back of a few control packets is little.
 #[derive(Clone, Debug, Default)]
-pub struct Queue {
+pub(crate) struct Queue {
     least: Option<f64>,
     last: f64,
     means: Option<(f64, f64)>,
@@ -36,7 +36,7 @@ pub struct Queue {
 
 impl Queue {
     /// Takes a sample of the round-trip time.
-    pub fn update(&mut self, now: Timestamp, round_trip: Duration) {
+    pub(crate) fn update(&mut self, now: Timestamp, round_trip: Duration) {
         let sample = round_trip.as_secs_f64();
         let least = self.least.map_or(sample, |least| least.min(sample));
         let delay = sample - least;
@@ -47,33 +47,34 @@ impl Queue {
     }
 
     /// Mean queueing delay of the last few samples in seconds.
-    pub fn delay(&self) -> f64 {
+    pub(crate) fn delay(&self) -> f64 {
         self.means.map_or(0.0, |(short, _)| short)
     }
 
     /// Whether the queue grows, or stays: it is not shorter than it was.
-    pub fn is_not_falling(&self) -> bool {
+    pub(crate) fn is_not_falling(&self) -> bool {
         self.means.is_some_and(|(short, long)| short >= long)
     }
 
     /// Whether a loss now is one of a queue that had no room: by the delay of what arrived beside it.
-    pub fn is_nearly_full(&self) -> bool {
+    pub(crate) fn is_nearly_full(&self) -> bool {
         self.last >= NOISE_S && self.last >= NEARLY_FULL * self.longest()
     }
 
     /// The part of the longest delay lately that waits now; 0 where there was no queue.
-    pub fn filled(&self) -> f64 {
+    pub(crate) fn filled(&self) -> f64 {
         let longest = self.longest();
         if longest >= NOISE_S { self.last / longest } else { 0.0 }
     }
 
     /// The least round-trip time of the session and the mean delay of the last few samples, in seconds.
-    pub fn round_trip(&self) -> f64 {
+    pub(crate) fn round_trip(&self) -> f64 {
         self.least.unwrap_or(0.0) + self.delay()
     }
 
     /// The least round-trip time of the session.
-    pub fn least_round_trip(&self) -> Option<Duration> {
+    #[cfg(test)]
+    pub(crate) fn least_round_trip(&self) -> Option<Duration> {
         self.least.map(Duration::from_secs_f64)
     }
 

@@ -45,7 +45,7 @@ const BESIDE_BBR: f64 = 2.5;
 
 /// What kind of flows fill the queue, as far as the round trip tells: it grows and shrinks with the windows of all.
 #[derive(Clone, Debug, Default)]
-pub struct Rivals {
+pub(crate) struct Rivals {
     mean: f64,
     variance: f64,
     full: f64,
@@ -55,7 +55,7 @@ pub struct Rivals {
 
 impl Rivals {
     /// Takes a sample: the smoothed round trip, and the part of the longest queue lately that waits now.
-    pub fn update(&mut self, now: Timestamp, round_trip: f64, filled: f64) {
+    pub(crate) fn update(&mut self, now: Timestamp, round_trip: f64, filled: f64) {
         let Some(last) = self.last.replace(now) else {
             self.mean = round_trip;
             return;
@@ -70,12 +70,12 @@ impl Rivals {
     }
 
     /// Standard deviation of the round trip over its mean.
-    pub fn sway(&self) -> f64 {
+    pub(crate) fn sway(&self) -> f64 {
         if self.mean > 0.0 { libm::sqrt(self.variance) / self.mean } else { 0.0 }
     }
 
     /// The weight of CUBIC's term, from that of reno flows to that of CUBIC ones.
-    pub fn cubic_weight(&self) -> f64 {
+    pub(crate) fn cubic_weight(&self) -> f64 {
         let sway = self.sway();
         let like_reno = way_through(&SWAY, sway) * (1.0 - way_through(&TOO_MUCH_SWAY, sway));
         CUBIC_WEIGHT + (RENO_WEIGHT - CUBIC_WEIGHT) * like_reno
@@ -83,7 +83,7 @@ impl Rivals {
 
     /// What is allowed over the equation: more than 1 where the queue is one of BBR flows, and this share is lost in
     /// it.
-    pub fn over_equation(&self, lost: f64) -> f64 {
+    pub(crate) fn over_equation(&self, lost: f64) -> f64 {
         if !BBR_DRAINED.contains(&self.drained) {
             return 1.0;
         }

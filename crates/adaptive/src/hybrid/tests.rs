@@ -23,6 +23,7 @@ fn plan_at(seconds: u64) -> PlanRates<'static> {
 }
 
 mod queue {
+    use super::super::queue::Queue;
     use super::*;
 
     fn after(samples: &[u64]) -> Queue {
@@ -61,6 +62,8 @@ mod queue {
 }
 
 mod losses {
+    use super::super::losses::Losses;
+    use super::super::rivals::Rivals;
     use super::*;
 
     const ROUND_TRIP: Duration = Duration::from_millis(100);
@@ -121,6 +124,7 @@ mod losses {
 }
 
 mod rivals {
+    use super::super::rivals::Rivals;
     use super::*;
 
     /// A minute of round trips of at most 400 ms that fall to `beta` every 4 s, and rise from there as
@@ -167,6 +171,7 @@ mod rivals {
 }
 
 mod levels {
+    use super::super::levels::{Levels, Position};
     use super::*;
 
     /// 100 and 200 kbit/s, and the second one at 400 from 10 s on.
@@ -238,6 +243,8 @@ mod levels {
 }
 
 mod allowance {
+    use super::super::allowance::{Allowance, Reading};
+    use super::super::queue::Queue;
     use super::*;
 
     /// A path of 500 kbit/s and 20 ms whose queue only the stream fills, or which others keep at 150 ms.

@@ -28,14 +28,14 @@ pub(super) struct Interval {
 
 impl Interval {
     /// The caps say so.
-    pub fn tell(&mut self, interval: Duration) {
+    pub(super) fn tell(&mut self, interval: Duration) {
         if !interval.is_zero() {
             self.told = Some(interval);
         }
     }
 
     /// The times of the frames of a group, in any order, and of the one behind it.
-    pub fn learn(&mut self, times: impl IntoIterator<Item = Duration>) {
+    pub(super) fn learn(&mut self, times: impl IntoIterator<Item = Duration>) {
         if self.is_settled() {
             return;
         }
@@ -53,12 +53,12 @@ impl Interval {
     }
 
     /// Whether it stays what it is.
-    pub fn is_settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         self.told.is_some() || self.pairs >= ENOUGH
     }
 
     /// What is known of it now.
-    pub fn get(&self) -> Duration {
+    pub(super) fn get(&self) -> Duration {
         self.told.or(self.learnt).unwrap_or(USUAL)
     }
 }

@@ -20,7 +20,7 @@ use crate::schedule::{Consumption, Profile, ScheduleError};
 ///
 /// # Errors
 /// [`ScheduleError::BufferTooSmall`] when a frame does not fit.
-pub fn fewest_changes(consumption: &Consumption, buffer: DataSize) -> Result<Profile, ScheduleError> {
+pub(crate) fn fewest_changes(consumption: &Consumption, buffer: DataSize) -> Result<Profile, ScheduleError> {
     let total = consumption.total().as_bytes() as f64;
     let corridor = Corridor::new(gates(consumption, buffer)?, total);
     let mut points = vec![Point::new(0.0, 0.0)];

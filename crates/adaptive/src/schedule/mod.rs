@@ -29,18 +29,18 @@ use framewire_units::{Bitrate, DataSize, Duration};
 
 pub use consumption::Consumption;
 pub use error::ScheduleError;
-pub use fewest::fewest_changes;
+pub(crate) use fewest::fewest_changes;
 pub use occupancy::{Extreme, Occupancy};
 pub use pre_send::PreSend;
 pub use profile::{Profile, Step};
-pub use segments::equal_segments;
-pub use smoothing::smoothed;
+pub(crate) use segments::equal_segments;
+pub(crate) use smoothing::smoothed;
 
 /// Segments of the paper's plans (section 5.2).
-pub const PAPER_SEGMENTS: usize = 10;
+pub(crate) const PAPER_SEGMENTS: usize = 10;
 
 /// t_j of the paper's plans (section 5.3).
-pub const PAPER_PRE_SEND: Duration = Duration::from_secs(5);
+pub(crate) const PAPER_PRE_SEND: Duration = Duration::from_secs(5);
 
 /// How plans are made.
 #[derive(Clone, Copy, Debug, PartialEq)]

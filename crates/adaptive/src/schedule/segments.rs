@@ -8,7 +8,7 @@ use crate::schedule::{Consumption, Profile, ScheduleError};
 ///
 /// # Errors
 /// When there is no segment, or more of them than frames.
-pub fn equal_segments(consumption: &Consumption, count: usize) -> Result<Profile, ScheduleError> {
+pub(crate) fn equal_segments(consumption: &Consumption, count: usize) -> Result<Profile, ScheduleError> {
     let frames = consumption.frames();
     if count == 0 || count > frames {
         return Err(ScheduleError::Segments { count, frames });

@@ -19,7 +19,7 @@ use crate::schedule::{Consumption, Profile, ScheduleError};
 ///
 /// # Errors
 /// [`ScheduleError::BufferTooSmall`] when a frame does not fit.
-pub fn smoothed(consumption: &Consumption, buffer: DataSize) -> Result<Profile, ScheduleError> {
+pub(crate) fn smoothed(consumption: &Consumption, buffer: DataSize) -> Result<Profile, ScheduleError> {
     let total = consumption.total().as_bytes() as f64;
     let mut string = TautString::new();
     for gate in gates(consumption, buffer)? {

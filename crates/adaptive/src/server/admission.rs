@@ -18,19 +18,19 @@ pub(crate) const COOKIE_LIFE: Duration = Duration::from_secs(20);
 /// admission answers requests, and a [`Server`](super::Server) with the same secret is made when a start is
 /// [admitted](Self::admits).
 #[derive(Clone, Debug)]
-pub struct Admission {
+pub(crate) struct Admission {
     secret: Secret,
     key: Option<Key>,
 }
 
 impl Admission {
     /// An admission with the server's secret, and the shared key if there is one.
-    pub fn new(secret: Secret, key: Option<Key>) -> Self {
+    pub(crate) fn new(secret: Secret, key: Option<Key>) -> Self {
         Self { secret, key }
     }
 
     /// The answer to a request: this description, with session and cookie filled in.
-    pub fn describe(
+    pub(crate) fn describe(
         &self,
         now: Timestamp,
         channel: Channel,
@@ -48,7 +48,7 @@ impl Admission {
     }
 
     /// The answer to a request that cannot be fulfilled.
-    pub fn refuse(&self, session: u64, reason: Reason) -> Vec<u8> {
+    pub(crate) fn refuse(&self, session: u64, reason: Reason) -> Vec<u8> {
         let mut bytes = vec![];
         Teardown { session, reason }.emit(&mut bytes);
         self.seal(&mut bytes);
@@ -56,7 +56,7 @@ impl Admission {
     }
 
     /// Whether a start carries a cookie that was handed out to its address lately.
-    pub fn admits(&self, now: Timestamp, channel: Channel, from: SocketAddr, start: &Start) -> bool {
+    pub(crate) fn admits(&self, now: Timestamp, channel: Channel, from: SocketAddr, start: &Start) -> bool {
         let channel = channel.index() as u8;
         let slot = slot(now);
         [slot, slot.wrapping_sub(1)]

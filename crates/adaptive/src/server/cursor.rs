@@ -7,7 +7,7 @@ use crate::source::{Availability, ENDLESS, PacketSource, SourceError, SourcePack
 /// The place in a movie that is being sent: packets one after the other, the level changing at switch points only.
 ///
 /// Frames and times are told as the client knows them: from the [beginning](PacketSource::beginning) on.
-pub struct Cursor {
+pub(crate) struct Cursor {
     source: Arc<dyn PacketSource>,
     /// The frame of the source that the client calls 0, and its play-out time; of a movie, its own times count.
     origin: u32,
@@ -37,13 +37,13 @@ pub struct NextPacket {
 
 impl Cursor {
     /// At the first packet of a source, on level 0.
-    pub fn new(source: Arc<dyn PacketSource>) -> Self {
+    pub(crate) fn new(source: Arc<dyn PacketSource>) -> Self {
         let origin = source.beginning();
         Self { source, origin, origin_time: None, frame: origin, index: 0, level: 0, heard: 0 }
     }
 
     /// Begins where the source begins now, if nothing was taken yet.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if self.origin_time.is_none() {
             self.origin = self.source.beginning();
             (self.frame, self.index) = (self.origin, 0);
@@ -55,7 +55,7 @@ impl Cursor {
     ///
     /// # Errors
     /// When the source cannot give the packet, or its frame has more packets than 16 bits count.
-    pub fn take(&mut self, wanted: usize) -> Result<Option<NextPacket>, SourceError> {
+    pub(crate) fn take(&mut self, wanted: usize) -> Result<Option<NextPacket>, SourceError> {
         loop {
             match self.source.availability(self.frame) {
                 Availability::End | Availability::NotYet => return Ok(None),
@@ -93,7 +93,7 @@ impl Cursor {
     ///
     /// # Errors
     /// When the source cannot give it.
-    pub fn again(&self, frame: u32, level: usize, index: u16) -> Result<Option<NextPacket>, SourceError> {
+    pub(crate) fn again(&self, frame: u32, level: usize, index: u16) -> Result<Option<NextPacket>, SourceError> {
         let of_source = self.origin.saturating_add(frame);
         let is_ready = || self.source.availability(of_source) == Availability::Ready;
         if !is_ready() {
@@ -111,7 +111,7 @@ impl Cursor {
     ///
     /// # Errors
     /// When the source cannot give it.
-    pub fn take_audio(&mut self) -> Result<Option<NextPacket>, SourceError> {
+    pub(crate) fn take_audio(&mut self) -> Result<Option<NextPacket>, SourceError> {
         if !self.owes_audio() {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl Cursor {
     }
 
     /// Whether there is audio to be sent before the next packet of video, or at the end.
-    pub fn owes_audio(&self) -> bool {
+    pub(crate) fn owes_audio(&self) -> bool {
         self.index == 0 && self.heard < self.source.audio_before(self.frame)
     }
 
@@ -129,7 +129,7 @@ impl Cursor {
     ///
     /// # Errors
     /// When the source cannot give it.
-    pub fn audio_again(&self, number: u32) -> Result<NextPacket, SourceError> {
+    pub(crate) fn audio_again(&self, number: u32) -> Result<NextPacket, SourceError> {
         let audio = self.source.audio_packet(number)?;
         let packet = SourcePacket { bytes: audio.bytes, last: true, key: false };
         Ok(NextPacket { frame: number, index: 0, level: 0, media_time: audio.time, packet })
@@ -145,7 +145,7 @@ impl Cursor {
     }
 
     /// Whether the next packet begins a frame that may be left out: one at which no level may be entered.
-    pub fn may_skip(&self) -> bool {
+    pub(crate) fn may_skip(&self) -> bool {
         self.index == 0
             && self.frame > self.origin
             && self.source.availability(self.frame) == Availability::Ready
@@ -153,22 +153,22 @@ impl Cursor {
     }
 
     /// Leaves the next frame out, where that is allowed.
-    pub fn skip_frame(&mut self) {
+    pub(crate) fn skip_frame(&mut self) {
         self.frame += u32::from(self.may_skip());
     }
 
     /// How far the session has come: the share of the frames before this one, of the duration.
-    pub fn media_time(&self) -> Duration {
+    pub(crate) fn media_time(&self) -> Duration {
         self.time_before(self.frame())
     }
 
     /// The same, from the beginning of the source: where the plan is looked up.
-    pub fn place(&self) -> Duration {
+    pub(crate) fn place(&self) -> Duration {
         self.time_before(self.frame)
     }
 
     /// How far a live stream is made, as [`media_time`](Self::media_time) counts; `None` of a movie.
-    pub fn made(&self) -> Option<Duration> {
+    pub(crate) fn made(&self) -> Option<Duration> {
         let mut frame = self.frame;
         loop {
             frame = match self.source.availability(frame) {
@@ -186,17 +186,17 @@ impl Cursor {
     }
 
     /// The frame that the next packet belongs to, as the client counts.
-    pub fn frame(&self) -> u32 {
+    pub(crate) fn frame(&self) -> u32 {
         self.frame - self.origin
     }
 
     /// The level that packets are taken from.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.level
     }
 
     /// Whether all video has been taken.
-    pub fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.source.availability(self.frame) == Availability::End
     }
 }

@@ -31,10 +31,10 @@ use stream::{Sent, Stream};
 
 pub(crate) use admission::COOKIE_LIFE;
 
-pub use admission::Admission;
-pub use cursor::{Cursor, NextPacket};
+pub(crate) use admission::Admission;
+pub(crate) use cursor::{Cursor, NextPacket};
 pub use event::ServerEvent;
-pub use pacer::Pacer;
+pub(crate) use pacer::Pacer;
 pub use repeats::RepeatCounts;
 pub use settings::{ServerError, ServerSettings};
 pub use state::ServerState;

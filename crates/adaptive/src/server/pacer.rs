@@ -6,19 +6,19 @@ const CATCH_UP: Duration = Duration::from_millis(10);
 
 /// Lets packets go one after the other: the next one leaves size / rate after the last (bytes of video, as the rate).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pacer {
+pub(crate) struct Pacer {
     /// When the last packet was due, and its size.
     last: Option<(Timestamp, DataSize)>,
 }
 
 impl Pacer {
     /// When the next packet is due at this rate: at once, before the first.
-    pub fn due(&self, rate: Bitrate) -> Timestamp {
+    pub(crate) fn due(&self, rate: Bitrate) -> Timestamp {
         self.last.map_or(Timestamp::ZERO, |(at, size)| at + rate.transmit_time(size))
     }
 
     /// Whether the next packet may leave.
-    pub fn is_due(&mut self, now: Timestamp, rate: Bitrate) -> bool {
+    pub(crate) fn is_due(&mut self, now: Timestamp, rate: Bitrate) -> bool {
         if let Some((last, _)) = &mut self.last {
             *last = (*last).min(now); // a clock that went back does not hold packets up
         }
@@ -26,13 +26,13 @@ impl Pacer {
     }
 
     /// A packet of this size leaves.
-    pub fn depart(&mut self, now: Timestamp, rate: Bitrate, size: DataSize) {
+    pub(crate) fn depart(&mut self, now: Timestamp, rate: Bitrate, size: DataSize) {
         let at = self.last.map_or(now, |_| self.due(rate).max(now - CATCH_UP).min(now));
         self.last = Some((at, size));
     }
 
     /// Lets a packet of this size go if it is due.
-    pub fn try_depart(&mut self, now: Timestamp, rate: Bitrate, size: DataSize) -> bool {
+    pub(crate) fn try_depart(&mut self, now: Timestamp, rate: Bitrate, size: DataSize) -> bool {
         let is_due = self.is_due(now, rate);
         if is_due {
             self.depart(now, rate, size);

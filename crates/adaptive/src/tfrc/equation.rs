@@ -82,7 +82,7 @@ impl Equation {
 }
 
 /// The smallest loss event rate that the inverse gives: a loss in 10^15 packets.
-pub const LEAST_RATE: f64 = 1e-15;
+pub(crate) const LEAST_RATE: f64 = 1e-15;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use framewire_units::Timestamp;
 
 /// n: loss intervals that are remembered beside the current one (section 5.4).
-pub const INTERVALS: usize = 8;
+pub(crate) const INTERVALS: usize = 8;
 
 /// The least that one long interval leaves of the weight of older ones: THRESHOLD of section 5.5.
 const LEAST_DISCOUNT: f64 = 0.25;
@@ -52,7 +52,7 @@ struct LossEvent {
 /// Sequence numbers are extended: they never wrap. I_0 is the interval since the newest event, I_1 the one that this
 /// event ended, and so on, as in the RFC.
 #[derive(Clone, Debug)]
-pub struct LossHistory {
+pub(crate) struct LossHistory {
     weights: Weights,
     discounting: bool,
     /// The newest first, at most [`INTERVALS`].
@@ -79,7 +79,7 @@ impl Average {
 
 impl LossHistory {
     /// No loss so far.
-    pub fn new(weights: Weights, discounting: bool) -> Self {
+    pub(crate) fn new(weights: Weights, discounting: bool) -> Self {
         Self { weights, discounting, events: VecDeque::with_capacity(INTERVALS + 1) }
     }
 
@@ -87,7 +87,7 @@ impl LossHistory {
     ///
     /// `first_interval` is asked for the length of the interval before the first event of all, which section 6.3.1
     /// makes up; other events end the interval that the one before began.
-    pub fn begin_event(&mut self, start: u64, at: Timestamp, first_interval: impl FnOnce() -> f64) {
+    pub(crate) fn begin_event(&mut self, start: u64, at: Timestamp, first_interval: impl FnOnce() -> f64) {
         let (interval, discount) = match self.events.front() {
             None => (first_interval().max(1.0), 1.0),
             Some(newest) => {
@@ -100,12 +100,12 @@ impl LossHistory {
     }
 
     /// First packet of the newest event and when it would have arrived.
-    pub fn newest(&self) -> Option<(u64, Timestamp)> {
+    pub(crate) fn newest(&self) -> Option<(u64, Timestamp)> {
         self.events.front().map(|event| (event.start, event.at))
     }
 
     /// The newest event begins later than thought: its first packets arrived after all. Nothing moves backwards.
-    pub fn postpone_newest(&mut self, start: u64, at: Timestamp) {
+    pub(crate) fn postpone_newest(&mut self, start: u64, at: Timestamp) {
         if let Some(event) = self.events.front_mut().filter(|event| event.start < start) {
             event.interval += (start - event.start) as f64;
             (event.start, event.at) = (start, at);
@@ -113,13 +113,13 @@ impl LossHistory {
     }
 
     /// The newest event never happened: all its packets arrived after all. The interval that it ended goes on.
-    pub fn remove_newest(&mut self) {
+    pub(crate) fn remove_newest(&mut self) {
         self.events.pop_front();
     }
 
     /// p: one over the average loss interval, 0 before the first loss. `highest` is the highest sequence number that
     /// arrived.
-    pub fn loss_event_rate(&self, highest: u64) -> f64 {
+    pub(crate) fn loss_event_rate(&self, highest: u64) -> f64 {
         let Some(newest) = self.events.front() else { return 0.0 };
         let current = (highest.saturating_sub(newest.start).saturating_add(1)) as f64;
         let mean = self.mean_with(current).max(self.closed().mean());

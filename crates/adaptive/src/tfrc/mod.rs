@@ -23,8 +23,8 @@ mod settings;
 mod tests;
 
 pub use controller::TfrcController;
-pub use equation::{Equation, LEAST_RATE, RetransmissionTimeout};
-pub use loss_history::{INTERVALS, LossHistory, Weights};
+pub use equation::{Equation, RetransmissionTimeout};
+pub(crate) use loss_history::{LossHistory, Weights};
 pub use receiver::{DataPacket, Receiver};
 pub use sender::{Limit, Sender};
 pub use settings::{ReceiverSettings, SegmentSize, SenderSettings};

@@ -3,7 +3,7 @@
 /// The equation says nothing about its beginning: here the first sample is also the one before it and the estimate
 /// before it, so that the first estimate is the first sample.
 #[derive(Clone, Debug)]
-pub struct BandwidthEstimator {
+pub(crate) struct BandwidthEstimator {
     /// α.
     alpha: f64,
     /// b_(i-1) and B_(i-1).
@@ -12,12 +12,12 @@ pub struct BandwidthEstimator {
 
 impl BandwidthEstimator {
     /// An estimator that has seen nothing. `alpha` is at least 0 and below 1.
-    pub fn new(alpha: f64) -> Self {
+    pub(crate) fn new(alpha: f64) -> Self {
         Self { alpha, before: None }
     }
 
     /// Takes the sample b_i and returns B_i.
-    pub fn update(&mut self, sample: f64) -> f64 {
+    pub(crate) fn update(&mut self, sample: f64) -> f64 {
         let (last_sample, last_estimate) = self.before.unwrap_or((sample, sample));
         let estimate = self.alpha * last_estimate + (1.0 - self.alpha) * (sample + last_sample) / 2.0;
         self.before = Some((sample, estimate));
@@ -25,12 +25,12 @@ impl BandwidthEstimator {
     }
 
     /// b_i, the last sample.
-    pub fn sample(&self) -> Option<f64> {
+    pub(crate) fn sample(&self) -> Option<f64> {
         self.before.map(|(sample, _)| sample)
     }
 
     /// B_i.
-    pub fn estimate(&self) -> Option<f64> {
+    pub(crate) fn estimate(&self) -> Option<f64> {
         self.before.map(|(_, estimate)| estimate)
     }
 }

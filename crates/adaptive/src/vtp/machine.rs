@@ -6,7 +6,7 @@ use crate::controller::PlanRates;
 
 /// A state of figure 6, for any number of levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Qi: sending from level i, waiting for the next estimate.
     Quality(usize),
     /// IRi: the estimate admits a higher rate.
@@ -17,7 +17,7 @@ pub enum State {
 
 /// What an estimate did. The machine rests in Q states only; IR and DR are passed through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transition {
+pub(crate) struct Transition {
     /// The state that was passed through: IRi or DR.
     pub through: State,
     /// The Q state that was reached.
@@ -33,7 +33,7 @@ pub struct Transition {
 /// level and begins anew when it no longer does; a decrease never raises the level; at the top the rate follows the
 /// plan; and the rate never leaves the plan's floor and cap.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     heuristic: u32,
     threshold: f64,
     step: f64,
@@ -47,7 +47,7 @@ pub struct Machine {
 
 impl Machine {
     /// Row 1: level 0, at the rate of its plan.
-    pub fn new(settings: &VtpSettings, now: Timestamp, plan: &PlanRates<'_>) -> Self {
+    pub(crate) fn new(settings: &VtpSettings, now: Timestamp, plan: &PlanRates<'_>) -> Self {
         Self {
             heuristic: settings.heuristic,
             threshold: settings.threshold.as_bps() as f64,
@@ -60,22 +60,22 @@ impl Machine {
     }
 
     /// Qi.
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         State::Quality(self.level)
     }
 
     /// i of Qi.
-    pub fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.level
     }
 
     /// R.
-    pub fn rate(&self) -> Bitrate {
+    pub(crate) fn rate(&self) -> Bitrate {
         bitrate(self.rate)
     }
 
     /// A new estimate B, in bits per second (rows 2 to 10).
-    pub fn handle_estimate(
+    pub(crate) fn handle_estimate(
         &mut self,
         now: Timestamp,
         estimate: f64,
@@ -100,7 +100,7 @@ impl Machine {
     }
 
     /// The plan as it is now (rows 11 and 12). The driver calls it whenever the place in the stream moves.
-    pub fn handle_plan(&mut self, plan: &PlanRates<'_>) {
+    pub(crate) fn handle_plan(&mut self, plan: &PlanRates<'_>) {
         self.level = self.level.min(plan.top());
         while self.level > 0 && reference(plan, self.level) > self.rate + self.threshold {
             self.level -= 1; // row 11
@@ -112,7 +112,7 @@ impl Machine {
     }
 
     /// The network has gone silent: level 0 at its rate.
-    pub fn handle_silence(&mut self, now: Timestamp, plan: &PlanRates<'_>) {
+    pub(crate) fn handle_silence(&mut self, now: Timestamp, plan: &PlanRates<'_>) {
         self.level = 0;
         self.rate = plan.floor().as_bps() as f64;
         self.timer = now;

@@ -39,7 +39,7 @@ pub enum Discard {
 ///
 /// Samples come only from two consecutively arriving control packets that answer consecutive requests.
 #[derive(Clone, Debug)]
-pub struct Measurement {
+pub(crate) struct Measurement {
     estimate: Estimate,
     estimator: BandwidthEstimator,
     requests: Requests,
@@ -71,7 +71,7 @@ struct Answered {
 
 impl Measurement {
     /// Nothing measured yet.
-    pub fn new(settings: &VtpSettings) -> Self {
+    pub(crate) fn new(settings: &VtpSettings) -> Self {
         Self {
             estimate: settings.estimate,
             estimator: BandwidthEstimator::new(settings.alpha),
@@ -86,12 +86,12 @@ impl Measurement {
     }
 
     /// A video packet left.
-    pub fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
+    pub(crate) fn handle_sent(&mut self, now: Timestamp, sequence: u32, payload: DataSize, ack_requested: bool) {
         self.requests.handle_sent(now, sequence, payload, ack_requested);
     }
 
     /// There was nothing to send.
-    pub fn handle_idle(&mut self) {
+    pub(crate) fn handle_idle(&mut self) {
         self.requests.handle_idle();
     }
 
@@ -100,7 +100,7 @@ impl Measurement {
     /// # Errors
     /// Why it gives no sample; then nothing of it is used but its place in the order, and of forged packets not
     /// even that.
-    pub fn handle_control(&mut self, now: Timestamp, control: &ControlPacket) -> Result<Sample, Discard> {
+    pub(crate) fn handle_control(&mut self, now: Timestamp, control: &ControlPacket) -> Result<Sample, Discard> {
         let sample = self.sample(now, control);
         match sample {
             Ok(_) => self.samples += 1,
@@ -141,37 +141,37 @@ impl Measurement {
     }
 
     /// The minimum round-trip time of the session, which the rate control uses (section 5.1).
-    pub fn least_round_trip(&self) -> Option<Duration> {
+    pub(crate) fn least_round_trip(&self) -> Option<Duration> {
         self.least_round_trip
     }
 
     /// The smoothed round-trip time, for tables: nothing of the rate control looks at it.
-    pub fn smoothed_round_trip(&self) -> Option<Duration> {
+    pub(crate) fn smoothed_round_trip(&self) -> Option<Duration> {
         self.smoothed_round_trip
     }
 
     /// The last round-trip sample.
-    pub fn last_round_trip(&self) -> Option<Duration> {
+    pub(crate) fn last_round_trip(&self) -> Option<Duration> {
         self.round_trip
     }
 
     /// B_i in bits per second.
-    pub fn estimate(&self) -> Option<f64> {
+    pub(crate) fn estimate(&self) -> Option<f64> {
         self.estimator.estimate()
     }
 
     /// b_i in bits per second.
-    pub fn last_sample(&self) -> Option<f64> {
+    pub(crate) fn last_sample(&self) -> Option<f64> {
         self.estimator.sample()
     }
 
     /// Requests that were sent after the last one answered.
-    pub fn open_requests(&self) -> usize {
+    pub(crate) fn open_requests(&self) -> usize {
         self.requests.open()
     }
 
     /// Control packets that gave a sample, and that gave none.
-    pub fn counts(&self) -> (u64, u64) {
+    pub(crate) fn counts(&self) -> (u64, u64) {
         (self.samples, self.discarded)
     }
 }

@@ -16,9 +16,6 @@ mod settings;
 
 pub use controller::VtpController;
 pub use estimate::{Estimate, EstimateError};
-pub use estimator::BandwidthEstimator;
 pub use file_peer::FileSystemPeer;
-pub use machine::{Machine, State, Transition};
-pub use measurement::{Discard, Measurement, Sample};
-pub use net_peer::{Departure, NetPeer};
+pub use net_peer::NetPeer;
 pub use settings::{SettingsError, VtpSettings};

@@ -26,7 +26,7 @@ const RATE_STEP: Duration = Duration::from_millis(50);
 
 impl Timing {
     /// A whole frame came.
-    pub fn frame(&mut self, frame: &Frame, startup: Duration) {
+    pub(super) fn frame(&mut self, frame: &Frame, startup: Duration) {
         let (arrived, shown) = *self.first.get_or_insert((frame.arrived, frame.media_time));
         let due = arrived + startup + frame.media_time.saturating_sub(shown);
         if frame.arrived <= due {
@@ -38,7 +38,7 @@ impl Timing {
     }
 
     /// So many bytes have come by now.
-    pub fn note(&mut self, now: Instant, bytes: u64) {
+    pub(super) fn note(&mut self, now: Instant, bytes: u64) {
         if self.received.back().is_none_or(|(last, _)| now.saturating_duration_since(*last) >= RATE_STEP) {
             self.received.push_back((now, bytes));
         }
@@ -54,7 +54,7 @@ impl Timing {
     }
 
     /// What comes, in bits per second; `None` before there are two times to measure between.
-    pub fn rate(&mut self, now: Instant) -> Option<u64> {
+    pub(super) fn rate(&mut self, now: Instant) -> Option<u64> {
         self.forget(now);
         let (&(since, before), &(_, after)) = (self.received.front()?, self.received.back()?);
         let nanos = now.saturating_duration_since(since).as_nanos();

@@ -14,11 +14,11 @@ const FCS: u64 = 4;
 const LLC_SNAP: u64 = 8;
 
 /// Acknowledgement frame (clause 9.3.1.4).
-pub const ACK: DataSize = DataSize::from_bytes(14);
+pub(super) const ACK: DataSize = DataSize::from_bytes(14);
 /// Request to send (clause 9.3.1.2).
-pub const RTS: DataSize = DataSize::from_bytes(20);
+pub(super) const RTS: DataSize = DataSize::from_bytes(20);
 /// Clear to send (clause 9.3.1.3).
-pub const CTS: DataSize = DataSize::from_bytes(14);
+pub(super) const CTS: DataSize = DataSize::from_bytes(14);
 
 /// Short training, long training (clause 17.3.3): 16 us.
 const OFDM_TRAINING: Duration = Duration::from_micros(16);
@@ -142,7 +142,7 @@ impl Preamble {
 
 /// What precedes the frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PhyHeader {
+pub(super) struct PhyHeader {
     /// Preamble and header.
     pub duration: Duration,
     /// The header alone, which ends where the frame begins: PLCP header of 48 bits, SIGNAL field of 24.
@@ -152,7 +152,7 @@ pub struct PhyHeader {
 }
 
 /// What precedes a frame at `rate` (802.11b, 18.2.2; clause 17.3.3).
-pub const fn phy_header(rate: DataRate, preamble: Preamble) -> PhyHeader {
+pub(super) const fn phy_header(rate: DataRate, preamble: Preamble) -> PhyHeader {
     let (duration, header, header_rate) = match (rate.is_ofdm(), preamble.at(rate)) {
         (true, _) => (OFDM_TRAINING.as_micros() as u64 + 4, 4, DataRate::Mbps6),
         (false, Preamble::Long) => (192, 48, DataRate::Mbps1),
@@ -162,7 +162,7 @@ pub const fn phy_header(rate: DataRate, preamble: Preamble) -> PhyHeader {
 }
 
 /// Size of the MAC frame that carries an IP packet of `size`.
-pub const fn data_frame(size: DataSize) -> DataSize {
+pub(super) const fn data_frame(size: DataSize) -> DataSize {
     DataSize::from_bytes(MAC_HEADER + LLC_SNAP + size.as_bytes() + FCS)
 }
 
@@ -170,7 +170,7 @@ pub const fn data_frame(size: DataSize) -> DataSize {
 ///
 /// Direct sequence: whole microseconds, as the LENGTH field counts them (802.11b, 18.2.3.5). OFDM: whole symbols, with
 /// SERVICE field and tail (TXTIME, clause 17.4.3); 802.11g adds a [signal extension](super::Bss::air_time).
-pub fn air_time(frame: DataSize, rate: DataRate, preamble: Preamble) -> Duration {
+pub(super) fn air_time(frame: DataSize, rate: DataRate, preamble: Preamble) -> Duration {
     let header = phy_header(rate, preamble).duration;
     if rate.is_ofdm() {
         let bits_a_symbol = rate.bitrate().as_bps() * 4 / 1_000_000;

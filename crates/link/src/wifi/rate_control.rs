@@ -73,7 +73,7 @@ impl Default for PacketFallbackConfig {
 
 /// The rate of one station, driven by the fate of its transmissions, retransmissions included, and of its packets.
 #[derive(Clone, Debug)]
-pub struct RateControl {
+pub(crate) struct RateControl {
     policy: RatePolicy,
     rate: DataRate,
     failures: u32,
@@ -86,7 +86,7 @@ pub struct RateControl {
 
 impl RateControl {
     /// Starts at the fixed rate, or at the highest.
-    pub fn new(policy: RatePolicy, standard: Standard) -> Self {
+    pub(crate) fn new(policy: RatePolicy, standard: Standard) -> Self {
         let rate = match policy {
             RatePolicy::Fixed(rate) => rate,
             RatePolicy::Automatic(_) | RatePolicy::ByPacket(_) => standard.highest_rate(),
@@ -100,7 +100,7 @@ impl RateControl {
     }
 
     /// Rate of a transmission that begins at `now`.
-    pub fn rate(&mut self, now: Timestamp) -> DataRate {
+    pub(crate) fn rate(&mut self, now: Timestamp) -> DataRate {
         if let RatePolicy::ByPacket(config) = self.policy {
             while self.rate.next_higher() != self.rate && self.undisturbed_since + config.recovery <= now {
                 self.rate = self.rate.next_higher();
@@ -111,7 +111,7 @@ impl RateControl {
     }
 
     /// A transmission was acknowledged.
-    pub fn handle_success(&mut self) {
+    pub(crate) fn handle_success(&mut self) {
         let RatePolicy::Automatic(arf) = self.policy else { return };
         self.failures = 0;
         self.successes += 1;
@@ -123,7 +123,7 @@ impl RateControl {
     }
 
     /// A transmission was not acknowledged.
-    pub fn handle_failure(&mut self) {
+    pub(crate) fn handle_failure(&mut self) {
         let RatePolicy::Automatic(arf) = self.policy else { return };
         self.successes = 0;
         self.failures += 1;
@@ -134,7 +134,7 @@ impl RateControl {
     }
 
     /// A packet was given up at `now`, after its last transmission.
-    pub fn handle_packet_given_up(&mut self, now: Timestamp) {
+    pub(crate) fn handle_packet_given_up(&mut self, now: Timestamp) {
         if let RatePolicy::ByPacket(_) = self.policy {
             self.rate = self.rate.next_lower();
             self.undisturbed_since = now;

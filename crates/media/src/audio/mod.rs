@@ -19,19 +19,19 @@ pub use error::AudioError;
 use frame_header::FrameHeader;
 
 /// Sample rates of a track, in Hz: those of the three codecs lie between.
-pub const SAMPLE_RATES: RangeInclusive<u32> = 7_350..=96_000;
+pub(crate) const SAMPLE_RATES: RangeInclusive<u32> = 7_350..=96_000;
 
 /// Channels of a track: AAC's channel configurations end with eight (ISO/IEC 14496-3, table 1.19).
-pub const CHANNELS: RangeInclusive<u8> = 1..=8;
+pub(crate) const CHANNELS: RangeInclusive<u8> = 1..=8;
 
 /// Packets that a track may have.
-pub const MAX_PACKETS: usize = MAX_FRAMES;
+pub(crate) const MAX_PACKETS: usize = MAX_FRAMES;
 
 /// Bytes that a packet may have: an ADTS frame has 13 bits for its length (ISO/IEC 14496-3, 1.A.2.2.1).
-pub const MAX_PACKET: u32 = 8_191;
+pub(crate) const MAX_PACKET: u32 = 8_191;
 
 /// Time that a packet may take: 0.63 s are four blocks of AAC at the lowest sample rate.
-pub const MAX_DURATION: Duration = Duration::from_secs(1);
+pub(crate) const MAX_DURATION: Duration = Duration::from_secs(1);
 
 /// How audio is coded. Packets hold their headers, so that they can be joined to a stream that plays by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

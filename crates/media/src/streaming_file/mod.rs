@@ -48,7 +48,7 @@ pub const PAYLOADS: std::ops::RangeInclusive<u32> = 64..=65_000;
 
 /// The largest frame that a file may hold: beyond what any level of H.264 and H.265 allows. Bounds the memory of who
 /// reads.
-pub const MAX_FRAME: u32 = 1 << 26;
+pub(crate) const MAX_FRAME: u32 = 1 << 26;
 
 /// A streaming file that was opened: header and index are sound.
 ///

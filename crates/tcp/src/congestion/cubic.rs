@@ -47,7 +47,7 @@ enum SlowStart {
 
 /// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub(super) struct Cubic {
     epoch: Option<Epoch>,
     /// The window at the last reduction, less what fast convergence gives up; 0 before the first (Wmax).
     last_maximum: u32,
@@ -63,12 +63,12 @@ pub struct Cubic {
 
 impl Cubic {
     /// As Linux has it.
-    pub fn with_hystart() -> Self {
+    pub(super) fn with_hystart() -> Self {
         Self::new(SlowStart::HyStart(HyStart::new()))
     }
 
     /// With the slow start of RFC 9406.
-    pub fn with_hystart_plus_plus() -> Self {
+    pub(super) fn with_hystart_plus_plus() -> Self {
         Self::new(SlowStart::HyStartPlusPlus(HyStartPlusPlus::new()))
     }
 

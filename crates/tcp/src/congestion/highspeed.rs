@@ -66,7 +66,7 @@ fn first_window_above(target: f64, from: u32) -> Option<u32> {
 
 /// The algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HighSpeed {
+pub(super) struct HighSpeed {
     /// The row of the table that the window is in; a(w) is one more.
     row: usize,
 }

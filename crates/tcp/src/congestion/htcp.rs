@@ -42,7 +42,7 @@ struct Undo {
 
 /// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Htcp {
+pub(super) struct Htcp {
     alpha: u64,
     beta: u64,
     /// False until one reduction came with a steady bandwidth. Linux: `modeswitch`.

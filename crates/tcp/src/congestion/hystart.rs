@@ -34,7 +34,7 @@ pub(super) struct HyStart {
 
 impl HyStart {
     /// The detection of a new connection.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             is_found: false,
             round_start: Timestamp::ZERO,
@@ -46,14 +46,14 @@ impl HyStart {
     }
 
     /// Begins afresh at `now`, after a timeout.
-    pub fn reset(&mut self, now: Timestamp) {
+    pub(super) fn reset(&mut self, now: Timestamp) {
         self.is_found = false;
         self.round.reset();
         self.begin_round(now);
     }
 
     /// To be called with each acknowledgement, first.
-    pub fn note(&mut self, ack: &Acknowledgement) {
+    pub(super) fn note(&mut self, ack: &Acknowledgement) {
         self.round.note(ack);
     }
 
@@ -65,7 +65,13 @@ impl HyStart {
     }
 
     /// True when slow start should end with this acknowledgement, whose delay is `rtt`.
-    pub fn finds_exit(&mut self, window: &Window, ack: &Acknowledgement, rtt: Duration, least: Duration) -> bool {
+    pub(super) fn finds_exit(
+        &mut self,
+        window: &Window,
+        ack: &Acknowledgement,
+        rtt: Duration,
+        least: Duration,
+    ) -> bool {
         if self.is_found {
             return false;
         }

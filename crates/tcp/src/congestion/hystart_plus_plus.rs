@@ -46,17 +46,17 @@ pub(super) struct HyStartPlusPlus {
 
 impl HyStartPlusPlus {
     /// The state of a new connection.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { phase: Phase::SlowStart, round_end: None, last_round: None, this_round: None, samples: 0, remainder: 0 }
     }
 
     /// A loss or a mark ends it for good.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.phase = Phase::Over;
     }
 
     /// True when slow start should end with this acknowledgement.
-    pub fn finds_exit(&mut self, ack: &Acknowledgement) -> bool {
+    pub(super) fn finds_exit(&mut self, ack: &Acknowledgement) -> bool {
         if self.phase == Phase::Over {
             return false;
         }
@@ -75,7 +75,7 @@ impl HyStartPlusPlus {
     }
 
     /// Packets by which slow start may grow after `acked` (RFC 9406, section 4.2).
-    pub fn step(&mut self, acked: u32) -> u32 {
+    pub(super) fn step(&mut self, acked: u32) -> u32 {
         match self.phase {
             Phase::Over => acked,
             Phase::SlowStart => acked.min(LARGEST_STEP),

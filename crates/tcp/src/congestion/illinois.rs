@@ -27,7 +27,7 @@ const LOW_ROUNDS: u32 = 5;
 
 /// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Illinois {
+pub(super) struct Illinois {
     /// Packets per round that the window grows, in `ALPHA_UNIT`.
     alpha: u64,
     /// Part of the window that a reduction takes, in `BETA_UNIT`.

@@ -9,7 +9,7 @@ use super::{Acknowledgement, CongestionControl, MINIMUM_THRESHOLD, Window};
 
 /// The algorithm; it has no state of its own.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reno;
+pub(super) struct Reno;
 
 /// Slow start, then one packet per window of acknowledged packets. Linux: `tcp_reno_cong_avoid`.
 pub(super) fn grow(window: &mut Window, ack: &Acknowledgement) {

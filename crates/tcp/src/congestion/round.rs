@@ -11,22 +11,22 @@ pub(super) struct Round {
 
 impl Round {
     /// The round of a new connection, whose stream begins at number 1.
-    pub fn first() -> Self {
+    pub(super) fn first() -> Self {
         Self { end: Some(1) }
     }
 
     /// Begins a round outside an acknowledgement: it ends with what is in flight then.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.end = None;
     }
 
     /// To be called with each acknowledgement, first.
-    pub fn note(&mut self, ack: &Acknowledgement) {
+    pub(super) fn note(&mut self, ack: &Acknowledgement) {
         self.end.get_or_insert(ack.next_sequence);
     }
 
     /// True when `ack` passes the end; a new round begins then.
-    pub fn ends_with(&mut self, ack: &Acknowledgement) -> bool {
+    pub(super) fn ends_with(&mut self, ack: &Acknowledgement) -> bool {
         let is_over = self.end.is_some_and(|end| ack.first_unacknowledged > end);
         if is_over {
             self.end = Some(ack.next_sequence);

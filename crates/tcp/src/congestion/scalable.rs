@@ -14,7 +14,7 @@ const DECREASE_SHIFT: u32 = 3;
 
 /// The algorithm; it has no state of its own.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scalable;
+pub(super) struct Scalable;
 
 impl CongestionControl for Scalable {
     fn name(&self) -> &'static str {

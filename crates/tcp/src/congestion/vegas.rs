@@ -19,7 +19,7 @@ const TOO_FEW_SAMPLES: u32 = 2;
 
 /// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Vegas {
+pub(super) struct Vegas {
     /// False in recovery, where it is Reno.
     is_active: bool,
     /// The round ends when this number is passed. Linux: `beg_snd_nxt`.

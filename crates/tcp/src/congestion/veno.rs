@@ -15,7 +15,7 @@ const TOO_FEW_SAMPLES: u32 = 2;
 
 /// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Veno {
+pub(super) struct Veno {
     /// False in recovery, where it is Reno.
     is_active: bool,
     samples: u32,

@@ -35,7 +35,7 @@ impl BandwidthFilter {
 
 /// The algorithm.
 #[derive(Clone, Debug)]
-pub struct Westwood {
+pub(super) struct Westwood {
     bandwidth: BandwidthFilter,
     /// When the present sample began, in ticks; `None` before the first acknowledgement.
     sample_start: Option<u64>,

@@ -70,7 +70,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Nothing in it is new but that it came.
-    pub fn is_plain_duplicate(&self) -> bool {
+    pub(super) fn is_plain_duplicate(&self) -> bool {
         !self.has_advanced && !self.is_not_duplicate() && !self.has_sacked
     }
 
@@ -85,7 +85,7 @@ impl Progress {
 
 impl Sender {
     /// Takes in the acknowledgement of a segment of an open connection, and sends what it allows.
-    pub fn handle_acknowledgement(&mut self, now: Timestamp, segment: &Segment) {
+    pub(crate) fn handle_acknowledgement(&mut self, now: Timestamp, segment: &Segment) {
         let acknowledgement = segment.acknowledgement;
         if acknowledgement > self.next {
             return;

@@ -177,7 +177,7 @@ enum Ending {
 
 impl Sender {
     /// Ready to send on a connection that was opened at `now`. Linux: `tcp_init_transfer`, `tcp_init_metrics`.
-    pub fn new(config: &TcpConfig, agreed: &Agreement, now: Timestamp) -> Self {
+    pub(crate) fn new(config: &TcpConfig, agreed: &Agreement, now: Timestamp) -> Self {
         let limits = RtoLimits {
             initial: config.initial_rto,
             min: config.min_rto,
@@ -263,58 +263,58 @@ impl Sender {
     }
 
     /// Bytes that were written and never sent.
-    pub fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.buffer.unsent()
     }
 
     /// Whether the send buffer takes more. Linux: `sk_stream_is_writeable`.
-    pub fn is_writable(&self) -> bool {
+    pub(crate) fn is_writable(&self) -> bool {
         self.fin == Ending::Open && self.buffer.is_writable()
     }
 
     /// Bytes that were written and are not acknowledged.
-    pub fn queued(&self) -> u64 {
+    pub(crate) fn queued(&self) -> u64 {
         self.buffer.queued()
     }
 
     /// The next sequence number to be sent.
-    pub fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
     /// Retransmission timeout.
-    pub fn rto(&self) -> Duration {
+    pub(crate) fn rto(&self) -> Duration {
         self.rtt.rto()
     }
 
     /// Smoothed round-trip time; zero before the first sample.
-    pub fn srtt(&self) -> Duration {
+    pub(crate) fn srtt(&self) -> Duration {
         self.rtt.srtt()
     }
 
     /// The stream's end was sent and acknowledged.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.fin == Ending::Sent && self.unacknowledged > self.written
     }
 
     /// The peer did not answer for too long.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.retries.max(self.probes) > self.settings.max_retries
     }
 
     /// The next segment that is decided upon.
-    pub fn pop_output(&mut self) -> Option<Outgoing> {
+    pub(crate) fn pop_output(&mut self) -> Option<Outgoing> {
         self.output.pop_front()
     }
 
     /// The next deadline.
-    pub fn next_timeout(&self) -> Option<Timeout> {
+    pub(crate) fn next_timeout(&self) -> Option<Timeout> {
         let pacing = self.pacer.blocked_until().map(|at| Timeout { at, reason: Reason::Pacing });
         Timeout::earlier(self.timer, pacing)
     }
 
     /// Fills in what concerns sending.
-    pub fn describe(&self, info: &mut TcpInfo) {
+    pub(crate) fn describe(&self, info: &mut TcpInfo) {
         let (rate, is_app_limited) = self.delivery.latest(self.window.maximum_segment).unzip();
         info.state = self.recovery.state;
         info.maximum_segment = self.window.maximum_segment;
@@ -344,7 +344,7 @@ impl Sender {
 
     /// Recounts what is counted.
     #[cfg(test)]
-    pub fn check(&self) {
+    pub(crate) fn check(&self) {
         self.board.check();
         assert!(self.unacknowledged <= self.next && self.next <= self.written + 1);
         assert!(self.window.cwnd >= 1);

@@ -43,22 +43,22 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { rate: u64::MAX, is_active: false, next_send: Timestamp::ZERO, timer: None }
     }
 
     /// The rate.
-    pub fn rate(&self) -> Bitrate {
+    pub(super) fn rate(&self) -> Bitrate {
         Bitrate::from_bps(self.rate.saturating_mul(8))
     }
 
     /// When the pacer lets the next packet go, if one waits for it.
-    pub fn blocked_until(&self) -> Option<Timestamp> {
+    pub(super) fn blocked_until(&self) -> Option<Timestamp> {
         self.timer
     }
 
     /// How long the pacer keeps the next packet.
-    pub fn delay(&self, now: Timestamp) -> Duration {
+    pub(super) fn delay(&self, now: Timestamp) -> Duration {
         if self.is_active { self.next_send.saturating_since(now) } else { Duration::ZERO }
     }
 
@@ -98,13 +98,13 @@ pub(super) struct Device {
 }
 
 impl Device {
-    pub fn new(overhead: DataSize, limit: DataSize) -> Self {
+    pub(super) fn new(overhead: DataSize, limit: DataSize) -> Self {
         let (overhead, limit) = (overhead.as_bytes(), limit.as_bytes());
         Self { overhead, limit, held: 0, sent: 0, released: 0, throttles: false }
     }
 
     /// A packet is given to the device; returns its serial number, zero for one without payload, which does not count.
-    pub fn take(&mut self, payload: u64) -> u64 {
+    pub(super) fn take(&mut self, payload: u64) -> u64 {
         if payload == 0 {
             return 0;
         }
@@ -114,19 +114,19 @@ impl Device {
     }
 
     /// Whether the device still has the packet with this serial number. Linux: `skb_still_in_host_queue`.
-    pub fn holds(&mut self, serial: u64) -> bool {
+    pub(super) fn holds(&mut self, serial: u64) -> bool {
         let holds = serial > self.released;
         self.throttles |= holds;
         holds
     }
 
     /// Whether the device holds nothing.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.sent == self.released
     }
 
     /// Whether a small write should wait for the device, to fill its packet. Linux: `tcp_should_autocork`.
-    pub fn corks(&mut self, unsent: u64) -> bool {
+    pub(super) fn corks(&mut self, unsent: u64) -> bool {
         let corks = self.held > unsent + self.overhead;
         self.throttles |= corks;
         corks
@@ -237,7 +237,7 @@ impl Sender {
     }
 
     /// The device is done with a packet. Linux: `tcp_wfree`, `tcp_tsq_handler`.
-    pub fn handle_released(&mut self, now: Timestamp, payload: u32) {
+    pub(crate) fn handle_released(&mut self, now: Timestamp, payload: u32) {
         if self.device.release(u64::from(payload)) {
             self.send_what_waited(now);
         }

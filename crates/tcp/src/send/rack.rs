@@ -34,7 +34,7 @@ pub(super) struct Rack {
 }
 
 impl Rack {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             newest: (Timestamp::ZERO, 0),
             rtt: Duration::ZERO,
@@ -47,7 +47,14 @@ impl Rack {
     }
 
     /// A packet has arrived. Linux: `tcp_rack_advance`.
-    pub fn advance(&mut self, now: Timestamp, sent: Timestamp, end: u64, was_resent: bool, min_rtt: Option<Duration>) {
+    pub(super) fn advance(
+        &mut self,
+        now: Timestamp,
+        sent: Timestamp,
+        end: u64,
+        was_resent: bool,
+        min_rtt: Option<Duration>,
+    ) {
         let rtt = now.saturating_since(sent);
         // Which of the transmissions arrived is ambiguous; one faster than the path was not the last.
         if was_resent && min_rtt.is_some_and(|min_rtt| rtt < min_rtt) {
@@ -59,28 +66,28 @@ impl Rack {
     }
 
     /// Looks for losses again at the next occasion.
-    pub fn force(&mut self) {
+    pub(super) fn force(&mut self) {
         self.has_advanced = true;
     }
 
     /// A duplicate was reported: the window may be too narrow.
-    pub fn note_duplicate(&mut self) {
+    pub(super) fn note_duplicate(&mut self) {
         self.saw_duplicate = true;
     }
 
     /// A recovery ended that was right.
-    pub fn count_recovery(&mut self) {
+    pub(super) fn count_recovery(&mut self) {
         self.window_persists = self.window_persists.saturating_sub(1);
     }
 
     /// A recovery was taken back: keeps the window wide for longer.
-    pub fn extend_window(&mut self) {
+    pub(super) fn extend_window(&mut self) {
         self.window_persists = WINDOW_PERSISTS.min(self.window_persists + 1);
     }
 
     /// Widens the window at most once per round trip in which duplicates were reported (RFC 8985, section 6.2, step 4).
     /// Linux: `tcp_rack_update_reo_wnd`.
-    pub fn update_window(&mut self, newest: Option<&Newest>, delivered: u64) {
+    pub(super) fn update_window(&mut self, newest: Option<&Newest>, delivered: u64) {
         let Some(newest) = newest else { return };
         if newest.prior_delivered() < self.widened_at {
             self.saw_duplicate = false;

@@ -23,7 +23,7 @@ pub(super) struct DeliveryStamp {
 
 impl DeliveryStamp {
     /// The packet is accounted for.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.delivered_time = None;
     }
 }
@@ -39,7 +39,7 @@ pub(super) struct Newest {
 
 impl Newest {
     /// Packets delivered before it was sent.
-    pub fn prior_delivered(&self) -> u64 {
+    pub(super) fn prior_delivered(&self) -> u64 {
         self.stamp.delivered
     }
 }
@@ -65,7 +65,7 @@ pub(super) struct Delivery {
 
 impl Delivery {
     /// A connection that has just been opened.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             delivered: 0,
             delivered_ce: 0,
@@ -79,7 +79,7 @@ impl Delivery {
     }
 
     /// Packets are delivered.
-    pub fn count(&mut self, packets: u32, ecn_echo: bool) {
+    pub(super) fn count(&mut self, packets: u32, ecn_echo: bool) {
         self.delivered += u64::from(packets);
         if ecn_echo {
             self.delivered_ce += u64::from(packets);
@@ -87,7 +87,7 @@ impl Delivery {
     }
 
     /// A packet is sent; `in_flight` counts it. `starts` tells that nothing was outstanding before.
-    pub fn stamp(&mut self, now: Timestamp, starts: bool, in_flight: u32) -> DeliveryStamp {
+    pub(super) fn stamp(&mut self, now: Timestamp, starts: bool, in_flight: u32) -> DeliveryStamp {
         if starts {
             self.first_sent = now;
             self.delivered_time = now;
@@ -104,7 +104,7 @@ impl Delivery {
     }
 
     /// A packet that was sent at `sent` and ends at `end` is delivered: keeps the newest of an acknowledgement.
-    pub fn see(&mut self, newest: &mut Option<Newest>, stamp: &DeliveryStamp, sent: Timestamp, end: u64) {
+    pub(super) fn see(&mut self, newest: &mut Option<Newest>, stamp: &DeliveryStamp, sent: Timestamp, end: u64) {
         let Some(delivered_time) = stamp.delivered_time else { return };
         if newest.is_none_or(|newest| (sent, end) > (self.first_sent, newest.end)) {
             self.first_sent = sent;
@@ -114,7 +114,7 @@ impl Delivery {
     }
 
     /// The sample of an acknowledgement that newly delivered `delivered` packets. `is_usable` is false after reneging.
-    pub fn sample(
+    pub(super) fn sample(
         &mut self,
         now: Timestamp,
         delivered: u32,
@@ -160,17 +160,17 @@ impl Delivery {
 
     /// The application has nothing more to send: what is delivered up to now and what is in flight tells no more than
     /// its rate.
-    pub fn mark_app_limited(&mut self, in_flight: u32) {
+    pub(super) fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }
 
     /// Whether the application limits the rate.
-    pub fn is_app_limited(&self) -> bool {
+    pub(super) fn is_app_limited(&self) -> bool {
         self.app_limited != 0
     }
 
     /// The rate that was kept, for packets of `packet` bytes, and whether the application limited it.
-    pub fn latest(&self, packet: u32) -> Option<(Bitrate, bool)> {
+    pub(super) fn latest(&self, packet: u32) -> Option<(Bitrate, bool)> {
         let (delivered, interval) = self.latest?;
         let bits = u128::from(DataSize::from_bytes(u64::from(delivered) * u64::from(packet)).as_bits());
         let rate = bits * 1_000_000_000 / interval.as_nanos().max(1);

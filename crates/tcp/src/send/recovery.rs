@@ -41,7 +41,7 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             state: State::Open,
             high_sequence: 0,

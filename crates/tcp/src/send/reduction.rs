@@ -16,18 +16,18 @@ pub(super) struct Reduction {
 
 impl Reduction {
     /// Begins with a window of `prior_cwnd`.
-    pub fn begin(prior_cwnd: u32) -> Self {
+    pub(super) fn begin(prior_cwnd: u32) -> Self {
         Self { prior_cwnd, delivered: 0, sent: 0 }
     }
 
     /// Packets are sent.
-    pub fn count_sent(&mut self, packets: u32) {
+    pub(super) fn count_sent(&mut self, packets: u32) {
         self.sent += packets;
     }
 
     /// The window after an acknowledgement that delivered `delivered` packets; `None` leaves it as it is. `is_safe`:
     /// the first unacknowledged number advanced and nothing was newly lost.
-    pub fn window(&mut self, delivered: u32, ssthresh: u32, in_flight: u32, is_safe: bool) -> Option<u32> {
+    pub(super) fn window(&mut self, delivered: u32, ssthresh: u32, in_flight: u32, is_safe: bool) -> Option<u32> {
         if delivered == 0 || self.prior_cwnd == 0 {
             return None;
         }

@@ -42,7 +42,7 @@ pub(super) struct RtoLimits {
 
 impl RttEstimator {
     /// Without a sample.
-    pub fn new(limits: RtoLimits) -> Self {
+    pub(super) fn new(limits: RtoLimits) -> Self {
         Self {
             srtt_eighths: 0,
             deviation_quarters: 0,
@@ -57,7 +57,7 @@ impl RttEstimator {
 
     /// Takes a sample. `acknowledged` is the first sequence number not acknowledged, `next` the next to be sent. Linux:
     /// `tcp_rtt_estimator`.
-    pub fn sample(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
+    pub(super) fn sample(&mut self, rtt: Duration, acknowledged: u64, next: u64) {
         let floor = self.limits.min.as_nanos() as i64;
         let rtt = rtt.as_nanos() as i64;
         if self.srtt_eighths == 0 {
@@ -97,17 +97,17 @@ impl RttEstimator {
     }
 
     /// Takes a sample into the least round-trip time. Linux: `tcp_update_rtt_min`.
-    pub fn sample_minimum(&mut self, rtt: Duration, now: Timestamp) {
+    pub(super) fn sample_minimum(&mut self, rtt: Duration, now: Timestamp) {
         self.least.add(now, rtt, MIN_RTT_WINDOW);
     }
 
     /// A timeout expired: the next one is twice as long (RFC 6298, 5.5).
-    pub fn back_off(&mut self) {
+    pub(super) fn back_off(&mut self) {
         self.rto = (self.rto * 2).min(self.limits.max);
     }
 
     /// Starts from `initial` again, as after a handshake whose SYN was lost (RFC 6298, 5.7).
-    pub fn restart(&mut self, initial: Duration) {
+    pub(super) fn restart(&mut self, initial: Duration) {
         self.variation = initial.as_nanos() as i64;
         self.deviation_quarters = self.variation;
         self.largest_deviation = self.variation;
@@ -115,22 +115,22 @@ impl RttEstimator {
     }
 
     /// The retransmission timeout, with backoff.
-    pub fn rto(&self) -> Duration {
+    pub(super) fn rto(&self) -> Duration {
         self.rto
     }
 
     /// Smoothed round-trip time; zero before the first sample.
-    pub fn srtt(&self) -> Duration {
+    pub(super) fn srtt(&self) -> Duration {
         Duration::from_nanos((self.srtt_eighths / 8) as u64)
     }
 
     /// RTTVAR as Linux tells it: a quarter of `mdev_us` in `TCP_INFO`.
-    pub fn deviation(&self) -> Duration {
+    pub(super) fn deviation(&self) -> Duration {
         Duration::from_nanos((self.deviation_quarters / 4) as u64)
     }
 
     /// Least round-trip time.
-    pub fn min_rtt(&self) -> Option<Duration> {
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
         self.least.get()
     }
 }

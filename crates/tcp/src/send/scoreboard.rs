@@ -47,7 +47,7 @@ pub(super) struct Record {
 
 impl Record {
     /// A packet that is sent for the first time.
-    pub fn new(sequence: u64, end: u64, sent: Timestamp, serial: u64, stamp: DeliveryStamp) -> Self {
+    pub(super) fn new(sequence: u64, end: u64, sent: Timestamp, serial: u64, stamp: DeliveryStamp) -> Self {
         Self {
             sequence,
             end,
@@ -87,7 +87,7 @@ pub(super) struct Scoreboard {
 
 impl Scoreboard {
     /// Nothing in flight.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             records: VecDeque::new(),
             first: 0,
@@ -103,18 +103,18 @@ impl Scoreboard {
     }
 
     /// Packets sent and not acknowledged by number. Linux: `packets_out`.
-    pub fn outstanding(&self) -> u32 {
+    pub(super) fn outstanding(&self) -> u32 {
         self.records.len() as u32
     }
 
     /// Packets that the peer has out of order: as it reports, or as is assumed from duplicate acknowledgements.
-    pub fn sacked(&self) -> u32 {
+    pub(super) fn sacked(&self) -> u32 {
         self.sacked + self.assumed
     }
 
     /// One more packet has arrived out of order, whichever. Returns whether there can be one. Linux:
     /// `tcp_add_reno_sack`.
-    pub fn assume_sacked(&mut self) -> bool {
+    pub(super) fn assume_sacked(&mut self) -> bool {
         // What is missing at the receiver cannot have arrived.
         let holes = self.lost.max(1).min(self.outstanding());
         let is_possible = self.assumed + holes < self.outstanding();
@@ -124,7 +124,7 @@ impl Scoreboard {
 
     /// `acked` packets were acknowledged by number: one was missing, the others had arrived before. Returns how many
     /// had not been assumed to. Linux: `tcp_remove_reno_sacks`.
-    pub fn settle_assumed(&mut self, acked: u32) -> u32 {
+    pub(super) fn settle_assumed(&mut self, acked: u32) -> u32 {
         let newly = acked.saturating_sub(self.assumed).max(1);
         self.assumed = self.assumed.saturating_sub(acked.saturating_sub(1));
         let holes = self.lost.max(1).min(self.outstanding());
@@ -133,47 +133,47 @@ impl Scoreboard {
     }
 
     /// Nothing is assumed to have arrived.
-    pub fn reset_assumed(&mut self) {
+    pub(super) fn reset_assumed(&mut self) {
         self.assumed = 0;
     }
 
     /// Packets judged lost.
-    pub fn lost(&self) -> u32 {
+    pub(super) fn lost(&self) -> u32 {
         self.lost
     }
 
     /// Resent packets in flight.
-    pub fn resent(&self) -> u32 {
+    pub(super) fn resent(&self) -> u32 {
         self.resent
     }
 
     /// Packets in flight (RFC 6675: pipe). Linux: `tcp_packets_in_flight`.
-    pub fn in_flight(&self) -> u32 {
+    pub(super) fn in_flight(&self) -> u32 {
         (self.outstanding() + self.resent).saturating_sub(self.sacked + self.assumed + self.lost)
     }
 
     /// True when all that was sent is acknowledged.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// Number of the first packet.
-    pub fn first(&self) -> u64 {
+    pub(super) fn first(&self) -> u64 {
         self.first
     }
 
     /// The first packet.
-    pub fn front(&self) -> Option<&Record> {
+    pub(super) fn front(&self) -> Option<&Record> {
         self.records.front()
     }
 
     /// Number of the last packet, where there is one.
-    pub fn last(&self) -> Option<u64> {
+    pub(super) fn last(&self) -> Option<u64> {
         (self.first + self.records.len() as u64).checked_sub(1).filter(|_| !self.records.is_empty())
     }
 
     /// Packet `number`, which must be outstanding.
-    pub fn record(&self, number: u64) -> &Record {
+    pub(super) fn record(&self, number: u64) -> &Record {
         &self.records[(number - self.first) as usize]
     }
 
@@ -182,12 +182,12 @@ impl Scoreboard {
     }
 
     /// End of the highest sacked packet; `first_unacknowledged` where nothing is sacked. Linux: `tcp_highest_sack_seq`.
-    pub fn highest_sacked(&self, first_unacknowledged: u64) -> u64 {
+    pub(super) fn highest_sacked(&self, first_unacknowledged: u64) -> u64 {
         if self.sacked == 0 { first_unacknowledged } else { self.highest_sacked }
     }
 
     /// Takes a packet that is sent for the first time.
-    pub fn push(&mut self, mut record: Record) {
+    pub(super) fn push(&mut self, mut record: Record) {
         let number = self.first + self.records.len() as u64;
         record.skip = number;
         self.records.push_back(record);
@@ -195,7 +195,7 @@ impl Scoreboard {
     }
 
     /// Takes off the first packet if all of it is acknowledged up to `acknowledgement`.
-    pub fn pop_acknowledged(&mut self, acknowledgement: u64) -> Option<Record> {
+    pub(super) fn pop_acknowledged(&mut self, acknowledgement: u64) -> Option<Record> {
         let record = *self.records.front().filter(|record| record.end <= acknowledgement)?;
         self.unlink(self.first);
         self.sacked -= u32::from(record.sacked);
@@ -210,12 +210,12 @@ impl Scoreboard {
     }
 
     /// Number of the first packet that ends after `sequence`.
-    pub fn position(&self, sequence: u64) -> u64 {
+    pub(super) fn position(&self, sequence: u64) -> u64 {
         self.first + self.records.partition_point(|record| record.end <= sequence) as u64
     }
 
     /// The first packet from `number` on that is not sacked; may be one past the last.
-    pub fn next_unsacked(&mut self, number: u64) -> u64 {
+    pub(super) fn next_unsacked(&mut self, number: u64) -> u64 {
         let end = self.first + self.records.len() as u64;
         let mut at = number.max(self.first);
         while at < end {
@@ -234,7 +234,7 @@ impl Scoreboard {
     }
 
     /// The peer has packet `number` out of order.
-    pub fn mark_sacked(&mut self, number: u64) {
+    pub(super) fn mark_sacked(&mut self, number: u64) {
         let record = self.record_mut(number);
         debug_assert!(!record.sacked, "a packet is sacked once");
         record.sacked = true;
@@ -257,13 +257,13 @@ impl Scoreboard {
     }
 
     /// Marks a packet's delivery as accounted for, so that its stamp is not used again.
-    pub fn forget_stamp(&mut self, number: u64) {
+    pub(super) fn forget_stamp(&mut self, number: u64) {
         self.record_mut(number).stamp.clear();
     }
 
     /// Judges packet `number` lost. Returns whether that is a new loss, of the packet or of its retransmission. Linux:
     /// `tcp_mark_skb_lost`.
-    pub fn mark_lost(&mut self, number: u64) -> bool {
+    pub(super) fn mark_lost(&mut self, number: u64) -> bool {
         let record = self.record_mut(number);
         match (record.sacked, record.lost, record.resent) {
             (true, ..) | (false, true, false) => false,
@@ -290,13 +290,20 @@ impl Scoreboard {
     }
 
     /// The first packet that is judged lost and not sent again.
-    pub fn next_to_resend(&self) -> Option<u64> {
+    pub(super) fn next_to_resend(&self) -> Option<u64> {
         self.to_resend.first().copied()
     }
 
     /// Packet `number` is sent again, as one that was lost (Linux: `tcp_retransmit_skb`) or, where not `counted`, as a
     /// probe that does not count as in flight.
-    pub fn mark_resent(&mut self, number: u64, sent: Timestamp, serial: u64, stamp: DeliveryStamp, counted: bool) {
+    pub(super) fn mark_resent(
+        &mut self,
+        number: u64,
+        sent: Timestamp,
+        serial: u64,
+        stamp: DeliveryStamp,
+        counted: bool,
+    ) {
         let record = self.record_mut(number);
         let newly = counted && !record.resent;
         record.ever_resent = true;
@@ -313,7 +320,7 @@ impl Scoreboard {
     }
 
     /// A duplicate report of packet `number`: its retransmission has arrived too.
-    pub fn clear_resent(&mut self, number: u64) {
+    pub(super) fn clear_resent(&mut self, number: u64) {
         let record = self.record_mut(number);
         if !record.resent {
             return;
@@ -327,7 +334,7 @@ impl Scoreboard {
     }
 
     /// Takes every judgement of loss back.
-    pub fn clear_lost(&mut self) {
+    pub(super) fn clear_lost(&mut self) {
         for record in &mut self.records {
             record.lost = false;
         }
@@ -337,7 +344,7 @@ impl Scoreboard {
     }
 
     /// The receiver has dropped what it had reported: forgets all that was sacked (RFC 2018, section 8).
-    pub fn clear_sacked(&mut self) {
+    pub(super) fn clear_sacked(&mut self) {
         for (index, record) in self.records.iter_mut().enumerate() {
             record.sacked = false;
             record.skip = self.first + index as u64;
@@ -347,12 +354,12 @@ impl Scoreboard {
     }
 
     /// The packet that was sent the longest ago of those that may still arrive.
-    pub fn oldest(&self) -> Option<u64> {
+    pub(super) fn oldest(&self) -> Option<u64> {
         Some(self.oldest).filter(|&number| number != NONE)
     }
 
     /// The packet sent after `number`.
-    pub fn newer(&self, number: u64) -> Option<u64> {
+    pub(super) fn newer(&self, number: u64) -> Option<u64> {
         Some(self.record(number).newer).filter(|&newer| newer != NONE)
     }
 

@@ -83,7 +83,7 @@ fn judgements_are_taken_back_in_the_order_of_sending() {
 
 impl Scoreboard {
     /// Counts everything anew and compares.
-    pub fn check(&self) {
+    pub(crate) fn check(&self) {
         let count = |is: fn(&Record) -> bool| self.records.iter().filter(|r| is(r)).count() as u32;
         assert_eq!(self.sacked, count(|r| r.sacked));
         assert_eq!(self.lost, count(|r| r.lost));

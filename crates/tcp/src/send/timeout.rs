@@ -75,7 +75,7 @@ impl Sender {
     }
 
     /// The deadline has come; does nothing before it.
-    pub fn handle_timeout(&mut self, now: Timestamp) {
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         if self.pacer.blocked_until().is_some_and(|at| at <= now) {
             self.handle_pacing_timeout(now);
         }

@@ -34,7 +34,7 @@ struct Turn {
 
 impl Sender {
     /// The application writes up to `bytes`; returns how many the send buffer took. Linux: `tcp_sendmsg_locked`.
-    pub fn write(&mut self, now: Timestamp, bytes: u64) -> u64 {
+    pub(crate) fn write(&mut self, now: Timestamp, bytes: u64) -> u64 {
         if self.fin != Ending::Open || bytes == 0 {
             return 0;
         }
@@ -68,7 +68,7 @@ impl Sender {
     }
 
     /// The stream ends after what was written.
-    pub fn finish(&mut self, now: Timestamp) {
+    pub(crate) fn finish(&mut self, now: Timestamp) {
         if self.fin == Ending::Open {
             self.fin = Ending::Queued;
             self.push_with(now, true);
@@ -76,7 +76,7 @@ impl Sender {
     }
 
     /// Bytes that options other than timestamps take of each packet from now on.
-    pub fn set_option_bytes(&mut self, bytes: u32) {
+    pub(crate) fn set_option_bytes(&mut self, bytes: u32) {
         self.option_bytes = bytes;
     }
 

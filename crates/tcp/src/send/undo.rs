@@ -23,19 +23,19 @@ pub(super) struct Undo {
 
 impl Undo {
     /// A reduction begins. Linux: `tcp_init_undo`.
-    pub fn begin(&mut self, unacknowledged: u64, resent: u32) {
+    pub(super) fn begin(&mut self, unacknowledged: u64, resent: u32) {
         self.marker = Some(unacknowledged);
         self.resent = Some(resent).filter(|&resent| resent > 0);
     }
 
     /// A packet is sent again with timestamp `value`.
-    pub fn count_resent(&mut self, value: u64) {
+    pub(super) fn count_resent(&mut self, value: u64) {
         self.first_resent.get_or_insert(value);
         self.resent = Some(self.resent.unwrap_or(0) + 1);
     }
 
     /// A report of `packets` duplicates that end at `end`.
-    pub fn settle(&mut self, end: u64, packets: u32) {
+    pub(super) fn settle(&mut self, end: u64, packets: u32) {
         if self.marker.is_some_and(|marker| end > marker)
             && let Some(resent) = &mut self.resent
         {

@@ -36,23 +36,23 @@ pub(super) struct Round {
 
 impl WindowValidation {
     /// A fresh connection.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { most_outstanding: 0, round_end: 0, was_limit: false, used: 0, changed: Timestamp::ZERO }
     }
 
     /// The window was set at `now`.
-    pub fn note_change(&mut self, now: Timestamp) {
+    pub(super) fn note_change(&mut self, now: Timestamp) {
         self.changed = now;
     }
 
     /// Whether the window was the limit lately; in slow start it may also grow to twice what was outstanding. Linux:
     /// `tcp_is_cwnd_limited`.
-    pub fn is_limited(&self, window: &Window) -> bool {
+    pub(super) fn is_limited(&self, window: &Window) -> bool {
         self.was_limit || (window.in_slow_start() && window.cwnd < 2 * self.most_outstanding)
     }
 
     /// After a round of sending. Returns true when the window has not been full for `rto`, and is to be shrunk.
-    pub fn validate(&mut self, round: &Round, window: &Window, rto: Duration) -> bool {
+    pub(super) fn validate(&mut self, round: &Round, window: &Window, rto: Duration) -> bool {
         if round.unacknowledged >= self.round_end || round.outstanding > self.most_outstanding || round.is_limit {
             self.most_outstanding = round.outstanding;
             self.round_end = round.next;
@@ -68,7 +68,14 @@ impl WindowValidation {
     }
 
     /// Shrinks the window half-way towards what was used (RFC 2861, section 3.2), unless `may_shrink` is false.
-    pub fn shrink(&mut self, window: &mut Window, initial: u32, threshold: u32, may_shrink: bool, now: Timestamp) {
+    pub(super) fn shrink(
+        &mut self,
+        window: &mut Window,
+        initial: u32,
+        threshold: u32,
+        may_shrink: bool,
+        now: Timestamp,
+    ) {
         if may_shrink {
             let used = self.used.max(initial);
             if used < window.cwnd {
@@ -82,7 +89,7 @@ impl WindowValidation {
 
     /// Restarts after `idle`: the window halves per timeout, down to the initial window (RFC 5681, section 4.1;
     /// RFC 2861, section 3.1).
-    pub fn restart(
+    pub(super) fn restart(
         &mut self,
         window: &mut Window,
         initial: u32,

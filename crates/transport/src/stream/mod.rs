@@ -7,5 +7,5 @@ mod sender;
 mod tests;
 
 pub use packets::PacketStreamReceiver;
-pub use receiver::{LARGEST_FRAME, Pacing, StreamReceiver};
+pub use receiver::{Pacing, StreamReceiver};
 pub use sender::StreamSender;

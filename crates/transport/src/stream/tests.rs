@@ -353,7 +353,7 @@ fn what_is_no_movie_is_rejected_once_and_not_kept() {
     let rubbish = vec![0x55; 1 << 20];
     for _ in 0..20 {
         half.handle_bytes(T0, &rubbish);
-        assert!(half.buffered() <= LARGEST_FRAME + rubbish.len());
+        assert!(half.buffered() <= receiver::LARGEST_FRAME + rubbish.len());
     }
     half.handle_end(T0);
     half.handle_bytes(T0, b"more");
@@ -375,7 +375,7 @@ fn a_frame_without_end_is_given_up_and_the_next_one_is_not() {
     let frames = movie("IPB", 1_000);
     let mut half = StreamReceiver::new(Pacing::Immediate);
     half.handle_bytes(T0, &frames[0].bytes);
-    half.handle_bytes(T0, &vec![0x55; LARGEST_FRAME]);
+    half.handle_bytes(T0, &vec![0x55; receiver::LARGEST_FRAME]);
     half.handle_bytes(T0, &frames[1].bytes);
     half.handle_bytes(T0, &frames[2].bytes);
     half.handle_end(T0);

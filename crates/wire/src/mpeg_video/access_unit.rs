@@ -66,7 +66,7 @@ pub(crate) struct AccessUnit {
 
 impl AccessUnit {
     /// Reads a frame into `self`; what was there before is gone.
-    pub fn read(&mut self, frame: &[u8]) -> Result<(), FrameError> {
+    pub(super) fn read(&mut self, frame: &[u8]) -> Result<(), FrameError> {
         self.units.clear();
         self.pictures.clear();
         for (offset, code) in start_codes(frame) {

@@ -93,7 +93,7 @@ struct OpenFrame {
 
 impl Assembler {
     /// With `from_first_packet`, the first packet added is the first one sent unless a loss is reported before it.
-    pub fn new(largest_frame: DataSize, from_first_packet: bool) -> Self {
+    pub(super) fn new(largest_frame: DataSize, from_first_packet: bool) -> Self {
         Self {
             largest_frame: usize::try_from(largest_frame.as_bytes()).unwrap_or(usize::MAX),
             frame: None,
@@ -108,7 +108,7 @@ impl Assembler {
     ///
     /// FFmpeg sends packets without video where a slice is larger than a packet: they belong to their frame, but
     /// begin none.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         sequence: u64,
         fragment: &Fragment<'_>,
@@ -142,7 +142,7 @@ impl Assembler {
     }
 
     /// Ends the open frame, if there is one, without having seen its end.
-    pub fn abandon(&mut self) -> Option<ReceivedFrame> {
+    pub(super) fn abandon(&mut self) -> Option<ReceivedFrame> {
         self.contiguous = false;
         self.frame.as_mut()?.whole = false;
         self.end_frame(None)

@@ -64,14 +64,14 @@ pub(crate) struct Cutter<'a> {
 
 impl<'a> Cutter<'a> {
     /// A cutter for packets with up to `limit` bytes of video; cuts are appended to `cuts`.
-    pub fn new(rule: PacketRule, limit: usize, surplus: &'a mut Surplus, cuts: &'a mut Vec<Cut>) -> Self {
+    pub(super) fn new(rule: PacketRule, limit: usize, surplus: &'a mut Surplus, cuts: &'a mut Vec<Cut>) -> Self {
         let packet =
             Cut { start: 0, end: 0, picture: 0, sequence_header: false, begins_slice: false, ends_slice: false };
         Self { rule, limit, surplus, cuts, packet, content: Content::Nothing }
     }
 
     /// Cuts a frame made of `units`, which lie one behind the other from its first byte on.
-    pub fn cut(mut self, units: &[Unit]) {
+    pub(super) fn cut(mut self, units: &[Unit]) {
         for unit in units {
             match unit.kind {
                 UnitKind::Slice => self.add_slice(unit),

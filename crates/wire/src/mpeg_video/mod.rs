@@ -23,7 +23,7 @@ pub const PAYLOAD_TYPE: u8 = 32;
 pub const CLOCK_RATE: u32 = 90_000;
 
 /// Length of the MPEG video-specific header (RFC 2250, section 3.4).
-pub const HEADER_LENGTH: usize = header::LENGTH;
+pub(crate) const HEADER_LENGTH: usize = header::LENGTH;
 
 /// The largest header of an elementary stream, which a payload must be able to hold whole (RFC 2250, section 3.1).
-pub const LARGEST_STREAM_HEADER: usize = 261;
+pub(crate) const LARGEST_STREAM_HEADER: usize = 261;

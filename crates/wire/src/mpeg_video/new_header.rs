@@ -20,7 +20,7 @@ pub(crate) struct NewHeaderDetector {
 
 impl NewHeaderDetector {
     /// Compares every picture of the frame with the one of its type before it.
-    pub fn read(&mut self, frame: &[u8], access_unit: &AccessUnit) {
+    pub(super) fn read(&mut self, frame: &[u8], access_unit: &AccessUnit) {
         self.is_new.clear();
         for (index, picture) in access_unit.pictures.iter().enumerate() {
             self.collect_parameters(frame, access_unit, index);
@@ -34,7 +34,7 @@ impl NewHeaderDetector {
     }
 
     /// N of the picture with this index in the frame last read.
-    pub fn is_new(&self, picture: usize) -> bool {
+    pub(super) fn is_new(&self, picture: usize) -> bool {
         self.is_new[picture]
     }
 

@@ -60,12 +60,17 @@ pub(crate) enum NoNumber {
 
 impl Numbering {
     /// The highest number accepted; 0 before the first.
-    pub fn highest(&self) -> u64 {
+    pub(super) fn highest(&self) -> u64 {
         self.pace.map_or(0, |pace| pace.highest)
     }
 
     /// The number of a packet, counted from the one with `initial_sequence`.
-    pub fn number(&mut self, sequence_number: u16, timestamp: u32, initial_sequence: u16) -> Result<u64, NoNumber> {
+    pub(super) fn number(
+        &mut self,
+        sequence_number: u16,
+        timestamp: u32,
+        initial_sequence: u16,
+    ) -> Result<u64, NoNumber> {
         // A turn is added so that packets from before the first one have a number too.
         let offset = TURN + u64::from(initial_sequence);
         let highest = offset + self.highest();
@@ -84,7 +89,7 @@ impl Numbering {
     }
 
     /// A packet was accepted under the number it was given.
-    pub fn note_accepted(&mut self, number: u64, timestamp: u32) {
+    pub(super) fn note_accepted(&mut self, number: u64, timestamp: u32) {
         self.is_lost = false;
         let pace = self.pace.get_or_insert(Pace { first: number, highest: number, timestamp, ticks: 0 });
         if number > pace.highest {

@@ -8,10 +8,10 @@ use super::error::FieldError;
 use crate::rtp::{HEADER_LENGTH, RtpHeader};
 
 /// The 16 bits that name the extension; RFC 3550 leaves them to the profile ("TF").
-pub const EXTENSION: u16 = 0x5446;
+pub(crate) const EXTENSION: u16 = 0x5446;
 
 /// Bytes before the payload: the fixed header, the head of the extension and the extension.
-pub const OVERHEAD: usize = HEADER_LENGTH + 4 + DATA_HEADER_LENGTH;
+pub(crate) const OVERHEAD: usize = HEADER_LENGTH + 4 + DATA_HEADER_LENGTH;
 
 /// Reads a packet: its RTP header, TFRC's fields and the payload.
 ///

@@ -9,7 +9,7 @@ use super::error::PacketError;
 use super::opening::{COOKIE_LENGTH, Title};
 
 /// Bytes of the tag after an authenticated packet: half of the hash, as RFC 4868 truncates HMAC-SHA-256.
-pub const TAG_LENGTH: usize = 16;
+pub(crate) const TAG_LENGTH: usize = 16;
 
 /// Which side sent a packet: part of what the tag covers, so that no packet can be reflected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

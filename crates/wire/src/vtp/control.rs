@@ -4,7 +4,7 @@ use super::error::{PacketError, check_length};
 use super::header::{HEADER_LENGTH, Header, PacketType, emit_time, time_at, u32_at};
 
 /// Bytes of a control packet without authentication.
-pub const CONTROL_LENGTH: usize = HEADER_LENGTH + EXTENSION_LENGTH;
+pub(crate) const CONTROL_LENGTH: usize = HEADER_LENGTH + EXTENSION_LENGTH;
 
 const EXTENSION_LENGTH: usize = 20;
 

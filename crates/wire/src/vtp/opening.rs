@@ -4,10 +4,10 @@ use super::header::{HEADER_LENGTH, Header, PacketType};
 
 /// Bytes of a request and of a start, without authentication. Both are padded to it, so that no answer to an address
 /// that has proved nothing is longer than what was sent in its name (RFC 9000, section 8.1, has the same rule).
-pub const OPENING_LENGTH: usize = 1_200;
+pub(crate) const OPENING_LENGTH: usize = 1_200;
 
 /// Bytes of a cookie.
-pub const COOKIE_LENGTH: usize = 16;
+pub(crate) const COOKIE_LENGTH: usize = 16;
 
 const COOKIE_AT: usize = 0;
 const LENGTH_AT: usize = COOKIE_AT + COOKIE_LENGTH;

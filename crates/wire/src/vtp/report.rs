@@ -2,7 +2,7 @@ use super::error::PacketError;
 use super::header::{HEADER_LENGTH, Header, PacketType};
 
 /// Bytes of a report's body at most, so that it fits any path that carries an opening.
-pub const MAX_REPORT_BODY: usize = 1_100;
+pub(crate) const MAX_REPORT_BODY: usize = 1_100;
 
 /// Feedback of another controller's receiver, TFRC's for instance, inside a session of this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

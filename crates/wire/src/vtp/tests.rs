@@ -317,7 +317,7 @@ fn no_answer_to_an_opening_is_longer_than_the_opening() {
     let audio = AudioDescription { codec: 1, channels: 1, sample_rate: 1, packets: 1, rate: Bitrate::default() };
     let description = described(MAX_LEVELS, Some(audio));
     description.emit(&mut bytes);
-    assert!(bytes.len() + TAG_LENGTH <= OPENING_LENGTH, "{}", bytes.len());
+    assert!(bytes.len() + authentication::TAG_LENGTH <= opening::OPENING_LENGTH, "{}", bytes.len());
 }
 
 /// RFC 4231, section 4.3 (test case 2) gives the hash; here its first half is the tag.

@@ -48,7 +48,7 @@ enum Mode {
 
 /// Linux: `struct bbr`.
 #[derive(Clone, Debug)]
-pub struct Bbr1 {
+pub(super) struct Bbr1 {
     random: RandomStream,
     mode: Mode,
     pacing_gain: u64,
@@ -82,7 +82,7 @@ pub struct Bbr1 {
 
 impl Bbr1 {
     /// A new connection's. The first phase of each PROBE_BW is drawn from `seed`.
-    pub fn new(seed: Seed) -> Self {
+    pub(super) fn new(seed: Seed) -> Self {
         Self {
             random: seed.stream("bbr", &[]),
             mode: Mode::Startup,

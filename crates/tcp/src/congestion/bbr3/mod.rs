@@ -114,7 +114,7 @@ struct FullPipe {
 
 /// The state of version 3.
 #[derive(Clone, Debug)]
-pub struct Bbr3 {
+pub(super) struct Bbr3 {
     random: RandomStream,
     state: State,
     ack_phase: AckPhase,
@@ -148,7 +148,7 @@ struct Undo {
 
 impl Bbr3 {
     /// A new connection's. The times between probes are drawn from `seed`.
-    pub fn new(seed: Seed) -> Self {
+    pub(super) fn new(seed: Seed) -> Self {
         Self {
             random: seed.stream("bbr3", &[]),
             state: State::Startup,
