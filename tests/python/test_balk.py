@@ -124,7 +124,10 @@ def test_better_and_worse_are_what_the_seeds_agree_on() -> None:
     setting = plan.mild(16)
     paper = seeded(setting, (2.0, 2.1, 1.9), "2" * frames)
     other = seeded(plan.hybrid(setting), (1.0, 1.1, 1.05), "1" * frames)
-    table = side_by_side.by_how_much(Measured({setting: paper, plan.hybrid(setting): other}, repeats=3))
+    measured = Measured({setting: paper, plan.hybrid(setting): other}, repeats=3)
+    table = side_by_side.by_how_much(measured)
+    counts = "share of fair: 1 better, 0 worse, 0 the same; frames in time (%): 0 better, 0 worse, 1 the same"
+    assert side_by_side.headline(measured).startswith(f"Of 1 experiments: {counts};")
     row = {column.name: cell.text for _, column, cell in table.cells()}
     assert row["share of fair"] == "2.00 \N{RIGHTWARDS ARROW} 1.05 better"
     assert row["mean level (0 to 2)"] == "2.00 \N{RIGHTWARDS ARROW} 1.00 worse"
