@@ -27,10 +27,11 @@ use crate::writer_queue::{Giver, Taker, hand_over};
 
 /// A snap length that no frame exceeds.
 const WHOLE_FRAMES: u32 = 262_144;
-/// Bytes that a capture takes at most unless told otherwise, about. Ours: 95 minutes of 6 Mbit/s, seen at both ends; what
-/// is read again at the end of a run takes a minute or so.
+/// Bytes that a capture takes at most unless set otherwise, about. Ours: 95 minutes of 6 Mbit/s, seen at both ends;
+/// what is read again at the end of a run takes a minute or so.
 pub const CAPTURE_SIZE: u64 = 8 << 30;
-/// What the writer of a run that is to end at once is given for frames that still wait; the rest is left out and counted.
+/// What the writer of a run that is to end at once is given for frames that still wait; the rest is left out and
+/// counted.
 const ENDING: Duration = Duration::from_secs(1);
 /// Frames that may wait for the disk, in bytes. What exceeds it is left out of the capture and counted.
 const WAITING_AT_MOST: usize = 128 << 20;
@@ -256,8 +257,8 @@ fn write(writer: &mut Writer, captured: &Captured, kept: Kept, origin: Duration)
     writer.write_pcapng_block(block).map_err(plain)
 }
 
-/// Makes a capture of whole frames one of headers, unless `is_over` says meanwhile that there is no time for it. Returns
-/// whether it did.
+/// Makes a capture of whole frames one of headers, unless `is_over` says meanwhile that there is no time for it.
+/// Returns whether it did.
 ///
 /// # Errors
 /// When it cannot be read or written; it then stays as it was, as where there was no time.

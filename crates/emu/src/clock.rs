@@ -4,7 +4,7 @@ use framewire_units::Timestamp;
 
 /// The run's clock: CLOCK_MONOTONIC, counted from the moment the clock was started.
 ///
-/// Start it first thing in the process, so that nothing that is stamped lies before it. A copy tells the same time.
+/// Start it first thing in the process, so that nothing that is stamped lies before it. A copy has the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: i64,

@@ -4,7 +4,7 @@
 //! virtual processor may come milliseconds late, that of two at once hardly ever does. Before a deadline one of them,
 //! the spinner, wakes [`SPIN`] early and watches the clock and the receive rings, which costs no system call. The
 //! other then sleeps until [`BACKUP`] after the deadline, and steps in if the spinner was held up. Every packet wakes
-//! both, so that each sets its own timer: a timer rings on the processor that set it, and waking a thread on another
+//! both, so that each sets its own timer: a timer expires on the processor that set it, and waking a thread on another
 //! processor takes an interrupt that may be as late as a timer's.
 //!
 //! Nothing depends on who did it: departures were computed from arrival stamps by the model.
@@ -37,7 +37,7 @@ const BACKUP_AT_MOST: Duration = Duration::from_micros(500);
 const TURN: Duration = Duration::from_millis(5);
 /// The threads there are, processors permitting.
 const THREADS: usize = 2;
-/// Nobody is the spinner.
+/// There is no spinner.
 const NOBODY: usize = usize::MAX;
 
 /// What the threads share of one lane.
@@ -149,7 +149,7 @@ impl Pump {
 
 impl Drop for Pump {
     fn drop(&mut self) {
-        // Only reached with threads when the world is abandoned; nobody is left to tell of a panic.
+        // Only reached with threads when the world is abandoned; no thread is left to report a panic to.
         let _ = self.end_threads();
     }
 }
@@ -216,9 +216,9 @@ impl Worker {
         self.shared.spinner.compare_exchange(NOBODY, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Watches the clock and the rings until no deadline is near or the turn is over, and says when that was.
+    /// Watches the clock and the rings until no deadline is near or the turn is over, and returns when that was.
     fn spin(&self, began: Timestamp) -> Timestamp {
-        // Alone, nobody else looks after the packet queues, which only a step can see into.
+        // Alone, no other thread looks after the packet queues, which only a step can see into.
         let alone = self.shared.timers.len() == 1;
         loop {
             let now = self.shared.clock.now();

@@ -61,8 +61,8 @@ impl World {
         Self::start_counting(lanes, |_| clock)
     }
 
-    /// The same with a clock that is started when the namespaces and wires stand: `clock` is told how long they took, which
-    /// on a busy machine may be many seconds.
+    /// The same with a clock that is started when the namespaces and wires stand: `clock` is given how long they took,
+    /// which on a busy machine may be many seconds.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -98,8 +98,8 @@ impl World {
         Lane { handle: &self.lanes[number], pumped: self.pump.lane(number) }
     }
 
-    /// True when the disk has refused a part of what is logged: [`stop`](Self::stop) will say what, and there is no use in
-    /// going on until then.
+    /// True when the disk has refused a part of what is logged: [`stop`](Self::stop) will say what, and there is no use
+    /// in going on until then.
     pub fn has_failed(&self) -> bool {
         self.lanes.iter().any(|lane| lane.log.has_failed())
     }
@@ -114,8 +114,8 @@ impl World {
     /// Packets that are under way are lost; end the streams before.
     ///
     /// # Errors
-    /// When a thread of the emulator had ended by a panic, the kernel's counters cannot be read, or the disk did not take
-    /// what a lane logged.
+    /// When a thread of the emulator had ended by a panic, the kernel's counters cannot be read, or the disk did not
+    /// take what a lane logged.
     pub fn stop(self) -> Result<Vec<LaneRecord>, EmuError> {
         let (scheduling, threads) = (self.pump.scheduling(), self.pump.thread_count());
         let lanes = self.pump.stop()?;
@@ -198,8 +198,8 @@ impl Lane<'_> {
         self.pumped.topology.receiver.namespace.run(work)
     }
 
-    /// Sets the congestion control of TCP sockets in both hosts that do not choose one; without it they have that of this
-    /// machine. Where the kernel allows no other, that stays.
+    /// Sets the congestion control of TCP sockets in both hosts that do not choose one; without it they have that of
+    /// this machine. Where the kernel allows no other, that stays.
     ///
     /// # Errors
     /// When the kernel does not have it.

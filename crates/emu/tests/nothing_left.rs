@@ -62,7 +62,7 @@ fn a_killed_world_leaves_nothing() {
     assert_eq!(held.len(), 3, "sender, receiver and hub: {held:?}");
     child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
-    assert_eq!(all_namespaces().intersection(&held).count(), 0, "somebody still holds a namespace");
+    assert_eq!(all_namespaces().intersection(&held).count(), 0, "a process still holds a namespace");
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!held.iter().any(|namespace| mounts.contains(namespace.as_str())), "a namespace is mounted");
     assert_eq!(devices(), devices_before);
@@ -71,7 +71,7 @@ fn a_killed_world_leaves_nothing() {
 
 #[test]
 fn no_root_is_needed() {
-    // A copy where anybody may execute it; the build's own folder may be private.
+    // A copy where any user may execute it; the build's own folder may be private.
     let copy = std::env::temp_dir().join(format!("framewire-lane-{}", std::process::id()));
     fs::copy(example(), &copy).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();

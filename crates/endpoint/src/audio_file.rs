@@ -10,8 +10,8 @@ use crate::allowance::Allowance;
 use crate::error::EndpointError;
 use crate::received_file::ReceivedFile;
 
-/// Packets in a row that stand for lost ones: 2.7 s of AAC at 96 kHz, 6.5 s of MPEG audio at 44.1 kHz, and no more of a disk
-/// than that on either side of a packet that came.
+/// Packets in a row that stand for lost ones: 2.7 s of AAC at 96 kHz, 6.5 s of MPEG audio at 44.1 kHz, and no more of a
+/// disk than that on either side of a packet that came.
 const MOST_IN_A_ROW: u32 = 250;
 
 /// Bytes that may stand for lost packets beyond as many as came: a minute of MPEG audio at 128 kbit/s. A server that
@@ -20,9 +20,9 @@ const MOST_AHEAD: u64 = 1 << 20;
 
 /// Writes packets of audio as a stream that plays by itself.
 ///
-/// Such a stream has no times. In the place of a packet that was lost stands the one before it again, so that what follows
-/// keeps its time, as long as what was repeated is at most a mebibyte more than what came. What goes wrong with the file
-/// stops nothing: it is told by [`finish`](Self::finish).
+/// Such a stream has no times. In the place of a packet that was lost stands the one before it again, so that what
+/// follows keeps its time, as long as what was repeated is at most a mebibyte more than what came. What goes wrong with
+/// the file stops nothing: it is returned by [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct AudioFile {
     /// Where the video goes.
@@ -61,8 +61,8 @@ pub struct ReceivedAudio {
 
 impl AudioFile {
     /// For a file beside that of the video, which is there already; its name ends as the codec's does. Nowhere without
-    /// one, and nothing goes beside what is no file of a disk (`/dev/null`). A file that is there already goes only with
-    /// `replace`. Nothing is written beyond `allowance`.
+    /// one, and nothing goes beside what is no file of a disk (`/dev/null`). A file that is there already goes only
+    /// with `replace`. Nothing is written beyond `allowance`.
     pub fn beside(video: Option<&Path>, replace: bool, allowance: Allowance) -> Self {
         Self {
             video: video.filter(|path| path.is_file()).map(Path::to_owned),

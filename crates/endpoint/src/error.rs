@@ -1,4 +1,4 @@
-//! What stops a server or a client, in words for whoever started it.
+//! What stops a server or a client, in words for the user.
 
 use std::path::PathBuf;
 

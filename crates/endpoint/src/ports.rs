@@ -1,5 +1,5 @@
-//! The two sockets at either end of a session: what a full socket does not take waits here, and nothing blocks but waiting
-//! itself.
+//! The two sockets at either end of a session: what a full socket does not take waits here, and nothing blocks but
+//! waiting itself.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -82,7 +82,8 @@ impl<C: Clock> Ports<C> {
         self.waiting.iter().all(VecDeque::is_empty)
     }
 
-    /// Sends a datagram, or keeps it until there is room. An address that cannot be reached loses it, as a network does.
+    /// Sends a datagram, or keeps it until there is room. An address that cannot be reached loses it, as a network
+    /// does.
     pub fn send(&mut self, channel: Channel, to: SocketAddr, bytes: Vec<u8>) {
         self.waiting[channel.index()].push_back(Transmit::answer(channel, to, bytes));
         self.flush();
@@ -93,15 +94,15 @@ impl<C: Clock> Ports<C> {
         self.flush_and_tell(&mut |_, _| {});
     }
 
-    /// Sends what waits as far as there is room, many datagrams by one call of the kernel, and tells when each that had
-    /// a due time has left: at the return of its call.
+    /// Sends what waits as far as there is room, many datagrams by one call of the kernel, and reports when each that
+    /// had a due time has left: at the return of its call.
     fn flush_and_tell(&mut self, left: &mut dyn FnMut(Timestamp, Timestamp)) {
         for (socket, waiting) in self.sockets.iter_mut().zip(&mut self.waiting) {
             while !waiting.is_empty() {
                 let done = match socket.send_many(waiting.iter().map(|sent| (&sent.bytes[..], sent.to))) {
                     Ok(0) => break,
                     Ok(done) => done,
-                    Err(_) => 1, // lost: nobody can be reached there
+                    Err(_) => 1, // lost: there is no receiver at that address
                 };
                 let now = self.clock.now();
                 waiting.drain(..done).filter_map(|sent| sent.due).for_each(|due| left(due, now));
@@ -125,7 +126,8 @@ impl<C: Clock> Ports<C> {
         Ok(wait_any(&[], until.saturating_since(self.now()))?)
     }
 
-    /// Waits until something can be read, or what waits can be sent, or `until`, and no longer than a tenth of a second.
+    /// Waits until something can be read, or what waits can be sent, or `until`, and no longer than a tenth of a
+    /// second.
     ///
     /// # Errors
     /// When the kernel refuses to wait.

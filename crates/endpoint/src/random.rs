@@ -1,4 +1,4 @@
-//! What nobody may guess: read from the system, and drawn from no seed.
+//! What must not be guessed: read from the system, and drawn from no seed.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], EndpointError> {
     Ok(bytes)
 }
 
-/// What a server makes its cookies with: nobody else is to know it.
+/// What a server makes its cookies with: secret.
 ///
 /// # Errors
 /// When the system has no random numbers.
@@ -22,7 +22,7 @@ pub fn random_secret() -> Result<Secret, EndpointError> {
     Ok(Secret::new(random()?))
 }
 
-/// A client's name for a session: nobody is to guess it.
+/// A client's name for a session: not to be guessed.
 ///
 /// # Errors
 /// When the system has no random numbers.

@@ -4,10 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is there from the beginning, so that nobody streams for an hour and then cannot write; what it held before
-/// goes only when something comes, and a file that was made for nothing is removed.
+/// A file that is there from the beginning, so that no one streams for an hour and then cannot write; what it held
+/// before goes only when something comes, and a file that was made for nothing is removed.
 ///
-/// Dropping it writes what it still holds, but only [`flush`](Write::flush) tells when that fails.
+/// Dropping it writes what it still holds, but only [`flush`](Write::flush) reports when that fails.
 #[derive(Debug)]
 pub struct ReceivedFile {
     file: BufWriter<File>,

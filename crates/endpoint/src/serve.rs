@@ -13,7 +13,7 @@ use crate::error::EndpointError;
 use crate::ports::Ports;
 use crate::turn::{Next, turn};
 
-/// How long clients are given to hear that the server ends.
+/// How long the teardown to the clients may take when the server ends.
 const TEARDOWN_TIME: Duration = Duration::from_secs(2);
 
 /// A host on two sockets.
@@ -59,7 +59,7 @@ impl Serving {
     }
 
     /// Serves until `cancelled` (looked at ten times a second and whenever something happens), or until so many
-    /// sessions have ended; then sends a teardown to every client. `look` is told of what happens.
+    /// sessions have ended; then sends a teardown to every client. `look` is called with what happens.
     ///
     /// # Errors
     /// When a socket is broken.

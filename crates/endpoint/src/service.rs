@@ -1,4 +1,4 @@
-//! A server on a thread of its own, for who must not wait: it is told of what comes and asked what is known.
+//! A server on a thread of its own, for who must not wait: it is given what comes and asked what is known.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -17,19 +17,19 @@ use framewire_adaptive::server::{ServerEvent, ServerState};
 use crate::error::EndpointError;
 use crate::serve::Serving;
 
-/// How long clients are given to hear that the server ends: a change of state waits for it.
+/// How long the teardown to the clients may take when the server ends: a change of state waits for it.
 const TEARDOWN_TIME: Duration = Duration::from_millis(200);
 
 /// How often what is known of the sessions is noted.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// What the thread tells.
+/// What the thread reports.
 pub enum News<'a> {
     /// Something happened in a session.
     Event(&'a HostEvent),
     /// What is known now, at the interval asked for.
     Report(&'a Report),
-    /// As many sessions have ended as were to be served, or the stream is over and everybody has it.
+    /// As many sessions have ended as were to be served, or the stream is over and every client has it.
     Enough,
     /// A socket is broken.
     Broken(EndpointError),
@@ -83,7 +83,7 @@ struct Shared {
 pub struct Terms {
     /// It ends after so many sessions; `None`: never.
     pub sessions: Option<u64>,
-    /// How often it tells what it knows; `None`: never.
+    /// How often it reports its state; `None`: never.
     pub report_every: Option<Duration>,
 }
 
@@ -127,7 +127,7 @@ impl Service {
         self.more();
     }
 
-    /// Sends a teardown to every client, closes the sockets, and tells what came of it.
+    /// Sends a teardown to every client, closes the sockets, and returns what came of it.
     pub fn stop(mut self) -> Report {
         self.shared.cancelled.store(true, Ordering::Relaxed);
         self.shared.wake();

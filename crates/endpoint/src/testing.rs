@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a movie, a directory of their own, and what a client is told.
+//! What the tests of this crate share: a movie, a directory of their own, and the events of a client.
 
 use std::path::{Path, PathBuf};
 

@@ -15,8 +15,8 @@ const SEND_MOST_IN_A_TURN: usize = 4 * SEND_MOST;
 /// Datagrams that are read of each socket before video is looked at again: about 0.1 ms.
 const READ_MOST_IN_A_TURN: usize = SEND_MOST;
 
-/// While something is due all the time, turns begin so far apart: what becomes due meanwhile leaves together, and reports
-/// that come one by one wake nobody. A turn of its own for each packet would cost more than the packet.
+/// While something is due all the time, turns begin so far apart: what becomes due meanwhile leaves together, and
+/// reports that come one by one wake no thread. A turn of its own for each packet would cost more than the packet.
 const GRAIN: Duration = Duration::from_micros(100);
 
 /// What to do after a turn.
@@ -42,7 +42,7 @@ pub(crate) trait Post {
     fn has_room(&self) -> bool;
 
     /// Sends these after what waits, as far as there is room, and leaves none in `batch`; the rest waits. `left` is
-    /// told of each datagram with a due time that has left, and when it had.
+    /// called with each datagram with a due time that has left, and when it had.
     fn send_all(&mut self, batch: &mut Vec<Transmit>, left: &mut dyn FnMut(Timestamp, Timestamp));
 
     /// Reads up to `most` datagrams of each socket; true when there was any.
@@ -53,7 +53,7 @@ pub(crate) trait Post {
 ///
 /// Video that is due leaves first, in batches of one call of the kernel each: what a batch holds has waited for those
 /// before it in the batch only. But there is an end to it even when more is always due, and to reading even when more
-/// always comes: a server with too much to do is late with everything, and deaf and dumb to nobody.
+/// always comes: a server with too much to do is late with everything, but serves every client.
 pub(crate) fn turn(host: &mut Host, post: &mut impl Post) -> Result<Next, EndpointError> {
     let began = post.now();
     send_due(host, post);

@@ -95,7 +95,7 @@ impl World {
         (self.begun < CLIENTS).then(|| START + Duration::from_secs(1) / CLIENTS * self.begun)
     }
 
-    /// Whoever begins by now, and strangers.
+    /// The clients that begin by now, and strangers.
     fn arrive(&mut self) {
         while self.begins().is_some_and(|at| at <= self.now) {
             self.begun += 1;
@@ -219,7 +219,7 @@ fn a_core_with_too_much_to_do_is_deaf_to_nobody_and_unfair_to_nobody() {
     let cost = Cost { send: CALM.send * 3, read: CALM.read * 3 };
     let (mut host, mut world) = (host(), World::new(cost));
     world.run(&mut host, START + Duration::from_secs(4));
-    assert_eq!(host.sessions(), CLIENTS as usize, "everybody came in");
+    assert_eq!(host.sessions(), CLIENTS as usize, "every client came in");
     // It does what it can, and no more: reports take some of its time.
     let possible = 4.0 / cost.send.as_secs_f64();
     let share = world.sent as f64 / possible;
@@ -233,7 +233,7 @@ fn a_core_with_too_much_to_do_is_deaf_to_nobody_and_unfair_to_nobody() {
 #[test]
 fn a_flood_of_requests_takes_its_turn() {
     let (mut host, mut world) = (host(), World::new(CALM));
-    // Once everybody is in, more than the core could read and answer if it did nothing else.
+    // Once every client is in, more than the core could read and answer if it did nothing else.
     world.flood = Some((START + Duration::from_millis(1_200), Duration::from_micros(10)));
     world.run(&mut host, START + Duration::from_secs(3));
     let (least, most) = world.frames();

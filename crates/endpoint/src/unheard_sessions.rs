@@ -44,7 +44,7 @@ impl UnheardSessions {
         }
     }
 
-    /// The next of them; each is told once. `None` when there is no other by now.
+    /// The next of them; each is returned once. `None` when there is no other by now.
     pub fn poll(&mut self, now: Timestamp, host: &Host) -> Option<UnheardSession> {
         while let Some(&(due, session)) = self.young.front()
             && due <= now

@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// The sessions that were told of, with the time since each began.
+    /// The sessions that were returned, with the time since each began.
     fn told(&self) -> Vec<(u64, Duration)> {
         let since = |&(at, told): &(Timestamp, UnheardSession)| {
             assert_eq!(told.waited, PATIENCE);
@@ -107,7 +107,7 @@ fn sessions_that_report_in_another_way_are_told_of_once_after_five_seconds() {
         world.run(Duration::from_secs(1), Duration::from_secs(9));
         assert_eq!(world.started.len(), 4);
         assert_eq!(world.host.sessions(), 4, "{host}");
-        // One at each look: the second of two that began together is told at the next.
+        // One at each look: the second of two that began together is returned at the next.
         assert_eq!(world.told(), [(1, PATIENCE), (3, PATIENCE), (4, PATIENCE + DELAY)], "{host}");
     }
 }

@@ -53,7 +53,7 @@ impl Viewing {
         self.run_and_watch(sink, cancelled, look, |_| {})
     }
 
-    /// The same; `watch` is told the time whenever `cancelled` is looked at.
+    /// The same; `watch` is given the time whenever `cancelled` is looked at.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -99,7 +99,7 @@ impl Viewing {
         }
     }
 
-    /// The time, in the count that events are told in.
+    /// The time, in the count that events have.
     pub fn now(&self) -> Timestamp {
         self.ports.now()
     }
@@ -124,7 +124,7 @@ impl Viewing {
         self.client.set_player_buffer(free);
     }
 
-    /// Tells which moment of the movie the player shows now. One that stands still is told of again after each step.
+    /// Reports which moment of the movie the player shows now. One that stands still is reported again after each step.
     pub fn set_player_position(&mut self, shown: Duration) {
         self.client.set_player_position(self.ports.now(), shown);
     }

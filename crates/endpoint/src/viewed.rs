@@ -18,7 +18,7 @@ pub struct Viewed {
     pub written: u64,
     /// Whether this side stopped it because no more may be written.
     pub allowance_used_up: bool,
-    /// How the video is coded; `None` where no key frame tells.
+    /// How the video is coded; `None` where no key frame shows it.
     pub codec: Option<Codec>,
     /// Mean frame rate in Hz, as the server described the movie; `None` when it did not, or of a movie of no duration.
     pub frames_per_second: Option<f64>,

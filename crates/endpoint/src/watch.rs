@@ -19,7 +19,7 @@ pub struct Watch {
     /// When the first packet came.
     first_packet: Option<Timestamp>,
     is_answered: bool,
-    /// The server has a round trip: it hears the reports.
+    /// The server has a round trip: it receives the reports.
     is_heard: bool,
     /// Something but the top level comes, so that reports matter: `fixed` sends the top level and listens to none.
     is_below_top: bool,
@@ -28,7 +28,7 @@ pub struct Watch {
     is_told_unheard: bool,
 }
 
-/// What a [`Watch`] noticed; each is told once.
+/// What a [`Watch`] noticed; each is returned once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noticed {
     /// Nothing came from the server.
@@ -72,7 +72,7 @@ impl Watch {
         self.is_answered = true;
     }
 
-    /// What is noticed by now, if it was not told.
+    /// What is noticed by now, if it was not returned yet.
     pub fn poll(&mut self, now: Timestamp) -> Option<Noticed> {
         let is_silent = !self.is_answered && now.saturating_since(self.began) >= SILENCE;
         if is_silent && !self.is_told_silent {

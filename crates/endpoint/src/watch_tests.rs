@@ -11,7 +11,7 @@ fn after(millis: u64) -> Timestamp {
     BEGAN + Duration::from_millis(millis)
 }
 
-/// What is told in 20 s of looking ten times a second, and when: in milliseconds after the beginning.
+/// What is returned in 20 s of looking ten times a second, and when: in milliseconds after the beginning.
 fn told(watch: &mut Watch) -> Vec<(u64, Noticed)> {
     let looks = (0..=200).map(|tenth| tenth * 100);
     looks.filter_map(|millis| Some((millis, watch.poll(after(millis))?))).collect()
@@ -66,7 +66,7 @@ fn a_server_with_a_round_trip_hears() {
     assert_eq!(session(2, &[(1_000, hears), (1_100, deaf)]), [], "it does not forget");
 }
 
-/// `fixed` sends it and listens to nobody; and no report could raise it.
+/// `fixed` sends it and uses no reports; and none could raise it.
 #[test]
 fn at_the_top_level_nobody_needs_to_be_heard() {
     let at = |level| packet(level, Duration::ZERO);

@@ -1,6 +1,6 @@
-//! Operations on a host of several sessions: hostile and honest datagrams from many addresses, under any session's name,
-//! on a clock that jumps. There are never more sessions than allowed, a poll comes to its end, who has proved nothing gets
-//! no more than was sent in its name, and nobody is asked to come back for nothing.
+//! Operations on a host of several sessions: hostile and honest datagrams from many addresses, under any session's
+//! name, on a clock that jumps. There are never more sessions than allowed, a poll comes to its end, who has proved
+//! nothing gets no more than was sent in its name, and no client is asked to come back for nothing.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

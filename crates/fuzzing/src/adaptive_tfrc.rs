@@ -28,7 +28,7 @@ pub(crate) fn run(data: &[u8]) {
                     receiver.handle_data(now, &DataPacket { header, size, congestion_experienced: kind & 16 != 0 });
                 }
             }
-            // A packet that nobody sent.
+            // A packet that was never sent.
             2 => {
                 let round_trip = (kind & 4 != 0).then_some(Duration::from_nanos(other));
                 let header = DataHeader { sequence: wait, sent: Timestamp::from_nanos(one), round_trip };
@@ -36,7 +36,7 @@ pub(crate) fn run(data: &[u8]) {
                 data += 1;
                 receiver.handle_data(now, &DataPacket { header, size, congestion_experienced: kind & 16 != 0 });
             }
-            // Feedback that nobody gave.
+            // Feedback that was never sent.
             _ => sender.handle_feedback(
                 now,
                 &Feedback {

@@ -1,4 +1,4 @@
-//! What a network decided and nobody has asked for yet.
+//! What a network decided and has not been polled yet.
 
 use std::collections::VecDeque;
 

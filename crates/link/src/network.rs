@@ -51,7 +51,8 @@ pub enum NetworkEvent {
 ///   model with a `now` that lags by as much: an 802.11 exchange is settled at its start and delivers its packet no
 ///   earlier than 120 us (short preamble) or 210 us (long) after that; an OFDM frame no earlier than 30 us.
 /// - Every packet gets exactly one fate: a [`NetworkEvent::Deliver`], or a [`NetworkEvent::Hop`] with
-///   [`Outcome::Dropped`](crate::Outcome::Dropped). It gets one [`HopRecord`] for each hop it entered, and one [`NetworkEvent::Released`].
+///   [`Outcome::Dropped`](crate::Outcome::Dropped). It gets one [`HopRecord`] for each hop it entered, and one
+///   [`NetworkEvent::Released`].
 /// - Events come as early as they are certain, usually before the times they carry, and in no order of these times
 ///   except that those of one direction never overtake each other.
 ///
@@ -60,8 +61,8 @@ pub enum NetworkEvent {
 /// use framewire_link::{WireConfig, WiredNetworkConfig};
 /// use framewire_units::{Bitrate, DataSize, Duration, Seed, Timestamp};
 ///
-/// let wire = WireConfig { rate: Some(Bitrate::from_mbps(10)), delay: Duration::from_millis(20), ..Default::default() };
-/// let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
+/// let wire = WireConfig { rate: Some(Bitrate::from_mbps(10)), delay: Duration::from_millis(20), ..Default::default()
+/// }; let config = NetworkConfig::Wired(WiredNetworkConfig::symmetric_delay(wire, BottleneckPlace::Remote));
 /// let mut network = Network::new(&config, Seed(1))?;
 ///
 /// let now = Timestamp::from_millis(5);
@@ -107,7 +108,7 @@ impl Network {
     /// is computed from the stamp.
     ///
     /// `now` is unused on purpose: an arrival does not move the model's clock, so what was decided cannot depend on
-    /// when the world looked. It is part of the signature because every handler of a sans-IO model is told the time,
+    /// when the world looked. It is part of the signature because every handler of a sans-IO model is given the time,
     /// and a model behind the same contract may need it.
     pub fn handle_packet(&mut self, _now: Timestamp, at: Timestamp, from: Port, packet: Packet) {
         match &mut self.path {
@@ -148,8 +149,8 @@ impl Network {
         self.events.record_deliveries(wanted);
     }
 
-    /// Whether `hop` is the last record of its packet: no hop of it and no captured transmission comes after. Every packet that
-    /// is settled has one such record, where deliveries are recorded.
+    /// Whether `hop` is the last record of its packet: no hop of it and no captured transmission comes after. Every
+    /// packet that is settled has one such record, where deliveries are recorded.
     pub fn is_last(&self, hop: &HopRecord) -> bool {
         match &self.path {
             Path::Wired(_) => true,

@@ -70,7 +70,7 @@ pub struct HopRecord {
     pub packet: PacketId,
     /// The hop.
     pub hop: Hop,
-    /// Where the packet came into the network: tells its direction.
+    /// Where the packet came into the network: gives its direction.
     pub from: Port,
     /// IP bytes.
     pub size: DataSize,

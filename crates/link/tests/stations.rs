@@ -62,9 +62,10 @@ fn the_fixed_point_is_the_published_one() {
 #[test]
 fn collisions_are_as_frequent_as_in_bianchis_model() {
     // Windows of 32 to 1,024 slots, and of 16 to 1,024. Bianchi lets every station count on in the slot in which the
-    // medium became busy; the standard freezes the others, so that the first slot after a DIFS is left to whoever has
-    // just sent and drawn a zero (Tinnirello, Bianchi and Xiao, "Refinements on IEEE 802.11 distributed coordination
-    // function modeling approaches", IEEE Trans. Veh. Technol. 59(3), 2010). That matters more for a small window.
+    // medium became busy; the standard freezes the others, so that the first slot after a DIFS is left to a station
+    // that has just sent and drawn a zero (Tinnirello, Bianchi and Xiao, "Refinements on IEEE 802.11 distributed
+    // coordination function modeling approaches", IEEE Trans. Veh. Technol. 59(3), 2010). That matters more for a small
+    // window.
     let b = (Standard::Ieee80211b, DataRate::Mbps11, 32.0, 5, 0.05);
     let a = (Standard::Ieee80211a, DataRate::Mbps54, 16.0, 6, 0.08);
     for (standard, rate, window, stages, tolerance) in [b, a] {

@@ -7,13 +7,14 @@ pub struct SenseTimes {
     pub slot: Duration,
     /// Time that a receiver may take to assess the channel (aCCATime).
     pub assessment: Duration,
-    /// Time from the decision to transmit to the first symbol, in which a station hears nobody (aRxTxTurnaroundTime).
+    /// Time from the decision to transmit to the first symbol, in which a station receives nothing
+    /// (aRxTxTurnaroundTime).
     pub turnaround: Duration,
 }
 
 impl SenseTimes {
-    /// 802.11b, also where a station of it is associated in a network of 802.11g: IEEE Std 802.11b-1999, 18.3, the numbers of
-    /// 802.11-1999, 15.3.2. The standards say "at most" of the last two times.
+    /// 802.11b, also where a station of it is associated in a network of 802.11g: IEEE Std 802.11b-1999, 18.3, the
+    /// numbers of 802.11-1999, 15.3.2. The standards say "at most" of the last two times.
     pub const LONG_SLOT: Self = Self::of(20, 15, 5);
     /// 802.11g alone: IEEE Std 802.11-2016, 18.4.5.
     pub const SHORT_SLOT: Self = Self::of(9, 4, 5);
@@ -25,8 +26,8 @@ impl SenseTimes {
         Self { slot: micros(slot), assessment: micros(assessment), turnaround: micros(turnaround) }
     }
 
-    /// Time for which another's beginning goes unnoticed: assessing the channel and turning from receiving to sending. A
-    /// slot holds both, with propagation and what the MAC needs (802.11-1999, 9.2.10: aSlotTime = aCCATime +
+    /// Time for which another's beginning goes unnoticed: assessing the channel and turning from receiving to sending.
+    /// A slot holds both, with propagation and what the MAC needs (802.11-1999, 9.2.10: aSlotTime = aCCATime +
     /// aRxTxTurnaroundTime + aAirPropagationTime + aMACProcessingDelay), so that stations that count the same slots
     /// notice one that began a slot before.
     pub fn carrier_sense(&self) -> Duration {

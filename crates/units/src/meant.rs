@@ -1,7 +1,7 @@
 //! Units as people write them elsewhere, and what is written here instead.
 
-/// What a quantity that was refused was meant to be: `6 Mbit/s` of `6 Mbps`, `64 kB` of `64 KB`, `40 ms` of `40 msec`. `None`
-/// where it has no number, or its unit is none that is known to be written otherwise.
+/// What a quantity that was refused was meant to be: `6 Mbit/s` of `6 Mbps`, `64 kB` of `64 KB`, `40 ms` of `40 msec`.
+/// `None` where it has no number, or its unit is none that is known to be written otherwise.
 pub(crate) fn meant(text: &str, quantity: &str) -> Option<String> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
@@ -50,7 +50,7 @@ fn duration(number: &str, unit: &str) -> Option<String> {
     Some(format!("{number} {unit}"))
 }
 
-/// The prefix, as it is written here, and what follows it. Nobody means a thousandth of a bit or of a byte.
+/// The prefix, as it is written here, and what follows it. A thousandth of a bit or of a byte is never meant.
 fn split_prefix(unit: &str) -> (&'static str, &str) {
     let prefixes = [(["k", "K"], "k"), (["m", "M"], "M"), (["g", "G"], "G")];
     let found = prefixes.iter().find_map(|(written, here)| {

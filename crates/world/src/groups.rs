@@ -1,4 +1,4 @@
-//! Which flows share a network, and by which ports they are told apart there.
+//! Which flows share a network, and by which ports they are distinguished there.
 
 use framewire_scenario::{Layout, Scenario};
 use framewire_units::{Duration, Seed};
@@ -33,8 +33,8 @@ pub fn session_seed(scenario: &Scenario, flow: usize) -> Seed {
     Seed(scenario.seed().stream("session", &[flow as u64]).next_u64())
 }
 
-/// When flow number `flow` begins, and of several connections each: at its start or, where that is random, at a time after
-/// it that the seed decides.
+/// When flow number `flow` begins, and of several connections each: at its start or, where that is random, at a time
+/// after it that the seed decides.
 pub fn start_of(scenario: &Scenario, flow: usize, connection: usize) -> Duration {
     let settings = &scenario.flows[flow];
     let start = settings.start().unwrap_or_default();

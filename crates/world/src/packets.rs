@@ -13,7 +13,7 @@ use framewire_recording::spool::Spool;
 pub struct PacketDescription {
     /// Its number in its network.
     pub id: PacketId,
-    /// Where it came from: tells its direction.
+    /// Where it came from: gives its direction.
     pub from: Port,
     /// `"udp"`, `"tcp"` or `"other"`.
     pub protocol: &'static str,
@@ -236,7 +236,7 @@ mod tests {
         for from in [Port::Sender, Port::Receiver] {
             assert!(flow.owns(&packet(from, 9, 5_004)) && flow.owns(&packet(from, 5_004, 9)));
             assert!(flow.owns(&packet(from, 40_000, 5_005)), "RTCP");
-            assert!(!flow.owns(&packet(from, 5_006, 5_003)), "the next flow's and nobody's");
+            assert!(!flow.owns(&packet(from, 5_006, 5_003)), "the next flow's and no flow's");
         }
     }
 }

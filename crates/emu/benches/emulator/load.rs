@@ -31,7 +31,7 @@ fn bounded(value: f64, name: &str, unit: &'static str, at_least: f64, cases: &[C
     if case.note.starts_with("real-time") { case.at_least(at_least) } else { case }
 }
 
-/// Offers packets and tells how late they were and how many came per second.
+/// Offers packets and measures how late they were and how many came per second.
 fn offer(name: &str, payload: usize, rate: u64) -> (Vec<Case>, f64) {
     let world = world(Box::new(FixedDelay::new(Duration::from_millis(10))), BottleneckPlace::Remote);
     let (sender, receiver) = sockets(&world, 0);

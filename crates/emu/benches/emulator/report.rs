@@ -15,7 +15,7 @@ pub struct Case {
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
-    /// The largest value that is good enough; `None` for figures that are only told.
+    /// The largest value that is good enough; `None` for figures that are only reported.
     pub at_most: Option<f64>,
     /// The smallest value that is good enough.
     pub at_least: Option<f64>,

@@ -115,7 +115,7 @@ pub struct Received {
     pub stamps: Vec<Timestamp>,
 }
 
-/// Receives on a thread of its own until told to end.
+/// Receives on a thread of its own until it is stopped.
 pub struct Receiver {
     end: Arc<AtomicBool>,
     thread: JoinHandle<Received>,

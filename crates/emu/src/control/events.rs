@@ -1,4 +1,4 @@
-//! What the program tells the one who started it: JSON lines on standard output.
+//! What the program reports to the process that started it: JSON lines on standard output.
 
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -70,8 +70,8 @@ pub fn emit(event: &Event<'_>) {
     let _ = output.write_all(line.as_bytes()).and_then(|()| output.flush());
 }
 
-/// True when a line can be written without waiting (pipe(7): a pipe is ready when it has room for `PIPE_BUF` bytes, more
-/// than a line of progress is long).
+/// True when a line can be written without waiting (pipe(7): a pipe is ready when it has room for `PIPE_BUF` bytes,
+/// more than a line of progress is long).
 fn has_room(output: BorrowedFd<'_>) -> bool {
     let mut asked = [PollFd::new(output, PollFlags::POLLOUT)];
     poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)

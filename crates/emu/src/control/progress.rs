@@ -93,7 +93,7 @@ impl FlowProgress {
     }
 }
 
-/// Shows the progress of one flow: remembers the last sample to tell the throughput.
+/// Shows the progress of one flow: remembers the last sample for the throughput.
 #[derive(Debug, Default)]
 pub struct ProgressMeter {
     last_bytes: u64,
@@ -121,7 +121,8 @@ impl ProgressMeter {
         }));
     }
 
-    /// Bits per second since the last line; of a flow that is done, since its beginning: nothing comes in its last moments.
+    /// Bits per second since the last line; of a flow that is done, since its beginning: nothing comes in its last
+    /// moments.
     fn rate(&mut self, progress: &FlowProgress, now: Timestamp) -> f64 {
         let bytes = progress.bytes.load(Ordering::Relaxed);
         let (bytes_before, since) =

@@ -66,8 +66,8 @@ extern "C" fn count_interruption(_signal: libc::c_int) {
     INTERRUPTIONS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Asks the kernel to kill this process when its parent ends: what it would write, nobody waits for. `parent` is who
-/// started us. The kernel tells of no death that came before the question (prctl(2), PR_SET_PDEATHSIG), so it is looked
+/// Asks the kernel to kill this process when its parent ends: what it would write is not read then. `parent` is who
+/// started us. The kernel reports no end that came before the request (prctl(2), PR_SET_PDEATHSIG), so it is looked
 /// for afterwards.
 ///
 /// # Errors
@@ -98,13 +98,13 @@ pub fn interruptions() -> u8 {
     INTERRUPTIONS.load(Ordering::SeqCst)
 }
 
-/// How long a run that is to end at once still works on what its result can do without: applications need up to 2.4 s to
-/// be gone, and the tables and the end of the programs are given the rest of 5 s.
+/// How long a run that is to end at once still works on what its result can do without: applications need up to 2.4 s
+/// to be gone, and the tables and the end of the programs are given the rest of 5 s.
 const READING: Duration = Duration::from_millis(3_500);
 
 /// Whether there is time left for what a result can do without. There is no end of it in a run that comes to its end.
 ///
-/// Copies know of the same stop, and each of what it was told itself.
+/// Copies share the stop, and each knows what it returned itself.
 pub struct Haste {
     stopped: Arc<OnceLock<Instant>>,
     told: Cell<bool>,
@@ -132,7 +132,7 @@ impl Haste {
         is_over
     }
 
-    /// Whether anybody who asked was told so: what ended before is whole.
+    /// Whether a caller has been given that answer: what ended before is whole.
     pub fn was_over(&self) -> bool {
         self.told.get()
     }
@@ -160,7 +160,7 @@ mod tests {
         assert!(!stopped_before(Duration::ZERO).is_over());
         assert!(!stopped_before(READING - Duration::from_millis(500)).is_over());
         let haste = stopped_before(READING);
-        assert!(!haste.was_over(), "nobody has asked");
+        assert!(!haste.was_over(), "not asked for yet");
         assert!(haste.is_over() && haste.was_over());
     }
 

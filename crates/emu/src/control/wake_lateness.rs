@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use framewire_units::{Duration, Timestamp};
 use serde_json::{Value, json};
 
-/// One wake in a hundred may be later than this: a tick of the clock of the studies' own hosts, whose timers were late by up
-/// to as much (HZ is 100 in Linux 2.4 on i386, asm-i386/param.h; t_gran of RFC 3448, 4.6). A judgement: seven senders that
-/// are woken by the same frame clock on two idle processors are more than 5 ms late up to 2.5 times in a hundred, and 99
-/// times within 7.5 ms (`benches/thesis.py`).
+/// One wake in a hundred may be later than this: a tick of the clock of the studies' own hosts, whose timers were late
+/// by up to as much (HZ is 100 in Linux 2.4 on i386, asm-i386/param.h; t_gran of RFC 3448, 4.6). A judgement: seven
+/// senders that are woken by the same frame clock on two idle processors are more than 5 ms late up to 2.5 times in a
+/// hundred, and 99 times within 7.5 ms (`benches/thesis.py`).
 const TOLERATED: Duration = Duration::from_millis(10);
 
 /// One wake in so many may be later than is tolerated.
@@ -17,7 +17,7 @@ const LATE_ONE_IN: u64 = 100;
 /// One wake may be this late: one frame at 25 Hz, as of a single release of the network.
 const WORST_TOLERATED: Duration = Duration::from_millis(40);
 
-/// Buckets of each power of two: a percentile is told to a sixteenth.
+/// Buckets of each power of two: a percentile is known to a sixteenth.
 const STEPS: u64 = 16;
 /// Powers of two above the first 16 us, up to a day.
 const POWERS: u64 = 33;
@@ -46,9 +46,9 @@ impl Default for Wakes {
 }
 
 impl Wakes {
-    /// The thread waited from `began` until `now`, for `asked` at the latest. What woke it before is no timer. A time that
-    /// came while it worked is as late whatever held up the work: a disk, another program. One that had come before the
-    /// work began was not to be kept.
+    /// The thread waited from `began` until `now`, for `asked` at the latest. What woke it before is no timer. A time
+    /// that came while it worked is as late whatever held up the work: a disk, another program. One that had come
+    /// before the work began was not to be kept.
     pub fn note(&self, began: Timestamp, asked: Option<Timestamp>, now: Timestamp) {
         let woken = Timestamp::from_nanos(self.woken.swap(now.as_nanos(), Ordering::Relaxed));
         if let Some(asked) = asked.filter(|&asked| asked > began.min(woken) && asked <= now) {
@@ -88,7 +88,7 @@ impl Wakes {
     }
 }
 
-/// How late wakes were, in microseconds; percentiles by nearest rank, and told a sixteenth too late at most.
+/// How late wakes were, in microseconds; percentiles by nearest rank, and a sixteenth too late at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     /// Wakes by a timer.
@@ -104,8 +104,8 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Why the flow is to be doubted for it; `None` when it is not. One late wake of few is no more than one, whose bound is
-    /// another.
+    /// Why the flow is to be doubted for it; `None` when it is not. One late wake of few is no more than one, whose
+    /// bound is another.
     pub fn doubt(&self, who: &str) -> Option<String> {
         let Self { count, late, max_us, .. } = *self;
         if late > 1 && late * LATE_ONE_IN > count {
@@ -220,7 +220,7 @@ mod tests {
         wakes.note(at(100), Some(at(5)), at(100)); // nothing is known of what was before
         assert_eq!(wakes.lateness().count, 0);
         wakes.note(at(130), Some(at(110)), at(130)); // 30 ms of work
-        wakes.note(at(130), Some(at(110)), at(131)); // it is told once
+        wakes.note(at(130), Some(at(110)), at(131)); // it is counted once
         let lateness = wakes.lateness();
         assert_eq!((lateness.count, lateness.late, lateness.max_us), (1, 1, 20_000));
     }

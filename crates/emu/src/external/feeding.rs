@@ -134,7 +134,7 @@ impl<'a> Feeding<'a> {
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) if error.kind() == ErrorKind::WouldBlock => false,
             Err(_) => {
-                // It has closed its standard input; what that means is told by how it ends.
+                // It has closed its standard input; what that means follows from how it ends.
                 self.close();
                 false
             }

@@ -47,8 +47,8 @@ impl Emulator {
 /// Makes this process, which the kernel kills when our thread ends, the init of the application, and returns in a child
 /// of it that is to become the application. Init is in no one's way: it holds no descriptor and ends with its child.
 ///
-/// The kernel tells of a death only those who asked before it (prctl(2), PR_SET_PDEATHSIG): each of the two looks at its
-/// parent once it has asked. To be called between fork and exec: nothing is allocated.
+/// The kernel signals an end only to those who asked before it (prctl(2), PR_SET_PDEATHSIG): each of the two looks at
+/// its parent once it has asked. To be called between fork and exec: nothing is allocated.
 ///
 /// # Errors
 /// When the kernel refuses, or the parent has ended meanwhile.
@@ -64,8 +64,8 @@ pub fn become_child_of_init(emulator: &Emulator) -> io::Result<()> {
         -1 => Err(io::Error::last_os_error()),
         0 => {
             killed_with_parent()?;
-            // By these an application is asked to end. What a shell runs in its background begins with SIGINT ignored, and
-            // so would all that it starts (POSIX, Shell Command Language, 2.11).
+            // By these an application is asked to end. What a shell runs in its background begins with SIGINT ignored,
+            // and so would all that it starts (POSIX, Shell Command Language, 2.11).
             take(&[libc::SIGINT, libc::SIGTERM], libc::SIG_DFL);
             if getppid() == init { Ok(()) } else { Err(Errno::ESRCH.into()) }
         }

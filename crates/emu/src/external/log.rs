@@ -50,7 +50,7 @@ impl Log {
     }
 
     /// What went wrong, joined by ` / `: the first error of a pipeline with what it adds, because what follows it only
-    /// tells how the pipeline was ended; else the last lines that say something. Empty when there are none.
+    /// states how the pipeline was ended; else the last lines with text. Empty when there are none.
     pub fn last_words(&self) -> String {
         const LINES: usize = 4;
         const LONGEST: usize = 300;

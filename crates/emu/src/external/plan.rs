@@ -113,8 +113,8 @@ fn caps(sequence: &SequenceHeader) -> &'static str {
 /// Directory of the logs in the run directory.
 const LOGS: &str = "logs";
 
-/// Refuses a scenario whose programs this machine does not have, before anything is made, and makes the directory of the
-/// logs.
+/// Refuses a scenario whose programs this machine does not have, before anything is made, and makes the directory of
+/// the logs.
 ///
 /// # Errors
 /// When a program or a GStreamer element is not there, or the directory cannot be made.
@@ -163,7 +163,7 @@ fn find(name: &str) -> Option<PathBuf> {
 fn check_element(key: &str, element: &str) -> Result<(), Failure> {
     const ASK: &str = "gst-inspect-1.0";
     if find(ASK).is_none() {
-        // The pipeline itself will tell.
+        // The pipeline itself will report it.
         return Ok(());
     }
     let mut command = Command::new(ASK);

@@ -42,7 +42,7 @@ const AT_ONCE: Grace =
     Grace { after_interrupt: Duration::from_millis(700), after_terminate: Duration::from_millis(300) };
 
 /// Most of its messages that are read at a time: what the pipe holds (pipe(7)). An application that says more waits for
-/// the next look, so that messages without end cost nobody a core.
+/// the next look, so that messages without end do not take a core.
 const WORDS_AT_A_TIME: usize = 64 * 1024;
 
 /// What is connected to the application's standard input and output.
@@ -82,8 +82,8 @@ pub struct Ending {
 }
 
 impl Process {
-    /// Starts `arguments` with `rights`, in the network namespace of the calling thread. The thread has to live as long as
-    /// the application is to run.
+    /// Starts `arguments` with `rights`, in the network namespace of the calling thread. The thread has to live as long
+    /// as the application is to run.
     ///
     /// # Errors
     /// When the program cannot be started or its log not be made.
@@ -148,7 +148,7 @@ impl Process {
     pub fn tend(&mut self) -> bool {
         self.listen();
         if self.status.is_none() {
-            // Nobody else waits for this child, so the only error would be a defect; it then counts as running.
+            // Nothing else waits for this child, so the only error would be a defect; it then counts as running.
             self.status = self.child.try_wait().unwrap_or(None);
             if self.status.is_some() {
                 self.listen();
@@ -165,7 +165,7 @@ impl Process {
         self.status.is_some()
     }
 
-    /// Asks it to end, if nobody has yet: by SIGINT, on which a pipeline ends its stream.
+    /// Asks it to end, unless it was asked before: by SIGINT, on which a pipeline ends its stream.
     pub fn ask_to_end(&mut self) {
         if self.asked.is_none() && self.status.is_none() {
             self.signal(Signal::SIGINT);
@@ -243,7 +243,7 @@ fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Init tells the death of the application by a signal as shells do.
+/// Init reports the end of the application by a signal as shells do.
 fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code @ 129..=192), _) => match Signal::try_from(code - 128) {

@@ -21,7 +21,7 @@ use crate::control::{StopFlag, sharpen_timers};
 const PIPE_SIZE: i32 = 1 << 20;
 /// Bytes that one read takes.
 const READ_SIZE: usize = 64 * 1024;
-/// A receiver that nobody sends to any more, and that has given out nothing for so long, is asked to end: it may hold
+/// A receiver that is sent nothing any more, and that has given out nothing for so long, is asked to end: it may hold
 /// frames back for their time (SRT's latency, a jitter buffer).
 const QUIET: Duration = Duration::from_secs(1);
 /// One that goes on giving out is asked to after so long.
@@ -51,8 +51,8 @@ pub struct Received {
     pub failure: Option<String>,
 }
 
-/// Runs the receiving application, from inside the receiver's host, until it has ended; asks it to when `end` is raised.
-/// Raises `gone` when it has.
+/// Runs the receiving application, from inside the receiver's host, until it has ended; asks it to when `end` is
+/// raised. Raises `gone` when it has.
 pub fn receive(flow: &ExternalFlow<'_>, meeting: &Meeting, end: &StopFlag, gone: &StopFlag) -> Received {
     sharpen_timers();
     let received = run(flow, meeting, end, gone);
@@ -185,7 +185,7 @@ impl Receiving<'_> {
         }
     }
 
-    /// True once it has given out more than anybody could make of the movie.
+    /// True once it has given out more than can be made of the movie.
     fn is_too_much(&self) -> bool {
         self.taken >= self.most
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::ports::HostSockets;
 use super::process::Process;
 
-/// Time between two looks at whether somebody listens, or has ended.
+/// Time between two looks at whether the listener is there, or has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 const NOBODY: u8 = 0;
@@ -18,8 +18,8 @@ const NEVER: u8 = 2;
 pub struct Meeting(AtomicU8);
 
 impl Meeting {
-    /// Waits until `process` listens on `port` of this host, and tells the other side. False when it ended instead, did
-    /// not within `patience`, or `given_up` says that nobody wants to know any more.
+    /// Waits until `process` listens on `port` of this host, and notifies the other side. False when it ended instead,
+    /// did not within `patience`, or `given_up` says that the answer is not needed any more.
     pub fn wait_until_listening(
         &self,
         process: &mut Process,
@@ -41,12 +41,12 @@ impl Meeting {
         }
     }
 
-    /// Says that nobody will listen.
+    /// States that there will be no listener.
     pub fn cancel(&self) {
         self.0.store(NEVER, Ordering::Release);
     }
 
-    /// Says that nobody will listen, unless somebody does.
+    /// States that there will be no listener, unless there is one.
     pub fn cancel_unless_listening(&self) {
         let _ = self.0.compare_exchange(NOBODY, NEVER, Ordering::AcqRel, Ordering::Acquire);
     }

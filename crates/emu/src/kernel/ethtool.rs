@@ -24,7 +24,7 @@ const OFFLOADS: [(&str, u32); 6] = [
 pub(crate) fn disable_offloads(device: &str) -> io::Result<()> {
     // SAFETY: no pointers are passed.
     let raw = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: `raw` was just opened and belongs to nobody else.
+    // SAFETY: `raw` was just opened and has no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(raw) };
     for (name, command) in OFFLOADS {
         switch_off(&socket, device, command)

@@ -102,7 +102,7 @@ impl NetlinkSocket {
     pub(crate) fn open(protocol: libc::c_int) -> io::Result<Self> {
         // SAFETY: no pointers are passed.
         let raw = check(unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol) })?;
-        // SAFETY: `raw` was just opened and belongs to nobody else.
+        // SAFETY: `raw` was just opened and has no other owner.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) }, sequence: 0 })
     }
 

@@ -86,7 +86,7 @@ impl PacketQueue {
         count
     }
 
-    /// Notes that a held packet is to be freed; [`flush`](Self::flush) tells the kernel.
+    /// Notes that a held packet is to be freed; [`flush`](Self::flush) gives the list to the kernel.
     ///
     /// The verdict is always to drop: what travels on is the copy.
     pub(crate) fn free(&mut self, id: HeldId) {

@@ -40,7 +40,7 @@ impl PacketRing {
         // Protocol 0: nothing is received until the ring stands and the socket is bound.
         // SAFETY: no pointers are passed.
         let raw = check(unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
-        // SAFETY: `raw` was just opened and belongs to nobody else.
+        // SAFETY: `raw` was just opened and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(raw) };
         set_option(&fd, libc::SOL_PACKET, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))?;
         set_option(&fd, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;

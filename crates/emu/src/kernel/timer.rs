@@ -16,7 +16,7 @@ impl Timer {
         let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
         // SAFETY: no pointers are passed.
         let raw = check(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
-        // SAFETY: `raw` was just opened and belongs to nobody else.
+        // SAFETY: `raw` was just opened and has no other owner.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) } })
     }
 
@@ -48,7 +48,7 @@ impl Event {
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed.
         let raw = check(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) })?;
-        // SAFETY: `raw` was just opened and belongs to nobody else.
+        // SAFETY: `raw` was just opened and has no other owner.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) } })
     }
 
@@ -79,7 +79,7 @@ impl WaitSet {
     pub(crate) fn new() -> io::Result<Self> {
         // SAFETY: no pointers are passed.
         let raw = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        // SAFETY: `raw` was just opened and belongs to nobody else.
+        // SAFETY: `raw` was just opened and has no other owner.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(raw) } })
     }
 

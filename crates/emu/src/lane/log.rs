@@ -35,7 +35,7 @@ impl Release {
 pub struct PacketLog {
     /// Its number in the lane, counted from 0 in the order in which packets were seen.
     pub id: PacketId,
-    /// Where it came from: tells its direction.
+    /// Where it came from: gives its direction.
     pub from: Port,
     /// When it left its host: the kernel's stamp, or with a local bottleneck the moment when it was read from the
     /// sender's device.
@@ -72,7 +72,8 @@ impl PacketLogs {
         self.spool.is_empty()
     }
 
-    /// The packets in order. Where the disk does not give them back they end early, and [`failure`](Self::failure) says so.
+    /// The packets in order. Where the disk does not give them back they end early, and [`failure`](Self::failure) says
+    /// so.
     pub fn iter(&self) -> Logged<'_> {
         Logged { records: self.spool.iter(), origin: self.origin }
     }
@@ -119,8 +120,8 @@ pub fn follow_log() -> (Followed, LogFollower) {
 }
 
 impl LogFollower {
-    /// Waits for the next packets, and gives them in order: as they get to the disk, and at the end of the lane the rest.
-    /// `None` when it has ended.
+    /// Waits for the next packets, and gives them in order: as they get to the disk, and at the end of the lane the
+    /// rest. `None` when it has ended.
     pub fn next_packets(&mut self) -> Option<Vec<PacketLogs>> {
         if self.ended {
             return None;

@@ -42,7 +42,7 @@ pub struct LaneConfig {
     pub capture_size: u64,
     /// Where the log of packets goes, to a file without a name; `None`: the system's directory of temporary files.
     pub scratch: Option<PathBuf>,
-    /// Who follows the log while the lane runs, if anybody does.
+    /// The follower of the log while the lane runs, if there is one.
     pub followed: Option<Followed>,
 }
 

@@ -24,9 +24,9 @@ use crate::model::{LinkModel, other_end};
 const INTAKE: usize = READ_BATCH;
 
 /// How far the model's clock stays behind the present. An arrival that is seen within this time is still in order,
-/// and is not moved. On an 802.11 medium nothing happens sooner than 200 us after the moment for which it is settled; a wire
-/// whose queue is settled at departures delivers a transmission and the propagation delay after it, which is late by the
-/// rest where it is less than this.
+/// and is not moved. On an 802.11 medium nothing happens sooner than 200 us after the moment for which it is settled; a
+/// wire whose queue is settled at departures delivers a transmission and the propagation delay after it, which is late
+/// by the rest where it is less than this.
 const SETTLING_LAG: Duration = Duration::from_micros(100);
 
 /// Packets under way at most, in number: 10 s of 100,000 per second. What exceeds it is given up and counted, so that
@@ -63,7 +63,7 @@ pub(crate) struct Mishaps {
     pub(crate) not_logged: u64,
 }
 
-/// Everything of a lane that changes while it runs. Whoever holds it looks after the whole lane.
+/// Everything of a lane that changes while it runs. Its holder steps the whole lane.
 pub(crate) struct LaneState {
     clock: Clock,
     model: Box<dyn LinkModel>,

@@ -28,7 +28,7 @@ pub(crate) struct LogWriter {
 }
 
 /// Starts the writer of a lane's log, whose file is in `directory`; `None`: in that of the system's temporary files.
-/// What it has written it tells who follows the log.
+/// What it has written is reported to the follower of the log.
 ///
 /// # Errors
 /// When the thread cannot be started.

@@ -13,8 +13,8 @@ use super::tables::FlowTables;
 use crate::control::Haste;
 use crate::external;
 
-/// Of what is free on their disk, captures take a quarter: what is shortened stands there twice for a while, and one half
-/// stays for the tables and for others.
+/// Of what is free on their disk, captures take a quarter: what is shortened stands there twice for a while, and one
+/// half stays for the tables and for others.
 const SHARE_OF_THE_FREE: u64 = 4;
 
 /// True where applications send: what their packets carried is asked for at the end, so that they are captured whole.
@@ -29,7 +29,7 @@ pub fn file(directory: &Path, name: &str) -> PathBuf {
 
 /// Bytes that the capture of each of so many networks may take in `directory`.
 pub fn size(directory: &Path, networks: usize) -> u64 {
-    // Where the file system tells nothing, its own error will end a capture.
+    // Where the file system reports no limit, its own error will end a capture.
     let free = statvfs(directory).map_or(u64::MAX, |disk| disk.blocks_available().saturating_mul(disk.fragment_size()));
     share(free, networks)
 }
@@ -79,8 +79,8 @@ impl Captured<'_> {
         settled
     }
 
-    /// Shortens the captures that are whole for the sake of what the packets carried, as the scenario has them. One that
-    /// cannot be shortened stays as it is, which its record says: no result depends on it.
+    /// Shortens the captures that are whole for the sake of what the packets carried, as the scenario has them. One
+    /// that cannot be shortened stays as it is, which its record says: no result depends on it.
     pub fn settle_files(&self, lanes: &mut [LaneRecord]) {
         let has_applications = |group: &[usize]| has_applications(group.iter().map(|&flow| &self.scenario.flows[flow]));
         for (group, lane) in self.groups.iter().zip(lanes).filter(|(group, _)| has_applications(group)) {

@@ -36,11 +36,11 @@ use crate::external::{self, User};
 /// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
 const INTERRUPTED: u8 = 130;
 
-/// What is left of the set-up once the networks stand is given this before the streams begin: sockets and captures, under
-/// 0.1 s per lane on two busy cores. Where the networks took longer than that, the machine is busy, and what is left gets
-/// twice as long as they took.
+/// What is left of the set-up once the networks stand is given this before the streams begin: sockets and captures,
+/// under 0.1 s per lane on two busy cores. Where the networks took longer than that, the machine is busy, and what is
+/// left gets twice as long as they took.
 fn lead(lanes: usize, networks_took: Duration) -> Duration {
-    /// Nobody waits for longer; and what has not come to its end by then will hardly hold its times.
+    /// A longer run is not waited for; and what has not come to its end by then will hardly hold its times.
     const LONGEST: Duration = Duration::from_secs(60);
     let at_rest = Duration::from_millis(500) + Duration::from_millis(300) * lanes as u32;
     at_rest.max((2 * networks_took).min(LONGEST))
@@ -157,8 +157,8 @@ fn check_congestion_controls(scenario: &Scenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Applications choose no congestion control as a rule, and the lab's own transports have CUBIC unless told otherwise: so
-/// that like is compared with like, hosts of applications have theirs from the scenario and not from this machine.
+/// Applications choose no congestion control as a rule, and the lab's own transports have CUBIC unless set otherwise:
+/// so that like is compared with like, hosts of applications have theirs from the scenario and not from this machine.
 fn set_default_congestion_controls(scenario: &Scenario, groups: &[Vec<usize>], world: &World) -> Result<(), Failure> {
     for (lane, group) in groups.iter().enumerate() {
         let flows = group.iter().map(|&flow| &scenario.flows[flow]);

@@ -1,5 +1,5 @@
-//! The packet tables of a run, made while it goes on from what its lanes log: so that a run ends soon whatever was sent,
-//! and what could not be made in time is all that is left out.
+//! The packet tables of a run, made while it goes on from what its lanes log: so that a run ends soon whatever was
+//! sent, and what could not be made in time is all that is left out.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -95,8 +95,8 @@ impl LaneTables {
         Ok(Self { failed, thread })
     }
 
-    /// True when the disk has refused a part of the tables: [`join`](Self::join) will say what, and there is no use in going
-    /// on until then.
+    /// True when the disk has refused a part of the tables: [`join`](Self::join) will say what, and there is no use in
+    /// going on until then.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -209,7 +209,7 @@ impl FlowInMaking {
     }
 
     fn finish(self, left_out: u64) -> Result<FlowTables, WriteError> {
-        // Of a part of the packets nobody asks for the sum, which takes time that there is not.
+        // Of a part of the packets the sum is not needed, which takes time that there is not.
         let delivered = if left_out > 0 { 0 } else { self.delivered.bytes()? };
         let ahead = PacketsAhead { tables: self.tables.finish()?, delivered, left_out };
         let Self { flow, packets, air, first_payload, .. } = self;

@@ -12,8 +12,8 @@ use framewire_sockets::{UdpOptions, UdpRead, UdpSocket};
 use framewire_units::{DataSize, Seed, Timestamp};
 use framewire_wire::vtp::{Header, Packet, Title};
 
-/// The clients are set up within this time, at random moments, as viewers come. At equal distances most would want their
-/// packets at the same few moments of a packet time: two seconds for a thousand clients are a quarter of it.
+/// The clients are set up within this time, at random moments, as viewers come. At equal distances most would want
+/// their packets at the same few moments of a packet time: two seconds for a thousand clients are a quarter of it.
 const SET_UP: Duration = Duration::from_secs(2);
 
 /// Packets among which the earliest is sought: a second of them.
@@ -64,7 +64,7 @@ impl Audience {
         Self { viewers, sockets, server, packet_time, seen: Seen::default() }
     }
 
-    /// Views until everybody has come to the end, or until `end`.
+    /// Views until every client has come to the end, or until `end`.
     pub fn view(mut self, end: Instant) -> Seen {
         let origin = Instant::now();
         let now = || Timestamp::from_secs(1) + origin.elapsed();

@@ -36,7 +36,7 @@ impl Sub for ThreadTimes {
     }
 }
 
-/// Processor time of everybody, of this process, and what the host of a virtual machine took, in seconds.
+/// Processor time of all processes, of this process, and what the host of a virtual machine took, in seconds.
 #[derive(Clone, Copy)]
 struct Times {
     all: f64,

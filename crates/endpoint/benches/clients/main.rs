@@ -41,7 +41,7 @@ const FRAME: Duration = Duration::from_millis(40);
 const PACKETS_PER_FRAME: u8 = 5;
 const PAYLOAD: usize = 1_000;
 
-/// What the server's thread tells at its end.
+/// What the server's thread reports at its end.
 struct Server {
     served: Served,
     times: ThreadTimes,
@@ -63,7 +63,7 @@ fn main() {
         println!("server on processor {last}, clients on processor {}", own[0]);
     }
     let server = thread::spawn(move || serve(serving, own.last().copied(), clients, end));
-    // The same for the clients: whoever else runs here is not what is measured.
+    // The same for the clients: other processes are not what is measured.
     let packet_time = FRAME / PACKETS_PER_FRAME.into();
     make_punctual();
     let seen = Audience::new(clients, &title, addresses, packet_time).view(end);

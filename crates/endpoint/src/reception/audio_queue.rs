@@ -25,14 +25,14 @@ pub enum AudioItem {
     Flushing,
 }
 
-/// What waits: bounded, because nobody may be listening.
+/// What waits: bounded, because there may be no reader.
 #[derive(Debug, Default)]
 pub struct AudioQueue {
     items: VecDeque<AudioItem>,
     bytes: u64,
     /// Packets that did not fit.
     refused: u64,
-    /// Nobody listens any more.
+    /// There is no reader any more.
     unheard: bool,
     flushing: bool,
     ended: bool,
@@ -53,7 +53,7 @@ impl AudioQueue {
         self.items.push_back(AudioItem::Packet(packet));
     }
 
-    /// Packets did not come. Those that are lost together are told together.
+    /// Packets did not come. Those that are lost together are reported together.
     pub fn lose(&mut self, first: u32, count: u32) {
         if self.unheard {
             return;
@@ -76,7 +76,7 @@ impl AudioQueue {
         self.ended
     }
 
-    /// Nobody will listen any more: the stream of audio is over.
+    /// There will be no reader any more: the stream of audio is over.
     pub fn drop_all(&mut self) {
         self.unheard = true;
         self.ended = true;

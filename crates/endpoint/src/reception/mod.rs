@@ -22,14 +22,14 @@ use timing::Timing;
 pub use audio_queue::{AudioItem, AudioQueue};
 pub use player_position::PlayerPosition;
 
-/// How long the server is given to hear that downstream wants no more; nobody waits for it.
+/// How long the teardown to the server may take once downstream wants no more; it is not waited for.
 const TEARDOWN_TIME: Duration = Duration::from_millis(500);
 
 /// How long the thread waits for room before it looks at the network again.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What an event costs beside the bytes of its frame: its place in a line that may have grown to twice what is in it. So
-/// frames of no bytes, losses and changes of level fill the memory too, which a server may send without end.
+/// What an event costs beside the bytes of its frame: its place in a line that may have grown to twice what is in it.
+/// So frames of no bytes, losses and changes of level fill the memory too, which a server may send without end.
 const EVENT_COST: u64 = 256;
 
 const _: () = assert!(2 * size_of::<ClientEvent>() as u64 <= EVENT_COST);
@@ -64,7 +64,7 @@ pub enum Next {
 
 /// A session on its way, or one that ended.
 ///
-/// The thread is told to end by [`cancel`](Self::cancel) and never waited for: it holds no part of the pipeline.
+/// The thread is stopped by [`cancel`](Self::cancel) and never waited for: it holds no part of the pipeline.
 #[derive(Clone)]
 pub struct Reception(Arc<Shared>);
 
@@ -79,7 +79,7 @@ struct Waiting {
     events: VecDeque<ClientEvent>,
     /// Memory in use by them.
     bytes: u64,
-    /// Nobody takes frames any more.
+    /// No frames are taken any more.
     unseen: bool,
     audio: AudioQueue,
     /// When the first frame may go on.
@@ -158,7 +158,7 @@ impl Reception {
             let limit = self.0.plan.buffer.as_bytes();
             let is_full = waiting.bytes >= limit || waiting.audio.bytes() >= limit;
             let goes_on = waiting.ended || waiting.audio.ends() || is_full;
-            // Before the first frame nobody knows how long.
+            // Before the first frame it is not known how long.
             let patience = if goes_on { None } else { waiting.begin.map_or(Some(TICK), until) };
             if waiting.cancelled {
                 return AudioItem::Flushing;

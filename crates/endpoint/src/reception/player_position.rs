@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-/// Where the player is, by the running time of the pipeline: what the server is told, so that it knows what a packet that
-/// it sends again comes in time for.
+/// Where the player is, by the running time of the pipeline: what is reported to the server, so that it knows what a
+/// packet that it sends again comes in time for.
 ///
-/// Before anything went downstream there is nothing to tell: whoever receives assumes that the first frame is shown when
+/// Before anything went downstream there is nothing to report: the receiver assumes that the first frame is shown when
 /// the start-up delay is over.
 #[derive(Debug, Default)]
 pub struct PlayerPosition {
@@ -13,8 +13,8 @@ pub struct PlayerPosition {
     first: Option<Duration>,
     /// The pipeline plays.
     plays: bool,
-    /// By how much the running time is ahead of what is shown. A pipeline whose time ran before there was anything to show
-    /// shows everything so much later.
+    /// By how much the running time is ahead of what is shown. A pipeline whose time ran before there was anything to
+    /// show shows everything so much later.
     lead: Option<Duration>,
     /// A moment, and what was shown then.
     known: Option<(Instant, Duration)>,

@@ -24,7 +24,8 @@ fn title(name: &str) -> Title {
     Title::new(name).expect("a title")
 }
 
-/// So many frames at 50 a second, and what their service tells: that sessions begin, how they end, and that it is enough.
+/// So many frames at 50 a second, and what their service reports: that sessions begin, how they end, and that it is
+/// enough.
 fn service(frames: u32, sessions: Option<u64>) -> (Service, [SocketAddr; 2], mpsc::Receiver<String>) {
     let movie = Arc::new(Movie::new(frames, Duration::from_millis(20), 2, 1_000));
     let make = || Box::new(FixedRate::new()) as Box<dyn Controller>;

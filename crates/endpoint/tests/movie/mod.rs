@@ -9,7 +9,7 @@ pub struct Movie {
     frames: u32,
     frame_time: Duration,
     packets_per_frame: u32,
-    /// Of 256 frames: more cannot be told apart by a byte.
+    /// Of 256 frames: more cannot be distinguished by a byte.
     packets: Vec<Bytes>,
 }
 

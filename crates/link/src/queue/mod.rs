@@ -2,8 +2,8 @@
 //!
 //! They see logical times only: when a packet arrived and when its service begins, by the model.
 //!
-//! A discipline is a file here that implements [`QueueDiscipline`], and a line in [`registry`]: scenarios, wires and the
-//! stations of an 802.11 medium take it from there by its name.
+//! A discipline is a file here that implements [`QueueDiscipline`], and a line in [`registry`]: scenarios, wires and
+//! the stations of an 802.11 medium take it from there by its name.
 
 mod codel;
 mod drop_tail;
@@ -31,7 +31,7 @@ pub(crate) struct Queued {
     pub(crate) clamped: bool,
 }
 
-/// What a discipline is told about an arriving packet.
+/// What a discipline is given of an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     /// The packet, and when it arrives.
@@ -60,8 +60,8 @@ pub(crate) struct Backlog {
 }
 
 impl QueueLimit {
-    /// Whether a packet of `size` may wait behind `backlog`, for `wait` if that is known. At an idle transmitter it does
-    /// not wait, and is taken whatever the limit.
+    /// Whether a packet of `size` may wait behind `backlog`, for `wait` if that is known. At an idle transmitter it
+    /// does not wait, and is taken whatever the limit.
     pub(crate) fn has_room(self, backlog: Backlog, size: DataSize, wait: Option<Duration>) -> bool {
         let has_room = match self {
             Self::Packets(limit) => backlog.packets < limit as usize,
@@ -77,13 +77,13 @@ impl QueueLimit {
 /// # How it is driven
 ///
 /// [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) are called in the order of their times; at one time the
-/// transmitter comes first, and then arrivals. A packet that finds the transmitter idle is dequeued at the time at which
-/// it was enqueued; `dequeue` is only called while something waits.
+/// transmitter comes first, and then arrivals. A packet that finds the transmitter idle is dequeued at the time at
+/// which it was enqueued; `dequeue` is only called while something waits.
 ///
 /// Each packet leaves the queue once: `dequeue` returns it, or either call adds it to `dropped`. Which packets, and in
 /// which order, is up to the discipline: it may refuse what arrives, give up others in its place, or drop a packet when
-/// its turn has come. What it does follows from what it was told so far and the draws of its own seed, so that both worlds
-/// decide alike.
+/// its turn has come. What it does follows from what it was given so far and the draws of its own seed, so that both
+/// worlds decide alike.
 ///
 /// # What it costs
 ///
@@ -99,8 +99,8 @@ pub(crate) trait QueueDiscipline: fmt::Debug + Send {
     /// What waits.
     fn backlog(&self) -> Backlog;
 
-    /// The limit of a queue that refuses what has no room, and gives all else as it came and in its order: departures then
-    /// follow from arrivals, and a wire whose rate is known in advance needs no more than this of it.
+    /// The limit of a queue that refuses what has no room, and gives all else as it came and in its order: departures
+    /// then follow from arrivals, and a wire whose rate is known in advance needs no more than this of it.
     fn is_only_limited_by(&self) -> Option<QueueLimit> {
         None
     }

@@ -211,7 +211,7 @@ impl Medium {
         self.tell(station);
     }
 
-    /// Takes over what a station is done with; of background stations nothing is told.
+    /// Takes over what a station is done with; of background stations nothing is reported.
     fn tell(&mut self, number: usize) {
         let station = &mut self.stations[number];
         if station.is_saturated() {

@@ -119,7 +119,7 @@ pub(super) struct Station {
     queue: Box<dyn QueueDiscipline>,
     /// What the queue dropped in a call; kept to save an allocation.
     dropped: Vec<Dropped>,
-    /// What is to be told.
+    /// What is to be reported.
     pub(super) verdicts: Vec<StationVerdict>,
     pub(super) head: Option<Head>,
     last_queue_change: Timestamp,
@@ -180,7 +180,7 @@ impl Station {
     }
 
     /// True when an arrival at `at` can still take effect at that time although others' events after it are settled:
-    /// it joins the queue behind a packet that was there already, and so touches nobody else.
+    /// it joins the queue behind a packet that was there already, and so affects no other station.
     pub(super) fn can_join_at(&self, at: Timestamp) -> bool {
         self.head.is_some() && self.last_queue_change <= at
     }
@@ -251,7 +251,7 @@ impl Station {
         Timestamp::from_nanos(self.count_from.as_nanos().saturating_add(slots * self.timing.slot))
     }
 
-    /// When it sends next, if nobody else does before.
+    /// When it sends next, if no other station does before.
     pub(super) fn next_transmission(&self) -> Option<Timestamp> {
         match (&self.head, self.in_flight) {
             (Some(head), None) => Some(self.count_end().max(head.ready)),

@@ -131,7 +131,7 @@ fn one_that_closes_everything_and_forks_twice_leaves_nothing() {
 
 #[test]
 fn one_whose_starter_died_first_does_not_start() {
-    // A child that only waits stands for the emulator: it ends before the application asks to be told of its death.
+    // A child that only waits stands for the emulator: it ends before the application asks for a signal at its end.
     let mut starter = Command::new("true").spawn().unwrap();
     let emulator = Emulator::of(starter.id() as i32).unwrap();
     starter.wait().unwrap();

@@ -11,7 +11,7 @@ use super::AdaptiveFlow;
 use super::channels::SessionChannels;
 use crate::control::{FlowState, StopFlag, earlier, sharpen_timers};
 
-/// What a server that was told to stop may still take: goodbyes for two seconds, if its device lets them leave.
+/// The time that a stopped server may still take: teardowns for two seconds, if its device lets them leave.
 const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);
 
 /// Serves until the session is over, or until the client is gone, which it cannot say when it never reached the server.
@@ -35,7 +35,7 @@ struct Serving<'a> {
     serving: AdaptiveServing,
     channels: SessionChannels,
     client_gone: &'a StopFlag,
-    /// Once it was told to end: when it ends in any case.
+    /// Once it was stopped: when it ends in any case.
     deadline: Option<Timestamp>,
 }
 

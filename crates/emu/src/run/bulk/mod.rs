@@ -36,7 +36,7 @@ impl BulkPlan {
     }
 }
 
-/// Both sides of a bulk flow, to the end: its own, or that of the run, of which `over` tells; or at once, when `stop` is
+/// Both sides of a bulk flow, to the end: its own, or that of the run, which `over` signals; or at once, when `stop` is
 /// raised.
 ///
 /// # Errors

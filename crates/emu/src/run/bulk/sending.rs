@@ -24,9 +24,9 @@ pub struct BulkSent {
     pub connections: Vec<(u16, Vec<FlowSample>)>,
 }
 
-/// Fills the flow's connections from inside the sender's host, from the flow's start to its stop; all that was written is
-/// acknowledged then when this returns. It ends at once when the first flag is raised, because there is nobody left to
-/// compete with, or the second, which stops the run.
+/// Fills the flow's connections from inside the sender's host, from the flow's start to its stop; all that was written
+/// is acknowledged then when this returns. It ends at once when the first flag is raised, because no receiver is left
+/// to compete with, or the second, which stops the run.
 pub fn send(plan: &BulkPlan, sending: BulkSending, clock: Clock, wakes: &Wakes, flags: [&StopFlag; 2]) -> BulkSent {
     sleep_until(clock, sending.start(), flags[1]);
     let mut thread = Sending { plan, sending, clock, wakes, flags, connections: Vec::new() };

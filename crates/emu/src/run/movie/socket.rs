@@ -43,7 +43,7 @@ impl SenderSocket {
     /// That of a stream flow, in the sender's host.
     ///
     /// # Errors
-    /// As [`of_datagrams`](Self::of_datagrams), and when nobody listens.
+    /// As [`of_datagrams`](Self::of_datagrams), and when the port has no listener.
     pub fn of_stream(setup: &StreamSetup, port: u16) -> Result<Self, OpenError> {
         let options = tcp_options(setup.connection.clone());
         TcpSender::start(Some(sender_address(port)), receiver_address(port), &options).map(Self::Tcp)
@@ -178,7 +178,7 @@ impl ReceiverSocket {
     }
 }
 
-/// A [`ReceiverSocket`] whose kernel's time stamps are told on the run's clock.
+/// A [`ReceiverSocket`] whose kernel's time stamps are converted to the run's clock.
 pub struct ReceiverSocketAt<'a> {
     socket: &'a mut ReceiverSocket,
     clock: Clock,
