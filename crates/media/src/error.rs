@@ -31,7 +31,7 @@ pub enum ScanError {
     OtherFormat {
         /// What it looks like.
         format: OtherFormat,
-        /// Where the bytes that tell are.
+        /// Where the bytes that identify it are.
         offset: u64,
     },
     /// No sequence header anywhere.
@@ -66,7 +66,7 @@ pub enum ScanError {
         /// Bytes searched.
         length: u64,
     },
-    /// The stream does not tell its frame rate.
+    /// The stream does not state its frame rate.
     #[error(
         "the {codec} stream does not tell its frame rate (no timing information in the VUI of its sequence parameter \
          set); state it: movie.frame_rate of a scenario, or --frame-rate"

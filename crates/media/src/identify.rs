@@ -67,7 +67,7 @@ const TRANSPORT_PACKETS: [(usize, usize); 2] = [(188, 0), (192, 4)];
 const TRANSPORT_SYNC: u8 = 0x47;
 const TRANSPORT_PACKETS_CHECKED: usize = 4;
 
-/// Recognises other formats by the first bytes of a file: what it is, and the byte offset that tells.
+/// Recognises other formats by the first bytes of a file: what it is, and the byte offset that identifies it.
 /// `None` for anything unknown, and for MPEG video.
 pub fn identify(head: &[u8]) -> Option<(OtherFormat, u64)> {
     let magic = MAGIC.iter().find(|(_, at, magic)| head.get(*at..).is_some_and(|rest| rest.starts_with(magic)));

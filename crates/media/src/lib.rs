@@ -3,7 +3,7 @@
 //! [`Movie::parse`] takes the bytes of an elementary stream (MPEG-1 or MPEG-2 video, H.264, H.265) and finds every
 //! access unit in it ([`FrameIndex`]); [`Movie::frame_bytes`] hands out one of them without copying. [`Scanner`] is the
 //! incremental half: chunks of any size in, access units out as soon as their end is known, in constant memory. Where
-//! nothing but single access units is at hand, [`access_unit::AccessUnitReader`] tells what each refers to.
+//! nothing but single access units is at hand, [`access_unit::AccessUnitReader`] returns what each refers to.
 //! Clauses and tables named here are those of ISO/IEC 13818-2 (ITU-T H.262), and in `h264` and `h265` those of ITU-T
 //! H.264 and H.265.
 #![warn(unreachable_pub)]

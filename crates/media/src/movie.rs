@@ -60,7 +60,7 @@ impl Movie {
         Self::parse_at(bytes, None)
     }
 
-    /// As [`parse`](Self::parse), with the frame rate of a stream of H.264 or H.265 that does not tell its own.
+    /// As [`parse`](Self::parse), with the frame rate of a stream of H.264 or H.265 that does not state its own.
     ///
     /// # Errors
     /// As [`FrameIndex::scan`].
@@ -110,7 +110,7 @@ impl Movie {
     /// copy.
     ///
     /// Where the file was cut short, or cannot be read any more, since it was opened, it is so many zeros, and
-    /// [`check`](Self::check) tells: a sender that has no frame to send has nothing better to do.
+    /// [`check`](Self::check) reports it: a sender that has no frame to send has nothing better to do.
     ///
     /// # Panics
     /// When there is no such frame.
@@ -159,7 +159,7 @@ impl Movie {
     /// picture of MPEG-2 begins with one (ISO/IEC 13818-2, 6.1.2.2: the restricted slice structure of its profiles).
     ///
     /// A cut inside the very last slice is not seen, and MPEG-1, field pictures and pictures of over 2,800 lines (whose
-    /// slices need an extension to tell their row) are not judged.
+    /// slices need an extension to state their row) are not judged.
     pub fn cut_short(&self) -> Option<CutShort> {
         let sequence = &self.index.sequence;
         let last = self.index.frames.last()?;
@@ -179,9 +179,9 @@ impl Movie {
 impl FrameIndex {
     /// Finds the frames of an elementary stream.
     ///
-    /// H.264 and H.265 are told by their parameter sets, and MPEG video is what is left. Bytes before the first valid
-    /// sequence header belong to no frame: the first frame's offset tells how many.
-    /// Damage is passed over; [`scan_with_summary`](Self::scan_with_summary) also tells what it was.
+    /// H.264 and H.265 are recognised by their parameter sets, and MPEG video is what is left. Bytes before the first
+    /// valid sequence header belong to no frame: the first frame's offset is their number.
+    /// Damage is passed over; [`scan_with_summary`](Self::scan_with_summary) also returns what it was.
     ///
     /// # Errors
     /// When the stream is empty, is something else (which is named where it can be recognised), has no valid

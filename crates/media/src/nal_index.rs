@@ -8,13 +8,13 @@ use crate::start_code;
 use crate::streaming_file::ReadAt;
 use crate::{h264, h265};
 
-/// Start codes that are looked at to tell what a stream is.
+/// Start codes that are looked at to recognise what a stream is.
 const START_CODES_CHECKED: usize = 4_096;
 
 /// NAL unit headers begin with a zero bit; the headers of MPEG video have start codes from here on.
 const FIRST_THAT_IS_NO_NAL_UNIT: u8 = 0x80;
 
-/// Which of the two a byte stream is: the first sequence parameter set that is well formed tells. `None` for MPEG
+/// Which of the two a byte stream is: the first sequence parameter set that is well formed decides. `None` for MPEG
 /// video and anything else.
 pub(crate) fn codec_of(stream: &[u8]) -> Option<Codec> {
     let nals = start_code::parts(stream).filter(|nal| !nal.is_empty()).take(START_CODES_CHECKED);

@@ -7,7 +7,7 @@ use crate::scanner::CodedFrame;
 /// Temporal references count modulo this (6.3.9).
 const TEMPORAL_REFERENCES: i64 = 1024;
 
-/// What the scanner tells of how a frame is shown, beside what stands in the index.
+/// What the scanner returns of how a frame is shown, beside what stands in the index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     fields: u8,

@@ -14,7 +14,8 @@ use crate::streaming_file::ReadAt;
 pub struct Probed {
     /// Without a frame rate, all times are zero.
     pub index: FrameIndex,
-    /// Frames per second, as the stream states them or its time stamps tell, or as given; `None` where nothing tells.
+    /// Frames per second, as the stream states them or its time stamps give them, or as given; `None` where nothing
+    /// does.
     pub frame_rate: Option<FrameRate>,
 }
 
@@ -22,7 +23,7 @@ pub struct Probed {
 const NO_RATE: FrameRate = FrameRate { numerator: 1, denominator: 1 };
 
 /// Finds the frames of MPEG-1 or MPEG-2 video, MPEG-4 part 2, H.264 or H.265. `frame_rate` is that of a stream that does
-/// not tell its own.
+/// not state its own.
 ///
 /// # Errors
 /// When it cannot be read, or is none of these.

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// What is in a file of a disk, which ends: `/dev/zero` does not, and a pipe may have nobody who writes.
+/// What is in a file of a disk, which ends: `/dev/zero` does not, and a pipe may have no writer.
 ///
 /// # Errors
 /// In words that go on behind the file's name, when it cannot be read, is no regular file or has more than `most` bytes.
 pub fn read_regular_file(path: impl AsRef<Path>, most: u64) -> Result<Vec<u8>, String> {
     let said = |error: std::io::Error| error.to_string();
     let path = path.as_ref();
-    // It is looked at before it is opened: to open a pipe that nobody writes to is to wait already.
+    // It is looked at before it is opened: to open a pipe without a writer is to wait already.
     if !std::fs::metadata(path).map_err(said)?.is_file() {
         return Err("is a directory, a device or a pipe; a regular file is needed".to_owned());
     }

@@ -120,12 +120,12 @@ impl Scanner {
     /// # Errors
     /// When there was no access unit: [`ScanError::Empty`], [`ScanError::NotMpegVideo`],
     /// [`ScanError::InvalidSequence`], [`ScanError::NoPicture`] or [`ScanError::NoAccessUnit`]; or when the stream of
-    /// H.264 or H.265 does not tell its frame rate ([`ScanError::NoFrameRate`]).
+    /// H.264 or H.265 does not state its frame rate ([`ScanError::NoFrameRate`]).
     pub fn finish(self, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
         self.finish_at(None, sink)
     }
 
-    /// As [`finish`](Self::finish), with the frame rate of a stream of H.264 or H.265 that does not tell its own.
+    /// As [`finish`](Self::finish), with the frame rate of a stream of H.264 or H.265 that does not state its own.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).

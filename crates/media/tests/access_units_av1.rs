@@ -207,7 +207,7 @@ fn a_forward_key_frame_is_open() {
     assert!(!read(&mut reader, &[Frame::inter(14, 1, [1; 7])]).leading);
 }
 
-/// What a stream repeats of its slots tells that frames are lost.
+/// What a stream repeats of its slots shows that frames are lost.
 #[test]
 fn resilient_frames_tell_of_losses() {
     let mut reader = reader();

@@ -1,4 +1,4 @@
-//! A stream that ends inside a picture is told from a whole one.
+//! A stream that ends inside a picture is distinguished from a whole one.
 
 use std::path::PathBuf;
 

@@ -122,7 +122,7 @@ impl Subject {
 
     /// Whether so much is gone that a decoder takes picture order counts for those of another turn: of H.264 and H.265
     /// only the low bits are sent, and a picture must be within half a turn of the reference picture before it
-    /// (8.2.1.1, 8.3.1). References cannot tell that; an IDR picture mends it. Half a turn is a power of two above
+    /// (8.2.1.1, 8.3.1). References do not show that; an IDR picture mends it. Half a turn is a power of two above
     /// every step of the whole stream, and at least 8.
     fn loses_picture_order(&self, gone: &BTreeSet<usize>) -> bool {
         if !matches!(self.codec, Codec::H264 | Codec::H265) {

@@ -87,7 +87,7 @@ fn a_frame_that_is_left_out_is_named() {
     // In an elementary stream its time stamp is missing.
     let refused = read(&make("ladder-dropped.mp4v", SOURCE, &dropped)).unwrap_err();
     assert!(matches!(refused, LevelError::SkippedFrame { frame: 20, .. }), "{refused}");
-    // Where the times are made even afterwards, only the other levels tell.
+    // Where the times are made even afterwards, only the other levels show it.
     let hidden = format!("-vf select='not(eq(n,20))',setpts=N {MPEG4} -q:v 3");
     let refused = Ladder::new(vec![low, encode("ladder-hidden.mp4v", &hidden)]).unwrap_err();
     assert!(matches!(refused, LadderError::FrameCount { level: 1, frames: 47, first: 48, .. }), "{refused}");

@@ -63,7 +63,7 @@ impl PlanSettings {
     }
 }
 
-/// Reads levels, lowest first, checks that they are aligned, and tells of them as JSON.
+/// Reads levels, lowest first, checks that they are aligned, and describes them as JSON.
 #[pyfunction]
 fn inspect_ladder(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<String> {
     py.detach(|| Ok(described(&read_ladder(&paths)?).to_string()))
@@ -86,7 +86,8 @@ fn plan_levels(
     })
 }
 
-/// Writes levels, lowest first, as a streaming file, with a stream of audio cut to their length, and tells of it and of its plan as JSON.
+/// Writes levels, lowest first, as a streaming file, with a stream of audio cut to their length, and describes it and
+/// its plan as JSON.
 #[pyfunction]
 #[pyo3(signature = (paths, out, payload, settings, audio = None))]
 fn write_streaming_file(
@@ -143,7 +144,7 @@ fn write_ladder_of_sizes(
     })
 }
 
-/// Opens a streaming file, checks every byte of it, and tells of it as JSON.
+/// Opens a streaming file, checks every byte of it, and describes it as JSON.
 #[pyfunction]
 fn read_streaming_file(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(|| {

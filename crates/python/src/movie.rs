@@ -21,8 +21,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Reads an elementary stream and returns its sequence header (`sequence`, a dict) and its frames in decode order
-/// (`frames`, a dict of columns: arrays, and bytes with what they stand for). `frame_rate` is that of a stream that does not tell its own; without one, `frame_rate`
-/// of the header is `None`, and times are zero.
+/// (`frames`, a dict of columns: arrays, and bytes with what they stand for). `frame_rate` is that of a stream that
+/// does not state its own; without one, `frame_rate` of the header is `None`, and times are zero.
 #[pyfunction]
 #[pyo3(signature = (path, frame_rate = None))]
 fn probe_movie(py: Python<'_>, path: PathBuf, frame_rate: Option<(u32, u32)>) -> PyResult<Bound<'_, PyDict>> {

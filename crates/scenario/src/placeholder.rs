@@ -3,7 +3,7 @@
 use crate::names::words;
 
 words! {
-    /// Something that a command is told: written as its name in braces.
+    /// Something that a command is given: written as its name in braces.
     Placeholder {
         /// The movie's file: its elementary stream as the lab sends it.
         Movie = "movie",

@@ -256,7 +256,7 @@ impl Scenario {
         Ok(self)
     }
 
-    /// What no table can check alone. `written` tells of each flow where in the file it stands.
+    /// What no table can check alone. `written` has for each flow where in the file it stands.
     fn check_whole(&self, movie: Option<Duration>, written: &[usize]) -> Result<(), ScenarioError> {
         if self.limit.is_some_and(|limit| limit.is_zero()) {
             return Err(ScenarioError::value("limit", "\"0 s\"", "a time above zero"));

@@ -53,7 +53,7 @@ pub enum Received {
     Directory(PathBuf),
 }
 
-/// What ended streams before their end. Where several networks ended early, the first of these is told.
+/// What ended streams before their end. Where several networks ended early, the first of these is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EarlyEnd {
     /// The simulation was cancelled.

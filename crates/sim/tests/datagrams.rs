@@ -130,7 +130,7 @@ fn the_summary_is_the_same_with_and_without_the_packet_table() {
             assert!(one.packets.len() > 2 * other.packets.len());
             assert!(one.packets.iter().all(|packet| !packet.clamped), "virtual time knows no late arrival");
         }
-        // The tallies are those that the packets tell.
+        // The tallies are those that the packets show.
         let mut by_packets = with.logs;
         by_packets.iter_mut().for_each(|log| log.air = None);
         let again: Vec<Summary> =

@@ -182,7 +182,8 @@ fn bbr_does_what_the_kernel_did() {
     holds("bbr", 2.0);
 }
 
-/// The bounds are narrow enough to tell one algorithm from another, at the rate that takes little time to simulate.
+/// The bounds are narrow enough to distinguish one algorithm from another, at the rate that takes little time to
+/// simulate.
 #[test]
 fn another_algorithm_misses_the_bounds() {
     for (measured, simulated) in [("reno", "cubic"), ("cubic", "reno"), ("bbr", "cubic")] {

@@ -211,7 +211,7 @@ fn the_time_limit_ends_streams_and_their_rest_was_not_offered() {
     let offered = rows.iter().filter(|row| row.offered.is_some()).count();
     assert!(offered > 100 && offered < 400, "{offered}");
     assert!(rows[offered..].iter().all(|row| row.level.is_none() && row.fate == Fate::NotOffered));
-    assert!(simulated.simulated < Duration::from_secs(20), "goodbyes are said, then it is over");
+    assert!(simulated.simulated < Duration::from_secs(20), "teardowns are sent, then it is over");
 }
 
 #[test]

@@ -49,7 +49,7 @@ struct Measured {
     /// Payload that arrived per time.
     received: Bitrate,
     round_trip: Duration,
-    /// Mean of the loss event rate that the sender was told, over time.
+    /// Mean of the loss event rate that was reported to the sender, over time.
     loss_event_rate: f64,
 }
 

@@ -3,7 +3,7 @@
 //! Everything is non-blocking: a call does what it can now, and [`wait`] (or the world's own poll loop, through
 //! [`AsFd`](std::os::fd::AsFd)) waits for more. A socket keeps the network namespace in which it was opened, so a
 //! thread may enter a namespace, open sockets and leave again. Addresses are always explicit; nothing here listens on
-//! more than it was told to.
+//! more than it was set to.
 //!
 //! ```
 //! use framewire_sockets::{TcpListener, TcpOptions, TcpRead, TcpSender, Interest, wait};

@@ -246,7 +246,7 @@ impl TcpListener {
     pub fn accept(&mut self) -> Result<Option<TcpReceiver>, SocketError> {
         match accept4(self.fd.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC) {
             Ok(raw) => {
-                // SAFETY: accept4 has just made the descriptor, and nobody else knows it.
+                // SAFETY: accept4 has just made the descriptor, and it has no other owner.
                 let fd = unsafe { OwnedFd::from_raw_fd(raw) };
                 let stamps = Ancillary::with_timestamps(&fd);
                 let ancillary = stamps.map_err(broken("setsockopt(SO_TIMESTAMPNS)"))?;
@@ -356,7 +356,7 @@ fn open(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd, OpenError>
 }
 
 /// Binds, also where connections of an earlier run are still in TIME_WAIT (SO_REUSEADDR, socket(7)); a port on which
-/// somebody listens is still refused.
+/// another socket listens is still refused.
 fn bind_reusing(fd: &OwnedFd, local: SocketAddr) -> Result<(), OpenError> {
     set_int(fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1).map_err(OpenError::system("setsockopt(SO_REUSEADDR)"))?;
     bind(fd.as_raw_fd(), &SockaddrStorage::from(local)).map_err(OpenError::bind(local))

@@ -3,7 +3,7 @@
 use framewire_units::{Bitrate, DataSize, Duration};
 
 /// The state of a TCP connection (tcp(7), `struct tcp_info` of include/uapi/linux/tcp.h). Values that the running
-/// kernel does not tell are `None`.
+/// kernel does not report are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Congestion window in packets.

@@ -48,7 +48,7 @@ impl UdpSender {
         Ok(Self { fd, peer, send_buffer, forgives_refusal: false })
     }
 
-    /// From now on a peer that says that nobody listens on its port (ICMP port unreachable) is no error: as with a
+    /// From now on a peer whose port has no listener (ICMP port unreachable) is no error: as with a
     /// socket that is not connected, what is sent to it is lost, and it may begin to listen at any time.
     pub fn forgive_refusal(&mut self) {
         self.forgives_refusal = true;

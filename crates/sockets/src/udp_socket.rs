@@ -99,8 +99,8 @@ impl AsFd for UdpSocket {
     }
 }
 
-/// sendmmsg(2): how many of the datagrams were sent, of which the first one's error is told. Each part goes to the peer
-/// at the same place.
+/// sendmmsg(2): how many of the datagrams were sent, of which the first one's error is returned. Each part goes to the
+/// peer at the same place.
 fn send_all(socket: BorrowedFd<'_>, parts: &[&[u8]], names: &[SockaddrStorage]) -> Result<usize, Errno> {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     let vector = |part: &&[u8]| libc::iovec { iov_base: part.as_ptr().cast_mut().cast(), iov_len: part.len() };

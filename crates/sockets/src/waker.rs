@@ -11,7 +11,7 @@ use nix::sys::time::TimeSpec;
 
 use crate::error::broken;
 
-/// Wakes a thread out of [`wait`](Self::wait), from any other thread (eventfd(2)). A wake-up that comes while nobody
+/// Wakes a thread out of [`wait`](Self::wait), from any other thread (eventfd(2)). A wake-up that comes while no thread
 /// waits is kept for the next wait; several are as one.
 #[derive(Debug)]
 pub struct Waker {
@@ -41,7 +41,7 @@ pub struct Ready {
 }
 
 impl Waker {
-    /// A waker that nobody has used yet.
+    /// A waker that has not been used yet.
     ///
     /// # Errors
     /// When the process may not open another file.

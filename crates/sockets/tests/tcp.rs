@@ -125,7 +125,7 @@ fn unsent_bytes_are_bounded_without_a_smaller_send_buffer() {
     let (mut bounded, _reader) = pair(&TcpOptions { unsent_limit: Some(limit), ..TcpOptions::default() });
     let (mut unbounded, _other_reader) = pair(&TcpOptions::default());
     let (taken, taken_without) = (fill(&mut bounded, 1_000), fill(&mut unbounded, 1_000));
-    // Nobody reads: the receive window fills, and what is behind it is unsent.
+    // Nothing reads: the receive window fills, and what is behind it is unsent.
     let unsent = bounded.unsent().unwrap();
     // The kernel looks before each piece, so that the last one may go over.
     assert!(unsent.as_bytes() > 0 && unsent.as_bytes() < limit.as_bytes() + 1_000, "{unsent}");
@@ -193,7 +193,7 @@ fn an_unavailable_congestion_control_is_named_with_those_that_are_there() {
 #[test]
 fn a_port_in_use_is_named() {
     let options = TcpOptions::default();
-    // An address that no other test uses: nobody else takes the port in between.
+    // An address that no other test uses: no other socket takes the port in between.
     let listener = TcpListener::bind("127.0.0.3:0".parse().unwrap(), &options).unwrap();
     let address = listener.local_address().unwrap();
     let error = TcpListener::bind(address, &options).unwrap_err();

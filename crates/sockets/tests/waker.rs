@@ -67,7 +67,7 @@ fn a_socket_says_when_it_connects_when_it_has_input_and_when_it_breaks() {
 
 #[test]
 fn nobody_on_a_port_is_an_error_or_not_as_asked() {
-    // An address that no other test uses: nobody else takes the port in between.
+    // An address that no other test uses: no other socket takes the port in between.
     let free = UdpSocket::bind("127.0.0.4:0").unwrap().local_addr().unwrap();
     let waker = Waker::new().unwrap();
     let sender = || UdpSender::open("127.0.0.1:0".parse().unwrap(), free, &UdpOptions::default()).unwrap();
@@ -88,7 +88,7 @@ fn nobody_on_a_port_is_an_error_or_not_as_asked() {
         assert_eq!(patient.send(b"1"), Ok(DatagramSend::Sent));
     }
     assert!(is_told(&patient, PATIENCE) && patient.check().is_ok());
-    // Every datagram has its own refusal; each is told at most once.
+    // Every datagram has its own refusal; each is reported at most once.
     let times =
         (0..10).take_while(|_| is_told(&patient, Duration::from_millis(100)) && patient.check().is_ok()).count();
     assert!(times < 10, "what was told is told again");

@@ -225,7 +225,7 @@ impl AckPolicy {
         AckDecision::Delayed
     }
 
-    /// Holds back selective acknowledgements that tell little new, a short while. `next` is the next number expected,
+    /// Holds back selective acknowledgements that carry little new, a short while. `next` is the next number expected,
     /// `round_trip` the shortest estimate of it. Linux: the end of `__tcp_ack_snd_check`.
     pub(crate) fn merge(&mut self, now: Timestamp, next: u64, round_trip: Duration) -> AckDecision {
         if self.merged >= MERGED_DUPLICATES {

@@ -60,8 +60,8 @@ pub(crate) struct Flight {
 
 /// The send buffer of one socket.
 ///
-/// [`write`](Self::write) takes what fits; the endpoint tells what it [`sent`](Self::sent) for the first time and what
-/// is [`acknowledged`](Self::acknowledged), then lets it [`expand`](Self::expand).
+/// [`write`](Self::write) takes what fits; the endpoint reports what it [`sent`](Self::sent) for the first time and
+/// what is [`acknowledged`](Self::acknowledged), then lets it [`expand`](Self::expand).
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     is_fixed: bool,

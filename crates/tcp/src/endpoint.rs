@@ -17,7 +17,7 @@ use crate::timer::{Reason, Timeout};
 /// [`next_timeout`](Self::next_timeout) anew, and [`is_writable`](Self::is_writable) and
 /// [`readable`](Self::readable) where someone waits for them. A `now` is never earlier than the one before.
 ///
-/// Every segment with payload that it gives out is told back with [`handle_released`](Self::handle_released)
+/// Every segment with payload that it gives out is reported back with [`handle_released`](Self::handle_released)
 /// once the sender's own network device is done with it: at once, where the device is not the bottleneck.
 #[derive(Debug)]
 pub struct Endpoint {

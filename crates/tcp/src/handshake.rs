@@ -174,7 +174,7 @@ impl Handshake {
                 Step::Opened(self.finish(now, segment, &agreed), Some((first, timestamp)))
             }
             Phase::Listening if syn && !ack => {
-                // Linux grants ECN to whoever asks (`tcp_ecn = 2`).
+                // Linux grants ECN to every peer that asks (`tcp_ecn = 2`).
                 let agreed = self.agree(segment, segment.flags.ece && segment.flags.cwr);
                 self.phase = Phase::Answering(agreed);
                 self.send_first(now);

@@ -1,5 +1,5 @@
 //! Putting a stream together from segments that come in any order: what is there in order, what lies beyond a hole,
-//! and what of that to tell the sender (RFC 2018, RFC 2883).
+//! and what of that to report to the sender (RFC 2018, RFC 2883).
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ pub(crate) struct Run {
 /// What a segment did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It carried nothing new; told to the sender as a duplicate.
+    /// It carried nothing new; reported to the sender as a duplicate.
     Duplicate,
     /// It lies beyond a hole. `is_new` is false where all of it was there already; `blocks_before` counts the blocks
     /// in front of the one that it extended or opened.
@@ -158,7 +158,7 @@ impl Reassembly {
     }
 
     /// The blocks for the SACK option, duplicate first (RFC 2883, section 4), then the most recent (RFC 2018,
-    /// section 4). A duplicate is told once.
+    /// section 4). A duplicate is reported once.
     pub(crate) fn take_blocks(&mut self) -> impl Iterator<Item = SackBlock> + '_ {
         let duplicate = self.duplicate.take();
         let block = |start: &u64| {
@@ -171,7 +171,7 @@ impl Reassembly {
     /// Gives up the run furthest out, for want of memory (RFC 2018, section 8); `None` without one.
     pub(crate) fn drop_last(&mut self) -> Option<Run> {
         let run = self.runs.pop_back()?;
-        // Whatever was told can no longer be relied on: begin afresh, as Linux does.
+        // What was reported can no longer be relied on: begin afresh, as Linux does.
         self.recent.clear();
         Some(run)
     }

@@ -1,4 +1,4 @@
-//! The receiving half of a connection: what arrived, what of it can be read, and what to tell the sender.
+//! The receiving half of a connection: what arrived, what of it can be read, and what to report to the sender.
 
 mod arrival;
 

@@ -44,7 +44,7 @@ pub(crate) struct ReceiveWindow {
     /// Payload per memory, in 256ths. Linux: `scaling_ratio`.
     ratio: u64,
     scale: u32,
-    /// Payload of the segments that the peer was told to send. Linux: `advmss`.
+    /// Payload of the segments that the peer was asked to send. Linux: `advmss`.
     segment: u64,
     /// Linux: `window_clamp`.
     clamp: u64,
@@ -141,7 +141,7 @@ impl ReceiveWindow {
         self.window_of(self.buffer.saturating_sub(self.charged))
     }
 
-    /// Payload of the segments that the peer was told to send.
+    /// Payload of the segments that the peer was asked to send.
     pub(crate) fn segment(&self) -> u64 {
         self.segment
     }
@@ -362,7 +362,7 @@ impl ReceiveWindow {
         (window.min(UNSCALED_WINDOW << self.scale), is_short)
     }
 
-    /// True where a read has opened the window so far that the sender should hear of it. Linux:
+    /// True where a read has opened the window so far that it should be reported to the sender. Linux:
     /// `__tcp_cleanup_rbuf`.
     pub(crate) fn is_update_due(&self, next: u64, full_packet: u64) -> bool {
         let remaining = self.remaining(next);

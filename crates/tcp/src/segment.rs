@@ -13,7 +13,7 @@ pub(crate) const SYN_OPTIONS: u64 = 8;
 
 /// Bytes of the largest IPv4 packet (RFC 791, section 3.1).
 const LARGEST_PACKET: u32 = 65_535;
-/// The largest window that scaling can tell (RFC 7323, section 2.3).
+/// The largest window that scaling can express (RFC 7323, section 2.3).
 const LARGEST_WINDOW: u64 = 65_535 << 14;
 /// At 100 Gbit/s, sequence numbers get here after ten years.
 const NUMBER_LIMIT: u64 = 1 << 62;
@@ -71,7 +71,7 @@ pub struct SackBlock {
 }
 
 /// The SACK option (RFC 2018, section 3): at most three blocks beside timestamps. A first block below the
-/// acknowledgement number, or inside the second block, tells a duplicate (RFC 2883, section 4).
+/// acknowledgement number, or inside the second block, reports a duplicate (RFC 2883, section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; 3],

@@ -212,7 +212,8 @@ fn acknowledgements_tell_of_three_islands() {
 
 #[test]
 fn a_spurious_timeout_is_noticed_without_timestamps() {
-    // Only F-RTO (RFC 5682) can tell then: the first acknowledgements after the timeout are of what was not sent again.
+    // Only F-RTO (RFC 5682) can detect it then: the first acknowledgements after the timeout are of what was not sent
+    // again.
     let config = TcpConfig { timestamps: false, ..config(Algorithm::Reno) };
     let mut pipe = Pipe::path(&config, Bitrate::from_mbps(10), usize::MAX, millis(40)).bulk(1000 * 1460);
     let (from, to) = (Timestamp::from_millis(200), Timestamp::from_millis(800));

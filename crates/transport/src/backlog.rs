@@ -10,7 +10,7 @@ use crate::queue::{Discard, Level};
 /// Frames that wait, and the time of the stream.
 ///
 /// The time of the stream is the sum of the durations of all frames offered, also of those given up: it goes on as long
-/// as frames come, so that the age of what waits is told without a clock.
+/// as frames come, so that the age of what waits is known without a clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Backlog<P> {
     frames: VecDeque<Waiting<P>>,

@@ -105,7 +105,7 @@ pub enum ReceiverEvent {
     },
     /// A frame ended, whole or not. Frames come in the order in which they were sent.
     Frame {
-        /// RTP time stamp; `None` on a byte stream, where frames are told by their order.
+        /// RTP time stamp; `None` on a byte stream, where frames are identified by their order.
         rtp_timestamp: Option<u32>,
         /// When its last byte arrived.
         at: Timestamp,

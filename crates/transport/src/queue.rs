@@ -166,7 +166,7 @@ impl<P: Payload> FrameQueue<P> {
         }
     }
 
-    /// Gives up all that waits, oldest first: nobody got it, and what comes next does not go on from it.
+    /// Gives up all that waits, oldest first: it reached no receiver, and what comes next does not go on from it.
     pub fn flush(&mut self) -> Vec<OutgoingFrame<P>> {
         match self {
             Self::Ifd(queue) => queue.flush().into_iter().collect(),

@@ -47,7 +47,7 @@ pub(crate) struct ToyStream {
     pub taken: Vec<u8>,
     /// Bytes taken and not yet sent.
     pub unsent: u64,
-    /// How often the end was told.
+    /// How often the end was signalled.
     pub finished: u32,
     /// Fails from now on.
     pub broken: bool,

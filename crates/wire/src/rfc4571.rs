@@ -19,7 +19,7 @@ pub fn put_packet(packet: &[u8], out: &mut BytesMut) {
 ///
 /// Hand in bytes with [`feed`](Self::feed), however they are cut, and drain [`poll_packet`](Self::poll_packet) after each.
 /// What it holds then is less than one packet. Whatever arrives is taken for lengths and packets, as the stream has
-/// nothing else by which a wrong length could be told.
+/// nothing else by which a wrong length could be detected.
 #[derive(Clone, Debug, Default)]
 pub struct PacketReader {
     buffer: BytesMut,

@@ -89,7 +89,7 @@ fn write_capture(path: &Path, datagrams: impl Iterator<Item = Vec<u8>>) {
 }
 
 /// What the dissector should say of the packet that holds `frame[start..end]`, from the frame's own bits. Whether N is
-/// right only the frames before can tell (see `streams.rs`): here it is read from where the RFC has it.
+/// right only the frames before can show (see `streams.rs`): here it is read from where the RFC has it.
 fn expected(frame: &[u8], start: usize, end: usize, timestamp: u32, datagram: &Datagram) -> Vec<u64> {
     let codes = || support::start_codes(frame);
     let is_slice = |code: u8| (0x01..=0xAF).contains(&code);

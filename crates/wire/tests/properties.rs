@@ -110,7 +110,7 @@ proptest! {
         (style, frames) in stream(), rule in rule(), delays in vec(any::<u8>(), 1..50), losses in vec(0u8..12, 30..200),
     ) {
         let packets = packetize(&frames, rule, 1_500);
-        // The first packet arrives: it tells whether this sender puts headers into packets of their own.
+        // The first packet arrives: it shows whether this sender puts headers into packets of their own.
         let is_lost = |packet: &Datagram| packet.sequence > 0 && losses[packet.sequence as usize % losses.len()] == 0;
         let all: Vec<_> = packets.iter().flatten().collect();
         let mut network: Vec<_> = all.iter().copied().filter(|packet| !is_lost(packet)).collect();
@@ -128,7 +128,7 @@ proptest! {
                 prop_assert_eq!(&frame.bytes[..], &frames[number][..]);
             } else if !lost.is_empty() {
                 prop_assert!(frame.bytes.is_empty());
-                // What is lost at the end of the stream no later packet tells.
+                // What is lost at the end of the stream no later packet shows.
                 let last = received.last().map_or(0, |frame| *frame.sequences.end());
                 let known: Vec<_> = lost.into_iter().filter(|&sequence| sequence < last).collect();
                 if let Some(missing) = &frame.missing {

@@ -43,7 +43,7 @@ impl fmt::Display for Codec {
     }
 }
 
-/// How the parts of an access unit are told apart.
+/// How the parts of an access unit are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// Start codes (annex B of H.264 and H.265; every MPEG stream), or the low-overhead format of AV1 (section 5.2).
@@ -84,13 +84,13 @@ pub struct AccessUnit {
     /// Temporal layer (H.265 `TemporalId`, AV1 `temporal_id`, H.264 SVC prefix); frames of a layer never refer to a
     /// higher one. 0 where the stream has none.
     pub temporal_layer: u8,
-    /// Numbers of the units it cannot be decoded intact without, ascending: exact where headers tell, and otherwise
+    /// Numbers of the units it cannot be decoded intact without, ascending: exact where headers state it, and otherwise
     /// all that they allow.
     pub references: Vec<u64>,
     /// True when it refers to a unit that the reader never saw.
     pub missing_reference: bool,
     /// Where it stands in display order within its coded video sequence: temporal reference, picture order count,
-    /// order hint, or ticks of the time base (MPEG-4 part 2). `None` where headers do not tell.
+    /// order hint, or ticks of the time base (MPEG-4 part 2). `None` where headers do not state it.
     pub display_order: Option<i64>,
     /// What a decoder derives that from (H.264, H.265). `None` where pictures that are missing do not change it.
     pub picture_order: Option<PictureOrder>,

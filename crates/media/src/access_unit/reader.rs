@@ -62,7 +62,7 @@ impl AccessUnitReader {
     }
 
     /// Takes headers that came out of band: an `AVCDecoderConfigurationRecord` or `HEVCDecoderConfigurationRecord`
-    /// (ISO/IEC 14496-15, 5.3.3.1 and 8.3.3.1), which also tells the size of the lengths; parameter sets behind start
+    /// (ISO/IEC 14496-15, 5.3.3.1 and 8.3.3.1), which also states the size of the lengths; parameter sets behind start
     /// codes; the sequence header of MPEG video; the headers above the video object planes of MPEG-4 part 2; an
     /// `AV1CodecConfigurationRecord` (AV1 in ISOBMFF, 2.3.3) or open bitstream units.
     ///

@@ -1,6 +1,6 @@
 //! Video frames of AVI files (Microsoft, "AVI RIFF File Reference", and the OpenDML extensions 1.02), one per chunk.
 //!
-//! A chunk without bytes says that the encoder left a frame out, which an elementary stream would not tell. Indexes are
+//! A chunk without bytes says that the encoder left a frame out, which an elementary stream would not show. Indexes are
 //! not read: chunks are taken in the order in which they stand.
 
 mod riff;
@@ -195,7 +195,7 @@ impl Avi {
     }
 }
 
-/// Bytes that tell an AVI file.
+/// Bytes that identify an AVI file.
 const BEGINNING: usize = 12;
 
 /// Headers of a codec are short, some dozens of bytes. What is longer than this is something else, and is

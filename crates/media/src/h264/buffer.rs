@@ -6,7 +6,7 @@ use crate::h264::slice_header::{Fields, Marking, Operation};
 /// A frame of which at least one field is marked as used for reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredFrame {
-    /// Counts frames, with those inferred where `frame_num` has a gap: tells them apart.
+    /// Counts frames, with those inferred where `frame_num` has a gap: identifies them.
     pub(crate) serial: u64,
     pub(crate) frame_num: u32,
     pub(crate) long_term_frame_idx: u32,
@@ -52,7 +52,7 @@ impl StoredFrame {
         self.long_term = self.long_term.without(fields);
     }
 
-    /// What tells what it is used for, whatever brought it.
+    /// What it is used for, whatever brought it.
     fn state(&self) -> (u64, Fields, Fields, u32) {
         (self.serial, self.short_term, self.long_term, self.long_term_frame_idx)
     }
@@ -185,7 +185,7 @@ impl ReferenceBuffer {
         self.bound(picture.serial, frame_num, limits);
     }
 
-    /// Stores a frame that a gap in `frame_num` tells of (8.2.5.2).
+    /// Stores a frame that a gap in `frame_num` implies (8.2.5.2).
     pub(crate) fn infer(&mut self, serial: u64, frame_num: u32, limits: Limits) {
         self.slide(serial, frame_num, limits);
         let order = self.stand_in_order();

@@ -23,7 +23,7 @@ pub struct PictureNumbers {
     pub order_bits: u8,
     /// `frame_mbs_only_flag`: nothing stands between the two.
     pub frames_only: bool,
-    /// `separate_colour_plane_flag`: each slice tells its plane.
+    /// `separate_colour_plane_flag`: each slice states its plane.
     pub separate_colour_planes: bool,
     /// The numbers of the pictures after it begin anew: it has memory management operation 5.
     pub restarts: bool,

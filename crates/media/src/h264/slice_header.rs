@@ -101,7 +101,7 @@ impl Marking {
     }
 }
 
-/// What the slices of one picture have in common, and tells pictures apart (7.4.1.2.4).
+/// What the slices of one picture have in common, and separates pictures (7.4.1.2.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PictureHeader {
     pub(crate) picture_parameter_set: u32,

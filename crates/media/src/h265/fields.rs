@@ -46,8 +46,8 @@ impl FieldPicture {
         Some(Self { parity, pairing, order })
     }
 
-    /// Whether its frame wants a second field. Where the message does not tell, frames begin at every other field from
-    /// the one that begins the coded video sequence, whose picture order count is `sequence_order`.
+    /// Whether its frame wants a second field. Where the message does not state it, frames begin at every other field
+    /// from the one that begins the coded video sequence, whose picture order count is `sequence_order`.
     pub(crate) fn is_first(self, sequence_order: i64) -> bool {
         match self.pairing {
             Pairing::Untold => (self.order - sequence_order).rem_euclid(2) == 0,

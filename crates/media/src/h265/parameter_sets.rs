@@ -39,7 +39,7 @@ pub(crate) struct SequenceParameterSet {
     /// `None` where slices have no long-term reference pictures.
     pub(crate) long_term_candidates: Option<Vec<LongTermCandidate>>,
     pub(crate) has_temporal_mvp: bool,
-    /// `frame_field_info_present_flag`: picture timing messages tell fields from frames.
+    /// `frame_field_info_present_flag`: picture timing messages distinguish fields from frames.
     pub(crate) has_field_info: bool,
     /// From the VUI: one tick is one picture, unless pictures are doubled (E.3.1).
     pub(crate) frame_rate: Option<FrameRate>,

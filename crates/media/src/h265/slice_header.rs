@@ -88,7 +88,7 @@ impl NalHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LongTermPicture {
     pub(crate) order_low_bits: u32,
-    /// How many times the low bits wrapped between it and the current picture, where that is told
+    /// How many times the low bits wrapped between it and the current picture, where that is stated
     /// (`DeltaPocMsbCycleLt`).
     pub(crate) wraps: Option<i64>,
     /// `UsedByCurrPicLt`.

@@ -28,9 +28,9 @@ pub enum LevelError {
          encoder that keeps its frame rate"
     )]
     SkippedFrame {
-        /// Its number, in decode order; in display order where only time stamps tell.
+        /// Its number, in decode order; in display order where only time stamps show it.
         frame: usize,
-        /// What tells.
+        /// What shows it.
         how: &'static str,
     },
     /// Time stamps are not those of a constant frame rate.
@@ -78,7 +78,7 @@ pub enum LevelError {
          (H264, X264, AVC1) and H.265 (HEVC, H265, HEV1) are allowed"
     )]
     UnknownCodec(FourCc),
-    /// There are no two frames whose times would tell the rate.
+    /// There are no two frames whose times would give the rate.
     #[error("an MPEG-4 part 2 stream of one frame does not tell its frame rate; two at least are needed")]
     NoFrameRate,
     /// Frames in chunks and in the stream that they make differ.

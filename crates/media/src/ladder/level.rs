@@ -60,7 +60,8 @@ pub(super) struct Parts {
 
 impl Level {
     /// Reads a level from a file: an elementary stream of MPEG-1 or MPEG-2 video, MPEG-4 part 2, H.264 or H.265, or an
-    /// AVI file with one of these, told by the bytes. The file stays open, and every frame is read when it is asked for.
+    /// AVI file with one of these, recognised by the bytes. The file stays open, and every frame is read when it is
+    /// asked for.
     ///
     /// # Errors
     /// When it cannot be read or is none of these, frames were skipped or share a chunk, time stamps are uneven, or a key
@@ -90,7 +91,7 @@ impl Level {
     }
 
     /// Which codec a frame is of that brings its headers, as the closed key frames of every level do; `None` when its
-    /// bytes do not tell.
+    /// bytes do not show it.
     pub fn codec_of(key_frame: &[u8]) -> Option<Codec> {
         let first = || start_code::parts(key_frame).next()?.first().copied();
         match nal_index::codec_of(key_frame) {

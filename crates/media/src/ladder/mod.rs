@@ -22,7 +22,7 @@ use crate::index::FrameRate;
 pub use error::{Difference, LadderError, LevelError};
 pub use level::{Level, LevelFrame};
 
-/// How many levels a ladder may have. Bounds the memory for a hostile file; nobody encodes so many.
+/// How many levels a ladder may have. Bounds the memory for a hostile file; so many are not encoded in practice.
 pub(crate) const MAX_LEVELS: usize = 32;
 
 /// Levels of one movie, aligned frame by frame. Level 0 is the lowest.

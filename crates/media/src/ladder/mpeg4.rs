@@ -158,7 +158,7 @@ fn number_in_display_order(frames: &mut [(LevelFrame, bool)], times: &[i64]) -> 
     }
 }
 
-/// The layer in force, and what the reader of access units does not tell.
+/// The layer in force, and what the reader of access units does not return.
 #[derive(Default)]
 pub(crate) struct Vops {
     version: Option<u32>,

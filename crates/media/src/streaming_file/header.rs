@@ -148,7 +148,8 @@ impl Header {
         Self::parse(&bytes, length)
     }
 
-    /// Reads the fields of a header whose checksum is right. They are judged nevertheless: anybody can compute one.
+    /// Reads the fields of a header whose checksum is right. They are judged nevertheless: a hostile file can have one
+    /// too.
     fn parse(bytes: &[u8], length: u64) -> Result<Self, StreamingFileError> {
         let mut reader = Reader { bytes, at: MAGIC.len() };
         let has_audio = reader.u16() == VERSION_WITH_AUDIO;

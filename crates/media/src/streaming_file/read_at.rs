@@ -21,7 +21,7 @@ pub trait ReadAt: Send + Sync {
     /// When the bytes end before, or cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// What becomes another when it is written to; `None` where nothing tells.
+    /// What changes when it is written to; `None` where nothing does.
     ///
     /// # Errors
     /// When that cannot be told.
@@ -30,8 +30,9 @@ pub trait ReadAt: Send + Sync {
     }
 }
 
-/// What tells whether an open file was written to: its length, and when it was last modified (stat(2)). A file of another
-/// name in its place does not matter to who has it open, and neither does its removal, which would change its `ctime`.
+/// What shows whether an open file was written to: its length, and when it was last modified (stat(2)). A file of
+/// another name in its place does not matter to who has it open, and neither does its removal, which would change its
+/// `ctime`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// Bytes.

@@ -14,8 +14,8 @@ const ALLOWED: &str = "one [[flow]] or more, each with a transport";
 /// The word for a wireless sender of its own.
 pub(crate) const OWN_STATION: &str = "own";
 
-/// Reads the flows as they are written, one after the other, and puts the copies of each in its place. Also tells of each
-/// in which place it is written.
+/// Reads the flows as they are written, one after the other, and puts the copies of each in its place. Also returns of
+/// each in which place it is written.
 ///
 /// # Errors
 /// When there is none or more than 64, or one is wrong; keys name the flow by where it is written, counted from 0.

@@ -140,7 +140,7 @@ impl Flow {
         self.start().map(|start| start.saturating_add(self.start_within().unwrap_or_default()))
     }
 
-    /// When it is told to end; `None` for with the run, and for what ends by itself.
+    /// When it is ended; `None` for with the run, and for what ends by itself.
     pub const fn stop(&self) -> Option<Duration> {
         if let FlowKind::Bulk(flow) = &self.kind { flow.stop } else { None }
     }

@@ -8,7 +8,7 @@ use framewire_units::{DataSize, Duration, Seed};
 use crate::check::congestion;
 use crate::error::SimError;
 
-/// `net.core.wmem_default` of Linux: SO_SNDBUF of a socket that nobody set.
+/// `net.core.wmem_default` of Linux: SO_SNDBUF of a socket where it was not set.
 pub(super) const DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
 
 /// Payload of a packet of `largest_packet` bytes, without options (RFC 9293, 3.7.1).

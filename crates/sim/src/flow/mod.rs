@@ -63,7 +63,7 @@ impl Flow {
         })
     }
 
-    /// When it has something to do by itself; never earlier than it was told of.
+    /// When it has something to do by itself; never earlier than the last call's time.
     pub(crate) fn deadline(&self) -> Timestamp {
         match self {
             Self::Movie(flow) => flow.deadline(),
@@ -72,7 +72,7 @@ impl Flow {
         }
     }
 
-    /// True when both sides have ended. Bulk connections end only when they are told to.
+    /// True when both sides have ended. Bulk connections end only when they are stopped.
     pub(crate) fn is_done(&self) -> bool {
         match self {
             Self::Movie(flow) => flow.is_done(),

@@ -53,7 +53,7 @@ impl MovieFlow {
         Self { socket, sending, settling: None, receiving, deadline: Timestamp::ZERO }
     }
 
-    /// When it has something to do by itself; never earlier than it was told of.
+    /// When it has something to do by itself; never earlier than the last call's time.
     pub(crate) fn deadline(&self) -> Timestamp {
         self.deadline
     }

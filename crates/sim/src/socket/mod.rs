@@ -2,7 +2,7 @@
 //!
 //! What they share with the kernel's: a UDP socket counts memory and not payload, and wakes its owner when half of its
 //! buffer is free; with a local bottleneck a datagram stays charged to it until the device has let go; with a remote one
-//! it is charged to nobody, so that a send never blocks. A TCP socket keeps to its endpoint's accounting.
+//! it is charged to no socket, so that a send never blocks. A TCP socket keeps to its endpoint's accounting.
 //!
 //! What is left out: a simulated receiver reads at once, so the receive buffer of a UDP socket, 425,984 bytes in the
 //! other world, never fills.

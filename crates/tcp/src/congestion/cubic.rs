@@ -21,7 +21,7 @@ const TIME_BITS: u32 = 10;
 /// Packets acknowledged per packet that Reno's window of equal throughput grows, in eighths of the window: 1/alpha_cubic
 /// = (1 + beta) / (3 (1 - beta)) (RFC 9438, section 4.3). Linux: `beta_scale`.
 const RENO_EIGHTHS: u64 = 8 * (BETA_UNIT + BETA) / 3 / (BETA_UNIT - BETA);
-/// Packets acknowledged per step while no loss told a maximum: 5 % per round trip. Linux: `bictcp_update`.
+/// Packets acknowledged per step while no loss has given a maximum: 5 % per round trip. Linux: `bictcp_update`.
 const STEP_WITHOUT_MAXIMUM: u32 = 20;
 /// At most half a packet per packet acknowledged. Linux: `bictcp_update`.
 const FASTEST_STEP: u32 = 2;

@@ -127,8 +127,8 @@ mod tests {
         Window { cwnd, ssthresh: u32::MAX, cwnd_count: 0, prior_cwnd: 0, maximum_segment: MSS as u32 }
     }
 
-    /// Acknowledges a packet per `spacing` from 1 s on, with delays told by `rtt`; returns after how many slow start is
-    /// left.
+    /// Acknowledges a packet per `spacing` from 1 s on, with delays given by `rtt`; returns after how many slow start
+    /// is left.
     fn acknowledgements_to_exit(cwnd: u32, spacing: Duration, rtt: impl Fn(u64) -> Duration) -> Option<u64> {
         let mut hystart = HyStart::new();
         (0..400).find(|&count| {

@@ -20,7 +20,7 @@ const LARGEST_STEP: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// CSS. The baseline (cssBaselineMinRtt) tells a false alarm.
+    /// CSS. The baseline (cssBaselineMinRtt) detects a false alarm.
     Conservative {
         baseline: Duration,
         rounds: u32,
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn growing_delay_slows_growth_to_a_quarter_and_ends_after_five_rounds() {
-        // The threshold at 100 ms is 12.5 ms; the eighth sample of the third round tells.
+        // The threshold at 100 ms is 12.5 ms; the eighth sample of the third round decides.
         let (growth, exit) = run(&[100, 100, 113, 113, 113, 113, 113, 113, 113]);
         assert_eq!(growth[..2], [10, 10]);
         assert!(growth[3..].iter().all(|&steps| steps == 2 || steps == 3), "{growth:?}");

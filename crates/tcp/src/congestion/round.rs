@@ -1,11 +1,11 @@
-//! Round trips, told by sequence numbers: a round ends when what was sent after its beginning is acknowledged.
+//! Round trips, counted by sequence numbers: a round ends when what was sent after its beginning is acknowledged.
 
 use super::Acknowledgement;
 
 /// The present round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
-    /// Over when this number is passed; `None` after a reset, until the next acknowledgement tells what was sent.
+    /// Over when this number is passed; `None` after a reset, until the next acknowledgement shows what was sent.
     end: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Vegas {
     is_active: bool,
     /// The round ends when this number is passed. Linux: `beg_snd_nxt`.
     round_end: u64,
-    /// The next number to be sent, as the last acknowledgement told it.
+    /// The next number to be sent, as the last acknowledgement had it.
     next_sequence: u64,
     /// baseRTT.
     least: Duration,

@@ -1,4 +1,4 @@
-//! TCP Veno: Vegas' estimate of the queue tells losses of congestion from losses of the radio.
+//! TCP Veno: Vegas' estimate of the queue distinguishes losses of congestion from losses of the radio.
 //!
 //! Fu and Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks" (IEEE JSAC 21(2), 2003).
 //! Linux: `tcp_veno.c`.

@@ -48,7 +48,7 @@ impl ReceiveSide {
         AckDecision::Now
     }
 
-    /// Which timestamp to echo (RFC 7323, section 4.3), and what the echo of one's own tells.
+    /// Which timestamp to echo (RFC 7323, section 4.3), and what the echo of one's own shows.
     pub(super) fn note_timestamps(&mut self, now: Timestamp, segment: &Segment) {
         let Some(timestamps) = segment.timestamps.filter(|_| self.negotiated.timestamps) else { return };
         if timestamps.value >= self.timestamp && segment.sequence <= self.window.announced_at() {

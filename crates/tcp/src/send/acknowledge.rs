@@ -12,7 +12,7 @@ use crate::timer::Reason;
 /// The least time given to a receiver that seems to have dropped what it had reported. Linux: `tcp_check_sack_reneging`.
 const RENEGING_DELAY: Duration = Duration::from_millis(10);
 
-/// What one acknowledgement told, as far as it was taken in. Linux: the flags of `tcp_ack`.
+/// What one acknowledgement reported, as far as it was taken in. Linux: the flags of `tcp_ack`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub now: Timestamp,
@@ -53,7 +53,7 @@ pub(super) struct Progress {
     pub restart_timer: bool,
     /// The peer may have delayed it. Linux: FLAG_ACK_MAYBE_DELAYED.
     is_maybe_delayed: bool,
-    /// It tells nothing new: one more packet has arrived out of order. Linux: `num_dupack`.
+    /// It reports nothing new: one more packet has arrived out of order. Linux: `num_dupack`.
     pub is_duplicate_acknowledgement: bool,
     /// Packets acknowledged by number.
     acked: u32,
@@ -202,7 +202,7 @@ impl Sender {
         self.unacknowledged = segment.acknowledgement;
     }
 
-    /// Takes off what is acknowledged. Returns the round-trip time that the congestion control is told.
+    /// Takes off what is acknowledged. Returns the round-trip time that goes to the congestion control.
     fn clean_queue(&mut self, progress: &mut Progress) -> Option<Duration> {
         let mut lowest = self.next;
         while let Some(record) = self.board.pop_acknowledged(self.unacknowledged) {
@@ -244,7 +244,7 @@ impl Sender {
         if !self.settings.sack {
             let newly = self.board.settle_assumed(progress.acked);
             self.delivery.count(newly, progress.ecn_echo);
-            // Without blocks nothing tells the original from the retransmission.
+            // Without blocks nothing distinguishes the original from the retransmission.
             progress.has_original &= !progress.has_resent;
         } else if lowest < progress.prior_highest_sacked {
             // A hole was filled by a packet that was sent once.
@@ -290,7 +290,7 @@ impl Sender {
         (newest, true)
     }
 
-    /// What the congestion control is told.
+    /// What goes to the congestion control.
     fn tell(&mut self, progress: &Progress, rtt: Option<Duration>) -> Acknowledgement {
         let delivered = (self.delivery.delivered - progress.prior_delivered) as u32;
         let min_rtt = self.rtt.min_rtt();
@@ -317,7 +317,7 @@ impl Sender {
         }
     }
 
-    /// Gives a receiver that seems to renege some time to tell otherwise. Linux: `tcp_check_sack_reneging`.
+    /// Gives a receiver that seems to renege some time to report otherwise. Linux: `tcp_check_sack_reneging`.
     pub(super) fn await_reneging(&mut self, progress: &mut Progress) {
         let delay = (self.rtt.srtt() / 2).max(RENEGING_DELAY);
         self.start_timer(progress.now, Reason::Retransmission, delay);

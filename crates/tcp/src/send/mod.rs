@@ -1,6 +1,6 @@
 //! The sending half of an endpoint.
 //!
-//! The order of things is Linux': an acknowledgement is taken in ([`acknowledge`]), what it tells of losses moves the
+//! The order of things is Linux': an acknowledgement is taken in ([`acknowledge`]), what it shows of losses moves the
 //! state machine ([`recovery`]), the congestion control sets the window, and then packets are sent as far as window,
 //! pacing, Nagle's algorithm and the device allow ([`transmit`]). The names of the kernel's functions stand beside
 //! those of ours, so that the two can be read together.
@@ -139,7 +139,7 @@ pub(crate) struct Sender {
     retries: u32,
     /// Window probes in a row.
     probes: u32,
-    /// The next new packet tells that the window was reduced (RFC 3168, 6.1.2).
+    /// The next new packet reports that the window was reduced (RFC 3168, 6.1.2).
     announce_reduction: bool,
     counters: Counters,
     output: VecDeque<Outgoing>,

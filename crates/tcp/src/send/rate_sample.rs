@@ -49,7 +49,7 @@ impl Newest {
 pub(super) struct Delivery {
     /// Packets delivered, the handshake's counted (C.delivered).
     pub delivered: u64,
-    /// Packets delivered of which an ECN echo told that the network was congested.
+    /// Packets delivered of which an ECN echo reported that the network was congested.
     pub delivered_ce: u64,
     /// Packets judged lost.
     pub lost: u64,
@@ -86,7 +86,7 @@ impl Delivery {
         }
     }
 
-    /// A packet is sent; `in_flight` counts it. `starts` tells that nothing was outstanding before.
+    /// A packet is sent; `in_flight` counts it. `starts`: nothing was outstanding before.
     pub(super) fn stamp(&mut self, now: Timestamp, starts: bool, in_flight: u32) -> DeliveryStamp {
         if starts {
             self.first_sent = now;
@@ -179,7 +179,7 @@ impl Delivery {
 }
 
 impl RateSample {
-    /// Nothing can be told of the rate.
+    /// Nothing is known of the rate.
     pub(crate) const NONE: Self = Self {
         delivered: 0,
         prior_delivered: 0,

@@ -358,7 +358,7 @@ impl Sender {
         if !probe.was_resent || progress.is_duplicate_of_probe {
             self.recovery.probe = None;
         } else if acknowledgement > probe.end {
-            // The probe repaired a loss that nothing else told of: the window is reduced for it.
+            // The probe repaired a loss that nothing else showed: the window is reduced for it.
             self.begin_reduction(progress.now);
             self.set_state(State::Reduced, progress.now);
             self.end_reduction(progress.now);

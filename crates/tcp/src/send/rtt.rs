@@ -124,7 +124,7 @@ impl RttEstimator {
         Duration::from_nanos((self.srtt_eighths / 8) as u64)
     }
 
-    /// RTTVAR as Linux tells it: a quarter of `mdev_us` in `TCP_INFO`.
+    /// RTTVAR as Linux reports it: a quarter of `mdev_us` in `TCP_INFO`.
     pub(super) fn deviation(&self) -> Duration {
         Duration::from_nanos((self.deviation_quarters / 4) as u64)
     }

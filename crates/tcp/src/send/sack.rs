@@ -20,7 +20,8 @@ impl Sender {
         }
         progress.lowest_reordered = self.next;
         let duplicate = self.duplicate_block(segment.acknowledgement, blocks, progress).then_some(blocks[0]);
-        // In ascending order, so that what an earlier acknowledgement would have told does not look like reordering.
+        // In ascending order, so that what an earlier acknowledgement would have reported does not look like
+        // reordering.
         let mut ascending = segment.sack;
         ascending.sort();
         for block in ascending.as_slice() {

@@ -3,7 +3,7 @@
 //! Packets are numbered as they are first sent. They lie in one ring buffer in the order of their numbers; those that
 //! may still arrive are also linked in the order they were last sent, for time-based loss detection (RFC 8985,
 //! section 6.2). Runs of selectively acknowledged packets are skipped in almost constant time, so that a report costs
-//! what it tells anew, not what is in flight.
+//! what it newly reports, not what is in flight.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -26,7 +26,7 @@ pub(super) struct Record {
     pub end: u64,
     /// When it was last sent.
     pub sent: Timestamp,
-    /// How many packets the endpoint had sent when it was last sent: tells whether the device still holds it.
+    /// How many packets the endpoint had sent when it was last sent: shows whether the device still holds it.
     pub serial: u64,
     /// The state of delivery when it was last sent.
     pub stamp: DeliveryStamp,
@@ -74,7 +74,7 @@ pub(super) struct Scoreboard {
     sacked: u32,
     lost: u32,
     resent: u32,
-    /// Packets that duplicate acknowledgements tell to have arrived, where the peer reports none selectively.
+    /// Packets that duplicate acknowledgements show to have arrived, where the peer reports none selectively.
     assumed: u32,
     /// Ends of the list in the order of sending.
     oldest: u64,

@@ -106,7 +106,7 @@ impl Sender {
         false
     }
 
-    /// When reports tell that all that was sent again was duplicate. Linux: `tcp_try_undo_dsack`.
+    /// When reports show that all that was sent again was duplicate. Linux: `tcp_try_undo_dsack`.
     pub(super) fn try_undo_duplicates(&mut self) -> bool {
         if !self.undo.all_were_duplicates() {
             return false;
@@ -116,7 +116,7 @@ impl Sender {
         true
     }
 
-    /// After a timeout; `is_spurious` tells that F-RTO found it to be. Linux: `tcp_try_undo_loss`.
+    /// After a timeout; `is_spurious`: F-RTO found it to be. Linux: `tcp_try_undo_loss`.
     pub(super) fn try_undo_loss(&mut self, progress: &Progress, is_spurious: bool) -> bool {
         if !is_spurious && !self.may_undo(progress) {
             return false;

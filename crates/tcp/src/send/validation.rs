@@ -1,4 +1,4 @@
-//! Congestion-window validation: a window that the application does not fill tells nothing of the path (RFC 2861,
+//! Congestion-window validation: a window that the application does not fill shows nothing of the path (RFC 2861,
 //! RFC 7661). Linux: `tcp_cwnd_validate`, `tcp_cwnd_application_limited`, `tcp_cwnd_restart`.
 
 use framewire_units::{Duration, Timestamp};

@@ -40,7 +40,7 @@ pub struct Lane {
     pub overflows: u64,
     /// Packets that a full queue or the script dropped.
     pub dropped: u64,
-    /// The queue is in the sender's own device: it is told when a packet's transmission ends.
+    /// The queue is in the sender's own device: it is notified when a packet's transmission ends.
     pub is_local: bool,
     releases: VecDeque<(Timestamp, u32)>,
     /// The first packet from this number on is marked (RFC 3168).

@@ -31,8 +31,8 @@ words! {
 
 /// Sends frames as RTP packets over a [`DatagramSocket`].
 ///
-/// Contract: as of [`StreamSender`](crate::StreamSender); there is no stream to end, so the socket is not told.
-/// Every frame given ends in one `LastByte` event (all its datagrams entered the socket) or one `Discarded`
+/// Contract: as of [`StreamSender`](crate::StreamSender); there is no stream to end, so nothing is signalled to the
+/// socket. Every frame given ends in one `LastByte` event (all its datagrams entered the socket) or one `Discarded`
 /// (at least one did not). A datagram that was not sent has its sequence number all the same, so that the receiver
 /// sees the gap.
 ///
@@ -153,7 +153,7 @@ impl DatagramSender {
         self.events.pop_front()
     }
 
-    /// True when nothing is left to do: the end was told, and all that was accepted is sent or given up.
+    /// True when nothing is left to do: the end was signalled, and all that was accepted is sent or given up.
     pub fn is_finished(&self) -> bool {
         self.ended && self.sending.is_none() && self.queue.is_empty()
     }

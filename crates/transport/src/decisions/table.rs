@@ -49,7 +49,7 @@ pub const TABLE: &[Decision] = &[
     basic("PP", &[0], &[(1, P_AT_P)]),
     basic("IB", &[0], &[(1, B_LATE)]),
     basic("BB", &[0], &[(1, B_LATE)]),
-    // Unlike the optimised policy, it sends what nobody can decode.
+    // Unlike the optimised policy, it sends what cannot be decoded.
     basic("IP/ P/ B/", &[0, 2, 3], &[(1, P_AT_I)]),
     // The rest of a disturbed group is given up.
     optimised("I/ P/ B/ B/ P/", &[0, 1, 2, 3, 4], &[]),

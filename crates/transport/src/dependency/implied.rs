@@ -1,4 +1,4 @@
-//! References of frames that do not tell them.
+//! References of frames that do not state them.
 
 use crate::frame::Dependencies;
 

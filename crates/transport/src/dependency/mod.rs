@@ -17,10 +17,10 @@
 //! 5. *Key frames are delayed, not given up*, but for a newer one, by the second rule. A key frame that waits first does
 //!    not count against the limits, and a frame that waits alone is always kept.
 //!
-//! H.264 and H.265 add a sixth, which is in `placing.rs`: *the order is kept*. A decoder must be able to tell where each
-//! frame is shown. So frames are given up only as far as the next key frame keeps its place, where the limits leave that
-//! choice; a CRA picture is made to begin a sequence instead, and an open group of H.264 is renumbered to go on from what
-//! was sent (`numbering.rs`); and what has lost its place goes, to the next key frame that has one.
+//! H.264 and H.265 add a sixth, which is in `placing.rs`: *the order is kept*. A decoder must be able to derive where
+//! each frame is shown. So frames are given up only as far as the next key frame keeps its place, where the limits
+//! leave that choice; a CRA picture is made to begin a sequence instead, and an open group of H.264 is renumbered to go
+//! on from what was sent (`numbering.rs`); and what has lost its place goes, to the next key frame that has one.
 
 mod gone;
 mod implied;

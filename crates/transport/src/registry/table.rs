@@ -39,7 +39,7 @@ const fn stream(queue: Queue) -> Parts {
 }
 
 /// `net.core.wmem_default` of Linux with 4 KiB pages (`SK_WMEM_MAX`, include/net/sock.h): what getsockopt reports on
-/// a socket that nobody touched.
+/// a socket that was left as it is.
 const KERNEL_DEFAULT_SEND_BUFFER: DataSize = DataSize::from_bytes(212_992);
 
 /// What `setsockopt(SO_SNDBUF, 212992)` makes of it: the kernel doubles the value (socket(7)).

@@ -13,7 +13,7 @@ use crate::event::ReceiverEvent;
 /// High Level is 9,781,248 bits: ISO/IEC 13818-2, table 8-14).
 pub(crate) const LARGEST_FRAME: usize = 4 << 20;
 
-/// Times of reads that are kept to tell when a frame's last byte arrived. The end of a frame lies only a few headers
+/// Times of reads that are kept to know when a frame's last byte arrived. The end of a frame lies only a few headers
 /// before the byte by which it becomes known, so more than this many single-byte reads back is not looked for.
 const KEPT_READS: usize = 4_096;
 

@@ -61,9 +61,9 @@ enum Ending {
     Open,
     /// No more frames come; those that were taken are still to be written.
     Told,
-    /// What was left was given up; the socket is not yet told.
+    /// What was left was given up; the socket is not yet shut down.
     Aborted,
-    /// The socket was told.
+    /// The socket was shut down.
     Finished,
 }
 
@@ -109,7 +109,7 @@ impl StreamSender {
         rules::note_offer(&mut self.events, now, id, discards);
     }
 
-    /// No more frames come. What was taken is still written, then the socket is told.
+    /// No more frames come. What was taken is still written, then the socket is shut down.
     pub fn handle_end(&mut self, _now: Timestamp) {
         if self.ending == Ending::Open {
             self.ending = Ending::Told;
@@ -137,7 +137,7 @@ impl StreamSender {
         }
     }
 
-    /// Writes what the socket takes; ends the stream when all is written and the end was told.
+    /// Writes what the socket takes; ends the stream when all is written and the end was signalled.
     ///
     /// # Errors
     /// When the socket is broken. The frame that was being written is then still to be written: call

@@ -149,7 +149,7 @@ pub(crate) fn is_picture_coding_extension(bytes: &[u8]) -> bool {
     bytes.get(start_code::LENGTH).is_some_and(|byte| byte >> 4 == 8)
 }
 
-/// Where the parameters of the picture are that N speaks of: from the picture header to its first slice.
+/// Where the parameters of the picture are that N refers to: from the picture header to its first slice.
 pub(crate) fn parameter_units(units: &[Unit], picture: usize) -> Range<usize> {
     let of_picture = |unit: &Unit| unit.picture == picture && unit.kind == UnitKind::PictureHeader;
     let start = units.iter().position(of_picture).unwrap_or(units.len());

@@ -45,7 +45,7 @@ pub(crate) struct Fragment<'a> {
 enum Start {
     /// Nothing is missing before it.
     Known,
-    /// Something is missing before it: its bytes must tell.
+    /// Something is missing before it: its bytes must show it.
     AfterLoss,
     /// It does not start with a header.
     Missing,
@@ -60,7 +60,7 @@ pub(crate) struct Assembler {
     bytes: BytesMut,
     /// Nothing is missing before the next packet.
     contiguous: bool,
-    /// This sender marks the last packet of a frame (RFC 2250, section 3.3); one marker tells.
+    /// This sender marks the last packet of a frame (RFC 2250, section 3.3); one marker shows it.
     marks_ends: bool,
     habit: HeaderHabit,
 }

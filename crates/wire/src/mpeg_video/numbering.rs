@@ -1,4 +1,4 @@
-//! From sequence numbers of 16 bits to numbers that never wrap, as long as that can be told.
+//! From sequence numbers of 16 bits to numbers that never wrap, as long as that can be known.
 
 use crate::rtp::extend_sequence;
 
@@ -20,8 +20,8 @@ const RATE_MARGIN: u128 = 2;
 /// Numbers the packets of one stream.
 ///
 /// 16 bits name a packet only while fewer than 65,536 have passed unseen. Whether more may have, the RTP time stamp
-/// tells: it advances with the video (RFC 3550, section 5.1), and the stream so far says how many packets that takes.
-/// A packet that may have one of two numbers gets none. Nor does what follows: its place in the stream is lost.
+/// shows it: it advances with the video (RFC 3550, section 5.1), and the stream so far says how many packets that
+/// takes. A packet that may have one of two numbers gets none. Nor does what follows: its place in the stream is lost.
 ///
 /// # Limits
 /// - A packet that directly follows the last one is believed to, whatever its time stamp says (a sender that pauses

@@ -82,7 +82,7 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until somebody has bound the UDP port.
+/// Waits until a program has bound the UDP port.
 pub fn wait_until_bound(port: u16) {
     let entry = format!(":{port:04X} ");
     wait_until("the port is bound", || std::fs::read_to_string("/proc/net/udp").unwrap().contains(&entry));

@@ -50,7 +50,7 @@ impl Bbr1 {
         }
         self.sample_long_term(ack.newly_lost > 0, ack.rate.is_app_limited);
         let bandwidth = Bandwidth::of(u64::from(ack.rate.delivered), interval);
-        // What the application limited tells of the path only where it is more than was known.
+        // What the application limited counts for the path only where it is more than was known.
         if !ack.rate.is_app_limited || bandwidth >= self.maximum_bandwidth() {
             self.maximum.update(BANDWIDTH_ROUNDS, self.round, bandwidth.0);
         }

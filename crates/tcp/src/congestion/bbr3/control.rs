@@ -59,7 +59,7 @@ impl Bbr3 {
     /// SetPacingRateWithGain().
     pub(super) fn set_rate_with_gain(&mut self, gain: u64) {
         let rate = self.model.bandwidth.pacing_rate(self.packet, gain);
-        // A bandwidth of zero tells nothing yet.
+        // A bandwidth of zero is no estimate yet.
         if (self.has_filled && rate.as_bps() > 0) || rate > self.rate {
             self.rate = rate;
         }
