@@ -52,7 +52,7 @@ pub struct Decision {
     pub level: usize,
 }
 
-/// What the receiver told the sender.
+/// What the receiver reported to the sender.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Feedback {
     /// A control packet of VTP.

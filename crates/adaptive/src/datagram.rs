@@ -66,7 +66,7 @@ pub enum DropReason {
     Inconsistent,
     /// There is no room for what it carries, or for the answer to it.
     NoRoom,
-    /// It is one of more than anybody has to send in so short a time.
+    /// It is one of more than a peer has to send in so short a time.
     TooMany,
 }
 

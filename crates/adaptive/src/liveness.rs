@@ -8,15 +8,15 @@ use framewire_units::{Duration, Timestamp};
 pub(crate) const JUMP: Duration = Duration::from_secs(1);
 
 /// A round trip before one was measured, for what is missing and what is sent again. Ours: longer than most paths, so that
-/// nothing is asked for or sent in vain until the first control packet tells, which is soon; and a fifth of what a player
-/// waits for before it begins.
+/// nothing is asked for or sent in vain until the first control packet shows it, which is soon; and a fifth of what a
+/// player waits for before it begins.
 pub(crate) const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 
-/// When the other side was last heard.
+/// When something valid came from the other side last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Liveness {
     heard: Timestamp,
-    /// The time until which nobody was expected to call.
+    /// The time until which no call was expected.
     expected: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! What control packets tell of the path to a controller that backs off at losses: round-trip times, losses that are
+//! What control packets report of the path to a controller that backs off at losses: round-trip times, losses that are
 //! news, and silence. RAP and the binomial controllers share it.
 
 use framewire_units::{DataSize, Duration, Timestamp};
@@ -25,14 +25,14 @@ const PAYLOAD_GAIN: f64 = 1.0 / 16.0;
 pub(crate) struct Report {
     /// From the packet that asked to this report.
     pub(crate) round_trip: Duration,
-    /// Packets that were sent since the last report, as far as can be told, and did not arrive.
+    /// Packets that were sent since the last report, as far as is known, and did not arrive.
     pub(crate) lost: u32,
     /// Packets were lost, and the last of what the report covers was sent after the last back-off: losses that were on
     /// the way already belong to the congestion that was answered.
     pub(crate) congestion: bool,
 }
 
-/// The state of a path, as far as control packets tell.
+/// The state of a path, as far as control packets show it.
 #[derive(Clone, Debug)]
 pub(crate) struct PathReports {
     /// Number of the newest report, and of the packet that asked for it.
@@ -154,7 +154,7 @@ impl PathReports {
     }
 
     /// Packets between the last report and this one that did not arrive. What a lost control packet counted is
-    /// unknown, and nothing is lost then as far as can be told.
+    /// unknown, and nothing is lost then as far as is known.
     fn lost(&self, packet: &ControlPacket) -> u32 {
         let expected = match self.last {
             None if packet.report == 0 => packet.sequence.wrapping_add(1),
@@ -251,7 +251,7 @@ mod tests {
         let hostile = [
             ("never sent, and before the newest modulo 2^32", ControlPacket { sequence: 0x9000_0000, ..honest }),
             ("not sent yet", ControlPacket { sequence: 9, sender_time: at(9), ..honest }),
-            ("sent, but nobody asked", ControlPacket { sequence: 3, sender_time: at(3), ..honest }),
+            ("sent, but not asked for", ControlPacket { sequence: 3, sender_time: at(3), ..honest }),
             ("the time stamp of another packet", ControlPacket { sender_time: at(3), ..honest }),
             ("a longer round trip", ControlPacket { sender_time: at(0), ..honest }),
             ("a byte too many", ControlPacket { size: DataSize::from_bytes(5_001), ..honest }),
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn silence_is_noticed_after_a_request_and_twice_as_late_each_time() {
         let mut path = path(3);
-        assert_eq!(path.next_timeout(), None, "nobody was asked");
+        assert_eq!(path.next_timeout(), None, "none was asked");
         for (asked, expected) in [(0, 1_000), (1_000, 3_000), (3_000, 7_000)] {
             path.handle_sent(at(asked), 4, SIZE, true);
             assert_eq!(path.next_timeout(), Some(at(expected)));

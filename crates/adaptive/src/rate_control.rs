@@ -91,7 +91,7 @@ pub struct RateControlSettings {
 }
 
 impl RateControlSettings {
-    /// For packets of up to so many bytes of video, a default player, and a future that nobody knows.
+    /// For packets of up to so many bytes of video, a default player, and an unknown future.
     pub fn new(payload: DataSize) -> Self {
         let startup = PlayerSettings::default().startup;
         Self { payload, plan: None, startup, estimate: Estimate::PAPER, alpha: None, step: None }

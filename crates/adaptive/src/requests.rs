@@ -10,7 +10,7 @@ pub(crate) const MAX_REQUESTS: usize = 1_024;
 
 /// Packets that asked for a control packet, and what was sent until each.
 ///
-/// A control packet comes from somebody else: its sequence number has to be that of an open request, the time stamp that
+/// A control packet comes from another host: its sequence number has to be that of an open request, the time stamp that
 /// it echoes the one that was sent, and what it counts, with all that others counted before it, no more than had left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {

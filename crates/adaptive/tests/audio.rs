@@ -170,7 +170,7 @@ fn a_file_and_its_ladder_give_the_same_audio() {
     assert!(said.iter().all(|said| said.starts_with("packet 1877 of the audio: ")), "{said:?}");
 }
 
-/// Nothing of a session without audio tells that there could be some.
+/// Nothing of a session without audio shows that there could be some.
 #[test]
 fn without_audio_nothing_is_said_of_it() {
     let mut session = session(LadderSource::new(mild(), 1_000), hybrid(), Bitrate::from_mbps(10), 0.02, true);

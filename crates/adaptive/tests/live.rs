@@ -94,7 +94,7 @@ impl Plan for Growing {
     }
 }
 
-/// What a client got: frames of the source by their bytes, and what it was told.
+/// What a client got: frames of the source by their bytes, and its events.
 struct Viewer {
     client: Client,
     number: u8,
@@ -189,7 +189,7 @@ fn who_comes_before_the_first_frame_waits_for_it() {
 }
 
 /// At half of the rate that it is made at, the stream falls behind, and what is no longer kept is left out: by whole
-/// groups up to the place where it goes on, and told.
+/// groups up to the place where it goes on, and reported.
 #[test]
 fn who_falls_behind_goes_on_with_what_there_is() {
     let source = Growing::new(2, Bitrate::from_kbps(50));

@@ -209,7 +209,7 @@ fn without_a_player_a_session_is_the_papers_to_the_byte() {
     assert!(!forth.iter().chain(&back).any(is_new) && forth.len() > 2_000);
 }
 
-/// A server that repeats nothing treats offers as one that never heard of them, and the client soon makes no more.
+/// A server that repeats nothing treats offers as one that does not know them, and the client soon makes no more.
 #[test]
 fn an_old_server_is_offered_repeats_in_vain() {
     let (forth, back, session) = said(false, Some(PlayerSettings::default()));
@@ -234,7 +234,7 @@ fn with_a_key_lists_are_authenticated() {
     assert_eq!((drops.0.of(DropReason::NotAuthentic), drops.1.of(DropReason::NotAuthentic)), (0, 0));
 }
 
-/// A buffer that is told of is not overrun; one that nobody knows of is.
+/// A buffer that is reported is not overrun; one that is unknown is.
 #[test]
 fn the_players_room_is_kept() {
     let room = DataSize::from_bytes(200_000);

@@ -1,6 +1,6 @@
 //! What is recorded, in every world: frame ledger, packet log, flow state, summary, as columnar tables.
 //!
-//! The way through: a world and the session fill a [`record::FlowLog`] per flow; [`ledger::Ledger::build`] tells what
+//! The way through: a world and the session fill a [`record::FlowLog`] per flow; [`ledger::Ledger::build`] derives what
 //! became of every frame; [`summary::Summary::build`] sums it up; [`tables`] writes both, with the raw records, as
 //! Parquet. [`write_run`] does all of it. The format is described in `docs/results.md`.
 

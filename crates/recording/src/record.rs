@@ -32,8 +32,8 @@ pub struct FrameFacts {
     /// True when it also refers to something that is not in the movie, as the leading frames of its start or of a broken
     /// link.
     pub missing_reference: bool,
-    /// What a decoder derives its place in display order from; `None` where that is not told by the pictures before it
-    /// (MPEG video, AV1).
+    /// What a decoder derives its place in display order from; `None` where that does not follow from the pictures
+    /// before it (MPEG video, AV1).
     pub picture_order: Option<PictureOrder>,
     /// The latest frame that began a gradual refresh which has ended where this one is shown: what was lost before that
     /// one does no harm to it.
@@ -275,7 +275,7 @@ pub struct RateSample {
     pub level: Option<u8>,
     /// Smoothed round-trip time of its controller.
     pub round_trip: Option<Duration>,
-    /// Loss event rate that its controller was told, 0 to 1.
+    /// Loss event rate reported to its controller, 0 to 1.
     pub loss_event_rate: Option<f64>,
 }
 

@@ -19,7 +19,7 @@ pub struct WriteError {
     pub file: PathBuf,
     /// The system's own words.
     pub reason: String,
-    /// The system's number for it, where it has one: a full disk is told from others by this.
+    /// The system's number for it, where it has one: a full disk is distinguished by this.
     pub code: Option<i32>,
 }
 

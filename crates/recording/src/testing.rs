@@ -66,7 +66,7 @@ pub enum Injected {
     NoRoom,
     /// The link drops it at a place.
     Dropped(Place, &'static str),
-    /// It reaches the receiving host, where nobody reads it.
+    /// It reaches the receiving host, where it is not read.
     Unread,
     /// The run ends while it is on its way between the hops.
     UnderWay,

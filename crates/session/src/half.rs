@@ -1,9 +1,9 @@
 //! The shape of a session: two halves, the channels between them, and the tracks that they carry.
 //!
-//! A half is sans-IO. It says which [channels](Channel) it wants, is told what [arrives](Arrival) on them, sends on them
-//! what they take, and says [what it waits for](Wait). Either half may send on any channel: what a receiver says to its
-//! sender is a channel like any other. The transports of a movie and the adaptive streams are such halves; a session with
-//! receiver reports, SRT or QUIC is two more.
+//! A half is sans-IO. It states which [channels](Channel) it wants, is given what [arrives](Arrival) on them, sends on
+//! them what they take, and says [what it waits for](Wait). Either half may send on any channel: what a receiver says
+//! to its sender is a channel like any other. The transports of a movie and the adaptive streams are such halves; a
+//! session with receiver reports, SRT or QUIC is two more.
 
 use framewire_transport::socket::{DatagramSend, DatagramSocket, SocketError, StreamSocket};
 use framewire_units::{DataSize, Timestamp};

@@ -19,7 +19,7 @@ pub struct SendingPlan {
     /// Of every frame, whether another may refer to it.
     referenced: Arc<[bool]>,
     start: Timestamp,
-    /// What streams of it are compared with, once somebody asked; `None` in it for a codec without start codes.
+    /// What streams of it are compared with, once asked for; `None` in it for a codec without start codes.
     content: Arc<OnceLock<Option<Arc<MovieContent>>>>,
 }
 

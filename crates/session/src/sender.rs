@@ -26,7 +26,7 @@ pub enum Pacing {
     Sender,
     /// The receiver's playout: the sender offers the next frame as soon as the transport takes it.
     Receiver,
-    /// Nobody: the sender offers the next frame as soon as the transport takes it, and the receiver reads at once.
+    /// None: the sender offers the next frame as soon as the transport takes it, and the receiver reads at once.
     Nobody,
 }
 

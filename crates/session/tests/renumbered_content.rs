@@ -115,7 +115,7 @@ fn of_key_frames_that_are_alike_the_one_that_came_is_told_by_what_follows() {
     }
 }
 
-/// Which fifty of the equal ones are missing nobody can tell; what comes behind them is named.
+/// Which fifty of the equal ones are missing cannot be known; what comes behind them is named.
 #[test]
 fn a_key_frame_that_gets_the_numbers_of_one_like_it_does_not_mislead_for_long() {
     for slices in [1, 3] {

@@ -1,7 +1,7 @@
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::vtp::{Features, Offer};
 
-/// Time between two offers that nobody answers.
+/// Time between two offers without an answer.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Offers that are made once video flows: a server that does not know them never answers.

@@ -16,7 +16,7 @@ pub(super) struct Arrivals {
 
 impl Arrivals {
     /// Takes a packet: its number without the wrap, and the numbers below it that were skipped and are missing from now
-    /// on. `None` when it was here before, or is too old to tell.
+    /// on. `None` when it was here before, or is too old to know.
     pub(super) fn insert(&mut self, sequence: u32) -> Option<(u64, Range<u64>)> {
         let step = i64::from(sequence.wrapping_sub(self.next as u32) as i32);
         let number = self.next.checked_add_signed(step)?;

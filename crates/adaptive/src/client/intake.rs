@@ -127,7 +127,7 @@ impl Client {
             self.finish(reason);
             return Ok(());
         }
-        // The server repeats what is missing until it hears that this is over.
+        // The server repeats what is missing until it receives the end of this.
         let waits = teardown.reason == Reason::EndOfMovie
             && self.requests.has_repeats()
             && matches!(self.phase, Phase::Streaming | Phase::Lingering { .. })

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use framewire_units::{DataSize, Duration, Timestamp};
 use framewire_wire::vtp::VideoHeader;
 
-/// Frames whose bytes are told apart; what is beyond waits with the last one.
+/// Frames whose bytes are counted separately; what is beyond waits with the last one.
 const MAX_FRAMES: usize = 65_536;
 
 /// The player behind a client, as far as the server is to know of it.
@@ -11,7 +11,7 @@ const MAX_FRAMES: usize = 65_536;
 pub struct PlayerSettings {
     /// From the first packet of video to the first frame that is shown.
     pub startup: Duration,
-    /// Room for video that has come and was not shown: what is free is told to the server.
+    /// Room for video that has come and was not shown: what is free is reported to the server.
     pub buffer: DataSize,
     /// Whether missing packets are named, so that a server that takes this up repeats what can still be in time.
     pub repeats: bool,

@@ -23,7 +23,7 @@ impl Requests {
         Self { session, agreement: Agreement::new(offered), gaps: Gaps::default(), report: 0, repeated: 0 }
     }
 
-    /// The server's answer to an offer; `false` when nobody waits for one.
+    /// The server's answer to an offer; `false` when none is awaited.
     pub(super) fn handle_answer(&mut self, features: Features) -> bool {
         self.agreement.handle_answer(features)
     }

@@ -4,7 +4,7 @@ use framewire_wire::vtp::{Key, Title};
 use super::player::PlayerSettings;
 use crate::tfrc::ReceiverSettings;
 
-/// What the client tells the server of what arrives.
+/// What the client reports to the server of what arrives.
 #[derive(Clone, Debug)]
 pub enum ReportKind {
     /// A control packet for each that is asked for: VTP, and every controller that lives on control packets.
@@ -16,8 +16,8 @@ pub enum ReportKind {
 /// Settings of the client's half of a session.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
-    /// The session's name: drawn at random by the world, because who knows it can speak for the session where no key
-    /// is shared.
+    /// The session's name: drawn at random by the world, because who knows it can forge packets of the session where no
+    /// key is shared.
     pub session: u64,
     /// The movie.
     pub title: Title,
@@ -54,7 +54,7 @@ impl ClientSettings {
         }
     }
 
-    /// Those for a server with the hybrid rate control: it is told of the default player's buffer, and of missing
+    /// Those for a server with the hybrid rate control: it is notified of the default player's buffer, and of missing
     /// packets.
     pub fn hybrid(title: Title, session: u64) -> Self {
         Self { player: Some(PlayerSettings::default()), ..Self::paper(title, session) }

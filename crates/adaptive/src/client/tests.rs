@@ -161,7 +161,7 @@ fn a_server_whose_packets_are_of_no_use_but_advance_is_waited_for() {
     Channel::BOTH.into_iter().for_each(|channel| client.handle_datagram(at(10), channel, &describe(channel)));
     for number in 0..60 {
         let now = at(100 + u64::from(number) * 1_000);
-        send(&mut client, now, video(number, number)); // nobody fetches them
+        send(&mut client, now, video(number, number)); // they are not fetched
         said(&mut client, now);
     }
     assert!(drops(&client, DropReason::NoRoom) > 50);
@@ -243,8 +243,9 @@ fn lists(client: &mut Client, now: Timestamp) -> Vec<Vec<u32>> {
     said.iter().filter_map(list).collect()
 }
 
-/// A pause: nobody fetches, and the player stands still. What had no room then comes again once it has, and every frame is
-/// whole; what the path carried is counted in control packets all the same, and the player's room is that of what it has.
+/// A pause: nothing is fetched, and the player stands still. What had no room then comes again once it has, and every
+/// frame is whole; what the path carried is counted in control packets all the same, and the player's room is that of
+/// what it has.
 #[test]
 fn what_had_no_room_in_a_pause_comes_again() {
     let player = PlayerSettings { buffer: DataSize::from_bytes(5_000), ..PlayerSettings::default() };
@@ -283,7 +284,7 @@ fn what_had_no_room_in_a_pause_comes_again() {
     assert_eq!((size, client.state().packets), (600, 60));
     let refused = drops(&client, DropReason::NoRoom);
     assert_eq!(refused, 60 - 30);
-    // The player goes on. The server does as it is told, a round trip later.
+    // The player goes on. The server does as asked, a round trip later.
     let (mut frames, mut lost, mut named, mut next) = (0, 0, vec![], 60);
     for number in 0..60 {
         let now = at(2_500 + 40 * number);

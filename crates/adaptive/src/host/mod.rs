@@ -44,11 +44,11 @@ pub struct HostEvent {
 
 /// A server of one movie for any number of clients.
 ///
-/// It is driven as a [`Server`] is, and told of departures ([`handle_departure`](Self::handle_departure)), of which it
-/// keeps a distribution. Before a client has proved its address, nothing of it is kept; a session costs no more than its
-/// own timers when nothing happens in it. A session has its place for good once both addresses are proved: while one is,
-/// it is forgotten after [`peer_timeout`](ServerSettings::peer_timeout), or as soon as another start needs its place and
-/// it is the oldest such.
+/// It is driven as a [`Server`] is, and notified of departures ([`handle_departure`](Self::handle_departure)), of which
+/// it keeps a distribution. Before a client has proved its address, nothing of it is kept; a session costs no more than
+/// its own timers when nothing happens in it. A session has its place for good once both addresses are proved: while
+/// one is, it is forgotten after [`peer_timeout`](ServerSettings::peer_timeout), or as soon as another start needs its
+/// place and it is the oldest such.
 ///
 /// What is due first leaves first, over all sessions: a packet of video at the time that its pace wants, an answer at
 /// the time when what it answers arrived. One packet is taken from a session at a time, so that no session, however
@@ -207,7 +207,7 @@ impl Host {
         drops
     }
 
-    /// By how much packets of video left later than they were due, over all sessions, as far as it was told.
+    /// By how much packets of video left later than they were due, over all sessions, as far as it was notified.
     pub fn lateness(&self) -> &Lateness {
         &self.lateness
     }

@@ -53,7 +53,7 @@ impl Viewer {
     }
 }
 
-/// Runs all over a network without delay until everybody has ended, in steps of a millisecond.
+/// Runs all over a network without delay until every session has ended, in steps of a millisecond.
 fn run(host: &mut Host, viewers: &mut [Viewer], millis: u64) {
     for millis in 0..millis {
         let now = Timestamp::from_millis(1_000 + millis);
@@ -198,7 +198,7 @@ fn stopping_says_goodbye_to_everybody() {
     assert_eq!(host.sessions(), 0);
 }
 
-/// A packet each 4 ms, and nobody asks for 80 ms.
+/// A packet each 4 ms, and no poll for 80 ms.
 #[test]
 fn what_is_due_first_leaves_first_whoever_it_is_for() {
     let mut host = host_of(Steps { levels: 10, ..MOVIE }, server_settings(), 20);
@@ -215,7 +215,7 @@ fn what_is_due_first_leaves_first_whoever_it_is_for() {
     let sent: Vec<_> = std::iter::from_fn(|| host.poll_transmit(now)).collect();
     assert!(sent.iter().all(|sent| sent.due.is_some_and(|due| due <= now)));
     assert!(sent.is_sorted_by_key(|sent| sent.due), "{:?}", sent.iter().map(|sent| sent.due).collect::<Vec<_>>());
-    // Each of the first twenty for somebody else: nobody has two packets before everybody has one.
+    // Each of the first twenty to another client: none has two packets before every one has one.
     let first: std::collections::BTreeSet<_> = sent[..20].iter().map(|sent| sent.to).collect();
     assert_eq!((first.len(), sent.len() > 20), (20, true), "{}", sent.len());
     assert!(host.next_timeout() > Some(now));
@@ -325,7 +325,7 @@ fn half_open_sessions_give_way_oldest_first_and_open_ones_never() {
     }
     let got: Vec<_> = viewers.iter().map(|viewer| (viewer.frames, viewer.ended)).collect();
     assert_eq!(got, [(50, Some(Reason::EndOfMovie)); 2]);
-    // Where everybody has proved both, nobody gives way.
+    // Where every client has proved both, none gives way.
     let mut host = host_with(server_settings(), 2);
     let mut viewers = self::viewers(2);
     run(&mut host, &mut viewers, 100);
@@ -351,8 +351,8 @@ fn answers_that_nobody_sends_are_bounded() {
     assert_eq!(std::iter::from_fn(|| host.poll_transmit(now)).count(), 1_024);
 }
 
-/// All that a client said, sealed, is said again by somebody else when the session is over: it opens nothing, and nothing
-/// flows. A new session does.
+/// All that a client said, sealed, is sent again by another host when the session is over: it opens nothing, and
+/// nothing flows. A new session does.
 #[test]
 fn what_was_said_in_a_session_opens_no_other_one() {
     let key = || Key::new(&[3; 16]);

@@ -5,8 +5,8 @@ use super::queue::Queue;
 // Where no source is named, a number was measured on the paths of docs/vtp-hybrid.md: "Constants" there says what
 // 0.7 and 1.4 times of it change, and "flat" here that nothing does beyond the bounds given there.
 
-/// What a trial sends of what arrives: a queue that nobody else fills then shrinks by 0.3 s in each second. Half is as
-/// good; with 0.98 nothing is learned.
+/// What a trial sends of what arrives: a queue that no other flow fills then shrinks by 0.3 s in each second. Half is
+/// as good; with 0.98 nothing is learned.
 const TRIAL_SHARE: f64 = 0.7;
 
 /// Time that such a queue is given to drain, over what it needs: measured; 1 is too short on 100 kbit/s, twice costs a
@@ -70,7 +70,7 @@ pub(crate) struct Reading {
 /// Who fills the queue, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
-    /// Nobody, or this stream: the queue is kept short.
+    /// No flow, or this stream: the queue is kept short.
     Alone,
     /// Less is sent to see whether the queue drains.
     Trial(Trial),

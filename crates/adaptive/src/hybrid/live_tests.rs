@@ -19,8 +19,8 @@ const LENGTH_MS: u64 = 30_000;
 /// One way, in milliseconds.
 const DELAY: u64 = 10;
 
-/// Two levels of 200 and 400 kbit/s in groups of 12 frames that are told to be 40 ms apart. A group is there when it is
-/// whole.
+/// Two levels of 200 and 400 kbit/s in groups of 12 frames that are declared to be 40 ms apart. A group is there when
+/// it is whole.
 struct Growing(Mutex<u32>);
 
 impl Growing {
@@ -146,7 +146,7 @@ fn watch(made: impl Fn(u32) -> u64, rate: Option<u64>) -> Seen {
     }
 }
 
-/// As it is told.
+/// As it is declared.
 fn steadily(frame: u32) -> u64 {
     40 * u64::from(frame.saturating_sub(GROUP - 1))
 }

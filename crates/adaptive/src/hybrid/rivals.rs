@@ -43,7 +43,7 @@ const BBR_LOSS: std::ops::Range<f64> = 0.01..0.03;
 /// share, 4 takes 0.74 to 1.41.
 const BESIDE_BBR: f64 = 2.5;
 
-/// What kind of flows fill the queue, as far as the round trip tells: it grows and shrinks with the windows of all.
+/// What kind of flows fill the queue, as far as the round trip shows: it grows and shrinks with the windows of all.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rivals {
     mean: f64,

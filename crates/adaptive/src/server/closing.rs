@@ -1,10 +1,10 @@
 use framewire_units::{Duration, Timestamp};
 use framewire_wire::vtp::Reason;
 
-/// Time between two goodbyes that nobody acknowledges.
+/// Time between two teardowns without an acknowledgement.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// Goodbyes that are said.
+/// Teardowns that are sent.
 const ATTEMPTS: u32 = 4;
 
 /// The teardown, sent until it is acknowledged, or often enough.

@@ -6,7 +6,7 @@ use crate::source::{Availability, ENDLESS, PacketSource, SourceError, SourcePack
 
 /// The place in a movie that is being sent: packets one after the other, the level changing at switch points only.
 ///
-/// Frames and times are told as the client knows them: from the [beginning](PacketSource::beginning) on.
+/// Frames and times are numbered as the client knows them: from the [beginning](PacketSource::beginning) on.
 pub(crate) struct Cursor {
     source: Arc<dyn PacketSource>,
     /// The frame of the source that the client calls 0, and its play-out time; of a movie, its own times count.

@@ -1,4 +1,4 @@
-//! What arrives, from the client or from anybody else.
+//! What arrives, from the client or from any other host.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use crate::datagram::{Channel, DropReason, Transmit};
 use crate::liveness::Liveness;
 
 impl Server {
-    /// A datagram from anybody.
+    /// A datagram from any host.
     pub(super) fn accept(
         &mut self,
         now: Timestamp,

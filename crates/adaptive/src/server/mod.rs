@@ -284,7 +284,7 @@ impl Server {
         }
     }
 
-    /// Begins the teardown; with nobody there, it has ended already.
+    /// Begins the teardown; without a client, it has ended already.
     fn close(&mut self, now: Timestamp, reason: Reason) {
         match self.phase {
             Phase::Waiting => self.finish(reason),

@@ -57,7 +57,7 @@ pub(super) enum Rank {
 /// What was sent lately, what of it is to be sent again, and in which order.
 ///
 /// Every packet is repeated once at the most. A repeat has a number of its own and is remembered as any other packet, so
-/// that its loss is named too; nothing is repeated that was not lost as far as the client can tell, and nothing leaves but
+/// that its loss is named too; nothing is repeated that was not lost as far as the client knows, and nothing leaves but
 /// at the pace of the stream.
 #[derive(Debug)]
 pub(super) struct Repeats {

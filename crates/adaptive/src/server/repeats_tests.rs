@@ -115,7 +115,7 @@ fn hostile_lists_are_refused_and_floods_cost_nothing() {
     assert_eq!(back(u32::MAX, 1), Err(DropReason::Inconsistent), "nothing was sent by then");
     assert_eq!(back(3, 3), Ok(()), "the first packet");
     assert_eq!(young.counts().named, 1);
-    assert_eq!(refused(&mut Repeats::default(), 0), Err(DropReason::Unexpected), "nobody agreed");
+    assert_eq!(refused(&mut Repeats::default(), 0), Err(DropReason::Unexpected), "not agreed on");
     assert_eq!(refused(&mut self::repeats(0..0), 0), Err(DropReason::Inconsistent), "nothing was sent");
     let list = missing(1_500, i64::MIN, &[(1_024, 1_024)]);
     let flood = (0..100).map(|_| repeats.handle_missing(at(1_000), &list, ROUND_TRIP, false).is_ok());

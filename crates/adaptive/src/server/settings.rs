@@ -12,9 +12,9 @@ pub struct ServerSettings {
     pub secret: Secret,
     /// The shared key of control packets; `None` for none, as in the paper.
     pub key: Option<Key>,
-    /// b_min of the schedule, told to the client.
+    /// b_min of the schedule, sent to the client.
     pub buffer: DataSize,
-    /// Bytes of video that a packet of the source has at most, told to the client.
+    /// Bytes of video that a packet of the source has at most, sent to the client.
     pub payload: u16,
     /// The client has vanished when nothing valid came from it for so long.
     pub peer_timeout: Duration,

@@ -20,7 +20,7 @@ pub(super) struct Stream {
     rates: Vec<Bitrate>,
     controller: Box<dyn Controller>,
     decision: Option<Decision>,
-    /// Before this, nobody knew that the next packet may leave so early.
+    /// Before this, it was not known that the next packet may leave so early.
     known_since: Timestamp,
     /// A live stream has not come further: a packet was due, and there was none.
     waits: bool,

@@ -219,7 +219,7 @@ fn a_client_that_vanishes_ends_the_session() {
         }
     }
     let events: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
-    // Level 0 takes 4 s for 100 frames; nobody acknowledges the end, which is said four times in 2 s.
+    // Level 0 takes 4 s for 100 frames; the end is not acknowledged, and sent four times in 2 s.
     assert_eq!((sent, events), (100, vec![ServerEvent::Ended(Reason::EndOfMovie)]));
     let mut server = streaming(at(0));
     server.settings.peer_timeout = Duration::from_secs(1);
@@ -324,7 +324,7 @@ fn nothing_that_is_replayed_keeps_a_session_alive() {
         }
     }
     // Their first coming counts, here at once but for the list: before the first packet it was none.
-    assert!(matches!(ended, Some((12_000..=12_001, Reason::Vanished))), "10 s, and 2 s of goodbyes: {ended:?}");
+    assert!(matches!(ended, Some((12_000..=12_001, Reason::Vanished))), "10 s, and 2 s of teardowns: {ended:?}");
 }
 
 /// Frame 22 is a P frame and was lost first, 24 is an I frame.

@@ -14,7 +14,7 @@ use crate::controller::{Controller, ControllerState, Decision, Feedback, PlanRat
 ///   learn that there is room for the next level.
 /// - The sender is data-limited while the plan's cap is below X_inst.
 ///
-/// It hears [`Feedback::Tfrc`] alone, and the receiver needs [`ControllerState::round_trip`] in every data packet.
+/// It uses [`Feedback::Tfrc`] alone, and the receiver needs [`ControllerState::round_trip`] in every data packet.
 #[derive(Clone, Debug)]
 pub struct TfrcController {
     sender: Sender,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use framewire_units::{Duration, Timestamp};
 
-/// Receive rates that are kept. Two are usual; a receiver that reports more often gets the last of them heard.
+/// Receive rates that are kept. Two are usual; of a receiver that reports more often the last of them count.
 const MOST: usize = 16;
 
 /// Recent receive rates in bytes per second, with the time of their report.

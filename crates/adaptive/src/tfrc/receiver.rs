@@ -36,7 +36,7 @@ struct Mark {
     packets: u64,
 }
 
-/// The packet that feedback speaks of.
+/// The packet that feedback refers to.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     arrived: Timestamp,
@@ -108,8 +108,8 @@ impl Receiver {
         self.total.packets += 1;
         self.latest = Some(Latest { arrived: now, sent: packet.header.sent });
         self.fresh = true;
-        // A new loss event raises p (step 4 of section 6.1), nothing else can; one that is taken back is told at once
-        // as well (section 6).
+        // A new loss event raises p (step 4 of section 6.1), nothing else can; one that is taken back is reported at
+        // once as well (section 6).
         let urgent = matches!(arrived, Arrived::WithLossEvent | Arrived::WithoutLossEvent);
         self.due |= urgent || overdue || self.round_trip.is_none();
         self.start_timer();

@@ -38,7 +38,7 @@ pub enum Limit {
 /// The sender of a TFRC flow.
 ///
 /// # How to drive it
-/// Send no packet before [`next_send`](Self::next_send), tell of every packet that leaves
+/// Send no packet before [`next_send`](Self::next_send), report every packet that leaves
 /// ([`handle_sent`](Self::handle_sent)) and every feedback that comes ([`handle_feedback`](Self::handle_feedback)), and
 /// call [`handle_timeout`](Self::handle_timeout) when [`next_timeout`](Self::next_timeout) has come. Every data packet
 /// carries [`round_trip`](Self::round_trip). A sender that paces by itself may take the

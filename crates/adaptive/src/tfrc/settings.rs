@@ -20,7 +20,7 @@ impl SegmentSize {
     }
 }
 
-/// What a [`Sender`](super::Sender) may be told.
+/// What can be set of a [`Sender`](super::Sender).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderSettings {
     /// s.
@@ -49,7 +49,7 @@ impl Default for SenderSettings {
     }
 }
 
-/// What a [`Receiver`](super::Receiver) may be told.
+/// What can be set of a [`Receiver`](super::Receiver).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverSettings {
     /// Of the loss intervals.

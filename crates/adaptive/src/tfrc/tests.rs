@@ -260,7 +260,7 @@ mod sending {
         assert_eq!((flow.allowed(), flow.sender.next_timeout()), (allowed, timer));
         assert_eq!(flow.sender.discarded(), hostile.len() as u64);
         flow.sender.handle_feedback(now, &good);
-        assert!(flow.allowed() > allowed, "the same without the lie is heard");
+        assert!(flow.allowed() > allowed, "the same without the lie counts");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::server::{Cursor, NextPacket};
 use crate::source::{PacketSource, Plan, SourceError};
 
 /// The file side of section 5.1, "FileSystemPeer": fetches packets of a level, and realises the algorithm of section
-/// 4.2 for whoever provides estimates.
+/// 4.2 for the provider of estimates.
 pub struct FileSystemPeer {
     settings: VtpSettings,
     cursor: Cursor,

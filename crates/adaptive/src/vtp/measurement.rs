@@ -6,7 +6,7 @@ use super::estimator::BandwidthEstimator;
 use super::settings::VtpSettings;
 use crate::requests::{Refusal, Requests};
 
-/// What a control packet told.
+/// What a control packet reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// From the request's departure to its answer.

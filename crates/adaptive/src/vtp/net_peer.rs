@@ -6,7 +6,7 @@ use super::settings::{SettingsError, VtpSettings};
 use crate::server::Pacer;
 
 /// The network side of section 5.1, "NetPeer": an estimate of the connection's bandwidth and round-trip time for
-/// whoever decides rates, and packets let go at the rate decided.
+/// the part that decides rates, and packets let go at the rate decided.
 #[derive(Clone, Debug)]
 pub struct NetPeer {
     measurement: Measurement,

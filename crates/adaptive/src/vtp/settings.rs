@@ -22,7 +22,7 @@ pub struct VtpSettings {
 }
 
 impl VtpSettings {
-    /// The paper's: equation 1 as section 4.1 tells it, heuristic 2, threshold 1 kbit/s, packets of 1 kbyte (sections 6.1
+    /// The paper's: equation 1 as section 4.1 has it, heuristic 2, threshold 1 kbit/s, packets of 1 kbyte (sections 6.1
     /// and 4.3).
     pub fn paper() -> Self {
         Self::reading(Estimate::PAPER)

@@ -149,7 +149,7 @@ fn header_bytes(log: &FlowLog, frames: impl Iterator<Item = (u64, Vec<Crossing>)
     u32::try_from(shown.max().unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// The transfer of one frame as far as its datagrams tell it: `arrival` is that of the last part that came.
+/// The transfer of one frame as far as its datagrams show it: `arrival` is that of the last part that came.
 fn transfer(facts: &FrameFacts, datagrams: &[Crossing], header: u32) -> Transfer {
     let size = u64::from(facts.size);
     let mut transfer = Transfer::default();

@@ -15,7 +15,7 @@ pub enum Fate {
     Undecodable,
     /// Did not arrive whole.
     Lost,
-    /// Was not given to the transport: the run was ended before. Nobody lost it.
+    /// Was not given to the transport: the run was ended before. No transport lost it.
     NotOffered,
 }
 

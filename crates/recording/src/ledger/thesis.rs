@@ -1,4 +1,4 @@
-//! Latencies by the thesis' own arithmetic: what its `mpegstat` element could tell from the stream it received.
+//! Latencies by the thesis' own arithmetic: what its `mpegstat` element could derive from the stream it received.
 //!
 //! Its section 3.2 gives every frame two times: when it came, from the first packet that did, and when it was expected
 //! (in transport order), from the stream. The latter is the time code of a group of pictures, plus the frame's place in
@@ -12,8 +12,8 @@ use framewire_units::{Duration, Timestamp};
 use super::delays::InOrder;
 use crate::record::FrameFacts;
 
-/// The time of the stream as its group headers tell it, to a receiver that gets the frames in order of arrival, and those
-/// of one moment in decode order. Before the first header comes, frames count from the start of the stream.
+/// The time of the stream as its group headers state it, to a receiver that gets the frames in order of arrival, and
+/// those of one moment in decode order. Before the first header comes, frames count from the start of the stream.
 #[derive(Debug, Default)]
 pub(super) struct GroupClock(Duration);
 

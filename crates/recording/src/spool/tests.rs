@@ -1,4 +1,4 @@
-//! Lists that are in memory, on the disk and in both are the same list; what the disk does not do is told.
+//! Lists that are in memory, on the disk and in both are the same list; what the disk does not do is reported.
 
 use std::fs;
 

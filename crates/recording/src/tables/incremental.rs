@@ -19,7 +19,7 @@ use crate::spool::file::{self, Block, ScratchFile};
 const GROUP_ROWS: usize = 32_768;
 
 /// The rows of one flow in two tables, made as they come. Recording cannot fail, as in a [`Spool`]: what the disk refuses
-/// is told at the end.
+/// is reported at the end.
 #[derive(Debug)]
 pub struct TablesAhead {
     flow: String,
@@ -34,7 +34,7 @@ pub struct TablesAhead {
 #[derive(Clone, Debug, Default)]
 pub struct WrittenAhead {
     packets: Groups,
-    /// Of every row the sequence number that tells its frame, which only the sender's log knows.
+    /// Of every row the sequence number that identifies its frame, which only the sender's log knows.
     sequences: Spool<Option<u64>>,
     releases: Groups,
 }

@@ -44,7 +44,7 @@ pub(super) fn frames_by_sequence(log: &FlowLog) -> Found<u32> {
     Found::new(log.frames.beside(), sent.iter())
 }
 
-/// The column that only the sender's log tells.
+/// The column that only the sender's log determines.
 pub(super) const FRAME: &str = "frame";
 
 /// That column alone.

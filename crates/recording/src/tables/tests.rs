@@ -182,7 +182,7 @@ fn what_is_counted_of_all_packets_is_not_known_where_some_were_left_out() {
     let whole = FlowLog { ahead: Some(ahead(0)), ..whole };
     let cut = FlowLog { ahead: Some(ahead(1)), ..whole.clone() };
     assert!(summary(&whole).transmissions.is_some() && summary(&cut).transmissions.is_none());
-    // A datagram that was dropped on the link where nobody looked.
+    // A datagram that was dropped on the link without a record.
     let lost = |log: FlowLog| Ledger::build(&log, LIVE).rows[1].root_cause.clone();
     let unseen = |left_out| FlowLog { ahead: Some(ahead(left_out)), packets: Default::default(), ..datagrams() };
     assert_eq!(lost(datagrams()), Some(RootCause::new(Place::Link, "retry limit")));

@@ -13,8 +13,8 @@ use crate::receiver::{ReceiverLog, Reception};
 
 /// The receiver's side of an adaptive flow.
 ///
-/// Contract: that of a [`Half`] over two channels of datagrams to one server. It speaks first: drive it at the start of the
-/// flow, and take what [`poll_frame`](Self::poll_frame) gives until it is `None`.
+/// Contract: that of a [`Half`] over two channels of datagrams to one server. It sends first: drive it at the start of
+/// the flow, and take what [`poll_frame`](Self::poll_frame) gives until it is `None`.
 pub struct AdaptiveReceiver {
     client: Client,
     /// What its channel had no room for.

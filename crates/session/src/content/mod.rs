@@ -1,4 +1,4 @@
-//! Which frames of a movie are in an elementary stream, told by their content.
+//! Which frames of a movie are in an elementary stream, recognised by their content.
 //!
 //! An application of the user's own says nothing of frames: what it gives out is bytes. They are cut at start codes, and
 //! each unit that carries picture data is compared with those of the movie. A frame is there when all its units stand
@@ -50,7 +50,7 @@ pub struct ContentLog {
     /// Units with picture data that belong to no frame that could be named.
     pub foreign_units: u64,
     /// What was added to the numbers of frames that came whole, where they were changed; to picture order counts, of as
-    /// many as their low bits tell apart.
+    /// many as their low bits distinguish.
     pub renumbered: BTreeMap<u32, Renumbering>,
 }
 

@@ -116,7 +116,7 @@ impl AdaptiveSetup {
         AdaptiveReceiver::new(Client::new(settings), ReceiverLog::in_directory(self.common.scratch.clone()))
     }
 
-    /// The player that the server is told of, where its rate control takes that up.
+    /// The player that is reported to the server, where its rate control takes that up.
     fn player(&self) -> Option<PlayerSettings> {
         let buffer = self.player.player_buffer.unwrap_or(PlayerSettings::default().buffer);
         let player = PlayerSettings { startup: self.startup, buffer, repeats: self.repeats() };

@@ -137,8 +137,8 @@ enum Offer<'a> {
 }
 
 impl FlowSetup {
-    /// A flow of a scenario that sends `plan`, by a sender of the lab's or by applications. `ssrc` tells its RTP stream from
-    /// others (RFC 3550, section 5.1).
+    /// A flow of a scenario that sends `plan`, by a sender of the lab's or by applications. `ssrc` distinguishes its
+    /// RTP stream from others (RFC 3550, section 5.1).
     ///
     /// # Errors
     /// For a flow that does not send the movie.
@@ -251,7 +251,7 @@ impl FlowSetup {
         }
     }
 
-    /// When a bulk flow is told to end; `None` for with the run, and for what ends by itself.
+    /// When a bulk flow is ended; `None` for with the run, and for what ends by itself.
     pub fn stop(&self) -> Option<Timestamp> {
         if let Self::Bulk(setup) = self { setup.stop } else { None }
     }

@@ -68,7 +68,7 @@ impl AdaptiveServing {
         }
     }
 
-    /// The client has ended: where it never came, nobody ever will.
+    /// The client has ended: where it never came, none will.
     pub fn handle_client_gone(&mut self, now: Timestamp) {
         if !self.is_finished() && !self.sender.has_started() {
             self.sender.stop(now);
@@ -126,8 +126,8 @@ impl AdaptiveServing {
 
 /// The client's end of an adaptive flow.
 ///
-/// Contract: as that of [`AdaptiveReceiver`], a [`Half`] which speaks first, at the start of the flow; frames are kept by
-/// themselves.
+/// Contract: as that of [`AdaptiveReceiver`], a [`Half`] which sends first, at the start of the flow; frames are kept
+/// by themselves.
 pub struct AdaptiveViewing {
     receiver: AdaptiveReceiver,
     movie: ReceivedMovie,

@@ -51,7 +51,7 @@ pub enum ReceivingStep {
 /// Contract: call [`poll`](Self::poll) when there is something to read or its time has come, until it does not say
 /// [`Again`](ReceivingStep::Again). A world that is given datagrams one by one hands them to
 /// [`handle_datagram`](Self::handle_datagram) instead of having them asked for. Where nothing more comes, because what the
-/// sender had under way has settled, [`poll`](Self::poll) is told so.
+/// sender had under way has settled, [`poll`](Self::poll) is given that.
 pub struct MovieReceiving {
     session: ReceiverSession,
     movie: ReceivedMovie,

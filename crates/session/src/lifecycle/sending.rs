@@ -17,7 +17,7 @@ pub trait SendingSocket: Channels {
     /// When the socket is broken.
     fn queued(&mut self) -> Result<DataSize, SocketError>;
 
-    /// Its state; `None` where the system does not tell.
+    /// Its state; `None` where the system does not report it.
     fn sample(&mut self, at: Timestamp) -> Option<FlowSample>;
 }
 
@@ -35,9 +35,9 @@ enum Phase {
 /// The sender of a flow of the movie.
 ///
 /// Contract: call [`poll`](Self::poll) at the origin of the run, and whenever what it asked for has come: the time, or room
-/// in the socket. Where a world is not told what woke it, [`is_due`](Self::is_due) says whether there is anything to do.
-/// [`stop`](Self::stop) ends it early, [`fail`](Self::fail) because the world cannot go on. When
-/// [`has_ended`](Self::has_ended), nothing is left in its host that anybody waits for, and the socket is to be closed.
+/// in the socket. Where a world does not know what woke it, [`is_due`](Self::is_due) says whether there is anything to
+/// do. [`stop`](Self::stop) ends it early, [`fail`](Self::fail) because the world cannot go on. When
+/// [`has_ended`](Self::has_ended), nothing is left in its host that is waited for, and the socket is to be closed.
 pub struct MovieSending {
     session: SenderSession,
     phase: Phase,
@@ -80,7 +80,7 @@ impl MovieSending {
         matches!(&self.phase, Phase::Streaming(wait) if wait.room.is_some())
     }
 
-    /// Ends the stream now: what was not written is given up, and nobody waits for what is left in the host.
+    /// Ends the stream now: what was not written is given up, and what is left in the host is not waited for.
     pub fn stop(&mut self, now: Timestamp) {
         self.end(now, FlowStatus::Partial);
     }
@@ -103,8 +103,8 @@ impl MovieSending {
         matches!(self.phase, Phase::Ended(_))
     }
 
-    /// True when it has ended and the receiver is told so by the stream itself: not on datagrams, and not where the stream
-    /// was cut off. Of the others what is under way has to [settle](super::Settling).
+    /// True when it has ended and the stream itself signals it to the receiver: not on datagrams, and not where the
+    /// stream was cut off. Of the others what is under way has to [settle](super::Settling).
     pub fn tells_its_end(&self) -> bool {
         self.session.is_stream() && matches!(self.phase, Phase::Ended(FlowStatus::Complete))
     }
@@ -138,7 +138,7 @@ impl MovieSending {
         {
             let queued = socket.queued()?;
             *look = now + SAMPLE_INTERVAL;
-            // Also when nothing is left: the last sample tells what was counted until the end.
+            // Also when nothing is left: the last sample has what was counted until the end.
             self.sampling.take(now, socket.sample(now));
             if queued == DataSize::ZERO {
                 self.end(now, FlowStatus::Complete);

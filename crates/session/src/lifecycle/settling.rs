@@ -8,8 +8,9 @@ pub const SETTLING_AT_MOST: Duration = Duration::from_secs(5);
 /// Time between two looks whether everything has arrived that was under way.
 pub const SETTLING_TICK: Duration = Duration::from_millis(50);
 
-/// Waits for what was under way when a sender ended that does not tell its receiver so: a datagram flow, or a stream that
-/// was cut off. Each direction of a network keeps its order, so that whatever others send after it does not matter.
+/// Waits for what was under way when a sender ended that does not signal it to its receiver: a datagram flow, or a
+/// stream that was cut off. Each direction of a network keeps its order, so that whatever others send after it does not
+/// matter.
 ///
 /// Contract: at [`next_look`](Self::next_look) call [`has_ended`](Self::has_ended).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Settling {
         self.look.min(self.deadline)
     }
 
-    /// True when nothing more comes of what was under way: the receiver is to be told so. `have_settled` says whether the
+    /// True when nothing more comes of what was under way: the receiver is to be ended. `have_settled` says whether the
     /// first so many packets have come out or were dropped.
     pub fn has_ended(&mut self, now: Timestamp, have_settled: impl FnOnce(u64) -> bool) -> bool {
         if now < self.next_look() {
