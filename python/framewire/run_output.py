@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["print_run"]
 
-ALSO_AT_THE_END = ("count from its first packet", "recovery points of H.264", burst_losses.TO_A_FULL_QUEUE)
+ALSO_AT_THE_END = ("count from its first packet", burst_losses.TO_A_FULL_QUEUE)
 """Parts of the caveats that are printed at the end of a run too: by them figures of some flows mean something else."""
 
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from markupsafe import Markup
 from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 
 from conftest import REPOSITORY
-from framewire import report, run_output
+from framewire import report
 from framewire.campaign import origin
 from framewire.campaign.index import Place
 from framewire.errors import InputError
@@ -27,7 +26,6 @@ from framewire.report.data import load
 from framewire.report.figures.base import rounded, thinned
 from framewire.report.figures.losses import size_against_latency
 from framewire.report.outcome import competition
-from framewire.report.verdict import Verdict
 from framewire.transports import EXTERNAL, TRANSPORTS
 
 FIGURES = {
@@ -247,36 +245,6 @@ def test_an_application_whose_latencies_begin_later_is_named(full_run: Path) -> 
     run.frames = run.frames.with_columns(due_ns=later)
     said = " ".join(map(str, caveats(run, {})))
     assert "The latencies of udp count from its first packet, 132 ms after the beginning" in said
-
-
-def test_flows_that_a_decoder_may_show_more_of_are_named_where_that_can_be(full_run: Path) -> None:
-    run = load(full_run)
-    run.info["movie"]["recovery_points"] = True
-    undecodable = pl.when(pl.col("frame").is_between(4, 6)).then(pl.lit("undecodable")).otherwise(pl.lit("shown"))
-    run.frames = run.frames.with_columns(fate=undecodable)
-    first, second, *others = (flow.name for flow in run.flows)
-
-    def told(transport: str) -> list[str]:
-        """The caveat, where the second flow has this transport and the others, if any, are cross traffic."""
-        flows = {first: "tcp+ifd-optimised", second: transport} | dict.fromkeys(others, "bulk")
-        run.flows = [replace(flow, transport=flows[flow.name]) for flow in run.flows]
-        return [str(text) for text in caveats(run, {}) if "recovery points" in text]
-
-    [said] = told("tcp+obs")
-    assert said.endswith(f": {first} (3), {second} (3) may be better than the figures say.")
-    for transport in ("tcp+dependency", "vtp"):
-        [said] = told(transport)
-        assert f": {first} (3) may be better" in said and second not in said.partition("sent: ")[2], transport
-    assert f"{second} (3)" in told("udp+dependency")[0], "the network may lose what its queue sent"
-    # It is told at the end of a run too.
-    verdict = Verdict(Markup("For live viewing, choose it."), [], [], caveats(run, {}))
-    assert any("recovery points" in note for note in run_output._of_verdict(verdict))
-    run.frames = run.frames.with_columns(fate=pl.lit("lost"))
-    assert told("tcp+obs") == [], "what did not arrive is not shown"
-    run.frames = run.frames.with_columns(fate=undecodable)
-    for codec_without in ({"recovery_points": False}, {}):
-        run.info["movie"] = codec_without
-        assert told("tcp+obs") == []
 
 
 def test_one_stream_is_not_told_that_all_transports_met_one_channel(full_run: Path) -> None:

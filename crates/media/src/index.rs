@@ -243,15 +243,3 @@ pub struct FrameIndex {
     /// Frames in decode order.
     pub frames: Vec<Frame>,
 }
-
-impl FrameIndex {
-    /// It is H.264 that can be decoded from pictures on that are no IDR pictures (recovery points, ITU-T H.264, D.2.8: open
-    /// groups, intra refresh). Behind a long gap decoders and the ledger may disagree on where such pictures are shown.
-    pub fn has_recovery_points(&self) -> bool {
-        self.frames.iter().any(|frame| {
-            let is_h264 = frame.picture_order.is_some_and(|order| order.numbers.is_some());
-            let is_open = matches!(frame.key, Some(KeyKind::Open | KeyKind::BrokenLink));
-            is_h264 && (is_open || frame.recovery.begins())
-        })
-    }
-}

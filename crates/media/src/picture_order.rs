@@ -35,6 +35,18 @@ pub struct PictureOrder {
     /// The numbers in its slice headers that can be [changed](renumber), of H.264: not where the stream has other layers or
     /// views, or steps between picture order counts that differ, or where a longer slice has no room.
     pub numbers: Option<PictureNumbers>,
+    /// How many pictures a decoder of H.264 holds back before it shows the first of them: `max_num_reorder_frames` (E.2.1),
+    /// or where the stream does not state it, as many as the order of its pictures has needed so far. `None` of H.265.
+    pub reordered: Option<u8>,
+}
+
+/// Where a decoder places a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The picture order count that it derives, in the coded video sequence.
+    pub count: i64,
+    /// It is that of its place among those that came before.
+    pub is_in_place: bool,
 }
 
 impl PictureOrder {
@@ -80,10 +92,15 @@ struct Base {
 impl ReceivedOrder {
     /// Takes the next picture. True when the decoder shows it in its place among those that came before.
     pub fn take(&mut self, picture: PictureOrder) -> bool {
+        self.place(picture).is_in_place
+    }
+
+    /// Takes the next picture, and gives its place.
+    pub fn place(&mut self, picture: PictureOrder) -> Placed {
         let Some(Base { count, shift }) = self.base.filter(|_| !picture.begins_sequence) else {
             *self = Self { latest: Some(picture.count), ..Self::default() };
             self.base = Some(Base { count: picture.count, shift: 0 });
-            return true;
+            return Placed { count: picture.count, is_in_place: true };
         };
         let distance = picture.count - count;
         let derived = match picture.turn.map(|turn| i64::from(turn.get())) {
@@ -103,7 +120,7 @@ impl ReceivedOrder {
         if picture.is_base {
             self.base = Some(Base { count: picture.count, shift: shift_now });
         }
-        is_in_place
+        Placed { count: placed, is_in_place }
     }
 
     /// The count that a picture needs, in its own sequence, to be shown directly behind all that came. `None` before
@@ -189,6 +206,7 @@ mod tests {
             begins_sequence: count == 0,
             can_begin_sequence: false,
             numbers: None,
+            reordered: None,
         }
     }
 

@@ -18,14 +18,12 @@ use framewire_recording::record::{FlowLog, FoundStream, FrameFacts, FrameFound, 
 use framewire_scenario::Scenario;
 use framewire_session::{FlowSetup, LadderContent, SendingPlan};
 use framewire_units::{Bitrate, Duration, Timestamp};
-use support::{ffmpeg, ffmpeg_order};
+use support::ffmpeg;
 
 const MOVING: &str = "testsrc2=s=96x64:r=25:d=8,noise=alls=8:allf=t";
 
 /// Open groups of 16 frames, and a switch point at this frame.
 const SWITCH: u32 = 96;
-/// Pictures that these streams may have to reorder (`num_reorder_frames`): x264 has pyramids of B pictures.
-const REORDERED: usize = 2;
 const X264: &str = "-c:v libx264 -forced-idr 1 -x264-params \
                     keyint=16:min-keyint=16:bframes=3:b-adapt=0:open-gop=1:scenecut=0:threads=1:log-level=none";
 const X265: &str = "-c:v libx265 -forced-idr 1 -x265-params keyint=16:min-keyint=16:bframes=3:b-pyramid=1:b-adapt=0:\
@@ -83,33 +81,25 @@ fn check(name: &str, format: &str, levels: &[Encoded; 2], lost: &BTreeSet<u32>) 
     let decoded = ffmpeg::decode(&bytes, format, &format!("ladder-{name}.received"));
     let frame_of: BTreeMap<&str, u32> = (0..count).map(|frame| (&*level(frame).digests[&frame], frame)).collect();
     let by_decoder: Vec<u32> = decoded.iter().filter_map(|digest| frame_of.get(&**digest).copied()).collect();
+    let by_decoder = in_order(&by_decoder, &ledger.rows.to_vec());
     let mut shown: Vec<_> = ledger.rows.iter().filter(|row| row.fate == Fate::Shown).collect();
     shown.sort_by_key(|row| row.display);
     let by_ledger: Vec<u32> = shown.iter().map(|row| row.frame).collect();
     let case = format!("{name}, {lost:?} lost");
-    if format == "h264" {
-        // "Lost order" of docs/decoders.md: behind a gap FFmpeg goes by what it holds back, picture by picture.
-        let order = |&frame: &u32| (frame, level(frame).facts[frame as usize].picture_order.expect("it is of H.264"));
-        let shown = ffmpeg_order::shown(&arrived.iter().map(order).collect::<Vec<_>>(), REORDERED);
-        assert_eq!(decoded.len(), shown.len(), "{case}");
-        let is_as_told = |(digest, frame): (&String, &u32)| frame_of.get(&**digest).is_none_or(|other| other == frame);
-        assert!(decoded.iter().zip(&shown).all(is_as_told), "{case}: {by_decoder:?} instead of {shown:?}");
-        let right: BTreeSet<u32> = by_ledger.iter().copied().filter(|frame| shown.contains(frame)).collect();
-        let are_exact = right.iter().all(|frame| by_decoder.contains(frame));
-        assert!(are_exact, "{case}: {by_decoder:?} instead of {right:?}");
-        let (absent, moved) = (by_ledger.len() - right.len(), descents(&ledger.rows.to_vec(), &shown, &right));
-        println!("{case}: {} shown, {absent} of them not by FFmpeg, {moved} out of order", by_ledger.len());
-        assert!(absent <= 1 && moved <= 1, "{case}: {absent} absent, {moved} out of order");
-    } else {
-        assert_eq!(by_decoder, by_ledger, "{case}");
-    }
+    assert_eq!(by_decoder, by_ledger, "{case}");
     ledger
 }
 
-/// How many of the frames that the ledger calls shown come behind one that is to be shown later.
-fn descents(rows: &[FrameRow], shown: &[u32], right: &BTreeSet<u32>) -> usize {
-    let places = shown.iter().filter(|frame| right.contains(frame)).map(|&frame| rows[frame as usize].display);
-    places.collect::<Vec<_>>().windows(2).filter(|pair| pair[1] <= pair[0]).count()
+/// Those that do not come behind one that is to be shown later.
+fn in_order(frames: &[u32], rows: &[FrameRow]) -> Vec<u32> {
+    let mut last = None;
+    let mut is_in_order = |frame: u32| {
+        let display = Some(rows[frame as usize].display);
+        let is_behind = display > last;
+        last = last.max(display);
+        is_behind
+    };
+    frames.iter().copied().filter(|&frame| is_in_order(frame)).collect()
 }
 
 fn check_codec(name: &str, codec: Codec, encoder: &str, options: &str) {

@@ -107,7 +107,6 @@ fn movie_json(file: &Path, movie: &Movie) -> Value {
         "width": sequence.width,
         "height": sequence.height,
         "frame_rate": f64::from(sequence.frame_rate.numerator) / f64::from(sequence.frame_rate.denominator),
-        "recovery_points": movie.index.has_recovery_points(),
     })
 }
 

@@ -14,7 +14,7 @@ from framewire import (
     unexplained_losses,
 )
 from framewire.report.data import ReportRun, seconds
-from framewire.transports import EXTERNAL, TRANSPORTS
+from framewire.transports import EXTERNAL
 
 
 def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = None) -> list[Markup]:
@@ -40,7 +40,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
         said.append(Markup("{}.").format(alike_flows))
     if unlike_flows := application_congestion.note(run.scenario, run.info, stats.main_protocols(run.packets)):
         said.append(Markup("{}.").format(unlike_flows))
-    said += later_origins(run) + lost_order(run)
+    said += later_origins(run)
     if unscored and run.policy == "live" and len(run.streams) > 1:
         said.append(Markup("Picture quality took no part in the verdict: {}.").format(unscored))
     notes = burst_losses.notes(run.scenario, run.frames)
@@ -67,32 +67,6 @@ def later_origins(run: ReportRun) -> list[Markup]:
         ).format(flow, due / 1e6)
         for flow, due in first.iter_rows()
         if due is not None and due > 0
-    ]
-
-
-def lost_order(run: ReportRun) -> list[Markup]:
-    """Flows that may be better than the ledger says: behind a long gap in H.264 with recovery points a decoder shows
-    pictures that the ledger takes for misplaced (docs/decoders.md, *lost order*).
-
-    What the dependency queue leaves has no such gaps, unless the network loses some of it on the way.
-    """
-    if not run.movie.get("recovery_points"):
-        return []
-    made_of = {one.name: one.parts for one in TRANSPORTS if one.parts is not None}
-    ordered = [name for name, parts in made_of.items() if (parts.queue, parts.socket) == ("dependency", "stream")]
-    counts = {
-        flow.name: run.frames.filter((pl.col("flow") == flow.name) & (pl.col("fate") == "undecodable")).height
-        for flow in run.of_movie
-        if flow.transport not in ordered
-    }
-    concerned = [f"{name} ({count:,})" for name, count in counts.items() if count]
-    if not concerned:
-        return []
-    return [
-        Markup(
-            "The movie has recovery points of H.264. Behind a long gap a decoder may show pictures that count as "
-            "undecodable here, up to half of those sent: {} may be better than the figures say."
-        ).format(", ".join(concerned))
     ]
 
 

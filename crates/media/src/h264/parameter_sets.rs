@@ -55,6 +55,8 @@ pub(crate) struct SequenceParameterSet {
     pub(crate) height: u32,
     /// From the VUI: two ticks make a frame (E.2.1).
     pub(crate) frame_rate: Option<FrameRate>,
+    /// From the VUI: `max_num_reorder_frames` (E.2.1).
+    pub(crate) reordered: Option<u8>,
 }
 
 impl ParameterSet for SequenceParameterSet {
@@ -92,7 +94,7 @@ impl ParameterSet for SequenceParameterSet {
             let cut = before.saturating_add(after).saturating_mul(unit);
             side.checked_sub(cut).filter(|side| *side > 0).ok_or(BadField { name: "frame_cropping", value: Some(cut) })
         };
-        let frame_rate = if reader.flag()? { frame_rate(reader)? } else { None };
+        let usability = if reader.flag()? { Usability::parse(reader)? } else { Usability::default() };
         Ok(Self {
             id,
             chroma_array_type,
@@ -104,7 +106,8 @@ impl ParameterSet for SequenceParameterSet {
             frames_only,
             width: cropped(width, unit_x, crop[0], crop[1])?,
             height: cropped(map_units * rows_per_map_unit * 16, unit_y, crop[2], crop[3])?,
-            frame_rate,
+            frame_rate: usability.frame_rate,
+            reordered: usability.reordered,
         })
     }
 }
@@ -208,7 +211,22 @@ fn skip_scaling_matrix(reader: &mut RbspReader, count: u32) -> Result<(), BadFie
     Ok(())
 }
 
-/// The timing information of `vui_parameters()` (E.1.1).
+/// What `vui_parameters()` (E.1.1) says of the order and the rate of frames.
+#[derive(Default)]
+struct Usability {
+    frame_rate: Option<FrameRate>,
+    reordered: Option<u8>,
+}
+
+impl Usability {
+    fn parse(reader: &mut RbspReader) -> Result<Self, BadField> {
+        let frame_rate = frame_rate(reader)?;
+        // A set that is cut off behind what slices and clocks need is used without the rest.
+        Ok(Self { frame_rate, reordered: reordered(reader).unwrap_or(None) })
+    }
+}
+
+/// The timing information, and what stands before it.
 fn frame_rate(reader: &mut RbspReader) -> Result<Option<FrameRate>, BadField> {
     if reader.flag()? && reader.bits(8)? == EXTENDED_SAR {
         reader.skip_bits(32)?;
@@ -230,7 +248,41 @@ fn frame_rate(reader: &mut RbspReader) -> Result<Option<FrameRate>, BadField> {
         return Ok(None);
     }
     let (ticks_unit, time_scale) = (reader.bits(32)?, reader.bits(32)?);
+    let _fixed_frame_rate = reader.flag();
     Ok(FrameRate::reduced(u64::from(time_scale), 2 * u64::from(ticks_unit)))
+}
+
+/// `max_num_reorder_frames`, and what stands between the timing information and it.
+fn reordered(reader: &mut RbspReader) -> Result<Option<u8>, BadField> {
+    let mut has_hypothetical_decoder = false;
+    for _of_nal_units_or_slices in 0..2 {
+        if reader.flag()? {
+            has_hypothetical_decoder = true;
+            skip_hypothetical_decoder(reader)?;
+        }
+    }
+    let _low_delay = has_hypothetical_decoder && reader.flag()?;
+    let _picture_structure_present = reader.flag()?;
+    if !reader.flag()? {
+        return Ok(None);
+    }
+    let _motion_vectors_over_boundaries = reader.flag()?;
+    // max_bytes_per_pic_denom, max_bits_per_mb_denom, log2_max_mv_length_horizontal and _vertical
+    reader.skip_codes(4)?;
+    // MaxDpbFrames is at most 16 (A.3.1).
+    Ok(Some(reader.ue_at_most("max_num_reorder_frames", 16)? as u8))
+}
+
+/// Passes over `hrd_parameters()` (E.1.2).
+fn skip_hypothetical_decoder(reader: &mut RbspReader) -> Result<(), BadField> {
+    let buffers = reader.ue_at_most("cpb_cnt_minus1", 31)? + 1;
+    let _scales = reader.bits(8)?;
+    for _ in 0..buffers {
+        reader.skip_codes(2)?;
+        let _constant_rate = reader.flag()?;
+    }
+    // The lengths of delays and of the time offset.
+    reader.bits(20).map(drop)
 }
 
 /// A picture parameter set, up to what slice headers need.

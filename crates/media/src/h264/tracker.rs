@@ -79,6 +79,8 @@ pub(crate) struct OpenPicture {
     /// They follow `frame_num`, of which the same is true.
     pub(crate) order_follows_frame_num: bool,
     pub(crate) numbers: Option<PictureNumbers>,
+    /// `max_num_reorder_frames`, where the stream states it.
+    pub(crate) reordered: Option<u8>,
     /// Shown after a recovery point.
     after_recovery: bool,
     /// Lists that were looked into.
@@ -133,6 +135,7 @@ impl PictureTracker {
             gaps_allowed: sequence.gaps_allowed,
             order_turn: sequence.order_turn(),
             numbers: PictureNumbers::of(header, sequence),
+            reordered: sequence.reordered,
             order_follows_frame_num: sequence.picture_order == PictureOrder::Decoding,
             after_recovery: self.recovery.is_some_and(|point| order > point.order),
             lists: Vec::new(),

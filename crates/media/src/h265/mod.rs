@@ -236,6 +236,7 @@ impl Reader {
             begins_sequence: picture.starts_sequence,
             can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,
             numbers: None,
+            reordered: None,
         };
         let key = match header {
             _ if header.is_idr() => Some(KeyKind::Closed),

@@ -23,15 +23,15 @@ const RECOVERY_POINT: [u8; 2] = [6, 6];
 const FRAMES: u32 = 4;
 
 /// Reads a NAL unit bit by bit and writes it anew.
-struct Rewriter {
+pub(super) struct Rewriter {
     read: Vec<u8>,
     at: usize,
-    written: BitWriter,
+    pub(super) written: BitWriter,
 }
 
 impl Rewriter {
     /// `nal` with its emulation prevention bytes.
-    fn new(nal: &[u8]) -> Self {
+    pub(super) fn new(nal: &[u8]) -> Self {
         let mut read: Vec<u8> = Vec::with_capacity(nal.len());
         let mut zeros = 0;
         for &byte in nal {
@@ -44,14 +44,14 @@ impl Rewriter {
         Self { read, at: 0, written: BitWriter::default() }
     }
 
-    fn skip(&mut self, count: usize) -> u32 {
+    pub(super) fn skip(&mut self, count: usize) -> u32 {
         let bit = |at: usize| u32::from(self.read[at / 8] >> (7 - at % 8) & 1);
         let value = (self.at..self.at + count).fold(0, |value, at| value << 1 | bit(at));
         self.at += count;
         value
     }
 
-    fn copy(&mut self, count: usize) -> u32 {
+    pub(super) fn copy(&mut self, count: usize) -> u32 {
         let value = self.skip(count);
         self.written.number(value, count);
         value
@@ -67,7 +67,7 @@ impl Rewriter {
     }
 
     /// Copies codes, `ue(v)` or `se(v)`, and gives the last one as `ue(v)`.
-    fn copy_codes(&mut self, count: usize) -> u32 {
+    pub(super) fn copy_codes(&mut self, count: usize) -> u32 {
         (0..count).fold(0, |_, _| {
             let value = self.skip_code();
             self.put_code(value);
@@ -75,7 +75,7 @@ impl Rewriter {
         })
     }
 
-    fn put(&mut self, value: u32, count: usize) {
+    pub(super) fn put(&mut self, value: u32, count: usize) {
         self.written.number(value, count);
     }
 
@@ -103,7 +103,7 @@ impl Rewriter {
 }
 
 /// The NAL units of a byte stream.
-fn nal_units(stream: &[u8]) -> Vec<&[u8]> {
+pub(super) fn nal_units(stream: &[u8]) -> Vec<&[u8]> {
     let codes: Vec<usize> = (0..stream.len() - 3).filter(|&at| stream[at..at + 3] == [0, 0, 1]).collect();
     let ends = codes.iter().skip(1).copied().chain([stream.len()]);
     let unit = |(code, end): (&usize, usize)| {
@@ -113,7 +113,7 @@ fn nal_units(stream: &[u8]) -> Vec<&[u8]> {
     codes.iter().zip(ends).map(unit).collect()
 }
 
-fn append(stream: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn append(stream: &mut Vec<u8>, bytes: &[u8]) {
     stream.extend([0, 0, 0, 1]);
     let mut zeros = 0;
     for &byte in bytes {

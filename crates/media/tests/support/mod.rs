@@ -3,9 +3,9 @@
 
 pub mod av1;
 pub mod ffmpeg;
-pub mod ffmpeg_order;
 pub mod hostile;
 pub mod long_term;
+pub mod unstated;
 
 use std::path::PathBuf;
 

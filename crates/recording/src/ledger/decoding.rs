@@ -1,20 +1,28 @@
 //! Which frames can be decoded and are shown in their place: those that arrived whole, together with everything they
 //! refer to and with enough of what tells a decoder their place in display order.
 
-use framewire_media::picture_order::ReceivedOrder;
+use framewire_media::picture_order::{PictureOrder, ReceivedOrder};
 
+use super::output_order::{OutputOrder, Picture};
 use crate::record::FrameFacts;
 
-/// What a decoder makes of one frame.
+/// What a decoder makes of one frame, before it is known whether it is shown in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decoded {
-    /// It is complete, and so is everything it refers to, directly or not; and it is shown in its place.
+    /// It is complete, and so is everything it refers to, directly or not.
     pub decodable: bool,
-    /// The first frame in decode order that is missing of all those it refers to, directly or not; or else, where so many
-    /// frames are missing that a decoder shows it elsewhere, the first of these.
+    /// The first frame in decode order that is missing of all those it refers to, directly or not.
     pub missing: Option<u32>,
     /// It refers to something that is not in the movie, directly or not, and lacks nothing else.
     pub not_in_movie: bool,
+}
+
+/// A frame that can be decoded, and that a decoder shows elsewhere or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Misplaced {
+    pub frame: u32,
+    /// The first of the frames whose loss led to that.
+    pub missing: u32,
 }
 
 /// What a decoder makes of the frames that arrived whole, frame by frame.
@@ -23,8 +31,12 @@ pub(super) struct Decoding {
     /// Of the frames so far, what those that refer to them lack for it.
     past: Vec<Lack>,
     order: ReceivedOrder,
+    output: OutputOrder,
     /// The first frame lost since the order was last right.
     lost: Option<u32>,
+    /// The same, when it was last lost.
+    lost_last: Option<u32>,
+    misplaced: Vec<Misplaced>,
 }
 
 /// What a frame lacks, directly or not, in few bytes: there is one for every frame of a movie.
@@ -85,15 +97,28 @@ impl Decoding {
     pub fn take(&mut self, facts: &FrameFacts, complete: bool, begins_sequence: bool) -> Decoded {
         let frame = self.past.len() as u32;
         let lack = self.lacking(frame, facts);
-        let misplaced = self.misplaced(frame, facts, complete, begins_sequence);
         let mut of_those_behind = lack;
         if !complete {
             of_those_behind.add(Lack::missing(frame));
         }
         self.past.push(of_those_behind);
-        let decodable = complete && lack == Lack::NOTHING && misplaced.is_none();
+        let decodable = complete && lack == Lack::NOTHING;
+        match facts.picture_order {
+            Some(_) if !complete => self.lost = self.lost.or(Some(frame)),
+            Some(picture) if begins_sequence => self.place(facts, picture.beginning_sequence(), decodable),
+            Some(picture) => self.place(facts, picture, decodable),
+            None => {}
+        }
         let missing = lack.first_missing();
-        Decoded { decodable, missing: missing.or(misplaced), not_in_movie: missing.is_none() && lack != Lack::NOTHING }
+        Decoded { decodable, missing, not_in_movie: missing.is_none() && lack != Lack::NOTHING }
+    }
+
+    /// The frames that can be decoded and are not shown in their places, ascending: no more come.
+    pub fn misplaced(mut self) -> Vec<Misplaced> {
+        let left = self.output.finish();
+        left.into_iter().for_each(|picture| self.note_misplaced(picture));
+        self.misplaced.sort_unstable();
+        self.misplaced
     }
 
     /// What a frame lacks, unless a refresh has made up for it.
@@ -105,25 +130,88 @@ impl Decoding {
         facts.recovers_from.map_or(lack, |since| lack.after_refresh(since))
     }
 
-    /// Of a frame that arrived whole but is not shown in its place, the first of the frames whose loss led to that.
-    fn misplaced(&mut self, frame: u32, facts: &FrameFacts, complete: bool, begins_sequence: bool) -> Option<u32> {
-        let picture = facts.picture_order?;
-        if !complete {
-            self.lost.get_or_insert(frame);
-            return None;
+    /// Takes the latest frame, which arrived whole, to its place among those that the decoder shows.
+    fn place(&mut self, facts: &FrameFacts, picture: PictureOrder, is_right: bool) {
+        let placed = self.order.place(picture);
+        let lost = self.lost;
+        if lost.is_some() {
+            self.lost_last = lost;
         }
-        let picture = if begins_sequence { picture.beginning_sequence() } else { picture };
-        let is_in_place = self.order.take(picture);
-        if is_in_place && picture.is_base {
+        if placed.is_in_place && picture.is_base {
             self.lost = None;
         }
-        self.lost.filter(|_| !is_in_place)
+        let output = Picture {
+            frame: self.past.len() as u32 - 1,
+            place: placed.count,
+            begins_sequence: picture.begins_sequence,
+            reordered: picture.reordered.unwrap_or(0).into(),
+            display: facts.display_index,
+            is_right,
+        };
+        // Decoders of H.265 pass over all that has lost its place.
+        let misplaced = match picture.reordered {
+            Some(_) => self.output.take(output),
+            None => Some(output).filter(|_| !placed.is_in_place),
+        };
+        if let Some(picture) = misplaced {
+            self.note_misplaced(picture);
+        }
+    }
+
+    /// Where nothing was lost a decoder is not thought to lose anything either.
+    fn note_misplaced(&mut self, picture: Picture) {
+        if let Some(missing) = self.lost_last.filter(|_| picture.is_right) {
+            self.misplaced.push(Misplaced { frame: picture.frame, missing });
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
+    use crate::testing::movie;
+
+    /// What is misplaced of frames that came, with low bits that tell 32 counts apart. `missing` did not come.
+    fn misplaced(reordered: Option<u8>, counts: &[(i64, bool)], missing: std::ops::Range<u32>) -> Vec<(u32, u32)> {
+        let mut decoding = Decoding::default();
+        for (frame, &(count, is_base)) in (0u32..).zip(counts) {
+            let picture = PictureOrder {
+                count,
+                turn: NonZeroU32::new(32),
+                follows_frame_num: false,
+                is_base,
+                begins_sequence: count == 0,
+                can_begin_sequence: false,
+                numbers: None,
+                reordered,
+            };
+            let facts =
+                FrameFacts { display_index: count as u32, picture_order: Some(picture), ..movie(&[1]).remove(0) };
+            assert!(decoding.take(&facts, !missing.contains(&frame), false).decodable != missing.contains(&frame));
+        }
+        decoding.misplaced().iter().map(|one| (one.frame, one.missing)).collect()
+    }
+
+    #[test]
+    fn behind_a_long_gap_a_decoder_of_h264_goes_by_what_it_holds_back() {
+        // Each P picture with a B picture before it in display order. Behind 12 and 10, ten pictures are missing.
+        let pairs = (1..14).flat_map(|pair| [(4 * pair, true), (4 * pair - 2, false)]);
+        let all: Vec<_> = [(0, true)].into_iter().chain(pairs).collect();
+        assert_eq!(misplaced(Some(1), &all, 0..0), []);
+        assert_eq!(all[17], (36, true), "it is taken for 4");
+        // 44, which is taken for 12, comes behind the 12 that was held back.
+        assert_eq!(misplaced(Some(1), &all, 7..17), [17, 18, 19, 20, 22].map(|frame| (frame, 7)));
+        assert_eq!(misplaced(None, &all, 7..17), [17, 18, 19, 20, 21, 22].map(|frame| (frame, 7)));
+    }
+
+    #[test]
+    fn what_was_held_back_is_misplaced_by_what_is_lost_behind_it() {
+        // 42 is taken for 10, which is shown before the 12 and the 16 that were held back.
+        let counts = [(0, true), (4, true), (8, true), (12, true), (16, true), (28, true), (42, true), (46, true)];
+        assert_eq!(misplaced(Some(2), &counts, 5..6), [(3, 5), (4, 5)]);
+    }
 
     #[test]
     fn eight_bytes_are_kept_of_a_frame() {

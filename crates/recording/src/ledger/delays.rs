@@ -58,8 +58,14 @@ impl Delays {
     /// The rows with the latency, where the thesis counts it otherwise, and the jitter of every frame that arrived. The
     /// first has no jitter: it has none to be compared with.
     ///
-    /// As in section 3.4 of the thesis. Frames that arrived at the same moment are taken in decode order.
-    pub fn fill(mut self, rows: Spool<FrameRow>, timing: Timing) -> Spool<FrameRow> {
+    /// As in section 3.4 of the thesis. Frames that arrived at the same moment are taken in decode order. `settle` is called
+    /// with every row, in decode order.
+    pub fn fill(
+        mut self,
+        rows: Spool<FrameRow>,
+        timing: Timing,
+        mut settle: impl FnMut(&mut FrameRow),
+    ) -> Spool<FrameRow> {
         self.arrived.ready();
         let (mut estimator, mut clock) = (JitterEstimator::default(), thesis::GroupClock::default());
         let delays = self.arrived.iter().map(|one| {
@@ -75,6 +81,7 @@ impl Delays {
             if let Some(delay) = delays.of(row.frame.into()) {
                 (row.latency_nanos, row.jitter_nanos) = (delay.latency, delay.jitter);
             }
+            settle(&mut row);
             row
         }));
         filled

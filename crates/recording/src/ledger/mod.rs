@@ -4,6 +4,7 @@ mod content;
 mod datagrams;
 mod decoding;
 mod delays;
+mod output_order;
 mod row;
 mod sender;
 mod stream;
@@ -22,7 +23,7 @@ pub(crate) use verdict::Verdict;
 use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place, Playout, PlayoutPolicy};
 use crate::spool::Spool;
 use datagrams::Datagrams;
-use decoding::{Decoded, Decoding};
+use decoding::{Decoded, Decoding, Misplaced};
 use delays::Delays;
 use sender::{Events, SenderLife};
 use stream::Stream;
@@ -105,7 +106,13 @@ impl Ledger {
             delays.take(&row, &facts);
             rows.push(row);
         }
-        Self { flow: log.flow.clone(), rows: delays.fill(rows, playout.timing), first_arrival }
+        let mut misplaced = decoding.misplaced().into_iter().peekable();
+        let rows = delays.fill(rows, playout.timing, |row| {
+            if let Some(Misplaced { missing, .. }) = misplaced.next_if(|one| one.frame == row.frame) {
+                causes.misplace(row, missing);
+            }
+        });
+        Self { flow: log.flow.clone(), rows, first_arrival }
     }
 }
 
@@ -189,8 +196,7 @@ struct Causes {
 }
 
 impl Causes {
-    /// An undecodable frame has the root cause of the frame that it misses, which was lost before it. One that was not
-    /// offered has none.
+    /// An undecodable frame has the root cause of the frame that it misses. One that was not offered has none.
     fn blame(&mut self, row: &mut FrameRow) {
         if let Some(missing) = row.missing_reference {
             row.root_cause = self.of(missing);
@@ -203,6 +209,16 @@ impl Causes {
             self.lost.push((row.frame, cause as u32));
         }
         row.root_cause = row.root_cause.take().filter(|_| row.fate != Fate::NotOffered);
+    }
+
+    /// A frame that is not shown in its place, though it can be decoded, has the root cause of the frame whose loss led to
+    /// that.
+    fn misplace(&mut self, row: &mut FrameRow, missing: u32) {
+        row.decodable = false;
+        row.fate = Fate::Undecodable;
+        row.discarded_at = Some(Place::ReceiverPipeline);
+        row.missing_reference = Some(missing);
+        self.blame(row);
     }
 
     fn of(&self, frame: u32) -> Option<RootCause> {

@@ -297,7 +297,7 @@ records! {
         track, kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
         recovers_from, group_time,
     }
-    PictureOrder { count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers }
+    PictureOrder { count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers, reordered }
     PictureNumbers { frame_num, frame_num_bits, order_bits, frames_only, separate_colour_planes, restarts, recovers }
     Renumbering { frame_num, order }
     FrameEvent { frame, at, what }

@@ -162,6 +162,7 @@ mod tests {
             begins_sequence: key == Some(KeyKind::Closed),
             can_begin_sequence: false,
             numbers: Some(numbers),
+            reordered: None,
         };
         let dependencies = Dependencies {
             key,

@@ -198,6 +198,7 @@ mod tests {
             begins_sequence,
             can_begin_sequence: can_begin_sequence && key == Some(KeyKind::Open),
             numbers: None,
+            reordered: None,
         };
         let dependencies = Dependencies {
             key,

@@ -1,0 +1,147 @@
+//! Which pictures of H.264 a decoder shows, and in which order, where frames are missing.
+//!
+//! The rule is FFmpeg's (libavcodec 5.1: `h264_field_start` and `h264_select_output_picture`), as it was seen to behave: a
+//! decoder holds pictures back until there are more than the stream says may have to be reordered, and then shows the
+//! first of them by picture order count. What comes too late for its place is passed over; what is placed before pictures
+//! that were held back is shown before them.
+
+/// A picture on its way to be shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Picture {
+    /// Number in decode order.
+    pub frame: u32,
+    /// The picture order count that the decoder derives for it.
+    pub place: i64,
+    /// It begins a coded video sequence: all before it are shown first.
+    pub begins_sequence: bool,
+    /// How many pictures the decoder holds back.
+    pub reordered: usize,
+    /// Number in display order.
+    pub display: u32,
+    /// It is as it was sent: nothing that it refers to is missing.
+    pub is_right: bool,
+}
+
+/// What a decoder holds back, and what it has shown.
+#[derive(Debug, Default)]
+pub(super) struct OutputOrder {
+    held: Vec<Picture>,
+    /// It never becomes smaller.
+    depth: usize,
+    /// The place of the picture shown last; `None` where the next may have any.
+    last_place: Option<i64>,
+    /// The last number in display order of the right pictures shown.
+    last_display: Option<u32>,
+}
+
+impl OutputOrder {
+    /// Takes the next picture that reaches the decoder, in decode order. Gives the picture, now or of before, that turns out
+    /// not to be shown, or to be shown behind one that belongs behind it.
+    pub fn take(&mut self, picture: Picture) -> Option<Picture> {
+        self.held.push(picture);
+        self.depth = self.depth.max(picture.reordered);
+        if self.depth == 0 && self.held[0].begins_sequence {
+            self.last_place = None;
+        }
+        let first = self.first();
+        let is_too_late = self.last_place.is_some_and(|last| self.held[first].place < last);
+        if is_too_late {
+            return Some(self.held.remove(first));
+        }
+        if self.held.len() <= self.depth {
+            return None;
+        }
+        let picture = self.held.remove(first);
+        let is_last_of_sequence = first == 0 && self.held.first().is_some_and(|next| next.begins_sequence);
+        self.last_place = (!is_last_of_sequence).then_some(picture.place);
+        self.show(picture)
+    }
+
+    /// The same of all that is still held back: nothing more comes.
+    pub fn finish(&mut self) -> Vec<Picture> {
+        let mut misplaced = vec![];
+        while !self.held.is_empty() {
+            let picture = self.held.remove(self.first());
+            misplaced.extend(self.show(picture));
+        }
+        misplaced
+    }
+
+    /// The picture to be shown first of those before the next beginning.
+    fn first(&self) -> usize {
+        let next = self.held.iter().skip(1).position(|picture| picture.begins_sequence);
+        let end = next.map_or(self.held.len(), |behind| behind + 1);
+        (0..end).min_by_key(|&number| self.held[number].place).expect("one is held")
+    }
+
+    fn show(&mut self, picture: Picture) -> Option<Picture> {
+        if self.last_display.is_some_and(|last| picture.display < last) {
+            return Some(picture);
+        }
+        if picture.is_right {
+            self.last_display = Some(picture.display);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The frames that are not shown in order, of pictures with these places in display order; the display order of the
+    /// whole movie is that of `display`.
+    fn misplaced(reordered: usize, pictures: &[(i64, u32)]) -> Vec<u32> {
+        let mut order = OutputOrder::default();
+        let pictures = (0..).zip(pictures).map(|(frame, &(place, display))| Picture {
+            frame,
+            place,
+            begins_sequence: place == 0,
+            reordered,
+            display,
+            is_right: true,
+        });
+        let mut misplaced: Vec<_> = pictures.filter_map(|picture| order.take(picture)).collect();
+        misplaced.extend(order.finish());
+        misplaced.iter().map(|picture| picture.frame).collect()
+    }
+
+    #[test]
+    fn pictures_in_order_are_shown() {
+        assert_eq!(misplaced(2, &[(0, 0), (8, 4), (4, 2), (2, 1), (6, 3), (16, 8), (12, 6)]), []);
+        assert_eq!(misplaced(0, &[(0, 0), (2, 1), (4, 2), (0, 3), (2, 4)]), []);
+    }
+
+    #[test]
+    fn what_is_placed_before_the_picture_shown_last_is_passed_over() {
+        // Behind the gap places are 32 too early: 48 is taken for 16, 52 for 20, and those of 54 on catch up.
+        assert_eq!(misplaced(0, &[(0, 0), (20, 10), (16, 24), (18, 25), (20, 26), (22, 27)]), [2, 3]);
+    }
+
+    #[test]
+    fn what_was_held_back_comes_behind_pictures_that_are_placed_before_it() {
+        // 20 is held back when the gap comes; 18, which is shown first, belongs behind it.
+        assert_eq!(misplaced(1, &[(0, 0), (16, 8), (20, 10), (18, 25), (22, 27), (24, 28)]), [2]);
+    }
+
+    #[test]
+    fn a_sequence_ends_what_was_held_back() {
+        assert_eq!(misplaced(2, &[(0, 0), (8, 4), (4, 2), (0, 5), (8, 9), (4, 7)]), []);
+    }
+
+    #[test]
+    fn a_picture_that_is_damaged_moves_none_behind_it() {
+        let mut order = OutputOrder::default();
+        let picture = |frame: u32, place: i64, display: u32, is_right: bool| Picture {
+            frame,
+            place,
+            begins_sequence: frame == 0,
+            reordered: 1,
+            display,
+            is_right,
+        };
+        let taken = [picture(0, 0, 0, true), picture(1, 20, 10, true), picture(2, 18, 25, false)];
+        assert!(taken.into_iter().all(|picture| order.take(picture).is_none()));
+        assert!(order.finish().is_empty());
+    }
+}
