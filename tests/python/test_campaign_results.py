@@ -126,6 +126,25 @@ def test_the_interval_of_a_share_is_one_of_shares(tmp_path: Path, stream: Path) 
     assert (spread["lost_percent_high"] > spread["lost_percent"]).all()
 
 
+def test_the_interval_of_a_latency_stays_above_0_unless_frames_are_sent_ahead(
+    result: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def means(latencies: list[float]) -> dict[str, float]:
+        values = pl.col("repeat").replace_strict([0, 1, 2], latencies)
+        summary = result.summary.with_columns(latency_p50_ms=values, latency_p95_ms=values + 1.0)
+        monkeypatch.setattr(Campaign, "summary", summary)
+        return result.means(["latency_p50_ms", "latency_p95_ms"], by="flow").row(0, named=True)
+
+    skewed = means([1.0, 2.0, 90.0])
+    assert 0 < skewed["latency_p50_ms_low"] < skewed["latency_p50_ms"] == pytest.approx(31.0)
+    assert skewed["latency_p50_ms_high"] > 160
+    ahead = means([-0.5, 2.0, 91.5])
+    for name in ("latency_p50_ms", "latency_p95_ms"):
+        low, mean, high = (ahead[f"{name}{ending}"] for ending in ("_low", "", "_high"))
+        assert low < 0, "Student's interval, as wide to both sides"
+        assert mean - low == pytest.approx(high - mean)
+
+
 def test_runs_that_ended_at_their_limit_are_counted_beside_the_mean(tmp_path: Path, stream: Path) -> None:
     document = {
         "repeats": 3,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 
+import polars as pl
+
 from framewire.errors import InputError
 
-__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "bounds", "check"]
+__all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "bounds", "check", "sends_ahead"]
 
 _TRANSMISSIONS = ("tx_1", "tx_2", "tx_3", "tx_4", "tx_5_up")
 _RUNS = ("runs_1", "runs_2", "runs_3", "runs_4", "runs_5_10", "runs_over_10")
@@ -28,6 +30,9 @@ COLUMNS = (
     *("sniffed_unique", "sniffed_total"),
 )
 """Columns of the summary that are numbers."""
+
+LATENCIES = tuple(name for name in COLUMNS if name.startswith("latency_"))
+"""Those that are latencies of frames."""
 
 PERCENTAGES = {
     "shown_percent": ("shown", "frames"),
@@ -58,13 +63,22 @@ def check(name: object) -> None:
         raise InputError(f"metrics: {name!r} is not a metric; {hint}allowed are {', '.join(known)}")
 
 
-def bounds(name: str) -> tuple[float, float]:
+def bounds(name: str, *, sent_ahead: bool) -> tuple[float, float]:
     """What a metric is never below and never above: shares are of 0 to 100 %, and no count, size or rate is negative.
 
-    Latencies are, of frames that are sent ahead of their time. Of what is made from columns nothing is known, unless
-    its name says that it is a share.
+    Latencies are only where frames are `sent_ahead` of their time (:func:`sends_ahead`). Of what is made from columns
+    nothing is known, unless its name says that it is a share.
     """
     if name.endswith("_percent"):
         return 0.0, 100.0
-    is_bounded = name in COLUMNS and not name.startswith("latency_")
+    is_bounded = name in COLUMNS and not (sent_ahead and name in LATENCIES)
     return (0.0 if is_bounded else -math.inf), math.inf
+
+
+def sends_ahead(summary: pl.DataFrame) -> bool:
+    """Whether frames are sent before they are due in these cells, so that latencies may be negative: one of them is.
+
+    The median is the lowest that a summary has, and it is far below 0 where a stream runs ahead of its clock.
+    """
+    recorded = [pl.col(name).min() < 0 for name in LATENCIES if name in summary.columns]
+    return bool(recorded) and summary.select(pl.any_horizontal(recorded)).item() is True

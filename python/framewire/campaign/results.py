@@ -191,9 +191,10 @@ class Campaign:
             if groups
             else samples.select(column.implode() for column in lists)
         )
+        bounds = _bounds(names, self.summary)
         return listed.select(
             *groups,
-            *(series for name in names for series in _estimates(name, listed[name])),
+            *(series for name in names for series in _estimates(name, listed[name], bounds[name])),
             pl.col("cut").list.sum().cast(pl.Int32),
         )
 
@@ -283,9 +284,14 @@ _CUT = (pl.col("status") == "partial").alias("cut")
 """Whether a run ended at its limit: nothing else ends one of a campaign before its flows have."""
 
 
-def _estimates(name: str, samples: pl.Series) -> list[pl.Series]:
+def _bounds(names: Sequence[str], summary: pl.DataFrame) -> dict[str, tuple[float, float]]:
+    sent_ahead = metrics.sends_ahead(summary)
+    return {name: metrics.bounds(name, sent_ahead=sent_ahead) for name in names}
+
+
+def _estimates(name: str, samples: pl.Series, bounds: tuple[float, float]) -> list[pl.Series]:
     estimates = [mean_with_confidence(values.to_list()) if len(values) else None for values in samples]
-    intervals = [None if e is None else e.within(*metrics.bounds(name)) for e in estimates]
+    intervals = [None if e is None else e.within(*bounds) for e in estimates]
     return [
         pl.Series(name, [None if e is None else e.mean for e in estimates], pl.Float64),
         pl.Series(f"{name}_low", [None if i is None else i[0] for i in intervals], pl.Float64),
