@@ -35,7 +35,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         }
         None
     });
-    // Why it fails, where it does, is told on the bus.
+    // Why it fails, where it does, is reported on the bus.
     let _ = pipeline.set_state(gst::State::Playing);
 
     let mut status = ExitCode::SUCCESS;

@@ -11,7 +11,7 @@ pub enum Stream {
     AccessUnits {
         /// The codec.
         codec: Codec,
-        /// How the parts of a unit are told apart.
+        /// How the parts of a unit are delimited.
         framing: Framing,
         /// `codec_data`: avcC, hvcC or av1C (ISO/IEC 14496-15; AV1 in ISOBMFF).
         configuration: Option<gst::Buffer>,

@@ -7,13 +7,13 @@ use framewire_wire::vtp::{Key, Title};
 use gst::glib;
 use gst::prelude::*;
 
-/// Not `localhost`, which may be an address that a server does not serve at; over UDP nobody would say so.
+/// Not `localhost`, which may be an address that a server does not serve at; over UDP that would not be reported.
 pub(crate) const DEFAULT_HOST: &str = "127.0.0.1";
 /// Those of `framewire send`: RTP's and RTCP's (RFC 3551, section 8), which have the same roles.
 pub(crate) const DEFAULT_DATA_PORT: u16 = 5_004;
 pub(crate) const DEFAULT_CONTROL_PORT: u16 = 5_005;
 
-/// A day, in nanoseconds: beyond what anybody waits for.
+/// A day, in nanoseconds: beyond what an application waits for.
 pub(crate) const LONGEST: u64 = 86_400 * 1_000_000_000;
 
 /// A port; from `least` on.
@@ -91,7 +91,7 @@ mod tests {
         assert!(made.success());
         let regular = "a directory, a device or a pipe; a regular file is needed";
         for (file, expected) in [
-            (name("pipe"), regular), // nobody writes to it
+            (name("pipe"), regular), // without a writer
             ("/dev/zero".to_owned(), regular),
             (name(""), regular),
             (name("large"), "has more than 64 KiB"),

@@ -89,7 +89,7 @@ fn element_and_library_decide_alike_on_random_sequences() {
             let mut random = Seed(20_261_120).stream("elements decide alike", &[place, sequence]);
             // From a writer that keeps up to one that takes one frame in four.
             let pace = 1 + random.next_inclusive(3);
-            // No broken link, and no open group at the start: headers tell that references are gone, and not which.
+            // No broken link, and no open group at the start: headers show that references are gone, and not which.
             let letters = ['I', 'C', 'I', 'P', 'P', 'P', 'B', 'B', 'B', 'B', 'B', 'B'];
             let rest: String = (0..80)
                 .map(|_| match random.next_inclusive(pace) {

@@ -80,8 +80,8 @@ fn has_python() -> bool {
     has
 }
 
-/// Without a screen, and where nobody else listens. The line searches what the sender says for frames that were dropped, and
-/// fails where it finds none.
+/// Without a screen, and where no other program listens. The line searches what the sender says for frames that were
+/// dropped, and fails where it finds none.
 #[test]
 fn the_lines_about_a_live_stream_run() {
     run_blocks(&root().join("docs/usage.md"), |block| {
@@ -186,7 +186,7 @@ fn drops_before_a_slow_receiver(mut example: Command) {
     assert!(receiver.join().unwrap() > 100_000);
 }
 
-/// Runs an example against a port where nobody listens.
+/// Runs an example against a port without a listener.
 fn says_who_refuses(mut example: Command) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let output = example.args(["127.0.0.1", &port, "5"]).output().expect("the example runs");

@@ -338,7 +338,7 @@ fn a_stream_of_another_codec_goes_by_flags() {
     assert_eq!(numbers, [0, 4, 5], "headers are never dropped");
 }
 
-/// Presentation order differs from the order of the stream: frames have no time stamps here that would tell.
+/// Presentation order differs from the order of the stream: frames have no time stamps here that would show it.
 #[test]
 fn damaged_frames_are_passed_on_by_their_flags() {
     let mut stepper = Stepper::new(NO_LIMITS, MPEG2);

@@ -1,4 +1,4 @@
-//! `ifdsink` in whole pipelines: what arrives, and what the application hears when it does not.
+//! `ifdsink` in whole pipelines: what arrives, and what is reported to the application when it does not.
 
 #![allow(
     clippy::disallowed_methods,

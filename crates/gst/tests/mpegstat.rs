@@ -327,7 +327,7 @@ fn errors(bus: &gst::Bus) -> Vec<String> {
     messages.map(text).collect()
 }
 
-/// The element in a harness, and a bus that hears it alone.
+/// The element in a harness, and a bus for its messages alone.
 fn heard() -> (gst_check::Harness, OwnBus) {
     common::init();
     let harness = gst_check::Harness::new_parse("mpegstat");

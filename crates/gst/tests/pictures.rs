@@ -163,7 +163,7 @@ fn as_byte_stream(parser: &str, parsed: &Parsed) -> Parsed {
     let mut harness = gst_check::Harness::new_parse(parser);
     harness.set_src_caps(parsed.caps.clone());
     for buffer in &parsed.buffers {
-        // Parsers write into buffers that nobody else holds.
+        // Parsers write into buffers that no other element holds.
         harness.push(buffer.copy()).expect("the parser takes it");
     }
     harness.push_event(gst::event::Eos::new());

@@ -1,4 +1,4 @@
-//! What cannot be, of caps and of what downstream answers: told once, and heard upstream.
+//! What cannot be, of caps and of what downstream answers: reported once, and returned upstream.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
 
 use crate::common;
@@ -60,7 +60,7 @@ fn a_refusal_is_posted_once_until_the_stream_is_usable_or_the_element_starts_ane
     for state in [gst::State::Ready, gst::State::Playing] {
         stepper.queue.set_state(state).unwrap();
     }
-    stepper.bus.set_flushing(true); // forgets what was told of the change of state
+    stepper.bus.set_flushing(true); // drops the messages of the change of state
     stepper.bus.set_flushing(false);
     stepper.harness.push_event(gst::event::StreamStart::new("again"));
     stepper.harness.set_src_caps_str(UNUSABLE);

@@ -237,7 +237,7 @@ fn after_a_long_loss_the_next_open_group_is_shown() {
         let (whole, full, complaints) = codec.show_whole(&path);
         assert_eq!((full.len() as u64, &*complaints), (FRAMES, ""), "{}", codec.name);
 
-        // Nobody reads for two seconds, in which whole groups are given up.
+        // Nothing is read for two seconds, in which whole groups are given up.
         let receiver = Receiver::with(|mut stream| {
             let mut all = receiver::read_some(&mut stream, 150_000);
             std::thread::sleep(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! What `ifdqueue` tells: drops, lost groups, latency, levels and counts.
+//! What `ifdqueue` reports: drops, lost groups, latency, levels and counts.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this test waits for other threads")]
 
 use crate::common;

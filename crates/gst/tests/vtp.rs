@@ -1,5 +1,5 @@
-//! `vtpsink` and `vtpsrc` over this kernel's loopback interface: what arrives is the movie, what is lost is told, and
-//! every end is told as what it is.
+//! `vtpsink` and `vtpsrc` over this kernel's loopback interface: what arrives is the movie, what is lost is reported,
+//! and every end is reported as what it is.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -261,7 +261,7 @@ fn every_transport_carries_the_whole_movie() {
         wait_for(&client, gst::MessageType::Eos);
         let levels = levels_of(&ladder, &buffers.lock().unwrap());
         assert_eq!(levels.len(), 75, "{transport}");
-        // Fixed rate does not ask anybody; the others begin at the bottom.
+        // Fixed rate needs no feedback; the others begin at the bottom.
         assert_eq!(levels[0], usize::from(transport == "fixed"), "{transport}");
         stop(&client);
         stop(&server);

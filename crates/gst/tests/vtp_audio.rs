@@ -147,7 +147,7 @@ fn what_happens_at_once_is_seen_and_heard_at_once() {
     let (seen, heard) = (when(&seen, bright), when(&heard, loud));
     let clap = CLAP.as_millis() as i64;
     assert_eq!(seen, clap);
-    // An encoder of MPEG audio begins with 1,105 samples that nobody sang: 23 ms.
+    // An encoder of MPEG audio begins with 1,105 samples of its own: 23 ms.
     assert!((-5..40).contains(&(heard - seen)), "seen at {seen} ms, heard at {heard} ms");
     stop(&client);
     stop(&server);

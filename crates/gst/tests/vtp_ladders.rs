@@ -1,4 +1,5 @@
-//! What `vtpsink` asks of its pads, and of what comes on them: whatever is no ladder is told with its pad and its frame.
+//! What `vtpsink` asks of its pads, and of what comes on them: whatever is no ladder is reported with its pad and its
+//! frame.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -29,7 +30,7 @@ fn levels_are_ordered_by_the_numbers_of_their_pads() {
     stop(&server.pipeline);
 }
 
-/// A ladder with a fault, and what is to be told of it.
+/// A ladder with a fault, and what is to be reported of it.
 fn refused(levels: &[Parsed], expected: &[&str]) {
     let server = Server::start(levels, &[0, 1], "max-size-time=1000000000");
     let frames = levels.iter().map(|level| level.buffers.len()).min().unwrap();

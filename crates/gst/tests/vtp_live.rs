@@ -239,8 +239,8 @@ fn garbage_is_counted_and_changes_nothing() {
 /// The time after which a server gives a client up (docs/vtp.md).
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Nobody sends a teardown: from one moment on nothing comes of one client and nothing reaches it, the acknowledgement that a
-/// port is closed neither.
+/// Neither side sends a teardown: from one moment on nothing comes of one client and nothing reaches it, the
+/// acknowledgement that a port is closed neither.
 #[test]
 fn a_client_that_vanishes_costs_the_others_nothing() {
     let Some(levels) = h264(400) else { return };

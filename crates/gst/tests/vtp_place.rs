@@ -1,4 +1,5 @@
-//! What the server is told of the moment that the player shows: it goes on with the pipeline, and stands while that does.
+//! What is reported to the server of the moment that the player shows: it goes on with the pipeline, and stands while
+//! that does.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -21,7 +22,7 @@ const STEP: Duration = Duration::from_millis(150);
 /// By how much a place may be wrong on a busy machine, in ms.
 const WRONG: i64 = 120;
 
-/// The places that lists of missing packets told between two moments: when, in ms, and the media time, in ms.
+/// The places that lists of missing packets stated between two moments: when, in ms, and the media time, in ms.
 fn places(said: &Said, since: Instant, until: Instant) -> Vec<(i64, i64)> {
     let place = |(at, bytes): &(Instant, Vec<u8>)| match Packet::parse(bytes) {
         Ok(Packet::Missing(missing)) if (since..until).contains(at) => {

@@ -1,4 +1,4 @@
-//! What `vtpsink` and `vtpsrc` say when there is no stream: who cannot serve, who gets nothing, and who hears nothing more.
+//! What `vtpsink` and `vtpsrc` report when there is no stream: nothing to serve, no answer, or silence later.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -1,4 +1,4 @@
-//! The side of downstream: the task that pushes what leaves, and what downstream asks and tells.
+//! The side of downstream: the task that pushes what leaves, and the queries and events of downstream.
 
 use std::sync::MutexGuard;
 
@@ -64,7 +64,7 @@ impl IfdQueue {
                 return (None, Ok(()));
             }
         };
-        // As `queue` tells of what it leaks. Of a buffer that others hold too this copies the fields and no data.
+        // As `queue` marks what it leaks. Of a buffer that others hold too this copies the fields and no data.
         let mut state = lock(&self.state);
         let (leaves_gap, looks) = (state.leaves_gap_before(held.number), state.is_to_look_at_sinks());
         drop(state);
@@ -117,7 +117,7 @@ impl IfdQueue {
         );
     }
 
-    /// With the state locked, so that nobody starts the task in between.
+    /// With the state locked, so that no thread starts the task in between.
     fn pause(&self, state: &State) {
         let _ = self.src.pause_task();
         self.wake_upstream(state);

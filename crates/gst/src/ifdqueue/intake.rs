@@ -26,7 +26,7 @@ impl Intake {
         Ok(problem.map(|problem| problem.to_string()))
     }
 
-    /// New segment; times in another format are not told.
+    /// New segment; times in another format are not reported.
     pub fn new_segment(&mut self, segment: &gst::Segment) {
         self.segment = segment.downcast_ref::<gst::ClockTime>().cloned();
         if let Some(reader) = &mut self.reader {

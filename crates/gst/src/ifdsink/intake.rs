@@ -23,7 +23,7 @@ pub(super) struct Intake {
 /// A frame for the sending half, and the same with its buffer.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// With its buffer, for what is told of it.
+    /// With its buffer, for what is reported of it.
     pub held: OutgoingFrame<Held>,
     /// With its bytes, for the sending half.
     pub outgoing: OutgoingFrame,

@@ -1,4 +1,4 @@
-//! The element as GStreamer sees it. What it tells stands in `analysis`.
+//! The element as GStreamer sees it. What it reports stands in `analysis`.
 
 use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
@@ -264,7 +264,7 @@ impl MpegStat {
         }
     }
 
-    /// Tells the rows that `make` makes: to the file, to who asks for properties, and to the bus, which is told without
+    /// Gives out the rows that `make` makes: to the file, to the properties, and to the bus, where they go without
     /// locks, as it may call back. False when there is nothing that could make rows.
     fn tell(&self, make: impl FnOnce(&mut Running) -> Option<(Vec<Row>, Faults)>) -> bool {
         let mut running = lock(&self.running);

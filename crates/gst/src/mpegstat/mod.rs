@@ -1,4 +1,4 @@
-//! `mpegstat`: passes video through unchanged, and tells when every frame and every group of pictures came.
+//! `mpegstat`: passes video through unchanged, and reports when every frame and every group of pictures came.
 //!
 //! The receiver's element of the thesis (section 3.2). It gives a row for every frame: arrival, expectation, latency,
 //! jitter, type, temporal reference, RTP time stamp, size; and one for every group: time code, pictures, and the RTP time

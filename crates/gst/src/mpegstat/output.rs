@@ -40,7 +40,7 @@ impl RowFile {
         Ok(Self { file, format })
     }
 
-    /// Appends a row. Whoever reads the file meanwhile sees it up to the last group.
+    /// Appends a row. A reader of the file sees it up to the last group meanwhile.
     ///
     /// # Errors
     /// When it cannot be written.

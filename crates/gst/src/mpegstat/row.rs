@@ -1,5 +1,5 @@
-//! What is told of a frame and of a group of pictures, column by column. The columns that the lab's `frames.parquet` has
-//! too are described in `docs/results.md`.
+//! What is reported of a frame and of a group of pictures, column by column. The columns that the lab's
+//! `frames.parquet` has too are described in `docs/results.md`.
 
 use framewire_media::{GopHeader, PictureType};
 

@@ -1,4 +1,4 @@
-//! What the properties tell: counts, latencies, and the last rows.
+//! What the properties report: counts, latencies, and the last rows.
 
 use framewire_media::PictureType;
 

@@ -18,7 +18,7 @@ pub enum Estimate {
 }
 
 impl Estimate {
-    /// The reading, with so many bytes of each packet's header where it counts any; all of them when told nothing.
+    /// The reading, with so many bytes of each packet's header where it counts any; all of them when it is not set.
     pub fn counting(self, header: Option<DataSize>) -> vtp::Estimate {
         match self {
             Self::BytesOverGaps => {

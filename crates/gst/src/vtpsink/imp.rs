@@ -25,7 +25,7 @@ pub struct VtpSink {
     phase: Mutex<Phase>,
     /// The levels, where they come on pads. Locked before `phase` where both are.
     pub(super) live: Mutex<Option<Live>>,
-    /// The stream has ended, and that was told; nothing more is taken.
+    /// The stream has ended, and that was reported; nothing more is taken.
     over: AtomicBool,
 }
 
@@ -33,9 +33,9 @@ pub struct VtpSink {
 enum Phase {
     /// What came of the last time.
     Idle(Box<Report>),
-    /// File and sockets are open, nobody is served yet.
+    /// File and sockets are open, no client is served yet.
     Opened(Box<Serving>),
-    /// Sockets are open for levels on pads: nobody is served before a whole group is there, and the element plays.
+    /// Sockets are open for levels on pads: no client is served before a whole group is there, and the element plays.
     Waiting {
         ports: Box<Ports>,
         plays: bool,
@@ -70,7 +70,8 @@ impl ObjectImpl for VtpSink {
 
     fn constructed(&self) {
         self.parent_constructed();
-        // A pipeline is at its end when its sinks are. Without pads, and with pads on request, nothing else would tell.
+        // A pipeline is at its end when its sinks are. Without pads, and with pads on request, nothing else would
+        // report it.
         self.obj().set_element_flags(gst::ElementFlags::SINK);
     }
 }
@@ -162,7 +163,7 @@ impl VtpSink {
 
     /// Levels on pads have come further, or to their end.
     pub(super) fn more(&self) {
-        // What is wrong was told.
+        // What is wrong was reported.
         let _ = self.go_on();
     }
 
@@ -219,7 +220,7 @@ impl VtpSink {
     }
 
     fn stop(&self) {
-        // Without the lock: the thread may be telling who asks for `stats`.
+        // Without the lock: the thread may be answering a query of `stats`.
         let phase = std::mem::take(&mut *lock(&self.phase));
         let report = match phase {
             Phase::Serving(service) => Report { service: service.stop(), live: None },
@@ -265,7 +266,7 @@ impl VtpSink {
     }
 }
 
-/// What is known before anybody is served.
+/// What is known before a client is served.
 fn bound_to(addresses: Option<[SocketAddr; 2]>) -> Report {
     Report { service: service::Report { addresses, ..service::Report::default() }, live: None }
 }

@@ -84,7 +84,7 @@ impl Default for Settings {
 /// Bytes of video in a packet of a live stream: as in the streaming files that `framewire movie ladder` writes.
 const LIVE_PAYLOAD: u16 = PAPER_PAYLOAD as u16;
 
-/// The title of a live stream, which is what `vtpsrc` asks for unless told otherwise.
+/// The title of a live stream, which is what `vtpsrc` asks for unless set otherwise.
 const LIVE_TITLE: &str = "movie";
 
 /// For the class: built once.

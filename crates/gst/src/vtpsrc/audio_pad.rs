@@ -19,7 +19,7 @@ const NAME: &str = "audio";
 #[derive(Default)]
 pub(super) struct Sound {
     pad: Option<gst::Pad>,
-    /// Packets that somebody took, and their bytes.
+    /// Packets that were taken, and their bytes.
     pub packets: u64,
     pub bytes: u64,
     /// Where the audio has come to.
@@ -118,7 +118,7 @@ impl VtpSrc {
         }
     }
 
-    /// Whether somebody listens.
+    /// Whether there is a listener.
     pub(super) fn has_listener(&self) -> bool {
         lock(&self.sound).pad.as_ref().is_some_and(gst::Pad::is_linked)
     }
@@ -184,7 +184,7 @@ impl VtpSrc {
             Ok(()) => return,
             Err(gst::FlowError::Flushing) => {}
             Err(flow) => {
-                // The video goes on, or ends with what was told.
+                // The video goes on, or ends with what was reported.
                 self.with_audio_queue(AudioQueue::drop_all);
                 if flow != gst::FlowError::Eos {
                     let reason = format!("streaming of audio stopped: {flow}");
@@ -196,7 +196,7 @@ impl VtpSrc {
         let _ = pad.pause_task();
     }
 
-    /// Where nobody listens, the session goes on, and whoever begins to is told of the gap.
+    /// Where there is no listener, the session goes on, and a later one is notified of the gap.
     fn push_audio(&self, pad: &gst::Pad, packet: AudioPacket) -> Result<(), gst::FlowError> {
         self.correct_position();
         let begins = gst::ClockTime::try_from(packet.media_time).unwrap_or(gst::ClockTime::ZERO);

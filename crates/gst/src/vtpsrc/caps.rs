@@ -1,11 +1,11 @@
-//! Which codec a key frame is of: the protocol does not tell. Of audio, it does.
+//! Which codec a key frame is of: the protocol does not state it. Of audio, it does.
 
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::AudioCodec;
 use framewire_media::ladder::Level;
 use framewire_wire::vtp::AudioDescription;
 
-/// Caps of the stream that this key frame begins; `None` when its bytes do not tell.
+/// Caps of the stream that this key frame begins; `None` when its bytes do not show it.
 pub(super) fn of_key_frame(frame: &[u8]) -> Option<gst::Caps> {
     let caps = match Level::codec_of(frame)? {
         Codec::MpegVideo => gst::Caps::builder("video/mpeg")
@@ -31,7 +31,7 @@ fn has_sequence_extension(frame: &[u8]) -> bool {
     memchr::memmem::find(frame, &[0, 0, 1, 0xB5]).is_some()
 }
 
-/// Caps of the audio that a description tells of; `None` where nothing is known of such audio.
+/// Caps of the audio that a description has; `None` where nothing is known of such audio.
 pub(super) fn of_audio(audio: &AudioDescription) -> Option<gst::Caps> {
     let codec = AudioCodec::from_code(audio.codec)?;
     let rate = i32::try_from(audio.sample_rate).ok()?;

@@ -40,7 +40,7 @@ struct Stream {
     begun: bool,
     /// The next buffer does not follow the one before it.
     discontinuous: bool,
-    /// When the statistics were last told.
+    /// When the statistics were last posted.
     told: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ impl ObjectImpl for VtpSrc {
         let object = self.obj();
         object.set_format(gst::Format::Time);
         let element = object.downgrade();
-        // After the end of the video, whatever ended it, nobody takes frames from those who wait for audio.
+        // After the end of the video, whatever ended it, no frames are taken from those who wait for audio.
         object.src_pad().add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
             let ends = info.event().is_some_and(|event| event.type_() == gst::EventType::Eos);
             if let (true, Some(element)) = (ends, element.upgrade()) {
@@ -232,7 +232,7 @@ impl VtpSrc {
         }
     }
 
-    /// The pipeline's clock goes at a rate of its own: whoever pushes something looks at it.
+    /// The pipeline's clock goes at a rate of its own: it is looked at with each push.
     pub(super) fn correct_position(&self) {
         let running = self.running_time();
         self.with_position(|position, now| position.correct(now, running));
@@ -244,7 +244,7 @@ impl VtpSrc {
         }
     }
 
-    /// Tells what is known, where the application asked to be told this often. With frames only: where none come, the
+    /// Posts the statistics, where the application asked for them. With frames only: where none come, the
     /// property says as much.
     fn tell_stats(&self) {
         let interval = lock(&self.settings).stats_interval();
@@ -327,7 +327,7 @@ impl VtpSrc {
         Ok(Some(buffer_of(frame, duration, discontinuous)))
     }
 
-    /// Sets the caps before the first frame. Where nobody tells them, downstream has to find out.
+    /// Sets the caps before the first frame. Where they are not known, downstream has to find out.
     fn begin(&self, frame: &Frame) -> Result<(), gst::FlowError> {
         let caps = lock(&self.settings).caps.clone().or_else(|| super::caps::of_key_frame(&frame.bytes));
         if let Some(caps) = caps

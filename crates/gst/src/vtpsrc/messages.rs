@@ -1,4 +1,4 @@
-//! What the element tells: structures of its messages and of `stats`.
+//! What the element reports: structures of its messages and of `stats`.
 
 use std::time::Duration;
 

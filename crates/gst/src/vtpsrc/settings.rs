@@ -15,7 +15,7 @@ use crate::properties::{
     self, DEFAULT_CONTROL_PORT, DEFAULT_DATA_PORT, DEFAULT_HOST, LONGEST, interval, shared_key, title,
 };
 
-/// What the server is told of what arrives.
+/// What is reported to the server of what arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstFramewireVtpReports")]
 pub enum Reports {
@@ -195,7 +195,7 @@ impl Settings {
         }
     }
 
-    /// How often statistics are told; `None`: never.
+    /// How often statistics are posted; `None`: never.
     pub fn stats_interval(&self) -> Option<Duration> {
         interval(self.stats_interval)
     }

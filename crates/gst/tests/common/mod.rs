@@ -99,8 +99,8 @@ pub fn stop(pipeline: &gst::Pipeline) {
     assert!(begun.elapsed() < SOON, "teardown took {:?}", begun.elapsed());
 }
 
-/// A bus of an element that no pipeline has. What nobody took off it goes with it: such messages hold their element, which
-/// holds the bus.
+/// A bus of an element that no pipeline has. What was not taken off it goes with it: such messages hold their element,
+/// which holds the bus.
 pub struct OwnBus(gst::Bus);
 
 impl OwnBus {
@@ -183,7 +183,7 @@ impl Gate {
         changed.notify_all();
     }
 
-    /// Waits until so many buffers came, and tells the presentation time of the last one.
+    /// Waits until so many buffers came, and returns the presentation time of the last one.
     pub fn wait_for(&self, count: usize) -> Option<gst::ClockTime> {
         let (held, changed) = &*self.0;
         let (held, timeout) =
@@ -262,7 +262,7 @@ impl Stepper {
 }
 
 impl Drop for Stepper {
-    /// A task that is held at the gate could not be stopped, and messages that nobody takes would keep the element.
+    /// A task that is held at the gate could not be stopped, and messages that are not taken would keep the element.
     fn drop(&mut self) {
         self.gate.open();
         self.bus.set_flushing(true);

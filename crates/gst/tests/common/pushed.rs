@@ -16,7 +16,7 @@ pub const H264: [&str; 2] = [
 ];
 
 /// Two levels that an encoder makes of the same pictures, and a parser reads; `None`, after saying so, without it. Tests
-/// run side by side, so each needs a name of its own. The encoder is told the qualities of the levels by `{}`.
+/// run side by side, so each needs a name of its own. The encoder is given the qualities of the levels by `{}`.
 pub fn ladder(name: &str, [encoder, parser]: [&str; 2], frames: usize) -> Option<[Parsed; 2]> {
     common::init();
     let level = |quality: &str| {

@@ -50,7 +50,7 @@ impl Receiver {
         })
     }
 
-    /// Does as told with the first connection.
+    /// Does as given with the first connection.
     pub fn with(receive: impl FnOnce(TcpStream) -> Vec<u8> + Send + 'static) -> Self {
         let (listener, port) = listen();
         let thread = std::thread::spawn(move || receive(listener.accept().unwrap().0));
@@ -75,7 +75,7 @@ pub fn reset(stream: TcpStream) {
     drop(stream);
 }
 
-/// A port on which nobody listens, and which nobody else gets while this program runs: it is bound, but refuses.
+/// A port without a listener, which no other program gets while this program runs: it is bound, but refuses.
 pub fn free_port() -> u16 {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, getsockname, socket};
     let held = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap().into_raw_fd();

@@ -1,4 +1,4 @@
-//! Pipelines from a file to `ifdsink`, and what can be told of the stream that arrives.
+//! Pipelines from a file to `ifdsink`, and what can be known of the stream that arrives.
 #![allow(dead_code, unused_imports, reason = "every test program uses its part")]
 
 use std::path::{Path, PathBuf};

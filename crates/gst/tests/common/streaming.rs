@@ -18,7 +18,7 @@ use super::common::{self, wait_until};
 pub use super::common::{stop, text_of, wait_for};
 
 /// Two levels of a movie of `frames` pictures at 25 a second, and its streaming file; `None`, after saying so, without
-/// FFmpeg. The encoder is told the qualities of the levels by `{}` in its arguments.
+/// FFmpeg. The encoder is given the qualities of the levels by `{}` in its arguments.
 pub fn movie(name: &str, encoder: &str, qualities: [&str; 2], frames: u32) -> Option<(PathBuf, Ladder)> {
     let ladder = levels(name, "testsrc2=size=160x96:rate=25", encoder, qualities, frames)?;
     Some((streaming_file(name, &ladder, None), ladder))

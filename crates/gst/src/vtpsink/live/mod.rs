@@ -82,7 +82,7 @@ pub(super) struct Live {
     source: Arc<LiveSource>,
     alignment: Alignment,
     inputs: BTreeMap<u32, Input>,
-    /// It cannot go on, and why is told.
+    /// It cannot go on, and why is reported.
     refused: bool,
 }
 

@@ -68,7 +68,7 @@ impl VtpSink {
     pub(in crate::vtpsink) fn release(&self, pad: &gst::Pad) {
         let _ = pad.set_active(false);
         if let Some(number) = number_of(pad) {
-            // What is wrong with that is told on the bus.
+            // What is wrong with that is reported on the bus.
             let _ = self.change_levels(|live| live.remove(number));
         }
         let _ = self.obj().remove_pad(pad);
@@ -88,7 +88,7 @@ impl VtpSink {
         Ok(gst::FlowSuccess::Ok)
     }
 
-    /// Takes something in. What cannot be is told once; from then on pads stop without a word, as an error of theirs
+    /// Takes something in. What cannot be is reported once; from then on pads stop silently, as an error of theirs
     /// would let what is upstream complain, perhaps before it was said what is wrong.
     fn change_levels<T>(&self, change: impl FnOnce(&mut Live) -> Result<T, Refusal>) -> Result<T, gst::FlowError> {
         let refusal = {
