@@ -30,7 +30,7 @@ from framewire.commands import (
     stderr,
     stdout,
 )
-from framewire.endpoint import cli as stream_cli
+from framewire.endpoint import cli as endpoint_cli
 from framewire.errors import InputError, RunError
 from framewire.movie.ladder import cli as ladder_cli
 from framewire.run import WORLDS
@@ -285,12 +285,12 @@ app.command(
     "send",
     short_help="Serve an adaptive stream.",
     epilog="Example: framewire send mild/movie.vtp --listen 127.0.0.1:5004",
-)(stream_cli.send)
+)(endpoint_cli.send)
 app.command(
     "receive",
     short_help="Receive an adaptive stream.",
     epilog="Example: framewire receive 127.0.0.1:5004 movie --out received.m4v",
-)(stream_cli.receive)
+)(endpoint_cli.receive)
 
 
 @scenario_app.command(epilog="Example: framewire scenario resolve scenarios/quick.toml --set seed=7")

@@ -1,4 +1,4 @@
-"""Everything that is compared, computed once: what the report, the screen and the files are made of."""
+"""Everything that is compared, computed once: what the report, the terminal and the files are made of."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_stream import serving
+from test_endpoint import serving
 
 from framewire import endpoint
 from framewire.endpoint import closing_message

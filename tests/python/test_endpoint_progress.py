@@ -1,4 +1,4 @@
-"""What is said while a stream is sent and received."""
+"""The progress, messages and log of adaptive streams that are sent and received."""
 
 from __future__ import annotations
 

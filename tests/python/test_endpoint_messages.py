@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_stream import Serving, heard, made_movie, movie, probed, serving
+from test_endpoint import Serving, heard, made_movie, movie, probed, serving
 from typer.testing import CliRunner
 
 from framewire import cli, endpoint
-from framewire.endpoint import cli as stream_cli
+from framewire.endpoint import cli as endpoint_cli
 from framewire.endpoint import closing_message
 from framewire.errors import InputError, RunError
 from framewire.movie import ladder
@@ -121,7 +121,7 @@ def verdict(**given: Any) -> str | None:
 def spoken(capsys: pytest.CaptureFixture[str], *, by: str, **given: Any) -> str:
     """What ``framewire receive`` prints of a session with audio."""
     viewed = {"ended": "Stopped", "packets": 9, "frames": 20, "frames_lost": 30, "frames_by_level": [20], "bytes": 0}
-    stream_cli._show({**viewed, "audio": {"file": "a.mp3", "packets": 40, "lost": 396}, **given}, None, by=by)
+    endpoint_cli._show({**viewed, "audio": {"file": "a.mp3", "packets": 40, "lost": 396}, **given}, None, by=by)
     return capsys.readouterr().out
 
 

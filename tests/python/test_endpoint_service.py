@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_stream import movie
-from test_stream_words import Told, long_movie, received, until
+from test_endpoint import movie
+from test_endpoint_messages import Told, long_movie, received, until
 
 from framewire import endpoint
 

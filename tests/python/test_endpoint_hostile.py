@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_stream import Serving, movie, serving
+from test_endpoint import Serving, movie, serving
 from typer.testing import CliRunner
 
 from framewire import cli, endpoint
