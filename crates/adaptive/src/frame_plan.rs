@@ -155,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// The plan that a file carries says of each frame what the schedule says, but of one that begins at a border or
+        /// The plan that a file carries has for each frame what the schedule has, but of one that begins at a border or
         /// behind it by no more than the rounding of the rates may move it: an eighth of a byte in each second before it.
         #[test]
         fn a_file_carries_the_plan_of_each_frame(

@@ -20,7 +20,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// What a packet adds to the mean payload.
 const PAYLOAD_GAIN: f64 = 1.0 / 16.0;
 
-/// What a control packet said.
+/// The content of a control packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Report {
     /// From the packet that asked to this report.
@@ -139,7 +139,7 @@ impl PathReports {
         (self.accepted, self.discarded)
     }
 
-    /// What a controller says of itself that knows no more than this: `name` is that of its state.
+    /// The state of a controller that knows no more than this: `name` is that of its state.
     pub(crate) fn state(&self, name: &'static str, last: Decision) -> ControllerState {
         ControllerState {
             name,

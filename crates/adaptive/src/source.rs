@@ -45,7 +45,7 @@ pub trait PacketSource: Send + Sync {
         0
     }
 
-    /// Whether a frame can be sent now. What is said of a frame changes in the order of [`Availability`] only, but that
+    /// Whether a frame can be sent now. The answer for a frame changes in the order of [`Availability`] only, but that
     /// the end comes instead of what was not there yet.
     fn availability(&self, frame: u32) -> Availability {
         if frame < self.frames() { Availability::Ready } else { Availability::End }

@@ -188,7 +188,7 @@ fn video(bytes: &[u8]) -> Option<VideoHeader> {
     }
 }
 
-/// What either half says to the other.
+/// What either half sends to the other.
 fn said(server_repeats: bool, player: Option<PlayerSettings>) -> (Vec<Vec<u8>>, Vec<Vec<u8>>, Session) {
     let (server, client) = settings(server_repeats, true);
     let [mut forth, mut back] = lossy(0.02, 20);

@@ -257,7 +257,7 @@ fn write(writer: &mut Writer, captured: &Captured, kept: Kept, origin: Duration)
     writer.write_pcapng_block(block).map_err(plain)
 }
 
-/// Makes a capture of whole frames one of headers, unless `is_over` says meanwhile that there is no time for it.
+/// Makes a capture of whole frames one of headers, unless `is_over` reports meanwhile that there is no time for it.
 /// Returns whether it did.
 ///
 /// # Errors

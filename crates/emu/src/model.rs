@@ -17,7 +17,7 @@ pub trait LinkModel: Send {
     /// The moment that [`next_timeout`](Self::next_timeout) named has come.
     fn handle_timeout(&mut self, now: Timestamp);
 
-    /// The next thing the model has to say.
+    /// The next output of the model.
     fn poll_event(&mut self) -> Option<NetworkEvent>;
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called.

@@ -1,4 +1,4 @@
-//! A capture of headers says the same as one of whole packets, to Wireshark, and in a fraction of the size.
+//! A capture of headers shows the same as one of whole packets, in Wireshark, and in a fraction of the size.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a world use sockets and programs")]
 
 use std::fs;

@@ -55,7 +55,7 @@ mod tests {
         u64::try_from(since_1970.as_nanos()).expect("before 2554")
     }
 
-    /// A stamp from before or after the real-time clock was set says nothing: now is meant.
+    /// A stamp from before or after the real-time clock was set has no meaning: now is taken.
     #[test]
     fn stamps_count_while_they_can_be_true() {
         const MILLI: u64 = 1_000_000;

@@ -119,7 +119,7 @@ impl Serving {
         self.host.handle_more(self.ports.now());
     }
 
-    /// Ends all sessions; the next steps say so to the clients.
+    /// Ends all sessions; the next steps send that to the clients.
     pub fn stop(&mut self) {
         self.host.stop(self.ports.now());
     }

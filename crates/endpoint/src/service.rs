@@ -55,7 +55,7 @@ pub struct Report {
 pub struct Session {
     /// When it began.
     pub began: Instant,
-    /// What its server says.
+    /// What its server reports.
     pub state: ServerState,
     /// Changes of level so far.
     pub level_changes: u64,

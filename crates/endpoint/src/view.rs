@@ -109,7 +109,7 @@ impl Viewing {
         self.client.poll_event()
     }
 
-    /// Whether the session is over and everything was said.
+    /// Whether the session is over and everything was sent.
     pub fn is_finished(&self) -> bool {
         self.client.is_finished()
     }
@@ -129,7 +129,7 @@ impl Viewing {
         self.client.set_player_position(self.ports.now(), shown);
     }
 
-    /// Ends the session from this side; the next steps say so to the server.
+    /// Ends the session from this side; the next steps send that to the server.
     pub fn stop(&mut self) {
         self.client.stop(self.ports.now());
     }

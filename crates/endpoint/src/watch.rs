@@ -12,7 +12,8 @@ const SILENCE: Duration = Duration::from_secs(3);
 ///
 /// Hand in whatever happens to the client ([`handle`](Self::handle)), and ask it ten times a second or so
 /// ([`poll`](Self::poll)). Packets have to be events
-/// ([`packet_events`](framewire_adaptive::client::ClientSettings::packet_events)): they say what the server has heard.
+/// ([`packet_events`](framewire_adaptive::client::ClientSettings::packet_events)): they show what has reached the
+/// server.
 #[derive(Clone, Debug)]
 pub struct Watch {
     began: Timestamp,

@@ -94,8 +94,8 @@ pub(crate) struct WifiPath {
     outward: Wire,
     /// From the far host to the access point.
     inward: Wire,
-    /// Packets of stations that `outward` has not decided on, by their number, and what the medium said of them meanwhile:
-    /// its record is the last of such a packet.
+    /// Packets of stations that `outward` has not decided on, by their number, and the verdicts of the medium on them
+    /// meanwhile: its record is the last of such a packet.
     undecided: BTreeMap<PacketId, Option<HopRecord>>,
 }
 

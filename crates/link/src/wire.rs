@@ -102,7 +102,7 @@ impl Wire {
     }
 }
 
-/// What comes behind the bottleneck, and what is said of packets.
+/// What comes behind the bottleneck, and the verdicts on packets.
 #[derive(Debug)]
 struct Line {
     hop: Hop,

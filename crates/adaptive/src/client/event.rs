@@ -13,7 +13,7 @@ pub enum ClientEvent {
     Packet {
         /// When.
         arrived: Timestamp,
-        /// What it says.
+        /// Its content.
         header: VideoHeader,
         /// Whether it became a part of its frame: not where the frame had come whole or been given up.
         kept: bool,

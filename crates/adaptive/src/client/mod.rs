@@ -89,7 +89,7 @@ pub struct Client {
 enum Phase {
     Opening(Opening),
     Streaming,
-    /// The server has said that the movie is over; the last packets may still come.
+    /// The server has sent the end of the movie; the last packets may still come.
     Lingering {
         until: Timestamp,
     },
@@ -99,7 +99,7 @@ enum Phase {
 }
 
 impl Client {
-    /// A client that has said nothing yet.
+    /// A client that has sent nothing yet.
     pub fn new(settings: ClientSettings) -> Self {
         Self {
             reporter: Reporter::new(&settings.reports),
@@ -190,7 +190,7 @@ impl Client {
         }
     }
 
-    /// Whether the session is over and everything was said.
+    /// Whether the session is over and everything was sent.
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Closed) && self.outgoing.is_empty()
     }

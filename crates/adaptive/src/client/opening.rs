@@ -48,7 +48,7 @@ impl Opening {
         Ok(())
     }
 
-    /// What is to be said now, if it is time.
+    /// What is to be sent now, if it is time.
     pub(super) fn poll(&mut self, now: Timestamp, session: u64, title: &Title) -> Vec<(Channel, Vec<u8>)> {
         self.next = self.next.min(now + LONGEST_INTERVAL); // a clock that went back
         if now < self.next {

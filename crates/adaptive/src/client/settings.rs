@@ -34,7 +34,7 @@ pub struct ClientSettings {
     pub peer_timeout: Duration,
     /// Whether every arriving packet is an event too.
     pub packet_events: bool,
-    /// The player that frames are for. Without one, nothing is said of it, and the session is the paper's to the byte.
+    /// The player that frames are for. Without one, nothing is sent of it, and the session is the paper's to the byte.
     pub player: Option<PlayerSettings>,
 }
 

@@ -25,7 +25,7 @@ pub struct ClientState {
     pub audio_lost: u64,
     /// The level of the last whole frame.
     pub level: Option<usize>,
-    /// The round trip as the server measures it, by the last packet of video that said so.
+    /// The round trip as the server measures it, by the last packet of video that has it.
     pub round_trip: Option<Duration>,
     /// Memory in use.
     pub buffered: DataSize,

@@ -50,7 +50,7 @@ fn send(client: &mut Client, now: Timestamp, header: VideoHeader) {
     client.handle_datagram(now, Channel::Data, &bytes(&Packet::Video(header, &[7; 10])));
 }
 
-/// What a client says, as packets on channels.
+/// What a client sends, as packets on channels.
 fn said(client: &mut Client, now: Timestamp) -> Vec<(Channel, Vec<u8>)> {
     std::iter::from_fn(|| client.poll_transmit(now)).map(|transmit| (transmit.channel, transmit.bytes)).collect()
 }
@@ -104,7 +104,7 @@ fn a_server_that_never_answers_is_given_up() {
     assert!(client.is_finished());
 }
 
-/// It answers every request, and sends nothing of the movie: what it says again is no sign that something comes.
+/// It answers every request, and sends nothing of the movie: what it sends again is no sign that something comes.
 #[test]
 fn a_server_that_describes_a_movie_and_never_sends_it_is_given_up() {
     let mut client = Client::new(ClientSettings::paper(title(), SESSION));
@@ -233,7 +233,7 @@ fn frames_that_nobody_fetches_do_not_fill_more_than_the_buffer() {
     assert!(client.outgoing.len() <= MAX_OUTGOING);
 }
 
-/// Lists that a client says, as the numbers they name.
+/// Lists that a client sends, as the numbers they name.
 fn lists(client: &mut Client, now: Timestamp) -> Vec<Vec<u32>> {
     let said = said(client, now);
     let list = |(_, bytes): &(Channel, Vec<u8>)| match Packet::parse(bytes) {

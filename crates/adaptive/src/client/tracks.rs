@@ -43,8 +43,8 @@ impl Tracks {
         track.insert(now, header, video)
     }
 
-    /// Whether a packet is of a later part of the movie than every one before it, kept or not: a server that says again
-    /// what it has said can do so without end.
+    /// Whether a packet is of a later part of the movie than every one before it, kept or not: a server that sends
+    /// again what it has sent can do so without end.
     pub(super) fn is_further(&mut self, header: &VideoHeader) -> bool {
         let (place, furthest) = ((header.frame, header.index), &mut self.furthest[usize::from(header.audio)]);
         let is_further = furthest.is_none_or(|furthest| place > furthest);

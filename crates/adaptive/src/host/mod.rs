@@ -269,8 +269,8 @@ impl Host {
         self.sessions.len() >= self.most && self.half_open.is_empty()
     }
 
-    /// Whether the session is over, so that what was said in it could be said again to a new one of its name: starts are
-    /// good as long as their cookies, and numbers begin anew.
+    /// Whether the session is over, so that what was sent in it could be sent again to a new one of its name: starts
+    /// are good as long as their cookies, and numbers begin anew.
     fn was_lately(&self, now: Timestamp, session: u64) -> bool {
         self.over.iter().any(|&(at, over)| over == session && now.saturating_since(at) < COOKIE_LIFE)
     }
@@ -308,7 +308,7 @@ impl Host {
     /// What a session whose time has come has to send: one datagram, so that the others have their turn.
     fn poll_session(&mut self, now: Timestamp, session: u64) -> Option<Transmit> {
         let transmit = self.sessions.get_mut(&session)?.server.poll_transmit(now);
-        // Who has nothing to say now is not asked again now.
+        // A session that has nothing to send now is not polled again now.
         let earliest = if transmit.is_some() { Timestamp::ZERO } else { now + Duration::from_nanos(1) };
         self.settle(session, now, earliest);
         transmit

@@ -351,7 +351,7 @@ fn answers_that_nobody_sends_are_bounded() {
     assert_eq!(std::iter::from_fn(|| host.poll_transmit(now)).count(), 1_024);
 }
 
-/// All that a client said, sealed, is sent again by another host when the session is over: it opens nothing, and
+/// All that a client sent, sealed, is sent again by another host when the session is over: it opens nothing, and
 /// nothing flows. A new session does.
 #[test]
 fn what_was_said_in_a_session_opens_no_other_one() {

@@ -50,7 +50,7 @@ const OVER_DELIVERED: f64 = 2.0;
 /// halves the share beside BBR flows, 1.75 takes a tenth more beside reno flows.
 const OVER_DELIVERED_AMONG_RIVALS: f64 = 1.25;
 
-/// What the path says at a report. Rates are bits of video per second.
+/// The state of the path at a report. Rates are bits of video per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     /// When.
@@ -74,7 +74,7 @@ enum Mode {
     Alone,
     /// Less is sent to see whether the queue drains.
     Trial(Trial),
-    /// Others: the queue is theirs, and losses alone say what is fair.
+    /// Others: the queue is theirs, and losses alone determine what is fair.
     Rivals { until: Timestamp },
 }
 

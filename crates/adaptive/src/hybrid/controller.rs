@@ -233,7 +233,7 @@ impl Controller for HybridController {
     }
 
     fn decision(&mut self, now: Timestamp, plan: &PlanRates<'_>) -> Decision {
-        // The playout buffer level says nothing while there is nothing to send.
+        // The playout buffer level is no criterion while there is nothing to send.
         if !self.waits {
             self.choose_level(now, plan);
         }

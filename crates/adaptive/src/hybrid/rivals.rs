@@ -1,6 +1,6 @@
 use framewire_units::Timestamp;
 
-/// Memory of what is said here: about the time in which BBR looks for a shorter path (`MIN_RTT_WINDOW`, 10 s), and some
+/// Memory of these statistics: about the time in which BBR looks for a shorter path (`MIN_RTT_WINDOW`, 10 s), and some
 /// cycles of loss-based flows.
 const MEMORY_S: f64 = 10.0;
 
@@ -11,9 +11,9 @@ const MEMORY_S: f64 = 10.0;
 /// Mbit/s. 0.10 to 0.14 and 0.12 to 0.15 leave a stream beside a single CUBIC flow less.
 const SWAY: std::ops::Range<f64> = 0.09..0.12;
 
-/// Above this it is the path itself whose rate changes, and says nothing of windows. Reno's makes 0.22 or less for nine
-/// tenths of the time, on the paths above. Beside one CUBIC flow on recorded LTE links, where there was no such bound,
-/// the levels were lower by up to 0.65.
+/// Above this it is the path itself whose rate changes, and gives no information on windows. Reno's makes 0.22 or less
+/// for nine tenths of the time, on the paths above. Beside one CUBIC flow on recorded LTE links, where there was no
+/// such bound, the levels were lower by up to 0.65.
 const TOO_MUCH_SWAY: std::ops::Range<f64> = 0.24..0.32;
 
 /// What CUBIC's term counts (as an exponent of its ratio to reno's) beside flows of either kind. Neither is certain,

@@ -2,7 +2,7 @@
 
 use framewire_units::Duration;
 
-/// Of frames that say nothing of their time: 25 in a second, the rate of most cameras' defaults.
+/// Of frames without a time: 25 in a second, the rate of most cameras' defaults.
 const USUAL: Duration = Duration::from_millis(40);
 
 /// A longer distance of frames is a jump of their time stamps. A stream of endless frames that are so far apart lasts
@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// time of clients.
 const ENOUGH: usize = 8;
 
-/// The frame interval: that of the caps, or else what the first frames say.
+/// The frame interval: that of the caps, or else that of the first frames.
 #[derive(Debug, Default)]
 pub(super) struct Interval {
     /// By the caps.
@@ -27,7 +27,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// The caps say so.
+    /// It is that of the caps.
     pub(super) fn tell(&mut self, interval: Duration) {
         if !interval.is_zero() {
             self.told = Some(interval);

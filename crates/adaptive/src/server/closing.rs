@@ -28,7 +28,7 @@ impl Closing {
         self.next
     }
 
-    /// Whether to say it now.
+    /// Whether to send it now.
     pub(crate) fn attempt(&mut self, now: Timestamp) -> bool {
         self.next = self.next.min(now + INTERVAL); // a clock that went back
         if self.left == 0 || now < self.next {
@@ -39,7 +39,7 @@ impl Closing {
         true
     }
 
-    /// Whether it was said often enough and waited for.
+    /// Whether it was sent often enough and waited for.
     pub(crate) fn is_over(&self, now: Timestamp) -> bool {
         self.left == 0 && now >= self.next
     }

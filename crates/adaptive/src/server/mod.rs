@@ -169,7 +169,7 @@ impl Server {
         self.stream.handle_more(now);
     }
 
-    /// Whether the session is over and everything was said.
+    /// Whether the session is over and everything was sent.
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Closed) && self.answers.is_empty()
     }
@@ -185,7 +185,7 @@ impl Server {
         matches!(self.phase, Phase::Waiting) && self.session.is_some()
     }
 
-    /// Whether answers wait to be fetched, of which [`next_timeout`](Self::next_timeout) says nothing.
+    /// Whether answers wait to be fetched, which [`next_timeout`](Self::next_timeout) does not cover.
     pub(crate) fn has_answers(&self) -> bool {
         !self.answers.is_empty()
     }

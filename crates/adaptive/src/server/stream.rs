@@ -108,7 +108,7 @@ impl Stream {
         self.cursor.is_at_end() && !self.cursor.owes_audio()
     }
 
-    /// What is sent can be asked for again, once the client has said that it will.
+    /// What is sent can be asked for again, once the client has offered that.
     pub(super) fn allow_repeats(&mut self) {
         self.repeats.get_or_insert_default();
     }

@@ -147,7 +147,7 @@ pub(super) enum Arrived {
     Late,
     /// The same, and the newest loss event is gone with it: none of its packets was lost.
     WithoutLossEvent,
-    /// It had arrived before, or too long ago to say.
+    /// It had arrived before, or too long ago to know.
     Twice,
 }
 

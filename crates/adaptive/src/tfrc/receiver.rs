@@ -20,7 +20,7 @@ const MARKS: usize = 8;
 /// A data packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPacket {
-    /// What it says.
+    /// Its content.
     pub header: DataHeader,
     /// Its payload.
     pub size: DataSize,

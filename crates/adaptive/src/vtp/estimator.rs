@@ -1,6 +1,6 @@
 /// Equation 2: B_i = α B_(i-1) + (1 - α) (b_i + b_(i-1)) / 2, in bits per second.
 ///
-/// The equation says nothing about its beginning: here the first sample is also the one before it and the estimate
+/// The equation does not define its beginning: here the first sample is also the one before it and the estimate
 /// before it, so that the first estimate is the first sample.
 #[derive(Clone, Debug)]
 pub(crate) struct BandwidthEstimator {

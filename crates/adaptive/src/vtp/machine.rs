@@ -106,7 +106,7 @@ impl Machine {
             self.level -= 1; // row 11
             self.covers_next_since = None;
         }
-        // Row 12; at level 0 the floor, whatever the threshold says.
+        // Row 12; at level 0 the floor, whatever the threshold is.
         self.rate = self.rate.max(reference(plan, self.level));
         self.keep_within(plan);
     }

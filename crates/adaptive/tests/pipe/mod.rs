@@ -37,7 +37,7 @@ pub struct Pipe {
     /// When each leaves the queue and arrives, with what it is.
     flying: VecDeque<(Timestamp, Timestamp, Channel, Vec<u8>)>,
     pub dropped: u64,
-    /// What is lost beside the rest: the packets that this says.
+    /// What is lost beside the rest: the packets for which this is true.
     pub loses: Option<fn(&[u8]) -> bool>,
     /// All that was given to it, where that is asked for.
     pub seen: Option<Vec<Vec<u8>>>,

@@ -83,7 +83,7 @@ pub fn sleep_until(clock: Clock, at: Timestamp, stop: &StopFlag) {
     }
 }
 
-/// Asks the kernel to wake this thread when it said, not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
+/// Asks the kernel to wake this thread at its time, not up to 50 us later (prctl(2), PR_SET_TIMERSLACK).
 pub fn sharpen_timers() {
     // SAFETY: the call takes plain numbers and changes nothing but this thread's timer slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };

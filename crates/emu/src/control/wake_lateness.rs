@@ -1,4 +1,4 @@
-//! How late the lab's own senders and receivers woke: the network's proof of accuracy says nothing of its hosts.
+//! How late the lab's own senders and receivers woke: the network's proof of accuracy does not cover its hosts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -10,7 +10,7 @@ const BEGINNING: usize = 1 << 20;
 /// Bytes of the end that it keeps beside.
 const END: usize = 64 << 10;
 
-/// A log of bounded size: its beginning and its end. An application that says too much loses what is between.
+/// A log of bounded size: its beginning and its end. Of an application that writes too much, what is between is lost.
 pub struct Log {
     file: File,
     written: usize,
@@ -27,7 +27,7 @@ impl Log {
         Ok(Self { file: File::create(file)?, written: 0, tail: VecDeque::new(), left_out: 0 })
     }
 
-    /// Adds what the application said. A full disk loses words, not the run.
+    /// Adds what the application wrote. A full disk loses messages, not the run.
     pub fn add(&mut self, bytes: &[u8]) {
         let (now, later) = bytes.split_at(bytes.len().min(BEGINNING - self.written));
         let _ = self.file.write_all(now);

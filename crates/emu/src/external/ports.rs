@@ -1,4 +1,4 @@
-//! What the kernel says of a host's sockets.
+//! What the kernel reports of a host's sockets.
 //!
 //! TCP sockets are asked for by sock_diag(7): of a state alone that is wanted, because to list all connections the kernel
 //! walks through a table of a size that goes with the memory (/proc/net/tcp takes 5 ms of CPU on a machine with 23 GB).

@@ -41,8 +41,8 @@ const AT_THE_END: Grace = Grace { after_interrupt: Duration::from_secs(3), after
 const AT_ONCE: Grace =
     Grace { after_interrupt: Duration::from_millis(700), after_terminate: Duration::from_millis(300) };
 
-/// Most of its messages that are read at a time: what the pipe holds (pipe(7)). An application that says more waits for
-/// the next look, so that messages without end do not take a core.
+/// Most of its messages that are read at a time: what the pipe holds (pipe(7)). An application that writes more waits
+/// for the next look, so that messages without end do not take a core.
 const WORDS_AT_A_TIME: usize = 64 * 1024;
 
 /// What is connected to the application's standard input and output.
@@ -57,11 +57,11 @@ pub struct Pipes {
 /// An application that was started.
 pub struct Process {
     child: Child,
-    /// What it says; `None` once it has closed it.
+    /// Its messages; `None` once it has closed them.
     words: Option<File>,
     log: Log,
     status: Option<ExitStatus>,
-    /// It says more than is read at a time.
+    /// It writes more than is read at a time.
     floods: bool,
     /// How it was asked to end last, and when.
     asked: Option<(Signal, Instant)>,
@@ -137,14 +137,14 @@ impl Process {
         Ok(output)
     }
 
-    /// The pipe that it says its words to, while that is open, and worth waiting for: of one that floods it, there is
-    /// always more.
+    /// The pipe that it writes its messages to, while that is open, and worth waiting for: of one that floods it, there
+    /// is always more.
     pub fn words(&self) -> Option<BorrowedFd<'_>> {
         self.words.as_ref().filter(|_| !self.floods).map(File::as_fd)
     }
 
-    /// Keeps what it said, looks whether it has ended, and asks it more firmly where it was asked to end and did not.
-    /// True once it has ended.
+    /// Keeps what it wrote, looks whether it has ended, and sends the next signal where it was asked to end and did
+    /// not. True once it has ended.
     pub fn tend(&mut self) -> bool {
         self.listen();
         if self.status.is_none() {
@@ -194,7 +194,7 @@ impl Process {
         let words = self.log.last_words();
         let well = self.status.is_some_and(|status| status.success());
         let asked = self.asked.is_some();
-        // What it said goes without saying where all went well.
+        // What it wrote is not reported where all went well.
         let how = if well || words.is_empty() { how } else { format!("{how}; its last words: {words}") };
         let how = match self.closed.take().filter(|_| !well && !asked) {
             Some(closed) => format!("{how}; {closed}"),

@@ -15,7 +15,7 @@ pub(crate) mod timer;
 
 use std::io;
 
-/// The result of a system call as Rust says it.
+/// The result of a system call as Rust has it.
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

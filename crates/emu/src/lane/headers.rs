@@ -93,7 +93,7 @@ fn parse_udp(body: &[u8]) -> Headers {
     }
 }
 
-/// Sequence number of a packet of video or audio of an adaptive stream; `None` for what else its two ends say.
+/// Sequence number of a packet of video or audio of an adaptive stream; `None` for what else its two ends send.
 fn video_sequence(payload: &[u8]) -> Option<u32> {
     match Packet::parse(payload) {
         Ok(Packet::Video(header, _)) => Some(header.sequence),

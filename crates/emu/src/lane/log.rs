@@ -17,7 +17,7 @@ pub(crate) const LOGGED_AT_MOST: u64 = 32_000_000;
 /// When something was to happen and when it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// When the model says.
+    /// The time of the model.
     pub intended: Timestamp,
     /// When the kernel had taken it.
     pub actual: Timestamp,

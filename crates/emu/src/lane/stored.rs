@@ -111,7 +111,7 @@ impl Spooled for PacketLog {
     }
 }
 
-/// What a hop says of its packet's number and direction, the packet's log has.
+/// The number and direction that a hop has of its packet are in the packet's log.
 fn write_hop(record: &HopRecord, output: &mut Output<'_>) {
     let HopRecord { packet: _, hop, from: _, size, enqueued, clamped, started, finished, transmissions, outcome } =
         record;

@@ -14,7 +14,7 @@ struct Entry {
     log: PacketLog,
     /// It is at the other host or was dropped, and the kernel no longer holds the original.
     settled: bool,
-    /// The model has said its last of it.
+    /// The model has reported its last hop.
     told: bool,
 }
 
@@ -45,7 +45,7 @@ impl LogWindow {
         self.entry(id).map(|entry| &mut entry.log)
     }
 
-    /// Adds the verdict of a hop to its packet; `last` when nothing more is said of that.
+    /// Adds the verdict of a hop to its packet; `last` when no verdict of it follows.
     pub(crate) fn note_hop(&mut self, record: HopRecord, last: bool) {
         if let Some(entry) = self.entry(record.packet) {
             entry.told |= last;

@@ -55,8 +55,8 @@ impl Captured<'_> {
         file(self.directory, &group_name(self.scenario, group))
     }
 
-    /// Asks the packets what the applications do not say: when frames were due that the lab did not offer, and why some
-    /// did not come. The lab's own flows stay as they are.
+    /// Derives from the packets what the applications do not report: when frames were due that the lab did not offer,
+    /// and why some did not come. The lab's own flows stay as they are.
     pub fn settle_flows(
         &self,
         setups: &[FlowSetup],

@@ -1,4 +1,4 @@
-//! What `run.json` says of this world: the proof of accuracy and the kernel.
+//! What `run.json` has of this world: the proof of accuracy and the kernel.
 
 use framewire_emu::LaneRecord;
 use framewire_session::FlowSetup;

@@ -44,7 +44,7 @@ pub fn tcp_options(settings: ConnectionSettings) -> TcpOptions {
     }
 }
 
-/// What the kernel knows of a connection; `None` when it says nothing.
+/// What the kernel knows of a connection; `None` when it reports nothing.
 pub fn sample_connection(socket: &TcpSender, at: Timestamp) -> Option<FlowSample> {
     let info = socket.info().ok()?;
     Some(FlowSample {
@@ -68,7 +68,7 @@ pub fn stamp(clock: Clock, realtime_nanos: Option<u64>) -> Timestamp {
     framewire_endpoint::Clock::arrival(&clock, realtime_nanos)
 }
 
-/// What a socket of another kind says of an operation: errno(3) has the words of EOPNOTSUPP.
+/// The error of an operation on a socket of another kind: errno(3) has the words of EOPNOTSUPP.
 pub fn wrong_kind(operation: &'static str) -> SocketError {
     SocketError { operation, reason: "Operation not supported".to_owned() }
 }

@@ -147,7 +147,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// How late a packet is; `None` for the first one, which says nothing.
+    /// How late a packet is; `None` for the first one, which gives no value.
     fn late(&mut self, sequence: u32, stamp: u64, packet_time: Duration) -> Option<Duration> {
         if sequence.is_multiple_of(WINDOW) {
             self.earliest = [None, self.earliest[0]];

@@ -7,7 +7,7 @@
 
 use crate::wifi::phy::DataRate;
 
-/// Errors per bit above which the union bound says nothing: a guess.
+/// Errors per bit above which the union bound is of no use: a guess.
 const GUESS: f64 = 0.5;
 
 /// A code of constraint length 7: a path of `free_distance`, then one of each distance after it (code rate 1/2: of each

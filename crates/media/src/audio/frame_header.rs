@@ -2,7 +2,7 @@
 
 use crate::audio::{AudioCodec, AudioError, AudioFormat};
 
-/// What a frame says of itself.
+/// What the header of a frame states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     pub(super) format: AudioFormat,

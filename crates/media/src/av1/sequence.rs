@@ -4,7 +4,7 @@ use crate::av1::obu::Layer;
 use crate::bits::BitReader;
 use crate::headers::BadField;
 
-/// `SELECT_SCREEN_CONTENT_TOOLS` and `SELECT_INTEGER_MV` (section 3): each frame says itself.
+/// `SELECT_SCREEN_CONTENT_TOOLS` and `SELECT_INTEGER_MV` (section 3): each frame states it.
 const SELECT: u32 = 2;
 
 /// An operating point: which layers it decodes, and what its decoder model wants of frame headers.
@@ -39,7 +39,7 @@ pub(crate) struct SequenceHeader {
     decoder_model: Option<DecoderModel>,
     operating_points: Vec<OperatingPoint>,
     pub(crate) frame_ids: Option<FrameIdBits>,
-    /// `seq_force_screen_content_tools` and `seq_force_integer_mv`, where frames do not say themselves.
+    /// `seq_force_screen_content_tools` and `seq_force_integer_mv`, where frames do not state it.
     pub(crate) screen_content_tools: Option<bool>,
     pub(crate) integer_motion: Option<bool>,
     /// `OrderHintBits`; 0 where there are none.

@@ -68,7 +68,7 @@ pub(crate) struct DecodedPicture {
     pub(crate) unit: u64,
 }
 
-/// What the sequence parameter set says of numbers and room.
+/// What the sequence parameter set states of numbers and room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Max(`max_num_ref_frames`, 1).

@@ -28,8 +28,8 @@ fn marked(mark: &str) -> usize {
     lines.filter(|line| line.windows(mark.len()).any(|window| window == mark.as_bytes())).count()
 }
 
-/// Starts a script and waits until it has said "ready": a word that is written in another way in the script, which its
-/// log begins with.
+/// Starts a script and waits until it has printed "ready": a word that is written in another way in the script, which
+/// its log begins with.
 fn start(name: &str, script: &str) -> Process {
     let arguments = ["bash", "-c", script, &mark(name)].map(str::to_owned);
     let pipes = Pipes { input: false, output: false };
@@ -113,7 +113,7 @@ fn one_that_says_too_much_is_not_worth_waiting_for() {
         let _ = process.tend();
         assert!(process.log.last_words().len() < 2_000);
         looks += 1;
-        // As the threads of a flow wait: for what it says, or for a tick.
+        // As the threads of a flow wait: for its messages, or for a tick.
         let _ = crate::external::polling::wait_for_any(process.words(), None, Duration::from_millis(20));
     }
     // 300 ms are 15 ticks; a thread that polls a pipe that is always full looks thousands of times.

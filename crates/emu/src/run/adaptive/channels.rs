@@ -18,7 +18,7 @@ pub struct SessionChannels {
     pub ports: Ports<Clock>,
     peer: Ipv4Addr,
     port: u16,
-    /// Datagrams that may still be made at this moment: each says when it left.
+    /// Datagrams that may still be made at this moment: each has the time at which it left.
     allowed: usize,
 }
 

@@ -14,7 +14,8 @@ use crate::control::{FlowState, StopFlag, earlier, sharpen_timers};
 /// The time that a stopped server may still take: teardowns for two seconds, if its device lets them leave.
 const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);
 
-/// Serves until the session is over, or until the client is gone, which it cannot say when it never reached the server.
+/// Serves until the session is over, or until the client is gone, which it cannot report when it never reached the
+/// server.
 pub fn serve(
     flow: &AdaptiveFlow<'_>,
     serving: AdaptiveServing,
