@@ -8,6 +8,7 @@ mod bbr3;
 mod cubic;
 mod highspeed;
 mod htcp;
+mod hybla;
 mod hystart;
 mod hystart_plus_plus;
 mod illinois;

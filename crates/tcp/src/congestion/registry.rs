@@ -11,6 +11,7 @@ use super::bbr3::Bbr3;
 use super::cubic::Cubic;
 use super::highspeed::HighSpeed;
 use super::htcp::Htcp;
+use super::hybla::Hybla;
 use super::illinois::Illinois;
 use super::reno::Reno;
 use super::scalable::Scalable;
@@ -77,6 +78,8 @@ algorithms! {
     Bbr1, "bbr", |seed| Box::new(Bbr1::new(seed));
     /// BBR, version 3 (draft-ietf-ccwg-bbr).
     Bbr3, "bbr3", |seed| Box::new(Bbr3::new(seed));
+    /// TCP Hybla (Caini and Firrincieli, 2004).
+    Hybla, "hybla", |_| Box::new(Hybla::default());
 }
 
 impl Default for Algorithm {

@@ -194,6 +194,17 @@ fn scalable_has_the_response_function_of_kelly() {
 }
 
 #[test]
+fn hybla_has_the_throughput_of_reno_at_25_ms_whatever_the_round_trip() {
+    // rho^2 packets per round in place of one: w = rho sqrt(3/2p), and so w/RTT is the same for all.
+    for (rtt_millis, rho) in [(10, 1.0), (25, 1.0), (50, 2.0), (100, 4.0), (600, 24.0)] {
+        let wanted = rho * (1.5 * 10_000.0f64).sqrt();
+        assert_near(mean_window(Algorithm::Hybla, rtt_millis, 10_000), wanted, 0.12);
+    }
+    // Increments are rounded down to 1/128 of a packet, which is up to a quarter of one at windows of some forty.
+    assert_near(mean_window(Algorithm::Hybla, 25, 1_000), mean_window(Algorithm::Reno, 25, 1_000), 0.08);
+}
+
+#[test]
 fn highspeed_has_the_response_function_of_rfc_3649_section_5() {
     // w = 0.12 / p^0.835. Linux takes the next row of the table, so it may be a little above.
     for packets_per_loss in [10_000, 100_000, 1_000_000] {
