@@ -11,8 +11,7 @@ const MOST_REFERENCES: usize = 2 * 16 + 33;
 pub(crate) fn run(data: &[u8]) {
     let Some(input) = crate::decoded::<(u8, u8, Vec<u8>, Vec<Vec<u8>>)>(data) else { return };
     let (codec, framing, configuration, units) = input;
-    const CODECS: [Codec; 5] = [Codec::MpegVideo, Codec::H264, Codec::H265, Codec::Mpeg4Part2, Codec::Av1];
-    let codec = CODECS[usize::from(codec) % CODECS.len()];
+    let codec = Codec::ALL[usize::from(codec) % Codec::ALL.len()];
     let framing = match framing % 5 {
         0 => Framing::ByteStream,
         bytes => Framing::LengthPrefixed(bytes),

@@ -31,7 +31,7 @@ fn check(codec: Codec, stream: &[u8], chunk: usize) {
 
 pub(crate) fn run(data: &[u8]) {
     let [chunk, stream @ ..] = data else { return };
-    for codec in [Codec::MpegVideo, Codec::H264, Codec::H265, Codec::Mpeg4Part2, Codec::Av1] {
+    for &codec in Codec::ALL {
         check(codec, stream, usize::from(*chunk) + 1);
     }
 }

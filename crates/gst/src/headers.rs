@@ -57,7 +57,7 @@ impl Headers {
     /// Of a stream of this codec; `None` of one whose headers cannot be told apart, or need not be.
     pub(crate) fn of(codec: Codec) -> Option<Self> {
         // Every key frame of AV1 has its sequence header (AV1, 7.5).
-        (codec != Codec::Av1).then(|| Self { codec, kept: vec![], units: 0, waiting: vec![] })
+        codec.has_start_codes().then(|| Self { codec, kept: vec![], units: 0, waiting: vec![] })
     }
 
     /// Takes in headers that came out of band.

@@ -58,8 +58,8 @@ pub enum ScanError {
         /// Bytes searched.
         length: u64,
     },
-    /// It is of H.264 or H.265 by its parameter sets, but no slice uses them.
-    #[error("no picture in {length} bytes of {codec}: no slice with its parameter sets before it")]
+    /// It is of a codec by its headers, but no picture uses them.
+    #[error("no picture in {length} bytes of {codec}: none with its headers before it")]
     NoAccessUnit {
         /// The codec.
         codec: Codec,
@@ -68,8 +68,8 @@ pub enum ScanError {
     },
     /// The stream does not state its frame rate.
     #[error(
-        "the {codec} stream does not tell its frame rate (no timing information in the VUI of its sequence parameter \
-         set); state it: movie.frame_rate of a scenario, or --frame-rate"
+        "the {codec} stream does not tell its frame rate (H.264 and H.265 have it in the VUI of a sequence parameter \
+         set, and need not); state it: movie.frame_rate of a scenario, or --frame-rate"
     )]
     NoFrameRate {
         /// The codec.

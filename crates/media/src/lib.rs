@@ -13,6 +13,7 @@ pub mod audio;
 mod av1;
 pub mod avi;
 mod bits;
+mod codec;
 mod error;
 mod frame_references;
 mod h264;

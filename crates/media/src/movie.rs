@@ -10,8 +10,7 @@ use crate::access_unit::Codec;
 use crate::error::{OpenError, ScanError};
 use crate::identify::identify;
 use crate::index::{Frame, FrameIndex, FrameRate, PictureStructure, SequenceHeader};
-use crate::nal_index::{self, codec_of};
-use crate::order::{self, Shown};
+use crate::order::Shown;
 use crate::scanner::{CodedFrame, ScanSummary, Scanner};
 use crate::source::Source;
 use crate::streaming_file::{MAX_FRAME, ReadAt, Version};
@@ -205,7 +204,7 @@ impl FrameIndex {
     /// As [`scan`](Self::scan), and when it cannot be read.
     pub fn read(source: &impl ReadAt, frame_rate: Option<FrameRate>) -> Result<(Self, ScanSummary), OpenError> {
         let head = head_of(source)?;
-        let codec = codec_of(&head).unwrap_or(Codec::MpegVideo);
+        let codec = Codec::of_stream(&head).unwrap_or(Codec::MpegVideo);
         let guess = identify(&head);
         if let Some((format, offset)) = guess.filter(|(format, _)| !format.is_only_a_guess()) {
             return Err(ScanError::OtherFormat { format, offset }.into());
@@ -217,10 +216,7 @@ impl FrameIndex {
             }
             (error, _) => error,
         })?;
-        match codec {
-            Codec::MpegVideo => Ok((order::index(summary.sequence, found.frames, &found.shown), summary)),
-            _ => Ok((nal_index::index(summary.sequence, found.frames, source)?, summary)),
-        }
+        Ok(((codec.profile().index)(summary.sequence, found, source)?, summary))
     }
 }
 
@@ -241,7 +237,7 @@ pub fn stated_frame_rate(source: &impl ReadAt) -> io::Result<Option<FrameRate>> 
 }
 
 fn stated(head: &[u8]) -> Option<SequenceHeader> {
-    let mut scanner = Scanner::of(codec_of(head).unwrap_or(Codec::MpegVideo))?;
+    let mut scanner = Scanner::of(Codec::of_stream(head).unwrap_or(Codec::MpegVideo))?;
     scanner.feed(head, &mut |_| {});
     scanner.finish(&mut |_| {}).ok().map(|summary| summary.sequence)
 }
@@ -271,9 +267,9 @@ pub(crate) fn for_each_chunk(source: &impl ReadAt, mut take: impl FnMut(&[u8], u
 /// What the scanner finds, in the place where the index will stand: a movie may have so many frames that they are not
 /// kept twice.
 #[derive(Default)]
-struct Found {
-    frames: Vec<Frame>,
-    shown: Vec<Shown>,
+pub(crate) struct Found {
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) shown: Vec<Shown>,
 }
 
 impl Found {

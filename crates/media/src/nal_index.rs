@@ -56,7 +56,7 @@ impl Reader {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn index(sequence: SequenceHeader, mut frames: Vec<Frame>, stream: &impl ReadAt) -> io::Result<FrameIndex> {
+pub(crate) fn index(sequence: SequenceHeader, mut frames: Vec<Frame>, stream: &dyn ReadAt) -> io::Result<FrameIndex> {
     let mut reader = Reader::new(sequence.codec);
     let mut gop = 0;
     let mut shown_after = (0, 0);

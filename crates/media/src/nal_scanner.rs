@@ -4,7 +4,7 @@ use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::BadField;
 use crate::index::{FrameRate, PictureStructure, PictureType, SequenceHeader};
-use crate::scanner::{CodedFrame, Damage, ScanSummary};
+use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
 use crate::start_code::{Unit, UnitCutter};
 use crate::{h264, h265};
 
@@ -80,7 +80,7 @@ impl Finder {
 
 /// The scanner of either codec; its contract is that of [`Scanner`](crate::Scanner).
 #[derive(Debug)]
-pub(crate) struct NalScanner {
+struct NalScanner {
     cutter: UnitCutter<KEPT>,
     assembler: Assembler,
 }
@@ -97,43 +97,47 @@ struct Assembler {
     damage: Damage,
 }
 
+/// That of H.264.
+pub(crate) fn h264() -> Box<dyn StreamScanner> {
+    Box::new(NalScanner::new(Codec::H264, Finder::H264(h264::Finder::default())))
+}
+
+/// That of H.265.
+pub(crate) fn h265() -> Box<dyn StreamScanner> {
+    Box::new(NalScanner::new(Codec::H265, Finder::H265(h265::Finder::default())))
+}
+
 impl NalScanner {
-    pub(crate) fn h264() -> Self {
-        Self::new(Codec::H264, Finder::H264(h264::Finder::default()))
-    }
-
-    pub(crate) fn h265() -> Self {
-        Self::new(Codec::H265, Finder::H265(h265::Finder::default()))
-    }
-
     fn new(codec: Codec, finder: Finder) -> Self {
         let damage = Damage::default();
         let assembler = Assembler { codec, finder, pending: None, open: None, first_frame: None, damage };
         Self { cutter: UnitCutter::new(), assembler }
     }
+}
 
-    pub(crate) fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(CodedFrame)) {
+impl StreamScanner for NalScanner {
+    fn feed(&mut self, chunk: &[u8], sink: &mut dyn FnMut(CodedFrame)) {
         let assembler = &mut self.assembler;
         self.cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
     }
 
-    pub(crate) fn finish(
-        mut self,
+    fn finish(
+        self: Box<Self>,
         frame_rate: Option<FrameRate>,
-        sink: &mut impl FnMut(CodedFrame),
+        sink: &mut dyn FnMut(CodedFrame),
     ) -> Result<ScanSummary, ScanError> {
-        let assembler = &mut self.assembler;
-        self.cutter.finish(&mut |unit| assembler.take(&unit, sink));
-        self.assembler.finish(self.cutter.length(), frame_rate, sink)
+        let Self { mut cutter, mut assembler } = *self;
+        cutter.finish(&mut |unit| assembler.take(&unit, sink));
+        assembler.finish(cutter.length(), frame_rate, sink)
     }
 
-    pub(crate) fn last_frame(&self) -> Option<u64> {
+    fn last_frame(&self) -> Option<u64> {
         self.assembler.open.as_ref().map(|frame| frame.offset)
     }
 }
 
 impl Assembler {
-    fn take(&mut self, unit: &Unit<KEPT>, sink: &mut impl FnMut(CodedFrame)) {
+    fn take(&mut self, unit: &Unit<KEPT>, sink: &mut dyn FnMut(CodedFrame)) {
         // `zero_byte` belongs to the NAL unit that it stands before (B.1).
         let start = unit.offset - u64::from(unit.zero_before);
         let nal = [&[unit.value], unit.payload()].concat();
@@ -149,7 +153,7 @@ impl Assembler {
         }
     }
 
-    fn take_slice(&mut self, start: u64, slice: Slice, sink: &mut impl FnMut(CodedFrame)) {
+    fn take_slice(&mut self, start: u64, slice: Slice, sink: &mut dyn FnMut(CodedFrame)) {
         let before = self.pending.take();
         match &mut self.open {
             Some(frame) if !slice.begins_picture => frame.kind = frame.kind.max(slice.kind),
@@ -174,7 +178,7 @@ impl Assembler {
         }
     }
 
-    fn close_open_frame(&mut self, end: u64, sink: &mut impl FnMut(CodedFrame)) {
+    fn close_open_frame(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
         if let Some(mut frame) = self.open.take() {
             frame.size = end - frame.offset;
             sink(frame);
@@ -185,7 +189,7 @@ impl Assembler {
         mut self,
         length: u64,
         frame_rate: Option<FrameRate>,
-        sink: &mut impl FnMut(CodedFrame),
+        sink: &mut dyn FnMut(CodedFrame),
     ) -> Result<ScanSummary, ScanError> {
         self.close_open_frame(length, sink);
         let (Some(stated), Some(first_frame)) = (self.finder.stated(), self.first_frame) else {

@@ -1,10 +1,11 @@
 //! Access units of an elementary stream, found incrementally; those of MPEG-1 and MPEG-2 video here.
 
+use std::fmt;
+
 use crate::access_unit::Codec;
 use crate::error::ScanError;
 use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader};
-use crate::nal_scanner::NalScanner;
 use crate::start_code::{Unit, UnitCutter, value};
 
 /// One access unit as it stands in the stream: a frame picture, or the field pictures of one frame, with the
@@ -67,19 +68,21 @@ pub struct ScanSummary {
 /// no header but the picture header is between them (6.1.1.4.1). Access units of H.264 and H.265 begin where their
 /// standards say (7.4.1.2.3 and 7.4.2.4.4); of H.264, the fields of a frame are one frame here, too.
 #[derive(Debug)]
-pub struct Scanner(Inner);
+pub struct Scanner(Box<dyn StreamScanner>);
 
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per stream")]
-enum Inner {
-    MpegVideo(MpegVideoScanner),
-    Nal(Box<NalScanner>),
-}
+/// Finds the access units of one codec; the contract is that of [`Scanner`].
+pub(crate) trait StreamScanner: fmt::Debug + Send + Sync {
+    fn feed(&mut self, chunk: &[u8], sink: &mut dyn FnMut(CodedFrame));
 
-#[derive(Debug)]
-struct MpegVideoScanner {
-    cutter: UnitCutter,
-    assembler: Assembler,
+    /// `frame_rate` is that of a stream that does not tell its own.
+    fn finish(
+        self: Box<Self>,
+        frame_rate: Option<FrameRate>,
+        sink: &mut dyn FnMut(CodedFrame),
+    ) -> Result<ScanSummary, ScanError>;
+
+    /// Where the last access unit that has a slice begins; `None` while there is none.
+    fn last_frame(&self) -> Option<u64>;
 }
 
 impl Default for Scanner {
@@ -91,41 +94,31 @@ impl Default for Scanner {
 impl Scanner {
     /// A scanner at the start of a stream of MPEG-1 or MPEG-2 video.
     pub fn new() -> Self {
-        Self(Inner::MpegVideo(MpegVideoScanner { cutter: UnitCutter::new(), assembler: Assembler::default() }))
+        Self(mpeg_video())
     }
 
     /// A scanner at the start of a stream of `codec`; `None` when streams of it are not scanned: of MPEG-4 part 2 and
     /// AV1.
     pub fn of(codec: Codec) -> Option<Self> {
-        match codec {
-            Codec::MpegVideo => Some(Self::new()),
-            Codec::H264 => Some(Self(Inner::Nal(Box::new(NalScanner::h264())))),
-            Codec::H265 => Some(Self(Inner::Nal(Box::new(NalScanner::h265())))),
-            Codec::Mpeg4Part2 | Codec::Av1 => None,
-        }
+        codec.profile().scanner.map(|scanner| Self(scanner()))
     }
 
     /// Takes the next bytes of the stream.
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl FnMut(CodedFrame)) {
-        match &mut self.0 {
-            Inner::MpegVideo(MpegVideoScanner { cutter, assembler }) => {
-                cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
-            }
-            Inner::Nal(scanner) => scanner.feed(chunk, sink),
-        }
+        self.0.feed(chunk, sink);
     }
 
     /// Ends the stream, and with it the last access unit.
     ///
     /// # Errors
     /// When there was no access unit: [`ScanError::Empty`], [`ScanError::NotMpegVideo`],
-    /// [`ScanError::InvalidSequence`], [`ScanError::NoPicture`] or [`ScanError::NoAccessUnit`]; or when the stream of
-    /// H.264 or H.265 does not state its frame rate ([`ScanError::NoFrameRate`]).
+    /// [`ScanError::InvalidSequence`], [`ScanError::NoPicture`] or [`ScanError::NoAccessUnit`]; or when the stream
+    /// does not state its frame rate ([`ScanError::NoFrameRate`]).
     pub fn finish(self, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
         self.finish_at(None, sink)
     }
 
-    /// As [`finish`](Self::finish), with the frame rate of a stream of H.264 or H.265 that does not state its own.
+    /// As [`finish`](Self::finish), with the frame rate of a stream that does not state its own.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -134,21 +127,44 @@ impl Scanner {
         frame_rate: Option<FrameRate>,
         sink: &mut impl FnMut(CodedFrame),
     ) -> Result<ScanSummary, ScanError> {
-        match self.0 {
-            Inner::MpegVideo(MpegVideoScanner { mut cutter, mut assembler }) => {
-                cutter.finish(&mut |unit| assembler.take(&unit, sink));
-                assembler.finish(cutter.length(), sink)
-            }
-            Inner::Nal(scanner) => scanner.finish(frame_rate, sink),
-        }
+        self.0.finish(frame_rate, sink)
     }
 
     /// Where the last access unit that has a slice begins; `None` while there is none.
     pub(crate) fn last_frame(&self) -> Option<u64> {
-        match &self.0 {
-            Inner::MpegVideo(scanner) => scanner.assembler.open.as_ref().map(|open| open.frame.offset),
-            Inner::Nal(scanner) => scanner.last_frame(),
-        }
+        self.0.last_frame()
+    }
+}
+
+/// The scanner of MPEG-1 and MPEG-2 video.
+#[derive(Debug)]
+struct MpegVideoScanner {
+    cutter: UnitCutter,
+    assembler: Assembler,
+}
+
+pub(crate) fn mpeg_video() -> Box<dyn StreamScanner> {
+    Box::new(MpegVideoScanner { cutter: UnitCutter::new(), assembler: Assembler::default() })
+}
+
+impl StreamScanner for MpegVideoScanner {
+    fn feed(&mut self, chunk: &[u8], sink: &mut dyn FnMut(CodedFrame)) {
+        let assembler = &mut self.assembler;
+        self.cutter.feed(chunk, &mut |unit| assembler.take(&unit, sink));
+    }
+
+    fn finish(
+        self: Box<Self>,
+        _frame_rate: Option<FrameRate>,
+        sink: &mut dyn FnMut(CodedFrame),
+    ) -> Result<ScanSummary, ScanError> {
+        let Self { mut cutter, mut assembler } = *self;
+        cutter.finish(&mut |unit| assembler.take(&unit, sink));
+        assembler.finish(cutter.length(), sink)
+    }
+
+    fn last_frame(&self) -> Option<u64> {
+        self.assembler.open.as_ref().map(|open| open.frame.offset)
     }
 }
 
@@ -193,7 +209,7 @@ struct Assembler {
 }
 
 impl Assembler {
-    fn take(&mut self, unit: &Unit, sink: &mut impl FnMut(CodedFrame)) {
+    fn take(&mut self, unit: &Unit, sink: &mut dyn FnMut(CodedFrame)) {
         if unit.value == value::SEQUENCE_HEADER {
             return self.take_sequence_header(unit);
         }
@@ -266,7 +282,7 @@ impl Assembler {
         }
     }
 
-    fn take_slice(&mut self, sink: &mut impl FnMut(CodedFrame)) {
+    fn take_slice(&mut self, sink: &mut dyn FnMut(CodedFrame)) {
         let Some(picture) = self.pending.picture else {
             let within_frame = self.pending.start.is_none() && self.open.is_some();
             self.damage.orphan_slices += u64::from(!within_frame);
@@ -307,7 +323,7 @@ impl Assembler {
         }
     }
 
-    fn close_open_frame(&mut self, end: u64, sink: &mut impl FnMut(CodedFrame)) {
+    fn close_open_frame(&mut self, end: u64, sink: &mut dyn FnMut(CodedFrame)) {
         if let Some(OpenFrame { mut frame, .. }) = self.open.take() {
             frame.size = end - frame.offset;
             sink(frame);
@@ -331,7 +347,7 @@ impl Assembler {
         self.open = Some(OpenFrame { frame, first: CodedPicture { header: picture, parity: coding.parity } });
     }
 
-    fn finish(mut self, length: u64, sink: &mut impl FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
+    fn finish(mut self, length: u64, sink: &mut dyn FnMut(CodedFrame)) -> Result<ScanSummary, ScanError> {
         self.close_open_frame(length, sink);
         let Some((offset, sequence)) = self.first_sequence else {
             return Err(match self.first_bad_sequence {

@@ -50,7 +50,7 @@ fn assert_is_as_probed(codec: Codec, unit: &AccessUnit, frame: &BTreeMap<String,
 impl Subject {
     fn new(path: &Path, codec: Codec) -> Self {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let format = ffmpeg::format_of(codec);
+        let format = codec.ffmpeg_format();
         let stream = std::fs::read(path).unwrap();
         let packets = ffmpeg::packets(path, format);
         let mut reader = AccessUnitReader::new(codec, Framing::ByteStream).unwrap();
@@ -136,7 +136,7 @@ impl Subject {
         let kept = self.packets.iter().enumerate().filter(|(number, _)| !gone.contains(number));
         let stream: Vec<u8> =
             kept.flat_map(|(_, (offset, size))| &self.stream[*offset..offset + size]).copied().collect();
-        ffmpeg::decode(&stream, ffmpeg::format_of(self.codec), &format!("{}.part", self.name))
+        ffmpeg::decode(&stream, self.codec.ffmpeg_format(), &format!("{}.part", self.name))
     }
 
     fn pictures_without(&self, gone: &BTreeSet<usize>) -> Vec<String> {
@@ -207,7 +207,7 @@ fn seed() -> u64 {
 const MOVING: &str = "testsrc2=s=176x144:r=25:d=3,noise=alls=8:allf=t";
 
 fn check_encoded(codec: Codec, encoder: &str, name: &str, options: &str) {
-    let suffix = ffmpeg::format_of(codec);
+    let suffix = codec.ffmpeg_format();
     let options = format!("-c:v {encoder} -pix_fmt yuv420p {options} -f {suffix}");
     let subject = Subject::new(&ffmpeg::encode(&format!("{name}.{suffix}"), MOVING, &options), codec);
     subject.check_order();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use framewire_media::Scanner;
 use framewire_media::access_unit::Codec;
 use framewire_scenario::{Origin, Scenario, Transport, json_schema};
 use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
@@ -155,12 +156,7 @@ fn meant_quantity(text: &str, quantity: &str) -> Option<String> {
 /// `None` where all can, and of a codec that is none of the lab's.
 #[pyfunction]
 fn codec_refusal(codec: &str, flows: Vec<(String, String)>) -> PyResult<Option<String>> {
-    let codec = match codec {
-        "mpeg1video" | "mpeg2video" => Codec::MpegVideo,
-        "h264" => Codec::H264,
-        "hevc" => Codec::H265,
-        _ => return Ok(None),
-    };
+    let Some(codec) = Codec::of_ffmpeg(codec).filter(|&codec| Scanner::of(codec).is_some()) else { return Ok(None) };
     for (flow, transport) in flows {
         let unknown = || ScenarioError::new_err(format!("flow {flow}: no transport \"{transport}\""));
         if let Transport::Movie(kind) = Transport::named(&transport).ok_or_else(unknown)?

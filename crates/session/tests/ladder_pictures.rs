@@ -106,7 +106,7 @@ fn check_codec(name: &str, codec: Codec, encoder: &str, options: &str) {
     if !ffmpeg::has_encoder(encoder) {
         return;
     }
-    let format = ffmpeg::format_of(codec);
+    let format = codec.ffmpeg_format();
     let levels = [40, 24].map(|quality| Encoded::new(name, options, quality, format));
     for level in &levels {
         for (frame, (of_ladder, of_movie)) in level.facts.iter().zip(level.plan.facts()).enumerate() {

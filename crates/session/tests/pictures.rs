@@ -179,7 +179,7 @@ impl Subject {
     fn new(name: &str, codec: Codec, stream: &[u8], skipped: usize) -> Self {
         let movie = parse(stream.to_vec());
         let frames = &movie.index.frames;
-        let whole = ffmpeg::decode(stream, ffmpeg::format_of(codec), &format!("{name}.whole"));
+        let whole = ffmpeg::decode(stream, codec.ffmpeg_format(), &format!("{name}.whole"));
         assert_eq!(whole.len(), frames.len(), "{name}: FFmpeg shows every frame of the whole movie");
         let in_display_order: BTreeMap<u32, u32> =
             frames.iter().map(|frame| (frame.display_index, frame.decode_index)).collect();
@@ -248,7 +248,7 @@ fn encode(name: &str, codec: Codec, encoder: &str, options: &str) -> Vec<u8> {
         Codec::H265 => ":log-level=none:pools=none:frame-threads=1",
         _ => "",
     };
-    let muxer = if codec == Codec::MpegVideo { "mpeg2video" } else { ffmpeg::format_of(codec) };
+    let muxer = if codec == Codec::MpegVideo { "mpeg2video" } else { codec.ffmpeg_format() };
     let options = format!("-c:v {encoder} -pix_fmt yuv420p {options}{extra} -f {muxer}");
     let path = ffmpeg::encode(&format!("pictures-{name}"), MOVING, &options);
     let stream = std::fs::read(path).expect("it was just made");
@@ -637,7 +637,7 @@ fn check(subject: &Subject, ways: &[Way]) -> BTreeSet<Exception> {
     for (cases, name) in [(whole, "whole"), (damaged, "damaged")].into_iter().filter(|(cases, _)| !cases.is_empty()) {
         let name = format!("pictures-{}-{name}", subject.name.replace(' ', "-"));
         let streams: Vec<&[u8]> = cases.iter().map(|case| &case.received.bytes[..]).collect();
-        let (decoded, messages) = ffmpeg::decode_all(&streams, ffmpeg::format_of(subject.codec), &name);
+        let (decoded, messages) = ffmpeg::decode_all(&streams, subject.codec.ffmpeg_format(), &name);
         needed.extend(cases.iter().zip(decoded).flat_map(|(case, decoded)| case.judge(&decoded)));
         if name.ends_with("whole") {
             needed.extend(known(&messages, subject));

@@ -8,13 +8,7 @@ use framewire_session::FlowSetup;
 /// The name of the file of the movie as a flow received it, in the directory `received`: an elementary stream of the
 /// codec that the flow sends, called as FFmpeg's readers of such streams know it.
 pub fn received_file(setup: &FlowSetup) -> String {
-    let suffix = match setup.codec() {
-        Some(Codec::Mpeg4Part2) => "m4v",
-        Some(Codec::H264) => "h264",
-        Some(Codec::H265) => "h265",
-        Some(Codec::Av1) => "obu",
-        Some(Codec::MpegVideo) | None => "m2v",
-    };
+    let suffix = setup.codec().unwrap_or(Codec::MpegVideo).file_suffix();
     format!("{}.{suffix}", setup.name())
 }
 

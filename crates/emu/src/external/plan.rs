@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use framewire_emu::{Clock, RECEIVER_ADDRESS, SENDER_ADDRESS};
-use framewire_media::SequenceHeader;
-use framewire_media::access_unit::Codec;
 use framewire_scenario::{FlowKind, Placeholder, Program, Scenario};
 use framewire_session::ExternalSetup;
 
@@ -81,32 +79,12 @@ impl ExternalFlow<'_> {
             Placeholder::Port => self.port.to_string(),
             Placeholder::Duration => rate.time_of(u64::from(plan.len())).as_secs_f64().to_string(),
             Placeholder::FrameRate => format!("{}/{}", rate.numerator, rate.denominator),
-            Placeholder::Parser => parser(&plan.movie().index.sequence).to_owned(),
-            Placeholder::Caps => caps(&plan.movie().index.sequence).to_owned(),
+            Placeholder::Parser => plan.movie().index.sequence.codec.gstreamer_parser().to_owned(),
+            Placeholder::Caps => {
+                let sequence = &plan.movie().index.sequence;
+                sequence.codec.gstreamer_caps(sequence).to_owned()
+            }
         }
-    }
-}
-
-/// GStreamer's parser of a stream.
-fn parser(sequence: &SequenceHeader) -> &'static str {
-    match sequence.codec {
-        Codec::MpegVideo => "mpegvideoparse",
-        Codec::Mpeg4Part2 => "mpeg4videoparse",
-        Codec::H264 => "h264parse",
-        Codec::H265 => "h265parse",
-        Codec::Av1 => "av1parse",
-    }
-}
-
-/// What GStreamer calls a stream with start codes, wherever its parsers could also give it another form.
-fn caps(sequence: &SequenceHeader) -> &'static str {
-    match sequence.codec {
-        Codec::MpegVideo if sequence.mpeg2 => "video/mpeg,mpegversion=2,systemstream=false",
-        Codec::MpegVideo => "video/mpeg,mpegversion=1,systemstream=false",
-        Codec::Mpeg4Part2 => "video/mpeg,mpegversion=4,systemstream=false",
-        Codec::H264 => "video/x-h264,stream-format=byte-stream",
-        Codec::H265 => "video/x-h265,stream-format=byte-stream",
-        Codec::Av1 => "video/x-av1,stream-format=obu-stream",
     }
 }
 

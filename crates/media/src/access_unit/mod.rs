@@ -4,44 +4,16 @@
 //! the macroblocks. It is what a live pipeline needs, where nothing is known of the stream but what has passed.
 
 mod fields;
-mod mpeg_video;
+pub(crate) mod mpeg_video;
 mod reader;
 
-use std::fmt;
-
+pub use crate::codec::Codec;
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::picture_order::PictureOrder;
 use crate::recovery::Recovery;
 pub use fields::{AssembledFrame, FrameAssembler, FramePart};
 pub use reader::AccessUnitReader;
-
-/// A video codec whose access units are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Codec {
-    /// MPEG-1 or MPEG-2 video (ISO/IEC 11172-2, ISO/IEC 13818-2).
-    MpegVideo,
-    /// MPEG-4 part 2 visual (ISO/IEC 14496-2).
-    Mpeg4Part2,
-    /// H.264 (ITU-T H.264, ISO/IEC 14496-10).
-    H264,
-    /// H.265 (ITU-T H.265, ISO/IEC 23008-2).
-    H265,
-    /// AV1 (AOMedia AV1 bitstream and decoding process).
-    Av1,
-}
-
-impl fmt::Display for Codec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MpegVideo => "MPEG video",
-            Self::Mpeg4Part2 => "MPEG-4 part 2",
-            Self::H264 => "H.264",
-            Self::H265 => "H.265",
-            Self::Av1 => "AV1",
-        })
-    }
-}
 
 /// How the parts of an access unit are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,43 @@
 //! Access units of MPEG-1 and MPEG-2 video. Clauses are those of ISO/IEC 13818-2.
 
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart};
+use crate::codec::{Profile, UnitReader};
 use crate::headers::{self, BadField, CodedPicture, Extension, Parity, PictureCoding, PictureHeader};
 use crate::index::{GopHeader, PictureType};
+use crate::order;
 use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
+use crate::scanner;
 use crate::start_code::{self, value};
+
+/// MPEG-1 and MPEG-2 video.
+pub(crate) const PROFILE: Profile = Profile {
+    name: "MPEG video",
+    file_suffix: "m2v",
+    ffmpeg_format: "mpegvideo",
+    ffmpeg_names: &["mpeg1video", "mpeg2video"],
+    four_character_codes: &[b"MPG2", b"MPG1", b"MPEG"],
+    streaming_file_code: 1,
+    gstreamer_parser: "mpegvideoparse",
+    gstreamer_caps: |sequence| match sequence.mpeg2 {
+        true => "video/mpeg,mpegversion=2,systemstream=false",
+        false => "video/mpeg,mpegversion=1,systemstream=false",
+    },
+    may_have_lengths: false,
+    holds_sequence: Some(|unit| unit.first() == Some(&value::SEQUENCE_HEADER)),
+    holds_picture_data: Some(holds_picture_data),
+    reader: |_| Box::new(Reader::default()),
+    scanner: Some(scanner::mpeg_video),
+    index: |sequence, found, _| Ok(order::index(sequence, found.frames, &found.shown)),
+    recognises: |_| false,
+};
+
+/// Table 6-1 of ISO/IEC 13818-2: picture_start_code, slice_start_code; and the picture coding extension, whose identifier
+/// is 8 (table 6-2).
+fn holds_picture_data(unit: &[u8]) -> bool {
+    let Some(&first) = unit.first() else { return false };
+    first <= 0xaf || (first == 0xb5 && unit.get(1).is_some_and(|byte| byte >> 4 == 8))
+}
 
 /// Reads one frame, or one field picture, after the other.
 #[derive(Debug, Default)]
@@ -71,9 +103,9 @@ impl Contents {
     }
 }
 
-impl Reader {
+impl UnitReader for Reader {
     /// Headers out of band. Nothing in them is needed; they must be what they are said to be.
-    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+    fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
         let sequence = start_code::parts(codec_data).find(|part| part.first() == Some(&value::SEQUENCE_HEADER));
         let sequence = sequence.ok_or(BadField { name: "sequence header", value: None });
         match sequence.and_then(|part| headers::sequence_header(&part[1..])) {
@@ -85,7 +117,7 @@ impl Reader {
         }
     }
 
-    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+    fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
         let contents = Contents::of(unit);
         let Some(picture) = contents.first else {
             return Err(match contents.bad_picture {
@@ -127,4 +159,10 @@ impl Reader {
             gop_header: contents.gop,
         })
     }
+
+    fn reset(&mut self) {
+        *self = Self::default();
+    }
 }
+
+impl Reader {}

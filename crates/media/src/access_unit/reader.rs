@@ -1,7 +1,7 @@
 //! One reader for every codec.
 
-use crate::access_unit::{AccessUnit, AccessUnitError, Codec, Framing, mpeg_video};
-use crate::{av1, h264, h265, mpeg4};
+use crate::access_unit::{AccessUnit, AccessUnitError, Codec, Framing};
+use crate::codec::UnitReader;
 
 /// Reads access units in decode order.
 ///
@@ -24,30 +24,9 @@ use crate::{av1, h264, h265, mpeg4};
 pub struct AccessUnitReader {
     codec: Codec,
     framing: Framing,
-    parser: Parser,
+    reader: Box<dyn UnitReader>,
     /// Units given to it so far.
     count: u64,
-}
-
-#[derive(Debug)]
-enum Parser {
-    MpegVideo(mpeg_video::Reader),
-    H264(Box<h264::Reader>),
-    H265(Box<h265::Reader>),
-    Mpeg4(mpeg4::Reader),
-    Av1(Box<av1::Reader>),
-}
-
-impl Parser {
-    fn new(codec: Codec, framing: Framing) -> Self {
-        match codec {
-            Codec::MpegVideo => Self::MpegVideo(mpeg_video::Reader::default()),
-            Codec::Mpeg4Part2 => Self::Mpeg4(mpeg4::Reader::default()),
-            Codec::H264 => Self::H264(Box::new(h264::Reader::new(framing))),
-            Codec::H265 => Self::H265(Box::new(h265::Reader::new(framing).pairing_fields())),
-            Codec::Av1 => Self::Av1(Box::default()),
-        }
-    }
 }
 
 impl AccessUnitReader {
@@ -58,7 +37,7 @@ impl AccessUnitReader {
     /// only H.264 and H.265 have them.
     pub fn new(codec: Codec, framing: Framing) -> Result<Self, AccessUnitError> {
         check_framing(codec, framing)?;
-        Ok(Self { codec, framing, parser: Parser::new(codec, framing), count: 0 })
+        Ok(Self { codec, framing, reader: (codec.profile().reader)(framing), count: 0 })
     }
 
     /// Takes headers that came out of band: an `AVCDecoderConfigurationRecord` or `HEVCDecoderConfigurationRecord`
@@ -69,13 +48,7 @@ impl AccessUnitReader {
     /// # Errors
     /// [`AccessUnitError::BadConfiguration`] when it is none of these. What was well formed before the fault is kept.
     pub fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
-        match &mut self.parser {
-            Parser::MpegVideo(reader) => reader.configure(codec_data),
-            Parser::H264(reader) => reader.configure(codec_data),
-            Parser::H265(reader) => reader.configure(codec_data),
-            Parser::Mpeg4(reader) => reader.configure(codec_data),
-            Parser::Av1(reader) => reader.configure(codec_data),
-        }
+        self.reader.configure(codec_data)
     }
 
     /// Reads the next unit in decode order.
@@ -85,24 +58,12 @@ impl AccessUnitReader {
     pub fn read(&mut self, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
         let number = self.count;
         self.count += 1;
-        match &mut self.parser {
-            Parser::MpegVideo(reader) => reader.read(number, unit),
-            Parser::H264(reader) => reader.read(number, unit),
-            Parser::H265(reader) => reader.read(number, unit),
-            Parser::Mpeg4(reader) => reader.read(number, unit),
-            Parser::Av1(reader) => reader.read(number, unit),
-        }
+        self.reader.read(number, unit)
     }
 
     /// Forgets every unit read: what follows does not continue what came before. Parameter sets stay in force.
     pub fn reset(&mut self) {
-        match &mut self.parser {
-            Parser::MpegVideo(reader) => *reader = mpeg_video::Reader::default(),
-            Parser::H264(reader) => reader.reset(),
-            Parser::H265(reader) => reader.reset(),
-            Parser::Mpeg4(reader) => reader.reset(),
-            Parser::Av1(reader) => reader.reset(),
-        }
+        self.reader.reset();
     }
 
     /// The codec that it reads.
@@ -117,12 +78,11 @@ impl AccessUnitReader {
 }
 
 fn check_framing(codec: Codec, framing: Framing) -> Result<(), AccessUnitError> {
-    let reason = match (codec, framing) {
-        (_, Framing::ByteStream) | (Codec::H264 | Codec::H265, Framing::LengthPrefixed(1..=4)) => return Ok(()),
-        (Codec::H264 | Codec::H265, Framing::LengthPrefixed(bytes)) => {
-            format!("NAL unit lengths of {bytes} bytes; 1 to 4 are allowed")
-        }
-        _ => "only H.264 and H.265 have NAL units behind their lengths".to_owned(),
+    let Framing::LengthPrefixed(bytes) = framing else { return Ok(()) };
+    let reason = match (codec.may_have_lengths(), bytes) {
+        (true, 1..=4) => return Ok(()),
+        (true, _) => format!("NAL unit lengths of {bytes} bytes; 1 to 4 are allowed"),
+        (false, _) => "only H.264 and H.265 have NAL units behind their lengths".to_owned(),
     };
     Err(AccessUnitError::BadConfiguration { reason })
 }

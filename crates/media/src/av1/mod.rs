@@ -14,9 +14,30 @@ use crate::av1::frame_header::{ALL_SLOTS, CodedFrame, FrameHeader, FrameType, Re
 use crate::av1::obu::{Layer, Obu, obu_type};
 use crate::av1::sequence::SequenceHeader;
 use crate::av1::slots::{Slots, StoredFrame};
+use crate::codec::{Profile, UnitReader};
 use crate::headers::BadField;
 use crate::index::PictureType;
 use crate::recovery::Recovery;
+
+/// AV1.
+pub(crate) const PROFILE: Profile = Profile {
+    name: "AV1",
+    file_suffix: "obu",
+    ffmpeg_format: "obu",
+    ffmpeg_names: &["av1"],
+    four_character_codes: &[],
+    streaming_file_code: 5,
+    gstreamer_parser: "av1parse",
+    gstreamer_caps: |_| "video/x-av1,stream-format=obu-stream",
+    may_have_lengths: false,
+    // A low-overhead bitstream has no start codes.
+    holds_sequence: None,
+    holds_picture_data: None,
+    reader: |_| Box::new(Reader::default()),
+    scanner: None,
+    index: |_, _, _| unreachable!("invariant: only streams that are scanned are indexed"),
+    recognises: |_| false,
+};
 
 /// Reads one access unit after the other.
 #[derive(Debug, Default)]
@@ -68,9 +89,9 @@ impl Gathered {
     }
 }
 
-impl Reader {
+impl UnitReader for Reader {
     /// Takes an `AV1CodecConfigurationRecord` (AV1 in ISOBMFF, 2.3.3), or units in the low-overhead format.
-    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+    fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
         const MARKER_AND_VERSION: u8 = 0x81;
         const RECORD: usize = 4;
         let units = match codec_data.first() {
@@ -90,18 +111,8 @@ impl Reader {
         obu::units(units).try_for_each(take).map_err(AccessUnitError::bad_configuration_field)
     }
 
-    fn take_sequence(&mut self, payload: &[u8]) -> Result<(), BadField> {
-        self.sequence = Some(SequenceHeader::parse(payload)?);
-        Ok(())
-    }
-
-    /// Forgets all frames. The sequence header stays in force.
-    pub(crate) fn reset(&mut self) {
-        *self = Self { sequence: self.sequence.take(), ..Self::default() };
-    }
-
     /// Reads the next unit.
-    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+    fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
         let mut gathered = Gathered::default();
         for obu in obu::units(unit) {
             let obu = obu.map_err(|field| AccessUnitError::bad_header(number, field))?;
@@ -133,6 +144,18 @@ impl Reader {
             recovery: Recovery::default(),
             gop_header: None,
         })
+    }
+
+    /// Forgets all frames. The sequence header stays in force.
+    fn reset(&mut self) {
+        *self = Self { sequence: self.sequence.take(), ..Self::default() };
+    }
+}
+
+impl Reader {
+    fn take_sequence(&mut self, payload: &[u8]) -> Result<(), BadField> {
+        self.sequence = Some(SequenceHeader::parse(payload)?);
+        Ok(())
     }
 
     fn take_frame(&mut self, number: u64, obu: Obu, gathered: &mut Gathered) -> Result<(), AccessUnitError> {

@@ -12,7 +12,8 @@ mod tracker;
 
 pub(crate) use boundary::Finder;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, Framing, KeyKind};
+use crate::codec::{Profile, UnitReader};
 use crate::h264::gaps::MIN_LENGTH_SIZE;
 use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
@@ -21,12 +22,34 @@ use crate::h264::slice_header::{Marking, PictureHeader, SliceHeader, nal_type};
 use crate::h264::tracker::{OpenPicture, PictureTracker, RecoveryQuality};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
+use crate::nal_index;
 use crate::nal_parameters::ParameterSet;
+use crate::nal_scanner;
 use crate::picture_order::{PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
 
 /// `payloadType` of a recovery point (D.1.1).
 const RECOVERY_POINT: u32 = 6;
+
+/// H.264.
+pub(crate) const PROFILE: Profile = Profile {
+    name: "H.264",
+    file_suffix: "h264",
+    ffmpeg_format: "h264",
+    ffmpeg_names: &["h264"],
+    four_character_codes: &[b"H264", b"X264", b"AVC1"],
+    streaming_file_code: 3,
+    gstreamer_parser: "h264parse",
+    gstreamer_caps: |_| "video/x-h264,stream-format=byte-stream",
+    may_have_lengths: true,
+    // nal_unit_type of a sequence parameter set, and of coded slices and slice data partitions (table 7-1).
+    holds_sequence: Some(|unit| unit.first().is_some_and(|first| first & 0x1f == 7)),
+    holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (1..=5).contains(&(first & 0x1f)))),
+    reader: |framing| Box::new(Reader::new(framing)),
+    scanner: Some(nal_scanner::h264),
+    index: |sequence, found, stream| nal_index::index(sequence, found.frames, stream),
+    recognises: |head| nal_index::codec_of(head) == Some(Codec::H264),
+};
 
 /// Reads one access unit after the other: a frame, one of its fields, or both.
 #[derive(Debug)]
@@ -63,22 +86,9 @@ struct Gathered {
     error: Option<AccessUnitError>,
 }
 
-impl Reader {
-    pub(crate) fn new(framing: Framing) -> Self {
-        Self {
-            framing,
-            sets: ParameterSets::default(),
-            tracker: PictureTracker::default(),
-            recovery: RecoveryFollower::default(),
-            reorder: ReorderFollower::default(),
-            sequences: 0,
-            open_key: None,
-            has_other_layers: false,
-        }
-    }
-
+impl UnitReader for Reader {
     /// Takes an `AVCDecoderConfigurationRecord`, or parameter sets behind start codes.
-    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+    fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
         let bad = |reason: &str| AccessUnitError::bad_configuration(reason);
         if codec_data.first() == Some(&0) {
             let nals = NalUnits::of(codec_data, Framing::ByteStream);
@@ -94,6 +104,37 @@ impl Reader {
         let (&pictures, rest) = rest.split_first().ok_or(bad("the number of picture parameter sets is cut off"))?;
         self.take_sets(rest, pictures).ok_or(bad("a picture parameter set is cut off"))??;
         Ok(())
+    }
+
+    /// Reads the next unit.
+    fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        match self.read_leniently(number, unit) {
+            (_, Some(error)) => Err(error),
+            (Some(unit), None) => Ok(unit),
+            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
+        }
+    }
+
+    /// Forgets all pictures.
+    fn reset(&mut self) {
+        self.tracker = PictureTracker::default();
+        self.recovery.restart();
+        self.open_key = None;
+    }
+}
+
+impl Reader {
+    pub(crate) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            sets: ParameterSets::default(),
+            tracker: PictureTracker::default(),
+            recovery: RecoveryFollower::default(),
+            reorder: ReorderFollower::default(),
+            sequences: 0,
+            open_key: None,
+            has_other_layers: false,
+        }
     }
 
     /// Takes `count` parameter sets, each behind its length in two bytes, and gives what follows.
@@ -121,25 +162,9 @@ impl Reader {
         result.map_err(AccessUnitError::bad_configuration_field)
     }
 
-    /// Forgets all pictures.
-    pub(crate) fn reset(&mut self) {
-        self.tracker = PictureTracker::default();
-        self.recovery.restart();
-        self.open_key = None;
-    }
-
     /// Coded video sequences begun so far: picture order counts start anew with each.
     pub(crate) fn sequences(&self) -> u64 {
         self.sequences
-    }
-
-    /// Reads the next unit.
-    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
-        match self.read_leniently(number, unit) {
-            (_, Some(error)) => Err(error),
-            (Some(unit), None) => Ok(unit),
-            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
-        }
     }
 
     /// Reads the next unit: what its good slices say, and what is wrong with the first bad one.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::codec::UnitReader;
 use crate::h264::Reader;
 use crate::nal::RbspReader;
 

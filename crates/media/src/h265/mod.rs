@@ -11,19 +11,42 @@ mod tracker;
 
 pub(crate) use boundary::Finder;
 
-use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, Framing, KeyKind};
+use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, Framing, KeyKind};
+use crate::codec::{Profile, UnitReader};
 use crate::h265::fields::{FieldPicture, picture_structure};
 use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
 use crate::h265::tracker::{OpenPicture, PictureTracker};
 use crate::index::PictureType;
 use crate::nal::{NalUnits, sei_messages};
+use crate::nal_index;
 use crate::nal_parameters::ParameterSet;
+use crate::nal_scanner;
 use crate::picture_order::{PictureOrder, turn_of};
 use crate::recovery::RecoveryFollower;
 
 /// `payloadType` of a recovery point (D.2.1).
 const RECOVERY_POINT: u32 = 6;
+
+/// H.265.
+pub(crate) const PROFILE: Profile = Profile {
+    name: "H.265",
+    file_suffix: "h265",
+    ffmpeg_format: "hevc",
+    ffmpeg_names: &["hevc"],
+    four_character_codes: &[b"HEVC", b"H265", b"HEV1", b"HVC1"],
+    streaming_file_code: 4,
+    gstreamer_parser: "h265parse",
+    gstreamer_caps: |_| "video/x-h265,stream-format=byte-stream",
+    may_have_lengths: true,
+    // nal_unit_type of a sequence parameter set, and of VCL NAL units (table 7-1).
+    holds_sequence: Some(|unit| unit.first().is_some_and(|first| (first >> 1) & 0x3f == 33)),
+    holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (first >> 1) & 0x3f < 32)),
+    reader: |framing| Box::new(Reader::new(framing).pairing_fields()),
+    scanner: Some(nal_scanner::h265),
+    index: |sequence, found, stream| nal_index::index(sequence, found.frames, stream),
+    recognises: |head| nal_index::codec_of(head) == Some(Codec::H265),
+};
 
 /// Reads one access unit after the other.
 #[derive(Debug)]
@@ -58,6 +81,44 @@ struct Gathered {
     error: Option<AccessUnitError>,
 }
 
+impl UnitReader for Reader {
+    /// Takes an `HEVCDecoderConfigurationRecord`, or parameter sets behind start codes.
+    fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+        const LENGTH_SIZE: usize = 21;
+        if codec_data.first() == Some(&0) && codec_data.get(1) == Some(&0) {
+            let mut nals = NalUnits::of(codec_data, Framing::ByteStream);
+            return nals.try_for_each(|nal| self.take_parameter_set(nal));
+        }
+        let Some((record, rest)) =
+            codec_data.split_first_chunk::<{ LENGTH_SIZE + 1 }>().filter(|(record, _)| record[0] <= 1)
+        else {
+            return Err(AccessUnitError::bad_configuration(
+                "neither an HEVCDecoderConfigurationRecord of version 1 nor a byte stream",
+            ));
+        };
+        if let Framing::LengthPrefixed(_) = self.framing {
+            self.framing = Framing::LengthPrefixed((record[LENGTH_SIZE] & 3) + 1);
+        }
+        self.take_arrays(rest).unwrap_or(Err(AccessUnitError::bad_configuration("an array of NAL units is cut off")))
+    }
+
+    /// Reads the next unit.
+    fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+        match self.read_leniently(number, unit) {
+            (_, Some(error)) => Err(error),
+            (Some(unit), None) => Ok(unit),
+            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
+        }
+    }
+
+    /// Forgets all pictures.
+    fn reset(&mut self) {
+        self.tracker = PictureTracker::default();
+        self.recovery.restart();
+        self.open_field = None;
+    }
+}
+
 impl Reader {
     pub(crate) fn new(framing: Framing) -> Self {
         Self {
@@ -76,26 +137,6 @@ impl Reader {
     /// each field counts as a picture, as decoders show it.
     pub(crate) fn pairing_fields(self) -> Self {
         Self { pairs_fields: true, ..self }
-    }
-
-    /// Takes an `HEVCDecoderConfigurationRecord`, or parameter sets behind start codes.
-    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
-        const LENGTH_SIZE: usize = 21;
-        if codec_data.first() == Some(&0) && codec_data.get(1) == Some(&0) {
-            let mut nals = NalUnits::of(codec_data, Framing::ByteStream);
-            return nals.try_for_each(|nal| self.take_parameter_set(nal));
-        }
-        let Some((record, rest)) =
-            codec_data.split_first_chunk::<{ LENGTH_SIZE + 1 }>().filter(|(record, _)| record[0] <= 1)
-        else {
-            return Err(AccessUnitError::bad_configuration(
-                "neither an HEVCDecoderConfigurationRecord of version 1 nor a byte stream",
-            ));
-        };
-        if let Framing::LengthPrefixed(_) = self.framing {
-            self.framing = Framing::LengthPrefixed((record[LENGTH_SIZE] & 3) + 1);
-        }
-        self.take_arrays(rest).unwrap_or(Err(AccessUnitError::bad_configuration("an array of NAL units is cut off")))
     }
 
     /// Takes arrays of parameter sets: type, count, and each behind its length.
@@ -128,25 +169,9 @@ impl Reader {
         result.map_err(AccessUnitError::bad_configuration_field)
     }
 
-    /// Forgets all pictures.
-    pub(crate) fn reset(&mut self) {
-        self.tracker = PictureTracker::default();
-        self.recovery.restart();
-        self.open_field = None;
-    }
-
     /// Coded video sequences begun so far: picture order counts start anew with each.
     pub(crate) fn sequences(&self) -> u64 {
         self.sequences
-    }
-
-    /// Reads the next unit.
-    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
-        match self.read_leniently(number, unit) {
-            (_, Some(error)) => Err(error),
-            (Some(unit), None) => Ok(unit),
-            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
-        }
     }
 
     /// Reads the next unit: what its good slices say, and what is wrong with the first bad one.

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use framewire_units::{Bitrate, DataSize};
 
 use crate::access_unit::{Codec, KeyKind};
-use crate::avi::{Avi, FourCc};
+use crate::avi::Avi;
 use crate::index::{FrameIndex, FrameRate, PictureType};
 use crate::ladder::{LevelError, mpeg4};
 use crate::movie::head_of;
@@ -238,7 +238,7 @@ fn from_movie(source: Source, frame_rate: Option<FrameRate>) -> Result<Parts, Le
 }
 
 fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
-    let codec = codec_of(avi.codec);
+    let codec = Codec::of_four_characters(avi.codec.0);
     // Before the codec: that a frame was left out is worth knowing of any.
     if let Some(frame) = avi.ranges().iter().position(Range::is_empty) {
         return Err(LevelError::SkippedFrame { frame, how: "its chunk in the AVI file is empty" });
@@ -256,27 +256,9 @@ fn from_avi(avi: &Avi) -> Result<Parts, LevelError> {
     Ok(Parts { frame_rate: avi.frame_rate, ..parts })
 }
 
-/// What a four-character code stands for, in either case.
-fn codec_of(code: FourCc) -> Option<Codec> {
-    match &code.0.map(|character| character.to_ascii_uppercase()) {
-        b"DIVX" | b"DX50" | b"FMP4" | b"MP4V" | b"XVID" => Some(Codec::Mpeg4Part2),
-        b"MPG2" | b"MPG1" | b"MPEG" => Some(Codec::MpegVideo),
-        b"H264" | b"X264" | b"AVC1" => Some(Codec::H264),
-        b"HEVC" | b"H265" | b"HEV1" | b"HVC1" => Some(Codec::H265),
-        _ => None,
-    }
-}
-
 /// Whether a frame brings the headers that a decoder begins with: a sequence header, a video object layer, a sequence
 /// parameter set.
 fn has_headers(codec: Codec, frame: &[u8]) -> bool {
-    let is_header = |first: u8| match codec {
-        Codec::MpegVideo => first == start_code::value::SEQUENCE_HEADER,
-        Codec::Mpeg4Part2 => mpeg4::is_layer(first),
-        // nal_unit_type 7 (ITU-T H.264, table 7-1) and 33 (ITU-T H.265, table 7-1).
-        Codec::H264 => first & 0x1f == 7,
-        Codec::H265 => (first >> 1) & 0x3f == 33,
-        Codec::Av1 => true,
-    };
-    start_code::parts(frame).any(|part| part.first().is_some_and(|&first| is_header(first)))
+    let Some(holds_sequence) = codec.profile().holds_sequence else { return true };
+    start_code::parts(frame).any(holds_sequence)
 }

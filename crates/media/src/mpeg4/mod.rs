@@ -8,6 +8,7 @@ pub(crate) mod headers;
 use std::collections::BTreeSet;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, FramePart, KeyKind};
+use crate::codec::{Profile, UnitReader};
 use crate::headers::BadField;
 use crate::index::{GopHeader, PictureType};
 use crate::mpeg4::clock::VopClock;
@@ -15,6 +16,28 @@ use crate::mpeg4::headers::{VideoObjectLayer, VopHeader, value};
 use crate::recovery::Recovery;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::start_code;
+
+/// MPEG-4 part 2.
+pub(crate) const PROFILE: Profile = Profile {
+    name: "MPEG-4 part 2",
+    file_suffix: "m4v",
+    ffmpeg_format: "m4v",
+    ffmpeg_names: &["mpeg4"],
+    four_character_codes: &[b"DIVX", b"DX50", b"FMP4", b"MP4V", b"XVID"],
+    streaming_file_code: 2,
+    gstreamer_parser: "mpeg4videoparse",
+    gstreamer_caps: |_| "video/mpeg,mpegversion=4,systemstream=false",
+    may_have_lengths: false,
+    // video_object_layer_start_code and vop_start_code (table 6-3).
+    holds_sequence: Some(|unit| {
+        matches!(unit.first(), Some(value::VIDEO_OBJECT_LAYER_FIRST..=value::VIDEO_OBJECT_LAYER_LAST))
+    }),
+    holds_picture_data: Some(|unit| unit.first() == Some(&value::VOP)),
+    reader: |_| Box::new(Reader::default()),
+    scanner: None,
+    index: |_, _, _| unreachable!("invariant: only streams that are scanned are indexed"),
+    recognises: |_| false,
+};
 
 /// Reads one access unit after the other.
 #[derive(Debug)]
@@ -61,9 +84,9 @@ struct Vop {
     leading: bool,
 }
 
-impl Reader {
+impl UnitReader for Reader {
     /// Takes the headers above the VOPs, as they stand at the start of a stream.
-    pub(crate) fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
+    fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError> {
         let mut layer = Err(BadField { name: "video object layer", value: None });
         for part in start_code::parts(codec_data) {
             if let Some(read) = self.take_header(part) {
@@ -76,14 +99,8 @@ impl Reader {
         })
     }
 
-    /// Forgets every unit. The layer stays in force.
-    pub(crate) fn reset(&mut self) {
-        let Self { version, layer, has_b, .. } = *self;
-        *self = Self { version, layer, has_b, ..Self::default() };
-    }
-
     /// Reads the next unit.
-    pub(crate) fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
+    fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
         let mut gathered = Gathered::default();
         for part in start_code::parts(unit) {
             match part.split_first() {
@@ -103,6 +120,14 @@ impl Reader {
         }
     }
 
+    /// Forgets every unit. The layer stays in force.
+    fn reset(&mut self) {
+        let Self { version, layer, has_b, .. } = *self;
+        *self = Self { version, layer, has_b, ..Self::default() };
+    }
+}
+
+impl Reader {
     /// Takes a part if it is a header that all VOPs share, and says what became of a layer.
     fn take_header(&mut self, part: &[u8]) -> Option<Result<(), BadField>> {
         let (&value, payload) = part.split_first()?;

@@ -227,25 +227,13 @@ pub(super) fn nanos(duration: Duration) -> u64 {
 }
 
 fn code_of(codec: Option<Codec>) -> u8 {
-    match codec {
-        None => 0,
-        Some(Codec::MpegVideo) => 1,
-        Some(Codec::Mpeg4Part2) => 2,
-        Some(Codec::H264) => 3,
-        Some(Codec::H265) => 4,
-        Some(Codec::Av1) => 5,
-    }
+    codec.map_or(0, |codec| codec.profile().streaming_file_code)
 }
 
 fn codec_of(code: u8) -> Result<Option<Codec>, StreamingFileError> {
-    Ok(match within("codec", code, 0..=5)? {
-        0 => None,
-        1 => Some(Codec::MpegVideo),
-        2 => Some(Codec::Mpeg4Part2),
-        3 => Some(Codec::H264),
-        4 => Some(Codec::H265),
-        _ => Some(Codec::Av1),
-    })
+    let most = Codec::ALL.iter().map(|codec| codec.profile().streaming_file_code).max();
+    within("codec", code, 0..=most.unwrap_or(0).into())?;
+    Ok(Codec::of_streaming_file(code))
 }
 
 /// Takes numbers one after the other from bytes that are long enough.

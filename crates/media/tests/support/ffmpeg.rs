@@ -4,19 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use framewire_media::access_unit::Codec;
-
-/// FFmpeg's name of the elementary streams of a codec.
-pub fn format_of(codec: Codec) -> &'static str {
-    match codec {
-        Codec::MpegVideo => "mpegvideo",
-        Codec::Mpeg4Part2 => "m4v",
-        Codec::H264 => "h264",
-        Codec::H265 => "hevc",
-        Codec::Av1 => "obu",
-    }
-}
-
 /// Whether ffmpeg and ffprobe are there; says so when they are not.
 pub fn is_there() -> bool {
     let found = ["ffmpeg", "ffprobe"].iter().all(|program| Command::new(program).arg("-version").output().is_ok());

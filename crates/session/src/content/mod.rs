@@ -79,7 +79,7 @@ impl MovieContent {
     /// `None` for a codec whose streams have no start codes.
     pub(crate) fn of(movie: &Movie) -> Option<Self> {
         let codec = movie.index.sequence.codec;
-        (codec != Codec::Av1).then(|| Self { codec, index: ContentIndex::of(movie), keys: OpenKeys::of(movie) })
+        codec.has_start_codes().then(|| Self { codec, index: ContentIndex::of(movie), keys: OpenKeys::of(movie) })
     }
 }
 

@@ -136,7 +136,7 @@ impl UnitCutter {
         let bytes = &self.buffer[start..end];
         let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         let unit = &bytes[..length];
-        if self.in_unit && !self.overlong && has_picture_data(self.codec, unit) {
+        if self.in_unit && !self.overlong && self.codec.holds_picture_data(unit) {
             sink(&Unit { hash: hash_of(unit), bytes: unit, came: length, start, cutter: self });
         }
     }
@@ -154,24 +154,5 @@ impl UnitCutter {
         while self.stamps.len() > 1 && self.stamps[0].0 <= self.offset {
             self.stamps.pop_front();
         }
-    }
-}
-
-/// True for what a frame cannot be decoded intact without: picture headers and slices. Headers that may be repeated or
-/// left out on the way (sequence headers, parameter sets, delimiters, SEI) are not compared.
-fn has_picture_data(codec: Codec, unit: &[u8]) -> bool {
-    let Some(&first) = unit.first() else { return false };
-    match codec {
-        // Table 6-1 of ISO/IEC 13818-2: picture_start_code, slice_start_code; and the picture coding extension, whose
-        // identifier is 8 (table 6-2).
-        Codec::MpegVideo => first <= 0xaf || (first == 0xb5 && unit.get(1).is_some_and(|byte| byte >> 4 == 8)),
-        // vop_start_code (ISO/IEC 14496-2, table 6-3).
-        Codec::Mpeg4Part2 => first == 0xb6,
-        // nal_unit_type of coded slices and slice data partitions (ITU-T H.264, table 7-1).
-        Codec::H264 => (1..=5).contains(&(first & 0x1f)),
-        // VCL NAL units (ITU-T H.265, table 7-1).
-        Codec::H265 => (first >> 1) & 0x3f < 32,
-        // A low-overhead bitstream has no start codes.
-        Codec::Av1 => false,
     }
 }

@@ -1,0 +1,184 @@
+//! The codecs by name: a line here, and an entry in the folder of each.
+
+use std::fmt::{self, Debug};
+use std::io;
+
+use crate::access_unit::{AccessUnit, AccessUnitError, Framing};
+use crate::index::{FrameIndex, SequenceHeader};
+use crate::movie::Found;
+use crate::scanner::StreamScanner;
+use crate::streaming_file::ReadAt;
+
+/// What is particular to a codec, in the words of others and in bytes.
+pub(crate) struct Profile {
+    /// What its users call it.
+    pub(crate) name: &'static str,
+    /// Suffix of a file with the elementary stream, as FFmpeg's readers know it.
+    pub(crate) file_suffix: &'static str,
+    /// FFmpeg's name of such files, as its option `-f` takes it.
+    pub(crate) ffmpeg_format: &'static str,
+    /// FFmpeg's names of the codec.
+    pub(crate) ffmpeg_names: &'static [&'static str],
+    /// Codes in AVI files, in capitals.
+    pub(crate) four_character_codes: &'static [&'static [u8; 4]],
+    /// Its number in streaming files (docs/ladder.md, Header); never given to another.
+    pub(crate) streaming_file_code: u8,
+    /// GStreamer's parser of it.
+    pub(crate) gstreamer_parser: &'static str,
+    /// GStreamer's caps of a byte stream of it, wherever the parser could also give it another form.
+    pub(crate) gstreamer_caps: fn(&SequenceHeader) -> &'static str,
+    /// Whether units may stand behind their lengths ([`Framing::LengthPrefixed`]).
+    pub(crate) may_have_lengths: bool,
+    /// Of what stands between start codes: whether it holds what decoding begins with, as a sequence header or a parameter
+    /// set; `None` of a codec without start codes.
+    pub(crate) holds_sequence: Option<fn(&[u8]) -> bool>,
+    /// Of what stands between start codes: whether a frame cannot be decoded intact without it, as a picture header or a
+    /// slice; `None` of a codec without start codes.
+    pub(crate) holds_picture_data: Option<fn(&[u8]) -> bool>,
+    /// Its reader of access units at the start of a stream.
+    pub(crate) reader: fn(Framing) -> Box<dyn UnitReader>,
+    /// What finds the access units of a byte stream; `None` where streams are not scanned.
+    pub(crate) scanner: Option<fn() -> Box<dyn StreamScanner>>,
+    /// From what the scanner found to the frame index: display order, groups, references, time stamps.
+    pub(crate) index: fn(SequenceHeader, Found, &dyn ReadAt) -> io::Result<FrameIndex>,
+    /// Whether the beginning of a byte stream tells that it is one of this codec.
+    pub(crate) recognises: fn(&[u8]) -> bool,
+}
+
+/// Reads the access units of one codec; see [`AccessUnitReader`](crate::access_unit::AccessUnitReader).
+pub(crate) trait UnitReader: Debug + Send + Sync {
+    /// Takes headers that came out of band.
+    fn configure(&mut self, codec_data: &[u8]) -> Result<(), AccessUnitError>;
+    /// Reads the next unit in decode order, which has this number.
+    fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError>;
+    /// Forgets every unit read.
+    fn reset(&mut self);
+}
+
+macro_rules! codecs {
+    ($($(#[doc = $doc:literal])+ $codec:ident, $profile:path;)+) => {
+        /// A video codec whose access units are understood.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Codec {
+            $($(#[doc = $doc])+ $codec,)+
+        }
+
+        impl Codec {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$codec),+];
+
+            pub(crate) const fn profile(self) -> &'static Profile {
+                match self { $(Self::$codec => &$profile),+ }
+            }
+        }
+    };
+}
+
+codecs! {
+    /// MPEG-1 or MPEG-2 video (ISO/IEC 11172-2, ISO/IEC 13818-2).
+    MpegVideo, crate::access_unit::mpeg_video::PROFILE;
+    /// MPEG-4 part 2 visual (ISO/IEC 14496-2).
+    Mpeg4Part2, crate::mpeg4::PROFILE;
+    /// H.264 (ITU-T H.264, ISO/IEC 14496-10).
+    H264, crate::h264::PROFILE;
+    /// H.265 (ITU-T H.265, ISO/IEC 23008-2).
+    H265, crate::h265::PROFILE;
+    /// AV1 (AOMedia AV1 bitstream and decoding process).
+    Av1, crate::av1::PROFILE;
+}
+
+impl Codec {
+    /// The one that FFmpeg calls so.
+    pub fn of_ffmpeg(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|codec| codec.profile().ffmpeg_names.contains(&name))
+    }
+
+    /// The one that the beginning of a byte stream tells; `None` of MPEG video, which is what is left.
+    pub(crate) fn of_stream(head: &[u8]) -> Option<Self> {
+        Self::ALL.iter().copied().find(|codec| (codec.profile().recognises)(head))
+    }
+
+    /// The one that a four-character code of an AVI file stands for, in either case.
+    pub(crate) fn of_four_characters(code: [u8; 4]) -> Option<Self> {
+        let code = code.map(|character| character.to_ascii_uppercase());
+        Self::ALL.iter().copied().find(|codec| codec.profile().four_character_codes.contains(&&code))
+    }
+
+    /// The one of this number in a streaming file.
+    pub(crate) fn of_streaming_file(code: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|codec| codec.profile().streaming_file_code == code)
+    }
+
+    /// Suffix of a file with an elementary stream of it, without the dot, as FFmpeg's readers know it.
+    pub fn file_suffix(self) -> &'static str {
+        self.profile().file_suffix
+    }
+
+    /// FFmpeg's name of files with an elementary stream of it, as its option `-f` takes it.
+    pub fn ffmpeg_format(self) -> &'static str {
+        self.profile().ffmpeg_format
+    }
+
+    /// The element of GStreamer that parses it.
+    pub fn gstreamer_parser(self) -> &'static str {
+        self.profile().gstreamer_parser
+    }
+
+    /// What GStreamer calls a byte stream of it: caps of one structure.
+    pub fn gstreamer_caps(self, sequence: &SequenceHeader) -> &'static str {
+        (self.profile().gstreamer_caps)(sequence)
+    }
+
+    /// Whether units of it may stand behind their lengths ([`Framing::LengthPrefixed`]).
+    pub fn may_have_lengths(self) -> bool {
+        self.profile().may_have_lengths
+    }
+
+    /// Whether its byte streams have start codes.
+    pub fn has_start_codes(self) -> bool {
+        self.profile().holds_picture_data.is_some()
+    }
+
+    /// Of what stands between two start codes: true for what a frame cannot be decoded intact without, picture headers and
+    /// slices; false for headers that may be repeated or left out on the way (sequence headers, parameter sets, delimiters,
+    /// supplemental enhancement information), and of a codec without start codes.
+    pub fn holds_picture_data(self, unit: &[u8]) -> bool {
+        self.profile().holds_picture_data.is_some_and(|holds| holds(unit))
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.profile().name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_tells_codecs_apart_belongs_to_one_of_them() {
+        let mut seen = BTreeSet::new();
+        for &codec in Codec::ALL {
+            let profile = codec.profile();
+            assert!(profile.streaming_file_code > 0, "{codec}: 0 is none");
+            assert!(seen.insert(format!("code {}", profile.streaming_file_code)), "{codec}");
+            assert!(seen.insert(format!("suffix {}", profile.file_suffix)), "{codec}");
+            assert!(seen.insert(format!("name {}", profile.name)), "{codec}");
+            for name in profile.ffmpeg_names {
+                assert!(seen.insert(format!("FFmpeg {name}")), "{codec}");
+                assert_eq!(Codec::of_ffmpeg(name), Some(codec));
+            }
+            for code in profile.four_character_codes {
+                assert_eq!(Codec::of_four_characters(code.map(|letter| letter.to_ascii_lowercase())), Some(codec));
+            }
+            assert_eq!(Codec::of_streaming_file(profile.streaming_file_code), Some(codec));
+            assert_eq!(profile.holds_sequence.is_some(), codec.has_start_codes());
+        }
+        assert_eq!((Codec::of_ffmpeg("theora"), Codec::of_four_characters(*b"THEO")), (None, None));
+        assert_eq!(Codec::of_streaming_file(0), None);
+    }
+}
