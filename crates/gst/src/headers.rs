@@ -56,7 +56,7 @@ enum Piece {
 impl Headers {
     /// Of a stream of this codec; `None` of one whose headers cannot be told apart, or need not be.
     pub(crate) fn of(codec: Codec) -> Option<Self> {
-        // Every key frame of AV1 has its sequence header (AV1, 7.5).
+        // Every key frame of AV1 has its sequence header (AV1, 7.5), and every image of Motion JPEG its own.
         codec.has_start_codes().then(|| Self { codec, kept: vec![], units: 0, waiting: vec![] })
     }
 
@@ -190,7 +190,7 @@ impl Headers {
                 0..=31 => Piece::Picture,
                 _ => Piece::Other,
             },
-            Codec::Av1 => Piece::Other,
+            Codec::Av1 | Codec::MotionJpeg => Piece::Other,
         }
     }
 }

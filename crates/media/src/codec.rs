@@ -85,6 +85,8 @@ codecs! {
     H265, crate::h265::PROFILE;
     /// AV1 (AOMedia AV1 bitstream and decoding process).
     Av1, crate::av1::PROFILE;
+    /// Motion JPEG (ITU-T T.81).
+    MotionJpeg, crate::mjpeg::PROFILE;
 }
 
 impl Codec {

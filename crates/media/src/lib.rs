@@ -22,6 +22,7 @@ mod headers;
 mod identify;
 mod index;
 pub mod ladder;
+mod mjpeg;
 mod movie;
 mod mpeg4;
 mod nal;

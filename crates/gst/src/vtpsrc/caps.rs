@@ -17,7 +17,7 @@ pub(super) fn of_key_frame(frame: &[u8]) -> Option<gst::Caps> {
         }
         Codec::H264 => byte_stream("video/x-h264"),
         Codec::H265 => byte_stream("video/x-h265"),
-        Codec::Av1 => return None, // no ladder has it
+        Codec::Av1 | Codec::MotionJpeg => return None, // no ladder has it
     };
     Some(caps.build())
 }
