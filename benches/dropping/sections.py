@@ -36,7 +36,7 @@ Every movie is the lab's own picture, {SECONDS} s, 720x576 at 25 Hz, encoded as 
 itself, with the same draws of chance. A frame is *shown in time* when it can be decoded and came before its turn with
 a player that starts so long after the first arrival as stated. The picture's quality is luma PSNR against the movie as
 sent, a missing frame scored as the frozen picture in its place, an undamaged one as 50 dB. *Latency* counts the frames
-that arrived: who drops more can have less of it, so read it beside what was shown.
+that arrived: with more drops it can be less, so read it beside what was shown.
 
 | name here | what it is |
 |---|---|

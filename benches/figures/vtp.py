@@ -15,20 +15,20 @@ def draw() -> Figure:
         figure.line([(x, TOP + 18), (x, 548)], "grid")
     steps = (
         ("back", 0, "request (3), on both sockets", "repeated after 0.25, 0.5, then each 1 s"),
-        ("forth", 0, "description (4), with a cookie", "levels, duration, k; the server remembers nothing"),
+        ("forward", 0, "description (4), with a cookie", "levels, duration, k; the server remembers nothing"),
         ("back", 0, "start (5), each cookie on its socket", "both valid: both addresses are proved"),
         ("back", 1, "offer (8), where the client wants repeats", "answered by an offer of what the session has"),
-        ("forth", 0, "video (0), paced at the rate", "k - 1 of k packets"),
-        ("forth", 0, "video (1), asks for a control packet", "every k-th packet"),
+        ("forward", 0, "video (0), paced at the rate", "k - 1 of k packets"),
+        ("forward", 0, "video (1), asks for a control packet", "every k-th packet"),
         ("back", 0, "control (2): its time stamps, SIZE", "bytes that came since the last one: the estimate"),
         ("back", 1, "missing (9): what has not come", "key frames first, if it can still be in time"),
-        ("forth", 1, "repeat: video with a number of its own", "in the place of a new packet"),
-        ("forth", 0, "teardown (6), the end of the movie", "each 0.5 s, four times, until it is acknowledged"),
+        ("forward", 1, "repeat: video with a number of its own", "in the place of a new packet"),
+        ("forward", 0, "teardown (6), the end of the movie", "each 0.5 s, four times, until it is acknowledged"),
         ("back", 0, "teardown (6), acknowledged", "either side may stop before"),
     )
     for number, (way, optional, name, note) in enumerate(steps):
         y = TOP + 52 + number * 40
-        ends = (SENDER, RECEIVER) if way == "forth" else (RECEIVER, SENDER)
+        ends = (SENDER, RECEIVER) if way == "forward" else (RECEIVER, SENDER)
         figure.arrow((ends[0], y), (ends[1], y), kind="dash" if optional else "line")
         figure.text((SENDER + RECEIVER) / 2, y - 5, name, "middle")
         figure.text((SENDER + RECEIVER) / 2, y + 13, note, "middle", "small", "pale")

@@ -2,10 +2,10 @@
 //!
 //! [`Serving`] drives a [`Host`](framewire_adaptive::host::Host), [`Viewing`] a
 //! [`Client`](framewire_adaptive::client::Client); both are one thread that waits for two sockets and a timer. Nothing
-//! listens on more than the addresses that it was given. Who drives one half of a session on a clock of his own takes
-//! the [`Ports`].
+//! listens on more than the addresses that it was given. A caller that drives one half of a session on a clock of its
+//! own takes the [`Ports`].
 //!
-//! Who must not wait drives them on a thread of their own: a [`service`], and a [`reception`].
+//! A caller that must not block drives them on a thread of their own: a [`service`], and a [`reception`].
 //!
 //! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within an
 //! [`Allowance`]. [`Watch`] and

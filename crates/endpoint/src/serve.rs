@@ -18,7 +18,7 @@ const TEARDOWN_TIME: Duration = Duration::from_secs(2);
 
 /// A host on two sockets.
 ///
-/// [`run`](Self::run) drives it. Who wants to look at the sessions in between calls [`step`](Self::step) and
+/// [`run`](Self::run) drives it. To look at the sessions in between, call [`step`](Self::step) and
 /// [`poll_event`](Self::poll_event) in turn instead.
 pub struct Serving {
     host: Host,

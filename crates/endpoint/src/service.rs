@@ -1,4 +1,4 @@
-//! A server on a thread of its own, for who must not wait: it is given what comes and asked what is known.
+//! A server on a thread of its own, for callers that must not block: it is given what comes and asked what is known.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

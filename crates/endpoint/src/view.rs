@@ -15,7 +15,7 @@ use crate::viewed::{Tally, Viewed};
 
 /// A client on two sockets.
 ///
-/// [`run`](Self::run) drives it to the end. Who fetches frames at a pace of its own calls [`step`](Self::step) and
+/// [`run`](Self::run) drives it to the end. To fetch frames at a pace of one's own, call [`step`](Self::step) and
 /// [`poll_event`](Self::poll_event) in turn instead, until [`is_finished`](Self::is_finished).
 pub struct Viewing {
     client: Client,

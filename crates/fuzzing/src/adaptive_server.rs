@@ -1,5 +1,5 @@
 //! Operations on the server's half of a session: hostile and honest datagrams from any address at any time. The rate
-//! stays within the plan, nothing grows, and who has proved nothing gets no more than was sent in its name.
+//! stays within the plan, nothing grows, and a client that has proved nothing gets no more than was sent in its name.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What is in an elementary stream of any codec that is known here, for who wants to know and not to send it.
+//! What is in an elementary stream of any codec that is known here, for a description of it and not for sending it.
 
 use std::time::Duration;
 

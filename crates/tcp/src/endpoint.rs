@@ -12,7 +12,7 @@ use crate::timer::{Reason, Timeout};
 
 /// One end of a TCP connection, without sockets and clocks.
 ///
-/// The invariant of who drives it: change it once (a call of the application, a segment, a released packet, a
+/// The invariant of its driver: change it once (a call of the application, a segment, a released packet, a
 /// timeout), then take segments from [`poll_transmit`](Self::poll_transmit) until there are none, then ask
 /// [`next_timeout`](Self::next_timeout) anew, and [`is_writable`](Self::is_writable) and
 /// [`readable`](Self::readable) where someone waits for them. A `now` is never earlier than the one before.

@@ -75,7 +75,7 @@ def scene_graph(divisor: int = 1) -> str:
             below = f"[on_{layer.name}]"
     noise = f"noise=c0s={TEMPORAL_NOISE}:c0f=t:c0_seed=7:c1s=2:c1f=t:c1_seed=8:c2s=2:c2f=t:c2_seed=9"
     if divisor > 1:
-        # Half as large at least, to be read; who wants noise adds it.
+        # Half as large at least, to be read; noise can be added.
         counter_height = COUNTER_SIZE[1] // 2
         graph.append(f"[0:v]scale=iw/2:{counter_height}:flags=area+accurate_rnd+bitexact[counter]")
         graph.append(f"{below}format=yuv420p[quiet]")

@@ -278,7 +278,7 @@ def add_checksum(path: Path) -> None:
     """Writes the checksum of the scores into run.json; a run of an earlier version, without checksums, stays as it is.
 
     Of two reports that are made at once, either's scores may stay, and so does their checksum: each compares the file
-    with the checksum again after it has written that, and writes it anew until they agree. Who reads meanwhile finds
+    with the checksum again after it has written that, and writes it anew until they agree. A reader finds meanwhile
     whole files.
 
     Raises OSError or ValueError where it cannot be written, or others write again and again.

@@ -127,7 +127,7 @@ impl Server {
         if features.has(Features::REPEATS) {
             self.stream.agree_on_repeats();
         }
-        // No sign of life: without a number, who has seen one can send it again and again.
+        // No sign of life: without a number, it can be replayed again and again.
         Ok(())
     }
 

@@ -282,7 +282,7 @@ fn a_second_client_is_told_that_the_server_is_busy() {
     assert!(matches!(Packet::parse(&answer.bytes), Ok(Packet::Description(_))));
 }
 
-/// What has no number can be sent again by who has seen it: it keeps no session alive. What has one does, once.
+/// What has no number can be replayed: it keeps no session alive. What has one does, once.
 #[test]
 fn nothing_that_is_replayed_keeps_a_session_alive() {
     let key = Key::new(&[3; 32]).unwrap();

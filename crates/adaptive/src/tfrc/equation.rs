@@ -64,8 +64,8 @@ impl Equation {
     }
 
     /// The loss event rate at which the equation gives this rate: by bisection, because the RFC's 5 % (section 6.3.1)
-    /// is there only for who cannot afford better. Rates beyond the equation's range give the nearest loss event rate,
-    /// [`LEAST_RATE`] or 1.
+    /// is there only for senders that cannot afford better. Rates beyond the equation's range give the nearest loss
+    /// event rate, [`LEAST_RATE`] or 1.
     pub fn loss_event_rate(&self, round_trip: Duration, packets_per_second: f64) -> f64 {
         let exceeds = |p: f64| self.packets_per_second(round_trip, p) > packets_per_second;
         if exceeds(1.0) || packets_per_second.is_nan() {

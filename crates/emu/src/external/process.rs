@@ -66,7 +66,7 @@ pub struct Process {
     /// How it was asked to end last, and when.
     asked: Option<(Signal, Instant)>,
     grace: Grace,
-    /// Why it may have failed, where it has not the rights of who started it.
+    /// Why it may have failed, where it has not the rights of the user that started it.
     closed: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn prepare_namespace() -> io::Result<()> {
 
 /// Sets the congestion control of sockets that do not choose one, in the namespace of the calling thread, which else has
 /// that of the machine. It stays so where the kernel does not allow the namespace another one: it allows those that every
-/// user of this machine may choose (net.ipv4.tcp_allowed_congestion_control). Who looks at results is told by
+/// user of this machine may choose (net.ipv4.tcp_allowed_congestion_control). Readers of results see it by
 /// `kernel.settings` of run.json.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Packets of audio that wait for who takes them.
+//! Packets of audio that wait for their reader.
 
 use std::collections::VecDeque;
 

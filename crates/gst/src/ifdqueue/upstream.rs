@@ -264,7 +264,7 @@ impl IfdQueue {
             self.release_field();
         }
         let state = lock(&self.state);
-        // Only who asks for it waits until everything has left. Frames that wait may wait for long.
+        // Only a caller that asks for it waits until everything has left. Frames that wait may wait for long.
         if query.type_() == gst::QueryType::Allocation && state.line.level().frames > 0 {
             return false;
         }

@@ -299,7 +299,7 @@ impl VtpSrc {
     /// A frame as a buffer; `None` for one that nothing can be made of. The first key frame brings the caps.
     fn buffer(&self, frame: Frame) -> Result<Option<gst::Buffer>, gst::FlowError> {
         if !self.obj().src_pad().is_linked() && self.has_listener() {
-            // Who listens only is no error; who looks later begins with a key frame.
+            // Only a listener is no error; a pad that is linked later begins with a key frame.
             let mut stream = lock(&self.stream);
             (stream.begun, stream.discontinuous) = (false, true);
             stream.pushed.skipped += 1;

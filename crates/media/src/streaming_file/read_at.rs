@@ -31,8 +31,8 @@ pub trait ReadAt: Send + Sync {
 }
 
 /// What shows whether an open file was written to: its length, and when it was last modified (stat(2)). A file of
-/// another name in its place does not matter to who has it open, and neither does its removal, which would change its
-/// `ctime`.
+/// another name in its place does not matter to a process that has it open, and neither does its removal, which would
+/// change its `ctime`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
     /// Bytes.

@@ -41,7 +41,7 @@ pub struct Spool<T> {
     failure: Arc<OnceLock<WriteError>>,
 }
 
-/// How much of a list is known already to who follows it.
+/// How much of a list is known already to its follower.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark(usize);
 

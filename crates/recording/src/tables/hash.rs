@@ -12,8 +12,8 @@ use super::column::{Column, Hashed, Reader};
 /// its length (64 bits) and its bytes; a cell is one byte, 0 for null or 1, and then the value: whole numbers and
 /// floating-point bits in little-endian order, truth values as one byte. A column that older tables are without is not
 /// among the columns: behind a row whose value is not what those would have, nor null, there is its name and the cell; and
-/// one that follows from the others is in no hash. So equal results are equal whatever version wrote them. It tells equal results from different ones; it is no protection against
-/// somebody who wants two tables to collide.
+/// one that follows from the others is in no hash. So equal results are equal whatever version wrote them. It
+/// distinguishes results; it is no protection against tables that were made to collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableHash(pub u128);
 
