@@ -1,6 +1,7 @@
 # make demo   sets up everything, streams scenarios/demo.toml and leaves a report
 # make test   sets up everything and runs all tests
-# make lint   the quick part of it
+# make check  the quick part of it, for what changed (scripts/check says what that is)
+# make lint   formats and lints alone
 # make bench  the benchmarks
 # make validate  docs/validation.md: the simulated world against this kernel, ns-3 (NS3=DIRECTORY) and the thesis
 # make dropping  docs/dropping.md: frame dropping compared with what others do (TRACES=DIRECTORY of Mahimahi's recordings)
@@ -19,12 +20,18 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
 
-.PHONY: demo test lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint rust-test python-lint python-test
+# Those in Python.
+SCRIPTS := scripts/check scripts/rust-tests scripts/too_busy.py
+
+.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint python-lint side-by-side computing-tests real-time-tests
 
 demo: setup
 	framewire run scenarios/demo.toml
 
-test: setup-test rust-lint rust-test python-lint python-test
+test: setup-test rust-lint python-lint side-by-side
+
+check: setup-test
+	CARGO=$(CARGO) scripts/check
 
 lint: setup-test rust-lint python-lint
 
@@ -72,14 +79,19 @@ rust-lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
 
-rust-test:
-	scripts/rust-tests $(CARGO) --workspace --exclude framewire-benches $(WITHOUT) --locked
-
 python-lint:
-	ruff check python tests benches conftest.py scripts/rust-tests scripts/too_busy.py
-	ruff format --check python tests benches conftest.py scripts/rust-tests scripts/too_busy.py
+	ruff check python tests benches conftest.py $(SCRIPTS)
+	ruff format --check python tests benches conftest.py $(SCRIPTS)
 	mypy
 
-# Two processes: most of the time goes by in real time, and more of them would disturb each other's.
-python-test:
-	pytest --quiet --numprocesses 2 --dist loadfile
+# Tests that compute stand back behind those of real time, which mostly wait.
+side-by-side:
+	$(MAKE) --jobs 2 --output-sync=line --keep-going computing-tests real-time-tests
+
+computing-tests:
+	CARGO=$(CARGO) scripts/rust-tests --no-real-time
+	nice -n 10 pytest --quiet --numprocesses 2 --dist loadfile -m "not real_time"
+
+real-time-tests:
+	CARGO=$(CARGO) scripts/rust-tests --real-time
+	pytest --quiet --numprocesses 3 --dist loadfile -m real_time

@@ -112,7 +112,7 @@ fn replay(config: &NetworkConfig, record: &LaneRecord) -> Decisions {
 
 fn assert_replayable(config: &NetworkConfig, record: &LaneRecord) {
     if record.accuracy.clamped > 0 {
-        eprintln!("skipped: {} arrivals were seen too late on this busy machine", record.accuracy.clamped);
+        eprintln!("machine too busy: {} arrivals were seen too late", record.accuracy.clamped);
         return;
     }
     let (hops, deliveries) = replay(config, record);
