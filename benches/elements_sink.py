@@ -41,7 +41,7 @@ CASES = [
 
 
 def receive(pipe: Connection) -> None:
-    """Tells its port, reads to the end, and tells what came."""
+    """Prints its port, reads to the end, and prints what came."""
     listener = socket.create_server(("127.0.0.1", 0))
     pipe.send(listener.getsockname()[1])
     stream, _ = listener.accept()

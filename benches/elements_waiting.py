@@ -33,7 +33,7 @@ from framewire.gstreamer import plugin_directory
 FRAMES_PER_SECOND = 25
 READ_AT_ONCE = 1_500
 LAST = 2.0
-"""Seconds over which the age of the picture is told."""
+"""Seconds over which the age of the picture is measured."""
 PICTURE, SEQUENCE, GROUP = b"\x00\x00\x01\x00", b"\x00\x00\x01\xb3", b"\x00\x00\x01\xb8"
 """Start codes of MPEG-2 video (ISO/IEC 13818-2, 6.2.1)."""
 LIMIT = "post-drop-messages=true max-size-time=500000000"

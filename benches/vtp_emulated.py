@@ -80,7 +80,7 @@ class Point:
 
     @property
     def place(self) -> tuple[str, str, str, int]:
-        """What its scenario is told apart by."""
+        """What identifies its scenario."""
         return self.ladder, self.link, self.loss, self.tcp
 
 
@@ -201,7 +201,7 @@ def kept_at_loss(runs: Runs) -> list[float]:
 
 
 def main() -> int:
-    """Streams, prints the table, and tells by the exit code whether all points hold."""
+    """Streams, prints the table, and returns by the exit code whether all points hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(POINTS)}; all, when none is named")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each scenario in the emulated world")

@@ -141,8 +141,8 @@ def _freezes(results: Results) -> str:
         return f"{freezes} s, {span([one.shown_percent for one in which], 1)} % shown"  # type: ignore[attr-defined]
 
     return (
-        "**Freezes.** A link that is too narrow takes a share of the frames from everybody. OBS Studio's rule takes B "
-        "frames everywhere, as long as they suffice, which are short gaps and many of them; `dependency` takes the "
+        "**Freezes.** A link that is too narrow takes a share of the frames from every method. OBS Studio's rule takes "
+        "B frames everywhere, as long as they suffice, which are short gaps and many of them; `dependency` takes the "
         f"ends of groups, which is one longer gap in a group. Over {cases.NARROW.name}: {both(theirs)} for the former, "
         f"{both(ours)} for the latter. Frames are the return: where its longest freeze is the longer one (start-up "
         f"{seconds(MAIN_STARTUP_MS)}), `dependency` shows {fmean(more):.1f} % more in the mean ({span(more, 1)} %). "
@@ -188,7 +188,7 @@ def _standstill(results: Results) -> str:
     ]
     freeze, shown, key = max(steps)
     return (
-        "**Links that stand still** for longer than the player waits freeze everybody: with no rule and no limit is "
+        "**Links that stand still** for longer than the player waits freeze every method: with no rule and no limit is "
         f"the longest freeze below {' and '.join(floors)}, whatever the movie (rules and limits that count as above). "
         "What differs is "
         "where in a group the stream goes on, which is chance: between neighbours among the limits of "

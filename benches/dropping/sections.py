@@ -53,7 +53,7 @@ What is done for a fair comparison, and what is not fair about it:
 - **The best limit for every rival, found afterwards.** Each was run with {len(LIMITS_MS)} limits from {LIMITS_MS[0]} ms
   to {LIMITS_MS[-1]:,} ms (OBS Studio's threshold too, which its users cannot set), and each cell has the one that
   showed the most frames of this very movie over this very link. It could not have been chosen before. `dependency`
-  stands there with the limit that anybody knows before: the player's start-up. What it has with a limit chosen as
+  stands there with the limit that is known before: the player's start-up. What it has with a limit chosen as
   theirs stands beside it.
 - **This favours ours: its thresholds were chosen on these movies, links and draws**, by the mean of frames shown over
   all of them and with an eye on the longest freeze (`crates/transport/src/dependency/threshold.rs`;

@@ -10,7 +10,7 @@ use framewire_units::{Duration, Timestamp};
 /// Time in which every report that a controller can use has come: many round trips, half of what ends a session.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Finds sessions of which the controller has heard nothing that it can use: the client reports in another way.
+/// Finds sessions of which the controller has received nothing that it can use: the client reports in another way.
 ///
 /// Hand in whatever happens to the host ([`handle`](Self::handle)), and ask it ten times a second or so
 /// ([`poll`](Self::poll)).

@@ -41,7 +41,7 @@ pub(crate) struct Profile {
     pub(crate) scanner: Option<fn() -> Box<dyn StreamScanner>>,
     /// From what the scanner found to the frame index: display order, groups, references, time stamps.
     pub(crate) index: fn(SequenceHeader, Found, &dyn ReadAt) -> io::Result<FrameIndex>,
-    /// Whether the beginning of a byte stream tells that it is one of this codec.
+    /// Whether the beginning of a byte stream shows that it is one of this codec.
     pub(crate) recognises: fn(&[u8]) -> bool,
 }
 
@@ -95,7 +95,7 @@ impl Codec {
         Self::ALL.iter().copied().find(|codec| codec.profile().ffmpeg_names.contains(&name))
     }
 
-    /// The one that the beginning of a byte stream tells; `None` of MPEG video, which is what is left.
+    /// The one that the beginning of a byte stream shows; `None` of MPEG video, which is what is left.
     pub(crate) fn of_stream(head: &[u8]) -> Option<Self> {
         Self::ALL.iter().copied().find(|codec| (codec.profile().recognises)(head))
     }

@@ -213,7 +213,7 @@ impl Frame {
         }
     }
 
-    /// What the reader of access units tells of it.
+    /// What the reader of access units returns of it.
     pub(crate) fn take(&mut self, unit: &AccessUnit) {
         self.kind = unit.kind;
         self.key = unit.key;

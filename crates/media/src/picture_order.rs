@@ -20,8 +20,8 @@ const COUNTS_OF_A_FRAME: i64 = 2;
 pub struct PictureOrder {
     /// Its picture order count, in the coded video sequence that it belongs to.
     pub count: i64,
-    /// How many counts the headers tell apart: `MaxPicOrderCntLsb`, or two for each `frame_num`. `None` where counts are
-    /// derived from neither (`pic_order_cnt_type` 1).
+    /// How many counts the headers distinguish: `MaxPicOrderCntLsb`, or two for each `frame_num`. `None` where counts
+    /// are derived from neither (`pic_order_cnt_type` 1).
     pub turn: Option<NonZeroU32>,
     /// The order is that of decoding: two counts for each `frame_num` (`pic_order_cnt_type` 2 of H.264).
     pub follows_frame_num: bool,
@@ -136,7 +136,7 @@ impl ReceivedOrder {
     }
 }
 
-/// Low bits that tell so many counts apart, as the parameter sets have it: 65,536 at most, in either standard.
+/// Low bits that distinguish so many counts, as the parameter sets have it: 65,536 at most, in either standard.
 pub(crate) fn turn_of(counts: i64) -> Option<NonZeroU32> {
     u32::try_from(counts).ok().and_then(NonZeroU32::new)
 }
@@ -180,8 +180,8 @@ pub fn renumber(unit: &[u8], framing: Framing, numbers: PictureNumbers, by: Renu
 /// Lets the sequence parameter sets of an access unit of H.264 allow gaps in `frame_num`
 /// (`gaps_in_frame_num_value_allowed_flag`, 7.4.2.1.1), of the same size: a decoder then knows reference frames that do not
 /// come to be left out, and gives each its place among those that it keeps (8.2.5.2). `None` when there is none to change,
-/// and in streams whose numbers are [left as they are](PictureOrder::numbers), as far as parameter sets and framing tell. One
-/// with emulation prevention bytes (7.4.1) next to the flag, which no encoder writes, stays as it is.
+/// and in streams whose numbers are [left as they are](PictureOrder::numbers), as far as parameter sets and framing
+/// show it. One with emulation prevention bytes (7.4.1) next to the flag, which no encoder writes, stays as it is.
 pub fn allow_gaps(unit: &[u8], framing: Framing) -> Option<Vec<u8>> {
     h264::gaps::allow_gaps(unit, framing)
 }

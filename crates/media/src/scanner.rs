@@ -74,7 +74,7 @@ pub struct Scanner(Box<dyn StreamScanner>);
 pub(crate) trait StreamScanner: fmt::Debug + Send + Sync {
     fn feed(&mut self, chunk: &[u8], sink: &mut dyn FnMut(CodedFrame));
 
-    /// `frame_rate` is that of a stream that does not tell its own.
+    /// `frame_rate` is that of a stream that does not state its own.
     fn finish(
         self: Box<Self>,
         frame_rate: Option<FrameRate>,

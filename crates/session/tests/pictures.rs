@@ -327,7 +327,7 @@ fn through(queue: QueueKind, plan: &SendingPlan, random: &mut RandomStream) -> R
     received
 }
 
-/// What is left after the losses that nobody chose.
+/// What is left after the losses that no rule chose.
 fn without(plan: &SendingPlan, lost: impl Fn(u32) -> bool) -> Received {
     let frames: Vec<u32> = (0..plan.len()).filter(|&frame| !lost(frame)).collect();
     let bytes = frames.iter().flat_map(|&frame| plan.outgoing(frame).bytes).collect();

@@ -35,7 +35,7 @@ class Picture(Protocol):
         """How many at most; None for all."""
 
     def identity(self, report: Progress) -> dict[str, Any]:
-        """What tells this picture from any other."""
+        """What identifies this picture."""
 
     def input(self, cache: Path, scratch: Path, report: Progress) -> list[str]:
         """Options of ffmpeg, up to and with the choice of the picture."""

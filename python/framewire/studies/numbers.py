@@ -56,7 +56,7 @@ def told(ours: Number | None, unit: str = "") -> str:
 
 
 def rounded_up(value: float, digits: int) -> str:
-    """A reach is never told smaller than it is, so that it does not read as none.
+    """A reach is never printed smaller than it is, so that it does not read as none.
 
     >>> rounded_up(0.0004, 2), rounded_up(0.123, 2), rounded_up(0.12, 2)
     ('0.01', '0.13', '0.12')

@@ -95,7 +95,7 @@ class Row:
     labels: tuple[str, ...]
     cells: tuple[Cell, ...]
     style: Literal["", "shaded", "aside"] = ""
-    """Shaded, to tell it from its neighbours, or in grey, because it does not count."""
+    """Shaded, to separate it from its neighbours, or in grey, because it does not count."""
 
 
 @dataclass(frozen=True)

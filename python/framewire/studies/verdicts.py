@@ -69,7 +69,7 @@ class Number:
 
     value: float
     low: float | None
-    """None, as ``high``, for a single value, which tells nothing of its spread."""
+    """None, as ``high``, for a single value, which has no spread."""
     high: float | None
     count: int
     """Of how many values."""
@@ -110,7 +110,7 @@ class Bounds:
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def judge(self, ours: Number | None, *, exact: bool = False) -> Verdict:
-        """Undecided where the interval reaches over a bound, or where there is none: more repeats would tell.
+        """Undecided where the interval reaches over a bound, or where there is none: more repeats would decide.
 
         A value into which no draw enters is exact, and the whole truth by itself.
 

@@ -5,7 +5,7 @@ use crate::index::FrameRate;
 use crate::nal::RbspReader;
 use crate::nal_parameters::{self, ParameterSet};
 
-/// Profiles whose sequence parameter sets tell the chroma format (7.3.2.1.1).
+/// Profiles whose sequence parameter sets state the chroma format (7.3.2.1.1).
 const PROFILES_WITH_CHROMA_FORMAT: [u32; 13] = [100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135];
 
 /// `aspect_ratio_idc` that a width and a height follow (table E-1).
@@ -159,8 +159,8 @@ pub(crate) fn gaps_allowed_flag(payload: &[u8]) -> Option<(usize, u8)> {
 }
 
 impl SequenceParameterSet {
-    /// How many picture order counts are told apart: `MaxPicOrderCntLsb` where they are derived from low bits, and two for
-    /// each `frame_num` where they follow that.
+    /// How many picture order counts are distinguished: `MaxPicOrderCntLsb` where they are derived from low bits, and
+    /// two for each `frame_num` where they follow that.
     pub(crate) fn order_turn(&self) -> Option<i64> {
         match self.picture_order {
             PictureOrder::LowBits { bits } => Some(1 << bits),

@@ -74,7 +74,7 @@ pub(crate) struct OpenPicture {
     serial: u64,
     limits: Limits,
     gaps_allowed: bool,
-    /// How many picture order counts the low bits tell apart.
+    /// How many picture order counts the low bits distinguish.
     pub(crate) order_turn: Option<i64>,
     /// They follow `frame_num`, of which the same is true.
     pub(crate) order_follows_frame_num: bool,
@@ -142,7 +142,7 @@ impl PictureTracker {
         }
     }
 
-    /// Infers the frames that a gap in `frame_num` tells of (8.2.5.2); only the newest can stay.
+    /// Infers the frames that a gap in `frame_num` implies (8.2.5.2); only the newest can stay.
     fn fill_gap(&mut self, header: &PictureHeader, limits: Limits) {
         let Some(previous) = self.previous_frame_num.filter(|_| header.idr.is_none()) else { return };
         let modulus = limits.max_frame_num;

@@ -133,7 +133,7 @@ impl Reader {
         }
     }
 
-    /// Where field sequences are told of by picture timing messages, lets the two fields of a frame be one. Without,
+    /// Where field sequences are stated by picture timing messages, lets the two fields of a frame be one. Without,
     /// each field counts as a picture, as decoders show it.
     pub(crate) fn pairing_fields(self) -> Self {
         Self { pairs_fields: true, ..self }

@@ -1,5 +1,5 @@
 //! Which frames can be decoded and are shown in their place: those that arrived whole, together with everything they
-//! refer to and with enough of what tells a decoder their place in display order.
+//! refer to and with enough of what gives a decoder their place in display order.
 
 use framewire_media::picture_order::{PictureOrder, ReceivedOrder};
 
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::testing::movie;
 
-    /// What is misplaced of frames that came, with low bits that tell 32 counts apart. `missing` did not come.
+    /// What is misplaced of frames that came, with low bits that distinguish 32 counts. `missing` did not come.
     fn misplaced(reordered: Option<u8>, counts: &[(i64, bool)], missing: std::ops::Range<u32>) -> Vec<(u32, u32)> {
         let mut decoding = Decoding::default();
         for (frame, &(count, is_base)) in (0u32..).zip(counts) {

@@ -39,7 +39,7 @@ pub struct Ledger {
     pub first_arrival: Option<Timestamp>,
 }
 
-/// How one frame crossed the network, told from datagrams or from positions in a byte stream.
+/// How one frame crossed the network, derived from datagrams or from positions in a byte stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Transfer {
     /// Datagrams cut and datagrams that did not arrive.

@@ -117,7 +117,7 @@ pub struct RateSample {
     pub delivered_ce: u32,
 }
 
-/// Everything that an acknowledgement told.
+/// Everything that an acknowledgement reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// When it came.
@@ -144,7 +144,7 @@ pub struct Acknowledgement {
     pub delivered: u64,
     /// Packets judged lost since the start.
     pub lost: u64,
-    /// The next sequence number to be sent and the first not acknowledged, to tell rounds.
+    /// The next sequence number to be sent and the first not acknowledged, to count rounds.
     pub next_sequence: u64,
     /// First sequence number that is not acknowledged.
     pub first_unacknowledged: u64,

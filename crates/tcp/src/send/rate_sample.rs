@@ -158,7 +158,7 @@ impl Delivery {
         }
     }
 
-    /// The application has nothing more to send: what is delivered up to now and what is in flight tells no more than
+    /// The application has nothing more to send: what is delivered up to now and what is in flight shows no more than
     /// its rate.
     pub(super) fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);

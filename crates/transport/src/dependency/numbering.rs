@@ -1,11 +1,11 @@
 //! Numbers in the headers of pictures, made to go on behind what was given up (ITU-T H.264).
 //!
-//! A decoder tells by `frame_num` how many reference frames are missing, and makes up frames in their place (8.2.5.2);
-//! by the low bits of picture order counts it knows the place of a picture within half a turn of them only (8.2.1.1).
-//! Behind a gap both mislead it. The pictures from an open key frame on refer to none before it, but for those that are
-//! shown before it, if its recovery point is exact (D.2.8). Where these go as well, the numbers of all others may be moved
-//! by the same: what they refer to, and what they mark, is told by differences (7.4.3.1, 7.4.3.3). It holds until the
-//! next IDR picture, or one with memory management operation 5, where numbers begin anew.
+//! A decoder derives from `frame_num` how many reference frames are missing, and makes up frames in their place
+//! (8.2.5.2); by the low bits of picture order counts it knows the place of a picture within half a turn of them only
+//! (8.2.1.1). Behind a gap both mislead it. The pictures from an open key frame on refer to none before it, but for
+//! those that are shown before it, if its recovery point is exact (D.2.8). Where these go as well, the numbers of all
+//! others may be moved by the same: what they refer to, and what they mark, is told by differences (7.4.3.1, 7.4.3.3).
+//! It holds until the next IDR picture, or one with memory management operation 5, where numbers begin anew.
 //!
 //! What is given up behind the key frame is a gap: the frames on both its sides may be referred to together, by differences
 //! that count those between them (8.2.4.1), so that their numbers have to stay. The parameter sets that are sent allow it
@@ -108,7 +108,7 @@ impl Line {
         }
     }
 
-    /// How many counts a picture leaves free behind those that came. More than half a turn cannot be told.
+    /// How many counts a picture leaves free behind those that came. More than half a turn cannot be recognised.
     fn left_free(&self, picture: PictureOrder) -> i64 {
         let next = self.order.next_count().filter(|_| !picture.begins_sequence);
         let free = next.map_or(0, |next| picture.count.saturating_sub(next));
@@ -142,7 +142,7 @@ mod tests {
     use crate::limits::Limits;
 
     /// Frames that are all referred to, with `frame_num` of four bits and two counts to a frame, of which the low bits
-    /// tell 32 apart.
+    /// distinguish 32.
     fn frame(id: u32, key: Option<KeyKind>) -> OutgoingFrame {
         let since_idr = id % 100;
         let numbers = PictureNumbers {

@@ -1,4 +1,4 @@
-//! Whether a decoder can tell where the frames that are sent are shown (`framewire_media::picture_order`).
+//! Whether a decoder can derive where the frames that are sent are shown (`framewire_media::picture_order`).
 
 use framewire_media::picture_order::{PictureOrder, Renumbering};
 
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::limits::Limits;
 
-    /// Frames of which each refers to the one before, with two counts to a frame and low bits that tell 32 apart.
+    /// Frames of which each refers to the one before, with two counts to a frame and low bits that distinguish 32.
     fn frame(id: u32, key: Option<KeyKind>, can_begin_sequence: bool) -> OutgoingFrame {
         let begins_sequence = key == Some(KeyKind::Closed);
         let order = PictureOrder {

@@ -164,7 +164,7 @@ impl StreamReceiver {
 
     /// Offset in the stream where the last frame ends that was found; `None` where that is not complete. Of a stream that
     /// was cut off, the last frame ends where the stream does, which need not be its own end: nothing else in a stream
-    /// tells that.
+    /// shows that.
     pub fn last_frame_end(&self) -> Option<u64> {
         self.last_frame_end
     }

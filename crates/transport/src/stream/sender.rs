@@ -162,7 +162,7 @@ impl StreamSender {
         self.events.pop_front()
     }
 
-    /// True when nothing is left to do: all that was accepted is written or given up, and the socket was told
+    /// True when nothing is left to do: all that was accepted is written or given up, and the socket was shut down
     /// (after an abort: need not be).
     pub fn is_finished(&self) -> bool {
         matches!(self.ending, Ending::Finished | Ending::Aborted)

@@ -12,7 +12,7 @@ pub enum Reason {
     UnknownTitle,
     /// The server takes no more sessions.
     Busy,
-    /// Nothing was heard of the other side for too long.
+    /// Nothing was received from the other side for too long.
     Vanished,
     /// The movie cannot be read.
     SourceFailed,

@@ -78,7 +78,7 @@ class LabSource:
         return None
 
     def identity(self, report: Progress) -> dict[str, Any]:
-        """What tells this picture from any other."""
+        """What identifies this picture."""
         drawn = hashlib.sha256((scene.layers_graph() + self._graph()).encode())
         return {"kind": "lab", "frames": self.frames, "sha256": drawn.hexdigest()}
 
@@ -109,7 +109,7 @@ class FileSource(FilePicture):
         return self.expected
 
     def identity(self, report: Progress) -> dict[str, Any]:
-        """What tells this picture from any other."""
+        """What identifies this picture."""
         return super().identity(report) | {"limit": self.limit, "field_order": self.conversion.field_order}
 
     @property

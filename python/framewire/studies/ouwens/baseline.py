@@ -38,7 +38,7 @@ class Setting:
     """A published number and what was set for it."""
 
     series: tuple[str, str]
-    """What is told alike: its table and column, without the oven."""
+    """What is predicted alike: its table and column, without the oven."""
     attempts: int
     oven: bool
     value: float
@@ -78,7 +78,7 @@ class DurationError:
     numbers: int
     here: float
     by: Mapping[str, float]
-    """Of each of :data:`TOLD_FROM_OTHERS` that tells all of them."""
+    """Of each of :data:`TOLD_FROM_OTHERS` that predicts all of them."""
 
 
 def baseline(judgements: Sequence[Judgement]) -> Baseline:
@@ -113,7 +113,7 @@ def baseline(judgements: Sequence[Judgement]) -> Baseline:
 
 
 def duration_errors(tables: Sequence[ThesisTable]) -> list[DurationError]:
-    """Durations of tables 3.6, 3.7 and 3.13 at retry value 1, at 2, and above; told from all other published rows."""
+    """Durations of tables 3.6, 3.7 and 3.13 at retry value 1, at 2, and above, predicted from other published rows."""
     found = [
         (_setting(table.number, row.labels, column.name, cell.published), cell.ours.mean)
         for table in tables if table.number in ("3.6", "3.7", "3.13")

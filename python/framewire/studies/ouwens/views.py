@@ -117,7 +117,7 @@ def _baselines(one: BoundResult) -> list[str | Cell]:
 
 
 def duration_errors(comparison: Comparison) -> Table:
-    """How far off durations are in the mean, here and where they are told from other settings."""
+    """How far off durations are in the mean, here and where they are predicted from other settings."""
     names = ["retry value", "numbers", "here", *(BASELINE_NAMES[key] for key in TOLD_FROM_OTHERS)]
     rows = [
         [one.rows, str(one.numbers), _percent(one.here), *(_percent(one.by.get(key)) for key in TOLD_FROM_OTHERS)]

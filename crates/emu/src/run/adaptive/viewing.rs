@@ -10,7 +10,7 @@ use super::AdaptiveFlow;
 use super::channels::SessionChannels;
 use crate::control::{StopFlag, earlier, sharpen_timers, sleep_until};
 
-/// What a client that has not heard of the end waits for, when the server is gone: packets that are still under way.
+/// What a client that has not received the end waits for, when the server is gone: packets that are still under way.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Asks for the movie at the flow's start and receives until the session is over, or until the server is gone.
