@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import applications
 import balk
 import hybrid
 import ladder
@@ -27,6 +28,7 @@ from svg import Figure
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 FIGURES: dict[str, Callable[[], Figure]] = {
+    "applications": applications.draw,
     "ladder": ladder.draw,
     "links": links.draw,
     "reproduce-balk": balk.draw,
