@@ -150,12 +150,20 @@ proptest! {
                     order: low_bits(by.order as u32, slice.numbers.order_bits).into(),
                 };
                 prop_assert_eq!(moved, Some(meant));
-                let bare = |nal| slice.numbers.without_numbers(nal).map(|bare| payload_of(&bare));
+                let bare = |nal| slice.numbers.without_numbers(nal).map(|bare| without_closing_byte(payload_of(&bare)));
                 prop_assert_eq!(bare(before), bare(after));
             }
             prop_assert!(slices > 0);
         }
     }
+}
+
+/// Bytes at random may end with a zero byte, as no NAL unit may; it is then closed, as one with a cabac_zero_word (7.4.1).
+fn without_closing_byte(mut payload: Vec<u8>) -> Vec<u8> {
+    if payload.ends_with(&[0, 3]) {
+        payload.pop();
+    }
+    payload
 }
 
 /// The payload of a NAL unit without emulation prevention bytes.
