@@ -55,7 +55,8 @@ def main() -> int:
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path.name)
     if stale:
-        print(f"docs/images: {', '.join(stale)}: not as drawn from its page; `make figures` draws it")
+        print(f"docs/images: {', '.join(stale)}: the page has changed since; `make figures` draws it again, and the")
+        print("numbers in the opening of the page have to follow by hand")
     return 1 if stale else 0
 
 
