@@ -111,7 +111,7 @@ def run(
     no_report: Annotated[bool, typer.Option("--no-report", help="Write the results only.")] = False,
     open_report: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
 ) -> None:
-    """Stream a movie over a network, as a scenario says; then a table and a report tell what the viewer got.
+    """Stream a movie over a network, as a scenario says; then a table and a report show what the viewer got.
 
     Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C stops that, too.
     """
@@ -329,7 +329,7 @@ def schema() -> None:
 @app.command(epilog="Example: framewire doctor --json")
 @clear_errors
 def doctor(as_json: AsJson = False) -> None:
-    """Tell what works on this machine, and what is missing."""
+    """Check what works on this machine, and what is missing."""
     checks = doctor_module.examine()
     fit = doctor_module.is_fit(checks)
     if as_json:

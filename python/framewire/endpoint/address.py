@@ -49,7 +49,7 @@ class Address:
 
     def resolved(self) -> Address:
         """The same with an IP address in place of a name; one of IPv4 where the name has both, as servers listen there
-        unless told otherwise.
+        unless stated otherwise.
 
         Raises:
             InputError: when the name does not resolve.

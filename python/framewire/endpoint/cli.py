@@ -43,13 +43,13 @@ ControlPort = Annotated[int | None, typer.Option(metavar="PORT", help="Port of c
 def send(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A streaming file: framewire movie ladder makes one.")],
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen; only this machine unless told otherwise.")
+        str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen; only this machine by default.")
     ] = "127.0.0.1:5004",
     control_port: ControlPort = None,
     transport: Annotated[
         str,
         typer.Option(
-            help=f"What decides the rate: {', '.join(CONTROLLERS)}. Of tfrc, clients must be told.",
+            help=f"What decides the rate: {', '.join(CONTROLLERS)}. With tfrc, clients need the same.",
             autocompletion=one_of(lambda: CONTROLLERS),
         ),
     ] = "vtp",
@@ -128,8 +128,8 @@ def receive(
     transport: Annotated[
         str,
         typer.Option(
-            help=f"What the server was told: {', '.join(CONTROLLERS)}. Only tfrc has reports of its own and must be "
-            "said on both sides; lost packets are asked for again wherever the server (vtp-hybrid) does that.",
+            help=f"The server's: {', '.join(CONTROLLERS)}. Only tfrc has reports of its own and must be "
+            "given on both sides; lost packets are asked for again wherever the server (vtp-hybrid) does that.",
             autocompletion=one_of(lambda: CONTROLLERS),
         ),
     ] = "vtp",

@@ -29,7 +29,7 @@ def why_it_ended(viewed: dict[str, Any], *, server: str, title: str, keyed: bool
         return f"{server}: {_silence(viewed, keyed=keyed)}"
     reasons = {
         "UnknownTitle": f"the server has no movie of the title {title!r}; a title is the name of the server's file "
-        "without .vtp, unless the server was told another (--title)",
+        "without .vtp, unless the server has another (--title)",
         "Busy": "the server has as many sessions as it may (its --clients); try again later",
         "Stopped": f"the server was stopped after {viewed['frames']} whole frames, before the end of the movie",
         "SourceFailed": f"the server cannot read its file any further, after {viewed['frames']} frames",
@@ -41,7 +41,7 @@ def _silence(viewed: dict[str, Any], *, keyed: bool) -> str:
     if viewed["frames"] or viewed["packets"]:
         return (
             f"the server fell silent after {viewed['frames']} whole frames: it was stopped, the network is broken, or "
-            "it does not hear this side (is it told another --transport?)"
+            "it receives nothing from this side (has it another --transport?)"
         )
     if viewed["frames_by_level"]:
         return "the server described the movie and sent nothing of it: does something between hold UDP back?"
