@@ -149,7 +149,7 @@ def by_how_much(measured: Measured) -> Table:
     )
     rows: list[list[str | Cell]] = [[name, *cells] for name, cells in _compared(measured)]
     names = ["", *(metric.name for metric in METRICS)]
-    return of_texts(names, rows, title="Better than the paper: by how much", note=hint)
+    return of_texts(names, rows, title="The hybrid rate control beside the paper's", note=hint)
 
 
 def headline(measured: Measured) -> str:
