@@ -145,6 +145,7 @@ def simulate_cell(
     directory: str | PathLike[str] | None = None,
     *,
     packets: bool = False,
+    flows: bool = False,
     rates_s: float | None = None,
 ) -> str: ...
 

@@ -56,6 +56,7 @@ def simulate_cell(
     movie: bytes,
     directory: str | None,
     packets: bool = False,
+    flows: bool = False,
     rates_s: float | None = None,
 ) -> str:
     """Writes tables of the real shape with made-up contents."""

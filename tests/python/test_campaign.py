@@ -99,12 +99,13 @@ def test_an_id_says_what_is_computed_and_by_what(
         with_scenario(seed=2),
         with_scenario(network={"wifi": {"retry": 5}}),
         only(document | {"packets": True}),
+        only(document | {"flows": True}),
     }
     moved.write_bytes(stream.read_bytes()[:-40])
     different.add(with_scenario(movie={"source": str(moved)}))
     monkeypatch.setattr(plan_module, "program_fingerprint", lambda: "a rebuilt simulator")
     different.add(only(document))
-    assert len(different | {original}) == 6
+    assert len(different | {original}) == 7
 
 
 def test_a_scenario_may_be_a_file_beside_the_campaign(tmp_path: Path, stream: Path) -> None:
@@ -170,6 +171,7 @@ def test_a_scenario_may_be_a_file_beside_the_campaign(tmp_path: Path, stream: Pa
         ({"metrics": ["duration"]}, ["metrics: 'duration'", "did you mean `duration_s`"]),
         ({"metrics": "duration_s"}, ["metrics", "list"]),
         ({"packets": 1}, ["packets: 1", "true or false"]),
+        ({"flows": "all"}, ["flows: 'all'", "true or false"]),
         ({"version": 2}, ["version: 2", "allowed is 1"]),
         ({"name": "a/b"}, ["name: 'a/b'", "letters"]),
         ({"repeats": 10_000, "axes": {"network.wifi.retry": list(range(11))}}, ["110000 cells", "100000"]),

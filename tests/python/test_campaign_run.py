@@ -191,9 +191,7 @@ def test_a_disk_that_fills_while_the_tables_are_put_together(
     assert begun(simulator) == []
 
 
-def _copy_of_a_cell(
-    _scenario: object, _movie: object, directory: str, packets: bool = False, rates_s: float | None = None
-) -> str:
+def _copy_of_a_cell(_scenario: object, _movie: object, directory: str, **_kept: object) -> str:
     for name in ("frames", "summary"):
         (Path(directory) / f"{name}.parquet").write_bytes((fake_simulator.GOLDEN / f"{name}.parquet").read_bytes())
     return json.dumps({"hashes": {"frames": "0", "summary": "0"}, "simulated_s": 1.0})
@@ -272,7 +270,7 @@ def test_the_runner_begins_nothing_more_once_it_is_told_to_stop(
 ) -> None:
     monkeypatch.setenv("FAKE_SIMULATOR_S", "0.05")  # five seconds in all, if it went on
     scenario = framewire.load({"flow": [{"transport": "udp"}]}).parsed
-    tasks = [Task(f"{n}", scenario, str(stream), "its digest", str(tmp_path / f"{n}.part"), False) for n in range(200)]
+    tasks = [Task(f"{n}", scenario, str(stream), "its digest", str(tmp_path / f"{n}.part")) for n in range(200)]
     seen: list[Outcome] = []
 
     def stop(outcome: Outcome) -> None:

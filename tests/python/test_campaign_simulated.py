@@ -11,6 +11,7 @@ import pytest
 
 import framewire
 from framewire.campaign.results import Campaign
+from framewire.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +106,25 @@ def test_packets_are_kept_on_request(document: dict[str, Any], tmp_path: Path) -
     without = framewire.campaign(few, out=tmp_path / "out")
     assert {name: result.hashes[name] for name in without.hashes} == without.hashes
     assert not (tmp_path / "out" / "packets").exists()
+
+
+def test_states_of_flows_are_kept_and_hashed_on_request_and_summed_up_in_any_case(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    few = document | {"axes": {"network.wifi.retry": [4]}, "repeats": 1}
+    result = framewire.campaign(few | {"flows": True}, out=tmp_path / "out")
+    states = result.flows.filter(pl.col("flow") == "tcp+ifd").collect()
+    last = result.summary.filter(pl.col("flow") == "tcp+ifd")
+    assert states["retransmissions"].max() == last["retransmissions"].item()
+    assert states["srtt_ns"].replace(0, None).mean() / 1e6 == pytest.approx(last["srtt_mean_ms"].item(), rel=1e-9)
+    assert states["at_ns"].diff().max() == 50_000_000
+    without = framewire.campaign(few, out=tmp_path / "out")
+    assert set(result.hashes) - set(without.hashes) == {"flows"}
+    assert {name: result.hashes[name] for name in without.hashes} == without.hashes
+    assert without.summary.drop("cell").equals(result.summary.drop("cell"))
+    assert not (tmp_path / "out" / "flows").exists()
+    with pytest.raises(InputError, match="has no table flows; `flows = true`"):
+        _ = without.flows
 
 
 def test_a_cell_that_cannot_be_simulated_fails_alone(document: dict[str, Any], tmp_path: Path) -> None:

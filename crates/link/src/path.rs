@@ -71,8 +71,13 @@ fn settle(verdict: WireVerdict, in_device: bool, events: &mut Events) {
     events.last_hop(record, to);
 }
 
+/// The earliest; of those at one time the first.
 fn first<const N: usize>(timeouts: [Option<Timeout>; N]) -> Option<Timeout> {
-    timeouts.into_iter().flatten().min_by_key(|timeout| timeout.at)
+    timeouts.iter().fold(None, |first: Option<Timeout>, next| match (first, *next) {
+        (Some(first), Some(next)) if next.at < first.at => Some(next),
+        (None, next) => next,
+        (first, _) => first,
+    })
 }
 
 /// The wireless station; its number names its draws, and so does the access point's.
@@ -236,7 +241,7 @@ fn enter_access_point(verdict: WireVerdict, medium: &mut Medium, events: &mut Ev
 /// The wire to the far host is done with a packet.
 fn leave(verdict: WireVerdict, undecided: &mut BTreeMap<PacketId, Option<HopRecord>>, events: &mut Events) {
     let WireVerdict { record, .. } = verdict;
-    let held = undecided.remove(&record.packet).flatten();
+    let held = if undecided.is_empty() { None } else { undecided.remove(&record.packet).flatten() };
     let to = other(record.from);
     events.last_hop(record, to);
     if let Some(last) = held {

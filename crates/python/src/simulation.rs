@@ -129,22 +129,23 @@ fn simulate(
 }
 
 /// Simulates a scenario in memory. Into the directory, which exists, go its ledger, its summary and, where they
-/// are asked for, its packets, and rates each so many seconds. Returns, as JSON, what `simulate` does and the canonical
+/// are asked for, its packets, the states of its flows, and rates each so many seconds. Returns, as JSON, what `simulate` does and the canonical
 /// hashes of the tables.
 #[pyfunction(name = "simulate_cell")]
-#[pyo3(signature = (scenario, movie, directory = None, *, packets = false, rates_s = None))]
+#[pyo3(signature = (scenario, movie, directory = None, *, packets = false, flows = false, rates_s = None))]
 fn simulate_cell_py(
     py: Python<'_>,
     scenario: &Bound<'_, ParsedScenario>,
     movie: &Bound<'_, LoadedMovie>,
     directory: Option<PathBuf>,
     packets: bool,
+    flows: bool,
     rates_s: Option<f64>,
 ) -> PyResult<String> {
     let rates = rates_s.map(interval).transpose()?;
     let (scenario, movie) = (&scenario.get().0, movie.get());
     let (made, interruption) = interruptible(py, &Cancel::new(), |cancel| {
-        let options = CellOptions { packets, rates, cancel: cancel.clone() };
+        let options = CellOptions { packets, flows, rates, cancel: cancel.clone() };
         simulate_cell(scenario, &movie.content, directory.as_deref(), &options)
     });
     if let Some(raised) = interruption {
@@ -183,8 +184,9 @@ fn described(report: &RunReport) -> Map<String, Value> {
 
 fn hashes(hashes: &TableHashes) -> Value {
     let mut document = Map::new();
-    let tables = [("frames", Some(hashes.frames)), ("flows", Some(hashes.flows)), ("summary", Some(hashes.summary))];
-    for (table, hash) in tables.into_iter().chain([("packets", hashes.packets), ("rates", hashes.rates)]) {
+    let tables = [("frames", Some(hashes.frames)), ("summary", Some(hashes.summary))];
+    let wanted = [("packets", hashes.packets), ("flows", hashes.flows), ("rates", hashes.rates)];
+    for (table, hash) in tables.into_iter().chain(wanted) {
         document.extend(hash.map(|hash| (table.to_owned(), hash.to_string().into())));
     }
     document.into()

@@ -7,10 +7,12 @@
 pub mod ledger;
 pub mod record;
 mod run;
+mod samples;
 pub mod spool;
 pub mod summary;
 pub mod tables;
 #[cfg(test)]
 mod testing;
 
-pub use run::{WriteError, check_records, write_cell, write_run};
+pub use run::{CellTables, WriteError, check_records, write_cell, write_run};
+pub use samples::Samples;

@@ -4,6 +4,7 @@ use framewire_media::picture_order::PictureOrder;
 use framewire_units::{Bitrate, Duration, Timestamp};
 
 use crate::run::WriteError;
+use crate::samples::Samples;
 use crate::spool::Spool;
 use crate::tables::WrittenAhead;
 
@@ -390,7 +391,7 @@ pub struct FlowLog {
     /// Link verdicts.
     pub packets: Spool<PacketRecord>,
     /// Samples of the flow's state.
-    pub samples: Spool<FlowSample>,
+    pub samples: Samples,
     /// Releases of the emulated network.
     pub releases: Spool<ReleaseRecord>,
     /// Transmissions, where they were counted as they happened; `None`: `packets` has them all.

@@ -77,23 +77,36 @@ fn write_releases<'r>(logs: &'r [FlowLog], writer: &mut Releases<'_, 'r>) -> Res
     Ok(())
 }
 
-/// As [`write_run`], but only what a cell of a campaign keeps: `frames` and `summary`, and `packets` and `rates` where they
-/// are wanted; `rates` has the samples of each flow.
+/// What a cell of a campaign keeps: `frames` and `summary`, and what else is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct CellTables<'a> {
+    /// Everything recorded of each flow.
+    pub logs: &'a [FlowLog],
+    /// Their ledgers.
+    pub ledgers: &'a [Ledger],
+    /// Their summaries.
+    pub summaries: &'a [Summary],
+    /// Keep `packets`.
+    pub packets: bool,
+    /// Keep `flows`.
+    pub flows: bool,
+    /// For `rates`, the samples of each flow.
+    pub rates: Option<&'a [Vec<RateSample>]>,
+}
+
+/// As [`write_run`], but only what a cell of a campaign keeps.
 ///
 /// # Errors
 /// When a table cannot be written; the error names the file.
-pub fn write_cell(
-    directory: &Path,
-    logs: &[FlowLog],
-    ledgers: &[Ledger],
-    summaries: &[Summary],
-    packets: bool,
-    rates: Option<&[Vec<RateSample>]>,
-) -> Result<(), WriteError> {
+pub fn write_cell(directory: &Path, cell: &CellTables<'_>) -> Result<(), WriteError> {
+    let CellTables { logs, ledgers, summaries, packets, flows, rates } = *cell;
     let mut staged = Staged::new(directory);
     staged.table(&tables::frames(), ledgers.iter().flat_map(|ledger| groups(LedgerRow::all(ledger))))?;
     if packets {
         staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
+    }
+    if flows {
+        staged.table(&tables::flows(), logs.iter().flat_map(|log| groups(SampleRow::all(log))))?;
     }
     if let Some(rates) = rates {
         let of_flows = logs.iter().zip(rates);

@@ -17,8 +17,8 @@ mod sender;
 pub use adaptive::{AdaptiveReceiver, AdaptiveSender, LadderContent, LadderContentError, channel_id, channel_of};
 pub use content::{ContentLog, ContentMatcher};
 pub use flow::{
-    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowSetup,
-    StreamSetup,
+    AdaptiveSetup, BuildError, BulkSetup, CommonSetup, ConnectionSettings, DatagramSetup, ExternalSetup, FlowRecording,
+    FlowSetup, StreamSetup,
 };
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};

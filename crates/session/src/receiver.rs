@@ -1,8 +1,6 @@
 //! The receiver's side of one flow: receiving half, log and the movie as received.
 
 use std::collections::VecDeque;
-use std::path::Path;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use framewire_recording::record::{DatagramReceived, FoundStream, StreamRead};
@@ -12,8 +10,9 @@ use framewire_transport::socket::SocketError;
 use framewire_transport::{DatagramReceiver, PacketStreamReceiver, StreamReceiver};
 use framewire_units::Timestamp;
 
+use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, Wait};
-use crate::sender::{HELD, MOVIE_CHANNEL, SenderLog};
+use crate::sender::{MOVIE_CHANNEL, SenderLog};
 
 /// Reasons of rejected input that are kept; more are only counted, so that a hostile peer cannot fill the memory.
 const KEPT_REJECTIONS: usize = 16;
@@ -49,14 +48,9 @@ pub struct ReceiverLog {
 }
 
 impl ReceiverLog {
-    /// An empty log, whose lists go to a file in `directory` when they are too long for the memory, as
-    /// [`Spool::in_directory`].
-    pub(crate) fn in_directory(directory: Option<Arc<Path>>) -> Self {
-        Self {
-            datagrams: Spool::in_directory(directory.clone()).holding(HELD),
-            reads: Spool::in_directory(directory).holding(HELD),
-            ..Self::default()
-        }
+    /// An empty log.
+    pub(crate) fn new(recording: &FlowRecording) -> Self {
+        Self { datagrams: recording.list(), reads: recording.list(), ..Self::default() }
     }
 }
 

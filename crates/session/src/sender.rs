@@ -1,8 +1,5 @@
 //! The sender's side of one flow: frame clock, sending half and log.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use framewire_media::picture_order::Renumbering;
 use framewire_recording::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
 use framewire_recording::spool::Spool;
@@ -12,12 +9,9 @@ use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
 use framewire_transport::{DatagramSender, StreamSender, WriteProgress};
 use framewire_units::Timestamp;
 
+use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Wait};
 use crate::plan::SendingPlan;
-
-/// Records of a log that are in memory: a block. In real time a sender writes it to disk between two packets; a longer list
-/// would be written all at once when it is full.
-pub(crate) const HELD: usize = 4_096;
 
 /// Who sets the pace of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,16 +70,10 @@ pub struct SenderLog {
 }
 
 impl SenderLog {
-    /// An empty log, whose lists go to a file in `directory` when they are too long for the memory, as
-    /// [`Spool::in_directory`].
-    pub(crate) fn in_directory(directory: Option<Arc<Path>>) -> Self {
-        let frame_events = Spool::in_directory(directory.clone()).holding(HELD);
-        Self {
-            renumbered: frame_events.with([]),
-            frame_events,
-            datagrams: Spool::in_directory(directory).holding(HELD),
-            ..Self::default()
-        }
+    /// An empty log.
+    pub(crate) fn new(recording: &FlowRecording) -> Self {
+        let frame_events = recording.list();
+        Self { renumbered: frame_events.with([]), frame_events, datagrams: recording.list(), ..Self::default() }
     }
 }
 

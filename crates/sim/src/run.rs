@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use framewire_recording::ledger::Ledger;
-use framewire_recording::record::{FlowLog, Playout, RateSample};
+use framewire_recording::record::{FlowLog, Playout};
 use framewire_recording::summary::Summary;
 use framewire_recording::tables::{self, LedgerRow, PacketRow, RateRow, SampleRow, TableHash};
-use framewire_recording::{WriteError, check_records, write_cell, write_run};
+use framewire_recording::{CellTables, WriteError, check_records, write_cell, write_run};
 use framewire_scenario::Scenario;
 use framewire_units::Duration;
 use framewire_world::{Content, RunDescription, contradiction, failures, playout, write_documents};
@@ -100,6 +100,8 @@ fn accuracy(simulated: &Simulated, summaries: &[Summary]) -> Map<String, Value> 
 pub struct CellOptions {
     /// Keep the packet table and hash it.
     pub packets: bool,
+    /// Keep the table of flows' states and hash it. Summaries are the same without it.
+    pub flows: bool,
     /// Keep the table of rates, with a sample of each connection so often, and hash it; above zero.
     pub rates: Option<Duration>,
     /// Ends the cell, which then fails.
@@ -115,15 +117,15 @@ pub struct Cell {
     pub hashes: TableHashes,
 }
 
-/// Canonical hashes of the tables of a run (`docs/results.md`, Equality).
+/// Canonical hashes of the tables that a cell keeps (`docs/results.md`, Equality).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableHashes {
     /// Of `frames`.
     pub frames: TableHash,
-    /// Of `flows`.
-    pub flows: TableHash,
     /// Of `summary`.
     pub summary: TableHash,
+    /// Of `flows`; `None` where that was not kept.
+    pub flows: Option<TableHash>,
     /// Of `packets`; `None` where that was not kept.
     pub packets: Option<TableHash>,
     /// Of `rates`; `None` where that was not kept.
@@ -131,7 +133,7 @@ pub struct TableHashes {
 }
 
 /// Simulates a scenario in memory. With a `directory`, which exists, `frames`, `summary` and, where they were asked for,
-/// `packets` and `rates` are written there.
+/// `packets`, `flows` and `rates` are written there.
 ///
 /// # Errors
 /// When the scenario asks for what cannot be simulated, a file cannot be written, or it was asked to end.
@@ -143,6 +145,7 @@ pub fn simulate_cell(
 ) -> Result<Cell, SimError> {
     let simulation = Options {
         packets: options.packets,
+        samples: options.flows,
         rates: options.rates,
         received: Received::Nowhere,
         scratch: directory.map(Into::into),
@@ -154,11 +157,18 @@ pub fn simulate_cell(
     }
     let playout = playout(&scenario.playout);
     let (ledgers, summaries) = sum_up(&simulated.logs, playout);
-    let rates = options.rates.map(|_| simulated.rates.as_slice());
-    let hashes = hashes(&ledgers, &simulated.logs, &summaries, options.packets, rates);
+    let tables = CellTables {
+        logs: &simulated.logs,
+        ledgers: &ledgers,
+        summaries: &summaries,
+        packets: options.packets,
+        flows: options.flows,
+        rates: options.rates.map(|_| simulated.rates.as_slice()),
+    };
+    let hashes = hashes(&tables);
     check_records(&simulated.logs)?;
     if let Some(directory) = directory {
-        write_cell(directory, &simulated.logs, &ledgers, &summaries, options.packets, rates)?;
+        write_cell(directory, &tables)?;
     }
     let complete = framewire_world::is_complete(&simulated.outcomes);
     let report = RunReport {
@@ -177,19 +187,14 @@ fn sum_up(logs: &[FlowLog], playout: Playout) -> (Vec<Ledger>, Vec<Summary>) {
     (ledgers, summaries)
 }
 
-fn hashes(
-    ledgers: &[Ledger],
-    logs: &[FlowLog],
-    summaries: &[Summary],
-    packets: bool,
-    rates: Option<&[Vec<RateSample>]>,
-) -> TableHashes {
+fn hashes(cell: &CellTables<'_>) -> TableHashes {
+    let CellTables { logs, ledgers, summaries, .. } = *cell;
     TableHashes {
         frames: tables::frames().hash(ledgers.iter().flat_map(LedgerRow::all)),
-        flows: tables::flows().hash(logs.iter().flat_map(SampleRow::all)),
         summary: tables::summary().hash(summaries.iter().cloned()),
-        packets: packets.then(|| tables::packets().hash(logs.iter().flat_map(PacketRow::all))),
-        rates: rates.map(|rates| {
+        flows: cell.flows.then(|| tables::flows().hash(logs.iter().flat_map(SampleRow::all))),
+        packets: cell.packets.then(|| tables::packets().hash(logs.iter().flat_map(PacketRow::all))),
+        rates: cell.rates.map(|rates| {
             let of_flows = logs.iter().zip(rates);
             tables::rates().hash(of_flows.flat_map(|(log, rates)| RateRow::all(&log.flow, rates)))
         }),

@@ -9,8 +9,8 @@ use framewire_link::{BottleneckPlace, Port};
 use framewire_recording::record::{FlowLog, RateSample};
 use framewire_recording::{WriteError, check_records};
 use framewire_scenario::Scenario;
-use framewire_session::FlowSetup;
 use framewire_session::lifecycle::{FlowOutcome, MovieSink, ReceivedMovie};
+use framewire_session::{FlowRecording, FlowSetup};
 use framewire_units::{Duration, Seed, Timestamp};
 use framewire_world::{Content, flow_log, groups, network_model, received_file};
 
@@ -26,10 +26,12 @@ use crate::wires::{WireEvent, Wires};
 const STEPS_PER_LOOK: u32 = 8_192;
 
 /// What is kept of a simulation beside the ledger.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Keep the packet table. Summaries and ledgers are the same without it.
     pub packets: bool,
+    /// Keep the samples of flows' states. Summaries are the same without them.
+    pub samples: bool,
     /// Sample what has come of each connection so often; above zero. Nothing else depends on it.
     pub rates: Option<Duration>,
     /// Where the movies as received go.
@@ -39,6 +41,26 @@ pub struct Options {
     pub scratch: Option<Arc<Path>>,
     /// Ends the simulation early: what there is then is a partial result.
     pub cancel: Cancel,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            packets: false,
+            samples: true,
+            rates: None,
+            received: Received::Nowhere,
+            scratch: None,
+            cancel: Cancel::new(),
+        }
+    }
+}
+
+impl Options {
+    fn recording(&self) -> FlowRecording {
+        let recording = FlowRecording::in_directory(self.scratch.clone());
+        if self.samples { recording } else { recording.without_samples() }
+    }
 }
 
 /// Where the movies as received go.
@@ -108,8 +130,8 @@ impl Simulation {
             return Err(SimError::Input("rates = 0 s: a time above zero is needed".to_owned()));
         }
         let setups = content.flow_setups(scenario).map_err(|error| SimError::Input(error.to_string()))?;
-        let setups: Vec<FlowSetup> =
-            setups.into_iter().map(|setup| setup.recorded_in(options.scratch.clone())).collect();
+        let recording = options.recording();
+        let setups: Vec<FlowSetup> = setups.into_iter().map(|setup| setup.recorded(recording.clone())).collect();
         let mut ended: Vec<Option<Ended>> = setups.iter().map(|_| None).collect();
         let (mut simulated, mut packets, mut ended_by) = (Duration::ZERO, 0, None);
         let is_bulk = |group: &Vec<usize>| group.iter().all(|&flow| setups[flow].is_bulk());
@@ -289,8 +311,12 @@ impl GroupRun {
                 }
             }
         }
+        let due = self.flows.iter().filter(|flow| flow.deadline() <= now).take(2).count();
+        if due == 0 {
+            return;
+        }
         let count = self.flows.len();
-        let first = if count > 1 { self.first_flow() } else { 0 };
+        let first = if due > 1 { self.first_flow() } else { 0 };
         for flow in (first..count).chain(0..first) {
             if self.flows[flow].deadline() <= now {
                 self.flows[flow].advance(now, &mut self.wires);

@@ -1,8 +1,9 @@
 """The dataset of a campaign: the tables of all cells as Parquet, with what was varied as columns.
 
-``summary.parquet`` has a row per cell and flow; ``frames/`` and, on request, ``packets/`` and ``rates/`` hold the
-ledgers and the tables of packets and rates in parts of a few megabytes, which are read as one table. ``campaign.json``
-describes them and is written last: a directory without it has no dataset (yet), whatever else is in it.
+``summary.parquet`` has a row per cell and flow; ``frames/`` and, on request, ``packets/``, ``flows/`` and ``rates/``
+hold the ledgers and the tables of packets, states of flows and rates in parts of a few megabytes, which are read as one
+table. ``campaign.json`` describes them and is written last: a directory without it has no dataset (yet), whatever else
+is in it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from framewire.errors import RunError
 
 __all__ = ["Axes", "Row", "canonical_hashes", "places", "summary", "write"]
 
-PARTED = ("frames", "packets", "rates")
+PARTED = ("frames", "packets", "flows", "rates")
 """Tables in parts."""
 
 PART_BYTES = 8_000_000
@@ -69,7 +70,7 @@ def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[st
     if rows:
         _write_table(summary(axes, rows), directory / "summary.parquet")
         for name in PARTED:
-            if name in hashes:
+            if any(row.finished.keeps(name) for row in rows):
                 _write_parts(directory / name, name, rows, axes)
     tables = [*directory.glob("summary.parquet"), *directory.glob("*/part-*.parquet")]
     names = [table.relative_to(directory).as_posix() for table in tables]
@@ -133,7 +134,7 @@ def _remove_tables(directory: Path) -> None:
 
 def _write_parts(target: Path, name: str, rows: Sequence[Row], axes: Axes) -> None:
     target.mkdir()
-    having = [(row, row.finished.table(name)) for row in rows if name in row.finished.hashes]
+    having = [(row, row.finished.table(name)) for row in rows if row.finished.keeps(name)]
     for number, part in enumerate(_parts(having)):
         _write_table(_joined(part, axes), target / f"part-{number:05}.parquet")
 

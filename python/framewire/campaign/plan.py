@@ -15,6 +15,7 @@ import framewire
 from framewire import _native, content
 from framewire.campaign.axes import Label, Point, grid
 from framewire.campaign.index import Place
+from framewire.campaign.runner import Kept
 from framewire.campaign.spec import Spec
 from framewire.content import prepare, streams_movie
 from framewire.errors import InputError
@@ -92,7 +93,7 @@ def _cells(spec: Spec, jobs: int, progress: Progress) -> list[Cell]:
                 resolved = seeded.lasting(movie.duration_s)
             except InputError as error:
                 raise InputError(_blame(spec, point, str(error))) from None
-            identity = _identity(resolved.data, movie.digest, program, spec.packets, spec.rates_s)
+            identity = _identity(resolved.data, movie.digest, program, spec.kept)
             cells.append(Cell(identity, point.labels, repeat, resolved, movie))
     return cells
 
@@ -128,7 +129,7 @@ def program_fingerprint() -> str:
     return f"{framewire.__version__}-{sha256(str(_native.__file__))[:16]}"
 
 
-def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bool, rates_s: float | None) -> str:
+def _identity(scenario: Mapping[str, Any], movie: str, program: str, kept: Kept) -> str:
     """What the result of a cell depends on; not its name, and of files not where they are but what is in them."""
     decisive = {key: value for key, value in scenario.items() if key not in ("name", "movie")}
     if trace := scenario["network"]["wire"].get("trace"):
@@ -138,9 +139,10 @@ def _identity(scenario: Mapping[str, Any], movie: str, program: str, packets: bo
         "format": IDENTITY_FORMAT,
         "program": program,
         "movie": movie,
-        "packets": packets,
+        "packets": kept.packets,
         "scenario": decisive,
-        **({} if rates_s is None else {"rates_s": rates_s}),
+        **({"flows": True} if kept.flows else {}),
+        **({} if kept.rates_s is None else {"rates_s": kept.rates_s}),
     }
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -152,6 +152,11 @@ class Campaign:
         return self._parts("packets")
 
     @property
+    def flows(self) -> pl.LazyFrame:
+        """The states of the flows of all cells over time, where the campaign keeps them (``flows = true``)."""
+        return self._parts("flows")
+
+    @property
     def rates(self) -> pl.LazyFrame:
         """The tables of rates of all cells, where the campaign keeps them (``rates = "1 s"``, for instance)."""
         return self._parts("rates")
@@ -238,7 +243,7 @@ class Campaign:
         if not self.finished:
             raise InputError(f"{self.directory}: has not finished: only its summary can be read, as far as it is")
         if not parts:
-            told = {"packets": "packets = true", "rates": 'rates = "1 s"'}
+            told = {"packets": "packets = true", "flows": "flows = true", "rates": 'rates = "1 s"'}
             why = f"; `{told[name]}` in the campaign keeps them" if name in told else ""
             raise InputError(f"{self.directory}: has no table {name}{why}")
         for part in parts:

@@ -166,8 +166,7 @@ class _Work:
             ladder=_resolved(cell.movie.ladder),
             movie_digest=cell.movie.digest,
             directory=str(directory.resolve()),
-            packets=self._spec.packets,
-            rates_s=self._spec.rates_s,
+            kept=self._spec.kept,
         )
 
     def _on_done(self, outcome: Outcome) -> None:

@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from framewire import _native
 
-__all__ = ["LocalRunner", "Outcome", "Runner", "Task", "compute", "cores"]
+__all__ = ["Kept", "LocalRunner", "Outcome", "Runner", "Task", "compute", "cores"]
 
 LOADED_MOVIES = 8
 """How many movies are kept in memory; cells of one movie are usually next to each other."""
@@ -30,6 +30,18 @@ TICK_S = 0.1
 """Time between two looks at signals."""
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a cell beside its ledger and its summary; what is not kept is not recorded."""
+
+    packets: bool = False
+    """The table of packets."""
+    flows: bool = False
+    """The state of each flow over time."""
+    rates_s: float | None = None
+    """The table of rates, sampled so often, in seconds; None keeps none."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +57,9 @@ class Task:
     """Says what is in it: a file that was replaced is another movie."""
     directory: str
     """Where the tables are written: made by the process that computes the cell, and owned by it alone."""
-    packets: bool
+    kept: Kept = Kept()
     ladder: str | None = None
     """Path of the streaming file, where levels are sent."""
-    rates_s: float | None = None
-    """How often rates are sampled, in seconds; None: there is no table of them."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +139,7 @@ def compute(task: Task) -> Outcome:
             task.scenario,
             _loaded(task.movie, task.ladder, task.movie_digest),
             task.directory,
-            packets=task.packets,
-            rates_s=task.rates_s,
+            **asdict(task.kept),
         )
         result: dict[str, Any] = json.loads(text)
         return Outcome(

@@ -48,6 +48,7 @@ def schema() -> dict[str, Any]:
                 "What is shown as means with confidence intervals.",
             ),
             "packets": _described({"type": "boolean"}, "Whether packet tables are kept."),
+            "flows": _described({"type": "boolean"}, "Whether the states of flows over time are kept."),
             "rates": _described({"type": "string"}, "How often rates are sampled for their table; absent: not at all."),
         },
         "$defs": {

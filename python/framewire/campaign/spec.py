@@ -16,6 +16,7 @@ from typing import Any
 from framewire import files
 from framewire.campaign import metrics as metrics_module
 from framewire.campaign.axes import Axis, axes_of_table, axis_of_entry, grid_size, refuse_unknown_keys
+from framewire.campaign.runner import Kept
 from framewire.errors import InputError
 from framewire.scenario import Overrides, naming, pairs_of
 
@@ -30,7 +31,7 @@ MOST_CELLS = 100_000
 
 SHORTEST_RATES_S, LONGEST_RATES_S = 0.001, 60.0
 
-KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets", "rates")
+KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets", "flows", "rates")
 """Keys that no scenario has."""
 KEYS = ("version", "name", *KEYS_OF_ITS_OWN)
 KEYS_OF_SCENARIOS = ("flow", "network", "movie", "playout", "seed", "layout", "limit")
@@ -59,10 +60,8 @@ class Spec:
     repeats: int
     metrics: tuple[str, ...]
     """Columns of the summary, or quantities made from them, that are shown as means."""
-    packets: bool
-    """Whether packet tables are kept."""
-    rates_s: float | None = None
-    """How often what has come of each connection is sampled for the table of rates, in seconds; None keeps none."""
+    kept: Kept
+    """The tables that are kept beside ledgers and summaries."""
 
     def document(self) -> dict[str, Any]:
         """The campaign as one document, in the form in which it is kept beside the results."""
@@ -74,8 +73,9 @@ class Spec:
             "axis": [axis.document() for axis in self.axes],
             "repeats": self.repeats,
             "metrics": list(self.metrics),
-            "packets": self.packets,
-            **({} if self.rates_s is None else {"rates": f"{self.rates_s:g} s"}),
+            "packets": self.kept.packets,
+            **({"flows": True} if self.kept.flows else {}),
+            **({} if self.kept.rates_s is None else {"rates": f"{self.kept.rates_s:g} s"}),
         }
 
 
@@ -118,8 +118,11 @@ def _spec_of(document: Mapping[str, Any], source: str, directory: Path | None, d
         axes=axes,
         repeats=_repeats_of(document.get("repeats", 1)),
         metrics=_metrics_of(document.get("metrics")),
-        packets=_packets_of(document.get("packets", False)),
-        rates_s=_rates_of(document.get("rates")),
+        kept=Kept(
+            packets=_flag_of(document, "packets"),
+            flows=_flag_of(document, "flows"),
+            rates_s=_rates_of(document.get("rates")),
+        ),
     )
 
 
@@ -208,10 +211,11 @@ def _metrics_of(names: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _packets_of(packets: object) -> bool:
-    if isinstance(packets, bool):
-        return packets
-    raise InputError(f"packets: {packets!r} is not allowed; allowed is true or false")
+def _flag_of(document: Mapping[str, Any], key: str) -> bool:
+    flag = document.get(key, False)
+    if isinstance(flag, bool):
+        return flag
+    raise InputError(f"{key}: {flag!r} is not allowed; allowed is true or false")
 
 
 def _rates_of(interval: object) -> float | None:

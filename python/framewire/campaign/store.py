@@ -51,6 +51,10 @@ class FinishedCell:
         """The file of a table."""
         return self.directory / f"{name}.parquet"
 
+    def keeps(self, name: str) -> bool:
+        """Whether a table was kept: of another there may be a hash."""
+        return self.table(name).name in self.bytes
+
     def damage(self, *names: str) -> str | None:
         """What is wrong with these files, or with any; None where they are what was written."""
         try:

@@ -59,7 +59,7 @@ impl<'a> Feeding<'a> {
             taken: 0,
             written: 0,
             began: None,
-            events: setup.common.records().holding(4_096),
+            events: setup.common.records(),
         }
     }
 

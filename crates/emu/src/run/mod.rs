@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use framewire_emu::{Clock, Kept, LaneConfig, LaneRecord, LinkModel, LogFollower, WarmUp, World, follow_log};
 use framewire_scenario::{self as scenario, Captures, FlowKind, Scenario};
-use framewire_session::FlowSetup;
+use framewire_session::{FlowRecording, FlowSetup};
 use framewire_sockets::{TcpListener, TcpOptions};
 use framewire_world::{group_name, groups, network_model};
 use serde_json::{Map, Value};
@@ -69,8 +69,8 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let groups = groups(&plan.scenario);
     let setups = content.flow_setups(&plan.scenario).map_err(|error| Failure::input("scenario", error))?;
     let scratch: Arc<Path> = Arc::from(&*plan.directory);
-    let setups: Vec<FlowSetup> =
-        setups.into_iter().map(|setup| setup.recorded_in(Some(Arc::clone(&scratch)))).collect();
+    let recording = FlowRecording::in_directory(Some(Arc::clone(&scratch))).in_real_time();
+    let setups: Vec<FlowSetup> = setups.into_iter().map(|setup| setup.recorded(recording.clone())).collect();
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
     let mut configs = lane_configs(&plan, &groups, &captures, warm_up)?;
     let haste = Haste::new();

@@ -140,11 +140,11 @@ impl<'a> Streaming<'a> {
         let settle = || self.wait_until_settled(lane, stop);
         match opened {
             Opened::Datagram(setup, listening) => {
-                let sending = MovieSending::new(setup.sender().map_err(Failure::run)?, setup.common.records());
+                let sending = MovieSending::new(setup.sender().map_err(Failure::run)?, setup.common.samples());
                 of_movie.stream((sending, || SenderSocket::of_datagrams(setup, port(flow))), *listening, settle)
             }
             Opened::Stream(setup, listening) => {
-                let sending = MovieSending::new(setup.sender(), setup.common.records());
+                let sending = MovieSending::new(setup.sender(), setup.common.samples());
                 of_movie.stream((sending, || SenderSocket::of_stream(setup, port(flow))), *listening, settle)
             }
             Opened::External(setup) => self.stream_external(flow, setup, &progress, stop),
@@ -154,7 +154,7 @@ impl<'a> Streaming<'a> {
                 adaptive::stream(&flow, *ends)
             }
             Opened::Bulk(setup, plan, receiving) => {
-                let sending = BulkSending::new(setup.start, setup.stop, setup.common.records());
+                let sending = BulkSending::new(setup.start, setup.stop, setup.common.samples());
                 bulk::stream((&plan, sending), receiving, lane, clock, &progress, [watch.over(), stop])
             }
         }

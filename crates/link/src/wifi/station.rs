@@ -221,6 +221,9 @@ impl Station {
 
     /// The verdicts on what the queue dropped at `at`.
     fn note_drops(&mut self, at: Timestamp) {
+        if self.dropped.is_empty() {
+            return;
+        }
         let mut dropped = std::mem::take(&mut self.dropped);
         for Dropped { packet, cause } in dropped.drain(..) {
             self.conclude(Head::new(packet, at), at, at, Outcome::Dropped(cause));

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use framewire_units::Duration;
 use serde::Serialize;
 
-use super::statistics::mean;
 use crate::record::FlowSample;
-use crate::spool::Spool;
 
 /// Totals and means of a connection; `None` for what was not measured, and all of it on datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -20,23 +18,40 @@ pub struct Connection {
     pub srtt_mean_ms: Option<f64>,
 }
 
-impl Connection {
-    /// Sums up the samples of a flow, which are in order of time. Before the first round trip was measured, the
-    /// smoothed round-trip time is zero; such samples take no part in its mean.
-    pub fn of(samples: &Spool<FlowSample>) -> Self {
-        let (mut retransmissions, mut timeouts) = (Total::default(), Total::default());
-        let measured = samples.iter().filter_map(|sample| {
-            retransmissions.take(sample.connection, sample.retransmissions);
-            timeouts.take(sample.connection, sample.timeouts);
-            sample.srtt.filter(|srtt| !srtt.is_zero())
-        });
-        let srtt_mean_ms = mean(measured.map(milliseconds));
-        Self { retransmissions: retransmissions.sum(), timeouts: timeouts.sum(), srtt_mean_ms }
+/// The samples of a flow so far, which come in order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ConnectionTotals {
+    retransmissions: Total,
+    timeouts: Total,
+    /// Milliseconds, and of how many samples.
+    round_trips: (f64, u64),
+}
+
+impl ConnectionTotals {
+    /// Adds a sample. Before the first round trip was measured, the smoothed round-trip time is zero; such a sample takes
+    /// no part in its mean.
+    pub(crate) fn take(&mut self, sample: &FlowSample) {
+        self.retransmissions.take(sample.connection, sample.retransmissions);
+        self.timeouts.take(sample.connection, sample.timeouts);
+        if let Some(round_trip) = sample.srtt.filter(|srtt| !srtt.is_zero()) {
+            self.round_trips.0 += milliseconds(round_trip);
+            self.round_trips.1 += 1;
+        }
+    }
+
+    /// What they come to.
+    pub(crate) fn connection(&self) -> Connection {
+        let (sum, count) = self.round_trips;
+        Connection {
+            retransmissions: self.retransmissions.sum(),
+            timeouts: self.timeouts.sum(),
+            srtt_mean_ms: (count > 0).then(|| sum / count as f64),
+        }
     }
 }
 
 /// The last value of a counter that runs from the start, by connection.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Total(BTreeMap<Option<u8>, u32>);
 
 impl Total {
@@ -47,8 +62,8 @@ impl Total {
     }
 
     /// Of all connections together; `None` where nothing was counted.
-    fn sum(self) -> Option<u32> {
-        (!self.0.is_empty()).then(|| self.0.into_values().fold(0, u32::saturating_add))
+    fn sum(&self) -> Option<u32> {
+        (!self.0.is_empty()).then(|| self.0.values().copied().fold(0, u32::saturating_add))
     }
 }
 

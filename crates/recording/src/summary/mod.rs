@@ -13,6 +13,7 @@ use serde::Serialize;
 
 pub use air::{AirShares, Delivered, Sniffed, Transmissions};
 pub use connection::Connection;
+pub(crate) use connection::ConnectionTotals;
 pub use levels::Levels;
 pub use player::Stalls;
 pub use statistics::LossRuns;
@@ -182,7 +183,7 @@ impl Summary {
             useless_bytes: has_frames.then_some(frames.useless_bytes),
             levels: frames.levels.levels(),
             stalls: frames.player.play(ledger.first_arrival, playout.startup),
-            connection: Connection::of(&log.samples),
+            connection: log.samples.connection(),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),
         }

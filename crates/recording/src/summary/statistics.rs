@@ -22,13 +22,6 @@ pub(super) fn nearest_ranks<const N: usize>(
     Some(values)
 }
 
-/// Arithmetic mean; `None` without values.
-pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut count = 0_u64;
-    let sum: f64 = values.into_iter().inspect(|_| count += 1).sum();
-    (count > 0).then(|| sum / count as f64)
-}
-
 /// How many runs of successive losses there were, by length (tables 3.12 and 3.18 of the thesis). A run is maximal:
 /// ten losses in a row are one run of ten. The thesis' percentages are shares of the number of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -2,10 +2,11 @@
 
 use framewire_units::{Bitrate, Duration};
 
-use super::statistics::{mean, nearest_ranks};
+use super::statistics::nearest_ranks;
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
 use crate::record::{AirCounts, FlowSample, Place, Playout};
+use crate::samples::Samples;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 const LOST: Injected = Injected::Dropped(Place::Link, "retry limit");
@@ -22,7 +23,6 @@ fn percentiles_are_values_by_nearest_rank() {
     assert_eq!(of(&values, [5, 30, 40, 50, 100]), Some([15, 20, 20, 35, 50]));
     assert_eq!(nearest_ranks([7].into_iter(), 1, [99]), Some([7]));
     assert_eq!(nearest_ranks([].into_iter(), 0, [50]), None);
-    assert_eq!((mean([1.0, 2.0, 6.0]), mean([])), (Some(3.0), None));
 }
 
 #[test]
@@ -215,10 +215,18 @@ fn a_connection_is_summed_up_by_its_samples() {
         timeouts: Some(retransmissions / 3),
         ..FlowSample::default()
     };
+    fn connection<const N: usize>(samples: [FlowSample; N]) -> Connection {
+        let kept: Samples = samples.iter().cloned().collect();
+        let mut summed = Samples::summed_only();
+        summed.extend(samples);
+        assert_eq!((kept.len(), summed.len()), (N, 0));
+        assert_eq!(kept.connection(), summed.connection());
+        summed.connection()
+    }
     // Zero is "not yet measured"; counters run from the start.
-    let connection = Connection::of(&vec![sample(0, 0), sample(20, 2), sample(40, 7)].into());
-    assert_eq!(connection, Connection { retransmissions: Some(7), timeouts: Some(2), srtt_mean_ms: Some(30.0) });
+    let summed_up = connection([sample(0, 0), sample(20, 2), sample(40, 7)]);
+    assert_eq!(summed_up, Connection { retransmissions: Some(7), timeouts: Some(2), srtt_mean_ms: Some(30.0) });
     let untold = FlowSample { timeouts: None, ..sample(20, 1) };
-    assert_eq!(Connection::of(&vec![untold].into()).timeouts, None);
-    assert_eq!(Connection::of(&vec![FlowSample::default()].into()), Connection::default());
+    assert_eq!(connection([untold]).timeouts, None);
+    assert_eq!(connection([FlowSample::default()]), Connection::default());
 }

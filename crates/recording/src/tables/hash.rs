@@ -23,11 +23,15 @@ impl fmt::Display for TableHash {
     }
 }
 
-pub(super) struct TableHasher(Hasher);
+/// The bytes of a row are given to the hash together: it is made for long inputs.
+pub(super) struct TableHasher {
+    hash: Hasher,
+    row: Vec<u8>,
+}
 
 impl TableHasher {
     pub(super) fn new(table: &str) -> Self {
-        let mut hasher = Self(Hasher::new());
+        let mut hasher = Self { hash: Hasher::new(), row: Vec::new() };
         hasher.text(table);
         hasher
     }
@@ -54,31 +58,38 @@ impl TableHasher {
             Reader::Int64(read) => self.bytes(read(row).map(i64::to_le_bytes)),
             Reader::Double(read) => self.bytes(read(row).map(|value| value.to_bits().to_le_bytes())),
             Reader::Text(read) => match read(row) {
-                None => self.0.write(&[0]),
+                None => self.row.push(0),
                 Some(text) => {
-                    self.0.write(&[1]);
+                    self.row.push(1);
                     self.text(&text);
                 }
             },
         }
     }
 
-    pub(super) fn finish(self) -> TableHash {
-        TableHash(self.0.finish_128())
+    /// A row is complete.
+    pub(super) fn end_row(&mut self) {
+        self.hash.write(&self.row);
+        self.row.clear();
+    }
+
+    pub(super) fn finish(mut self) -> TableHash {
+        self.end_row();
+        TableHash(self.hash.finish_128())
     }
 
     fn bytes<const N: usize>(&mut self, value: Option<[u8; N]>) {
         match value {
-            None => self.0.write(&[0]),
+            None => self.row.push(0),
             Some(bytes) => {
-                self.0.write(&[1]);
-                self.0.write(&bytes);
+                self.row.push(1);
+                self.row.extend_from_slice(&bytes);
             }
         }
     }
 
     fn text(&mut self, text: &str) {
-        self.0.write(&(text.len() as u64).to_le_bytes());
-        self.0.write(text.as_bytes());
+        self.row.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        self.row.extend_from_slice(text.as_bytes());
     }
 }

@@ -165,6 +165,7 @@ impl<R> Table<R> {
         for row in rows {
             old.iter().for_each(|column| hasher.cell(column, &row));
             later.iter().for_each(|column| hasher.later_cell(column, &row));
+            hasher.end_row();
         }
         hasher.finish()
     }

@@ -96,12 +96,7 @@ impl AdaptiveSetup {
         };
         let server =
             Server::new(ladder.source(), plan, controller, settings).map_err(|error| self.common.refuse(error))?;
-        Ok(AdaptiveSender::new(
-            server,
-            ladder.clone(),
-            self.start,
-            SenderLog::in_directory(self.common.scratch.clone()),
-        ))
+        Ok(AdaptiveSender::new(server, ladder.clone(), self.start, SenderLog::new(&self.common.recording)))
     }
 
     /// The client.
@@ -113,7 +108,7 @@ impl AdaptiveSetup {
             player: self.player(),
             ..ClientSettings::paper(title(), session)
         };
-        AdaptiveReceiver::new(Client::new(settings), ReceiverLog::in_directory(self.common.scratch.clone()))
+        AdaptiveReceiver::new(Client::new(settings), ReceiverLog::new(&self.common.recording))
     }
 
     /// The player that is reported to the server, where its rate control takes that up.

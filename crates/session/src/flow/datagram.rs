@@ -63,6 +63,6 @@ impl DatagramSetup {
     /// The receiver's side.
     pub fn receiver(&self) -> ReceiverSession {
         let half = ReceivingHalf::Datagram(DatagramReceiver::new(self.packets.depacketizer()));
-        ReceiverSession::new(half, ReceiverLog::in_directory(self.common.scratch.clone()))
+        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))
     }
 }

@@ -5,13 +5,14 @@ mod bulk;
 mod datagram;
 mod external;
 mod movie;
+mod recording;
 mod rtp;
 mod stream;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use framewire_media::access_unit::Codec;
+use framewire_recording::Samples;
 use framewire_recording::record::FrameFacts;
 use framewire_recording::spool::{Spool, Spooled};
 use framewire_scenario::{self as scenario, FlowKind};
@@ -21,6 +22,7 @@ pub use self::adaptive::AdaptiveSetup;
 pub use self::bulk::BulkSetup;
 pub use self::datagram::DatagramSetup;
 pub use self::external::ExternalSetup;
+pub use self::recording::FlowRecording;
 pub use self::stream::StreamSetup;
 use crate::adaptive::LadderContent;
 use crate::plan::SendingPlan;
@@ -47,8 +49,7 @@ pub enum FlowSetup {
 pub struct CommonSetup {
     /// As the scenario has it.
     settings: Arc<scenario::Flow>,
-    /// Where records too many for the memory go.
-    scratch: Option<Arc<Path>>,
+    recording: FlowRecording,
 }
 
 /// What a TCP socket of a flow is to be like.
@@ -83,7 +84,7 @@ impl BuildError {
 
 impl CommonSetup {
     fn new(flow: &scenario::Flow) -> Self {
-        Self { settings: Arc::new(flow.clone()), scratch: None }
+        Self { settings: Arc::new(flow.clone()), recording: FlowRecording::default() }
     }
 
     /// Its name.
@@ -103,7 +104,12 @@ impl CommonSetup {
 
     /// An empty list for records of this flow.
     pub fn records<T: Spooled>(&self) -> Spool<T> {
-        Spool::in_directory(self.scratch.clone())
+        self.recording.list()
+    }
+
+    /// No samples of this flow's state yet.
+    pub fn samples(&self) -> Samples {
+        self.recording.samples()
     }
 
     /// A list of records of this flow.
@@ -179,9 +185,9 @@ impl FlowSetup {
         }
     }
 
-    /// The same flow whose records, where they are too many for the memory, go to a file without a name in `directory`;
-    /// `None`: in the system's directory of temporary files.
-    pub fn recorded_in(mut self, directory: Option<Arc<Path>>) -> Self {
+    /// The same flow, recorded so.
+    #[must_use]
+    pub fn recorded(mut self, recording: FlowRecording) -> Self {
         let common = match &mut self {
             Self::Datagram(setup) => &mut setup.common,
             Self::Stream(setup) => &mut setup.common,
@@ -189,7 +195,7 @@ impl FlowSetup {
             Self::Bulk(setup) => &mut setup.common,
             Self::External(setup) => &mut setup.common,
         };
-        common.scratch = directory;
+        common.recording = recording;
         self
     }
 

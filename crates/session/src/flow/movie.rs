@@ -43,6 +43,6 @@ impl MovieSetup {
     }
 
     pub(super) fn sender(&self, half: SendingHalf, common: &CommonSetup) -> SenderSession {
-        SenderSession::new(self.plan.clone(), self.pacing, half, SenderLog::in_directory(common.scratch.clone()))
+        SenderSession::new(self.plan.clone(), self.pacing, half, SenderLog::new(&common.recording))
     }
 }

@@ -68,6 +68,6 @@ impl StreamSetup {
             Some((_, stream)) => ReceivingHalf::Packets(PacketStreamReceiver::new(stream.depacketizer())),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
-        ReceiverSession::new(half, ReceiverLog::in_directory(self.common.scratch.clone()))
+        ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))
     }
 }

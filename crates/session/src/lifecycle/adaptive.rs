@@ -1,8 +1,8 @@
 //! The two ends of a stream of levels of a ladder: its samples and its status.
 
 use framewire_adaptive::server::ServerState;
+use framewire_recording::Samples;
 use framewire_recording::record::{FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
@@ -27,7 +27,7 @@ pub struct AdaptiveServing {
 
 impl AdaptiveServing {
     /// A server whose client comes at `start`; `samples` is where they go.
-    pub fn new(sender: AdaptiveSender, start: Timestamp, samples: Spool<FlowSample>) -> Self {
+    pub fn new(sender: AdaptiveSender, start: Timestamp, samples: Samples) -> Self {
         Self { sender, sampling: Sampling::starting_at(start, samples), stopped: false, failure: None }
     }
 

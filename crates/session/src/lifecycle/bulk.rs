@@ -1,7 +1,7 @@
 //! The application of connections that always have data: when it begins and ends, its samples, totals and status.
 
+use framewire_recording::Samples;
 use framewire_recording::record::{BulkTotals, FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
 use framewire_units::Timestamp;
 
 use super::outcome::{FlowOutcome, joined};
@@ -24,7 +24,7 @@ pub struct BulkSending {
 
 impl BulkSending {
     /// An application that begins at `start` and ends at `stop`, or with the run; `samples` is where they go.
-    pub fn new(start: Timestamp, stop: Option<Timestamp>, samples: Spool<FlowSample>) -> Self {
+    pub fn new(start: Timestamp, stop: Option<Timestamp>, samples: Samples) -> Self {
         let sampling = Sampling::starting_at(start, samples);
         Self { start, stop, sampling, ended: None, cut_short: false, failure: None }
     }

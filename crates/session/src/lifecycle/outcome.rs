@@ -1,7 +1,7 @@
 //! What one flow leaves behind.
 
-use framewire_recording::record::{BulkTotals, FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
+use framewire_recording::Samples;
+use framewire_recording::record::{BulkTotals, FlowStatus};
 
 use crate::receiver::ReceiverLog;
 use crate::sender::SenderLog;
@@ -12,7 +12,7 @@ pub struct FlowOutcome {
     /// The sender's log.
     pub sent: SenderLog,
     /// Samples of the flow's state.
-    pub samples: Spool<FlowSample>,
+    pub samples: Samples,
     /// The receiver's log.
     pub received: ReceiverLog,
     /// Bytes of the movie as received.
@@ -30,7 +30,7 @@ impl FlowOutcome {
     pub fn of_status(status: FlowStatus) -> Self {
         Self {
             sent: SenderLog::default(),
-            samples: Spool::default(),
+            samples: Samples::default(),
             received: ReceiverLog::default(),
             kept_bytes: 0,
             bulk: None,

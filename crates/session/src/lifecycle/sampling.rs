@@ -1,7 +1,7 @@
 //! When the state of a flow is noted.
 
+use framewire_recording::Samples;
 use framewire_recording::record::FlowSample;
-use framewire_recording::spool::Spool;
 use framewire_units::{Duration, Timestamp};
 
 /// How often a flow's state is sampled: fine enough to see a congestion window move, at 20 rows a second.
@@ -11,12 +11,12 @@ pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Debug)]
 pub struct Sampling {
     next: Timestamp,
-    samples: Spool<FlowSample>,
+    samples: Samples,
 }
 
 impl Sampling {
     /// The first sample is due at `start`; they go to `samples`.
-    pub fn starting_at(start: Timestamp, samples: Spool<FlowSample>) -> Self {
+    pub fn starting_at(start: Timestamp, samples: Samples) -> Self {
         Self { next: start, samples }
     }
 
@@ -42,7 +42,7 @@ impl Sampling {
     }
 
     /// All samples.
-    pub fn into_samples(self) -> Spool<FlowSample> {
+    pub fn into_samples(self) -> Samples {
         self.samples
     }
 }

@@ -1,7 +1,7 @@
 //! The sender of a flow of the movie: from the first frame until nothing is left in its host.
 
+use framewire_recording::Samples;
 use framewire_recording::record::{FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
 use framewire_transport::socket::SocketError;
 use framewire_units::{DataSize, Timestamp};
 
@@ -46,7 +46,7 @@ pub struct MovieSending {
 
 impl MovieSending {
     /// A sender that begins at the origin of the run; `samples` is where they go.
-    pub fn new(session: SenderSession, samples: Spool<FlowSample>) -> Self {
+    pub fn new(session: SenderSession, samples: Samples) -> Self {
         let wait = Wait { timeout: Some(Timestamp::ZERO), ..Wait::default() };
         let sampling = Sampling::starting_at(Timestamp::ZERO, samples);
         Self { session, phase: Phase::Streaming(wait), sampling }
@@ -120,7 +120,7 @@ impl MovieSending {
     }
 
     /// How it ended, what was recorded, and the samples.
-    pub fn into_parts(self) -> (FlowStatus, SenderLog, Spool<FlowSample>) {
+    pub fn into_parts(self) -> (FlowStatus, SenderLog, Samples) {
         let status = if let Phase::Ended(status) = self.phase { status } else { FlowStatus::Partial };
         (status, self.session.into_log(), self.sampling.into_samples())
     }

@@ -1,8 +1,8 @@
 //! The ends of flows in virtual time: what they ask for, when they end, and how.
 
 use framewire_media::Movie;
+use framewire_recording::Samples;
 use framewire_recording::record::{FlowSample, FlowStatus};
-use framewire_recording::spool::Spool;
 use framewire_scenario::Scenario;
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Timestamp};
@@ -43,7 +43,7 @@ fn ends_into(transport: &str, sink: MovieSink) -> (MovieSending, MovieReceiving)
         other => panic!("{other:?}"),
     };
     let receiving = MovieReceiving::new(receiver, ReceivedMovie::new(sink));
-    (MovieSending::new(sender, Spool::default()), receiving)
+    (MovieSending::new(sender, Samples::default()), receiving)
 }
 
 /// A socket of either kind, and the host behind it, which is emptied from outside; what leaves it has arrived.
@@ -272,7 +272,7 @@ fn settling_ends_with_the_last_packet_and_at_its_deadline() {
 
 #[test]
 fn a_bulk_application_ends_once_and_is_sampled_until_nothing_is_left() {
-    let mut sending = BulkSending::new(ms(100), Some(ms(170)), Spool::default());
+    let mut sending = BulkSending::new(ms(100), Some(ms(170)), Samples::default());
     assert_eq!(sending.next_timeout(|| true), Some(ms(100)));
     assert!(!sending.is_sample_due(ms(99), || true) && sending.is_sample_due(ms(100), || true));
     sending.sample(ms(100), [FlowSample::default()]);
@@ -291,7 +291,7 @@ fn a_bulk_application_ends_once_and_is_sampled_until_nothing_is_left() {
 
 #[test]
 fn a_bulk_flow_that_is_cut_off_before_it_begins_has_carried_nothing() {
-    let mut sending = BulkSending::new(ms(1_000), None, Spool::default());
+    let mut sending = BulkSending::new(ms(1_000), None, Samples::default());
     sending.end(ms(400), true);
     let outcome = sending.into_outcome(0, None);
     let totals = outcome.bulk.expect("it has ended");

@@ -39,6 +39,8 @@ pub(crate) struct AdaptiveFlow {
     clocks: CoarseClocks,
     /// When something happened last.
     now: Timestamp,
+    /// When it has something to do by itself.
+    deadline: Timestamp,
 }
 
 impl AdaptiveFlow {
@@ -54,7 +56,7 @@ impl AdaptiveFlow {
         Ok(Self {
             number,
             station: common.station(),
-            serving: AdaptiveServing::new(sender, start, common.records()),
+            serving: AdaptiveServing::new(sender, start, common.samples()),
             viewing: AdaptiveViewing::new(setup.receiver(session), movie),
             socket: UdpSender::new(number, common.station(), send_buffer),
             start,
@@ -62,11 +64,16 @@ impl AdaptiveFlow {
             never: false,
             clocks: CoarseClocks { send: setup.send_tick, receive: setup.receive_tick },
             now: start,
+            deadline: start,
         })
     }
 
     /// When it has something to do by itself.
     pub(crate) fn deadline(&self) -> Timestamp {
+        self.deadline
+    }
+
+    fn next_deadline(&self) -> Timestamp {
         if self.is_done() {
             return Timestamp::MAX;
         }
@@ -100,6 +107,7 @@ impl AdaptiveFlow {
         }
         self.socket.recycle(bytes);
         self.exchange(now, wires);
+        self.deadline = self.next_deadline();
     }
 
     /// The sender's own device has let go of a datagram.
@@ -107,6 +115,7 @@ impl AdaptiveFlow {
         self.socket.handle_released(DataSize::from_bytes(payload.into()));
         if self.serving.is_waiting() {
             self.exchange(now, wires);
+            self.deadline = self.next_deadline();
         }
     }
 
@@ -118,6 +127,7 @@ impl AdaptiveFlow {
         self.begun = true;
         self.exchange(now, wires);
         self.serving.sample(now, || Some(self.socket.queued()));
+        self.deadline = self.next_deadline();
     }
 
     /// What has come by `now`, but for what was counted of packets.
@@ -154,6 +164,7 @@ impl AdaptiveFlow {
             } else {
                 self.never = true;
             }
+            self.deadline = self.next_deadline();
         }
     }
 

@@ -19,6 +19,10 @@ pub(crate) struct BulkFlow {
     number: usize,
     station: usize,
     connections: Vec<BulkConnection>,
+    /// When each connection has something to do by itself: asked after each change, because most events are another's.
+    timeouts: Vec<Timestamp>,
+    /// The first of these, and of what the application does by itself.
+    deadline: Timestamp,
     /// Bytes that the application of each connection got.
     received: Vec<u64>,
     sending: BulkSending,
@@ -62,23 +66,31 @@ impl BulkFlow {
             BulkConnection::new(&of(&client), &of(&server), start_of(number), stop)
         };
         let connections: Vec<_> = (0..usize::from(setup.connections)).map(connection).collect();
-        Ok(Self {
+        let mut flow = Self {
             number,
             station: setup.common.station(),
             received: vec![0; connections.len()],
+            timeouts: connections.iter().map(BulkConnection::next_timeout).collect(),
+            deadline: Timestamp::MAX,
             connections,
-            sending: BulkSending::new(start, stop, setup.common.records()),
+            sending: BulkSending::new(start, stop, setup.common.samples()),
             received_by_end: 0,
             over: false,
-        })
+        };
+        flow.deadline = flow.next_deadline();
+        Ok(flow)
     }
 
     /// When it has something to do by itself.
     pub(crate) fn deadline(&self) -> Timestamp {
+        self.deadline
+    }
+
+    fn next_deadline(&self) -> Timestamp {
         if self.over {
             return Timestamp::MAX;
         }
-        let connections = self.connections.iter().map(BulkConnection::next_timeout).min().unwrap_or(Timestamp::MAX);
+        let connections = self.timeouts.iter().copied().min().unwrap_or(Timestamp::MAX);
         connections.min(self.sending.next_timeout(|| self.is_left()).unwrap_or(Timestamp::MAX))
     }
 
@@ -96,17 +108,18 @@ impl BulkFlow {
         wires: &mut FlowWires,
     ) {
         if !self.over {
-            let (bulk, mut outlet) = self.connection(connection, wires);
-            let read = bulk.handle_segment(now, to, segment, &mut outlet);
+            let read =
+                self.with_connection(connection, wires, |bulk, outlet| bulk.handle_segment(now, to, segment, outlet));
             self.received[usize::from(connection)] += read.as_bytes();
+            self.deadline = self.next_deadline();
         }
     }
 
     /// The sender's own device has let go of a segment of one of its connections.
     pub(crate) fn handle_released(&mut self, now: Timestamp, connection: u8, payload: u32, wires: &mut FlowWires) {
         if !self.over {
-            let (bulk, mut outlet) = self.connection(connection, wires);
-            bulk.handle_released(now, payload, &mut outlet);
+            self.with_connection(connection, wires, |bulk, outlet| bulk.handle_released(now, payload, outlet));
+            self.deadline = self.next_deadline();
         }
     }
 
@@ -119,14 +132,14 @@ impl BulkFlow {
             self.received_by_end = self.received.iter().sum();
         }
         for number in 0..self.connections.len() as u8 {
-            let (bulk, mut outlet) = self.connection(number, wires);
-            if bulk.next_timeout() <= now {
-                bulk.handle_timeout(now, &mut outlet);
+            if self.timeouts[usize::from(number)] <= now {
+                self.with_connection(number, wires, |bulk, outlet| bulk.handle_timeout(now, outlet));
             }
         }
         if self.sending.is_sample_due(now, || self.is_left()) {
             self.sample(now);
         }
+        self.deadline = self.next_deadline();
     }
 
     /// The run ends; `cut_short` where that was not planned.
@@ -135,6 +148,7 @@ impl BulkFlow {
             return;
         }
         self.over = true;
+        self.deadline = Timestamp::MAX;
         if self.sending.ended().is_none() {
             self.received_by_end = self.received.iter().sum();
         }
@@ -163,9 +177,18 @@ impl BulkFlow {
         self.sending.into_outcome(self.received_by_end, None)
     }
 
-    fn connection<'a>(&'a mut self, number: u8, wires: &'a mut FlowWires) -> (&'a mut BulkConnection, OwnWires<'a>) {
-        let outlet = OwnWires { flow: self.number, station: self.station, connection: number, wires };
-        (&mut self.connections[usize::from(number)], outlet)
+    /// Lets a connection do something.
+    fn with_connection<T>(
+        &mut self,
+        number: u8,
+        wires: &mut FlowWires,
+        act: impl FnOnce(&mut BulkConnection, &mut OwnWires<'_>) -> T,
+    ) -> T {
+        let mut outlet = OwnWires { flow: self.number, station: self.station, connection: number, wires };
+        let connection = &mut self.connections[usize::from(number)];
+        let done = act(connection, &mut outlet);
+        self.timeouts[usize::from(number)] = connection.next_timeout();
+        done
     }
 
     /// True while something is left in the sender's sockets.

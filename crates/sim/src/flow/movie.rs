@@ -29,7 +29,7 @@ impl MovieFlow {
         let sender = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
         let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
         let socket = MovieSocket::Udp(UdpSender::new(number, common.station(), send_buffer));
-        let sending = MovieSending::new(sender, common.records());
+        let sending = MovieSending::new(sender, common.samples());
         Ok(Self::new(socket, sending, MovieReceiving::new(setup.receiver(), movie)))
     }
 
@@ -44,7 +44,7 @@ impl MovieFlow {
         let common = &setup.common;
         let (client, server) = tcp_configs(common, &setup.connection, largest_packet, seed)?;
         let connection = Connection::open(number, common.station(), &client, &server, Timestamp::ZERO);
-        let sending = MovieSending::new(setup.sender(), common.records());
+        let sending = MovieSending::new(setup.sender(), common.samples());
         let receiving = MovieReceiving::new(setup.receiver(), movie);
         Ok(Self::new(MovieSocket::Tcp(Box::new(connection)), sending, receiving))
     }
@@ -148,7 +148,7 @@ impl MovieFlow {
         let settling = self.settling.map(|settling| settling.next_look());
         let timeouts =
             [self.socket.next_timeout(), self.sending.next_timeout(), settling, self.receiving.next_timeout()];
-        timeouts.into_iter().flatten().min().unwrap_or(Timestamp::MAX)
+        timeouts.iter().fold(Timestamp::MAX, |first, at| at.map_or(first, |at| at.min(first)))
     }
 
     /// What it recorded, and the movie as received where that was kept in memory.

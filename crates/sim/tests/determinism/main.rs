@@ -19,8 +19,13 @@ use framewire_sim::{Cell, CellOptions, simulate_cell};
 use snapshot::{describe, describe_frames, hold};
 
 fn cell(scenario: &Scenario, movie: &Movie) -> Cell {
-    simulate_cell(scenario, &common::content(movie), None, &CellOptions { packets: true, ..CellOptions::default() })
-        .unwrap()
+    simulate_cell(
+        scenario,
+        &common::content(movie),
+        None,
+        &CellOptions { packets: true, flows: true, ..CellOptions::default() },
+    )
+    .unwrap()
 }
 
 #[test]
@@ -71,7 +76,7 @@ fn every_kind_of_wireless_network_is_as_it_was() {
 #[test]
 fn adaptive_streams_beside_bulk_flows_are_as_they_were() {
     let content = common::ladder_content(30);
-    let options = CellOptions { packets: true, ..CellOptions::default() };
+    let options = CellOptions { packets: true, flows: true, ..CellOptions::default() };
     let mut text = String::new();
     for (name, network) in CONGESTED {
         for layout in ["side-by-side", "together"] {

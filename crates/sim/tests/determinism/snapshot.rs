@@ -40,7 +40,7 @@ pub fn describe(text: &mut String, name: &str, cell: &Cell) {
         .unwrap();
     }
     let hashes = cell.hashes;
-    writeln!(text, "  frames {}  flows {}", hashes.frames, hashes.flows).unwrap();
+    writeln!(text, "  frames {}  flows {}", hashes.frames, hashes.flows.unwrap()).unwrap();
     writeln!(text, "  summary {}  packets {}", hashes.summary, hashes.packets.unwrap()).unwrap();
 }
 

@@ -72,7 +72,7 @@ pub fn stream(flow: &AdaptiveFlow<'_>, ends: Ends) -> Result<FlowOutcome, Failur
     let sender = flow.setup.sender(flow.seed).map_err(Failure::run)?;
     let (server_gone, client_gone) = (StopFlag::new()?, StopFlag::new()?);
     let Ends { server, client, movie } = ends;
-    let serving = AdaptiveServing::new(sender, flow.setup.start, flow.setup.common.records());
+    let serving = AdaptiveServing::new(sender, flow.setup.start, flow.setup.common.samples());
     let viewing = AdaptiveViewing::new(flow.setup.receiver(flow.seed), movie);
     let (served, viewed) = std::thread::scope(|scope| {
         let viewer = scope.spawn(|| {

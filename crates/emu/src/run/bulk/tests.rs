@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use framewire_emu::{BottleneckPlace, EmuError, LaneConfig, LaneRecord, RateAndDelay, World};
+use framewire_recording::Samples;
 use framewire_recording::record::{BulkTotals, FlowStatus};
-use framewire_recording::spool::Spool;
 use framewire_units::{Bitrate, Timestamp};
 
 use super::*;
@@ -54,7 +54,7 @@ fn run(
     let receiving = world.lane(0).in_receiver(|| BulkReceiving::open(plan)).unwrap().unwrap();
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| act([&over, &stop]));
-        let sending = BulkSending::new(START, end, Spool::default());
+        let sending = BulkSending::new(START, end, Samples::default());
         stream((plan, sending), receiving, world.lane(0), clock, &FlowProgress::new(false), [&over, &stop]).unwrap()
     });
     Some((outcome, world.stop().unwrap().remove(0)))
