@@ -9,9 +9,8 @@ from typing import Any
 import cases
 import measure
 
-from framewire import _native, content_store
+from framewire import _native, content_store, playout
 from framewire.files import sha256
-from framewire.report import display
 
 
 def stamp(scenario: dict[str, Any], *files: Path) -> str:
@@ -22,7 +21,7 @@ def stamp(scenario: dict[str, Any], *files: Path) -> str:
     """
     sources = getattr(_native, "__sources__", "debug")
     code = sources if sources != "debug" else _content(Path(str(_native.__file__)))
-    modules = (Path(str(module.__file__)) for module in (cases, measure, display))
+    modules = (Path(str(module.__file__)) for module in (cases, measure, playout))
     return content_store.key([code, [_content(file) for file in (*modules, *files)], _by_content(scenario)], 12)
 
 

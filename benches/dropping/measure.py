@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from cases import MAIN_STARTUP_MS
 
+from framewire.playout import Player, play, replayed
 from framewire.report import plot_data, psnr
 from framewire.report.data import Flow, ReportRun, load
-from framewire.report.display import screen
 from framewire.report.metrics import metrics
 
 FRAME_RATE = 25.0
@@ -37,25 +36,15 @@ class Row:
     disturbed: bool = False
 
 
-def playable(ledger: pl.DataFrame, startup_ms: int) -> pl.DataFrame:
-    """The ledger with the fates that a player has for them that waits so long after the first packet has come."""
-    deadline = pl.col("deadline_ns") + (startup_ms - MAIN_STARTUP_MS) * 1_000_000
-    fate = (
-        pl.when(~pl.col("fate").is_in(["shown", "late"]))
-        .then(pl.col("fate"))
-        .when(pl.col("arrival_ns") <= deadline)
-        .then(pl.lit("shown"))
-        .otherwise(pl.lit("late"))
-    )
-    return ledger.with_columns(fate.alias("fate"), deadline.alias("deadline_ns"))
+def player(startup_ms: int) -> Player:
+    """One that shows what it has when its time has come, and waits so long after the first packet has come."""
+    return Player("live", startup_ms / 1000)
 
 
 def seen(ledger: pl.DataFrame, startup_ms: int) -> tuple[float, float]:
     """Per cent of frames shown in time, and the longest freeze in seconds."""
-    played = playable(ledger, startup_ms)
-    shown = played.filter(pl.col("fate") == "shown").height
-    freeze = screen(played, FRAME_RATE, "live").longest_freeze() / FRAME_RATE
-    return 100 * shown / max(ledger.height, 1), freeze
+    display = play(ledger, player(startup_ms))
+    return 100 * int(display.shown.sum()) / max(ledger.height, 1), display.longest_freeze() / FRAME_RATE
 
 
 def of_cell(
@@ -66,23 +55,22 @@ def of_cell(
     summary = pl.read_parquet(directory / "summary.parquet")
     rows, sources = [], {}
     for (name,), part in frames.partition_by("flow", as_dict=True).items():
-        played = playable(part.sort("frame"), startup_ms)
-        stood = screen(played, FRAME_RATE, "live")
+        display = play(part, player(startup_ms))
         facts = summary.filter(pl.col("flow") == name).row(0, named=True)
         rows.append(
             Row(
                 *case,
                 flow=str(name),
                 startup_ms=startup_ms,
-                shown_percent=100 * played.filter(pl.col("fate") == "shown").height / played.height,
-                longest_freeze_s=stood.longest_freeze() / FRAME_RATE,
+                shown_percent=100 * int(display.shown.sum()) / part.height,
+                longest_freeze_s=display.longest_freeze() / FRAME_RATE,
                 latency_p95_ms=facts["latency_p95_ms"],
                 latency_max_ms=facts["latency_max_ms"],
-                keys_lost=_keys_lost(played),
+                keys_lost=_keys_lost(part),
                 wasted_kb=(facts["wasted_bytes"] or 0) / 1e3,
             )
         )
-        sources[str(name)] = stood.source
+        sources[str(name)] = display.source
     return rows, sources
 
 
@@ -94,11 +82,9 @@ def rows(directory: Path, codec: str, link: str, seed: int, startups_ms: dict[st
     """The flows of a run that are named, each for a player of its own."""
     run = load(directory)
     run.flows = [flow for flow in run.flows if flow.name in startups_ms]
-    parts = [
-        playable(run.ledger(flow), startups_ms[flow.name]).with_columns(pl.lit(flow.name).alias("flow"))
-        for flow in run.flows
-    ]
-    run = replace(run, frames=pl.concat(parts))
+    players = {name: player(startup_ms) for name, startup_ms in startups_ms.items()}
+    parts = [replayed(run.ledger(flow), players[flow.name]) for flow in run.flows]
+    run = replace(run, frames=pl.concat(parts), players=players)
     scores = psnr.measure(run)
     return [_row(run, flow, scores, (codec, link, seed), startups_ms[flow.name]) for flow in run.flows]
 

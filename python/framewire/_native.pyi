@@ -8,6 +8,7 @@ from typing import Any, final
 __all__ = [
     "CONTROLLERS",
     "ESTIMATES",
+    "Display",
     "EndpointFailure",
     "EndpointRefusal",
     "LadderError",
@@ -50,6 +51,22 @@ class ScenarioError(ValueError):
 
 CONTROLLERS: list[str]
 ESTIMATES: list[str]
+
+@final
+class Display:
+    """What stands on a screen, slot by slot. Columns are bytes of 64-bit numbers; one below zero stands for nothing."""
+
+    @staticmethod
+    def play(
+        display_ns: bytes, ready_ns: bytes, *, waits: bool, startup_ns: int, first_arrival_ns: int | None
+    ) -> Display: ...
+    @staticmethod
+    def of_shown(shown: Sequence[bool]) -> Display: ...
+    def __len__(self) -> int: ...
+    def shown_ns(self) -> bytes: ...
+    def sources(self) -> bytes: ...
+    def frozen(self) -> bytes: ...
+    def freezes(self) -> list[int]: ...
 
 class EndpointFailure(RuntimeError):
     """A server or a client could not do its work."""

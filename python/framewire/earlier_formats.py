@@ -1,6 +1,7 @@
 """Tables of earlier versions of the results format (docs/results.md), as the newest one has them.
 
-Before version 5 a frame that the run ended before was lost, in the sender's pipeline; frames offered were not counted.
+Before version 5 a frame that the run ended before was lost, in the sender's pipeline; frames offered were not counted,
+and the ledger did not say when a frame is to be shown and when it can be decoded.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import Any
 
 import polars as pl
 
+from framewire.run_description import rate_number
+from framewire.transports import ADAPTIVE
+
 __all__ = ["NEEDED", "frames", "summary"]
 
 NOT_OFFERED_SINCE = 5
 """The version of which *not offered* is a fate."""
 
-NEEDED = ("offered_ns", "root_cause")
-"""Columns of an earlier ledger by which frames that were not offered are recognised."""
+NEEDED = ("offered_ns", "root_cause", "arrival_ns", "deadline_ns")
+"""Columns of an earlier ledger from which those of the newest are made."""
 
 CAUSES = ("run ended", "not taken by the sender's application")
 """What an earlier ledger gave as the cause of their loss."""
@@ -32,12 +36,22 @@ _BY_TYPE = [f"not_offered_{kind}" for kind in "ipb"]
 def frames(table: pl.DataFrame, meta: Mapping[str, Any]) -> pl.DataFrame:
     """The ledger of a run whose ``run.json`` says ``meta``.
 
-    >>> ledger = {"flow": ["udp"] * 3, "fate": ["shown", "lost", "lost"], "root_cause": [None, "ifd", "run ended"],
-    ...           "offered_ns": [0, 1, None]}
-    >>> frames(pl.DataFrame(ledger), {"format": 4, "status": "partial", "ended_by": "time limit"})["fate"].to_list()
-    ['shown', 'lost', 'not offered']
+    >>> ledger = {"flow": ["udp"] * 3, "display": [0, 2, 1], "fate": ["shown", "lost", "lost"],
+    ...           "decodable": [True, False, False], "offered_ns": [0, 1, None],
+    ...           "root_cause": [None, "ifd", "run ended"], "arrival_ns": [7, None, None], "deadline_ns": [10, 90, 50]}
+    >>> now = frames(pl.DataFrame(ledger), {"format": 4, "status": "partial", "ended_by": "time limit"})
+    >>> now["fate"].to_list(), now["display_ns"].to_list(), now["ready_ns"].to_list()
+    (['shown', 'lost', 'not offered'], [0, 80, 40], [7, None, None])
     """
-    if not _differs(meta) or not {"fate", *NEEDED} <= {*table.columns}:
+    if int(meta["format"]) >= NOT_OFFERED_SINCE or not {"fate", "decodable", *NEEDED} <= {*table.columns}:
+        return table
+    table = table.with_columns(
+        pl.coalesce(pl.col("deadline_ns") - pl.col("deadline_ns").min().over("flow"), _by_rate(meta)).alias(
+            "display_ns"
+        ),
+        pl.when("decodable").then("arrival_ns").alias("ready_ns"),
+    )
+    if not _differs(meta):
         return table
     left = (pl.col("fate") == "lost") & pl.col("offered_ns").is_null() & pl.col("root_cause").is_in(CAUSES)
     gone = [pl.when(~left).then(name).alias(name) for name in NO_CAUSE if name in table.columns]
@@ -57,6 +71,15 @@ def summary(table: pl.DataFrame, meta: Mapping[str, Any], ledger: Callable[[], p
     less = [pl.col(name) - pl.col(count).fill_null(0) for name, count in fewer.items() if name in table.columns]
     runs = [pl.coalesce(f"{name}_ledger", name).alias(name) for name in _RUNS if name in table.columns]
     return joined.with_columns(*less, *runs, *_offered(joined)).drop(*_BY_TYPE, *(f"{name}_ledger" for name in _RUNS))
+
+
+def _by_rate(meta: Mapping[str, Any]) -> pl.Expr:
+    """When each frame is to be shown, counted from the first, by the frame rate of what its flow sent."""
+    adaptive = [entry["name"] for entry in meta.get("flows") or []
+                if isinstance(entry, dict) and "name" in entry and entry.get("transport") in ADAPTIVE]  # fmt: skip
+    ladder, movie = (rate_number((meta.get(name) or {}).get("frame_rate")) for name in ("ladder", "movie"))
+    rate = pl.when(pl.col("flow").is_in(adaptive)).then(ladder or movie or 25.0).otherwise(movie or ladder or 25.0)
+    return (pl.col("display") * (1e9 / rate)).round().cast(pl.Int64)
 
 
 def _differs(meta: Mapping[str, Any]) -> bool:

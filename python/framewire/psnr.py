@@ -1,6 +1,6 @@
 """PSNR with freezes: a frame that is missing is scored as the picture that stands in its place.
 
-What stands where is for others to say (``report.display`` by the ledger); here is what it costs. Before the first
+What stands where is for others to say (:mod:`framewire.playout` by the ledger); here is what it costs. Before the first
 picture the screen is black. Of 8-bit luma, as everywhere.
 """
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["problem_of"]
+__all__ = ["problem_of", "rate_number"]
 
 
 def problem_of(document: Mapping[str, Any]) -> str | None:
@@ -70,3 +70,16 @@ _SHAPE: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "flows": (_are_flows, "a list of tables, each with a text as `name`"),
     "interference": (_are_spans, "a list of pairs of seconds"),
 }
+
+
+def rate_number(given: Any) -> float | None:
+    """A frame rate given as a number, as `25/1`, or as a pair."""
+    try:
+        if isinstance(given, str) and "/" in given:
+            above, below = given.split("/")
+            return float(above) / float(below)
+        if isinstance(given, list):
+            return float(given[0]) / float(given[1])
+        return float(given) if given else None
+    except (ValueError, TypeError, ZeroDivisionError, IndexError):
+        return None

@@ -96,10 +96,14 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
     whole = [at is not None for at in delivery.arrival_ns]
     decodable: list[bool] = []
     missing: list[int | None] = []
+    ready: list[int | None] = []
     for number, picture in enumerate(pictures):
+        came = [delivery.arrival_ns[r] for r in (number, *picture.references)]
+        ready.append(max((at for at in came if at is not None), default=None))
         broken = [r for r in picture.references if not decodable[r]]
         decodable.append(whole[number] and not broken)
         missing.append((missing[broken[0]] or broken[0]) if broken and whole[number] else None)
+        ready[number] = ready[number] if decodable[number] else None
     arrivals = [at for at in delivery.arrival_ns if at is not None]
     first = min(arrivals) if arrivals else None
     rows: list[dict[str, Any]] = []
@@ -122,7 +126,8 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
         rows.append(
             {
                 "flow": flow, "frame": number, "display": picture.display, "type": picture.kind, "gop": picture.gop,
-                "size": len(picture.data), "due_ns": due, "offered_ns": None if never else due,
+                "size": len(picture.data), "due_ns": due,
+                "display_ns": picture.display * INTERVAL_NS, "offered_ns": None if never else due,
                 "queued_ns": None if never else due + 1000,
                 "first_byte_ns": None if at is None else due + 50_000,
                 "last_byte_ns": None if at is None else max(due + 60_000, at - 2_000_000),
@@ -130,7 +135,7 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
                 "latency_ns": latency, "jitter_ns": None if latency is None else int(jitter), "packets": packets,
                 "packets_lost": None if packets is None else 0 if at is not None else 1,
                 "bytes_received": len(picture.data) if at is not None else 0, "complete": at is not None,
-                "decodable": decodable[number], "deadline_ns": deadline, "fate": fate,
+                "decodable": decodable[number], "ready_ns": ready[number], "deadline_ns": deadline, "fate": fate,
                 "root_cause_place": place if fate == "lost" else None,
                 "root_cause": cause if fate == "lost" else None,
                 "discarded_at": place if fate == "lost" else None,
@@ -142,10 +147,11 @@ def frame_table(flow: str, pictures: list[Picture], delivery: Delivery, policy: 
 
 FRAMES: dict[str, Any] = {
     "flow": pl.String, "frame": pl.Int32, "display": pl.Int32, "type": pl.String, "gop": pl.Int32, "size": pl.Int32,
-    "due_ns": pl.Int64, "offered_ns": pl.Int64, "queued_ns": pl.Int64, "first_byte_ns": pl.Int64,
-    "last_byte_ns": pl.Int64, "arrival_ns": pl.Int64, "arrival_rel_ns": pl.Int64, "latency_ns": pl.Int64,
-    "jitter_ns": pl.Int64, "packets": pl.Int32, "packets_lost": pl.Int32, "bytes_received": pl.Int64,
-    "complete": pl.Boolean, "decodable": pl.Boolean, "deadline_ns": pl.Int64, "fate": pl.String,
+    "due_ns": pl.Int64, "display_ns": pl.Int64, "offered_ns": pl.Int64, "queued_ns": pl.Int64,
+    "first_byte_ns": pl.Int64, "last_byte_ns": pl.Int64, "arrival_ns": pl.Int64, "arrival_rel_ns": pl.Int64,
+    "latency_ns": pl.Int64, "jitter_ns": pl.Int64, "packets": pl.Int32, "packets_lost": pl.Int32,
+    "bytes_received": pl.Int64,
+    "complete": pl.Boolean, "decodable": pl.Boolean, "ready_ns": pl.Int64, "deadline_ns": pl.Int64, "fate": pl.String,
     "root_cause_place": pl.String, "root_cause": pl.String, "discarded_at": pl.String, "missing_reference": pl.Int32,
 }  # fmt: skip
 PACKETS: dict[str, Any] = {

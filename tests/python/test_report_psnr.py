@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from report_run import Delivery, Picture, frame_table, make_movie, prompt, read_pictures, without, write_run
 
 from framewire import checksums
+from framewire.playout import Player, play, replayed
 from framewire.report import filmstrip, psnr
 from framewire.report.cut_stream import CutStream
 from framewire.report.data import load
 from framewire.report.decoding import Plan
-from framewire.report.display import screen
 from framewire.report.originals import originals, received
 
 SIZE = (176, 144)
@@ -164,15 +164,27 @@ def test_nothing_received_is_a_black_screen(movie: Path, pictures: list[Picture]
 
 @given(st.lists(st.sampled_from(["shown", "late", "undecodable", "lost"]), min_size=1, max_size=60))
 def test_the_screen_shows_the_last_frame_shown(fates: list[str]) -> None:
-    ledger = pl.DataFrame({"display": range(len(fates)), "fate": fates, "arrival_ns": [0] * len(fates)})
-    live = screen(ledger, 25.0, "live")
+    slots = range(len(fates))
+    arrivals = [None if fate == "lost" else 40 * slot + (1 if fate == "late" else 0)
+                for slot, fate in enumerate(fates)]  # fmt: skip
+    ledger = pl.DataFrame(
+        {"display": slots, "display_ns": [40 * slot for slot in slots], "fate": fates, "arrival_ns": arrivals,
+         "arrival_rel_ns": arrivals, "ready_ns": arrivals},
+        schema_overrides={"arrival_ns": pl.Int64, "arrival_rel_ns": pl.Int64, "ready_ns": pl.Int64},
+    )  # fmt: skip
+    live = play(ledger, Player(startup_s=0.0))
     for slot, fate in enumerate(fates):
         source = live.source[slot]
         shown = [earlier for earlier in range(slot + 1) if fates[earlier] == "shown"]
         assert source == (shown[-1] if shown else None)
-        assert (live.frozen_slots(slot) == 0) == (fate == "shown")
+        assert (live.frozen[slot] == 0) == (fate == "shown")
+        assert live.shown[slot] == (fate == "shown")
     runs = re.findall("x+", "".join("." if fate == "shown" else "x" for fate in fates))
     assert live.longest_freeze() == max(map(len, runs), default=0)
+    assert live.freezes == [len(run) for run in runs]
+    assert replayed(ledger, Player(startup_s=0.0))["fate"].to_list() == fates
+    patient = replayed(ledger, Player(startup_s=1e-9))["fate"].to_list()
+    assert patient == ["shown" if fate == "late" else fate for fate in fates], "it begins later by what they lack"
 
 
 def test_a_player_that_waits_falls_behind_and_stays_there(pictures: list[Picture]) -> None:
@@ -180,12 +192,13 @@ def test_a_player_that_waits_falls_behind_and_stays_there(pictures: list[Picture
     late = next(number for number, picture in enumerate(pictures) if picture.kind == "I" and number > 0)
     arrivals[late] = (arrivals[late] or 0) + 3_000_000_000
     ledger = frame_table("tcp", pictures, Delivery("tcp", arrivals), "stall")
-    shown_at = screen(ledger, 25.0, "stall", 1.0).shown_at_s
+    shown_at = play(ledger, Player("stall", 1.0)).shown_at_s
     lag = [at - slot / 25 for slot, at in enumerate(shown_at) if at is not None]
     slot = pictures[late].display
-    # The frame was due 20 ms after its slot, started 1 s + 20 ms later, and came 3 s late.
+    # The player started 1 s + 20 ms after slot 0 was due. The two pictures before the late one refer to it.
+    slot -= 2
     waited = (arrivals[late] or 0) / 1e9 - 1.02 - slot / 25
-    assert lag[: slot - 2] == pytest.approx([0.0] * (slot - 2), abs=1e-9)
+    assert lag[:slot] == pytest.approx([0.0] * slot, abs=1e-9)
     assert lag[slot:] == pytest.approx([waited] * (len(lag) - slot), abs=1e-9)
 
 
@@ -199,8 +212,8 @@ def test_filmstrip_looks_before_during_and_after(movie: Path, pictures: list[Pic
     assert during == sorted(during[: during.index(True)]) + [True] * sum(during) + [False] * during[::-1].index(True)
     sent, udp = strip.rows
     assert all(cell.frozen_s == 0 and (cell.picture or "").startswith("data:image/webp") for cell in sent.cells)
-    played = screen(load(run).frames, 25.0, "live")
-    expected = [played.frozen_slots(moment.slot) / 25 for moment in strip.moments]
+    played = play(load(run).frames, Player())
+    expected = [played.frozen[moment.slot] / 25 for moment in strip.moments]
     assert [cell.frozen_s for cell in udp.cells] == pytest.approx(expected)
     same = [a.picture == b.picture for a, b in zip(sent.cells, udp.cells, strict=True)]
     assert same == [freeze == 0 for freeze in expected]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,7 @@ import pytest
 import framewire
 from framewire import _native, movie, report
 from framewire.errors import InputError
+from framewire.playout import Player, play, replayed
 from framewire.report.data import load as load_run
 from framewire.report.figures import sections
 from framewire.report.psnr import unmeasured
@@ -62,6 +64,24 @@ def test_a_run_directory_is_that_of_the_other_world(film: Path, tmp_path: Path) 
     assert run.summary.select(pl.sum_horizontal(fates).alias("sum"))["sum"].to_list() == [25 * SECONDS] * 7
     blocking = (run.directory / "received" / "udp-blocking.m2v").read_bytes()
     assert 0.9 * film.stat().st_size < len(blocking) <= film.stat().st_size
+
+
+def test_whoever_plays_the_ledger_sees_what_ledger_and_summary_say(film: Path, tmp_path: Path) -> None:
+    run = simulate(text(film) + '\n[playout]\nstartup = "20 ms"', tmp_path / "run")
+    waits = late = 0
+    for row in run.summary.iter_rows(named=True):
+        ledger = run.frames.filter(pl.col("flow") == row["flow"])
+        assert replayed(ledger, Player(startup_s=0.02))["fate"].to_list() == ledger["fate"].to_list()
+        on_time = play(ledger, Player(startup_s=0.02)).shown_at_s
+        waiting = play(ledger, Player("stall", 0.02)).shown_at_s
+        behind = [at - slot / 25 for slot, at in enumerate(waiting) if at is not None]
+        assert behind[-1] == pytest.approx(row["stalled_s"], abs=1e-8)
+        assert sum(late - early > 1e-8 for early, late in pairwise([0.0, *behind])) == row["stalls"]
+        assert all(at is None or at == pytest.approx(slot / 25) for slot, at in enumerate(on_time))
+        waits, late = waits + row["stalls"], late + row["late"]
+        patient = replayed(ledger, Player(startup_s=60.0))["fate"]
+        assert "late" not in patient and (patient == "shown").sum() == row["shown"] + row["late"]
+    assert waits > 0 and late > 0
 
 
 REMOTE = (

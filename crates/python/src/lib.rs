@@ -18,6 +18,7 @@ mod host_events;
 mod interruption;
 mod ladder;
 mod movie;
+mod playout;
 mod scenario;
 mod simulation;
 mod viewing;
@@ -30,6 +31,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     movie::register(module)?;
     ladder::register(module)?;
+    playout::register(module)?;
     endpoint::register(module)?;
     simulation::register(module)
 }

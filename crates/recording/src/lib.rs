@@ -5,6 +5,7 @@
 //! Parquet. [`write_run`] does all of it. The format is described in `docs/results.md`.
 
 pub mod ledger;
+pub mod playout;
 pub mod record;
 mod run;
 mod samples;

@@ -11,8 +11,10 @@ import polars as pl
 
 from framewire import files, stats
 from framewire.errors import InputError
+from framewire.playout import COLUMNS, Player
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
+from framewire.run_description import rate_number
 from framewire.transports import ADAPTIVE, BULK, EXTERNAL, current_name
 
 
@@ -51,6 +53,8 @@ class ReportRun:
     releases: pl.DataFrame
     summary: pl.DataFrame
     notes: list[str] = field(default_factory=list)
+    players: dict[str, Player] = field(default_factory=dict)
+    """By flow, players that are others than the scenario's."""
     check: Callable[[Path], None] = lambda _file: None
     """Raises InputError for a file of the run that is not what was written."""
 
@@ -121,6 +125,10 @@ class ReportRun:
     def startup_s(self) -> float:
         """Start-up delay of the player."""
         return seconds(self.scenario.get("playout", {}).get("startup", "1 s"))
+
+    def player(self, flow: Flow) -> Player:
+        """The player of a flow's receiver."""
+        return self.players.get(flow.name) or Player("stall" if self.policy == "stall" else "live", self.startup_s)
 
     @property
     def together(self) -> bool:
@@ -202,7 +210,7 @@ class ReportRun:
         return str(text) if text else None
 
 
-JUDGED = ("arrival_ns", "deadline_ns", "root_cause_place", "root_cause")
+JUDGED = (*COLUMNS, "root_cause_place", "root_cause")
 """Columns of the ledger that a verdict asks for, beside those that every ledger has."""
 
 
@@ -279,19 +287,6 @@ def scenario_of(results: RunDirectory, notes: list[str]) -> str:
     except InputError as error:
         notes.append(str(error))
         return ""
-
-
-def rate_number(given: Any) -> float | None:
-    """A frame rate given as a number, as `25/1`, or as a pair."""
-    try:
-        if isinstance(given, str) and "/" in given:
-            above, below = given.split("/")
-            return float(above) / float(below)
-        if isinstance(given, list):
-            return float(given[0]) / float(given[1])
-        return float(given) if given else None
-    except (ValueError, TypeError, ZeroDivisionError, IndexError):
-        return None
 
 
 UNITS_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}

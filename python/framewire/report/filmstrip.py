@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import polars as pl
 from PIL import Image, WebPImagePlugin
 
+from framewire.playout import Display, as_sent
 from framewire.report.cut_stream import CutStream, StreamError, small_pictures
 from framewire.report.data import Flow, ReportRun
-from framewire.report.display import Screen
 from framewire.report.originals import Original, originals, received
 from framewire.report.palette import Look
 from framewire.report.psnr import DECODERS, PsnrResult
@@ -96,7 +96,7 @@ class View:
     stream: CutStream
     frames: pl.DataFrame
     """Those that can be decoded."""
-    played: Screen
+    played: Display
     as_sent: set[int]
     """Display numbers of pictures that are known to be what was sent."""
     frame_rate: float
@@ -120,9 +120,16 @@ def make(run: ReportRun, scores: PsnrResult, progress: Callable[[str, float], No
 def of_original(run: ReportRun, original: Original, chosen: list[Moment], scores: PsnrResult) -> list[Row]:
     """What was sent, and below it every screen that should have shown it."""
     slots = range(original.ledger.height)
-    whole = Screen([*slots], [slot / original.frame_rate for slot in slots])
     views: list[View | Row] = [
-        View(original.name, None, original.stream, original.ledger, whole, {*slots}, original.frame_rate),
+        View(
+            original.name,
+            None,
+            original.stream,
+            original.ledger,
+            as_sent(original.ledger),
+            {*slots},
+            original.frame_rate,
+        ),
         *(viewed(run, original, flow, scores) for flow in original.flows),
     ]
     shared = {slot for view in views if isinstance(view, View) for slot in wanted(view, chosen) & view.as_sent}
@@ -152,8 +159,7 @@ def viewed(run: ReportRun, original: Original, flow: Flow, scores: PsnrResult) -
     except StreamError as error:
         return Row(flow.name, flow.look, [], str(error))
     frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
-    as_sent = scores.undamaged(flow)
-    return View(flow.name, flow.look, one.stream, frames, one.screen, as_sent, original.frame_rate)
+    return View(flow.name, flow.look, one.stream, frames, one.display, scores.undamaged(flow), original.frame_rate)
 
 
 def wanted(view: View, chosen: list[Moment]) -> set[int]:
@@ -180,7 +186,7 @@ def row(view: View, pictures: dict[int, str], chosen: list[Moment]) -> Row:
     return Row(view.label, view.look, cells)
 
 
-def standing(played: Screen, moment: Moment) -> int | None:
+def standing(played: Display, moment: Moment) -> int | None:
     """The display number of the picture on the screen at a moment."""
     found: int | None = None
     for slot, at in enumerate(played.shown_at_s):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+from framewire.playout import COLUMNS, play, replayed
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
-from framewire.report.display import live_ledger, longest_freeze
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
 
@@ -95,7 +95,7 @@ SUMMARY_FIELDS = (
 )  # fmt: skip
 
 
-COUNTED = ("display", "type", "size", "fate", "arrival_ns", "deadline_ns", "root_cause_place")
+COUNTED = ("type", "size", "root_cause_place", *COLUMNS)
 """Columns of the ledger that figures are made of."""
 
 
@@ -103,7 +103,8 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     """Figures of one flow: counts from the ledger, the rest from the summary."""
     ledger = run.offered_ledger(flow, COUNTED)
     rate = run.rate_of(flow)
-    live = live_ledger(run.ledger(flow, COUNTED), rate, run.startup_s)
+    whole, viewer = run.ledger(flow, COUNTED), replace(run.player(flow), policy="live")
+    live = whole if viewer == run.player(flow) else replayed(whole, viewer)
     fates = counts(ledger, "fate")
     lost = pl.col("fate") == "lost"
     lost_of, all_of = counts(ledger, "type", lost), counts(ledger, "type")
@@ -119,7 +120,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         lost=fates.get("lost", 0),
         by_type={kind: (lost_of.get(kind, 0), all_of.get(kind, 0)) for kind in "IPB"},
         by_place=counts(ledger, "root_cause_place", lost & pl.col("root_cause_place").is_not_null()),
-        longest_freeze_s=longest_freeze(live, "live", ledger["display"]) / rate,
+        longest_freeze_s=play(whole, viewer).longest_freeze(ledger["display"]) / rate,
         live_shown=counts(live, "fate").get("shown", 0),
         not_offered=run.not_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),

@@ -14,9 +14,9 @@ import polars as pl
 
 from framewire import _native, content
 from framewire.errors import InputError
+from framewire.playout import Display, play
 from framewire.report.cut_stream import CODINGS, CutStream, StreamError, coding_of, cut
 from framewire.report.data import Flow, ReportRun
-from framewire.report.display import Screen, screen
 
 ELEMENTARY_STREAMS = ("m2v", "m4v", "h264", "h265", "obu")
 """Endings of received movies (docs/results.md)."""
@@ -44,7 +44,7 @@ class Received:
 
     flow: Flow
     stream: CutStream
-    screen: Screen
+    display: Display
     decodable: list[int]
     """Frames to decode, in decode order."""
     slots: list[int]
@@ -82,7 +82,7 @@ def received(run: ReportRun, flow: Flow, original: Original) -> Received:
     coding = original.stream.coding
     stream = CutStream(path, {}, coding) if complete.is_empty() else cut(path, complete, coding, whole_file=True)
     decodable = complete.filter(pl.col("decodable"))
-    played = screen(ledger, original.frame_rate, run.policy, run.startup_s)
+    played = play(ledger, run.player(flow))
     return Received(flow, stream, played, decodable["frame"].to_list(), decodable["display"].sort().to_list())
 
 

@@ -131,7 +131,7 @@ class Job:
         """Changes when anything that the scores depend on does."""
         paths = [self.original.source, *(one.stream.path for one in self.received)]
         state = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
-        screens = crc32(repr([(one.flow.name, one.decodable, one.screen.source) for one in self.received]).encode())
+        screens = crc32(repr([(one.flow.name, one.decodable, one.display.source) for one in self.received]).encode())
         return [state, screens, self.original.width, self.original.height, sorted(self.problems.items())]
 
     def run(self, progress: Progress) -> pl.DataFrame:
@@ -178,7 +178,7 @@ class Job:
                 sums.append(adler32(picture) if summed else 0)
                 yield luma(picture)
 
-        sources = {one.flow.name: one.screen.source for one in self.received}
+        sources = {one.flow.name: one.display.source for one in self.received}
         for slot, frozen in enumerate(freeze_errors(reference(), sources)):
             for name, error in frozen.items():
                 errors[name][slot] = error
@@ -209,7 +209,7 @@ class Job:
             )
         if got == [sums[slot] for slot in part.slots]:
             for slot in one.slots:
-                if one.screen.source[slot] == slot:
+                if one.display.source[slot] == slot:
                     errors[slot] = 0.0
             return
         self.compare_all(one, errors)
@@ -222,7 +222,7 @@ class Job:
         for slot, picture in enumerate(self.pictures()):
             if slot in decodable:
                 got = luma(next(mine))
-                held = got if one.screen.source[slot] == slot else held
+                held = got if one.display.source[slot] == slot else held
             errors[slot] = squared_error(luma(picture), held)
 
 
@@ -237,7 +237,7 @@ def scores(one: Received, errors: NDArray[np.float64]) -> pl.DataFrame:
         {
             "flow": [one.flow.name] * len(errors),
             "display": range(len(errors)),
-            "on_screen": one.screen.source,
+            "on_screen": one.display.source,
             "mse": errors,
             "psnr_db": [decibel(float(error)) for error in errors],
         },

@@ -2,6 +2,7 @@
 //! refer to and with enough of what gives a decoder their place in display order.
 
 use framewire_media::picture_order::{PictureOrder, ReceivedOrder};
+use framewire_units::Timestamp;
 
 use super::output_order::{OutputOrder, Picture};
 use crate::record::FrameFacts;
@@ -15,6 +16,8 @@ pub(super) struct Decoded {
     pub missing: Option<u32>,
     /// It refers to something that is not in the movie, directly or not, and lacks nothing else.
     pub not_in_movie: bool,
+    /// When it, and everything it refers to, has arrived; `None` where it cannot be decoded.
+    pub ready: Option<Timestamp>,
 }
 
 /// A frame that can be decoded, and that a decoder shows elsewhere or not at all.
@@ -30,6 +33,8 @@ pub(super) struct Misplaced {
 pub(super) struct Decoding {
     /// Of the frames so far, what those that refer to them lack for it.
     past: Vec<Lack>,
+    /// When each frame so far can be decoded, in nanoseconds; all ones where it cannot.
+    ready: Vec<u64>,
     order: ReceivedOrder,
     output: OutputOrder,
     /// The first frame lost since the order was last right.
@@ -50,6 +55,9 @@ struct Lack {
 
 /// No frame: a movie has fewer than half as many.
 const NONE: u32 = u32::MAX;
+
+/// Never: no run lasts so long.
+const NEVER: u64 = u64::MAX;
 
 impl Lack {
     const NOTHING: Self = Self { missing: NONE, last: 0 };
@@ -94,8 +102,8 @@ impl Decoding {
     /// Takes the next frame in decode order: follows its references and the order in which a decoder shows what reaches it.
     /// A decoder works in decode order, so a reference that does not come before the frame itself cannot be one and is
     /// ignored. `begins_sequence`: it was made to begin a coded video sequence.
-    pub fn take(&mut self, facts: &FrameFacts, complete: bool, begins_sequence: bool) -> Decoded {
-        let frame = self.past.len() as u32;
+    pub fn take(&mut self, facts: &FrameFacts, arrival: Option<Timestamp>, begins_sequence: bool) -> Decoded {
+        let (frame, complete) = (self.past.len() as u32, arrival.is_some());
         let lack = self.lacking(frame, facts);
         let mut of_those_behind = lack;
         if !complete {
@@ -110,7 +118,16 @@ impl Decoding {
             None => {}
         }
         let missing = lack.first_missing();
-        Decoded { decodable, missing, not_in_movie: missing.is_none() && lack != Lack::NOTHING }
+        let ready = arrival.filter(|_| decodable).map(|arrival| self.with_references(arrival, facts));
+        self.ready.push(ready.map_or(NEVER, Timestamp::as_nanos));
+        Decoded { decodable, missing, not_in_movie: missing.is_none() && lack != Lack::NOTHING, ready }
+    }
+
+    /// When a frame that arrived then, and the frames that it refers to, have arrived.
+    fn with_references(&self, arrival: Timestamp, facts: &FrameFacts) -> Timestamp {
+        let references = facts.references.iter().filter_map(|&reference| self.ready.get(reference as usize));
+        let ready = references.copied().filter(|&ready| ready != NEVER).map(Timestamp::from_nanos);
+        ready.fold(arrival, Timestamp::max)
     }
 
     /// The frames that can be decoded and are not shown in their places, ascending: no more come.
@@ -189,7 +206,8 @@ mod tests {
             };
             let facts =
                 FrameFacts { display_index: count as u32, picture_order: Some(picture), ..movie(&[1]).remove(0) };
-            assert!(decoding.take(&facts, !missing.contains(&frame), false).decodable != missing.contains(&frame));
+            let arrival = (!missing.contains(&frame)).then_some(Timestamp::ZERO);
+            assert_eq!(decoding.take(&facts, arrival, false).decodable, arrival.is_some());
         }
         decoding.misplaced().iter().map(|one| (one.frame, one.missing)).collect()
     }

@@ -20,6 +20,7 @@ pub(crate) use delays::{Delay, InOrder};
 pub use row::{Fate, FrameRow, RootCause};
 pub(crate) use verdict::Verdict;
 
+use crate::playout::Player;
 use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place, Playout, PlayoutPolicy};
 use crate::spool::Spool;
 use datagrams::Datagrams;
@@ -82,8 +83,8 @@ impl Ledger {
         mut transfer: impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer,
         first_arrival: Option<Timestamp>,
     ) -> Self {
-        let player_start =
-            first_arrival.map(|at| at + playout.startup).filter(|_| playout.policy == PlayoutPolicy::Live);
+        let live = first_arrival.filter(|_| playout.policy == PlayoutPolicy::Live);
+        let mut live = live.map(|at| Player::new(playout.policy, playout.startup, at));
         let (mut decoding, mut causes, mut delays) =
             (Decoding::default(), Causes::default(), Delays::new(log.frames.beside()));
         let mut rows = log.frames.beside().holding(ROWS);
@@ -91,13 +92,14 @@ impl Ledger {
         let ended_early = was_ended_early(log);
         for ((frame, facts), sender) in (0u32..).zip(&log.frames).zip(events.lives()) {
             let transfer = transfer(frame, &facts, &sender);
-            let decoded = decoding.take(&facts, transfer.arrival.is_some(), sender.begins_sequence);
-            let deadline = player_start.map(|start| start + facts.display_time);
+            let decoded = decoding.take(&facts, transfer.arrival, sender.begins_sequence);
+            let deadline = live.map(|player| player.due(facts.display_time));
+            let mut is_late = |at| live.as_mut().is_some_and(|player| player.show(facts.display_time, at).is_none());
             let fate = match transfer.arrival {
                 None if ended_early && !sender.was_offered() && transfer.bytes_received == 0 => Fate::NotOffered,
                 None => Fate::Lost,
                 Some(_) if !decoded.decodable => Fate::Undecodable,
-                Some(arrival) if deadline.is_some_and(|deadline| arrival > deadline) => Fate::Late,
+                Some(arrival) if is_late(arrival) => Fate::Late,
                 Some(_) => Fate::Shown,
             };
             let row = frame_row(frame, &facts, sender, transfer, decoded, fate);
@@ -159,6 +161,7 @@ fn frame_row(
         gop: facts.gop,
         size: facts.size,
         level: facts.level,
+        display_time: facts.display_time,
         due: facts.due,
         offered: sender.offered,
         queued: sender.queued,
@@ -174,6 +177,7 @@ fn frame_row(
         bytes_received: transfer.bytes_received,
         complete: transfer.arrival.is_some(),
         decodable: decoded.decodable,
+        ready: decoded.ready,
         deadline: None,
         fate,
         root_cause,
@@ -214,7 +218,7 @@ impl Causes {
     /// A frame that is not shown in its place, though it can be decoded, has the root cause of the frame whose loss led to
     /// that.
     fn misplace(&mut self, row: &mut FrameRow, missing: u32) {
-        row.decodable = false;
+        (row.decodable, row.ready) = (false, None);
         row.fate = Fate::Undecodable;
         row.discarded_at = Some(Place::ReceiverPipeline);
         row.missing_reference = Some(missing);

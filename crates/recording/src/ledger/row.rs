@@ -68,6 +68,8 @@ pub struct FrameRow {
     pub size: u32,
     /// The level of the ladder that it was sent from, or would have been.
     pub level: Option<u8>,
+    /// When it is shown, counted from the first frame shown.
+    pub display_time: Duration,
     /// S_i: when the frame clock offers it.
     pub due: Timestamp,
     /// When it was given to the transport.
@@ -98,6 +100,8 @@ pub struct FrameRow {
     pub complete: bool,
     /// Complete, and so is everything it refers to; and a decoder shows it in its place.
     pub decodable: bool,
+    /// When it can be decoded: it and what it refers to have arrived; `None` where it cannot.
+    pub ready: Option<Timestamp>,
     /// When the player shows it (policy `live`).
     pub deadline: Option<Timestamp>,
     /// What became of it.

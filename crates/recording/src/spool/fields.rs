@@ -310,8 +310,8 @@ records! {
     Delay { frame, latency, jitter }
     RootCause { place, cause }
     FrameRow {
-        track, frame, display, kind, gop, size, level, due, offered, queued, first_byte, last_byte, arrival,
-        arrival_relative, latency_nanos, jitter_nanos, packets, packets_lost, bytes_shed, bytes_received, complete, decodable, deadline,
-        fate, root_cause, discarded_at, missing_reference,
+        track, frame, display, kind, gop, size, level, display_time, due, offered, queued, first_byte, last_byte, arrival,
+        arrival_relative, latency_nanos, jitter_nanos, packets, packets_lost, bytes_shed, bytes_received, complete, decodable, ready,
+        deadline, fate, root_cause, discarded_at, missing_reference,
     }
 }

@@ -3,11 +3,11 @@
 use framewire_units::{Duration, Timestamp};
 
 use super::levels::LevelCounts;
-use super::player::Player;
+use super::player::WaitingPlayer;
 use super::statistics::{RunCounter, nearest_ranks};
 use super::{FateCounts, PlaceCounts, TypeCounts};
 use crate::ledger::{Fate, FrameRow};
-use crate::record::{FlowLog, FrameFacts, Place};
+use crate::record::{FlowLog, Place};
 use crate::spool::Sorter;
 
 /// Totals of the frames of a flow.
@@ -22,7 +22,7 @@ pub(super) struct FrameTotals {
     pub useless_bytes: u64,
     pub runs: RunCounter,
     pub levels: LevelCounts,
-    pub player: Player,
+    pub player: WaitingPlayer,
     /// Of the frames that arrived, in nanoseconds.
     pub latencies: Sorter<i64, i64>,
     /// `None` where no frame has one.
@@ -57,7 +57,7 @@ impl FrameTotals {
             useless_bytes: 0,
             runs: RunCounter::default(),
             levels: LevelCounts::default(),
-            player: Player::new(log.frames.beside()),
+            player: WaitingPlayer::new(log.frames.beside()),
             latencies: Sorter::new(log.frames.beside(), |&latency| latency),
             jitters: None,
             bytes: 0,
@@ -68,7 +68,7 @@ impl FrameTotals {
     }
 
     /// Takes the next frame in decode order.
-    pub fn take(&mut self, row: &FrameRow, facts: &FrameFacts) {
+    pub fn take(&mut self, row: &FrameRow) {
         self.count += 1;
         self.bytes += u64::from(row.size);
         self.due = Some((self.due.map_or(row.due, |(first, _)| first), row.due));
@@ -78,7 +78,7 @@ impl FrameTotals {
         self.take_delays(row);
         self.runs.take(row.fate == Fate::Lost);
         self.levels.take(row);
-        self.player.take(row, facts);
+        self.player.take(row);
     }
 
     fn take_fate(&mut self, row: &FrameRow) {

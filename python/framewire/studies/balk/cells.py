@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from framewire import playout
 from framewire.campaign.results import Campaign
+from framewire.playout import Player
 from framewire.studies.balk.clips import Clip
-from framewire.studies.balk.plan import STREAM
+from framewire.studies.balk.plan import PLAYOUT_DELAY_S, STREAM
 from framewire.studies.balk.plans import rates_by_frame
 
 __all__ = ["PAYLOAD", "Place", "documents", "packets_per_second"]
@@ -30,7 +32,8 @@ Place = tuple[str, int]
 """Label of the setting, and number of the repeat from 1."""
 
 _BY = ("setting", "repeat")
-_FRAMES = ("level", "arrival_ns", "deadline_ns", "first_byte_ns", "last_byte_ns", "bytes_received")
+_PLAYED = ("display", "display_ns", "arrival_ns", "arrival_rel_ns")
+_FRAMES = (*_PLAYED, "level", "deadline_ns", "first_byte_ns", "last_byte_ns", "bytes_received")
 _RATES = (
     "at_ns", "received_bytes", "received_packet_bytes", "sending_rate_bps", "estimate_bps", "lowest_plan_bps",
     "highest_plan_bps", "level", "round_trip_ns", "loss_event_rate",
@@ -76,7 +79,6 @@ def _document(
     """``shown`` is what was sent, where the course over time is wanted."""
     begin, end = _window(frames, stream)
     received, packets = (_Total(stream, column) for column in ("received_bytes", "received_packet_bytes"))
-    fates = "".join(map(_fate, frames["arrival_ns"], frames["deadline_ns"]))
     levels = "".join(
         str(level) if came else "-" for level, came in zip(frames["level"], frames["bytes_received"], strict=True)
     )
@@ -94,7 +96,7 @@ def _document(
                 "delivered": summary["packets_sent"] - summary["packets_lost"],
             },
             "levels": levels,
-            "fates": fates,
+            "fates": _fates(frames),
             "completed_s": None if shown is None else [None if at is None else at / 1e9 for at in frames["arrival_ns"]],
             "switches": summary["level_switches"],
             "least_over_floor": min(_ratios(stream, "lowest_plan_bps", begin), default=None),
@@ -119,11 +121,15 @@ def _window(frames: Mapping[str, Any], stream: Mapping[str, Any]) -> tuple[float
     return (min(first) / 1e9, max(last) / 1e9) if first else (0.0, stream["at_ns"][-1] / 1e9)
 
 
-def _fate(arrival: int | None, deadline: int | None) -> str:
-    """The paper's player shows a frame that came whole and in time, whatever it refers to (section 6.5)."""
-    if arrival is None:
-        return "x"
-    return "i" if deadline is not None and arrival <= deadline else "l"
+def _fates(frames: Mapping[str, Any]) -> str:
+    """Of each frame ``i`` in time, ``l`` late or ``x`` lost. The paper's player shows a frame that came whole and in
+    time, whatever it refers to (section 6.5)."""
+    ledger = pl.DataFrame({name: frames[name] for name in _PLAYED}, schema=dict.fromkeys(_PLAYED, pl.Int64))
+    in_time = playout.shown(ledger, Player("live", PLAYOUT_DELAY_S, shows="whole"))
+    return "".join(
+        "x" if arrival is None else "i" if is_in_time else "l"
+        for arrival, is_in_time in zip(frames["arrival_ns"], in_time, strict=True)
+    )
 
 
 class _Total:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from framewire import _native
 from framewire.campaign import Runner, campaign
 from framewire.confidence import Estimate, mean_with_confidence
+from framewire.playout import Display
 from framewire.studies.balk.cells import PAYLOAD, documents
 from framewire.studies.balk.clips import CLIPS, FRAME_RATE, GROUP, QUANTISERS, Clip, made_up
 from framewire.studies.balk.plan import Setting, changes, settings
@@ -156,14 +157,18 @@ class Run:
         """How often another level was taken."""
         return float(self.document["stream"]["switches"])
 
+    @cached_property
+    def display(self) -> Display:
+        """What stands on the screen: frames that came whole and in time, each until the next."""
+        return Display(_native.Display.of_shown([fate == "i" for fate in self.document["stream"]["fates"]]))
+
     @property
     def freezes(self) -> float:
         """How often one picture stands for half a second or longer because no other came whole and in time.
 
         These are no stalls: those are of a player that waits (docs/results.md), and this one does not.
         """
-        fates = self.document["stream"]["fates"]
-        return float(sum(len(gap) >= FRAMES_PER_SECOND / 2 for gap in fates.split("i")))
+        return float(sum(slots >= FRAMES_PER_SECOND / 2 for slots in self.display.freezes))
 
     @property
     def jain(self) -> float:
@@ -194,13 +199,11 @@ class Run:
         which stays on the screen. Frames that are whole count as decoded whole, as the paper's player shows them."""
         assert self.clip is not None
         assert self.clip.quality is not None
-        stream = self.document["stream"]
-        shown, values = (0, 0), []
-        for frame, (level, fate) in enumerate(zip(stream["levels"], stream["fates"], strict=True)):
-            if fate == "i":
-                shown = (int(level), frame)
-            values.append(self.clip.quality.shown_db(*shown, frame))
-        return values
+        levels, quality = self.document["stream"]["levels"], self.clip.quality
+        return [
+            quality.shown_db(*((0, 0) if shown is None else (int(levels[shown]), shown)), frame)
+            for frame, shown in enumerate(self.display.source)
+        ]
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ fn check_invariants(log: &FlowLog, playout: Playout) -> Ledger {
         assert_eq!(row.root_cause.is_none(), row.decodable || not_offered, "frame {} and its cause", row.frame);
         assert_eq!(row.discarded_at.is_none(), row.decodable || not_offered);
         assert_eq!(row.missing_reference.is_some(), row.fate == Fate::Undecodable);
+        assert_eq!(row.ready.is_some(), row.decodable);
+        assert!(!row.decodable || row.ready >= row.arrival, "it, and what it refers to, has come");
         assert!(row.packets_lost <= row.packets);
         assert!(playout.policy == PlayoutPolicy::Live || row.fate != Fate::Late);
     }

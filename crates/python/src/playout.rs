@@ -1,0 +1,91 @@
+//! What a player shows of a flow, for Python: the model is `recording`'s.
+
+use framewire_recording::playout::{Display, Player};
+use framewire_recording::record::PlayoutPolicy;
+use framewire_units::{Duration, Timestamp};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PlayedDisplay>()
+}
+
+/// What stands on a screen, slot by slot. Columns are bytes of whole numbers of 64 bits in the machine's order; a number
+/// below zero stands for nothing.
+#[pyclass(frozen, name = "Display", module = "framewire._native")]
+struct PlayedDisplay(Display);
+
+#[pymethods]
+impl PlayedDisplay {
+    /// Plays frames in display order: when each is to be shown, counted from the first, and when it is there. `None` for
+    /// `first_arrival_ns`: nothing came.
+    #[staticmethod]
+    #[pyo3(signature = (display_ns, ready_ns, *, waits, startup_ns, first_arrival_ns))]
+    fn play(
+        display_ns: &[u8],
+        ready_ns: &[u8],
+        waits: bool,
+        startup_ns: u64,
+        first_arrival_ns: Option<u64>,
+    ) -> PyResult<Self> {
+        let (display, ready) = (column(display_ns)?, column(ready_ns)?);
+        if display.len() != ready.len() {
+            return Err(PyValueError::new_err("columns of one length are needed"));
+        }
+        let policy = if waits { PlayoutPolicy::Stall } else { PlayoutPolicy::Live };
+        let Some(first_arrival) = first_arrival_ns.map(Timestamp::from_nanos) else {
+            return Ok(Self(ready.map(|_| None).collect()));
+        };
+        let player = Player::new(policy, Duration::from_nanos(startup_ns), first_arrival);
+        let frames = display.zip(ready).map(|(display, ready)| {
+            (Duration::from_nanos(display.unwrap_or_default()), ready.map(Timestamp::from_nanos))
+        });
+        Ok(Self(Display::play(player, frames)))
+    }
+
+    /// Of frames of which only that is known: whether each was shown.
+    #[staticmethod]
+    fn of_shown(shown: Vec<bool>) -> Self {
+        Self(shown.into_iter().map(|shown| shown.then_some(Timestamp::ZERO)).collect())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.shown().len()
+    }
+
+    /// When the frame of each slot was shown.
+    fn shown_ns<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        bytes(py, self.0.shown().iter().map(|shown| shown.map(Timestamp::as_nanos)))
+    }
+
+    /// The slot whose picture stands in each.
+    fn sources<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        bytes(py, self.0.sources().map(|source| source.map(|source| source as u64)))
+    }
+
+    /// For how many slots the picture in each has stood longer than its own.
+    fn frozen<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        bytes(py, self.0.frozen().map(|frozen| Some(frozen as u64)))
+    }
+
+    /// How many slots in a row show no picture of their own, freeze by freeze.
+    fn freezes(&self) -> Vec<usize> {
+        self.0.freezes().collect()
+    }
+}
+
+type Numbers<'a> = Box<dyn ExactSizeIterator<Item = Option<u64>> + 'a>;
+
+fn column(bytes: &[u8]) -> PyResult<Numbers<'_>> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("whole numbers of 64 bits are needed"));
+    }
+    Ok(Box::new(numbers.iter().map(|number| u64::try_from(i64::from_ne_bytes(*number)).ok())))
+}
+
+fn bytes<'py>(py: Python<'py>, numbers: impl Iterator<Item = Option<u64>>) -> Bound<'py, PyBytes> {
+    let number = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok()).unwrap_or(-1);
+    PyBytes::new(py, &numbers.flat_map(|one| number(one).to_ne_bytes()).collect::<Vec<u8>>())
+}

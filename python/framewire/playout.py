@@ -1,0 +1,143 @@
+"""What a player shows of a flow: when each frame of the ledger, and which picture stands in each slot of the movie.
+
+The model is that of the recording crate, of which the ledger's deadlines and fates and the stalls of the summary are
+made, too. Here it is asked with columns of a ledger, for the run's own player or for another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from framewire import _native
+
+__all__ = ["COLUMNS", "Display", "Player", "as_sent", "play", "replayed", "shown"]
+
+COLUMNS = ("display", "display_ns", "fate", "arrival_ns", "arrival_rel_ns", "ready_ns")
+"""Columns of a ledger that a player asks for."""
+
+
+@dataclass(frozen=True)
+class Player:
+    """A player at the receiver."""
+
+    policy: Literal["live", "stall"] = "live"
+    """``live`` shows a frame when it is due or not at all; ``stall`` waits for it."""
+    startup_s: float = 1.0
+    """From the first arrival of the flow to the first frame."""
+    shows: Literal["decodable", "whole"] = "decodable"
+    """Frames that can be decoded, or all that came whole, whatever they refer to."""
+
+    def ready(self) -> pl.Expr:
+        """When a frame is there for this player; null for one that it never shows.
+
+        As in the ledger, a live player asks when the frame itself came, and one that waits also for what it refers to.
+        """
+        if self.shows == "whole":
+            return pl.col("arrival_ns")
+        decodable = pl.col("fate").is_in(["shown", "late"])
+        return pl.when(decodable).then("ready_ns" if self.policy == "stall" else "arrival_ns")
+
+
+class Display:
+    """What stood on a screen. Lists are indexed by display number."""
+
+    def __init__(self, played: _native.Display, start_ns: int | None = None) -> None:
+        self._played = played
+        self._start_ns = start_ns
+
+    @cached_property
+    def source(self) -> list[int | None]:
+        """The display number of the picture that stands there; None before the first."""
+        return _listed(self._played.sources())
+
+    @cached_property
+    def shown_at_s(self) -> list[float | None]:
+        """When the player put the frame on, by its clock, which starts at 0; None for a frame that it never did."""
+        start = self._start_ns or 0
+        return [None if at is None else (at - start) / 1e9 for at in _listed(self._played.shown_ns())]
+
+    @cached_property
+    def shown(self) -> NDArray[np.bool_]:
+        """Whether the frame itself was put on."""
+        return _numbers(self._played.shown_ns()) >= 0
+
+    @cached_property
+    def frozen(self) -> NDArray[np.int64]:
+        """For how many slots the picture has stood longer than its own; 0 for a frame shown in its turn."""
+        return _numbers(self._played.frozen())
+
+    @property
+    def freezes(self) -> list[int]:
+        """How many slots in a row had no picture of their own, freeze by freeze."""
+        return self._played.freezes()
+
+    def longest_freeze(self, slots: pl.Series | Iterable[int] | None = None) -> int:
+        """Longest freeze, in slots, of those given or of all; the time before the first picture counts."""
+        looked_at = self.frozen if slots is None else self.frozen[np.asarray(list(slots), dtype=np.int64)]
+        return int(looked_at.max(initial=0))
+
+
+def play(ledger: pl.DataFrame, player: Player) -> Display:
+    """Plays the ledger of one flow.
+
+    >>> frames = {"display": [0, 1, 2], "display_ns": [0, 40, 80], "fate": ["shown", "lost", "shown"],
+    ...           "arrival_ns": [7, None, 99], "arrival_rel_ns": [0, None, 92], "ready_ns": [7, None, 99]}
+    >>> play(pl.DataFrame(frames), Player(startup_s=20e-9)).source
+    [0, 0, 2]
+    >>> play(pl.DataFrame(frames), Player(startup_s=0.0)).source, Player("stall").policy
+    ([0, 0, 0], 'stall')
+    """
+    rows = ledger.select("display", "display_ns", player.ready().alias("ready_ns")).sort("display")
+    first = ledger.select((pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min()).item()
+    startup = round(player.startup_s * 1e9)
+    played = _native.Display.play(
+        _bytes(rows["display_ns"]),
+        _bytes(rows["ready_ns"]),
+        waits=player.policy == "stall",
+        startup_ns=startup,
+        first_arrival_ns=first,
+    )
+    return Display(played, None if first is None else first + startup)
+
+
+def shown(ledger: pl.DataFrame, player: Player) -> pl.Series:
+    """Whether each frame of the ledger, in its order, was shown."""
+    in_order = ledger.select("display").with_row_index("row").sort("display")
+    return in_order.with_columns(shown=play(ledger, player).shown).sort("row")["shown"]
+
+
+def replayed(ledger: pl.DataFrame, player: Player) -> pl.DataFrame:
+    """The ledger of one flow with the fates that its frames have with another player."""
+    playable = pl.col("fate").is_in(["shown", "late"])
+    fate = (
+        pl.when(playable)
+        .then(pl.when(shown(ledger, player)).then(pl.lit("shown")).otherwise(pl.lit("late")))
+        .otherwise("fate")
+    )
+    return ledger.with_columns(fate.alias("fate"))
+
+
+def as_sent(ledger: pl.DataFrame) -> Display:
+    """A screen on which every frame stands in its turn."""
+    everything = pl.Series([0]).new_from_index(0, ledger.height)
+    display = _bytes(ledger.sort("display")["display_ns"])
+    return Display(_native.Display.play(display, _bytes(everything), waits=False, startup_ns=0, first_arrival_ns=0), 0)
+
+
+def _bytes(numbers: pl.Series) -> bytes:
+    return numbers.cast(pl.Int64).fill_null(-1).to_numpy().tobytes()
+
+
+def _numbers(column: bytes) -> NDArray[np.int64]:
+    return np.frombuffer(column, dtype=np.int64)
+
+
+def _listed(column: bytes) -> list[int | None]:
+    return [None if number < 0 else number for number in _numbers(column).tolist()]
