@@ -5,7 +5,8 @@
 //! listens on more than the addresses that it was given. A caller that drives one half of a session on a clock of its
 //! own takes the [`Ports`].
 //!
-//! A caller that must not block drives them on a thread of their own: a [`service`], and a [`reception`].
+//! A caller that must not block drives them on a thread of their own: a [`service`], a [`reception`], and the
+//! [`writer`] of a live stream over TCP or RTP.
 //!
 //! What is received goes into a [`ReceivedFile`], and its audio into an [`AudioFile`] beside that, both within an
 //! [`Allowance`]. [`Watch`] and
@@ -34,6 +35,7 @@ mod unheard_sessions;
 mod view;
 mod viewed;
 mod watch;
+pub mod writer;
 
 pub use allowance::Allowance;
 pub use audio_file::{AudioFile, ReceivedAudio};

@@ -2,25 +2,21 @@
 //! one, two buffers are a frame.
 
 mod held;
-mod numbering;
-mod pace;
 
-use framewire_media::PictureType;
 use framewire_media::access_unit::{
     AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart, Framing, KeyKind,
 };
+use framewire_media::timing::{GroupOrder, Pace, Times};
+use framewire_media::{PictureType, StreamHeaders};
 use framewire_transport::frame::{Dependencies, OutgoingFrame};
+use framewire_transport::live::Numbering;
 use framewire_units::Duration;
 use framewire_wire::{mpeg_video, rtp};
 use gst::prelude::*;
 
 use crate::codec::Stream;
-use crate::group_order::GroupOrder;
-use crate::headers::Headers;
 pub use held::Held;
 use held::{inserted, sum};
-use numbering::Numbering;
-use pace::Pace;
 
 /// What a buffer is.
 #[derive(Clone, Debug)]
@@ -74,7 +70,7 @@ pub struct FrameReader {
 
 #[derive(Debug)]
 enum Source {
-    AccessUnits(Box<AccessUnitReader>, Option<Headers>),
+    AccessUnits(Box<AccessUnitReader>, Option<StreamHeaders>),
     Flags,
     Whole,
 }
@@ -88,7 +84,7 @@ impl FrameReader {
                 Ok(mut reader) => {
                     let map = configuration.as_ref().and_then(|configuration| configuration.map_readable().ok());
                     // Where lengths stand before NAL units, the headers stand in the caps.
-                    let mut headers = Headers::of(*codec).filter(|_| *framing == Framing::ByteStream);
+                    let mut headers = StreamHeaders::of(*codec).filter(|_| *framing == Framing::ByteStream);
                     if let (Some(headers), Some(map)) = (&mut headers, &map) {
                         headers.know(map);
                     }
@@ -100,7 +96,6 @@ impl FrameReader {
             Stream::Flags => (Source::Flags, None),
             Stream::Whole => (Source::Whole, None),
         };
-        let next_id = before.map_or(0, |before| before.numbering.next_id);
         let format = match stream {
             Stream::AccessUnits { codec, framing, .. } => Some((*codec, *framing)),
             Stream::Flags | Stream::Whole => None,
@@ -111,7 +106,7 @@ impl FrameReader {
             assembler: FrameAssembler::default(),
             buffers: before.map_or(0, |before| before.buffers),
             groups: before.map_or(0, |before| before.groups),
-            numbering: Numbering { next_id, first_id: next_id, first_unit: 0 },
+            numbering: Numbering::after(before.map(|before| &before.numbering)),
             frame_duration: frame_duration(caps),
             order: GroupOrder::default(),
             pace: Pace::default(),
@@ -141,7 +136,7 @@ impl FrameReader {
 
     /// True when so many frames were read that ids should [begin again](Self::begin_again) as soon as nothing waits.
     pub fn is_long(&self) -> bool {
-        self.numbering.next_id >= numbering::RENUMBER_FROM && !self.assembler.holds_field()
+        self.numbering.is_long() && !self.assembler.holds_field()
     }
 
     /// Lets ids begin again with the next frame. What refers to frames before it then misses them.
@@ -153,7 +148,7 @@ impl FrameReader {
     /// field of a frame is held until the second one comes: what is given up is a whole frame. Headers that come in
     /// between are given at once, and so stand before the frame.
     pub fn read(&mut self, buffer: gst::Buffer) -> Readings {
-        let step = self.pace.next(buffer.dts_or_pts());
+        let step = self.pace.next(buffer.dts_or_pts().map(Duration::from)).map(clock_time);
         let id = self.numbering.take();
         let mut insertion = None;
         let unit = match &mut self.source {
@@ -292,6 +287,20 @@ impl FrameReader {
             ..Dependencies::default()
         }
     }
+}
+
+/// What a buffer says of its times.
+pub(crate) fn times(buffer: &gst::BufferRef) -> Times {
+    Times {
+        pts: buffer.pts().map(Duration::from),
+        dts: buffer.dts().map(Duration::from),
+        duration: buffer.duration().map(Duration::from),
+    }
+}
+
+/// As GStreamer counts time: the longest that it can tell is 584 years.
+pub(crate) fn clock_time(time: Duration) -> gst::ClockTime {
+    gst::ClockTime::try_from(time).unwrap_or(gst::ClockTime::MAX)
 }
 
 fn nanos(time: Option<gst::ClockTime>) -> Duration {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use framewire_transport::Limits;
 use framewire_transport::frame::{OutgoingFrame, Payload};
+use framewire_transport::live::Placed;
 use framewire_transport::queue::{Discard, FrameQueue, Level};
 use framewire_units::DataSize;
 

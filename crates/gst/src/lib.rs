@@ -34,20 +34,15 @@
 
 pub mod codec;
 pub mod frames;
-mod group_order;
 pub mod groups;
-mod headers;
 pub mod ifdqueue;
 pub mod ifdsink;
 pub mod interleaved_queue;
-pub mod key_frame_requests;
 mod lock;
 pub mod mpegstat;
 mod properties;
 pub mod settings;
 pub mod stats;
-mod transport_clock;
-mod untimed;
 pub mod vtpsink;
 pub mod vtpsrc;
 

@@ -70,7 +70,16 @@ impl Default for Settings {
     }
 }
 
+/// What an application is told when the limit has no effect.
+pub const INEFFECTIVE: &str = "max-size-time has no effect: the buffers have neither time stamps nor durations, and \
+                               their caps no frame rate; set max-size-buffers, or put a parser before this element";
+
 impl Settings {
+    /// Whether nothing but time limits how many frames may wait.
+    pub fn is_limited_by_time_alone(&self) -> bool {
+        self.mode == Mode::Dependency && self.time > 0 && self.buffers == 0
+    }
+
     /// What the properties look like to GObject: new ones at each call, since each belongs to one class.
     pub fn properties() -> Vec<glib::ParamSpec> {
         let default = Settings::default();

@@ -1,97 +1,84 @@
-//! What an element counts, and how it tells.
+//! How an element tells what it counts.
 
-use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use framewire_endpoint::writer::Snapshot;
+use framewire_endpoint::{Clock, MonotonicClock};
+use framewire_media::PictureType;
+use framewire_sockets::TcpInfo;
+use framewire_transport::frame::{OutgoingFrame, Payload};
+use framewire_transport::live::Tally;
+use framewire_transport::queue::Level;
+use framewire_units::Timestamp;
 
 use crate::frames::Held;
-use framewire_media::PictureType;
-use framewire_transport::frame::{OutgoingFrame, Payload};
-use framewire_transport::queue::{Discard, Level};
 
-/// Frames and their bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Frames.
-    pub frames: u64,
-    /// Bytes.
-    pub bytes: u64,
+/// The `stats` property.
+pub fn structure(tally: &Tally, level: Level) -> gst::Structure {
+    let by_type = |kind| tally.dropped_by_type.get(&kind).copied().unwrap_or(0);
+    let rules = tally.dropped_by_rule.iter().map(|(rule, count)| {
+        gst::Structure::builder("dropped-by-rule").field("rule", *rule).field("frames", *count).build()
+    });
+    gst::Structure::builder("application/x-framewire-queue-stats")
+        .field("accepted", tally.accepted.frames)
+        .field("accepted-bytes", tally.accepted.bytes)
+        .field("sent", tally.sent.frames)
+        .field("sent-bytes", tally.sent.bytes)
+        .field("dropped", tally.dropped.frames)
+        .field("dropped-bytes", tally.dropped.bytes)
+        .field("dropped-i", by_type(PictureType::I))
+        .field("dropped-p", by_type(PictureType::P))
+        .field("dropped-b", by_type(PictureType::B) + by_type(PictureType::D))
+        .field("dropped-by-rule", gst::Array::new(rules))
+        .field("groups-lost", tally.groups_lost)
+        .field("key-frame-requests", tally.key_frame_requests)
+        .field("unreadable", tally.unreadable)
+        .field("events-dropped", tally.events_dropped)
+        .field("current-level-buffers", u64::from(level.frames))
+        .field("current-level-bytes", level.bytes.as_bytes())
+        .field("current-level-time", nanos(level))
+        .field("highest-level-buffers", u64::from(tally.highest.frames))
+        .field("highest-level-bytes", tally.highest.bytes.as_bytes())
+        .field("highest-level-time", nanos(tally.highest))
+        .build()
 }
 
-impl Count {
-    /// Counts one of this size.
-    pub fn add(&mut self, bytes: u64) {
-        self.frames += 1;
-        self.bytes += bytes;
+/// Name of the structure that tells of a writer.
+pub const WRITER: &str = "application/x-framewire-sink-stats";
+
+/// The `stats` property of a writer. What is not known is not in it.
+pub fn of_writer(snapshot: &Snapshot) -> gst::Structure {
+    let mut structure = structure(&snapshot.counts, snapshot.level);
+    structure.set_name(WRITER);
+    structure.set("connected", snapshot.connected);
+    structure.set("connections", snapshot.connections);
+    if let Some(unsent) = snapshot.unsent {
+        structure.set("unsent-bytes", unsent.as_bytes());
     }
+    if let Some((info, congestion)) = &snapshot.tcp {
+        set_tcp(&mut structure, info, congestion);
+    }
+    structure
 }
 
-/// What passed and what did not.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Taken from upstream.
-    pub accepted: Count,
-    /// Given to downstream, which took them.
-    pub sent: Count,
-    /// Given up by a rule.
-    pub dropped: Count,
-    /// The same by coding type.
-    pub dropped_by_type: BTreeMap<PictureType, u64>,
-    /// The same by rule.
-    pub dropped_by_rule: BTreeMap<&'static str, u64>,
-    /// Groups of pictures of which a frame was given up that others need.
-    pub groups_lost: u64,
-    /// Key frames asked for.
-    pub key_frame_requests: u64,
-    /// Frames with headers that could not be read.
-    pub unreadable: u64,
-    /// Events given up, as too many waited.
-    pub events_dropped: u64,
-    /// The highest level so far.
-    pub highest: Level,
-}
-
-impl Tally {
-    /// Counts a frame that was given up.
-    pub fn dropped(&mut self, discard: &Discard<Held>) {
-        self.dropped.add(discard.frame.bytes.size());
-        *self.dropped_by_type.entry(discard.frame.kind).or_default() += 1;
-        *self.dropped_by_rule.entry(discard.rule).or_default() += 1;
+/// What the kernel says of the connection (tcp(7), `TCP_INFO`).
+fn set_tcp(structure: &mut gst::Structure, info: &TcpInfo, congestion: &str) {
+    let nanos = |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    structure.set("congestion", congestion);
+    structure.set("cwnd", info.cwnd_packets);
+    if let Some(ssthresh) = info.ssthresh_packets {
+        structure.set("ssthresh", ssthresh);
     }
-
-    /// Notes how much waits now.
-    pub fn level(&mut self, level: Level) {
-        self.highest.frames = self.highest.frames.max(level.frames);
-        self.highest.bytes = self.highest.bytes.max(level.bytes);
-        self.highest.time = self.highest.time.max(level.time);
+    structure.set("srtt", nanos(info.srtt));
+    structure.set("rttvar", nanos(info.rttvar));
+    if let Some(min_rtt) = info.min_rtt {
+        structure.set("min-rtt", nanos(min_rtt));
     }
-
-    /// The `stats` property.
-    pub fn structure(&self, level: Level) -> gst::Structure {
-        let by_type = |kind| self.dropped_by_type.get(&kind).copied().unwrap_or(0);
-        let rules = self.dropped_by_rule.iter().map(|(rule, count)| {
-            gst::Structure::builder("dropped-by-rule").field("rule", *rule).field("frames", *count).build()
-        });
-        gst::Structure::builder("application/x-framewire-queue-stats")
-            .field("accepted", self.accepted.frames)
-            .field("accepted-bytes", self.accepted.bytes)
-            .field("sent", self.sent.frames)
-            .field("sent-bytes", self.sent.bytes)
-            .field("dropped", self.dropped.frames)
-            .field("dropped-bytes", self.dropped.bytes)
-            .field("dropped-i", by_type(PictureType::I))
-            .field("dropped-p", by_type(PictureType::P))
-            .field("dropped-b", by_type(PictureType::B) + by_type(PictureType::D))
-            .field("dropped-by-rule", gst::Array::new(rules))
-            .field("groups-lost", self.groups_lost)
-            .field("key-frame-requests", self.key_frame_requests)
-            .field("unreadable", self.unreadable)
-            .field("events-dropped", self.events_dropped)
-            .field("current-level-buffers", u64::from(level.frames))
-            .field("current-level-bytes", level.bytes.as_bytes())
-            .field("current-level-time", nanos(level))
-            .field("highest-level-buffers", u64::from(self.highest.frames))
-            .field("highest-level-bytes", self.highest.bytes.as_bytes())
-            .field("highest-level-time", nanos(self.highest))
-            .build()
+    structure.set("unacked", info.unacked_packets);
+    structure.set("retransmissions", info.total_retransmissions);
+    structure.set("mss", info.mss);
+    if let Some(rate) = info.delivery_rate {
+        structure.set("delivery-rate", rate.as_bps());
     }
 }
 
@@ -120,4 +107,10 @@ pub fn drop_message(
         .field("running-time", times.and_then(|(segment, pts)| segment.to_running_time(pts)))
         .field("stream-time", times.and_then(|(segment, pts)| segment.to_stream_time(pts)))
         .build()
+}
+
+/// The time by which requests for key frames keep their distance.
+pub fn now() -> Timestamp {
+    static CLOCK: LazyLock<MonotonicClock> = LazyLock::new(MonotonicClock::start);
+    CLOCK.now()
 }

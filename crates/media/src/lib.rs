@@ -38,7 +38,9 @@ mod regular_file;
 mod scanner;
 mod source;
 mod start_code;
+mod stream_headers;
 pub mod streaming_file;
+pub mod timing;
 
 pub use error::{OpenError, ScanError};
 pub use frame_references::References;
@@ -50,3 +52,4 @@ pub use probe::{Probed, probe};
 pub use recovery::Recovery;
 pub use regular_file::read_regular_file;
 pub use scanner::{CodedFrame, Damage, ScanSummary, Scanner};
+pub use stream_headers::{Insertion, StreamHeaders};

@@ -86,6 +86,7 @@ pub mod event;
 pub mod frame;
 pub mod ifd;
 mod limits;
+pub mod live;
 mod progress;
 pub mod queue;
 pub mod registry;

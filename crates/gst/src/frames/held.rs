@@ -1,12 +1,12 @@
 //! What waits of a frame: its buffers, and other bytes in their place where the queue changes them.
 
+use framewire_media::Insertion;
 use framewire_media::access_unit::{Codec, Framing};
 use framewire_media::picture_order::{self, PictureNumbers, Renumbering};
 use framewire_transport::frame::Payload;
+use framewire_transport::live::Placed;
 use framewire_units::Duration;
 use gst::glib;
-
-use crate::headers::Insertion;
 
 /// A frame on its way through a frame queue, or a buffer that is never dropped. The queue looks at its size only.
 #[derive(Clone, Debug)]
@@ -36,11 +36,19 @@ impl Held {
     pub fn duration(&self) -> Option<gst::ClockTime> {
         sum(self.buffer.duration(), self.second_field.as_ref().and_then(|buffer| buffer.duration()))
     }
+}
 
-    /// The time that a frame adds to those that wait. The first of them adds no more than it lasts: nothing waits for
-    /// the time before it, which may have been a long pause.
-    pub fn time_behind(&self, nothing_waits: bool, duration: Duration) -> Duration {
-        if nothing_waits { duration.min(self.lasts) } else { duration }
+impl Placed for Held {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn group(&self) -> u64 {
+        self.group
+    }
+
+    fn lasts(&self) -> Duration {
+        self.lasts
     }
 }
 

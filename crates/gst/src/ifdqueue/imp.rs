@@ -145,7 +145,7 @@ impl ObjectImpl for IfdQueue {
             "current-level-buffers" => level.frames.to_value(),
             "current-level-bytes" => level.bytes.as_bytes().to_value(),
             "current-level-time" => stats::nanos(level).to_value(),
-            "stats" => state.tally.structure(level).to_value(),
+            "stats" => stats::structure(&state.tally, level).to_value(),
             other => unreachable!("invariant: {other} is not a property"),
         }
     }

@@ -1,17 +1,13 @@
 //! What the two threads of the element share.
 
-use std::time::Instant;
-
 use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::live::{GroupWatch, KeyFrameRequests, LostGroup, Tally, Untimed};
 use framewire_transport::queue::Discard;
 
 use crate::frames::Held;
-use crate::groups::{GroupWatch, LostGroup};
 use crate::interleaved_queue::{Item, Line, is_beginning};
-use crate::key_frame_requests::KeyFrameRequests;
 use crate::settings::{Mode, Settings};
-use crate::stats::Tally;
-use crate::untimed::Untimed;
+use crate::stats::now;
 
 /// Shared by the upstream's thread and the task; the condition variables beside it tell of changes.
 #[derive(Debug)]
@@ -99,8 +95,8 @@ impl State {
     /// Takes a frame through the policy.
     pub fn offer(&mut self, frame: OutgoingFrame<Held>, settings: &Settings) -> Outcome {
         self.groups.offered(&frame);
-        let is_untimed = self.untimed.frame_came(&frame, settings);
-        let (now, interval) = (Instant::now(), settings.request_interval());
+        let is_untimed = self.untimed.frame_came(&frame, settings.is_limited_by_time_alone());
+        let (now, interval) = (now(), settings.request_interval());
         let asked_before = self.requests.frame_came(frame.dependencies.key.is_some(), now, interval);
         let dropped = self.line.offer(frame);
         for discard in &dropped {

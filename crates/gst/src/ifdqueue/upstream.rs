@@ -15,9 +15,9 @@ use crate::codec::{self, Unusable};
 use crate::frames::{Reading, ends_frame};
 use crate::interleaved_queue::{Line, TooManyEvents, is_beginning};
 use crate::lock::lock;
+use crate::settings::INEFFECTIVE;
 use crate::settings::Settings;
 use crate::stats;
-use crate::untimed::INEFFECTIVE;
 
 impl IfdQueue {
     pub(super) fn chain(&self, buffer: gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {

@@ -1,8 +1,12 @@
-//! The element as GStreamer sees it. Its thread and its connection stand in `writer`.
+//! The element as GStreamer sees it. Its thread and its connection are those of `framewire_endpoint::writer`.
 
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use framewire_endpoint::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
+use framewire_media::timing::{Times, TransportClock};
+use framewire_transport::live::{KeyFrameRequests, Untimed};
+use framewire_units::Timestamp;
 use gst::glib;
 use gst::glib::subclass::Signal;
 use gst::prelude::*;
@@ -14,14 +18,11 @@ use super::intake::{Frame, Intake, Unreadable};
 use super::preroll::wait_unlocked;
 use super::settings::{PROPERTIES, SinkSettings};
 use super::times;
-use super::writer::{Interruptions, Notice, Snapshot, Waited, Writer};
 use crate::codec::Unusable;
-use crate::frames::ends_frame;
-use crate::key_frame_requests::KeyFrameRequests;
+use crate::frames::{Held, ends_frame};
 use crate::lock::lock;
-use crate::stats;
-use crate::transport_clock::{Times, TransportClock};
-use crate::untimed::{INEFFECTIVE, Untimed};
+use crate::settings::INEFFECTIVE;
+use crate::stats::{self, now};
 
 static CAT: LazyLock<gst::DebugCategory> =
     LazyLock::new(|| gst::DebugCategory::new("ifdsink", gst::DebugColorFlags::empty(), Some("Frame-dropping sink")));
@@ -35,7 +36,7 @@ pub struct IfdSink {
     clock: Mutex<TransportClock>,
     /// Kept here, as the base class's own is behind the lock of the streaming thread.
     segment: Mutex<Option<gst::FormattedSegment<gst::ClockTime>>>,
-    writer: Mutex<Option<Arc<Writer>>>,
+    writer: Mutex<Option<Arc<Writer<Held>>>>,
     starting: Mutex<Starting>,
     requests: Mutex<KeyFrameRequests>,
     untimed: Mutex<Untimed>,
@@ -223,11 +224,11 @@ impl BaseSinkImpl for IfdSink {
 
 impl IfdSink {
     /// When a buffer is due, in time of its segment.
-    pub(super) fn due(&self, times: Times) -> Option<gst::ClockTime> {
+    pub(super) fn due(&self, times: Times) -> Option<Duration> {
         lock(&self.clock).due(times)
     }
 
-    fn offer(&self, writer: &Writer, frames: Vec<Frame>) -> Result<gst::FlowSuccess, gst::FlowError> {
+    fn offer(&self, writer: &Writer<Held>, frames: Vec<Frame>) -> Result<gst::FlowSuccess, gst::FlowError> {
         for frame in frames {
             if let Some(problem) = frame.problem {
                 gst::warning!(CAT, imp = self, "going by the flags of the buffer: {problem}");
@@ -236,7 +237,7 @@ impl IfdSink {
                 requests.frame_came(frame.held.dependencies.key.is_some(), now, interval)
             });
             let dropping = lock(&self.settings).dropping;
-            if lock(&self.untimed).frame_came(&frame.held, &dropping) {
+            if lock(&self.untimed).frame_came(&frame.held, dropping.is_limited_by_time_alone()) {
                 gst::element_imp_warning!(self, gst::StreamError::Format, ("{INEFFECTIVE}"));
             }
             if !writer.offer(frame.held, frame.outgoing) {
@@ -284,7 +285,7 @@ impl IfdSink {
         }
     }
 
-    fn writer(&self) -> Result<Arc<Writer>, gst::FlowError> {
+    fn writer(&self) -> Result<Arc<Writer<Held>>, gst::FlowError> {
         lock(&self.writer).clone().ok_or(gst::FlowError::Flushing)
     }
 
@@ -315,7 +316,7 @@ impl IfdSink {
     }
 
     /// Waits for the writer, and where the element is paused meanwhile, for the end of the pause.
-    fn wait(&self, wait: impl Fn(&Writer, Interruptions) -> Waited) -> Result<gst::FlowSuccess, gst::FlowError> {
+    fn wait(&self, wait: impl Fn(&Writer<Held>, Interruptions) -> Waited) -> Result<gst::FlowSuccess, gst::FlowError> {
         let writer = self.writer()?;
         let object = self.obj();
         loop {
@@ -343,7 +344,7 @@ impl IfdSink {
     }
 
     /// Tells the application and upstream; without locks, as both may call back.
-    fn tell(&self, notice: Notice) {
+    fn tell(&self, notice: Notice<Held>) {
         let object = self.obj();
         match notice {
             Notice::Dropped(discard, lost) => {
@@ -381,10 +382,10 @@ impl IfdSink {
     }
 
     /// Asks upstream for a key frame when it is time.
-    fn request_key_frame(&self, is_time: impl FnOnce(&mut KeyFrameRequests, Instant, Duration) -> bool) {
+    fn request_key_frame(&self, is_time: impl FnOnce(&mut KeyFrameRequests, Timestamp, Duration) -> bool) {
         let settings = lock(&self.settings).dropping;
         let interval = settings.request_interval();
-        if settings.request_key_frames && is_time(&mut lock(&self.requests), Instant::now(), interval) {
+        if settings.request_key_frames && is_time(&mut lock(&self.requests), now(), interval) {
             let event = gst_video::UpstreamForceKeyUnitEvent::builder().all_headers(true).build();
             self.obj().sink_pad().push_event(event);
         }
@@ -395,8 +396,8 @@ impl IfdSink {
             Some(writer) => Some(writer.snapshot()),
             None => lock(&self.last).clone(),
         };
-        let Some(mut snapshot) = snapshot else { return gst::Structure::new_empty(Snapshot::NAME) };
+        let Some(mut snapshot) = snapshot else { return gst::Structure::new_empty(stats::WRITER) };
         snapshot.counts.key_frame_requests = lock(&self.requests).sent();
-        snapshot.structure()
+        stats::of_writer(&snapshot)
     }
 }

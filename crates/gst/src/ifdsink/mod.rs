@@ -8,10 +8,8 @@
 mod imp;
 mod intake;
 mod preroll;
-mod resume;
 mod settings;
 mod times;
-mod writer;
 
 use gst::glib;
 use gst::prelude::*;

@@ -3,13 +3,13 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use framewire_endpoint::writer::{Plan, Protocol, Rtp};
 use framewire_transport::TransportKind;
 use framewire_units::DataSize;
 use framewire_wire::mpeg_video::PAYLOAD_TYPE;
 use gst::glib;
 use gst::prelude::*;
 
-use super::writer::{Plan, Protocol, Rtp};
 use crate::settings::Settings;
 
 /// What carries the frames.
@@ -229,7 +229,7 @@ impl SinkSettings {
                 Carrier::Tcp => Protocol::Tcp,
                 Carrier::Udp => Protocol::Udp,
             },
-            queue: self.dropping,
+            queue: self.dropping.queue_kind(),
             unsent_limit: (self.unsent_limit > 0).then(|| DataSize::from_bytes(self.unsent_limit.into())),
             congestion: (!self.congestion.is_empty()).then(|| self.congestion.clone()),
             connect_timeout: Duration::from_nanos(self.connect_timeout),

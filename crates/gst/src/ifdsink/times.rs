@@ -5,7 +5,7 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 
 use super::imp::IfdSink;
-use crate::transport_clock::Times;
+use crate::frames::{clock_time, times};
 
 /// `get_times` of the class (`GstBaseSinkClass`), which has no safe binding.
 pub(super) type GetTimes = unsafe extern "C" fn(
@@ -32,9 +32,10 @@ pub(super) unsafe extern "C" fn get_times(
             from_glib_borrow(sink.cast::<<super::IfdSink as ObjectType>::GlibType>());
         (sink, gst::BufferRef::from_ptr(buffer))
     };
-    let times = Times::of(buffer);
+    let times = times(buffer);
     let due = IfdSink::from_obj(&sink).due(times);
     let over = due.zip(times.duration).map(|(due, duration)| due.saturating_add(duration));
+    let (due, over) = (due.map(clock_time), over.map(clock_time));
     // SAFETY: as the caller promises.
     unsafe {
         *start = due.into_glib();

@@ -1,15 +1,13 @@
 //! From frames and the moments at which they came to rows.
 
 use framewire_media::access_unit::AccessUnit;
+use framewire_media::timing::{GroupOrder, GroupPlace, Times, TransportClock};
 use framewire_media::{FrameRate, GopHeader};
 use framewire_units::{Duration, JitterEstimator, Timestamp};
 use framewire_wire::{mpeg_video, rtp};
-use gst::ClockTime;
 use gst::glib;
 
 use super::row::{FrameRow, GroupRow, Row};
-use crate::group_order::{GroupOrder, Place};
-use crate::transport_clock::{Times, TransportClock};
 
 /// Where the expected times of frames come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -147,7 +145,7 @@ impl Analysis {
     }
 
     /// MPEG video numbers its frames in each group; other codecs leave no transport order to be told from.
-    fn place(&mut self, arrival: &Arrival) -> Option<Place> {
+    fn place(&mut self, arrival: &Arrival) -> Option<GroupPlace> {
         let reference = u16::try_from(arrival.unit.display_order.filter(|_| arrival.numbered)?).ok()?;
         Some(self.order.place(arrival.unit.kind, reference))
     }
@@ -160,49 +158,55 @@ impl Analysis {
         }
     }
 
-    fn expected_by_time_code(&self, arrival: &Arrival, place: Option<Place>) -> Option<i64> {
+    fn expected_by_time_code(&self, arrival: &Arrival, place: Option<GroupPlace>) -> Option<i64> {
         let (first, last) = self.group_times.unwrap_or_default();
         let place = time_of(arrival.frame_rate?, place?.sent);
         Some(signed(last.as_nanos()) - signed(first.as_nanos()) + place)
     }
 
-    fn expected_by_clock(&mut self, arrival: &Arrival, place: Option<Place>) -> Option<i64> {
+    fn expected_by_clock(&mut self, arrival: &Arrival, place: Option<GroupPlace>) -> Option<i64> {
         let due = self.due(arrival, place)?;
         Some(due - *self.first_due.get_or_insert(due))
     }
 
     /// When the frame is due in transport order, on the clock of the stream.
-    fn due(&mut self, arrival: &Arrival, place: Option<Place>) -> Option<i64> {
+    fn due(&mut self, arrival: &Arrival, place: Option<GroupPlace>) -> Option<i64> {
         if let (Some(dts), None) = (arrival.times.dts, arrival.rtp_timestamp) {
-            return Some(signed(dts.nseconds()));
+            return Some(signed(dts.as_nanos()));
         }
         let shown = match arrival.rtp_timestamp {
             Some(timestamp) => self.rtp.nanos(timestamp),
-            None => signed(arrival.times.pts?.nseconds()),
+            None => signed(arrival.times.pts?.as_nanos()),
         };
         match (place, arrival.frame_rate) {
             (Some(place), Some(rate)) => Some(shown - time_of(rate, place.shown) + time_of(rate, place.sent)),
             _ => {
-                let pts = ClockTime::from_nseconds(u64::try_from(shown).ok()?);
+                let pts = Duration::from_nanos(u64::try_from(shown).ok()?);
                 let due = self.clock.due(Times { pts: Some(pts), dts: None, ..arrival.times })?;
-                Some(signed(due.nseconds()))
+                Some(signed(due.as_nanos()))
             }
         }
     }
 
     /// When the frame is shown, on the clock of the stream: its presentation time, or its decode time and its place.
-    fn shown(&self, arrival: &Arrival, place: Option<Place>) -> Option<Duration> {
+    fn shown(&self, arrival: &Arrival, place: Option<GroupPlace>) -> Option<Duration> {
         if let Some(pts) = arrival.times.pts {
-            return Some(Duration::from_nanos(pts.nseconds()));
+            return Some(pts);
         }
         let (dts, place, rate) = (arrival.times.dts?, place?, arrival.frame_rate?);
-        let shown = signed(dts.nseconds()) - time_of(rate, place.sent) + time_of(rate, place.shown);
+        let shown = signed(dts.as_nanos()) - time_of(rate, place.sent) + time_of(rate, place.shown);
         Some(Duration::from_nanos(u64::try_from(shown).unwrap_or(0)))
     }
 
     /// The row of a group: at once where temporal references tell when its first frame is shown, and otherwise when the
     /// frames that are shown before its key frame have come.
-    fn group(&mut self, arrival: &Arrival, begins: bool, place: Option<Place>, row: &FrameRow) -> Option<GroupRow> {
+    fn group(
+        &mut self,
+        arrival: &Arrival,
+        begins: bool,
+        place: Option<GroupPlace>,
+        row: &FrameRow,
+    ) -> Option<GroupRow> {
         if begins {
             let first_shown = |timestamp: u32| match (place, arrival.frame_rate) {
                 (Some(place), Some(rate)) => timestamp.wrapping_sub(ticks_of(rate, place.shown)),

@@ -3,14 +3,14 @@
 use framewire_media::access_unit::{
     AccessUnit, AccessUnitError, AccessUnitReader, AssembledFrame, Codec, FrameAssembler, FramePart,
 };
+use framewire_media::timing::Times;
 use framewire_media::{FrameRate, sequence_of};
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
 
 use super::analysis::Arrival;
 use crate::codec::{Stream, Unusable};
-use crate::frames::by_flags;
-use crate::transport_clock::Times;
+use crate::frames::{by_flags, times};
 
 /// What could not be analysed, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,13 +85,13 @@ impl Input {
                 if reader.codec() == Codec::MpegVideo {
                     self.frame_rate = sequence_of(&map).map(|sequence| sequence.frame_rate).or(self.frame_rate);
                 }
-                let piece = Piece { at: now, size: map.len() as u64, times: Times::of(buffer), rtp_timestamp: None };
+                let piece = Piece { at: now, size: map.len() as u64, times: times(buffer), rtp_timestamp: None };
                 self.frames(unit, piece)
             }
             Source::Flags { count } => {
                 let unit = flagged(buffer, *count);
                 *count += 1;
-                let piece = Piece { at: now, size: map.len() as u64, times: Times::of(buffer), rtp_timestamp: None };
+                let piece = Piece { at: now, size: map.len() as u64, times: times(buffer), rtp_timestamp: None };
                 self.frames(Ok(unit), piece)
             }
         }

@@ -1,13 +1,10 @@
 //! When frames are due in transport order.
 
-use gst::ClockTime;
+use framewire_units::Duration;
 
 /// How far a frame can be sent before it is shown, in frames: the largest decoded picture buffer of H.264 and H.265
 /// (ITU-T H.264, A.3.1; H.265, A.4.2) holds 16.
-pub(crate) const LARGEST_REORDERING: u64 = 16;
-
-/// The longest time that GStreamer can tell, in nanoseconds.
-const FOREVER: u64 = u64::MAX - 1;
+pub(super) const LARGEST_REORDERING: u32 = 16;
 
 /// The frame clock of the thesis: a frame is due when its turn in transport order comes (section 2.2, `sync_clock`).
 ///
@@ -15,49 +12,42 @@ const FOREVER: u64 = u64::MAX - 1;
 /// none; there a frame is due one duration after the frame before it, and never later than it is shown. Were it due when
 /// it is shown, every P frame would come late and together with the B frames before which it is needed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TransportClock {
+pub struct TransportClock {
     /// When the last frame was due, and how long it lasts.
-    last: Option<(ClockTime, ClockTime)>,
-    /// The times of the last buffer, and what was made of them: GStreamer asks more than once.
-    answered: Option<(Times, Option<ClockTime>)>,
+    last: Option<(Duration, Duration)>,
+    /// The times of the last one, and what was made of them: who renders may ask more than once.
+    answered: Option<(Times, Option<Duration>)>,
 }
 
-/// What a buffer says of itself.
+/// What an access unit says of its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub struct Times {
     /// Presentation time.
-    pub pts: Option<ClockTime>,
+    pub pts: Option<Duration>,
     /// Decode time.
-    pub dts: Option<ClockTime>,
+    pub dts: Option<Duration>,
     /// Duration.
-    pub duration: Option<ClockTime>,
-}
-
-impl Times {
-    /// The times of a buffer.
-    pub fn of(buffer: &gst::BufferRef) -> Self {
-        Self { pts: buffer.pts(), dts: buffer.dts(), duration: buffer.duration() }
-    }
+    pub duration: Option<Duration>,
 }
 
 impl TransportClock {
     /// When the next frame is due; `None` where nothing tells. The same times asked for again have the same answer.
-    pub fn due(&mut self, times: Times) -> Option<ClockTime> {
+    pub fn due(&mut self, times: Times) -> Option<Duration> {
         if let Some((_, answer)) = self.answered.filter(|(asked, _)| *asked == times) {
             return answer;
         }
         let due = times.dts.or_else(|| self.by_presentation(times));
         self.answered = Some((times, due));
         if let Some(due) = due {
-            self.last = Some((due, times.duration.unwrap_or(ClockTime::ZERO)));
+            self.last = Some((due, times.duration.unwrap_or(Duration::ZERO)));
         }
         due
     }
 
-    fn by_presentation(&self, times: Times) -> Option<ClockTime> {
+    fn by_presentation(&self, times: Times) -> Option<Duration> {
         let shown = times.pts?;
         let (Some((last, lasts)), Some(duration)) = (self.last, times.duration) else { return Some(shown) };
-        let reordering = ClockTime::from_nseconds(duration.nseconds().saturating_mul(LARGEST_REORDERING).min(FOREVER));
+        let reordering = duration.saturating_mul(LARGEST_REORDERING);
         Some(last.saturating_add(lasts).clamp(shown.saturating_sub(reordering), shown))
     }
 }
@@ -69,19 +59,19 @@ mod tests {
     const FRAME: u64 = 40;
 
     fn pts_only(pts: u64) -> Times {
-        let millis = |ms| Some(ClockTime::from_mseconds(ms));
+        let millis = |ms| Some(Duration::from_millis(ms));
         Times { pts: millis(pts), dts: None, duration: millis(FRAME) }
     }
 
     fn due(presentation: &[u64]) -> Vec<u64> {
         let mut clock = TransportClock::default();
-        presentation.iter().map(|&pts| clock.due(pts_only(pts * FRAME)).unwrap().mseconds() / FRAME).collect()
+        presentation.iter().map(|&pts| clock.due(pts_only(pts * FRAME)).unwrap().as_millis() as u64 / FRAME).collect()
     }
 
     #[test]
     fn decode_times_are_taken_as_they_are() {
         let mut clock = TransportClock::default();
-        let dts = Some(ClockTime::from_mseconds(7));
+        let dts = Some(Duration::from_millis(7));
         assert_eq!(clock.due(Times { dts, ..pts_only(90) }), dts);
     }
 
@@ -94,7 +84,7 @@ mod tests {
 
     #[test]
     fn no_frame_is_due_after_it_is_shown_nor_long_before() {
-        assert_eq!(due(&[0, 1, 500]), [0, 1, 500 - LARGEST_REORDERING]);
+        assert_eq!(due(&[0, 1, 500]), [0, 1, 500 - u64::from(LARGEST_REORDERING)]);
         assert_eq!(due(&[100, 0]), [100, 0]);
     }
 
@@ -104,7 +94,7 @@ mod tests {
         clock.due(pts_only(0));
         let first = clock.due(pts_only(120));
         assert_eq!(clock.due(pts_only(120)), first);
-        assert_eq!(clock.due(pts_only(40)), Some(ClockTime::from_mseconds(40)));
+        assert_eq!(clock.due(pts_only(40)), Some(Duration::from_millis(40)));
     }
 
     #[test]

@@ -5,15 +5,17 @@
 //! carried them was given up. In a byte stream a key frame may have them again (ISO/IEC 13818-2, 6.1.1.6; ITU-T H.264 and
 //! H.265, 7.4.1.2.1 and 7.4.2.4.2).
 
-use framewire_media::access_unit::{AccessUnit, AccessUnitError, Codec};
 use memchr::memmem;
+
+use crate::access_unit::{AccessUnit, AccessUnitError, Codec};
+use crate::nal::RbspReader;
 
 /// More than this no stream needs: beyond it all are forgotten.
 const MOST_BYTES: usize = 1 << 16;
 
 /// The headers of a byte stream in force, in the order in which decoders need them.
 #[derive(Debug)]
-pub(crate) struct Headers {
+pub struct StreamHeaders {
     codec: Codec,
     kept: Vec<Header>,
     /// Units read.
@@ -35,9 +37,11 @@ struct Header {
 
 /// What to put into an access unit, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Insertion {
-    pub(crate) at: usize,
-    pub(crate) bytes: Vec<u8>,
+pub struct Insertion {
+    /// Its place in the unit.
+    pub at: usize,
+    /// Headers with their start codes.
+    pub bytes: Vec<u8>,
 }
 
 /// A piece of a unit, from behind its start code to the next.
@@ -53,20 +57,20 @@ enum Piece {
     Picture,
 }
 
-impl Headers {
+impl StreamHeaders {
     /// Of a stream of this codec; `None` of one whose headers cannot be told apart, or need not be.
-    pub(crate) fn of(codec: Codec) -> Option<Self> {
+    pub fn of(codec: Codec) -> Option<Self> {
         // Every key frame of AV1 has its sequence header (AV1, 7.5), and every image of Motion JPEG its own.
         codec.has_start_codes().then(|| Self { codec, kept: vec![], units: 0, waiting: vec![] })
     }
 
     /// Takes in headers that came out of band.
-    pub(crate) fn know(&mut self, configuration: &[u8]) {
+    pub fn know(&mut self, configuration: &[u8]) {
         self.scan(configuration);
     }
 
     /// Reads an access unit, of which a reader says so much. Of a key frame, tells what it lacks.
-    pub(crate) fn read(&mut self, unit: &[u8], is: &Result<AccessUnit, AccessUnitError>) -> Option<Insertion> {
+    pub fn read(&mut self, unit: &[u8], is: &Result<AccessUnit, AccessUnitError>) -> Option<Insertion> {
         if let Err(AccessUnitError::NoPicture { .. }) = is {
             self.note(unit);
             return None;
@@ -195,14 +199,9 @@ impl Headers {
     }
 }
 
-/// The first `ue(v)` (ITU-T H.264, 9.1), of at most 255, as picture parameter sets have it; 0 where there is none.
+/// The first `ue(v)`, as parameter sets begin with their identifier; 0 where there is none.
 fn exp_golomb(bytes: &[u8]) -> u32 {
-    let mut window = [0; 4];
-    let length = bytes.len().min(4);
-    window[..length].copy_from_slice(&bytes[..length]);
-    let bits = u32::from_be_bytes(window);
-    let zeros = bits.leading_zeros();
-    if zeros > 8 { 0 } else { (bits >> (31 - 2 * zeros)) - 1 }
+    RbspReader::new(bytes).ue().unwrap_or(0)
 }
 
 fn without_trailing_zeros(nal: &[u8]) -> &[u8] {
@@ -237,7 +236,7 @@ mod tests {
 
     /// What becomes of the last of these units, a key frame, after the others.
     fn last_of(codec: Codec, units: &[&[&[u8]]]) -> Vec<u8> {
-        let mut headers = Headers::of(codec).unwrap();
+        let mut headers = StreamHeaders::of(codec).unwrap();
         let (last, before) = units.split_last().unwrap();
         before.iter().for_each(|unit| assert_eq!(headers.complete(&unit.concat(), false), None));
         with(headers.complete(&last.concat(), true), &last.concat())
@@ -275,7 +274,7 @@ mod tests {
 
     #[test]
     fn headers_that_came_by_themselves_are_not_repeated_at_once() {
-        let mut headers = Headers::of(Codec::H264).unwrap();
+        let mut headers = StreamHeaders::of(Codec::H264).unwrap();
         headers.note(&[SPS, PPS].concat());
         assert_eq!(headers.complete(SLICE, true), None);
         let whole = with(headers.complete(SLICE, true), SLICE);
@@ -284,7 +283,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut headers = Headers::of(Codec::H264).unwrap();
+        let mut headers = StreamHeaders::of(Codec::H264).unwrap();
         for id in 0..100_000u32 {
             let mut pps = vec![0, 0, 1, 0x68, 0x80 | (id as u8 >> 1)];
             pps.extend(id.to_be_bytes().map(|byte| byte | 1));

@@ -1,7 +1,8 @@
 //! Where a stream can go on after its connection broke.
 
 use framewire_media::access_unit::KeyKind;
-use framewire_transport::frame::Dependencies;
+
+use crate::frame::Dependencies;
 
 const BEFORE_KEY_FRAME: &str = "ifdsink: reconnected, waits for a key frame";
 const LEADING: &str = "ifdsink: reconnected, refers to what the receiver never had";
@@ -9,7 +10,7 @@ const LEADING: &str = "ifdsink: reconnected, refers to what the receiver never h
 /// What a receiver that has just connected can decode: everything from the next key frame on, but for frames shown
 /// before it that may refer to what came before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Resume {
+pub enum Resume {
     /// The receiver has everything.
     #[default]
     Everything,

@@ -1,6 +1,6 @@
 //! Where a frame stands in its group of pictures in transport order, told from temporal references alone.
 
-use framewire_media::PictureType;
+use crate::PictureType;
 
 /// Temporal references count modulo 1,024 (ISO/IEC 13818-2, 6.3.9).
 const MODULUS: i64 = 1_024;
@@ -12,7 +12,7 @@ const MODULUS: i64 = 1_024;
 /// that arrived. When more lies between the two than ever lay between two of which everything arrived, one in the middle
 /// was lost, and the frame is taken to come as far ahead of its B frames as others do.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GroupOrder {
+pub struct GroupOrder {
     /// The last I or P frame of the group: where it is shown, and its place.
     anchor: Option<Anchor>,
     /// The largest step between I and P frames of which all B frames arrived, in this group.
@@ -35,7 +35,7 @@ struct Anchor {
 
 /// Where a frame stands in its group, both counted in frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct GroupPlace {
     /// In transport order.
     pub sent: i64,
     /// In display order.
@@ -50,22 +50,22 @@ impl GroupOrder {
     }
 
     /// Takes the next frame.
-    pub fn place(&mut self, kind: PictureType, temporal_reference: u16) -> Place {
+    pub fn place(&mut self, kind: PictureType, temporal_reference: u16) -> GroupPlace {
         let shown = self.unwrap(kind, temporal_reference.into());
         match (kind, &mut self.anchor) {
             (PictureType::B, anchor) => {
                 if let Some(anchor) = anchor.as_mut().filter(|anchor| shown < anchor.shown) {
                     anchor.between += 1;
                 }
-                Place { sent: shown + 1, shown }
+                GroupPlace { sent: shown + 1, shown }
             }
             // The second field of a frame.
-            (_, Some(anchor)) if anchor.shown == shown => Place { sent: anchor.place, shown },
+            (_, Some(anchor)) if anchor.shown == shown => GroupPlace { sent: anchor.place, shown },
             _ => self.place_anchor(kind, shown),
         }
     }
 
-    fn place_anchor(&mut self, kind: PictureType, shown: i64) -> Place {
+    fn place_anchor(&mut self, kind: PictureType, shown: i64) -> GroupPlace {
         // A group that goes on at a lower number is another one, which has lost its header.
         match self.anchor {
             Some(anchor) if anchor.shown > shown => self.end_group(),
@@ -80,7 +80,7 @@ impl GroupOrder {
             _ => usual,
         };
         self.anchor = Some(Anchor { shown, place: sent, step, between: 0 });
-        Place { sent, shown }
+        GroupPlace { sent, shown }
     }
 
     fn end_group(&mut self) {

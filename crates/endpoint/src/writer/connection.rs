@@ -22,7 +22,7 @@ pub(super) enum Connection {
 
 impl Connection {
     /// Takes a frame into the decision queue.
-    pub fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
+    pub(super) fn handle_frame(&mut self, now: Timestamp, frame: OutgoingFrame) {
         match self {
             Self::Stream(half, _) => half.handle_frame(now, frame),
             Self::Datagrams(half, _) => half.handle_frame(now, frame),
@@ -30,7 +30,7 @@ impl Connection {
     }
 
     /// No more frames come; the frame that was begun is still written.
-    pub fn handle_end(&mut self, now: Timestamp) {
+    pub(super) fn handle_end(&mut self, now: Timestamp) {
         match self {
             Self::Stream(half, _) => half.handle_end(now),
             Self::Datagrams(half, _) => half.handle_end(now),
@@ -38,7 +38,7 @@ impl Connection {
     }
 
     /// Gives up everything that was not written.
-    pub fn handle_abort(&mut self, now: Timestamp) {
+    pub(super) fn handle_abort(&mut self, now: Timestamp) {
         match self {
             Self::Stream(half, _) => half.handle_abort(now),
             Self::Datagrams(half, _) => half.handle_abort(now),
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// Gives up what waits; a frame that is being written is finished.
-    pub fn handle_flush(&mut self, now: Timestamp) {
+    pub(super) fn handle_flush(&mut self, now: Timestamp) {
         match self {
             Self::Stream(half, _) => half.handle_flush(now),
             Self::Datagrams(half, _) => half.handle_flush(now),
@@ -54,7 +54,7 @@ impl Connection {
     }
 
     /// Writes what the socket takes.
-    pub fn poll_write(&mut self, now: Timestamp) -> Result<WriteProgress, SocketError> {
+    pub(super) fn poll_write(&mut self, now: Timestamp) -> Result<WriteProgress, SocketError> {
         match self {
             Self::Stream(half, socket) => half.poll_write(now, socket),
             Self::Datagrams(half, socket) => half.poll_write(now, socket),
@@ -62,7 +62,7 @@ impl Connection {
     }
 
     /// When to write again, where the next packet is not due yet.
-    pub fn next_timeout(&self) -> Option<Timestamp> {
+    pub(super) fn next_timeout(&self) -> Option<Timestamp> {
         match self {
             Self::Stream(..) => None,
             Self::Datagrams(half, _) => half.next_timeout(),
@@ -70,7 +70,7 @@ impl Connection {
     }
 
     /// What became of frames.
-    pub fn poll_event(&mut self) -> Option<SenderEvent> {
+    pub(super) fn poll_event(&mut self) -> Option<SenderEvent> {
         match self {
             Self::Stream(half, _) => half.poll_event(),
             Self::Datagrams(half, _) => half.poll_event(),
@@ -78,7 +78,7 @@ impl Connection {
     }
 
     /// True when the end was told and everything is written.
-    pub fn is_finished(&self) -> bool {
+    pub(super) fn is_finished(&self) -> bool {
         match self {
             Self::Stream(half, _) => half.is_finished(),
             Self::Datagrams(half, _) => half.is_finished(),
@@ -86,7 +86,7 @@ impl Connection {
     }
 
     /// The decision queue.
-    pub fn queue(&self) -> &FrameQueue {
+    pub(super) fn queue(&self) -> &FrameQueue {
         match self {
             Self::Stream(half, _) => half.queue(),
             Self::Datagrams(half, _) => half.queue(),
@@ -94,7 +94,7 @@ impl Connection {
     }
 
     /// Reads away what the peer has said; false when it will say no more, or says nothing that could harm.
-    pub fn discard_input(&mut self) -> Result<bool, SocketError> {
+    pub(super) fn discard_input(&mut self) -> Result<bool, SocketError> {
         match self {
             Self::Stream(_, socket) => socket.discard_input().map(|ended| !ended),
             Self::Datagrams(..) => Ok(false),
@@ -105,7 +105,7 @@ impl Connection {
     ///
     /// # Errors
     /// When the connection is broken. That nobody has received a datagram breaks nothing.
-    pub fn check(&mut self) -> Result<(), SocketError> {
+    pub(super) fn check(&mut self) -> Result<(), SocketError> {
         match self {
             Self::Stream(_, socket) => {
                 let closed = SocketError { operation: "connection", reason: "closed by the receiver".to_owned() };
@@ -116,7 +116,7 @@ impl Connection {
     }
 
     /// What the kernel knows of a TCP connection.
-    pub fn tcp_info(&self) -> Option<(TcpInfo, String)> {
+    pub(super) fn tcp_info(&self) -> Option<(TcpInfo, String)> {
         match self {
             Self::Stream(_, socket) => Some((socket.info().ok()?, socket.congestion().ok()?)),
             Self::Datagrams(..) => None,
@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// Bytes that the receiver has acknowledged; `None` where nobody does.
-    pub fn acknowledged(&self) -> Option<DataSize> {
+    pub(super) fn acknowledged(&self) -> Option<DataSize> {
         match self {
             Self::Stream(_, socket) => socket.info().ok()?.acknowledged,
             Self::Datagrams(..) => None,
@@ -132,7 +132,7 @@ impl Connection {
     }
 
     /// Bytes written that the receiver has not acknowledged, or, of datagrams, that the kernel still has.
-    pub fn undelivered(&self) -> DataSize {
+    pub(super) fn undelivered(&self) -> DataSize {
         let queued = match self {
             Self::Stream(_, socket) => socket.queued(),
             Self::Datagrams(_, socket) => socket.queued(),
@@ -141,7 +141,7 @@ impl Connection {
     }
 
     /// Bytes that the kernel has and the network has not.
-    pub fn kernel_queue(&self) -> Option<DataSize> {
+    pub(super) fn kernel_queue(&self) -> Option<DataSize> {
         match self {
             Self::Stream(_, socket) => socket.info().ok()?.unsent,
             Self::Datagrams(_, socket) => socket.queued().ok(),

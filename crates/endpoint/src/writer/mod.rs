@@ -1,4 +1,4 @@
-//! The writer: a thread that connects and waits for room, around the library's sending half.
+//! Frames of a live stream to one receiver: a thread that connects and waits for room, around the library's sending half.
 //!
 //! The thread never has the frames' work to itself: whoever offers a frame writes at once what the socket takes, so
 //! that on a link that is fast enough no thread has to be woken for a frame. Only when the socket is full does the
@@ -12,6 +12,8 @@ mod drain;
 mod plan;
 mod state;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,38 +22,37 @@ use std::time::Duration;
 
 use framewire_sockets::{Ready, Waker, Watch};
 use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::live::Placed;
 
 use attempts::Attempts;
 use connect::{NoConnection, connect};
 use state::{Phase, State};
 
-use crate::frames::Held;
-
-pub(super) use plan::{Plan, Protocol, Rtp};
-pub(super) use state::{Interruptions, Notice};
-pub(super) use tally::Snapshot;
+pub use plan::{Plan, Protocol, Rtp};
+pub use state::{Interruptions, Notice};
+pub use tally::Snapshot;
 
 /// What a thread does with notices; it may be called from the writer's thread and from those that offer frames.
-pub(super) type Notify = Box<dyn Fn(Notice) + Send + Sync>;
+pub type Notify<P> = Box<dyn Fn(Notice<P>) + Send + Sync>;
 
-/// The writer of one element, from start to stop. Dropping it stops it.
-pub(super) struct Writer {
-    shared: Arc<Shared>,
+/// One connection after the other to one receiver, from start to stop. Dropping it stops it.
+pub struct Writer<P: Placed> {
+    shared: Arc<Shared<P>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct Shared<P: Placed> {
+    state: Mutex<State<P>>,
     /// The state has changed in a way that [`Writer::wait`] waits for.
     changed: Condvar,
     /// Wakes the writer's thread.
     waker: Arc<Waker>,
-    notify: Notify,
+    notify: Notify<P>,
 }
 
 /// How a wait for the writer ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Waited {
+pub enum Waited {
     /// What was waited for has come.
     Done,
     /// The writer has failed, and said so.
@@ -60,23 +61,23 @@ pub(super) enum Waited {
     Interrupted,
 }
 
-impl Writer {
+impl<P: Placed + Send + 'static> Writer<P> {
     /// Begins to connect.
     ///
     /// # Errors
     /// When the process may have no more files or threads.
-    pub fn start(plan: Plan, notify: Notify) -> Result<Self, String> {
+    pub fn start(plan: Plan, notify: Notify<P>) -> Result<Self, String> {
         let waker = Arc::new(Waker::new().map_err(|error| error.to_string())?);
         let state = Mutex::new(State::new(plan.drain_timeout));
         let shared = Arc::new(Shared { state, changed: Condvar::new(), waker, notify });
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new().name("ifdsink-writer".to_owned());
+        let thread = std::thread::Builder::new().name("frame-writer".to_owned());
         let thread = thread.spawn(move || of_thread.run(&plan)).map_err(|error| error.to_string())?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
     /// Offers a frame; it is written as far as the socket takes it. False when the writer has failed.
-    pub fn offer(&self, held: OutgoingFrame<Held>, frame: OutgoingFrame) -> bool {
+    pub fn offer(&self, held: OutgoingFrame<P>, frame: OutgoingFrame) -> bool {
         self.shared.change(|state| {
             state.offer(held, frame);
             state.phase != Phase::Failed
@@ -101,7 +102,7 @@ impl Writer {
 
     /// Waits until the first attempts to connect have ended, for at most so long.
     pub fn wait_opened_for(&self, patience: Duration) {
-        let is_opening = |state: &mut State| state.phase == Phase::Opening;
+        let is_opening = |state: &mut State<P>| state.phase == Phase::Opening;
         let opened = self.shared.changed.wait_timeout_while(self.shared.state(), patience, is_opening);
         drop(opened.unwrap_or_else(PoisonError::into_inner));
     }
@@ -144,14 +145,7 @@ impl Writer {
     /// connection before, and what was counted after.
     pub fn stop(&self) -> Snapshot {
         let before = self.snapshot();
-        self.shared.state().stopping = true;
-        self.shared.waker.wake();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A writer that panicked has nothing more to say.
-            let _ = thread.join();
-        }
-        self.shared.change(State::abandon);
+        self.end_thread();
         let after = self.snapshot();
         Snapshot { counts: after.counts, level: after.level, connected: false, ..before }
     }
@@ -162,7 +156,7 @@ impl Writer {
     }
 
     /// Waits until `done`, or the writer has failed, or no wait is allowed.
-    fn wait(&self, since: Interruptions, done: impl Fn(&State) -> bool) -> Waited {
+    fn wait(&self, since: Interruptions, done: impl Fn(&State<P>) -> bool) -> Waited {
         let mut state = self.shared.state();
         loop {
             if state.phase == Phase::Failed {
@@ -179,9 +173,22 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl<P: Placed> Writer<P> {
+    fn end_thread(&self) {
+        self.shared.state().stopping = true;
+        self.shared.waker.wake();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A writer that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+        self.shared.change(State::abandon);
+    }
+}
+
+impl<P: Placed> Drop for Writer<P> {
     fn drop(&mut self) {
-        self.stop();
+        self.end_thread();
     }
 }
 
@@ -195,13 +202,13 @@ enum Served {
     Broken(String),
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<P: Placed> Shared<P> {
+    fn state(&self) -> MutexGuard<'_, State<P>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state, then tells who waits for the change and what came of it, without holding the state's lock.
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut State<P>) -> T) -> T {
         let mut state = self.state();
         let result = change(&mut state);
         let notices = std::mem::take(&mut state.notices);

@@ -23,12 +23,12 @@ pub(super) struct Drain {
 
 impl Drain {
     /// The end of the stream was told.
-    pub fn begin(limit: Duration, now: Instant, progress: Progress) -> Self {
+    pub(super) fn begin(limit: Duration, now: Instant, progress: Progress) -> Self {
         Self { limit, since: now, seen: progress }
     }
 
     /// How long until it is to be looked again; `None` when patience is over.
-    pub fn look(&mut self, now: Instant, progress: Progress) -> Option<Duration> {
+    pub(super) fn look(&mut self, now: Instant, progress: Progress) -> Option<Duration> {
         if progress != self.seen {
             (self.since, self.seen) = (now, progress);
         }

@@ -10,24 +10,24 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// A count of 0.
-    pub fn new(allowed: u32) -> Self {
+    pub(super) fn new(allowed: u32) -> Self {
         Self { allowed, made: 0 }
     }
 
     /// The connection was good: counting begins again.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.made = 0;
     }
 
     /// Counts another attempt; false when there may be none.
-    pub fn another(&mut self) -> bool {
+    pub(super) fn another(&mut self) -> bool {
         let allowed = self.made < self.allowed;
         self.made += u32::from(allowed);
         allowed
     }
 
     /// What is wrong, and how often it was tried.
-    pub fn verdict(&self, reason: &str) -> String {
+    pub(super) fn verdict(&self, reason: &str) -> String {
         match self.allowed {
             0 => reason.to_owned(),
             allowed => format!("{reason} (reconnection {} of {allowed})", self.made),

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use framewire_sockets::{OpenError, TcpOptions, TcpSender, UdpOptions, UdpSender, Watch};
 use framewire_transport::datagram::Overflow;
+use framewire_transport::live::Placed;
+use framewire_transport::queue::FrameQueue;
 use framewire_transport::{DatagramSender, StreamSender, TransportKind};
 use framewire_wire::mpeg_video::{PacketRule, Packetizer};
 
@@ -41,7 +43,7 @@ impl From<OpenError> for NoConnection {
 }
 
 /// Makes one attempt to connect: every address of the host in turn, for as long as the plan allows for all of them.
-pub(super) fn connect(shared: &Shared, plan: &Plan) -> Result<Connection, NoConnection> {
+pub(super) fn connect<P: Placed>(shared: &Shared<P>, plan: &Plan) -> Result<Connection, NoConnection> {
     let deadline = Instant::now() + plan.connect_timeout;
     let mut last = NoConnection::because(format!("{} has no address", plan.host));
     for address in resolve(shared, plan, deadline)? {
@@ -56,13 +58,13 @@ pub(super) fn connect(shared: &Shared, plan: &Plan) -> Result<Connection, NoConn
 
 /// The addresses of the host. Looking up a name can take as long as the resolver likes, so a thread of its own does
 /// it, and is left behind when nobody waits for it any more.
-fn resolve(shared: &Shared, plan: &Plan, deadline: Instant) -> Result<Vec<SocketAddr>, NoConnection> {
+fn resolve<P: Placed>(shared: &Shared<P>, plan: &Plan, deadline: Instant) -> Result<Vec<SocketAddr>, NoConnection> {
     if let Ok(address) = plan.host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, plan.port)]);
     }
     let (answer, answered) = mpsc::channel();
     let (host, port, waker) = (plan.host.clone(), plan.port, shared.waker.clone());
-    let resolver = std::thread::Builder::new().name("ifdsink-resolver".to_owned()).spawn(move || {
+    let resolver = std::thread::Builder::new().name("frame-writer-resolver".to_owned()).spawn(move || {
         let addresses = (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
         // Nobody listens any more when the element was stopped.
         let _ = answer.send(addresses);
@@ -78,15 +80,20 @@ fn resolve(shared: &Shared, plan: &Plan, deadline: Instant) -> Result<Vec<Socket
     }
 }
 
-fn open(shared: &Shared, plan: &Plan, address: SocketAddr, deadline: Instant) -> Result<Connection, NoConnection> {
+fn open<P: Placed>(
+    shared: &Shared<P>,
+    plan: &Plan,
+    address: SocketAddr,
+    deadline: Instant,
+) -> Result<Connection, NoConnection> {
     match plan.protocol {
         Protocol::Tcp => open_stream(shared, plan, address, deadline),
         Protocol::Udp => open_datagrams(plan, address),
     }
 }
 
-fn open_stream(
-    shared: &Shared,
+fn open_stream<P: Placed>(
+    shared: &Shared<P>,
     plan: &Plan,
     address: SocketAddr,
     deadline: Instant,
@@ -109,7 +116,7 @@ fn open_stream(
     if let Some(timeout) = plan.receiver_timeout {
         socket.set_user_timeout(timeout).map_err(NoConnection::because)?;
     }
-    let queue = plan.queue.queue();
+    let queue = FrameQueue::new(plan.queue);
     Ok(Connection::Stream(StreamSender::new(queue, plan.unsent_limit), socket))
 }
 
@@ -126,13 +133,13 @@ fn open_datagrams(plan: &Plan, address: SocketAddr) -> Result<Connection, NoConn
     let rtp = plan.rtp;
     let packetizer = Packetizer::new(PacketRule::Full, rtp.mtu, rtp.ssrc, rtp.initial_sequence, rtp.payload_type);
     let packetizer = packetizer.map_err(|error| NoConnection::Impossible(error.to_string()))?;
-    let half = DatagramSender::new(plan.queue.queue(), packetizer, Overflow::Wait);
+    let half = DatagramSender::new(FrameQueue::new(plan.queue), packetizer, Overflow::Wait);
     Ok(Connection::Datagrams(half, socket))
 }
 
 /// Waits for the waker or the socket; true when the socket is ready or broken.
-fn wait(
-    shared: &Shared,
+fn wait<P: Placed>(
+    shared: &Shared<P>,
     socket: Option<(BorrowedFd<'_>, Watch)>,
     deadline: Instant,
     late: impl Fn() -> String,

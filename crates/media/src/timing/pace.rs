@@ -1,8 +1,8 @@
 //! How fast a stream goes on, by its time stamps.
 
-use gst::ClockTime;
+use framewire_units::Duration;
 
-use crate::transport_clock::LARGEST_REORDERING;
+use super::transport_clock::LARGEST_REORDERING;
 
 /// Tells of each frame how much further the stream is with it. What durations and rates promise is not asked: a camera
 /// that lights its pictures longer at night still says 25 frames a second.
@@ -10,17 +10,17 @@ use crate::transport_clock::LARGEST_REORDERING;
 /// Presentation times go back and forth, where there are no decode times. There a step forward is shared among the
 /// frames that came for it: of `P3 B1 B2 P6`, each of the last three has a third of the step from 3 to 6.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pace {
-    furthest: Option<ClockTime>,
+pub struct Pace {
+    furthest: Option<Duration>,
     /// Frames since then that went no further.
-    behind: u64,
+    behind: u32,
     /// The share of each frame in the last step, where it was shared.
-    share: Option<ClockTime>,
+    share: Option<Duration>,
 }
 
 impl Pace {
     /// How much further the stream is with the next frame; `None` where times do not tell.
-    pub fn next(&mut self, time: Option<ClockTime>) -> Option<ClockTime> {
+    pub fn next(&mut self, time: Option<Duration>) -> Option<Duration> {
         let time = time?;
         let Some(furthest) = self.furthest else { return self.begin_at(time) };
         if time <= furthest {
@@ -37,7 +37,7 @@ impl Pace {
         *self = Self::default();
     }
 
-    fn begin_at(&mut self, time: ClockTime) -> Option<ClockTime> {
+    fn begin_at(&mut self, time: Duration) -> Option<Duration> {
         *self = Self { furthest: Some(time), ..Self::default() };
         None
     }
@@ -50,8 +50,8 @@ mod tests {
     /// In frames of 40 ms; -1 where nothing is told.
     fn steps(times: &[u64]) -> Vec<i64> {
         let mut pace = Pace::default();
-        let step = |&time: &u64| pace.next(Some(ClockTime::from_mseconds(time * 40)));
-        times.iter().map(step).map(|step| step.map_or(-1, |step| step.mseconds() as i64 / 40)).collect()
+        let step = |&time: &u64| pace.next(Some(Duration::from_millis(time * 40)));
+        times.iter().map(step).map(|step| step.map_or(-1, |step| step.as_millis() as i64 / 40)).collect()
     }
 
     #[test]
@@ -76,6 +76,6 @@ mod tests {
     #[test]
     fn nothing_is_known_without_times() {
         let mut pace = Pace::default();
-        assert_eq!((pace.next(None), pace.next(Some(ClockTime::SECOND)), pace.next(None)), (None, None, None));
+        assert_eq!((pace.next(None), pace.next(Some(Duration::from_secs(1))), pace.next(None)), (None, None, None));
     }
 }

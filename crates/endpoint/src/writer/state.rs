@@ -7,17 +7,15 @@ use framewire_sockets::Ready;
 use framewire_transport::WriteProgress;
 use framewire_transport::event::SenderEvent;
 use framewire_transport::frame::OutgoingFrame;
+use framewire_transport::live::{LostGroup, Placed, Resume};
 use framewire_transport::queue::Discard;
 use framewire_transport::socket::SocketError;
 use framewire_units::Timestamp;
 
-use super::super::resume::Resume;
 use super::Served;
 use super::connection::Connection;
 use super::drain::{Drain, Progress};
 use super::tally::{Snapshot, Tally};
-use crate::frames::Held;
-use crate::groups::LostGroup;
 
 const NOT_CONNECTED: &str = "ifdsink: no connection";
 
@@ -38,9 +36,9 @@ pub(super) enum Phase {
 
 /// Something that the application is told.
 #[derive(Debug)]
-pub(in super::super) enum Notice {
+pub enum Notice<P> {
     /// A frame was given up, and with it perhaps its group of pictures.
-    Dropped(Discard<Held>, Option<LostGroup>),
+    Dropped(Discard<P>, Option<LostGroup>),
     /// The connection broke and is tried again.
     Reconnecting(String),
     /// It stands again: a key frame is needed for the stream to go on.
@@ -62,20 +60,20 @@ pub(super) struct Next {
 
 /// Counts the beginnings and ends of interruptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Interruptions(pub u64);
+pub struct Interruptions(pub u64);
 
 /// All of it behind one lock, which nobody holds for longer than a write that does not wait.
-pub(super) struct State {
+pub(super) struct State<P> {
     pub phase: Phase,
     /// The application is being told of a failure; then comes [`Phase::Failed`].
     pub failing: bool,
-    /// The element stops: the thread is to end.
+    /// Nothing more is wanted: the thread is to end.
     pub stopping: bool,
     /// Streaming threads are not to wait.
     pub interrupted: bool,
     pub interruptions: Interruptions,
     /// For the application, as soon as the state is let go of.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<Notice<P>>,
     /// The thread is to be woken as soon as the state is let go of.
     pub wake_writer: bool,
     pub phase_changed: bool,
@@ -92,14 +90,14 @@ pub(super) struct State {
     /// What comes after the last frame: headers without a picture.
     tail: Option<OutgoingFrame>,
     resume: Resume,
-    tally: Tally,
+    tally: Tally<P>,
     connections: u64,
     wrote_frames: bool,
     origin: Instant,
 }
 
-impl State {
-    pub fn new(drain_timeout: Option<Duration>) -> Self {
+impl<P: Placed> State<P> {
+    pub(super) fn new(drain_timeout: Option<Duration>) -> Self {
         Self {
             phase: Phase::Opening,
             failing: false,
@@ -126,7 +124,7 @@ impl State {
     }
 
     /// Takes a frame and writes what the socket takes of it.
-    pub fn offer(&mut self, held: OutgoingFrame<Held>, mut frame: OutgoingFrame) {
+    pub(super) fn offer(&mut self, held: OutgoingFrame<P>, mut frame: OutgoingFrame) {
         let nothing_waits = self.connection.as_ref().is_none_or(|connection| connection.queue().is_empty());
         frame.duration = held.bytes.time_behind(nothing_waits, frame.duration);
         self.tally.enter(held);
@@ -145,7 +143,7 @@ impl State {
     }
 
     /// No more frames come. The tail is written when all of them are, so that no rule can give it up.
-    pub fn end(&mut self, tail: Option<OutgoingFrame>) {
+    pub(super) fn end(&mut self, tail: Option<OutgoingFrame>) {
         self.end_told = true;
         self.tail = tail;
         self.write_unless_blocked();
@@ -154,7 +152,7 @@ impl State {
     }
 
     /// Gives up what waits, and forgets that the end was told. False when the stream has ended already.
-    pub fn flush(&mut self) -> bool {
+    pub(super) fn flush(&mut self) -> bool {
         if self.phase == Phase::Finished || self.connection.as_ref().is_some_and(Connection::is_finished) {
             return false;
         }
@@ -168,7 +166,7 @@ impl State {
     }
 
     /// A connection stands.
-    pub fn connected(&mut self, connection: Connection) {
+    pub(super) fn connected(&mut self, connection: Connection) {
         if self.connections > 0 {
             self.resume = Resume::at_key_frame();
             self.notices.push(Notice::WantsKeyFrame);
@@ -180,14 +178,14 @@ impl State {
     }
 
     /// A descriptor of the connection's socket to wait for.
-    pub fn socket(&self) -> Result<OwnedFd, String> {
+    pub(super) fn socket(&self) -> Result<OwnedFd, String> {
         let connection = self.connection.as_ref().ok_or("not connected")?;
         connection.as_fd().try_clone_to_owned().map_err(|error| error.to_string())
     }
 
     /// Looks after the connection when the socket is `ready`: what to wait for next, or why it is over. Clears `reads`
     /// when there is nothing more to read.
-    pub fn progress(&mut self, ready: Ready, reads: &mut bool) -> Result<Next, Served> {
+    pub(super) fn progress(&mut self, ready: Ready, reads: &mut bool) -> Result<Next, Served> {
         if self.stopping {
             return Err(Served::Over);
         }
@@ -244,7 +242,7 @@ impl State {
     }
 
     /// Gives up a broken connection; true when it had carried a frame.
-    pub fn take_down(&mut self) -> bool {
+    pub(super) fn take_down(&mut self) -> bool {
         let now = self.now();
         if self.connections > 0 {
             self.set_phase(Phase::Reopening);
@@ -259,22 +257,22 @@ impl State {
     }
 
     /// True when there is nothing left to connect for: the end was told, and what was to be written is given up.
-    pub fn is_ending(&self) -> bool {
+    pub(super) fn is_ending(&self) -> bool {
         self.end_told && self.connections > 0
     }
 
     /// There is nothing more to write.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.set_phase(Phase::Finished);
     }
 
     /// The writer cannot go on.
-    pub fn fail(&mut self) {
+    pub(super) fn fail(&mut self) {
         self.set_phase(Phase::Failed);
     }
 
     /// The element stops: what is left is given up.
-    pub fn abandon(&mut self) {
+    pub(super) fn abandon(&mut self) {
         let now = self.now();
         if let Some(connection) = &mut self.connection {
             connection.handle_abort(now);
@@ -285,7 +283,7 @@ impl State {
         self.notices.clear();
     }
 
-    pub fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot {
         let connection = self.connection.as_ref();
         Snapshot {
             counts: self.tally.counts.clone(),

@@ -1,6 +1,6 @@
 //! When upstream is asked for a key frame.
 
-use std::time::{Duration, Instant};
+use framewire_units::{Duration, Timestamp};
 
 /// Requests, with at least an interval between them: an encoder that is asked for a key frame with every frame that is
 /// dropped would make the stream larger just when there is no room for it.
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 /// What is asked for too early is asked for later, unless a key frame has come by then.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyFrameRequests {
-    last: Option<Instant>,
+    last: Option<Timestamp>,
     is_owed: bool,
     sent: u64,
 }
 
 impl KeyFrameRequests {
     /// A key frame is needed. True when upstream is to be asked for it now.
-    pub fn need(&mut self, now: Instant, interval: Duration) -> bool {
+    pub fn need(&mut self, now: Timestamp, interval: Duration) -> bool {
         self.is_owed = true;
         self.is_due(now, interval)
     }
 
     /// A frame has come. True when upstream is to be asked for a key frame now, which was needed before.
-    pub fn frame_came(&mut self, is_key: bool, now: Instant, interval: Duration) -> bool {
+    pub fn frame_came(&mut self, is_key: bool, now: Timestamp, interval: Duration) -> bool {
         self.is_owed &= !is_key;
         self.is_due(now, interval)
     }
@@ -31,8 +31,8 @@ impl KeyFrameRequests {
         self.sent
     }
 
-    fn is_due(&mut self, now: Instant, interval: Duration) -> bool {
-        let too_early = self.last.is_some_and(|last| now.saturating_duration_since(last) < interval);
+    fn is_due(&mut self, now: Timestamp, interval: Duration) -> bool {
+        let too_early = self.last.is_some_and(|last| now.saturating_since(last) < interval);
         if !self.is_owed || too_early {
             return false;
         }
@@ -50,8 +50,7 @@ mod tests {
 
     #[test]
     fn requests_keep_their_distance_and_none_is_forgotten() {
-        let start = Instant::now();
-        let at = |millis| start + Duration::from_millis(millis);
+        let at = Timestamp::from_millis;
         let mut requests = KeyFrameRequests::default();
         assert!(requests.need(at(0), INTERVAL), "the first at once");
         assert!(!requests.need(at(300), INTERVAL), "too early");
@@ -67,7 +66,7 @@ mod tests {
 
     #[test]
     fn without_an_interval_each_is_made() {
-        let now = Instant::now();
+        let now = Timestamp::ZERO;
         let mut requests = KeyFrameRequests::default();
         assert!((0..3).all(|_| requests.need(now, Duration::ZERO)));
     }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use framewire_transport::QueueKind;
 use framewire_units::DataSize;
-
-use crate::settings::Settings;
 
 /// Everything that a writer must know.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Plan {
+pub struct Plan {
     /// Name or address of the receiver.
     pub host: String,
     /// Its port.
@@ -16,7 +15,7 @@ pub(in super::super) struct Plan {
     /// What carries the frames.
     pub protocol: Protocol,
     /// The decision queue.
-    pub queue: Settings,
+    pub queue: QueueKind,
     /// `TCP_NOTSENT_LOWAT`; `None`: what the send buffer takes.
     pub unsent_limit: Option<DataSize>,
     /// `TCP_CONGESTION`; `None`: the kernel's default.
@@ -37,7 +36,7 @@ pub(in super::super) struct Plan {
 
 /// What carries the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Protocol {
+pub enum Protocol {
     /// The elementary stream over TCP.
     Tcp,
     /// RTP packets (RFC 2250) over UDP.
@@ -46,7 +45,7 @@ pub(in super::super) enum Protocol {
 
 /// The fields of RTP packets that do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Rtp {
+pub struct Rtp {
     /// Largest IP packet.
     pub mtu: DataSize,
     /// Synchronisation source (RFC 3550, 5.1).

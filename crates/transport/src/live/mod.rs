@@ -1,0 +1,20 @@
+//! What stands around a queue where a live stream comes in: which frame is which, what is counted, when a group of
+//! pictures is lost and its encoder asked for a key frame, and where a receiver that connects again can go on.
+
+mod groups;
+mod key_frame_requests;
+mod numbering;
+mod placed;
+mod resume;
+mod tally;
+#[cfg(test)]
+mod testing;
+mod untimed;
+
+pub use groups::{GroupWatch, LostGroup};
+pub use key_frame_requests::KeyFrameRequests;
+pub use numbering::Numbering;
+pub use placed::Placed;
+pub use resume::Resume;
+pub use tally::{Count, Tally};
+pub use untimed::Untimed;
