@@ -308,7 +308,7 @@ fn nanos(time: Option<gst::ClockTime>) -> Duration {
 }
 
 /// Whether an event ends the frame before it: a second field that comes behind it belongs to another frame. What is
-/// only told in between (tags, for instance) does not.
+/// only announced in between (tags, for instance) does not.
 pub fn ends_frame(kind: gst::EventType) -> bool {
     matches!(
         kind,

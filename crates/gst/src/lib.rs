@@ -1,12 +1,12 @@
 //! GStreamer elements over the frame-aware transports: a stream that falls behind loses the frames that matter least,
-//! what is left of it can be decoded, and the application hears which frames went and why. Streams with intra refresh show
-//! damaged pictures until a refresh has ended (`docs/decoders.md`).
+//! what is left of it can be decoded, and the application is notified which frames went and why. Streams with intra
+//! refresh show damaged pictures until a refresh has ended (`docs/decoders.md`).
 //!
 //! | element | what it does |
 //! |---|---|
 //! | [`ifdqueue`] | a queue that never makes its upstream wait: it drops frames by importance and decodability |
 //! | [`ifdsink`] | sends over TCP or UDP, with the dropping queue directly before the socket |
-//! | [`mpegstat`] | passes buffers through and tells of every frame and every group of pictures what it saw |
+//! | [`mpegstat`] | passes buffers through and reports every frame and every group of pictures |
 //! | [`vtpsink`] | serves a streaming file to any number of clients, each at the level that its network can take |
 //! | [`vtpsrc`] | is such a client: any player can be one |
 //!

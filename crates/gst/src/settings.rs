@@ -70,7 +70,7 @@ impl Default for Settings {
     }
 }
 
-/// What an application is told when the limit has no effect.
+/// What is reported to an application when the limit has no effect.
 pub const INEFFECTIVE: &str = "max-size-time has no effect: the buffers have neither time stamps nor durations, and \
                                their caps no frame rate; set max-size-buffers, or put a parser before this element";
 

@@ -58,7 +58,7 @@ enum Piece {
 }
 
 impl StreamHeaders {
-    /// Of a stream of this codec; `None` of one whose headers cannot be told apart, or need not be.
+    /// Of a stream of this codec; `None` of one whose headers cannot be recognised, or need not be.
     pub fn of(codec: Codec) -> Option<Self> {
         // Every key frame of AV1 has its sequence header (AV1, 7.5), and every image of Motion JPEG its own.
         codec.has_start_codes().then(|| Self { codec, kept: vec![], units: 0, waiting: vec![] })
@@ -69,7 +69,7 @@ impl StreamHeaders {
         self.scan(configuration);
     }
 
-    /// Reads an access unit, of which a reader says so much. Of a key frame, tells what it lacks.
+    /// Reads an access unit, of which a reader says so much. Of a key frame, returns what it lacks.
     pub fn read(&mut self, unit: &[u8], is: &Result<AccessUnit, AccessUnitError>) -> Option<Insertion> {
         if let Err(AccessUnitError::NoPicture { .. }) = is {
             self.note(unit);

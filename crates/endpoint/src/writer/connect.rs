@@ -57,7 +57,7 @@ pub(super) fn connect<P: Placed>(shared: &Shared<P>, plan: &Plan) -> Result<Conn
 }
 
 /// The addresses of the host. Looking up a name can take as long as the resolver likes, so a thread of its own does
-/// it, and is left behind when nobody waits for it any more.
+/// it, and is left behind when it is not waited for any more.
 fn resolve<P: Placed>(shared: &Shared<P>, plan: &Plan, deadline: Instant) -> Result<Vec<SocketAddr>, NoConnection> {
     if let Ok(address) = plan.host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, plan.port)]);
@@ -66,7 +66,7 @@ fn resolve<P: Placed>(shared: &Shared<P>, plan: &Plan, deadline: Instant) -> Res
     let (host, port, waker) = (plan.host.clone(), plan.port, shared.waker.clone());
     let resolver = std::thread::Builder::new().name("frame-writer-resolver".to_owned()).spawn(move || {
         let addresses = (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Nobody listens any more when the element was stopped.
+        // There is no receiver of it any more when the element was stopped.
         let _ = answer.send(addresses);
         waker.wake();
     });

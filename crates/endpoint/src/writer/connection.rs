@@ -77,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// True when the end was told and everything is written.
+    /// True when the end was signalled and everything is written.
     pub(super) fn is_finished(&self) -> bool {
         match self {
             Self::Stream(half, _) => half.is_finished(),
@@ -104,7 +104,7 @@ impl Connection {
     /// Asks the kernel, which says that something is wrong with the socket, what it is.
     ///
     /// # Errors
-    /// When the connection is broken. That nobody has received a datagram breaks nothing.
+    /// When the connection is broken. A datagram that was not received breaks nothing.
     pub(super) fn check(&mut self) -> Result<(), SocketError> {
         match self {
             Self::Stream(_, socket) => {
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Bytes that the receiver has acknowledged; `None` where nobody does.
+    /// Bytes that the receiver has acknowledged; `None` where none does.
     pub(super) fn acknowledged(&self) -> Option<DataSize> {
         match self {
             Self::Stream(_, socket) => socket.info().ok()?.acknowledged,

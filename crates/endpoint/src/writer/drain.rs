@@ -22,7 +22,7 @@ pub(super) struct Drain {
 }
 
 impl Drain {
-    /// The end of the stream was told.
+    /// The end of the stream was signalled.
     pub(super) fn begin(limit: Duration, now: Instant, progress: Progress) -> Self {
         Self { limit, since: now, seen: progress }
     }

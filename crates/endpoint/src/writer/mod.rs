@@ -1,9 +1,9 @@
 //! Frames of a live stream to one receiver: a thread that connects and waits for room, around the library's sending half.
 //!
-//! The thread never has the frames' work to itself: whoever offers a frame writes at once what the socket takes, so
-//! that on a link that is fast enough no thread has to be woken for a frame. Only when the socket is full does the
-//! writer's thread wait for it, and the frames wait in the decision queue meanwhile. Nothing here blocks while it holds
-//! the state.
+//! The thread never has the frames' work to itself: the thread that offers a frame writes at once what the socket
+//! takes, so that on a link that is fast enough no thread has to be woken for a frame. Only when the socket is full
+//! does the writer's thread wait for it, and the frames wait in the decision queue meanwhile. Nothing here blocks while
+//! it holds the state.
 
 mod attempts;
 mod connect;
@@ -95,7 +95,7 @@ impl<P: Placed + Send + 'static> Writer<P> {
         self.shared.change(State::flush)
     }
 
-    /// Waits until the connection stands, or somebody [interrupts](Self::interrupt) after `since`.
+    /// Waits until the connection stands, or an [interrupt](Self::interrupt) after `since`.
     pub fn wait_connected(&self, since: Interruptions) -> Waited {
         self.wait(since, |state| state.phase != Phase::Opening)
     }
@@ -107,7 +107,7 @@ impl<P: Placed + Send + 'static> Writer<P> {
         drop(opened.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until everything is written, or somebody [interrupts](Self::interrupt) after `since`.
+    /// Waits until everything is written, or an [interrupt](Self::interrupt) after `since`.
     pub fn wait_finished(&self, since: Interruptions) -> Waited {
         self.wait(since, |state| state.phase == Phase::Finished)
     }
@@ -196,7 +196,7 @@ impl<P: Placed> Drop for Writer<P> {
 enum Served {
     /// Everything is written, or the element stops.
     Over,
-    /// The receiver took nothing at the end: what was left is given up, as this text tells.
+    /// The receiver took nothing at the end: what was left is given up, as this text says.
     Undelivered(String),
     /// The connection is broken, for this reason.
     Broken(String),
@@ -207,7 +207,7 @@ impl<P: Placed> Shared<P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, then tells who waits for the change and what came of it, without holding the state's lock.
+    /// Changes the state, then notifies the waiting threads and the application, without holding the state's lock.
     fn change<T>(&self, change: impl FnOnce(&mut State<P>) -> T) -> T {
         let mut state = self.state();
         let result = change(&mut state);
@@ -261,13 +261,13 @@ impl<P: Placed> Shared<P> {
         }
     }
 
-    /// The application hears what is lost before it hears of the end.
+    /// The application is notified of losses before the end.
     fn end_undelivered(&self, text: String) {
         (self.notify)(Notice::Undelivered(text));
         self.change(State::finish);
     }
 
-    /// The application hears why before the streaming thread stops for it.
+    /// The application is notified of the reason before the streaming thread stops for it.
     fn fail(&self, reason: String) {
         self.state().failing = true;
         (self.notify)(Notice::Failed(reason));

@@ -34,7 +34,7 @@ pub(super) enum Phase {
     Failed,
 }
 
-/// Something that the application is told.
+/// Something that is reported to the application.
 #[derive(Debug)]
 pub enum Notice<P> {
     /// A frame was given up, and with it perhaps its group of pictures.
@@ -62,10 +62,10 @@ pub(super) struct Next {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interruptions(pub u64);
 
-/// All of it behind one lock, which nobody holds for longer than a write that does not wait.
+/// All of it behind one lock, which is held for no longer than a write that does not wait.
 pub(super) struct State<P> {
     pub phase: Phase,
-    /// The application is being told of a failure; then comes [`Phase::Failed`].
+    /// The application is being notified of a failure; then comes [`Phase::Failed`].
     pub failing: bool,
     /// Nothing more is wanted: the thread is to end.
     pub stopping: bool,
@@ -84,7 +84,7 @@ pub(super) struct State<P> {
     early: bool,
     broken: Option<SocketError>,
     end_told: bool,
-    /// From when the end was told, with a connection.
+    /// From when the end was signalled, with a connection.
     drain: Option<Drain>,
     drain_timeout: Option<Duration>,
     /// What comes after the last frame: headers without a picture.
@@ -151,7 +151,7 @@ impl<P: Placed> State<P> {
         self.wake_writer = true;
     }
 
-    /// Gives up what waits, and forgets that the end was told. False when the stream has ended already.
+    /// Gives up what waits, and forgets that the end was signalled. False when the stream has ended already.
     pub(super) fn flush(&mut self) -> bool {
         if self.phase == Phase::Finished || self.connection.as_ref().is_some_and(Connection::is_finished) {
             return false;
@@ -256,7 +256,7 @@ impl<P: Placed> State<P> {
         std::mem::take(&mut self.wrote_frames)
     }
 
-    /// True when there is nothing left to connect for: the end was told, and what was to be written is given up.
+    /// True when there is nothing left to connect for: the end was signalled, and what was to be written is given up.
     pub(super) fn is_ending(&self) -> bool {
         self.end_told && self.connections > 0
     }
@@ -279,7 +279,7 @@ impl<P: Placed> State<P> {
         }
         self.drain_events();
         self.connection = None;
-        // An element that stops has nobody to tell.
+        // An element that stops has no one to notify.
         self.notices.clear();
     }
 
@@ -350,7 +350,7 @@ impl<P: Placed> State<P> {
 
     fn give_up(&mut self, frame: u32, rule: &'static str) {
         if let Some((discard, mut lost)) = self.tally.dropped(frame, rule) {
-            // Where nobody could have it, no key frame is asked for: with the next connection one will be.
+            // Where no receiver could have it, no key frame is asked for: with the next connection one will be.
             if let Some(lost) = lost.as_mut().filter(|_| self.phase != Phase::Connected) {
                 lost.needs_key_frame = false;
             }

@@ -59,7 +59,7 @@ impl<P: Placed> Tally<P> {
     }
 }
 
-/// Everything that is told of a writer at one moment.
+/// Everything that is reported of a writer at one moment.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Frames.

@@ -22,7 +22,7 @@ pub struct Held {
     /// How long it lasts by itself, as its buffers say, or else the caps; zero where neither does. Its place in a
     /// stream may be longer: [`OutgoingFrame::duration`] is how much further the stream is with it.
     pub lasts: Duration,
-    /// The codec, and how the parts of an access unit are told apart; `None` of what is not read.
+    /// The codec, and how the parts of an access unit are delimited; `None` of what is not read.
     pub format: Option<(Codec, Framing)>,
 }
 

@@ -9,7 +9,7 @@ use crate::interleaved_queue::{Item, Line, is_beginning};
 use crate::settings::{Mode, Settings};
 use crate::stats::now;
 
-/// Shared by the upstream's thread and the task; the condition variables beside it tell of changes.
+/// Shared by the upstream's thread and the task; the condition variables beside it signal changes.
 #[derive(Debug)]
 pub(super) struct State {
     pub line: Line,
@@ -45,12 +45,12 @@ pub(super) struct Outcome {
     pub lost: Option<(LostGroup, &'static str)>,
     /// Upstream is to be asked for a key frame.
     pub asks_for_key_frame: bool,
-    /// The application is to hear that the limit of time has no effect.
+    /// The application is to be notified that the limit of time has no effect.
     pub is_untimed: bool,
 }
 
 impl Outcome {
-    /// Whether anybody is to hear of it.
+    /// Whether it is to be reported.
     pub fn is_news(&self) -> bool {
         !self.dropped.is_empty() || self.asks_for_key_frame || self.is_untimed
     }
@@ -79,7 +79,7 @@ impl State {
 
     /// As new, and ready for data.
     pub fn start(&mut self, settings: &Settings) {
-        // A thread that was told to stop waiting may not have woken up yet.
+        // A thread that was asked to stop waiting may not have woken up yet.
         let upstream_waits = self.upstream_waits;
         *self = Self { flow: Ok(gst::FlowSuccess::Ok), upstream_waits, ..Self::new(settings) };
     }

@@ -73,7 +73,7 @@ impl IfdQueue {
         }
         if intake.is_long() && state.is_idle() {
             intake.begin_again();
-            // Nothing waits, and no place in the line is to be told by the ids before.
+            // Nothing waits, and no place in the line follows from the ids before.
             state.line = Line::new(settings.queue());
         }
         let holds_longer = intake.field_wait() > state.field_wait;
@@ -132,7 +132,7 @@ impl IfdQueue {
         state
     }
 
-    /// Each notification is a system call, also when nobody waits.
+    /// Each notification is a system call, also when no thread waits.
     pub(super) fn wake_upstream(&self, state: &State) {
         if state.upstream_waits > 0 {
             self.left.notify_all();
@@ -208,7 +208,7 @@ impl IfdQueue {
             }
         }
         // As in `queue`: a sticky event is stored by the pad and nothing is wrong with it, but after the end of the
-        // stream no buffer would tell upstream of the error.
+        // stream no buffer would return the error upstream.
         if let Err(error) = state.flow {
             drop(state);
             if event.type_() == gst::EventType::Eos && super::downstream::is_fatal(error) {

@@ -44,7 +44,7 @@ pub struct IfdSink {
     last: Mutex<Option<Snapshot>>,
 }
 
-/// Who tells the application that there is no connection.
+/// What reports to the application that there is no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Starting {
     /// The change of state that starts the element, which still waits a little.
@@ -185,7 +185,7 @@ impl BaseSinkImpl for IfdSink {
         }
         match event.view() {
             gst::EventView::Eos(_) if !self.finish() => return false,
-            // The application may have been told, and be stopping the pipeline: the base class would keep the caps.
+            // The application may have been notified, and be stopping the pipeline: the base class would keep the caps.
             gst::EventView::Caps(_) if !self.writer().is_ok_and(|writer| writer.is_alive()) => return false,
             gst::EventView::FlushStop(_) => self.flush(),
             gst::EventView::Segment(segment) => {
@@ -247,7 +247,7 @@ impl IfdSink {
         Ok(gst::FlowSuccess::Ok)
     }
 
-    /// Lets go of a first field whose second one does not come. A failure is told with what comes behind it.
+    /// Lets go of a first field whose second one does not come. A failure is reported with what comes behind it.
     fn release_field(&self) {
         let Ok(writer) = self.writer() else { return };
         if let Ok(frames) = lock(&self.intake).release() {

@@ -144,7 +144,7 @@ impl Analysis {
         self.open_group.take()
     }
 
-    /// MPEG video numbers its frames in each group; other codecs leave no transport order to be told from.
+    /// MPEG video numbers its frames in each group; other codecs leave no transport order to derive it from.
     fn place(&mut self, arrival: &Arrival) -> Option<GroupPlace> {
         let reference = u16::try_from(arrival.unit.display_order.filter(|_| arrival.numbered)?).ok()?;
         Some(self.order.place(arrival.unit.kind, reference))
@@ -198,7 +198,7 @@ impl Analysis {
         Some(Duration::from_nanos(u64::try_from(shown).unwrap_or(0)))
     }
 
-    /// The row of a group: at once where temporal references tell when its first frame is shown, and otherwise when the
+    /// The row of a group: at once where temporal references show when its first frame is shown, and otherwise when the
     /// frames that are shown before its key frame have come.
     fn group(
         &mut self,

@@ -53,7 +53,7 @@ impl Input {
     /// A reader for the stream that caps describe. The string, if any, says what of them could not be used.
     ///
     /// # Errors
-    /// When frames cannot be told from buffers with these caps.
+    /// When frames cannot be recognised in buffers with these caps.
     pub fn new(caps: &gst::CapsRef, faults: Faults) -> Result<(Self, Option<String>), Unusable> {
         let structure = caps.structure(0).filter(|structure| structure.name() == "application/x-rtp");
         let (source, problem) = match structure {
@@ -211,7 +211,7 @@ fn stated_rate(caps: &gst::CapsRef) -> Option<FrameRate> {
     (numerator > 0 && denominator > 0).then_some(FrameRate { numerator, denominator })
 }
 
-/// What the flags of a buffer tell of its frame.
+/// What the flags of a buffer state of its frame.
 fn flagged(buffer: &gst::BufferRef, number: u64) -> AccessUnit {
     let (kind, dependencies) = by_flags(buffer);
     AccessUnit {

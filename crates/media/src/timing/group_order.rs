@@ -1,11 +1,11 @@
-//! Where a frame stands in its group of pictures in transport order, told from temporal references alone.
+//! Where a frame stands in its group of pictures in transport order, derived from temporal references alone.
 
 use crate::PictureType;
 
 /// Temporal references count modulo 1,024 (ISO/IEC 13818-2, 6.3.9).
 const MODULUS: i64 = 1_024;
 
-/// Places of frames in their groups, as a receiver can tell them that sees only what arrived.
+/// Places of frames in their groups, as a receiver can derive them that sees only what arrived.
 ///
 /// A B frame is sent right after the I or P frame that is shown after it, so it stands one place behind where it is
 /// shown. An I or P frame takes the place after the one that was shown before it: after the I or P frame before it, when

@@ -19,7 +19,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// How much further the stream is with the next frame; `None` where times do not tell.
+    /// How much further the stream is with the next frame; `None` where times do not show it.
     pub fn next(&mut self, time: Option<Duration>) -> Option<Duration> {
         let time = time?;
         let Some(furthest) = self.furthest else { return self.begin_at(time) };
@@ -47,7 +47,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// In frames of 40 ms; -1 where nothing is told.
+    /// In frames of 40 ms; -1 where nothing is stated.
     fn steps(times: &[u64]) -> Vec<i64> {
         let mut pace = Pace::default();
         let step = |&time: &u64| pace.next(Some(Duration::from_millis(time * 40)));

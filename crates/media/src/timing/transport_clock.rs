@@ -31,7 +31,7 @@ pub struct Times {
 }
 
 impl TransportClock {
-    /// When the next frame is due; `None` where nothing tells. The same times asked for again have the same answer.
+    /// When the next frame is due; `None` where nothing states it. The same times asked for again have the same answer.
     pub fn due(&mut self, times: Times) -> Option<Duration> {
         if let Some((_, answer)) = self.answered.filter(|(asked, _)| *asked == times) {
             return answer;

@@ -15,7 +15,7 @@ pub struct LostGroup {
     pub needs_key_frame: bool,
 }
 
-/// Remembers which groups were lost, so that each is told of once.
+/// Remembers which groups were lost, so that each is reported once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GroupWatch {
     newest: u64,
@@ -28,14 +28,14 @@ impl GroupWatch {
         self.newest = self.newest.max(frame.bytes.group());
     }
 
-    /// A frame was given up. Tells when its group was lost by that, as far as its type tells.
+    /// A frame was given up. Returns when its group was lost by that, as far as its type shows it.
     pub fn given_up<P: Placed>(&mut self, frame: &OutgoingFrame<P>) -> Option<LostGroup> {
         if is_essential(frame) { self.lose(frame) } else { None }
     }
 
     /// Frames were given up for one that was offered. `needs_key_frame` is what the queue says of it
     /// ([`FrameQueue::needs_key_frame`](crate::queue::FrameQueue::needs_key_frame)); `None` of a queue
-    /// that does not know, so that the types have to tell. Gives the loss with its rule.
+    /// that does not know, so that the types have to decide. Gives the loss with its rule.
     pub fn after_offer<P: Placed>(
         &mut self,
         discards: &[Discard<P>],

@@ -1,4 +1,4 @@
-//! Streams whose time nobody tells, so that a limit of time means nothing.
+//! Streams that state no time, so that a limit of time means nothing.
 
 use framewire_units::Duration;
 
@@ -9,7 +9,7 @@ use crate::frame::OutgoingFrame;
 /// (a second of video, as MPEG-TS has them at least every 0.7 s: ISO/IEC 13818-1, 2.7.4).
 const SURELY: u32 = 60;
 
-/// Looks whether frames tell of their time.
+/// Looks whether frames state their time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untimed {
     in_a_row: u32,
