@@ -298,7 +298,7 @@ pub(crate) fn times(buffer: &gst::BufferRef) -> Times {
     }
 }
 
-/// As GStreamer counts time: the longest that it can tell is 584 years.
+/// As GStreamer counts time: the longest that it can express is 584 years.
 pub(crate) fn clock_time(time: Duration) -> gst::ClockTime {
     gst::ClockTime::try_from(time).unwrap_or(gst::ClockTime::MAX)
 }

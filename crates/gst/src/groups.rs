@@ -1,11 +1,11 @@
-//! The signal that tells of a lost group of pictures.
+//! The signal that reports a lost group of pictures.
 
 use gst::glib;
 use gst::glib::prelude::*;
 use gst::glib::subclass::Signal;
 
-/// The signal that tells of a [`LostGroup`](framewire_transport::live::LostGroup): the number of the frame (buffers since the start) and the rule that gave it
-/// up.
+/// The signal that reports a [`LostGroup`](framewire_transport::live::LostGroup): the number of the frame (buffers
+/// since the start) and the rule that gave it up.
 const GROUP_LOST: &str = "group-lost";
 
 /// The signal for one element: GLib lets no two types share it.

@@ -1,4 +1,4 @@
-//! How an element tells what it counts.
+//! How an element reports what it counts.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ pub fn structure(tally: &Tally, level: Level) -> gst::Structure {
         .build()
 }
 
-/// Name of the structure that tells of a writer.
+/// Name of the structure that describes a writer.
 pub const WRITER: &str = "application/x-framewire-sink-stats";
 
 /// The `stats` property of a writer. What is not known is not in it.

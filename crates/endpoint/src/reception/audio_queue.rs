@@ -10,7 +10,7 @@ const PACKET_COST: u64 = 64;
 /// What the thread that pushes audio gets, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum AudioItem {
-    /// To be heard.
+    /// To be played.
     Packet(AudioPacket),
     /// Packets that did not come, or did not fit.
     Lost {

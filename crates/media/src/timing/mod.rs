@@ -1,4 +1,4 @@
-//! Which times the frames of a stream have in transport order, told from what each says of itself.
+//! Which times the frames of a stream have in transport order, derived from what each states.
 
 mod group_order;
 mod pace;

@@ -25,7 +25,7 @@ impl FlowRecording {
         Self { directory, ..Self::default() }
     }
 
-    /// The same where nobody may wait for a disk for long.
+    /// The same where no thread may wait for a disk for long.
     #[must_use]
     pub fn in_real_time(self) -> Self {
         Self { held: Some(HELD_IN_REAL_TIME), ..self }

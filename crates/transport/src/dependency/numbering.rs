@@ -4,7 +4,7 @@
 //! (8.2.5.2); by the low bits of picture order counts it knows the place of a picture within half a turn of them only
 //! (8.2.1.1). Behind a gap both mislead it. The pictures from an open key frame on refer to none before it, but for
 //! those that are shown before it, if its recovery point is exact (D.2.8). Where these go as well, the numbers of all
-//! others may be moved by the same: what they refer to, and what they mark, is told by differences (7.4.3.1, 7.4.3.3).
+//! others may be moved by the same: what they refer to, and what they mark, is coded as differences (7.4.3.1, 7.4.3.3).
 //! It holds until the next IDR picture, or one with memory management operation 5, where numbers begin anew.
 //!
 //! What is given up behind the key frame is a gap: the frames on both its sides may be referred to together, by differences

@@ -12,7 +12,7 @@ pub trait Placed: Payload {
     /// How many key frames came before it, or with it.
     fn group(&self) -> u64;
 
-    /// How long it lasts by itself; zero where nothing tells. Its place in a stream may be longer:
+    /// How long it lasts by itself; zero where nothing states it. Its place in a stream may be longer:
     /// [`OutgoingFrame::duration`](crate::frame::OutgoingFrame::duration) is how much further the stream is with it.
     fn lasts(&self) -> Duration;
 

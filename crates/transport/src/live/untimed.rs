@@ -17,7 +17,7 @@ pub struct Untimed {
 }
 
 impl Untimed {
-    /// A frame comes. True once, when `is_limited_by_time` alone is what waits, and nothing tells of time.
+    /// A frame comes. True once, when `is_limited_by_time` alone is what waits, and nothing states a time.
     pub fn frame_came<P: Placed>(&mut self, frame: &OutgoingFrame<P>, is_limited_by_time: bool) -> bool {
         let takes_time = frame.duration > Duration::ZERO || frame.bytes.lasts() > Duration::ZERO;
         self.in_a_row = if takes_time { 0 } else { self.in_a_row.saturating_add(1) };
