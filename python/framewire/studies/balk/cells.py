@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, count, takewhile
+from itertools import accumulate, chain, count, groupby, takewhile
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -32,6 +33,8 @@ Place = tuple[str, int]
 """Label of the setting, and number of the repeat from 1."""
 
 _BY = ("setting", "repeat")
+_ROWS = 8
+"""Rows of lists that are turned into numbers of Python at a time: of a ledger, one has tens of thousands."""
 _PLAYED = ("display", "display_ns", "arrival_ns", "arrival_rel_ns")
 _FRAMES = (*_PLAYED, "level", "deadline_ns", "first_byte_ns", "last_byte_ns", "bytes_received")
 _RATES = (
@@ -47,10 +50,12 @@ def documents(
     the label of the setting."""
     summaries = {(row["setting"], row["repeat"]): row for row in results.summary.iter_rows(named=True)
                  if row["flow"] == STREAM}  # fmt: skip
-    ledgers = dict(_by_place(results.parts("frames"), [], _FRAMES))
-    for place, connections in _by_place(results.parts("rates"), ["flow", "connection"], _RATES):
+    ledgers = _by_place(results.parts("frames"), [], _FRAMES)
+    rates = _by_place(results.parts("rates"), ["flow", "connection"], _RATES)
+    # The tables of a campaign have its cells in one order: of thousands, one is in memory at a time.
+    for (place, [frames]), (same, connections) in zip(ledgers, rates, strict=True):
+        assert place == same
         [stream] = [one for one in connections if one["flow"] == STREAM]
-        [frames] = ledgers.pop(place)
         others = [one for one in connections if one["flow"] != STREAM]
         clip = clips[place[0]]
         yield place, _document(summaries[place], frames, stream, others, clip if place in shown else None)
@@ -63,10 +68,8 @@ def _by_place(
     for part in parts:
         table = pl.read_parquet(part, columns=[*_BY, *more, *columns], glob=False)
         grouped = table.group_by(*_BY, *more, maintain_order=True).agg(pl.col(*columns))
-        found: dict[Place, list[dict[str, Any]]] = {}
-        for row in grouped.iter_rows(named=True):
-            found.setdefault((row["setting"], row["repeat"]), []).append(row)
-        yield from found.items()
+        rows = grouped.iter_rows(named=True, buffer_size=_ROWS)
+        yield from ((place, list(some)) for place, some in groupby(rows, key=itemgetter(*_BY)))
 
 
 def _document(
