@@ -119,6 +119,8 @@ pub struct DatagramSent {
     pub part: Option<u16>,
     /// UDP payload in bytes.
     pub size: u32,
+    /// Of these, bytes of headers, as of RTP and its payload format: the rest is of the frame.
+    pub headers: u16,
     /// When.
     pub at: Timestamp,
     /// False when it was dropped at the socket or not sent because of a rule.

@@ -122,7 +122,15 @@ impl DatagramFlow {
     fn datagram(&mut self, frame: u32, size: u32, at: Timestamp, fault: Injected) {
         let sequence = self.log.datagrams_sent.len() as u64;
         let sent = fault != Injected::NoRoom;
-        self.log.datagrams_sent.push(DatagramSent { sequence, frame: Some(frame), part: None, size, at, sent });
+        self.log.datagrams_sent.push(DatagramSent {
+            sequence,
+            frame: Some(frame),
+            part: None,
+            size,
+            headers: HEADERS as u16,
+            at,
+            sent,
+        });
         match fault {
             Injected::Arrives(delay) => {
                 let at = at + delay;

@@ -220,8 +220,9 @@ impl SenderSession {
                 };
                 self.record(frame, at, FrameEventKind::Discarded { place, rule: rule.to_owned() });
             }
-            SenderEvent::Datagram { frame, sequence, size, at, sent } => {
-                self.log.datagrams.push(DatagramSent { sequence, frame: Some(frame), part: None, size, at, sent });
+            SenderEvent::Datagram { frame, sequence, size, headers, at, sent } => {
+                let frame = Some(frame);
+                self.log.datagrams.push(DatagramSent { sequence, frame, part: None, size, headers, at, sent });
             }
         }
     }

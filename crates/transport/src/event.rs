@@ -77,6 +77,8 @@ pub enum SenderEvent {
         sequence: u64,
         /// UDP payload in bytes.
         size: u32,
+        /// Of these, bytes of headers: the rest is of the frame.
+        headers: u16,
         /// When.
         at: Timestamp,
         /// False when the socket dropped it, or when it was not sent because of a rule.

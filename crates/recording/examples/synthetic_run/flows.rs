@@ -143,6 +143,7 @@ impl Flow {
                 frame: Some(frame),
                 part: None,
                 size,
+                headers: HEADERS as u16,
                 at: now,
                 sent,
             });

@@ -14,7 +14,6 @@ use crate::spool::{Lookup, Sorter};
 pub(super) struct Datagrams<'a> {
     log: &'a FlowLog,
     crossings: Sorter<Crossing, (u32, Option<u16>, u64)>,
-    header: u32,
     /// The hop that datagrams passed last before they arrived.
     last_hop: Option<&'static str>,
     /// When the first datagram arrived.
@@ -27,7 +26,8 @@ pub(crate) struct Crossing {
     pub frame: u32,
     pub part: Option<u16>,
     pub sequence: u64,
-    pub size: u32,
+    /// Bytes of the frame.
+    pub bytes: u32,
     pub sent: bool,
     pub arrival: Option<Arrival>,
     pub verdict: Option<Verdict>,
@@ -47,10 +47,9 @@ impl<'a> Datagrams<'a> {
         let received = Sorter::of(log.frames.beside(), key, received);
         let verdicts = Verdicts::of(log);
         let crossings = crossings(log, arrivals(received.iter()), &verdicts);
-        let header = header_bytes(log, frames(crossings.iter()));
         let first_arrival = log.datagrams_received.iter().map(|datagram| datagram.at).min();
         let last_hop = verdicts.last_hop(arrivals(received.iter()).map(|(sequence, _)| sequence));
-        Self { log, crossings, header, last_hop, first_arrival }
+        Self { log, crossings, last_hop, first_arrival }
     }
 
     /// How every frame crossed the network, asked for in decode order.
@@ -58,7 +57,7 @@ impl<'a> Datagrams<'a> {
         let mut frames = Lookup::new(frames(self.crossings.iter()));
         move |frame, facts, sender| {
             let datagrams = frames.of(frame.into()).unwrap_or_default();
-            let mut transfer = transfer(facts, &datagrams, self.header);
+            let mut transfer = transfer(facts, &datagrams);
             let whole = sender.last_byte.is_some() && !datagrams.is_empty() && parts(&datagrams).all(keeps);
             if whole {
                 transfer.bytes_received = u64::from(facts.size);
@@ -105,9 +104,10 @@ fn crossings(
     let frames = log.frames.len();
     let crossings = sent.iter().filter_map(|datagram| {
         let frame = datagram.frame.filter(|&frame| (frame as usize) < frames)?;
-        let DatagramSent { sequence, part, size, sent, .. } = datagram;
+        let DatagramSent { sequence, part, sent, .. } = datagram;
+        let bytes = datagram.size.saturating_sub(datagram.headers.into());
         let (arrival, verdict) = (arrivals.of(sequence), verdicts.of(sequence));
-        Some(Crossing { frame, part, sequence, size, sent, arrival, verdict })
+        Some(Crossing { frame, part, sequence, bytes, sent, arrival, verdict })
     });
     Sorter::of(log.frames.beside(), |one: &Crossing| (one.frame, one.part, one.sequence), crossings)
 }
@@ -134,28 +134,13 @@ fn frames(crossings: impl Iterator<Item = Crossing>) -> impl Iterator<Item = (u6
     })
 }
 
-/// Bytes of every datagram that are not bytes of the frame: the RTP header and the payload format's.
-///
-/// The payloads of a frame that was cut whole are its size and that many headers; a frame that was given up half-way
-/// shows less. So the largest value that any frame shows is the true one.
-fn header_bytes(log: &FlowLog, frames: impl Iterator<Item = (u64, Vec<Crossing>)>) -> u32 {
-    let mut sizes = (0..).zip(&log.frames).map(|(frame, facts)| (frame, facts.size));
-    let mut sizes = Lookup::new(&mut sizes);
-    // The list of frames ends early where the disk does not give it back, which the list itself will say.
-    let shown = frames.filter_map(|(frame, datagrams)| {
-        let payload: u64 = parts(&datagrams).map(|part| u64::from(part[0].size)).sum();
-        Some(payload.saturating_sub(sizes.of(frame)?.into()) / parts(&datagrams).count() as u64)
-    });
-    u32::try_from(shown.max().unwrap_or(0)).unwrap_or(u32::MAX)
-}
-
 /// The transfer of one frame as far as its datagrams show it: `arrival` is that of the last part that came.
-fn transfer(facts: &FrameFacts, datagrams: &[Crossing], header: u32) -> Transfer {
+fn transfer(facts: &FrameFacts, datagrams: &[Crossing]) -> Transfer {
     let size = u64::from(facts.size);
     let mut transfer = Transfer::default();
     let mut lost = 0;
     for part in parts(datagrams) {
-        let bytes = u64::from(part[0].size.saturating_sub(header));
+        let bytes = u64::from(part[0].bytes);
         let came = part.iter().filter_map(|copy| copy.arrival).min_by_key(|arrival| (!arrival.kept, arrival.at));
         if let Some(arrival) = came {
             transfer.bytes_received += bytes;

@@ -301,10 +301,10 @@ records! {
     PictureNumbers { frame_num, frame_num_bits, order_bits, frames_only, separate_colour_planes, restarts, recovers }
     Renumbering { frame_num, order }
     FrameEvent { frame, at, what }
-    DatagramSent { sequence, frame, part, size, at, sent }
+    DatagramSent { sequence, frame, part, size, headers, at, sent }
     DatagramReceived { sequence, size, at, kept }
     StreamRead { total, at }
-    Crossing { frame, part, sequence, size, sent, arrival, verdict }
+    Crossing { frame, part, sequence, bytes, sent, arrival, verdict }
     Arrival { at, kept }
     InOrder { arrival, frame, relative, latency, place, group_time }
     Delay { frame, latency, jitter }

@@ -8,7 +8,7 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 
 use super::flow::{ReleaseRow, accuracy};
-use super::packets::{FRAME, PacketRow, frames_by_sequence, frames_of_packets, packets};
+use super::packets::{CARRIED, Carried, PacketRow, carried_by_packets, carried_by_sequence, packets};
 use super::table::{EncodedColumn, Table, TableWriter};
 use crate::record::{FlowLog, PacketRecord, ReleaseRecord};
 use crate::run::WriteError;
@@ -34,7 +34,7 @@ pub struct TablesAhead {
 #[derive(Clone, Debug, Default)]
 pub struct WrittenAhead {
     packets: Groups,
-    /// Of every row the sequence number that identifies its frame, which only the sender's log knows.
+    /// Of every row the sequence number that identifies what it carries, which only the sender's log knows.
     sequences: Spool<Option<u64>>,
     releases: Groups,
 }
@@ -90,14 +90,14 @@ impl TablesAhead {
     fn encode_packets(&mut self) {
         let records = std::mem::take(&mut self.packets);
         let rows: Vec<PacketRow<'_>> = records.iter().map(|record| PacketRow::unplaced(&self.flow, record)).collect();
-        let added = self.written.packets.add(&packets(), &rows, Some(FRAME), self.directory.as_deref());
+        let added = self.written.packets.add(&packets(), &rows, &CARRIED, self.directory.as_deref());
         self.failure = self.failure.take().or(added.err());
     }
 
     fn encode_releases(&mut self) {
         let releases = std::mem::take(&mut self.releases);
         let rows: Vec<ReleaseRow<'_>> = releases.iter().map(|&release| ReleaseRow::of(&self.flow, release)).collect();
-        let added = self.written.releases.add(&accuracy(), &rows, None, self.directory.as_deref());
+        let added = self.written.releases.add(&accuracy(), &rows, &[], self.directory.as_deref());
         self.failure = self.failure.take().or(added.err());
     }
 }
@@ -113,12 +113,12 @@ impl WrittenAhead {
         writer: &mut TableWriter<'_, PacketRow<'_>, W>,
         log: &FlowLog,
     ) -> Result<(), ParquetError> {
-        let mut frames = frames_by_sequence(log);
-        let mut rows = self.sequences.iter().map(|sequence| frames.of((*sequence)?));
-        let later = frames_of_packets();
+        let mut datagrams = carried_by_sequence(log);
+        let mut rows = self.sequences.iter().map(|sequence| datagrams.of((*sequence)?));
+        let later = carried_by_packets();
         for group in &self.packets.groups {
-            let frames: Vec<Option<u32>> = rows.by_ref().take(group.rows).collect();
-            writer.write_encoded(self.packets.columns(group), &later, &frames)?;
+            let carried: Vec<Option<Carried>> = rows.by_ref().take(group.rows).collect();
+            writer.write_encoded(self.packets.columns(group), &later, &carried)?;
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Groups {
         &mut self,
         table: &Table<R>,
         rows: &[R],
-        later: Option<&str>,
+        later: &[&str],
         directory: Option<&Path>,
     ) -> Result<(), WriteError> {
         if rows.is_empty() {

@@ -8,48 +8,53 @@ use super::table::Table;
 use crate::record::{FlowLog, PacketRecord};
 use crate::spool::{Found, Sorter};
 
-/// A packet record with the flow and the frame that it belongs to.
+/// What the sender's log says of a datagram: the frame that it carries a part of, and bytes of headers above UDP.
+pub(super) type Carried = (Option<u32>, u16);
+
+/// A packet record with the flow that it belongs to and what it carries.
 #[derive(Clone, Debug)]
 pub struct PacketRow<'a> {
     flow: &'a str,
     record: Cow<'a, PacketRecord>,
-    frame: Option<u32>,
+    carried: Option<Carried>,
 }
 
 impl<'a> PacketRow<'a> {
-    /// A packet of a flow, of whose frame nothing is known yet.
+    /// A packet of a flow, of whose content nothing is known yet.
     pub(super) fn unplaced(flow: &'a str, record: &'a PacketRecord) -> Self {
-        Self { flow, record: Cow::Borrowed(record), frame: None }
+        Self { flow, record: Cow::Borrowed(record), carried: None }
     }
 
     /// The packets of a flow.
     pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
-        let mut frames = frames_by_sequence(log);
-        let mut frame_of = move |record: &PacketRecord| {
+        let mut datagrams = carried_by_sequence(log);
+        let mut carried_by = move |record: &PacketRecord| {
             let sequence = record.sequence.filter(|_| record.tells_its_frame())?;
-            frames.of(sequence)
+            datagrams.of(sequence)
         };
         log.packets.iter().map(move |record| {
-            let frame = frame_of(&record);
-            Self { flow: &log.flow, record, frame }
+            let carried = carried_by(&record);
+            Self { flow: &log.flow, record, carried }
         })
     }
 }
 
-/// Whose frame each datagram carries, by its sequence number.
-pub(super) fn frames_by_sequence(log: &FlowLog) -> Found<u32> {
-    let sent = log.datagrams_sent.iter();
-    let sent = sent.filter_map(|datagram| Some((datagram.sequence, datagram.frame?)));
-    let sent = Sorter::of(log.frames.beside(), |&one: &(u64, u32)| one, sent);
+/// What each datagram carries, by its sequence number.
+pub(super) fn carried_by_sequence(log: &FlowLog) -> Found<Carried> {
+    let sent = log.datagrams_sent.iter().map(|datagram| (datagram.sequence, (datagram.frame, datagram.headers)));
+    let sent = Sorter::of(log.frames.beside(), |&one: &(u64, Carried)| one, sent);
     Found::new(log.frames.beside(), sent.iter())
 }
 
-/// The column that only the sender's log determines.
-pub(super) const FRAME: &str = "frame";
+/// The columns that only the sender's log determines, in order.
+pub(super) const CARRIED: [&str; 2] = ["headers", "frame"];
 
-/// That column alone.
-pub(super) fn frames_of_packets() -> Table<Option<u32>> {
-    Table::<Option<u32>>::named("packets").int32(FRAME, |frame| *frame)
+/// These columns alone.
+pub(super) fn carried_by_packets() -> Table<Option<Carried>> {
+    let [headers, frame] = CARRIED;
+    Table::<Option<Carried>>::named("packets")
+        .int32(headers, |carried| carried.map(|(_, headers)| headers))
+        .int32(frame, |carried| carried.and_then(|(frame, _)| frame))
 }
 
 /// The packet log: one row per packet and hop.
@@ -62,7 +67,9 @@ pub fn packets<'a>() -> Table<PacketRow<'a>> {
         .int32("size", |r| r.record.size)
         .int64("sequence", |r| r.record.sequence)
         .int32("payload", |r| r.record.payload)
-        .int32(FRAME, |r| r.frame)
+        .int32("headers", |r| r.carried.map(|(_, headers)| headers))
+        .following()
+        .int32("frame", |r| r.carried.and_then(|(frame, _)| frame))
         .text("hop", |r| r.record.hop.into())
         .int64("enqueued_ns", |r| r.record.enqueued)
         .int64("started_ns", |r| r.record.started)

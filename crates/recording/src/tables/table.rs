@@ -137,13 +137,13 @@ impl<R> Table<R> {
         Ok(TableWriter { table: self, file: SerializedFileWriter::new(sink, self.schema()?, self.properties()?)? })
     }
 
-    /// The columns of a row group as a file holds them, each with what describes it, but for the column that is named
-    /// `later`.
-    pub(super) fn encode(&self, rows: &[R], later: Option<&str>) -> Result<Vec<Option<EncodedColumn>>, ParquetError> {
+    /// The columns of a row group as a file holds them, each with what describes it, but for those that are named
+    /// in `later`.
+    pub(super) fn encode(&self, rows: &[R], later: &[&str]) -> Result<Vec<Option<EncodedColumn>>, ParquetError> {
         let schema = SchemaDescriptor::new(self.schema()?);
         let properties = self.properties()?;
         let encode = |(column, place): (&Column<R>, usize)| {
-            if later == Some(column.name) {
+            if later.contains(&column.name) {
                 return Ok(None);
             }
             let mut sink = TrackedWrite::new(Vec::new());

@@ -87,6 +87,7 @@ fn packets_know_their_frame_and_their_rates() {
     let rows = rows(&written(&super::packets(), vec![PacketRow::all(&log).collect()]));
     assert_eq!(rows.len(), log.packets.len());
     assert_eq!((&rows[0]["rates"], &rows[0]["transmissions"]), (&Field::Str("11,5.5,1".into()), &Field::Int(3)));
+    assert!(rows.iter().all(|row| row["headers"] == Field::Int(16)), "as the sender says, not as sizes suggest");
     assert_eq!((&rows[0]["sniffed"], &rows[1]["sniffed"]), (&Field::Int(2), &Field::Null));
     let dropped: Vec<_> = rows.iter().filter(|row| row["outcome"] == Field::Str("dropped".into())).collect();
     assert_eq!(dropped.len(), 1);

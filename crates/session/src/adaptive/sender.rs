@@ -7,7 +7,7 @@ use framewire_adaptive::server::{Server, ServerEvent, ServerState};
 use framewire_recording::record::{DatagramSent, FlowSample, FrameEvent, FrameEventKind, Place};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::Timestamp;
-use framewire_wire::vtp::{Reason, VideoHeader};
+use framewire_wire::vtp::{Reason, VIDEO_HEADER_LENGTH, VideoHeader};
 
 use super::{LadderContent, channel_id, channel_of, channels};
 use crate::half::{Arrival, Channel, ChannelId, Channels, Half, Wait};
@@ -152,6 +152,7 @@ impl AdaptiveSender {
             frame,
             part: Some(header.index),
             size: u32::try_from(size).unwrap_or(u32::MAX),
+            headers: VIDEO_HEADER_LENGTH as u16,
             at: now,
             sent: true,
         });

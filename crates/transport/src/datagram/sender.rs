@@ -224,7 +224,8 @@ impl DatagramSender {
         if let Some(datagram) = sending.datagrams.pop_front() {
             let (frame, sequence) = (sending.frame, datagram.sequence);
             let size = datagram.bytes.len() as u32;
-            self.events.push_back(SenderEvent::Datagram { frame, sequence, size, at, sent });
+            let headers = Datagram::HEADERS;
+            self.events.push_back(SenderEvent::Datagram { frame, sequence, size, headers, at, sent });
         }
     }
 

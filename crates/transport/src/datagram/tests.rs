@@ -259,6 +259,13 @@ proptest! {
         prop_assert_eq!(&numbers, &(0..numbers.len() as u64).collect::<Vec<_>>());
         prop_assert_eq!(fates(&log).iter().filter(|(_, sent)| *sent).count(), socket.sent.len());
         let whole = whole(&log);
+        for &id in &whole {
+            let video = log.iter().filter_map(|event| match event {
+                SenderEvent::Datagram { frame, size, headers, .. } if *frame == id => Some(size - u32::from(*headers)),
+                _ => None,
+            });
+            prop_assert_eq!(video.sum::<u32>() as usize, frames[id as usize].bytes.len(), "headers are no video");
+        }
         let mut ended: Vec<u32> = rules(&log).iter().map(|(frame, ..)| *frame).chain(whole.iter().copied()).collect();
         ended.sort_unstable();
         prop_assert_eq!(ended, (0..frames.len() as u32).collect::<Vec<_>>());

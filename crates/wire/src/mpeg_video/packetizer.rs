@@ -27,6 +27,9 @@ pub struct Datagram {
 }
 
 impl Datagram {
+    /// Bytes before the video: the headers of RTP (RFC 3550, section 5.1) and of its payload format (RFC 2250, section 3.4).
+    pub const HEADERS: u16 = OVERHEAD as u16;
+
     /// Size of the UDP payload.
     pub fn size(&self) -> DataSize {
         DataSize::from_bytes(self.bytes.len() as u64)

@@ -285,6 +285,14 @@ fn what_the_end_of_the_run_met_in_a_stream_is_named_by_where_it_was() {
 }
 
 #[test]
+fn bytes_of_a_frame_are_known_where_no_frame_was_cut_whole() {
+    let mut flow = DatagramFlow::new(movie(&[1200; 2]));
+    flow.log.status = FlowStatus::Partial;
+    flow.send_first(0, &[ARRIVES, Injected::Dropped(Place::Link, "retry limit")], 2);
+    assert_eq!(row(&flow, 0).bytes_received, 500, "less the headers that the sender recorded");
+}
+
+#[test]
 fn what_a_flow_was_not_given_because_it_broke_is_its_own_loss() {
     let mut flow = StreamFlow::new(movie(&[1000, 800, 300]));
     flow.write(0);

@@ -222,7 +222,8 @@ proptest! {
             },
         }));
         log.datagrams_sent.extend(sent.into_iter().map(|(sequence, frame, size, sent)| {
-            DatagramSent { sequence, frame: (frame % 7 > 0).then_some(frame), part: None, size, at: Timestamp::ZERO, sent }
+            let frame = (frame % 7 > 0).then_some(frame);
+            DatagramSent { sequence, frame, part: None, size, headers: size as u16, at: Timestamp::ZERO, sent }
         }));
         log.datagrams_received.extend(received.into_iter().map(|(sequence, size, at)| {
             DatagramReceived { sequence, size, at: Timestamp::from_nanos(at), kept: size % 3 > 0 }
