@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import IO, Any, final
 
 __all__ = [
     "CONTROLLERS",
@@ -143,7 +143,9 @@ def transports() -> list[
         bool,
     ]
 ]: ...
-def probe_movie(path: str | PathLike[str], frame_rate: tuple[int, int] | None = None) -> dict[str, dict[str, Any]]: ...
+def probe_movie(
+    path: str | PathLike[str], file: IO[bytes], frame_rate: tuple[int, int] | None = None
+) -> dict[str, dict[str, Any]]: ...
 def stated_frame_rate(path: str | PathLike[str]) -> tuple[int, int] | None: ...
 def load_movie(path: str | PathLike[str] | None, ladder: str | PathLike[str] | None = None) -> LoadedMovie: ...
 def write_top_level(ladder: str | PathLike[str], out: str | PathLike[str]) -> None: ...

@@ -272,7 +272,9 @@ def probe_movie(
     if as_json:
         print_json(found.as_json(frames))
     else:
-        stdout().print(found.tables(frames), markup=False, highlight=False)
+        stdout().print(found.tables(), markup=False, highlight=False)
+        for table in found.frame_tables() if frames else ():
+            stdout().print(table, markup=False, highlight=False)
 
 
 movie_app.command(

@@ -97,8 +97,41 @@ def terminable() -> Iterator[Callable[[], bool]]:
 
 
 def print_json(document: object) -> None:
-    """The result of a command for other programs."""
-    typer.echo(json.dumps(document, indent=2, default=str))
+    """The result of a command for other programs. An iterator in it becomes a list, written as it is read."""
+    pieces, length = [], 0
+    for piece in _json_pieces(document):
+        pieces.append(piece)
+        length += len(piece)
+        if length > 1 << 16:
+            typer.echo("".join(pieces), nl=False)
+            pieces, length = [], 0
+    typer.echo("".join(pieces))
+
+
+def _json_pieces(document: object) -> Iterator[str]:
+    """A document as text with indents, piece by piece.
+
+    >>> "".join(_json_pieces({"a": iter([{"b": 1}]), "c": iter([]), "d": [2]})) == json.dumps(
+    ...     {"a": [{"b": 1}], "c": [], "d": [2]}, indent=2
+    ... )
+    True
+    """
+    if not isinstance(document, dict) or not any(isinstance(value, Iterator) for value in document.values()):
+        yield json.dumps(document, indent=2, default=str)
+        return
+    before = "{"
+    for key, value in document.items():
+        yield f"{before}\n  {json.dumps(key)}: "
+        before = ","
+        if not isinstance(value, Iterator):
+            yield json.dumps(value, indent=2, default=str).replace("\n", "\n  ")
+            continue
+        opening = "["
+        for item in value:
+            yield f"{opening}\n    " + json.dumps(item, indent=2, default=str).replace("\n", "\n    ")
+            opening = ","
+        yield "[]" if opening == "[" else "\n  ]"
+    yield "\n}"
 
 
 def one_of(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:

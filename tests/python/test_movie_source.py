@@ -355,7 +355,7 @@ def test_a_stream_without_timing_takes_a_frame_rate(tmp_path: Path) -> None:
     taken = movie.prepare(tmp_path / "film.mp4")
     assert (_native.stated_frame_rate(taken.path), taken.duration_s) == ((30, 1), 1.0)
     # A probe needs no rate, and says that it has none.
-    assert "frame rate unknown" in str(probe(path).tables(False).renderables[0])
+    assert "frame rate unknown" in str(probe(path).tables().renderables[0])
     document = probe(path).as_json(False)
     assert (document["frames"], document["duration_s"], document["mean_bps"]) == (30, None, None)
     assert probe(path, "30 Hz").as_json(False)["duration_s"] == 1.0
@@ -507,7 +507,7 @@ def test_a_probe_has_the_columns_that_a_codec_has_and_tells_of_sound(tmp_path: P
 def _printed(found: Probe) -> str:
     console = Console(width=120)
     with console.capture() as text:
-        console.print(found.tables(False))
+        console.print(found.tables())
     return text.get()
 
 

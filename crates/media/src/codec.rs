@@ -1,13 +1,11 @@
 //! The codecs by name: a line here, and an entry in the folder of each.
 
 use std::fmt::{self, Debug};
-use std::io;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Framing};
-use crate::index::{FrameIndex, SequenceHeader};
-use crate::movie::Found;
+use crate::index::SequenceHeader;
+use crate::movie::Indexer;
 use crate::scanner::StreamScanner;
-use crate::streaming_file::ReadAt;
 
 /// What is particular to a codec, in the words of others and in bytes.
 pub(crate) struct Profile {
@@ -39,8 +37,8 @@ pub(crate) struct Profile {
     pub(crate) reader: fn(Framing) -> Box<dyn UnitReader>,
     /// What finds the access units of a byte stream; `None` where streams are not scanned.
     pub(crate) scanner: Option<fn() -> Box<dyn StreamScanner>>,
-    /// From what the scanner found to the frame index: display order, groups, references, time stamps.
-    pub(crate) index: fn(SequenceHeader, Found, &dyn ReadAt) -> io::Result<FrameIndex>,
+    /// What makes the frame index of what the scanner finds: display order, groups, references.
+    pub(crate) indexer: fn() -> Box<dyn Indexer>,
     /// Whether the beginning of a byte stream shows that it is one of this codec.
     pub(crate) recognises: fn(&[u8]) -> bool,
 }

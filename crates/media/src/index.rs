@@ -9,6 +9,7 @@ use crate::access_unit::{AccessUnit, Codec, KeyKind};
 use crate::frame_references::References;
 use crate::picture_order::PictureOrder;
 use crate::recovery::Recovery;
+use crate::scanner::CodedFrame;
 
 /// Coding type of a picture (ISO/IEC 13818-2, table 6-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -210,6 +211,17 @@ impl Frame {
             missing_reference: false,
             picture_order: None,
             recovery: Recovery::default(),
+        }
+    }
+
+    /// The frame of this number as the scanner found it.
+    pub(crate) fn of(number: usize, coded: &CodedFrame) -> Self {
+        Self {
+            kind: coded.kind,
+            temporal_reference: coded.temporal_reference,
+            gop_header: coded.gop_header,
+            structure: coded.structure,
+            ..Self::at(number, coded.offset, coded.size as u32)
         }
     }
 

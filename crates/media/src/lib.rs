@@ -48,6 +48,7 @@ pub use headers::sequence_of;
 pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
 pub use movie::{CutShort, Movie, MovieChanged, stated_frame_rate};
+pub use order::DisplayOrder;
 pub use probe::{Probed, probe};
 pub use recovery::Recovery;
 pub use regular_file::read_regular_file;

@@ -1,15 +1,20 @@
 //! Motion JPEG: one JPEG image after the other, none of which refers to another. Clauses are those of ITU-T T.81
 //! (ISO/IEC 10918-1).
 
+use std::io;
+
 use memchr::memchr;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, KeyKind};
 use crate::codec::{Profile, UnitReader};
 use crate::error::ScanError;
 use crate::headers::BadField;
-use crate::index::{Frame, FrameIndex, FrameRate, PictureStructure, PictureType, SequenceHeader};
+use crate::index::{Frame, FrameRate, PictureStructure, PictureType, SequenceHeader};
+use crate::movie::Indexer;
+use crate::order::DisplayOrder;
 use crate::recovery::Recovery;
 use crate::scanner::{CodedFrame, Damage, ScanSummary, StreamScanner};
+use crate::streaming_file::ReadAt;
 
 /// Motion JPEG.
 pub(crate) const PROFILE: Profile = Profile {
@@ -27,7 +32,7 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: None,
     reader: |_| Box::new(Reader),
     scanner: Some(|| Box::new(JpegScanner::default())),
-    index: |sequence, found, _| Ok(index(sequence, found.frames)),
+    indexer: || Box::new(ImageIndexer::default()),
     recognises: |head| head.starts_with(&[0xff, marker::START_OF_IMAGE, 0xff]),
 };
 
@@ -324,7 +329,12 @@ impl StreamScanner for JpegScanner {
         let Size { width, height } = size;
         let sequence =
             SequenceHeader { codec, width, height, frame_rate, bit_rate: None, mpeg2: false, progressive: true };
-        Ok(ScanSummary { sequence, length, damage: Damage { leading_bytes: first_frame, ..self.damage } })
+        Ok(ScanSummary {
+            sequence,
+            states_frame_rate: false,
+            length,
+            damage: Damage { leading_bytes: first_frame, ..self.damage },
+        })
     }
 
     fn last_frame(&self) -> Option<u64> {
@@ -333,16 +343,23 @@ impl StreamScanner for JpegScanner {
 }
 
 /// Images are shown in turn, each a group of its own.
-fn index(sequence: SequenceHeader, mut frames: Vec<Frame>) -> FrameIndex {
-    for (number, frame) in frames.iter_mut().enumerate() {
+#[derive(Default)]
+struct ImageIndexer {
+    images: u32,
+}
+
+impl Indexer for ImageIndexer {
+    fn take(&mut self, frame: &mut Frame, _coded: &CodedFrame, _source: &dyn ReadAt) -> io::Result<()> {
         frame.key = Some(KeyKind::Closed);
         frame.referenced = false;
-        frame.gop = number as u32;
-        frame.display_index = number as u32;
-        frame.decode_time = sequence.frame_rate.time_of(number as u64);
-        frame.display_time = frame.decode_time;
+        frame.gop = frame.decode_index;
+        self.images += 1;
+        Ok(())
     }
-    FrameIndex { sequence, frames }
+
+    fn order(self: Box<Self>) -> DisplayOrder {
+        DisplayOrder::of_decoding(self.images)
+    }
 }
 
 #[cfg(test)]

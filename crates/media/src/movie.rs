@@ -10,7 +10,7 @@ use crate::access_unit::Codec;
 use crate::error::{OpenError, ScanError};
 use crate::identify::identify;
 use crate::index::{Frame, FrameIndex, FrameRate, PictureStructure, SequenceHeader};
-use crate::order::Shown;
+use crate::order::DisplayOrder;
 use crate::scanner::{CodedFrame, ScanSummary, Scanner};
 use crate::source::Source;
 use crate::streaming_file::{MAX_FRAME, ReadAt, Version};
@@ -203,21 +203,36 @@ impl FrameIndex {
     /// # Errors
     /// As [`scan`](Self::scan), and when it cannot be read.
     pub fn read(source: &impl ReadAt, frame_rate: Option<FrameRate>) -> Result<(Self, ScanSummary), OpenError> {
-        let head = head_of(source)?;
-        let codec = Codec::of_stream(&head).unwrap_or(Codec::MpegVideo);
-        let guess = identify(&head);
-        if let Some((format, offset)) = guess.filter(|(format, _)| !format.is_only_a_guess()) {
-            return Err(ScanError::OtherFormat { format, offset }.into());
-        }
-        drop(head);
-        let (found, summary) = coded_frames(source, codec, frame_rate).map_err(|error| match (error, guess) {
-            (OpenError::Scan(ScanError::NotMpegVideo { .. }), Some((format, offset))) => {
-                ScanError::OtherFormat { format, offset }.into()
-            }
-            (error, _) => error,
+        let mut frames = Vec::new();
+        let (summary, order) = read_frames(source, frame_rate, &mut |frame| {
+            frames.push(frame);
+            Ok(())
         })?;
-        Ok(((codec.profile().index)(summary.sequence, found, source)?, summary))
+        order.fill(&mut frames, summary.sequence.frame_rate);
+        Ok((Self { sequence: summary.sequence, frames }, summary))
     }
+}
+
+/// Gives every access unit to `take` as it is found, in decode order, without its place in display order and its times:
+/// these are known in the end. As [`FrameIndex::read`] besides.
+pub(crate) fn read_frames(
+    source: &impl ReadAt,
+    frame_rate: Option<FrameRate>,
+    take: &mut dyn FnMut(Frame) -> io::Result<()>,
+) -> Result<(ScanSummary, DisplayOrder), OpenError> {
+    let head = head_of(source)?;
+    let codec = Codec::of_stream(&head).unwrap_or(Codec::MpegVideo);
+    let guess = identify(&head);
+    if let Some((format, offset)) = guess.filter(|(format, _)| !format.is_only_a_guess()) {
+        return Err(ScanError::OtherFormat { format, offset }.into());
+    }
+    drop(head);
+    coded_frames(source, codec, frame_rate, take).map_err(|error| match (error, guess) {
+        (OpenError::Scan(ScanError::NotMpegVideo { .. }), Some((format, offset))) => {
+            ScanError::OtherFormat { format, offset }.into()
+        }
+        (error, _) => error,
+    })
 }
 
 /// Why bytes in memory are no movie.
@@ -264,24 +279,13 @@ pub(crate) fn for_each_chunk(source: &impl ReadAt, mut take: impl FnMut(&[u8], u
     Ok(read)
 }
 
-/// What the scanner finds, in the place where the index will stand: a movie may have so many frames that they are not
-/// kept twice.
-#[derive(Default)]
-pub(crate) struct Found {
-    pub(crate) frames: Vec<Frame>,
-    pub(crate) shown: Vec<Shown>,
-}
-
-impl Found {
-    fn push(&mut self, coded: &CodedFrame, size: u32) {
-        let mut frame = Frame::at(self.frames.len(), coded.offset, size);
-        frame.kind = coded.kind;
-        frame.temporal_reference = coded.temporal_reference;
-        frame.gop_header = coded.gop_header;
-        frame.structure = coded.structure;
-        self.frames.push(frame);
-        self.shown.push(Shown::of(coded));
-    }
+/// Works out what follows from one frame to the next, and when they are shown.
+pub(crate) trait Indexer {
+    /// Takes the next frame in decode order, as the scanner found it, and adds what is known of it by then. It may be read
+    /// from `source`.
+    fn take(&mut self, frame: &mut Frame, coded: &CodedFrame, source: &dyn ReadAt) -> io::Result<()>;
+    /// All frames have come.
+    fn order(self: Box<Self>) -> DisplayOrder;
 }
 
 /// Every access unit, as the scanner finds it. What is no movie is refused where that is known.
@@ -289,16 +293,25 @@ fn coded_frames(
     source: &impl ReadAt,
     codec: Codec,
     frame_rate: Option<FrameRate>,
-) -> Result<(Found, ScanSummary), OpenError> {
-    let mut found = Found::default();
+    take: &mut dyn FnMut(Frame) -> io::Result<()>,
+) -> Result<(ScanSummary, DisplayOrder), OpenError> {
+    let (mut indexer, mut count) = ((codec.profile().indexer)(), 0);
+    let mut next = |coded: &CodedFrame| -> Result<(), OpenError> {
+        if count == MAX_FRAMES {
+            return Err(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: coded.offset }.into());
+        }
+        if coded.size > MAX_FRAME.into() {
+            return Err(ScanError::FrameTooLarge { offset: coded.offset, size: coded.size }.into());
+        }
+        let mut frame = Frame::of(count, coded);
+        indexer.take(&mut frame, coded, source)?;
+        count += 1;
+        Ok(take(frame)?)
+    };
     let mut refused = None;
-    let mut sink = |frame: CodedFrame| {
-        if found.frames.len() == MAX_FRAMES {
-            refused.get_or_insert(ScanError::TooManyFrames { limit: MAX_FRAMES, offset: frame.offset });
-        } else if frame.size > MAX_FRAME.into() {
-            refused.get_or_insert(ScanError::FrameTooLarge { offset: frame.offset, size: frame.size });
-        } else {
-            found.push(&frame, frame.size as u32);
+    let mut sink = |coded: CodedFrame| {
+        if refused.is_none() {
+            refused = next(&coded).err();
         }
         refused.is_some()
     };
@@ -314,7 +327,7 @@ fn coded_frames(
     })?;
     let summary = scanner.finish_at(frame_rate, &mut |frame| _ = sink(frame));
     match refused {
-        Some(error) => Err(error.into()),
-        None => Ok((found, summary?)),
+        Some(error) => Err(error),
+        None => Ok((summary?, indexer.order())),
     }
 }

@@ -1,9 +1,12 @@
-//! From access units of H.264 and H.265 to the frame index: display order, groups, references, time stamps.
+//! From access units of H.264 and H.265 to the frame index: display order, groups, references.
 
 use std::io;
 
 use crate::access_unit::{AccessUnit, Codec, Framing};
-use crate::index::{Frame, FrameIndex, SequenceHeader, sorted_by};
+use crate::index::{Frame, sorted_by};
+use crate::movie::Indexer;
+use crate::order::DisplayOrder;
+use crate::scanner::CodedFrame;
 use crate::start_code;
 use crate::streaming_file::ReadAt;
 use crate::{h264, h265};
@@ -49,38 +52,44 @@ impl Reader {
     }
 }
 
-/// Reads every access unit of `stream` that the scanner found, as it found it, and works out display order and time stamps.
+/// Reads every access unit that the scanner found, as it found it, and works out display order.
 ///
 /// Frames are shown and decoded at the stated rate, one each period: pictures that are to be shown longer
 /// (`pic_struct`) are not.
-///
-/// # Errors
-/// When it cannot be read.
-pub(crate) fn index(sequence: SequenceHeader, mut frames: Vec<Frame>, stream: &dyn ReadAt) -> io::Result<FrameIndex> {
-    let mut reader = Reader::new(sequence.codec);
-    let mut gop = 0;
-    let mut shown_after = (0, 0);
-    let mut display_keys = Vec::with_capacity(frames.len());
-    let mut bytes = Vec::new();
-    for (number, frame) in frames.iter_mut().enumerate() {
-        bytes.resize(frame.size as usize, 0);
-        stream.read_exact_at(&mut bytes, frame.offset)?;
-        let (unit, sequence_number) = reader.read(number as u64, &bytes);
+#[derive(Debug)]
+pub(crate) struct NalIndexer {
+    reader: Reader,
+    bytes: Vec<u8>,
+    gop: u32,
+    /// The coded video sequence and the order of each frame.
+    keys: Vec<(u64, i64)>,
+}
+
+impl NalIndexer {
+    pub(crate) fn of(codec: Codec) -> Box<dyn Indexer> {
+        Box::new(Self { reader: Reader::new(codec), bytes: Vec::new(), gop: 0, keys: Vec::new() })
+    }
+}
+
+impl Indexer for NalIndexer {
+    fn take(&mut self, frame: &mut Frame, _coded: &CodedFrame, source: &dyn ReadAt) -> io::Result<()> {
+        self.bytes.resize(frame.size as usize, 0);
+        source.read_exact_at(&mut self.bytes, frame.offset)?;
+        let number = self.keys.len();
+        let (unit, sequence) = self.reader.read(number as u64, &self.bytes);
         // One that cannot be read is taken to be shown after the one before.
         let order = unit.as_ref().and_then(|unit| unit.display_order);
-        shown_after = (sequence_number, order.unwrap_or(shown_after.1));
-        display_keys.push(shown_after);
+        let before = self.keys.last().map_or(0, |&(_, order)| order);
+        self.keys.push((sequence, order.unwrap_or(before)));
         if let Some(unit) = unit {
             frame.take(&unit);
         }
-        gop += u32::from(frame.key.is_some() && number > 0);
-        frame.gop = gop;
-        frame.decode_time = sequence.frame_rate.time_of(number as u64);
+        self.gop += u32::from(frame.key.is_some() && number > 0);
+        frame.gop = self.gop;
+        Ok(())
     }
-    for (display, number) in sorted_by(&display_keys).into_iter().enumerate() {
-        let frame = &mut frames[number as usize];
-        frame.display_index = display as u32;
-        frame.display_time = sequence.frame_rate.time_of(display as u64);
+
+    fn order(self: Box<Self>) -> DisplayOrder {
+        DisplayOrder::of(&sorted_by(&self.keys))
     }
-    Ok(FrameIndex { sequence, frames })
 }

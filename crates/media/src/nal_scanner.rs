@@ -210,6 +210,11 @@ impl Assembler {
             mpeg2: false,
             progressive: stated.progressive,
         };
-        Ok(ScanSummary { sequence, length, damage: Damage { leading_bytes: first_frame, ..self.damage } })
+        Ok(ScanSummary {
+            sequence,
+            states_frame_rate: stated.frame_rate.is_some(),
+            length,
+            damage: Damage { leading_bytes: first_frame, ..self.damage },
+        })
     }
 }

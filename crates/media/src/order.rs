@@ -1,47 +1,111 @@
 //! From access units in decode order to the frame index: display order, references, time stamps.
 
-use crate::index::{Frame, FrameIndex, FrameRate, PictureType, SequenceHeader, sorted_by};
+use std::io;
+use std::time::Duration;
+
+use crate::index::{Frame, FrameRate, PictureType, sorted_by};
+use crate::movie::Indexer;
 use crate::references::{ReferenceTracker, key_kind};
 use crate::scanner::CodedFrame;
+use crate::streaming_file::ReadAt;
 
 /// Temporal references count modulo this (6.3.9).
 const TEMPORAL_REFERENCES: i64 = 1024;
 
-/// What the scanner returns of how a frame is shown, beside what stands in the index.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
-    fields: u8,
-    after_sequence_end: bool,
+/// Which frame of a stream is shown and decoded when: known when all of its frames are.
+#[derive(Clone, Debug)]
+pub struct DisplayOrder {
+    /// Numbers in display order, by decode index.
+    display: Vec<u32>,
+    /// When each slot of the display starts, in half periods of a frame; `None`: each is a period.
+    starts: Option<Vec<u32>>,
 }
 
-impl Shown {
-    pub(crate) fn of(coded: &CodedFrame) -> Self {
-        Self { fields: coded.shown_fields, after_sequence_end: coded.after_sequence_end }
+impl DisplayOrder {
+    /// Of so many frames that are shown as they are decoded, one each period.
+    pub(crate) fn of_decoding(frames: u32) -> Self {
+        Self { display: (0..frames).collect(), starts: None }
+    }
+
+    /// Of frames that are shown in this order, one each period: their decode indices.
+    pub(crate) fn of(order: &[u32]) -> Self {
+        let mut display = vec![0; order.len()];
+        (0..).zip(order).for_each(|(number, &frame)| display[frame as usize] = number);
+        Self { display, starts: None }
+    }
+
+    /// Number in display order of the frame of this decode index.
+    ///
+    /// # Panics
+    /// When there is no such frame.
+    pub fn display_index(&self, frame: u32) -> u32 {
+        self.display[frame as usize]
+    }
+
+    /// When the frame is to be sent and decoded, from the first frame. One frame leaves the decoder's buffer for each one
+    /// that is shown (ISO/IEC 13818-2, annex C).
+    ///
+    /// # Panics
+    /// As [`display_index`](Self::display_index).
+    pub fn decode_time(&self, frame: u32, rate: FrameRate) -> Duration {
+        match &self.starts {
+            None => rate.time_of(frame.into()),
+            Some(starts) => FrameRate { numerator: rate.numerator * 2, ..rate }.time_of(starts[frame as usize].into()),
+        }
+    }
+
+    /// When the frame is shown, from the first frame shown.
+    ///
+    /// # Panics
+    /// As [`display_index`](Self::display_index).
+    pub fn display_time(&self, frame: u32, rate: FrameRate) -> Duration {
+        self.decode_time(self.display_index(frame), rate)
+    }
+
+    /// Fills in what follows from it.
+    pub(crate) fn fill(&self, frames: &mut [Frame], rate: FrameRate) {
+        for frame in frames {
+            frame.display_index = self.display_index(frame.decode_index);
+            frame.decode_time = self.decode_time(frame.decode_index, rate);
+            frame.display_time = self.display_time(frame.decode_index, rate);
+        }
     }
 }
 
-/// Numbers groups and works out display order, references and time stamps of frames as the scanner found them.
-pub(crate) fn index(sequence: SequenceHeader, mut frames: Vec<Frame>, shown: &[Shown]) -> FrameIndex {
-    let display_order = display_order(&frames, shown);
-    for (display, &decode) in display_order.iter().enumerate() {
-        frames[decode as usize].display_index = display as u32;
-    }
-    let slot_starts = slot_starts(shown, &display_order);
-    let half_periods = FrameRate { numerator: sequence.frame_rate.numerator * 2, ..sequence.frame_rate };
-    let mut groups = GroupCounter::default();
-    let mut references = ReferenceTracker::default();
-    for (frame, shown) in frames.iter_mut().zip(shown) {
-        let referral = references.of(frame.decode_index, frame.kind, frame.gop_header);
+/// Numbers groups and works out references of frames as the scanner finds them, and their display order.
+#[derive(Default)]
+pub(crate) struct MpegVideoIndexer {
+    groups: GroupCounter,
+    references: ReferenceTracker<u32>,
+    unwrapper: Unwrapper,
+    keys: Vec<(u32, i64)>,
+    fields: Vec<u8>,
+}
+
+impl Indexer for MpegVideoIndexer {
+    fn take(&mut self, frame: &mut Frame, coded: &CodedFrame, _source: &dyn ReadAt) -> io::Result<()> {
+        let referral = self.references.of(frame.decode_index, frame.kind, frame.gop_header);
         frame.key = key_kind(frame.kind, frame.gop_header);
         frame.leading = referral.leading;
         frame.referenced = matches!(frame.kind, PictureType::I | PictureType::P);
-        frame.gop = groups.number_of(frame, *shown);
-        frame.decode_time = half_periods.time_of(slot_starts[frame.decode_index as usize]);
-        frame.display_time = half_periods.time_of(slot_starts[frame.display_index as usize]);
+        frame.gop = self.groups.number_of(frame, coded.after_sequence_end);
         frame.missing_reference = referral.missing;
         frame.references = referral.references.as_slice().into();
+        self.keys.push(self.unwrapper.key(frame, coded.after_sequence_end));
+        self.fields.push(coded.shown_fields);
+        Ok(())
     }
-    FrameIndex { sequence, frames }
+
+    fn order(self: Box<Self>) -> DisplayOrder {
+        let order = sorted_by(&self.keys);
+        let mut next = 0_u32;
+        let start_of = |&decode: &u32| {
+            let start = next;
+            next += u32::from(self.fields[decode as usize]);
+            start
+        };
+        DisplayOrder { starts: Some(order.iter().map(start_of).collect()), ..DisplayOrder::of(&order) }
+    }
 }
 
 /// Counts groups of pictures. A sequence that follows an ended one starts a group even without a header.
@@ -52,19 +116,12 @@ struct GroupCounter {
 }
 
 impl GroupCounter {
-    fn number_of(&mut self, frame: &Frame, shown: Shown) -> u32 {
-        let starts_group = frame.gop_header.is_some() || shown.after_sequence_end;
+    fn number_of(&mut self, frame: &Frame, after_sequence_end: bool) -> u32 {
+        let starts_group = frame.gop_header.is_some() || after_sequence_end;
         self.number += u32::from(starts_group && self.any_frame);
         self.any_frame = true;
         self.number
     }
-}
-
-/// Decode indices in display order: by temporal reference within each group (6.3.9).
-fn display_order(frames: &[Frame], shown: &[Shown]) -> Vec<u32> {
-    let mut unwrapper = Unwrapper::default();
-    let keys: Vec<_> = frames.iter().zip(shown).map(|(frame, shown)| unwrapper.key(frame, *shown)).collect();
-    sorted_by(&keys)
 }
 
 /// Gives each frame a key that sorts into display order: the run of temporal references it belongs to, and its
@@ -77,8 +134,8 @@ struct Unwrapper {
 }
 
 impl Unwrapper {
-    fn key(&mut self, frame: &Frame, shown: Shown) -> (u32, i64) {
-        if frame.gop_header.is_some() || shown.after_sequence_end {
+    fn key(&mut self, frame: &Frame, after_sequence_end: bool) -> (u32, i64) {
+        if frame.gop_header.is_some() || after_sequence_end {
             self.start_run();
         }
         let wrapped = i64::from(frame.temporal_reference);
@@ -107,16 +164,4 @@ impl Unwrapper {
         let half = TEMPORAL_REFERENCES / 2;
         last + (wrapped - last + half).rem_euclid(TEMPORAL_REFERENCES) - half
     }
-}
-
-/// When each slot of the display starts, in fields from the first. Slot n is also when frame n in decode order is
-/// due for decoding: one frame leaves the decoder's buffer for each one that is shown (annex C).
-fn slot_starts(shown: &[Shown], display_order: &[u32]) -> Vec<u64> {
-    let mut next = 0;
-    let mut start_of = |&decode: &u32| {
-        let start = next;
-        next += u64::from(shown[decode as usize].fields);
-        start
-    };
-    display_order.iter().map(&mut start_of).collect()
 }

@@ -48,6 +48,8 @@ pub struct Damage {
 pub struct ScanSummary {
     /// The first valid sequence header.
     pub sequence: SequenceHeader,
+    /// Its frame rate is what the stream states, not what was given.
+    pub states_frame_rate: bool,
     /// Bytes of the stream.
     pub length: u64,
     /// What was wrong with it.
@@ -360,7 +362,7 @@ impl Assembler {
             return Err(ScanError::NoPicture { offset, length });
         };
         let damage = Damage { leading_bytes: first_frame, ..self.damage };
-        Ok(ScanSummary { sequence, length, damage })
+        Ok(ScanSummary { sequence, states_frame_rate: true, length, damage })
     }
 }
 

@@ -126,8 +126,14 @@ fn a_stream_without_a_frame_rate_is_refused() {
     let error = FrameIndex::scan(&stream).unwrap_err();
     assert_eq!(error, ScanError::NoFrameRate { codec: Codec::H264 });
     assert!(error.to_string().contains("movie.frame_rate of a scenario, or --frame-rate"), "{error}");
-    let probed = framewire_media::probe(&&stream[..], None).unwrap();
-    assert_eq!((probed.frame_rate, probed.index.frames.len()), (None, 299));
+    let mut count = 0;
+    let mut take = |frame: framewire_media::Frame| {
+        assert_eq!(frame.decode_index, count);
+        count += 1;
+        Ok(())
+    };
+    let probed = framewire_media::probe(&&stream[..], None, &mut take).unwrap();
+    assert_eq!((probed.frame_rate, count), (None, 299));
     let rate = FrameRate { numerator: 30_000, denominator: 1_001 };
     let (index, _) = FrameIndex::read(&&stream[..], Some(rate)).unwrap();
     assert_eq!((index.sequence.frame_rate, index.frames[30].decode_time), (rate, rate.time_of(30)));

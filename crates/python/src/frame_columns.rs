@@ -1,9 +1,11 @@
-//! The frames of a movie as columns for Python, in little memory: numbers stand in arrays, and a word of few in a byte.
+//! The frames of a movie as columns for Python, in a file, so that they take little memory: a word of few stands in a byte.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
 
 use framewire_media::access_unit::KeyKind;
-use framewire_media::{Frame, GopHeader, PictureStructure, PictureType};
+use framewire_media::{DisplayOrder, Frame, FrameRate, GopHeader, PictureStructure, PictureType};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -14,125 +16,142 @@ const STRUCTURES: [Option<&str>; 4] =
     [Some("frame"), Some("top field first"), Some("bottom field first"), Some("single field")];
 const FLAGS: [Option<bool>; 3] = [None, Some(false), Some(true)];
 
-/// So many frames are let go at a time.
+/// So many frames are written at a time.
 const PIECE: usize = 1 << 16;
 
-/// Columns, in decode order.
+/// Bit of a time code that is there, and of one that drops frame numbers.
+const HAS_TIME_CODE: u32 = 1 << 31;
+const DROP_FRAME: u32 = 1 << 24;
+
+/// A column in a file: the code of its type in Python's `array` and `struct`, and where its pieces begin, with their lengths
+/// in elements.
+#[derive(Default)]
+struct Stored {
+    code: &'static str,
+    pieces: Vec<(u64, usize)>,
+}
+
+/// Writes frames, in decode order, to a file of Python's, column by column in pieces: of a long movie little is in memory.
 pub(crate) struct Columns {
-    display: Vec<u32>,
+    file: Py<PyAny>,
+    written: u64,
+    stored: BTreeMap<&'static str, Stored>,
+    frames: u32,
+    references: u32,
+    piece: Piece,
+}
+
+/// What is not written yet.
+#[derive(Default)]
+struct Piece {
     types: Vec<u8>,
     keys: Vec<u8>,
     temporal_reference: Vec<u16>,
     gop: Vec<u32>,
     closed: Vec<u8>,
     broken_link: Vec<u8>,
-    time_codes: BTreeMap<u32, String>,
+    time_code: Vec<u32>,
     structure: Vec<u8>,
     offset: Vec<u64>,
     size: Vec<u32>,
-    decode_ns: Vec<u64>,
-    display_ns: Vec<u64>,
     /// Where the references of each frame end in the next column.
     references_end: Vec<u32>,
     references: Vec<u32>,
 }
 
 impl Columns {
-    fn zeroed(frames: usize, references: usize) -> Self {
-        Self {
-            display: vec![0; frames],
-            types: vec![0; frames],
-            keys: vec![0; frames],
-            temporal_reference: vec![0; frames],
-            gop: vec![0; frames],
-            closed: vec![0; frames],
-            broken_link: vec![0; frames],
-            time_codes: BTreeMap::new(),
-            structure: vec![0; frames],
-            offset: vec![0; frames],
-            size: vec![0; frames],
-            decode_ns: vec![0; frames],
-            display_ns: vec![0; frames],
-            references_end: vec![0; frames],
-            references: vec![0; references],
-        }
+    /// None yet. `file` is a binary file of Python's, at its beginning.
+    pub(crate) fn new(file: Py<PyAny>) -> Self {
+        let stored = BTreeMap::new();
+        Self { file, written: 0, stored, frames: 0, references: 0, piece: Piece::default() }
     }
 
-    /// Takes frames apart from the last to the first, and lets go of those that are done: a long movie does not stand in
-    /// memory twice.
-    pub(crate) fn of(mut frames: Vec<Frame>) -> Self {
-        let mut end = frames.iter().map(|frame| frame.references.len()).sum();
-        let mut columns = Self::zeroed(frames.len(), end);
-        while let Some(number) = frames.len().checked_sub(1) {
-            let frame = &frames[number];
-            let start = end - frame.references.len();
-            columns.references[start..end].copy_from_slice(&frame.references);
-            columns.references_end[number] = end as u32;
-            columns.set(number, frame);
-            end = start;
-            frames.truncate(number);
-            if number % PIECE == 0 {
-                frames.shrink_to_fit();
-            }
-        }
-        columns
+    /// Takes the next frame.
+    pub(crate) fn take(&mut self, frame: &Frame) -> io::Result<()> {
+        let piece = &mut self.piece;
+        piece.types.push(type_code(frame.kind));
+        piece.keys.push(key_code(frame.key));
+        piece.temporal_reference.push(frame.temporal_reference);
+        piece.gop.push(frame.gop);
+        piece.closed.push(flag_code(frame.gop_header.map(|header| header.closed)));
+        piece.broken_link.push(flag_code(frame.gop_header.map(|header| header.broken_link)));
+        piece.time_code.push(frame.gop_header.map_or(0, time_code));
+        piece.structure.push(structure_code(frame.structure));
+        piece.offset.push(frame.offset);
+        piece.size.push(frame.size);
+        self.references += frame.references.len() as u32;
+        piece.references_end.push(self.references);
+        piece.references.extend_from_slice(&frame.references);
+        self.frames += 1;
+        if piece.types.len() == PIECE { self.write_piece() } else { Ok(()) }
     }
 
-    fn set(&mut self, number: usize, frame: &Frame) {
-        self.display[number] = frame.display_index;
-        self.types[number] = type_code(frame.kind);
-        self.keys[number] = key_code(frame.key);
-        self.temporal_reference[number] = frame.temporal_reference;
-        self.gop[number] = frame.gop;
-        self.closed[number] = flag_code(frame.gop_header.map(|header| header.closed));
-        self.broken_link[number] = flag_code(frame.gop_header.map(|header| header.broken_link));
-        if let Some(header) = frame.gop_header {
-            self.time_codes.insert(frame.decode_index, time_code(header));
-        }
-        self.structure[number] = structure_code(frame.structure);
-        self.offset[number] = frame.offset;
-        self.size[number] = frame.size;
-        self.decode_ns[number] = nanos(frame.decode_time);
-        self.display_ns[number] = nanos(frame.display_time);
+    fn write_piece(&mut self) -> io::Result<()> {
+        let piece = std::mem::take(&mut self.piece);
+        self.write("type", "B", piece.types, u8::to_ne_bytes)?;
+        self.write("key", "B", piece.keys, u8::to_ne_bytes)?;
+        self.write("temporal_reference", "H", piece.temporal_reference, u16::to_ne_bytes)?;
+        self.write("gop", "I", piece.gop, u32::to_ne_bytes)?;
+        self.write("closed", "B", piece.closed, u8::to_ne_bytes)?;
+        self.write("broken_link", "B", piece.broken_link, u8::to_ne_bytes)?;
+        self.write("time_code", "I", piece.time_code, u32::to_ne_bytes)?;
+        self.write("structure", "B", piece.structure, u8::to_ne_bytes)?;
+        self.write("offset", "Q", piece.offset, u64::to_ne_bytes)?;
+        self.write("size", "I", piece.size, u32::to_ne_bytes)?;
+        self.write("references_end", "I", piece.references_end, u32::to_ne_bytes)?;
+        self.write("references", "I", piece.references, u32::to_ne_bytes)
     }
 
-    /// Arrays by their names; of words, bytes and what these stand for.
+    fn write<T, const BYTES: usize>(
+        &mut self,
+        name: &'static str,
+        code: &'static str,
+        values: Vec<T>,
+        bytes_of: impl Fn(T) -> [u8; BYTES],
+    ) -> io::Result<()> {
+        let length = values.len();
+        let bytes: Vec<u8> = values.into_iter().flat_map(bytes_of).collect();
+        Python::attach(|py| self.file.call_method1(py, "write", (PyBytes::new(py, &bytes),)))?;
+        let stored = self.stored.entry(name).or_default();
+        stored.code = code;
+        stored.pieces.push((self.written, length));
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// All frames have come: adds what is known of them only now. Without a rate, times are zero.
+    pub(crate) fn finish(&mut self, order: &DisplayOrder, rate: Option<FrameRate>) -> io::Result<()> {
+        self.write_piece()?;
+        for first in (0..self.frames).step_by(PIECE) {
+            let frames = || first..self.frames.min(first + PIECE as u32);
+            let nanos = |time: &dyn Fn(u32, FrameRate) -> Duration| -> Vec<u64> {
+                frames().map(|frame| rate.map_or(0, |rate| nanos(time(frame, rate)))).collect()
+            };
+            let display = frames().map(|frame| order.display_index(frame)).collect();
+            let decode_ns = nanos(&|frame, rate| order.decode_time(frame, rate));
+            let display_ns = nanos(&|frame, rate| order.display_time(frame, rate));
+            self.write("display", "I", display, u32::to_ne_bytes)?;
+            self.write("decode_ns", "Q", decode_ns, u64::to_ne_bytes)?;
+            self.write("display_ns", "Q", display_ns, u64::to_ne_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// By name: the code of a column, its pieces, and what its bytes stand for, if they do.
     pub(crate) fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let columns = PyDict::new(py);
-        columns.set_item("display", array(py, "I", &self.display, |value| value.to_ne_bytes())?)?;
-        columns.set_item("type", (PyBytes::new(py, &self.types), TYPES))?;
-        columns.set_item("key", (PyBytes::new(py, &self.keys), KEYS))?;
-        columns
-            .set_item("temporal_reference", array(py, "H", &self.temporal_reference, |value| value.to_ne_bytes())?)?;
-        columns.set_item("gop", array(py, "I", &self.gop, |value| value.to_ne_bytes())?)?;
-        columns.set_item("closed", (PyBytes::new(py, &self.closed), FLAGS))?;
-        columns.set_item("broken_link", (PyBytes::new(py, &self.broken_link), FLAGS))?;
-        columns.set_item("time_code", self.time_codes)?;
-        columns.set_item("structure", (PyBytes::new(py, &self.structure), STRUCTURES))?;
-        columns.set_item("offset", array(py, "Q", &self.offset, |value| value.to_ne_bytes())?)?;
-        columns.set_item("size", array(py, "I", &self.size, |value| value.to_ne_bytes())?)?;
-        columns.set_item("decode_ns", array(py, "Q", &self.decode_ns, |value| value.to_ne_bytes())?)?;
-        columns.set_item("display_ns", array(py, "Q", &self.display_ns, |value| value.to_ne_bytes())?)?;
-        let ends = array(py, "I", &self.references_end, |value| value.to_ne_bytes())?;
-        let references = array(py, "I", &self.references, |value| value.to_ne_bytes())?;
-        columns.set_item("references", (ends, references))?;
+        for (name, Stored { code, pieces }) in self.stored {
+            let words = match name {
+                "type" => Some(TYPES.into_pyobject(py)?.into_any()),
+                "key" => Some(KEYS.into_pyobject(py)?.into_any()),
+                "structure" => Some(STRUCTURES.into_pyobject(py)?.into_any()),
+                "closed" | "broken_link" => Some(FLAGS.into_pyobject(py)?.into_any()),
+                _ => None,
+            };
+            columns.set_item(name, (code, pieces, words))?;
+        }
         Ok(columns)
     }
-}
-
-/// An `array.array` of these numbers.
-fn array<'py, T, const BYTES: usize>(
-    py: Python<'py>,
-    code: &str,
-    values: &[T],
-    bytes_of: impl Fn(&T) -> [u8; BYTES],
-) -> PyResult<Bound<'py, PyAny>> {
-    let array = py.import("array")?.getattr("array")?.call1((code,))?;
-    for piece in values.chunks(PIECE) {
-        let bytes: Vec<u8> = piece.iter().flat_map(&bytes_of).collect();
-        array.call_method1("frombytes", (PyBytes::new(py, &bytes),))?;
-    }
-    Ok(array)
 }
 
 fn type_code(kind: PictureType) -> u8 {
@@ -170,13 +189,14 @@ fn flag_code(flag: Option<bool>) -> u8 {
     }
 }
 
-fn nanos(duration: std::time::Duration) -> u64 {
+fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// As SMPTE writes it: a semicolon before the pictures marks drop-frame time code.
-fn time_code(gop: GopHeader) -> String {
+/// Hours, minutes, seconds and pictures, in six bits each.
+fn time_code(gop: GopHeader) -> u32 {
     let code = gop.time_code;
-    let separator = if code.drop_frame { ';' } else { ':' };
-    format!("{:02}:{:02}:{:02}{separator}{:02}", code.hours, code.minutes, code.seconds, code.pictures)
+    let numbers = [code.hours, code.minutes, code.seconds, code.pictures];
+    let packed = numbers.into_iter().fold(0, |packed, number| packed << 6 | u32::from(number));
+    HAS_TIME_CODE | packed | if code.drop_frame { DROP_FRAME } else { 0 }
 }

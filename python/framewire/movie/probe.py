@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import tempfile
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,13 +21,15 @@ from rich.table import Table
 from framewire import _native
 from framewire.errors import InputError, MachineError
 from framewire.files import is_container
-from framewire.frame_columns import Columns, columns
+from framewire.frame_columns import ColumnFile, Columns, columns
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
 
 __all__ = ["Probe", "probe"]
 
 NANOS = 1_000_000_000
+
+ROWS_OF_A_TABLE = 10_000
 
 STREAMING_FILE = bytes.fromhex("89 56 54 50 0D 0A 1A 0A")
 """How a streaming file begins (docs/ladder.md): behind it stand bytes that may be taken for any stream."""
@@ -67,13 +70,15 @@ class Probe:
         if self.duration_s is None:
             return None
         times, sizes = self.frames["decode_ns"], self.frames["size"]
-        best = window = end = 0
-        for start, begin in enumerate(times):
-            while end < len(times) and times[end] < begin + NANOS:
-                window += sizes[end]
-                end += 1
+        entering = zip(times, sizes, strict=True)
+        best = window = 0
+        after = next(entering, None)
+        for begin, size in zip(times, sizes, strict=True):
+            while after is not None and after[0] < begin + NANOS:
+                window += after[1]
+                after = next(entering, None)
             best = max(best, window)
-            window -= sizes[start]
+            window -= size
         return best * 8 / min(1.0, self.duration_s)
 
     def types(self) -> list[dict[str, Any]]:
@@ -98,20 +103,24 @@ class Probe:
         """One entry per group of pictures, its types in display order."""
         names = ("gop", "type", "display", "size", "closed", "broken_link", "time_code")
         rows = zip(*(self.frames[name] for name in names), strict=True)
-        for number, group in itertools.groupby(rows, key=lambda row: row[0]):
-            frames = list(group)
-            header = next((row[4:] for row in frames if row[6] is not None), (None, None, None))
+        for number, frames in itertools.groupby(rows, key=lambda row: row[0]):
+            group = _Group()
+            header: tuple[Any, Any, Any] = (None, None, None)
+            for _, kind, display, size, *facts in frames:
+                group.add(kind, display, size)
+                if header[2] is None and facts[2] is not None:
+                    header = facts[0], facts[1], facts[2]
             yield {
                 "gop": number,
-                "types": "".join(kind for _, kind, *_ in sorted(frames, key=lambda row: row[2])),
-                "bytes": sum(size for *_, size, _, _, _ in frames),
+                "types": group.in_display_order(),
+                "bytes": group.bytes,
                 "closed": header[0],
                 "broken_link": header[1],
                 "time_code": header[2],
             }
 
     def as_json(self, with_frames: bool) -> dict[str, Any]:
-        """Everything, for ``--json``."""
+        """Everything, for ``--json``; groups and frames are iterators, as there may be millions."""
         document = {
             "path": self.path,
             "sequence": self.sequence,
@@ -122,20 +131,17 @@ class Probe:
             "peak_bps": _rounded(self.peak_bps()),
             "sound": self.sound,
             "types": self.types(),
-            "groups": list(self.groups()),
+            "groups": self.groups(),
         }
         if with_frames:
             names = list(self.frames)
             rows = zip(*self.frames.values(), strict=True)
-            document["frame_index"] = [dict(zip(names, row, strict=True)) for row in rows]
+            document["frame_index"] = (dict(zip(names, row, strict=True)) for row in rows)
         return document
 
-    def tables(self, with_frames: bool) -> Group:
-        """Everything, for a terminal."""
-        parts: list[Any] = [self._headline(), self._types_table(), self._groups_table()]
-        if with_frames:
-            parts.append(self._frames_table())
-        return Group(*parts)
+    def tables(self) -> Group:
+        """What the movie is made of, for a terminal."""
+        return Group(self._headline(), self._types_table(), self._groups_table())
 
     def _headline(self) -> str:
         header, frames = self.sequence, len(self.frames["size"])
@@ -187,12 +193,15 @@ class Probe:
             table.add_row("...", f"{len(alike) - 20} more kinds of group")
         return table
 
-    def _frames_table(self) -> Table:
-        table = _table("frame", "display", "type", "group", "time ref", "offset", "size", "structure", "refers to")
+    def frame_tables(self) -> Iterator[Table]:
+        """All frames, for a terminal: a table, and of a long movie one for each 10,000 frames."""
         names = ("frame", "display", "type", "gop", "temporal_reference", "offset", "size", "structure", "references")
-        for *facts, references in zip(*(self.frames[name] for name in names), strict=True):
-            table.add_row(*map(str, facts), " ".join(map(str, references)))
-        return table
+        rows = zip(*(self.frames[name] for name in names), strict=True)
+        for _ in range(0, len(self.frames["size"]), ROWS_OF_A_TABLE):
+            table = _table("frame", "display", "type", "group", "time ref", "offset", "size", "structure", "refers to")
+            for *facts, references in itertools.islice(rows, ROWS_OF_A_TABLE):
+                table.add_row(*map(str, facts), " ".join(map(str, references)))
+            yield table
 
 
 def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
@@ -205,14 +214,15 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
     rate = None if frame_rate is None else parse_frame_rate(frame_rate)
     ffmpeg.refuse_no_file(Path(path))
     sound = None
+    scratch = ColumnFile()
     try:
         with Path(path).open("rb") as file:
             if file.read(len(STREAMING_FILE)) == STREAMING_FILE:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
         if is_container(path):
-            found, sound = _taken_out(Path(path), rate), ffmpeg.has_audio(Path(path))
+            found, sound = _taken_out(Path(path), scratch, rate), ffmpeg.has_audio(Path(path))
         else:
-            found = _native.probe_movie(path, _ratio(rate))
+            found = _native.probe_movie(path, scratch.file, _ratio(rate))
     except _native.MovieError as error:
         if not str(error).startswith(_NOTHING_FOUND):
             raise InputError(f"{path}: {error}") from None
@@ -223,7 +233,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
-    return Probe(str(path), found["sequence"], columns(found["frames"]), sound)
+    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), sound)
 
 
 _NOTHING_FOUND = "not MPEG video: no sequence header"
@@ -243,13 +253,13 @@ def _refuse_no_movie(path: Path) -> None:
         refuse_what_does_not_move(video_of(path))
 
 
-def _taken_out(path: Path, rate: Fraction | None) -> dict[str, dict[str, Any]]:
+def _taken_out(path: Path, scratch: ColumnFile, rate: Fraction | None) -> dict[str, dict[str, Any]]:
     """The same of the video in a container."""
     from framewire.movie.elementary_stream import look_into  # ffmpeg is not needed for others
 
-    with tempfile.TemporaryDirectory(prefix="framewire-recording-") as scratch:
-        stream, known = look_into(path, Path(scratch), rate)
-        return _native.probe_movie(stream, _ratio(known))
+    with tempfile.TemporaryDirectory(prefix="framewire-recording-") as folder:
+        stream, known = look_into(path, Path(folder), rate)
+        return _native.probe_movie(stream, scratch.file, _ratio(known))
 
 
 def _ratio(rate: Fraction | None) -> tuple[int, int] | None:
@@ -270,6 +280,31 @@ class _Sizes:
         self.total += size
         self.least = min(self.least, size)
         self.most = max(self.most, size)
+
+
+class _Group:
+    """Of a group's frames, of which there may be millions."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._types, self._displays = bytearray(), array("I")
+
+    def add(self, kind: str, display: int, size: int) -> None:
+        self.bytes += size
+        self._types.append(ord(kind))
+        self._displays.append(display)
+
+    def in_display_order(self) -> str:
+        """The types of its frames."""
+        first = min(self._displays)
+        span = max(self._displays) - first + 1
+        if span > 4 * len(self._types):  # its frames are shown far apart
+            order = sorted(range(len(self._types)), key=self._displays.__getitem__)
+            return bytes(self._types[number] for number in order).decode()
+        places = bytearray(span)
+        for kind, display in zip(self._types, self._displays, strict=True):
+            places[display - first] = kind
+        return places.replace(b"\0", b"").decode()
 
 
 def _rounded(rate: float | None) -> int | None:

@@ -28,7 +28,7 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: Some(holds_picture_data),
     reader: |_| Box::new(Reader::default()),
     scanner: Some(scanner::mpeg_video),
-    index: |sequence, found, _| Ok(order::index(sequence, found.frames, &found.shown)),
+    indexer: || Box::new(order::MpegVideoIndexer::default()),
     recognises: |_| false,
 };
 

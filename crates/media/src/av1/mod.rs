@@ -35,7 +35,7 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: None,
     reader: |_| Box::new(Reader::default()),
     scanner: None,
-    index: |_, _, _| unreachable!("invariant: only streams that are scanned are indexed"),
+    indexer: || unreachable!("invariant: only streams that are scanned are indexed"),
     recognises: |_| false,
 };
 

@@ -47,7 +47,7 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (1..=5).contains(&(first & 0x1f)))),
     reader: |framing| Box::new(Reader::new(framing)),
     scanner: Some(nal_scanner::h264),
-    index: |sequence, found, stream| nal_index::index(sequence, found.frames, stream),
+    indexer: || nal_index::NalIndexer::of(Codec::H264),
     recognises: |head| nal_index::codec_of(head) == Some(Codec::H264),
 };
 

@@ -44,7 +44,7 @@ pub(crate) const PROFILE: Profile = Profile {
     holds_picture_data: Some(|unit| unit.first().is_some_and(|first| (first >> 1) & 0x3f < 32)),
     reader: |framing| Box::new(Reader::new(framing).pairing_fields()),
     scanner: Some(nal_scanner::h265),
-    index: |sequence, found, stream| nal_index::index(sequence, found.frames, stream),
+    indexer: || nal_index::NalIndexer::of(Codec::H265),
     recognises: |head| nal_index::codec_of(head) == Some(Codec::H265),
 };
 
