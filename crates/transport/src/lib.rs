@@ -78,6 +78,7 @@
 #![warn(unreachable_pub)]
 
 mod access_unit;
+pub mod arrivals;
 mod backlog;
 pub mod datagram;
 pub mod decisions;

@@ -3,6 +3,7 @@
 use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 
+use framewire_transport::arrivals::{Analysis, Faults, GroupRow, Row, Summary};
 use framewire_units::Timestamp;
 use gst::glib;
 use gst::prelude::*;
@@ -11,11 +12,9 @@ use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::prelude::*;
 
-use super::analysis::{Analysis, Timing};
-use super::input::{Faults, Input};
-use super::output::{Format, RowFile, structure};
-use super::row::{GroupRow, Row};
-use super::summary::Summary;
+use super::input::Input;
+use super::output::{self, Format, RowFile, structure};
+use super::timing::Timing;
 use crate::codec::Unusable;
 use crate::lock::lock;
 
@@ -128,7 +127,7 @@ impl ObjectImpl for MpegStat {
             "frames" => lock(&self.summary).frames.to_value(),
             "latency" => lock(&self.summary).latency().to_value(),
             "jitter" => lock(&self.summary).jitter().to_value(),
-            "stats" => lock(&self.summary).structure().to_value(),
+            "stats" => output::summary(&lock(&self.summary)).to_value(),
             other => unreachable!("invariant: {other} is not a property"),
         }
     }
@@ -176,7 +175,7 @@ impl BaseTransformImpl for MpegStat {
             })?),
         };
         *lock(&self.summary) = Summary::default();
-        let analysis = Analysis::new(settings.timing);
+        let analysis = Analysis::new(settings.timing.into());
         *lock(&self.running) = Some(Running { origin: Instant::now(), input: None, analysis, file, refused: false });
         // Also before there are caps: else the base class refuses buffers without any, and does not say why.
         self.obj().set_passthrough(true);

@@ -5,23 +5,12 @@ use framewire_media::access_unit::{
 };
 use framewire_media::timing::Times;
 use framewire_media::{FrameRate, sequence_of};
+use framewire_transport::arrivals::{Arrival, Faults};
 use framewire_units::Timestamp;
 use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
 
-use super::analysis::Arrival;
 use crate::codec::{Stream, Unusable};
 use crate::frames::{by_flags, times};
-
-/// What could not be analysed, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Faults {
-    /// Access units with headers that could not be read.
-    pub unreadable: u64,
-    /// Frames of which a packet is missing.
-    pub incomplete: u64,
-    /// Packets that are not of the stream, or too late.
-    pub rejected: u64,
-}
 
 /// Reads the buffers of one stream.
 #[derive(Debug)]

@@ -4,18 +4,16 @@
 //! jitter, type, temporal reference, RTP time stamp, size; and one for every group: time code, pictures, and the RTP time
 //! stamp of the frame that is shown first. See `docs/elements/mpegstat.md`.
 
-mod analysis;
 mod imp;
 mod input;
 mod output;
-mod row;
-mod summary;
+mod timing;
 
 use gst::glib;
 use gst::prelude::*;
 
-pub use analysis::Timing;
 pub use output::Format;
+pub use timing::Timing;
 
 glib::wrapper! {
     /// The element.

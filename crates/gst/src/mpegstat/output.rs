@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
+use framewire_transport::arrivals::{COLUMNS, Row, Summary, Value};
 use gst::glib;
-
-use super::row::{COLUMNS, Column, Row, Value};
 
 /// How rows are written into a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
@@ -46,8 +45,8 @@ impl RowFile {
     /// When it cannot be written.
     pub fn append(&mut self, row: &Row) -> std::io::Result<()> {
         let line = match self.format {
-            Format::Csv => csv(&row.columns()),
-            Format::JsonLines => json(&row.columns()),
+            Format::Csv => row.csv(),
+            Format::JsonLines => row.json(),
         };
         writeln!(self.file, "{line}")?;
         if let Row::Group(_) = row { self.flush() } else { Ok(()) }
@@ -62,37 +61,13 @@ impl RowFile {
     }
 }
 
-fn csv(row: &[Column]) -> String {
-    let cell = |column: &&str| match row.iter().find(|(name, _)| name == column) {
-        None | Some((_, Value::Nothing)) => String::new(),
-        Some((_, value)) => plain(value),
-    };
-    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
-}
-
-fn json(row: &[Column]) -> String {
-    let member = |(name, value): &Column| match value {
-        Value::Nothing => format!("\"{name}\":null"),
-        // No text of a row has a character that JSON escapes.
-        Value::Text(text) => format!("\"{name}\":\"{text}\""),
-        value => format!("\"{name}\":{}", plain(value)),
-    };
-    format!("{{{}}}", row.iter().map(member).collect::<Vec<_>>().join(","))
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Nothing => String::new(),
-        Value::Count(count) => count.to_string(),
-        Value::Signed(nanos) => nanos.to_string(),
-        Value::Flag(flag) => flag.to_string(),
-        Value::Text(text) => text.clone(),
-    }
-}
-
 /// A row as a structure. Underscores are dashes there, as is the habit; what is not known is not in it.
 pub(super) fn structure(row: &Row) -> gst::Structure {
-    let mut structure = gst::Structure::new_empty(row.message());
+    let name = match row {
+        Row::Frame(_) => "framewire-frame",
+        Row::Group(_) => "framewire-group",
+    };
+    let mut structure = gst::Structure::new_empty(name);
     for (column, value) in row.columns() {
         let field = column.replace('_', "-");
         match value {
@@ -107,16 +82,33 @@ pub(super) fn structure(row: &Row) -> gst::Structure {
     structure
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_of_both_kinds_fit_one_table() {
-        let row = [("record", Value::Text("group".into())), ("frame", Value::Count(3)), ("closed", Value::Flag(true))];
-        assert_eq!(csv(&row), "group,3,,,,,,,,,,,,,,,true,");
-        assert_eq!(json(&row), r#"{"record":"group","frame":3,"closed":true}"#);
-        assert_eq!(csv(&[("latency_ns", Value::Signed(-5))]).matches(',').count(), COLUMNS.len() - 1);
-        assert_eq!(json(&[("jitter_ns", Value::Nothing)]), r#"{"jitter_ns":null}"#);
+/// The `stats` property. What is not known is not in it.
+pub(super) fn summary(summary: &Summary) -> gst::Structure {
+    let mut stats = gst::Structure::builder("application/x-framewire-video-stats")
+        .field("frames", summary.frames)
+        .field("frames-i", summary.by_type[0])
+        .field("frames-p", summary.by_type[1])
+        .field("frames-b", summary.by_type[2])
+        .field("groups", summary.groups)
+        .field("bytes", summary.bytes)
+        .field("missing-reference", summary.missing_reference)
+        .field("unreadable", summary.faults.unreadable)
+        .field("incomplete", summary.faults.incomplete)
+        .field("rejected-packets", summary.faults.rejected)
+        .build();
+    if let Some([least, mean, most]) = summary.latencies() {
+        stats.set("latency-min", least);
+        stats.set("latency-mean", mean);
+        stats.set("latency-max", most);
     }
+    if let Some(jitter) = summary.last_frame.as_ref().and_then(|frame| frame.jitter_nanos) {
+        stats.set("jitter", jitter);
+    }
+    let last = [summary.last_frame.clone().map(Row::Frame), summary.last_group.clone().map(Row::Group)];
+    for (field, row) in ["last-frame", "last-group"].into_iter().zip(last) {
+        if let Some(row) = row {
+            stats.set(field, structure(&row));
+        }
+    }
+    stats
 }

@@ -2,24 +2,39 @@
 
 use framewire_media::PictureType;
 
-use super::input::Faults;
-use super::output::structure;
 use super::row::{FrameRow, GroupRow, Row};
+
+/// What could not be analysed, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Access units with headers that could not be read.
+    pub unreadable: u64,
+    /// Frames of which a packet is missing.
+    pub incomplete: u64,
+    /// Packets that are not of the stream, or too late.
+    pub rejected: u64,
+}
 
 /// Everything so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Summary {
+pub struct Summary {
     /// Frames that arrived whole.
     pub frames: u64,
     /// What could not be analysed.
     pub faults: Faults,
-    groups: u64,
-    bytes: u64,
-    by_type: [u64; 3],
-    missing_reference: u64,
+    /// Groups of pictures.
+    pub groups: u64,
+    /// Bytes of the frames.
+    pub bytes: u64,
+    /// Frames by coding type: I, P, and B or D.
+    pub by_type: [u64; 3],
+    /// Frames that refer to one that never came.
+    pub missing_reference: u64,
     latency: Extent,
-    last_frame: Option<FrameRow>,
-    last_group: Option<GroupRow>,
+    /// The last frame.
+    pub last_frame: Option<FrameRow>,
+    /// The last group of pictures.
+    pub last_group: Option<GroupRow>,
 }
 
 /// Least, most and sum of latencies in nanoseconds.
@@ -54,6 +69,11 @@ impl Summary {
         }
     }
 
+    /// The least latency, their mean and the largest one in nanoseconds; `None` before one is known.
+    pub fn latencies(&self) -> Option<[i64; 3]> {
+        self.latency.range.map(|(least, most)| [least, self.latency.mean(), most])
+    }
+
     /// Latency of the last frame in nanoseconds.
     pub fn latency(&self) -> i64 {
         self.last_frame.as_ref().and_then(|frame| frame.latency_nanos).unwrap_or(0)
@@ -62,37 +82,6 @@ impl Summary {
     /// Jitter after the last frame in nanoseconds.
     pub fn jitter(&self) -> i64 {
         self.last_frame.as_ref().and_then(|frame| frame.jitter_nanos).unwrap_or(0)
-    }
-
-    /// The `stats` property. What is not known is not in it.
-    pub fn structure(&self) -> gst::Structure {
-        let mut stats = gst::Structure::builder("application/x-framewire-video-stats")
-            .field("frames", self.frames)
-            .field("frames-i", self.by_type[0])
-            .field("frames-p", self.by_type[1])
-            .field("frames-b", self.by_type[2])
-            .field("groups", self.groups)
-            .field("bytes", self.bytes)
-            .field("missing-reference", self.missing_reference)
-            .field("unreadable", self.faults.unreadable)
-            .field("incomplete", self.faults.incomplete)
-            .field("rejected-packets", self.faults.rejected)
-            .build();
-        if let Some((least, most)) = self.latency.range {
-            stats.set("latency-min", least);
-            stats.set("latency-mean", self.latency.mean());
-            stats.set("latency-max", most);
-        }
-        if let Some(jitter) = self.last_frame.as_ref().and_then(|frame| frame.jitter_nanos) {
-            stats.set("jitter", jitter);
-        }
-        let last = [self.last_frame.clone().map(Row::Frame), self.last_group.clone().map(Row::Group)];
-        for (field, row) in ["last-frame", "last-group"].into_iter().zip(last) {
-            if let Some(row) = row {
-                stats.set(field, structure(&row));
-            }
-        }
-        stats
     }
 
     fn note_frame(&mut self, frame: FrameRow) {

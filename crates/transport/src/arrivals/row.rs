@@ -5,7 +5,7 @@ use framewire_media::{GopHeader, PictureType};
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub enum Value {
     /// Not measured, or not in the stream.
     Nothing,
     /// A count, or a time that cannot be negative.
@@ -19,11 +19,11 @@ pub(super) enum Value {
 }
 
 /// A column with its value.
-pub(super) type Column = (&'static str, Value);
+pub type Column = (&'static str, Value);
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FrameRow {
+pub struct FrameRow {
     /// Its number in transport order among those that arrived, from 0.
     pub frame: u64,
     /// Group that it is in, from 0.
@@ -53,7 +53,7 @@ pub(super) struct FrameRow {
 
 /// One group of pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct GroupRow {
+pub struct GroupRow {
     /// Its number among those that arrived, from 0.
     pub group: u64,
     /// Number of its first frame.
@@ -68,7 +68,7 @@ pub(super) struct GroupRow {
 
 /// Either.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub enum Row {
     /// Of a frame.
     Frame(FrameRow),
     /// Of a group of pictures.
@@ -84,17 +84,19 @@ impl Row {
         }
     }
 
-    /// Name of its message.
-    pub fn message(&self) -> &'static str {
-        match self {
-            Self::Frame(_) => "framewire-frame",
-            Self::Group(_) => "framewire-group",
-        }
+    /// As a line of a table with the columns [`COLUMNS`], empty where it has no value.
+    pub fn csv(&self) -> String {
+        csv(&self.columns())
+    }
+
+    /// As a JSON object.
+    pub fn json(&self) -> String {
+        json(&self.columns())
     }
 }
 
 /// All columns of a table with frames and groups, in order.
-pub(super) const COLUMNS: [&str; 18] = [
+pub const COLUMNS: [&str; 18] = [
     "record",
     "frame",
     "group",
@@ -165,4 +167,46 @@ fn signed(value: Option<i64>) -> Value {
 
 fn count(value: Option<u32>) -> Value {
     value.map_or(Value::Nothing, |value| Value::Count(value.into()))
+}
+
+fn csv(row: &[Column]) -> String {
+    let cell = |column: &&str| match row.iter().find(|(name, _)| name == column) {
+        None | Some((_, Value::Nothing)) => String::new(),
+        Some((_, value)) => plain(value),
+    };
+    COLUMNS.iter().map(cell).collect::<Vec<_>>().join(",")
+}
+
+fn json(row: &[Column]) -> String {
+    let member = |(name, value): &Column| match value {
+        Value::Nothing => format!("\"{name}\":null"),
+        // No text of a row has a character that JSON escapes.
+        Value::Text(text) => format!("\"{name}\":\"{text}\""),
+        value => format!("\"{name}\":{}", plain(value)),
+    };
+    format!("{{{}}}", row.iter().map(member).collect::<Vec<_>>().join(","))
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Nothing => String::new(),
+        Value::Count(count) => count.to_string(),
+        Value::Signed(nanos) => nanos.to_string(),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Text(text) => text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_both_kinds_fit_one_table() {
+        let row = [("record", Value::Text("group".into())), ("frame", Value::Count(3)), ("closed", Value::Flag(true))];
+        assert_eq!(csv(&row), "group,3,,,,,,,,,,,,,,,true,");
+        assert_eq!(json(&row), r#"{"record":"group","frame":3,"closed":true}"#);
+        assert_eq!(csv(&[("latency_ns", Value::Signed(-5))]).matches(',').count(), COLUMNS.len() - 1);
+        assert_eq!(json(&[("jitter_ns", Value::Nothing)]), r#"{"jitter_ns":null}"#);
+    }
 }

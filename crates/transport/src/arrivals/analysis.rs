@@ -5,26 +5,22 @@ use framewire_media::timing::{GroupOrder, GroupPlace, Times, TransportClock};
 use framewire_media::{FrameRate, GopHeader};
 use framewire_units::{Duration, JitterEstimator, Timestamp};
 use framewire_wire::{mpeg_video, rtp};
-use gst::glib;
 
 use super::row::{FrameRow, GroupRow, Row};
 
 /// Where the expected times of frames come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
-#[enum_type(name = "GstFramewireStatTiming")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Timing {
-    /// Time stamps of buffers, or of RTP packets, brought into transport order.
+    /// Time stamps of access units, or of RTP packets, brought into transport order.
     #[default]
-    #[enum_value(name = "Time stamps of the stream, in transport order", nick = "clock")]
     Clock,
     /// As the thesis: the time code of the last group header that came, and the frame's place in its group.
-    #[enum_value(name = "Time codes of groups of pictures, as in the thesis", nick = "thesis")]
     Thesis,
 }
 
 /// A frame as it arrived.
 #[derive(Clone, Debug)]
-pub(super) struct Arrival {
+pub struct Arrival {
     /// When its last byte came.
     pub at: Timestamp,
     /// Bytes.
@@ -43,7 +39,7 @@ pub(super) struct Arrival {
 
 /// Makes rows of one stream.
 #[derive(Debug)]
-pub(super) struct Analysis {
+pub struct Analysis {
     timing: Timing,
     /// When the first packet came: all arrivals count from here.
     origin: Option<Timestamp>,
