@@ -212,10 +212,13 @@ impl Transport {
     }
 
     fn parse(path: &str, name: &str) -> Result<Self, ScenarioError> {
+        // One that is called otherwise now is still read by the name that it had.
+        let known =
+            |name| names::find(name, Self::ALL, Self::as_str).or_else(|allowed| Self::named(name).ok_or(allowed));
         match name.parse() {
             Ok(kind) => Ok(Self::Movie(kind)),
             Err(senseless @ UnknownTransport::Senseless { .. }) => Err(ScenarioError::new(path, senseless.to_string())),
-            Err(UnknownTransport::Unknown { .. }) => names::find(name, Self::ALL, Self::as_str).map_err(|allowed| {
+            Err(UnknownTransport::Unknown { .. }) => known(name).map_err(|allowed| {
                 let carried = match name.to_ascii_lowercase().as_str() {
                     "rtp" | "rtp/udp" | "rtp+udp" => " (RTP over UDP is \"udp\" here)",
                     _ => "",
