@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from framewire.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["COLUMNS", "DEFAULT", "PERCENTAGES", "RESERVED", "bounds", "check", "sends_ahead"]
 
@@ -80,5 +82,7 @@ def sends_ahead(summary: pl.DataFrame) -> bool:
 
     The median is the lowest that a summary has, and it is far below 0 where a stream runs ahead of its clock.
     """
+    import polars as pl
+
     recorded = [pl.col(name).min() < 0 for name in LATENCIES if name in summary.columns]
     return bool(recorded) and summary.select(pl.any_horizontal(recorded)).item() is True
