@@ -8,7 +8,7 @@ use framewire_units::{Duration, Timestamp};
 pub(crate) const JUMP: Duration = Duration::from_secs(1);
 
 /// A round trip before one was measured, for what is missing and what is sent again. Ours: longer than most paths, so that
-/// nothing is asked for or sent in vain until the first control packet shows it, which is soon; and a fifth of what a
+/// no request and no packet is wasted until the first control packet shows it, which is soon; and a fifth of what a
 /// player waits for before it begins.
 pub(crate) const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
 

@@ -216,7 +216,7 @@ impl Worker {
         self.shared.spinner.compare_exchange(NOBODY, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Watches the clock and the rings until no deadline is near or the turn is over, and returns when that was.
+    /// Polls the clock and the packet rings until no deadline is near or the turn is over, and returns when that was.
     fn spin(&self, began: Timestamp) -> Timestamp {
         // Alone, no other thread looks after the packet queues, which only a step can see into.
         let alone = self.shared.timers.len() == 1;
