@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import importlib.util
 import os
 import re
 import signal
@@ -10,6 +12,7 @@ import sys
 import time
 from collections.abc import Generator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,6 +20,17 @@ REPOSITORY = Path(__file__).parent
 
 sys.path.append(str(REPOSITORY / "scripts"))
 import too_busy  # noqa: E402 (the rule that the runner of the Rust tests has)
+
+
+def script(name: str) -> ModuleType:
+    """A Python program of the directory ``scripts``, as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(REPOSITORY / "scripts" / name))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
 
 REQUIRE_ALL = "FRAMEWIRE_REQUIRE_ALL"
 """When this variable is 1, a test must not be skipped for want of a program or of test data."""

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from conftest import REPOSITORY
+from conftest import REPOSITORY, script
 
 
 @pytest.fixture(scope="module")
 def check() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("check", str(REPOSITORY / "scripts" / "check"))
-    spec = importlib.util.spec_from_loader("check", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return script("check")
 
 
 NEEDS = {"units": set[str](), "media": {"units"}, "link": {"units"}, "sim": {"link", "media"}}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import pytest
 
 import too_busy
-from conftest import REPOSITORY
+from conftest import script
 
 BUSY = 10**6
 """Programs of which no machine has enough processors."""
@@ -19,12 +17,7 @@ BUSY = 10**6
 
 @pytest.fixture(scope="module")
 def runner() -> ModuleType:
-    loader = importlib.machinery.SourceFileLoader("rust_tests", str(REPOSITORY / "scripts" / "rust-tests"))
-    spec = importlib.util.spec_from_loader("rust_tests", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return script("rust-tests")
 
 
 def outcome(runner: ModuleType, crate: str, directory: Path, said: str, code: int) -> Any:
