@@ -1,8 +1,7 @@
 //! What a player shows of a flow, for Python: the model is `recording`'s.
 
 use framewire_recording::playout::{Display, Player};
-use framewire_recording::record::PlayoutPolicy;
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, PlayoutPolicy, Timestamp};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

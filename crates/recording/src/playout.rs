@@ -4,9 +4,7 @@
 //! There is one: the deadlines and fates of the ledger, the stalls of the summary, and what reports and studies say was on
 //! a screen, also of players with another start-up delay, are made of it.
 
-use framewire_units::{Duration, Timestamp};
-
-use crate::record::PlayoutPolicy;
+use framewire_units::{Duration, PlayoutPolicy, Timestamp};
 
 /// A player's clock. It starts at the first arrival of the flow plus the start-up delay; a frame is due at its display time
 /// on it.

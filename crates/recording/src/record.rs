@@ -430,34 +430,3 @@ impl FlowLog {
         self.ahead.as_ref().is_some_and(|ahead| ahead.left_out > 0)
     }
 }
-
-/// How the player treats what arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlayoutPolicy {
-    /// A frame that comes after its deadline is late.
-    Live,
-    /// The player waits; nothing is late.
-    Stall,
-}
-
-/// What latencies, and with them the jitter, are counted from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Timing {
-    /// One clock for sender and receiver: a frame's latency is its arrival less the time at which it was due.
-    #[default]
-    Clock,
-    /// As the thesis: arrivals count from the first one, and frames have the times that the receiver can read out of the
-    /// stream itself, which go wrong where the header of a group of pictures is lost.
-    Thesis,
-}
-
-/// The player at the receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Playout {
-    /// What happens to a frame after its deadline.
-    pub policy: PlayoutPolicy,
-    /// Time between the first arrival and the first frame shown.
-    pub startup: Duration,
-    /// What latencies are counted from.
-    pub timing: Timing,
-}

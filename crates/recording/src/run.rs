@@ -1,5 +1,6 @@
 //! Writes the tables of a run into its directory: all of them, or none.
 
+use framewire_units::Playout;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 
 use crate::ledger::Ledger;
-use crate::record::{FlowLog, Playout, RateSample};
+use crate::record::{FlowLog, RateSample};
 use crate::summary::Summary;
 use crate::tables::{self, LedgerRow, PacketRow, RateRow, ReleaseRow, SampleRow, Table, TableWriter};
 

@@ -1,10 +1,9 @@
 //! A laboratory for tests: a small movie, and flows into which faults are injected by hand.
 
-use framewire_units::{Bitrate, Duration, Timestamp};
+use framewire_units::{Bitrate, Duration, Playout, PlayoutPolicy, Timestamp, Timing};
 
 use crate::record::{
-    DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place, Playout,
-    PlayoutPolicy, StreamRead, Timing,
+    DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place, StreamRead,
 };
 
 pub const INTERVAL: Duration = Duration::from_millis(40);

@@ -19,6 +19,7 @@ mod network;
 mod overrides;
 mod picture;
 mod placeholder;
+mod playout;
 mod scenario;
 mod schema;
 mod section;
@@ -30,14 +31,14 @@ mod wifi;
 pub use application::{Capabilities, Input, Program, Receiver, Sender};
 pub use error::ScenarioError;
 pub use flow::{
-    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, PacketRule, Player, StreamFlow, Tcp,
-    TcpOptions, Vtp,
+    AdaptiveFlow, BulkFlow, DatagramFlow, ExternalFlow, Flow, FlowKind, Pacing, Player, StreamFlow, Tcp, TcpOptions,
+    Vtp,
 };
 pub use movie::{Movie, MovieCodec};
 pub use network::{Network, NetworkKind, Wire};
 pub use picture::{FrameRate, PictureSize};
 pub use placeholder::Placeholder;
-pub use scenario::{Captures, Layout, Origin, Playout, PlayoutPolicy, Scenario, Timing, check_toml};
+pub use scenario::{Captures, Layout, Origin, Scenario, check_toml};
 pub use schema::json_schema;
 pub use text::Decibel;
 pub use transport::{Family, Transport};

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use framewire_link::{BottleneckPlace, Interval};
-use framewire_units::{Duration, Seed, Timestamp};
+use framewire_units::{Duration, Playout, Seed, Timestamp};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,9 +12,9 @@ use crate::flow::{Flow, FlowKind, check_name, list};
 use crate::movie::{Movie, MovieCodec};
 use crate::names::words;
 use crate::network::{Network, NetworkKind, admits_a_packet};
-use crate::overrides;
 use crate::section::Section;
 use crate::text::{self, LONGEST, Text, show_interval};
+use crate::{overrides, playout};
 
 /// Everything that one run needs, with every default filled in.
 ///
@@ -47,6 +47,8 @@ pub struct Scenario {
     /// What lies between sender and receiver.
     pub network: Network,
     /// The player at the receiver.
+    #[serde(serialize_with = "playout::serialize")]
+    #[schemars(with = "playout::Table")]
     pub playout: Playout,
     /// The flows, at least one.
     #[serde(rename = "flow")]
@@ -74,40 +76,6 @@ words! {
         /// All flows in one network.
         Together = "together",
     }
-}
-
-words! {
-    /// How the player treats what arrives.
-    PlayoutPolicy {
-        /// A frame after its deadline is late.
-        Live = "live",
-        /// The player waits; stalls are counted, nothing is late.
-        Stall = "stall",
-    }
-}
-
-words! {
-    /// What latencies are counted from.
-    Timing {
-        /// The time at which a frame was due at the sender.
-        Clock = "clock",
-        /// The stream's own time codes and the first arrival, as the thesis did.
-        Thesis = "thesis",
-    }
-}
-
-/// The `[playout]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub struct Playout {
-    /// How the player treats what arrives.
-    pub policy: PlayoutPolicy,
-    /// Time between the first arrival and the first frame shown.
-    #[serde(serialize_with = "text::serialize")]
-    #[schemars(schema_with = "text::schema::<Duration>")]
-    pub startup: Duration,
-    /// What latencies are counted from.
-    pub timing: Timing,
 }
 
 /// What the text itself does not say.
@@ -240,7 +208,7 @@ impl Scenario {
             captures: section.text("captures")?.unwrap_or(Captures::Headers),
             movie,
             network: Network::read(section.section_or_empty("network", Network::KEYS)?, origin.directory)?,
-            playout: Playout::read(section.section_or_empty("playout", Playout::KEYS)?)?,
+            playout: playout::read(section.section_or_empty("playout", playout::KEYS)?)?,
             flows,
         };
         scenario.settled(origin.movie_duration, &written)
@@ -359,18 +327,6 @@ impl<'de> Deserialize<'de> for Scenario {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let table = Table::deserialize(deserializer)?;
         Self::read(table, Origin::default()).map_err(D::Error::custom)
-    }
-}
-
-impl Playout {
-    pub(crate) const KEYS: &'static [&'static str] = &["policy", "startup", "timing"];
-
-    fn read(mut section: Section) -> Result<Self, ScenarioError> {
-        Ok(Self {
-            policy: section.text("policy")?.unwrap_or(PlayoutPolicy::Live),
-            startup: section.text("startup")?.unwrap_or(Duration::from_secs(1)),
-            timing: section.text("timing")?.unwrap_or(Timing::Clock),
-        })
     }
 }
 

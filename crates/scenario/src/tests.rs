@@ -3,6 +3,7 @@
 use framewire_link::{BottleneckPlace, Discipline, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
+use framewire_wire::mpeg_video::PacketRule;
 use proptest::prelude::*;
 
 use crate::*;
@@ -249,7 +250,7 @@ fn flows_are_checked_one_by_one_and_together() {
         else {
             panic!("{transport} sends the movie")
         };
-        assert_eq!(pacing, Some(Pacing::Nobody));
+        assert_eq!(pacing, Some(Pacing::Unpaced));
     }
     let mine = [
         ("tcp", "packets = \"full\"", "udp-blocking"),
@@ -417,7 +418,7 @@ fn the_schema_names_the_keys_that_are_read() {
         ("Sniffer", Sniffer::KEYS),
         ("Wire", Wire::KEYS),
         ("GilbertElliott", loss::KEYS),
-        ("Playout", Playout::KEYS),
+        ("Playout", crate::playout::KEYS),
         ("Flow", &Flow::all_keys()),
     ];
     for (name, known) in tables {

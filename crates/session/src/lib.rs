@@ -22,4 +22,4 @@ pub use flow::{
 };
 pub use plan::SendingPlan;
 pub use receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-pub use sender::{Pacing, SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};
+pub use sender::{SenderLog, SenderProgress, SenderSession, SenderSocket, SenderWait, SendingHalf, as_sent};

@@ -3,6 +3,7 @@
 use framewire_media::picture_order::Renumbering;
 use framewire_recording::record::{DatagramSent, FrameEvent, FrameEventKind, FrameFacts, Place};
 use framewire_recording::spool::Spool;
+use framewire_scenario::Pacing;
 use framewire_transport::event::{SenderEvent, SenderPlace};
 use framewire_transport::frame::OutgoingFrame;
 use framewire_transport::socket::{DatagramSocket, SocketError, StreamSocket};
@@ -12,17 +13,6 @@ use framewire_units::Timestamp;
 use crate::flow::FlowRecording;
 use crate::half::{Arrival, Channel, ChannelId, ChannelKind, Channels, End, Half, OneChannel, Wait};
 use crate::plan::SendingPlan;
-
-/// Who sets the pace of the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pacing {
-    /// The sender's frame clock: a frame is offered when it is due, or later where the transport blocks.
-    Sender,
-    /// The receiver's playout: the sender offers the next frame as soon as the transport takes it.
-    Receiver,
-    /// None: the sender offers the next frame as soon as the transport takes it, and the receiver reads at once.
-    Nobody,
-}
 
 /// The sending half of a flow, over either kind of socket.
 #[allow(clippy::large_enum_variant, reason = "one per flow, never moved in a hot path")]

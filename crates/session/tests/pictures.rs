@@ -18,15 +18,13 @@ use framewire_media::access_unit::{Codec, KeyKind};
 use framewire_media::picture_order::Renumbering;
 use framewire_media::{Frame, FrameRate, Movie};
 use framewire_recording::ledger::{Fate, FrameRow, Ledger};
-use framewire_recording::record::{
-    FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound, Playout, PlayoutPolicy, Timing,
-};
+use framewire_recording::record::{FlowLog, FoundStream, FrameEvent, FrameEventKind, FrameFound};
 use framewire_session::{ContentMatcher, SendingPlan, as_sent};
 use framewire_transport::Limits;
 use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::rivals::{KeyframeRecovery, LeakyDownstream, Thresholds};
-use framewire_units::{Duration, RandomStream, Seed, Timestamp};
+use framewire_units::{Duration, Playout, PlayoutPolicy, RandomStream, Seed, Timestamp, Timing};
 use support::{ffmpeg, long_term, unstated};
 
 const MOVING: &str = "testsrc2=s=96x64:r=25:d=8,noise=alls=8:allf=t";
@@ -348,7 +346,7 @@ fn ledger(plan: &SendingPlan, received: &Received) -> Ledger {
         ..FlowLog::default()
     };
     let startup = Duration::ZERO;
-    Ledger::build(&log, Playout { policy: PlayoutPolicy::Stall, startup, timing: Timing::default() })
+    Ledger::build(&log, Playout { policy: PlayoutPolicy::Stall, startup, timing: Timing::Clock })
 }
 
 /// How frames are lost.

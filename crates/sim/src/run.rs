@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use framewire_recording::ledger::Ledger;
-use framewire_recording::record::{FlowLog, Playout};
+use framewire_recording::record::FlowLog;
 use framewire_recording::summary::Summary;
 use framewire_recording::tables::{self, LedgerRow, PacketRow, RateRow, SampleRow, TableHash};
 use framewire_recording::{CellTables, WriteError, check_records, write_cell, write_run};
 use framewire_scenario::Scenario;
-use framewire_units::Duration;
-use framewire_world::{Content, RunDescription, contradiction, failures, playout, write_documents};
+use framewire_units::{Duration, Playout};
+use framewire_world::{Content, RunDescription, contradiction, failures, write_documents};
 use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
@@ -64,7 +64,7 @@ pub fn simulate_run(
     let options =
         Options { packets: options.packets, received, scratch, cancel: options.cancel.clone(), ..Options::default() };
     let simulated = Simulation::run(scenario, content, &options)?;
-    let summaries = write_run(directory, &simulated.logs, playout(&scenario.playout))?;
+    let summaries = write_run(directory, &simulated.logs, scenario.playout)?;
     let description = RunDescription {
         world: "simulated",
         scenario,
@@ -155,7 +155,7 @@ pub fn simulate_cell(
     if options.cancel.is_raised() {
         return Err(SimError::Cancelled);
     }
-    let playout = playout(&scenario.playout);
+    let playout = scenario.playout;
     let (ledgers, summaries) = sum_up(&simulated.logs, playout);
     let tables = CellTables {
         logs: &simulated.logs,

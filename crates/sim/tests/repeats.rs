@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use common::{LIVE, ladder_content, ladder_with_audio, scenario};
 use framewire_media::audio::{AudioCodec, AudioFormat, AudioPacket, AudioTrack};
 use framewire_recording::ledger::{Fate, Ledger};
-use framewire_recording::record::{FlowLog, FlowStatus, Playout};
+use framewire_recording::record::{FlowLog, FlowStatus};
 use framewire_recording::summary::Summary;
 use framewire_sim::{Content, Options, Received, Simulated, Simulation};
-use framewire_units::{Duration, Seed};
+use framewire_units::{Duration, Playout, Seed};
 
 fn run(text: &str, content: &Content) -> Simulated {
     let options = Options { packets: true, received: Received::Memory, ..Options::default() };

@@ -4,9 +4,9 @@ use crate::common;
 use common::{LIVE, content, ladder, ladder_content, ladder_of, movie, scenario, summaries};
 use framewire_media::streaming_file::{PlanStep, StoredPlan};
 use framewire_recording::ledger::{Fate, FrameRow, Ledger};
-use framewire_recording::record::{FlowStatus, Place, Playout};
+use framewire_recording::record::{FlowStatus, Place};
 use framewire_sim::{Content, EarlyEnd, Options, Received, Simulated, Simulation};
-use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
+use framewire_units::{Bitrate, DataSize, Duration, Playout, Timestamp};
 
 const ADAPTIVE: [&str; 7] = ["vtp", "vtp-hybrid", "tfrc", "rap", "sqrt", "aimd", "fixed"];
 

@@ -13,7 +13,7 @@ fn main() {
     for path in std::env::args().skip(1) {
         let stream = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let name = path.rsplit('/').next().unwrap_or(&path);
-        for rule in PacketRule::ALL {
+        for &rule in PacketRule::ALL {
             print_sizes(name, rule, &stream);
         }
     }
@@ -30,6 +30,6 @@ fn print_sizes(name: &str, rule: PacketRule, stream: &[u8]) {
     sizes.sort_unstable();
     let mean = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
     let deciles: Vec<_> = (1..=10).map(|tenth| sizes[(sizes.len() * tenth / 10).saturating_sub(1)]).collect();
-    let rule = rule.name();
+    let rule = rule.as_str();
     println!("{name:<24} {rule:<7} {:>8} {mean:>6.0} {:>6.0} {:>5}  {deciles:?}", sizes.len(), mean - 16.0, sizes[0]);
 }

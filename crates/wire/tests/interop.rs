@@ -86,7 +86,7 @@ fn gstreamer_receives_what_is_sent() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let scratch = Scratch::new("gst-receives");
     for (path, stream) in support::streams() {
-        for rule in PacketRule::ALL {
+        for &rule in PacketRule::ALL {
             let port = free_port_pair();
             let out = scratch.file(&format!("{rule}.m2v"));
             let caps = "caps=application/x-rtp,media=video,clock-rate=90000,encoding-name=MPV,payload=32";
@@ -112,7 +112,7 @@ fn ffmpeg_receives_what_is_sent() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let scratch = Scratch::new("ffmpeg-receives");
     for (path, stream) in support::streams() {
-        for rule in PacketRule::ALL {
+        for &rule in PacketRule::ALL {
             let port = free_port_pair();
             let (sdp, out) = (scratch.file("stream.sdp"), scratch.file(&format!("{rule}.m2v")));
             let description = "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=test\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n";

@@ -23,7 +23,7 @@ fn stream() -> impl Strategy<Value = (Style, Vec<Vec<u8>>)> {
 }
 
 fn rule() -> impl Strategy<Value = PacketRule> {
-    proptest::sample::select(&PacketRule::ALL)
+    proptest::sample::select(PacketRule::ALL)
 }
 
 fn packetizer(rule: PacketRule, mtu: u64) -> Packetizer {

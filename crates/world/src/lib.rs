@@ -24,4 +24,4 @@ pub use movie::{MovieError, load_movie};
 pub use network::{NetworkError, network_model, read_trace};
 pub use outcome::{contradiction, failures, flow_log, is_complete};
 pub use packets::{FlowPackets, PacketDescription, Sequence, place_and_cause};
-pub use settings::{playout, received_file};
+pub use settings::received_file;

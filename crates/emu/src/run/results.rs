@@ -6,7 +6,7 @@ use framewire_recording::write_run;
 use framewire_session::FlowSetup;
 use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
-use framewire_world::{Content, RunDescription, contradiction, failures, flow_log, playout, write_documents};
+use framewire_world::{Content, RunDescription, contradiction, failures, flow_log, write_documents};
 use serde_json::Value;
 
 use super::description::{FlowProof, accuracy};
@@ -70,7 +70,7 @@ pub fn write(
             ..flow_log(setup, flow, tables.packets)
         })
         .collect();
-    let summaries = write_run(&plan.directory, &logs, playout(&plan.scenario.playout))?;
+    let summaries = write_run(&plan.directory, &logs, plan.scenario.playout)?;
     let proofs = summaries.iter().zip(&outcome.flows).zip(left_out.into_iter().zip(outcome.lateness));
     let proofs: Vec<FlowProof> = proofs
         .map(|((summary, flow), (left_out, lateness))| FlowProof {

@@ -1,9 +1,9 @@
 //! The property `timing`.
 
-use framewire_transport::arrivals;
+use framewire_units as units;
 use gst::glib;
 
-/// Where the expected times of frames come from: [`arrivals::Timing`].
+/// Where the expected times of frames come from: [`units::Timing`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
 #[enum_type(name = "GstFramewireStatTiming")]
 pub enum Timing {
@@ -16,7 +16,7 @@ pub enum Timing {
     Thesis,
 }
 
-impl From<Timing> for arrivals::Timing {
+impl From<Timing> for units::Timing {
     fn from(timing: Timing) -> Self {
         match timing {
             Timing::Clock => Self::Clock,

@@ -12,9 +12,9 @@ mod movie;
 use std::error::Error;
 use std::path::PathBuf;
 
-use framewire_recording::record::{FlowLog, Playout, PlayoutPolicy, Timing};
+use framewire_recording::record::FlowLog;
 use framewire_recording::write_run;
-use framewire_units::Duration;
+use framewire_units::{Duration, Playout, PlayoutPolicy, Timing};
 
 use flows::Kind;
 

@@ -1,9 +1,9 @@
 //! Latencies and interarrival jitter of frames, in order of arrival.
 
-use framewire_units::{Duration, JitterEstimator, Timestamp};
+use framewire_units::{Duration, JitterEstimator, Timestamp, Timing};
 
 use super::{FrameRow, ROWS, thesis};
-use crate::record::{FrameFacts, Timing};
+use crate::record::FrameFacts;
 use crate::spool::{Lookup, Sorter, Spool};
 
 /// A frame that arrived.

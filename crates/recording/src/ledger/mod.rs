@@ -13,7 +13,7 @@ mod tests;
 mod thesis;
 mod verdict;
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, Playout, PlayoutPolicy, Timestamp};
 
 pub(crate) use datagrams::{Arrival, Crossing};
 pub(crate) use delays::{Delay, InOrder};
@@ -21,7 +21,7 @@ pub use row::{Fate, FrameRow, RootCause};
 pub(crate) use verdict::Verdict;
 
 use crate::playout::Player;
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place, Playout, PlayoutPolicy};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, FrameFacts, Place};
 use crate::spool::Spool;
 use datagrams::Datagrams;
 use decoding::{Decoded, Decoding, Misplaced};

@@ -9,6 +9,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
+use framewire_units::Playout;
 use serde::Serialize;
 
 pub use air::{AirShares, Delivered, Sniffed, Transmissions};
@@ -19,7 +20,7 @@ pub use player::Stalls;
 pub use statistics::LossRuns;
 
 use crate::ledger::Ledger;
-use crate::record::{FlowLog, Playout};
+use crate::record::FlowLog;
 use air::DatagramCounts;
 use frames::FrameTotals;
 

@@ -1,11 +1,10 @@
 //! A player that waits for frames instead of skipping those that come late (policy `stall`).
 
-use framewire_units::{Duration, Timestamp};
+use framewire_units::{Duration, PlayoutPolicy, Timestamp};
 use serde::Serialize;
 
 use crate::ledger::FrameRow;
 use crate::playout::Player;
-use crate::record::PlayoutPolicy;
 use crate::spool::{Sorter, Spool};
 
 /// How often, and how long in all, the player stood still.

@@ -1,11 +1,11 @@
 //! The summary against values worked out by hand.
 
-use framewire_units::{Bitrate, Duration};
+use framewire_units::{Bitrate, Duration, Playout};
 
 use super::statistics::nearest_ranks;
 use super::{Connection, LossRuns, Summary};
 use crate::ledger::Ledger;
-use crate::record::{AirCounts, FlowSample, Place, Playout};
+use crate::record::{AirCounts, FlowSample, Place};
 use crate::samples::Samples;
 use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 

@@ -4,27 +4,17 @@ use framewire_transport::datagram::Overflow;
 use framewire_transport::queue::QueueKind;
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::DataSize;
+use framewire_wire::mpeg_video::PacketRule;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::pacing::{self, Pacing};
 use super::{queue, send_buffer};
 use crate::error::ScenarioError;
-use crate::names::words;
 use crate::section::Section;
-use crate::text;
+use crate::{names, text};
 
-words! {
-    /// How frames are cut into RFC 2250 packets.
-    PacketRule {
-        /// Filled to the MTU across slices where the RFC allows.
-        Full = "full",
-        /// Whole slices up to a limit, the tail of a fragmented slice alone.
-        Slices = "slices",
-        /// A mean payload of about 740 bytes, as the thesis' throughput implies.
-        Thesis = "thesis",
-    }
-}
+names::text_words! { PacketRule }
 
 /// The movie in datagrams.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -36,6 +26,8 @@ pub struct DatagramFlow {
     #[serde(skip)]
     pub overflow: Overflow,
     /// RFC 2250 packet rule; present exactly for datagram transports.
+    #[serde(serialize_with = "text::serialize")]
+    #[schemars(schema_with = "text::schema::<PacketRule>")]
     pub packets: PacketRule,
     /// When the packets of a frame leave; only for datagram transports, absent: all at once.
     // A flow that does not spread is written as before there was the key.

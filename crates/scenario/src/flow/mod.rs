@@ -26,7 +26,7 @@ use toml::{Table, Value};
 
 pub use adaptive::AdaptiveFlow;
 pub use bulk::BulkFlow;
-pub use datagram::{DatagramFlow, PacketRule};
+pub use datagram::DatagramFlow;
 pub use external::ExternalFlow;
 pub use pacing::Pacing;
 pub use player::Player;

@@ -15,7 +15,7 @@ words! {
         /// The receiver's playout, through the window; only for `tcp`.
         Receiver = "receiver",
         /// Nothing: the time stamps of the frames are ignored, and the next is offered as soon as the transport takes it.
-        Nobody = "none",
+        Unpaced = "none",
     }
 }
 

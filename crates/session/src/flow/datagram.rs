@@ -2,7 +2,6 @@
 
 use framewire_scenario as scenario;
 use framewire_transport::{DatagramReceiver, DatagramSender, Overflow, Spread};
-use framewire_wire::mpeg_video::PacketRule;
 
 use super::movie::MovieSetup;
 use super::rtp::RtpStream;
@@ -25,17 +24,12 @@ pub struct DatagramSetup {
 
 impl DatagramSetup {
     pub(super) fn new(common: CommonSetup, own: &scenario::DatagramFlow, plan: SendingPlan, ssrc: u32) -> Self {
-        let rule = match own.packets {
-            scenario::PacketRule::Slices => PacketRule::Slices,
-            scenario::PacketRule::Thesis => PacketRule::Thesis,
-            scenario::PacketRule::Full => PacketRule::Full,
-        };
         Self {
             common,
             movie: MovieSetup::new(plan, own.transport, own.queue, own.pacing),
             overflow: own.overflow,
             error_reports: own.transport.wants_error_reports(),
-            packets: RtpStream { rule, ssrc },
+            packets: RtpStream { rule: own.packets, ssrc },
             spread: own.spread,
         }
     }

@@ -1,13 +1,13 @@
 //! What the lab's own senders of the movie have in common, over datagrams and over a stream.
 
 use bytes::Bytes;
-use framewire_scenario as scenario;
+use framewire_scenario::Pacing;
 use framewire_transport::TransportKind;
 use framewire_transport::queue::{FrameQueue, QueueKind};
 
 use super::CommonSetup;
 use crate::plan::SendingPlan;
-use crate::sender::{Pacing, SenderLog, SenderSession, SendingHalf};
+use crate::sender::{SenderLog, SenderSession, SendingHalf};
 
 /// The movie, its frame queue and its pace.
 #[derive(Clone, Debug)]
@@ -19,17 +19,8 @@ pub(super) struct MovieSetup {
 }
 
 impl MovieSetup {
-    pub(super) fn new(
-        plan: SendingPlan,
-        kind: TransportKind,
-        queue: QueueKind,
-        pacing: Option<scenario::Pacing>,
-    ) -> Self {
-        let pacing = match pacing {
-            Some(scenario::Pacing::Receiver) => Pacing::Receiver,
-            Some(scenario::Pacing::Nobody) => Pacing::Nobody,
-            Some(scenario::Pacing::Sender) | None => Pacing::Sender,
-        };
+    pub(super) fn new(plan: SendingPlan, kind: TransportKind, queue: QueueKind, pacing: Option<Pacing>) -> Self {
+        let pacing = pacing.unwrap_or(Pacing::Sender);
         Self { plan, kind, queue, pacing }
     }
 

@@ -1,6 +1,6 @@
 //! The movie as a stream of bytes over TCP: the elementary stream, or RTP packets behind their lengths.
 
-use framewire_scenario as scenario;
+use framewire_scenario::{self as scenario, Pacing};
 use framewire_transport::registry::Format;
 use framewire_transport::{Pacing as ReceiverPacing, PacketStreamReceiver, StreamReceiver, StreamSender};
 use framewire_wire::mpeg_video::{PacketRule, Packetizer};
@@ -10,7 +10,7 @@ use super::rtp::RtpStream;
 use super::{BuildError, CommonSetup, ConnectionSettings};
 use crate::plan::SendingPlan;
 use crate::receiver::{ReceiverLog, ReceiverSession, ReceivingHalf};
-use crate::sender::{Pacing, SenderSession, SendingHalf};
+use crate::sender::{SenderSession, SendingHalf};
 
 /// A flow of the movie over a byte stream.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl StreamSetup {
     pub fn receiver(&self) -> ReceiverSession {
         let pacing = match self.movie.pacing {
             Pacing::Receiver => ReceiverPacing::Playout { frame_rate: self.plan().frame_rate() },
-            Pacing::Sender | Pacing::Nobody => ReceiverPacing::Immediate,
+            Pacing::Sender | Pacing::Unpaced => ReceiverPacing::Immediate,
         };
         let half = match &self.packets {
             Some((_, stream)) => ReceivingHalf::Packets(PacketStreamReceiver::new(stream.depacketizer())),

@@ -8,11 +8,11 @@ use framewire_media::FrameRate;
 use framewire_media::ladder::{Ladder, Level};
 use framewire_media::streaming_file::{self, StoredPlan};
 use framewire_recording::ledger::{FrameRow, Ledger};
-use framewire_recording::record::{FlowLog, Playout, PlayoutPolicy, RateSample, Timing};
+use framewire_recording::record::{FlowLog, RateSample};
 use framewire_recording::summary::Summary;
 use framewire_scenario::Scenario;
 use framewire_sim::{Content, LadderContent, Options, Simulated, Simulation};
-use framewire_units::{DataSize, Duration, Seed, Timestamp};
+use framewire_units::{DataSize, Duration, Playout, PlayoutPolicy, Seed, Timestamp, Timing};
 
 const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
 const GROUP: usize = 12;

@@ -12,11 +12,10 @@ use framewire_media::ladder::{Ladder, Level};
 use framewire_media::streaming_file::StoredPlan;
 use framewire_media::{FrameRate, Movie, streaming_file};
 use framewire_recording::ledger::Ledger;
-use framewire_recording::record::{Playout, PlayoutPolicy, Timing};
 use framewire_recording::summary::Summary;
 use framewire_scenario::Scenario;
 use framewire_sim::{Content, LadderContent, Options, Received, Simulated, Simulation};
-use framewire_units::Duration;
+use framewire_units::{Duration, Playout, PlayoutPolicy, Timing};
 
 /// The player of scenarios that state none.
 pub const LIVE: Playout =

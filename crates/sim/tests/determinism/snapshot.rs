@@ -46,7 +46,7 @@ pub fn describe(text: &mut String, name: &str, cell: &Cell) {
 
 /// Appends the table of frames: times in microseconds, latency and jitter in microseconds, a dash where there is none.
 pub fn describe_frames(text: &mut String, scenario: &Scenario, simulated: &Simulated) {
-    let playout = framewire_world::playout(&scenario.playout);
+    let playout = scenario.playout;
     writeln!(text, "frame type bytes due queued first_byte last_byte arrival latency jitter lost/packets fate cause")
         .unwrap();
     for log in &simulated.logs {

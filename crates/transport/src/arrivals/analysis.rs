@@ -3,20 +3,10 @@
 use framewire_media::access_unit::AccessUnit;
 use framewire_media::timing::{GroupOrder, GroupPlace, Times, TransportClock};
 use framewire_media::{FrameRate, GopHeader};
-use framewire_units::{Duration, JitterEstimator, Timestamp};
+use framewire_units::{Duration, JitterEstimator, Timestamp, Timing};
 use framewire_wire::{mpeg_video, rtp};
 
 use super::row::{FrameRow, GroupRow, Row};
-
-/// Where the expected times of frames come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Timing {
-    /// Time stamps of access units, or of RTP packets, brought into transport order.
-    #[default]
-    Clock,
-    /// As the thesis: the time code of the last group header that came, and the frame's place in its group.
-    Thesis,
-}
 
 /// A frame as it arrived.
 #[derive(Clone, Debug)]

@@ -7,6 +7,6 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use analysis::{Analysis, Arrival, Timing};
+pub use analysis::{Analysis, Arrival};
 pub use row::{COLUMNS, Column, FrameRow, GroupRow, Row, Value};
 pub use summary::{Faults, Summary};

@@ -39,7 +39,7 @@ fn arrival(number: u64, late: u64) -> Arrival {
 
 #[test]
 fn latency_counts_from_the_first_packet_and_the_first_frame_and_the_summary_has_its_range() {
-    let mut analysis = Analysis::new(Timing::Clock);
+    let mut analysis = Analysis::new(framewire_units::Timing::Clock);
     analysis.packet(Timestamp::from_millis(4_990));
     let arrivals: Vec<_> = [0, 5, 20, 10].into_iter().zip(0..).map(|(late, number)| arrival(number, late)).collect();
     let rows = analysis.rows(&arrivals);

@@ -14,7 +14,7 @@ pub use access_unit::FrameError;
 pub use depacketizer::{Arrival, Depacketizer, Limits, ReceivedFrame, RejectReason, StreamOrigin};
 pub use header::{CodingType, HeaderError, HeaderRepr, HeaderView, MotionVectorCodes};
 pub use packetizer::{ConfigError, Datagram, Packetizer};
-pub use rule::{PacketRule, UnknownRule};
+pub use rule::PacketRule;
 
 /// Payload type of MPEG video (`MPV`, RFC 3551, table 5).
 pub const PAYLOAD_TYPE: u8 = 32;

@@ -1,7 +1,24 @@
-//! Where packets are cut, as a named preset.
+//! Where packets are cut, as a named preset. The RFC leaves this open within its rules, and it decides the throughput over
+//! Wi-Fi.
+//!
+//! Under every rule the packets keep RFC 2250, section 3.1: a sequence header starts a payload, a GOP header starts
+//! a payload or follows a sequence header, a picture header starts a payload or follows a GOP header, no header is
+//! split, and a slice starts a payload (after headers) or follows whole slices. From the last follows that nothing
+//! comes after the tail of a fragmented slice: it is alone in its packet.
+//!
+//! - [`PacketRule::Full`]: the fewest packets that the RFC allows. As many whole slices as fit; a slice that is larger than
+//!   a packet starts in the room that is left and so fills its packet to the MTU. (To start a smaller slice there would
+//!   spare no packet, and its tail would shut the next one.)
+//! - [`PacketRule::Slices`]: whole slices up to the MTU. Only a slice that is larger than a packet is fragmented, from the
+//!   start of one.
+//! - [`PacketRule::Thesis`]: packets with the sizes of the thesis, whatever the movie: UDP payloads of 50 to 1,100 bytes
+//!   that vary with the slices, with a mean of 740 bytes. Whole slices up to the largest size, as the encoder of the thesis
+//!   cut (`rfc2250enc` of GStreamer 0.6); a slice that would still fit starts a new packet while the mean over the packets
+//!   of the stream so far is above 740 bytes. A fragment goes along with headers that would otherwise be alone, and the
+//!   piece before a tail is shortened so that the tail has 50 bytes. (Smaller is only a last slice of a few bytes for which
+//!   its frame's last packet has no room.)
 
-use std::fmt;
-use std::str::FromStr;
+use framewire_units::words;
 
 /// The largest packets of the thesis: "packet sizes for MPEG streams transmitted by GStreamer varied more or less
 /// randomly between 50 bytes and 1100 bytes" (R. Ouwens, section 3.6, conclusion 1).
@@ -15,79 +32,24 @@ pub(super) const THESIS_SMALLEST_DATAGRAM: usize = 50;
 /// with long preambles, in which time is affine in size, so that of the sizes only the mean matters.
 pub(super) const THESIS_MEAN_DATAGRAM: usize = 740;
 
-/// Where packets are cut. The RFC leaves this open within its rules, and it decides the throughput over Wi-Fi.
-///
-/// Under every rule the packets keep RFC 2250, section 3.1: a sequence header starts a payload, a GOP header starts
-/// a payload or follows a sequence header, a picture header starts a payload or follows a GOP header, no header is
-/// split, and a slice starts a payload (after headers) or follows whole slices. From the last follows that nothing
-/// comes after the tail of a fragmented slice: it is alone in its packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PacketRule {
-    /// The fewest packets that the RFC allows. As many whole slices as fit; a slice that is larger than a packet
-    /// starts in the room that is left and so fills its packet to the MTU. (To start a smaller slice there would
-    /// spare no packet, and its tail would shut the next one.)
-    Full,
-    /// Whole slices up to the MTU. Only a slice that is larger than a packet is fragmented, from the start of one.
-    Slices,
-    /// Packets with the sizes of the thesis, whatever the movie: UDP payloads of 50 to 1,100 bytes that vary with the
-    /// slices, with a mean of 740 bytes. Whole slices up to the largest size, as the encoder of the thesis cut
-    /// (`rfc2250enc` of GStreamer 0.6); a slice that would still fit starts a new packet while the mean over the
-    /// packets of the stream so far is above 740 bytes. A fragment goes along with headers that would otherwise be
-    /// alone, and the piece before a tail is shortened so that the tail has 50 bytes. (Smaller is only a last slice
-    /// of a few bytes for which its frame's last packet has no room.)
-    Thesis,
+words! {
+    /// How frames are cut into RFC 2250 packets.
+    PacketRule {
+        /// Filled to the MTU across slices where the RFC allows.
+        Full = "full",
+        /// Whole slices up to a limit, the tail of a fragmented slice alone.
+        Slices = "slices",
+        /// A mean payload of about 740 bytes, as the thesis' throughput implies.
+        Thesis = "thesis",
+    }
 }
 
 impl PacketRule {
-    /// Every rule.
-    pub const ALL: [Self; 3] = [Self::Full, Self::Slices, Self::Thesis];
-
     /// The largest UDP payload that the rule makes, whatever the MTU admits.
     pub(crate) const fn largest_datagram(self) -> usize {
         match self {
             Self::Full | Self::Slices => usize::MAX,
             Self::Thesis => THESIS_LARGEST_DATAGRAM,
         }
-    }
-
-    /// The name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Slices => "slices",
-            Self::Thesis => "thesis",
-        }
-    }
-}
-
-impl fmt::Display for PacketRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// A text that names no packet rule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not a packet rule: full, slices or thesis is allowed")]
-pub struct UnknownRule(String);
-
-impl FromStr for PacketRule {
-    type Err = UnknownRule;
-    fn from_str(text: &str) -> Result<Self, UnknownRule> {
-        Self::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| UnknownRule(text.to_owned()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_round_trip_and_others_are_refused() {
-        for rule in PacketRule::ALL {
-            assert_eq!(rule.to_string().parse(), Ok(rule));
-        }
-        let message = "Full".parse::<PacketRule>().unwrap_err().to_string();
-        assert!(message.contains("Full") && message.contains("slices"), "{message}");
     }
 }

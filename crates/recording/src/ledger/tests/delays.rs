@@ -1,9 +1,9 @@
 //! Latency, jitter and deadlines against values worked out by hand.
 
-use framewire_units::Duration;
+use framewire_units::{Duration, Playout, Timing};
 
 use crate::ledger::{Fate, Ledger};
-use crate::record::{Place, Playout, Timing};
+use crate::record::Place;
 use crate::testing::{LIVE, STALL, StreamFlow, movie, ms};
 
 /// Four frames of 100 bytes, due at 0, 40, 80 and 120 ms, read at the given times.

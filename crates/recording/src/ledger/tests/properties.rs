@@ -1,10 +1,10 @@
 //! Properties of ledgers over random flows, with the truth known to the generator.
 
-use framewire_units::Duration;
+use framewire_units::{Duration, Playout, PlayoutPolicy, Timing};
 use proptest::prelude::*;
 
 use crate::ledger::{Fate, Ledger};
-use crate::record::{FlowLog, FlowStatus, FrameEventKind, Place, Playout, PlayoutPolicy, Timing};
+use crate::record::{FlowLog, FlowStatus, FrameEventKind, Place};
 use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, StreamFlow, movie};
 
