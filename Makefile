@@ -20,20 +20,23 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without GStreamer's development files everything but its elements is tested.
 WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>/dev/null || echo --exclude framewire-gst)
 
+# Lists of the tests that are run again.
+AGAIN := $(CURDIR)/target/again
+
 # Those in Python.
 SCRIPTS := scripts/check scripts/rust-tests scripts/too_busy.py
 
-.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint python-lint side-by-side computing-tests real-time-tests
+.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint python-lint lint-here side-by-side rust-tests python-tests real-time-tests again
 
 demo: setup
 	framewire run scenarios/demo.toml
 
-test: setup-test rust-lint python-lint side-by-side
+test: setup-test lint-here side-by-side again
 
 check: setup-test
 	CARGO=$(CARGO) scripts/check
 
-lint: setup-test rust-lint python-lint
+lint: setup-test lint-here
 
 bench: setup-dev
 	$(CARGO) bench --workspace --exclude framewire-python --exclude framewire-gst
@@ -75,23 +78,38 @@ setup-dev:
 setup-test:
 	@scripts/setup --test
 
+# mypy takes one processor for as long as clippy is with what others have written. The job server of this make is not for
+# cargo (scripts/rust-tests).
+lint-here:
+	$(MAKE) --jobs 2 --output-sync=target rust-lint python-lint
+
 rust-lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
+	env -u MAKEFLAGS $(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
 
 python-lint:
 	ruff check python tests benches conftest.py $(SCRIPTS)
 	ruff format --check python tests benches conftest.py $(SCRIPTS)
 	mypy
 
-# Tests that compute stand back behind those of real time, which mostly wait.
+# Three lanes. Tests that compute stand back behind those of real time, which mostly wait; both kinds of them together, so
+# that the end of neither leaves a processor idle. Three at once and one that waits are fewer than make a machine too busy
+# (scripts/too_busy.py).
 side-by-side:
-	$(MAKE) --jobs 2 --output-sync=line --keep-going computing-tests real-time-tests
+	rm -rf $(AGAIN)
+	FRAMEWIRE_AGAIN=$(AGAIN) $(MAKE) --jobs 3 --output-sync=line --keep-going rust-tests python-tests real-time-tests
 
-computing-tests:
-	CARGO=$(CARGO) scripts/rust-tests --no-real-time
+rust-tests:
+	CARGO=$(CARGO) scripts/rust-tests --no-real-time --one
+
+python-tests:
 	nice -n 10 pytest --quiet --numprocesses 2 --dist loadfile -m "not real_time"
 
 real-time-tests:
 	CARGO=$(CARGO) scripts/rust-tests --real-time
 	pytest --quiet --numprocesses 3 --dist loadfile -m real_time
+
+# What the lanes found the machine too busy for, alone. It is counted only here.
+again:
+	CARGO=$(CARGO) scripts/rust-tests --again $(AGAIN)/rust
+	[ ! -s $(AGAIN)/python ] || pytest --quiet @$(AGAIN)/python

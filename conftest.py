@@ -81,24 +81,27 @@ def pytest_runtest_makereport(
     return report
 
 
-def machine_too_busy(config: pytest.Config) -> list[str]:
+def machine_too_busy(config: pytest.Config) -> list[tuple[str, str]]:
     """Tests that ended so, and why."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     skipped = terminal.stats.get("skipped", []) if terminal is not None else []
     told = [(report.nodeid, report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
-    return [f"{test}: {reason}" for test, reason in told if too_busy.WORDS in reason]
+    return [(test, reason) for test, reason in told if too_busy.WORDS in reason]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails where too many tests said nothing."""
-    if session.exitstatus == pytest.ExitCode.OK and len(machine_too_busy(session.config)) > too_busy.BOUND:
+    """Lists the tests that said nothing to be run again, or fails where they are too many."""
+    found = machine_too_busy(session.config)
+    if not hasattr(session.config, "workerinput"):  # a worker of pytest-xdist, which tells the one that lists
+        too_busy.put_off("python", [test for test, _ in found])
+    if session.exitstatus == pytest.ExitCode.OK and too_busy.too_many(len(found)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Counts them."""
-    for line in too_busy.summary(machine_too_busy(config)):
+    """Counts them, or says that they are run again."""
+    for line in too_busy.summary([f"{test}: {reason}" for test, reason in machine_too_busy(config)]):
         terminalreporter.write_line(line)
 
 

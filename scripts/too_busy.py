@@ -2,18 +2,21 @@
 
 A test of real time ends as *machine too busy* where its own evidence says so (a run's proof of accuracy: it prints a
 line that begins with `WORDS`, or skips with such a reason), or where it failed while more than `MOST` programs per
-processor wanted to run. All are counted and told; more than `BOUND` in one run of the tests are a failure, because too
-little was tested then. On an idle machine there is none: the tests themselves keep fewer programs running.
+processor wanted to run. The gate runs these tests again, alone, when all others are over (`AGAIN`), so that a defect
+does not hide behind a busy machine; only what a machine that is still too busy leaves open then is counted and named.
+More than `BOUND` are a failure, because too little was tested. On an idle machine there is none: the tests themselves
+keep fewer programs running.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from pathlib import Path
 
-__all__ = ["BOUND", "MOST", "WORDS", "Machine", "running", "summary", "told"]
+__all__ = ["AGAIN", "BOUND", "MOST", "WORDS", "Machine", "put_off", "running", "summary", "told", "too_many"]
 
 WORDS = "machine too busy"
 """With which a test says that it does."""
@@ -24,7 +27,14 @@ MOST = 2.0
 BOUND = 10
 """Tests of one run of the tests that may end so."""
 
+AGAIN = "FRAMEWIRE_AGAIN"
+"""Variable with the directory in which runners list the tests that ended so, one a line, to be run again. Where it is
+not set they are counted."""
+
 EVERY_S = 0.1
+
+HEADING = re.compile(r"---- (\S+) stdout ----")
+"""Over what a test in Rust printed."""
 
 
 def running() -> int:
@@ -63,12 +73,32 @@ class Machine:
         return f"{mean:.1f} programs per processor wanted to run" if mean > MOST else None
 
 
-def told(text: str) -> list[str]:
-    """What tests said of it themselves."""
-    return [line.removeprefix(WORDS).lstrip(": ") for line in text.splitlines() if line.startswith(WORDS)]
+def told(text: str) -> list[tuple[str, str]]:
+    """Which tests in Rust said it themselves, and why; the test is empty where the text does not tell."""
+    found, test = [], ""
+    for line in text.splitlines():
+        if heading := HEADING.fullmatch(line):
+            test = heading.group(1)
+        elif line.startswith(WORDS):
+            found.append((test, line.removeprefix(WORDS).lstrip(": ")))
+    return found
+
+
+def put_off(runner: str, tests: list[str]) -> None:
+    """Lists tests to be run again, where that is asked for."""
+    if directory := os.environ.get(AGAIN):
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        with (Path(directory) / runner).open("a") as file:
+            file.writelines(f"{test}\n" for test in tests)
+
+
+def too_many(count: int) -> bool:
+    """Whether so many tests that said nothing are a failure; those that are run again are not counted before."""
+    return count > BOUND and not os.environ.get(AGAIN)
 
 
 def summary(reasons: list[str]) -> list[str]:
-    """The lines that tell the count and every reason, and that there are too many where there are."""
-    excess = [f"more than {BOUND} tests ended so: too little was tested"] if len(reasons) > BOUND else []
-    return [f"{WORDS}: {len(reasons)} tests", *(f"  {reason}" for reason in reasons), *excess]
+    """The lines that tell the count and every reason, and what follows from it."""
+    then = ", to be run again alone" if os.environ.get(AGAIN) and reasons else ""
+    excess = [f"more than {BOUND} tests ended so: too little was tested"] if too_many(len(reasons)) else []
+    return [f"{WORDS}: {len(reasons)} tests{then}", *(f"  {reason}" for reason in reasons), *excess]

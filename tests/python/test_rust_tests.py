@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -9,7 +14,7 @@ from typing import Any
 import pytest
 
 import too_busy
-from conftest import script
+from conftest import REPOSITORY, script
 
 BUSY = 10**6
 """Programs of which no machine has enough processors."""
@@ -27,7 +32,7 @@ def outcome(runner: ModuleType, crate: str, directory: Path, said: str, code: in
     program.chmod(0o755)
     result = runner.Outcome()
     with too_busy.Machine() as machine:
-        runner.run(runner.Program(crate, "all", directory, str(program)), result, machine)
+        runner.run(runner.Program(crate, "all", directory, str(program)), result, machine, 2)
     return result
 
 
@@ -66,7 +71,60 @@ def test_a_program_that_crashes_has_failed_on_any_machine(
 def test_what_a_test_says_of_a_busy_machine_is_counted(runner: ModuleType, tmp_path: Path) -> None:
     said = f"test a::one ... ok\nsuccesses:\n---- a::one stdout ----\n{too_busy.WORDS}: 3 arrivals\n"
     found = outcome(runner, "emu", tmp_path, said, 0)
-    assert (found.failed, found.too_busy) == ([], ["emu all: 3 arrivals"])
+    assert (found.failed, found.too_busy) == ([], [("emu all a::one", "3 arrivals")])
+
+
+def test_only_the_tests_of_a_list_are_run_again(runner: ModuleType, tmp_path: Path) -> None:
+    """A line without a test means all of its program."""
+    programs = []
+    for crate in ("emu", "gst", "sockets"):
+        program = tmp_path / crate
+        program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/{crate}.said\n')
+        program.chmod(0o755)
+        programs.append(runner.Program(crate, "all", tmp_path, str(program)))
+    result = runner.Outcome()
+    with too_busy.Machine() as machine:
+        runner.run_again(programs, ["gst all b::two", "gst all a::one", "emu all", "emu gone c"], result, machine)
+    options = "--show-output --test-threads=1"
+    assert (tmp_path / "gst.said").read_text() == f"{options} --exact a::one b::two\n"
+    assert (tmp_path / "emu.said").read_text() == f"{options}\n"
+    assert not (tmp_path / "sockets.said").exists()
+    assert result.failed == ["emu gone is no longer there"], "what was to be run and cannot be is told"
+
+
+def test_nothing_is_run_again_without_a_list(tmp_path: Path) -> None:
+    command = [sys.executable, REPOSITORY / "scripts/rust-tests", "--again", tmp_path / "none"]
+    environment = {**os.environ, "CARGO": "/nothing/is/built"}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert ended.returncode == 0 and f"{too_busy.WORDS}: 0 tests" in ended.stdout
+
+
+def is_there(process: int) -> bool:
+    """Whether a process is more than an entry that nobody asked for."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_cargo_and_its_compilers_end_with_it(tmp_path: Path, number: signal.Signals) -> None:
+    pids = tmp_path / "pids"
+    cargo = tmp_path / "cargo"
+    cargo.write_text(f"#!/bin/sh\nsleep 60 &\necho $$ $! > {pids}.new && mv {pids}.new {pids}\nwait\n")
+    cargo.chmod(0o755)
+    command = [sys.executable, REPOSITORY / "scripts/rust-tests", "--build"]
+    with subprocess.Popen(command, env={**os.environ, "CARGO": str(cargo)}) as process:
+        deadline = time.monotonic() + 60
+        while not pids.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        started = [int(pid) for pid in pids.read_text().split()]
+        assert len(started) == 2 and all(map(is_there, started)), "they run until then"
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+    while any(map(is_there, started)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_there, started))
 
 
 def test_a_test_takes_the_time_from_when_one_before_it_made_room(runner: ModuleType) -> None:

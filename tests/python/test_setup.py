@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ COMPILING = "echo '   Compiling one v1.0.0'; sleep 3; echo '   Compiling two v0.
 def step(directory: Path, command: str) -> list[str]:
     """A program that carries out this command as a step, with the functions of the script."""
     text = (REPOSITORY / "scripts/setup").read_text()
-    functions = text[text.index("say() {") : text.index("# as_root COMMAND")]
+    functions = text[text.index("# The step that is carried out") : text.index("# as_root COMMAND")]
     log = directory / "log"
     log.write_text("   Compiling something before\n")
     return [
@@ -64,6 +66,25 @@ def test_a_step_says_little_to_a_log(tmp_path: Path, every: str, lines: tuple[in
     between = re.findall(r"^setup:   \d+ s, crates: \d \.\.\. ", ended.stderr, flags=re.MULTILINE)
     assert lines[0] <= len(between) <= lines[1], ended.stderr
     assert ended.stderr.startswith("setup: building it ... ") and re.search(r"\.\.\. [678] s\n$", ended.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_what_a_step_started_ends_with_the_script(tmp_path: Path, number: signal.Signals) -> None:
+    """Also what its command started, as cargo does compilers."""
+    # Only that program has the pipe to the end.
+    program = step(tmp_path, "bash -c 'sleep 60 >&3 & echo it runs >&3; wait'")
+    read, write = os.pipe()
+    program[-1] = f"exec 3>&{write}\n{program[-1]}"
+    process = subprocess.Popen(program, pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    with process, os.fdopen(read) as pipe:
+        assert pipe.readline() == "it runs\n"
+        assert process.poll() is None
+        began = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+        assert pipe.read() == "", "the pipe is closed when all that had it are gone"
+        assert time.monotonic() - began < 30
 
 
 def test_a_step_that_fails_says_why_and_ends_at_once(tmp_path: Path) -> None:

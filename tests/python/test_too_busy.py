@@ -33,12 +33,29 @@ def test_says_so(): pytest.skip(f"{too_busy.WORDS}: its run was disturbed")
 """
 
 
-def outcome(directory: Path, running: int, number: int = 1) -> tuple[str, int]:
+def outcome(
+    directory: Path, running: int, number: int = 1, again: str = "", what: str = "", workers: int = 0
+) -> tuple[str, int]:
     """What pytest says of tests of real time that fail while so many programs want to run, and how it ends."""
     (directory / "test_them.py").write_text(TESTS.replace("RUNNING", str(running)).replace("NUMBER", str(number)))
     (directory / "pytest.ini").write_text("[pytest]\nmarkers = real_time\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-p", "no:cacheprovider", str(directory)]
-    environment = {**os.environ, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        f"-n{workers}",
+        "-p",
+        "conftest",
+        "-p",
+        "no:cacheprovider",
+        what or str(directory),
+    ]
+    environment = {
+        **os.environ,
+        too_busy.AGAIN: again,
+        "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    }
     ended = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=directory, timeout=120)
     return ended.stdout, ended.returncode
 
@@ -63,6 +80,21 @@ def test_too_many_are_a_failure(tmp_path: Path, more: int, code: int) -> None:
     assert ("too little was tested" in said) == bool(code)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_is_run_again_is_not_counted_before_and_fails_alone(tmp_path: Path, workers: int) -> None:
+    """So a defect does not hide behind a busy machine, however many there are."""
+    number = too_busy.BOUND + 1
+    again = tmp_path / "again"
+    said, code = outcome(tmp_path, BUSY, number, str(again), workers=workers)
+    assert code == 0 and f"{too_busy.WORDS}: {number + 1} tests, to be run again alone" in said
+    listed = (again / "python").read_text().splitlines()
+    assert len(listed) == len(set(listed)) == number + 1 and all("test_them.py::test_" in line for line in listed)
+    said, code = outcome(tmp_path, 1, number, what=f"@{again / 'python'}")
+    assert code == 1 and f"{number} failed, 1 skipped" in said and "it came late" in said
+    said, code = outcome(tmp_path, BUSY, number, what=f"@{again / 'python'}")
+    assert code == 1 and "too little was tested" in said, "what the machine is still too busy for is counted"
+
+
 def test_what_runs_is_counted() -> None:
     """Two programs that never wait; others may be there."""
     count = 2
@@ -83,5 +115,5 @@ def test_what_runs_is_counted() -> None:
 
 
 def test_what_tests_tell_themselves_is_found_in_what_they_print() -> None:
-    said = f"---- a stdout ----\n{too_busy.WORDS}: 3 arrivals\nno {too_busy.WORDS} here\n"
-    assert too_busy.told(said) == ["3 arrivals"]
+    said = f"{too_busy.WORDS}\n---- a::b stdout ----\n{too_busy.WORDS}: 3 arrivals\nno {too_busy.WORDS} here\n"
+    assert too_busy.told(said) == [("", ""), ("a::b", "3 arrivals")]
