@@ -394,6 +394,23 @@ def test_a_picture_that_is_too_small_is_refused(tmp_path: Path) -> None:
         movie.make(100_000, None, film)
 
 
+def test_a_program_is_asked_for_its_version_once_until_it_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "ffmpeg"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    for number, version in enumerate(("5.1", "7.0")):
+        fake.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\necho 'ffmpeg version {version}'\necho more\n")
+        fake.chmod(0o755)
+        os.utime(fake, (number, number))
+        assert [program.version_of("ffmpeg") for _ in range(3)] == [f"ffmpeg version {version}"] * 3
+        assert (tmp_path / "asked").read_text() == "asked\n" * (number + 1)
+    fake.unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineError, match="is not installed"):
+        program.version_of("ffmpeg")
+
+
 def test_a_crash_of_ffmpeg_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashing = tmp_path / "bin" / "ffmpeg"
     crashing.parent.mkdir()
