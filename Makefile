@@ -26,14 +26,14 @@ AGAIN := $(CURDIR)/target/again
 # Those in Python.
 SCRIPTS := scripts/check scripts/rust-tests scripts/too_busy.py
 
-.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test rust-lint python-lint lint-here side-by-side rust-tests python-tests real-time-tests again
+.PHONY: demo test check lint bench validate dropping figures fuzz plugin elements-memory wheel wheel-check setup setup-dev setup-test setup-tools rust-lint python-lint lint-here side-by-side rust-tests python-tests real-time-tests again
 
 demo: setup
 	framewire run scenarios/demo.toml
 
 test: setup-test lint-here side-by-side again
 
-check: setup-test
+check: setup-tools
 	CARGO=$(CARGO) scripts/check
 
 lint: setup-test lint-here
@@ -77,6 +77,10 @@ setup-dev:
 # As the Rust tests are compiled.
 setup-test:
 	@scripts/setup --test
+
+# What the tests need but is not compiled.
+setup-tools:
+	@scripts/setup --tools
 
 # mypy takes one processor for as long as clippy is with what others have written. The job server of this make is not for
 # cargo (scripts/rust-tests).

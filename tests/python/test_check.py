@@ -66,6 +66,22 @@ def test_a_module_that_changed_shows_what_its_documentation_says(check: ModuleTy
     assert check.python_to_test(changed, {}) == ["python/framewire/stats.py"]
 
 
+@pytest.mark.parametrize(
+    ("crates", "python", "programs"),
+    [
+        ([], [], ["make"]),
+        (["link"], [], ["make", "rust-tests"]),
+        ([], ["tests/python/test_run.py"], ["make", "setup", "pytest"]),
+        (["link"], ["tests/python/test_run.py"], ["make", "rust-tests", "setup", "pytest"]),
+    ],
+)
+def test_the_native_module_is_built_only_for_tests_in_python(
+    check: ModuleType, crates: list[str], python: list[str], programs: list[str]
+) -> None:
+    """To link it and the test programs of real time takes longer than most tests."""
+    assert [Path(command[0]).name for command in check.steps(crates, python)] == programs
+
+
 def test_the_crates_of_this_repository_are_known(check: ModuleType) -> None:
     needs = check.dependencies()
     assert set(needs) == {path.parent.name for path in REPOSITORY.glob("crates/*/Cargo.toml")}

@@ -99,6 +99,22 @@ def test_nothing_is_run_again_without_a_list(tmp_path: Path) -> None:
     assert ended.returncode == 0 and f"{too_busy.WORDS}: 0 tests" in ended.stdout
 
 
+@pytest.mark.parametrize("for_python", [True, False])
+def test_only_what_is_asked_for_is_built(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, for_python: bool
+) -> None:
+    cargo = tmp_path / "cargo"
+    cargo.write_text(f"#!/bin/sh\necho $@ > {tmp_path}/said\n")
+    cargo.chmod(0o755)
+    monkeypatch.setattr(runner, "CARGO", str(cargo))
+    assert runner.built(for_python) == []
+    words = (tmp_path / "said").read_text().split()
+    excluded = {word.partition("=framewire-")[2] for word in words if word.startswith("--exclude=")}
+    expected = {"benches"} if for_python else {"benches", "emu", "endpoint", "gst", "python", "sockets"}
+    assert excluded | {"gst"} == expected | {"gst"}
+    assert ("--example=lane" in words) == for_python
+
+
 def is_there(process: int) -> bool:
     """Whether a process is more than an entry that nobody asked for."""
     try:
