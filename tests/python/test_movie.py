@@ -14,8 +14,8 @@ import pytest
 
 from framewire import movie
 from framewire.errors import InputError, MachineError
+from framewire.movie import encoder, scene
 from framewire.movie import ffmpeg as program
-from framewire.movie import scene
 from framewire.movie.levels import LEVELS, level_for
 
 SECONDS = 12.0  # long enough to meet the rate within 1 %, short enough for a test
@@ -164,6 +164,13 @@ def test_a_picture_too_simple_for_the_rate_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"grey: the mean rate came out at .* instead of 6 Mbit/s; ask for a lower"):
         movie.make(6_000_000, None, grey, tmp_path / "cache")
     assert not list((tmp_path / "cache").glob("*.m2v"))
+
+
+def test_stuffing_is_what_start_codes_follow(tmp_path: Path) -> None:
+    """In the order of the bytes, also of a last picture that is stuffed with hundreds of kilobytes."""
+    path = tmp_path / "stuffed.m2v"
+    path.write_bytes(b"a" + bytes(9) + b"\1b" + bytes(10) + b"\1c" + bytes(1002) + b"\1d" + bytes(500_000))
+    assert encoder._stuffing(path) == 8 + 1000
 
 
 def test_a_rate_below_what_the_coarsest_quantiser_makes_is_refused_in_words(tmp_path: Path) -> None:

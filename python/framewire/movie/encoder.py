@@ -22,7 +22,9 @@ TOLERANCE = 0.01  # of the mean rate, where the movie is long enough for it
 COARSEST = "31"
 """quantiser_scale_code, ISO/IEC 13818-2 6.3.5: 1 to 31."""
 
-STUFFING = re.compile(rb"\x00{8,}(?=\x00\x00\x01)")  # zero bytes before a start code; an encoder aligns with fewer
+# Zero bytes before a start code; an encoder aligns with fewer. Looked for from the first of them only: where no start
+# code follows, behind the last picture, it would otherwise be looked for again from each.
+STUFFING = re.compile(rb"(?<!\x00)\x00{8,}(?=\x00\x00\x01)")
 STUFFING_ALLOWED = 0.001  # of the bytes
 
 
