@@ -94,23 +94,37 @@ def play(ledger: pl.DataFrame, player: Player) -> Display:
     >>> play(pl.DataFrame(frames), Player(startup_s=0.0)).source, Player("stall").policy
     ([0, 0, 0], 'stall')
     """
-    rows = ledger.select("display", "display_ns", player.ready().alias("ready_ns")).sort("display")
-    first = ledger.select((pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min()).item()
+    return _play(ledger, player)[0]
+
+
+def _play(ledger: pl.DataFrame, player: Player) -> tuple[Display, NDArray[np.intp]]:
+    """What is shown, and the rows of the ledger in display order."""
+    # At once: every question to polars costs more than this.
+    rows = ledger.select(
+        "display",
+        _whole(pl.col("display_ns")).alias("display_ns"),
+        _whole(player.ready()).alias("ready_ns"),
+        (pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min().alias("first"),
+    )
+    order = np.argsort(rows["display"].to_numpy(), kind="stable")
+    first = rows["first"][0] if rows.height else None
     startup = round(player.startup_s * 1e9)
     played = _native.Display.play(
-        _bytes(rows["display_ns"]),
-        _bytes(rows["ready_ns"]),
+        rows["display_ns"].to_numpy()[order].tobytes(),
+        rows["ready_ns"].to_numpy()[order].tobytes(),
         waits=player.policy == "stall",
         startup_ns=startup,
         first_arrival_ns=first,
     )
-    return Display(played, None if first is None else first + startup)
+    return Display(played, None if first is None else first + startup), order
 
 
 def shown(ledger: pl.DataFrame, player: Player) -> pl.Series:
     """Whether each frame of the ledger, in its order, was shown."""
-    in_order = ledger.select("display").with_row_index("row").sort("display")
-    return in_order.with_columns(shown=play(ledger, player).shown).sort("row")["shown"]
+    display, order = _play(ledger, player)
+    of_rows = np.empty(ledger.height, dtype=np.bool_)
+    of_rows[order] = display.shown
+    return pl.Series("shown", of_rows)
 
 
 def replayed(ledger: pl.DataFrame, player: Player) -> pl.DataFrame:
@@ -126,13 +140,17 @@ def replayed(ledger: pl.DataFrame, player: Player) -> pl.DataFrame:
 
 def as_sent(ledger: pl.DataFrame) -> Display:
     """A screen on which every frame stands in its turn."""
-    everything = pl.Series([0]).new_from_index(0, ledger.height)
-    display = _bytes(ledger.sort("display")["display_ns"])
-    return Display(_native.Display.play(display, _bytes(everything), waits=False, startup_ns=0, first_arrival_ns=0), 0)
+    display = ledger.sort("display").select(_whole(pl.col("display_ns"))).to_series()
+    there = np.zeros(ledger.height, dtype=np.int64)
+    played = _native.Display.play(
+        display.to_numpy().tobytes(), there.tobytes(), waits=False, startup_ns=0, first_arrival_ns=0
+    )
+    return Display(played, 0)
 
 
-def _bytes(numbers: pl.Series) -> bytes:
-    return numbers.cast(pl.Int64).fill_null(-1).to_numpy().tobytes()
+def _whole(column: pl.Expr) -> pl.Expr:
+    """As the player takes numbers."""
+    return column.cast(pl.Int64).fill_null(-1)
 
 
 def _numbers(column: bytes) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import fake_simulator
+import polars as pl
 import pytest
 from fake_simulator import begun
 
@@ -159,3 +160,28 @@ def test_a_part_is_read_once_for_each_state_that_it_is_in(
     flip(part, random.Random(2))
     with pytest.raises(InputError, match="is damaged"):
         _ = Campaign(out).frames
+
+
+def test_cells_of_a_campaign_without_parts_are_read_by_themselves_and_damage_is_named(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    whole = framewire.campaign(document, out=out)
+    together = whole.frames.collect()
+    apart = framewire.campaign(document | {"parts": False}, out=out)
+    assert apart.hashes == whole.hashes, "the cells are the same"
+    assert not (out / "frames").exists()
+    assert apart.summary.height == whole.summary.height
+    with pytest.raises(InputError, match="parts = false"):
+        apart.frames.collect()
+    tables = list(apart.tables("frames"))
+    assert [place.id for place, _ in tables] == together["cell"].unique(maintain_order=True).to_list()
+    rows = pl.concat(pl.read_parquet(path) for _, [path] in tables)
+    assert rows.equals(together.select(rows.columns))
+    flip(tables[2][1][0], random.Random(3))
+    read = Campaign(out).tables("frames")
+    assert [next(read)[0], next(read)[0]] == [tables[0][0], tables[1][0]]
+    with pytest.raises(InputError, match=r"frames\.parquet is damaged"):
+        next(read)
+    # And put together again where that is asked for.
+    assert framewire.campaign(document, out=out).frames.collect().equals(together)

@@ -2,8 +2,8 @@
 
 ``summary.parquet`` has a row per cell and flow; ``frames/`` and, on request, ``packets/``, ``flows/`` and ``rates/``
 hold the ledgers and the tables of packets, states of flows and rates in parts of a few megabytes, which are read as one
-table. ``campaign.json`` describes them and is written last: a directory without it has no dataset (yet), whatever else
-is in it.
+table; with ``parts = false`` in the campaign they stay with their cells. ``campaign.json`` describes them and is
+written last: a directory without it has no dataset (yet), whatever else is in it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from framewire.checksums import Checksums, sealed, unsealed
 from framewire.content_store import replacing
 from framewire.errors import RunError
 
-__all__ = ["Axes", "Row", "canonical_hashes", "places", "summary", "write"]
+__all__ = ["Axes", "Row", "canonical_hashes", "has_parts", "places", "summary", "write"]
 
 PARTED = ("frames", "packets", "flows", "rates")
 """Tables in parts."""
@@ -69,12 +69,17 @@ def write(directory: Path, axes: Axes, rows: Sequence[Row], description: dict[st
     _remove_tables(directory)
     if rows:
         _write_table(summary(axes, rows), directory / "summary.parquet")
-        for name in PARTED:
+        for name in PARTED if has_parts(description) else ():
             if any(row.finished.keeps(name) for row in rows):
                 _write_parts(directory / name, name, rows, axes)
     tables = [*directory.glob("summary.parquet"), *directory.glob("*/part-*.parquet")]
     names = [table.relative_to(directory).as_posix() for table in tables]
     _replace(target, sealed(description, directory, names))
+
+
+def has_parts(description: Mapping[str, Any]) -> bool:
+    """Whether the tables of a dataset's cells are put together in it."""
+    return bool(description.get("campaign", {}).get("parts", True))
 
 
 def summary(axes: Axes, rows: Sequence[Row]) -> pl.DataFrame:
@@ -112,6 +117,7 @@ def _same_content(target: Path, description: dict[str, Any]) -> Checksums | None
     try:
         before, checksums = unsealed(files.read_json(target))
         same = all(before[key] == description[key] for key in ("format", "content", "hashes"))
+        same = same and has_parts(before) == has_parts(description)
         if not same or (description["hashes"] and "summary.parquet" not in checksums.files):
             return None
         for name in checksums.files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -161,9 +161,18 @@ class Campaign:
         """The tables of rates of all cells, where the campaign keeps them (``rates = "1 s"``, for instance)."""
         return self._parts("rates")
 
-    def parts(self, name: str) -> list[Path]:
-        """The files of a table in parts, checked, each with whole cells: to be read singly where all are too much."""
-        return self._checked_parts(name)
+    def tables(self, *names: str) -> Iterator[tuple[Place, list[Path]]]:
+        """Each finished cell with its files of these tables, checked: to be read a few at a time where all are too
+        much, and where the campaign leaves them with their cells (``parts = false``).
+
+        Raises InputError for one that is not what was written.
+        """
+        for cell in self._indexed:
+            if cell.finished is not None:
+                paths = [cell.finished.table(name) for name in names]
+                if damage := cell.finished.damage(*(path.name for path in paths)):
+                    raise InputError(f"cell {cell.place}: {damage}; {MENDED}")
+                yield cell.place, paths
 
     def means(
         self, metrics: Sequence[Metric] | Metric | None = None, by: Sequence[str] | str | None = None
@@ -242,6 +251,10 @@ class Campaign:
         parts = sorted((self.directory / name).glob("part-*.parquet"))
         if not self.finished:
             raise InputError(f"{self.directory}: has not finished: only its summary can be read, as far as it is")
+        if not parts and not dataset.has_parts(self.meta):
+            raise InputError(
+                f"{self.directory}: the table {name} stays with its cells, by `parts = false` in the campaign"
+            )
         if not parts:
             told = {"packets": "packets = true", "flows": "flows = true", "rates": 'rates = "1 s"'}
             why = f"; `{told[name]}` in the campaign keeps them" if name in told else ""

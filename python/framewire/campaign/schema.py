@@ -50,6 +50,7 @@ def schema() -> dict[str, Any]:
             "packets": _described({"type": "boolean"}, "Whether packet tables are kept."),
             "flows": _described({"type": "boolean"}, "Whether the states of flows over time are kept."),
             "rates": _described({"type": "string"}, "How often rates are sampled for their table; absent: not at all."),
+            "parts": _described({"type": "boolean"}, "Whether the dataset has the tables of all cells put together."),
         },
         "$defs": {
             **definitions,

@@ -31,7 +31,7 @@ MOST_CELLS = 100_000
 
 SHORTEST_RATES_S, LONGEST_RATES_S = 0.001, 60.0
 
-KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets", "flows", "rates")
+KEYS_OF_ITS_OWN = ("scenario", "axes", "axis", "repeats", "metrics", "packets", "flows", "rates", "parts")
 """Keys that no scenario has."""
 KEYS = ("version", "name", *KEYS_OF_ITS_OWN)
 KEYS_OF_SCENARIOS = ("flow", "network", "movie", "playout", "seed", "layout", "limit")
@@ -62,6 +62,8 @@ class Spec:
     """Columns of the summary, or quantities made from them, that are shown as means."""
     kept: Kept
     """The tables that are kept beside ledgers and summaries."""
+    parts: bool = True
+    """Whether the tables of the cells, beside the summary, are put together in the dataset."""
 
     def document(self) -> dict[str, Any]:
         """The campaign as one document, in the form in which it is kept beside the results."""
@@ -76,6 +78,7 @@ class Spec:
             "packets": self.kept.packets,
             **({"flows": True} if self.kept.flows else {}),
             **({} if self.kept.rates_s is None else {"rates": f"{self.kept.rates_s:g} s"}),
+            **({} if self.parts else {"parts": False}),
         }
 
 
@@ -123,6 +126,7 @@ def _spec_of(document: Mapping[str, Any], source: str, directory: Path | None, d
             flows=_flag_of(document, "flows"),
             rates_s=_rates_of(document.get("rates")),
         ),
+        parts=_flag_of(document, "parts", default=True),
     )
 
 
@@ -211,8 +215,8 @@ def _metrics_of(names: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _flag_of(document: Mapping[str, Any], key: str) -> bool:
-    flag = document.get(key, False)
+def _flag_of(document: Mapping[str, Any], key: str, *, default: bool = False) -> bool:
+    flag = document.get(key, default)
     if isinstance(flag, bool):
         return flag
     raise InputError(f"{key}: {flag!r} is not allowed; allowed is true or false")

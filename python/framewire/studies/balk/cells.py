@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, chain, count, groupby, takewhile
-from operator import itemgetter
+from itertools import accumulate, count, islice, takewhile
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from framewire import playout
 from framewire.campaign.results import Campaign
@@ -32,14 +32,14 @@ STEADY_AFTER_S = 10.0
 Place = tuple[str, int]
 """Label of the setting, and number of the repeat from 1."""
 
-_BY = ("setting", "repeat")
-_ROWS = 8
-"""Rows of lists that are turned into numbers of Python at a time: of a ledger, one has tens of thousands."""
+_CELLS = 16
+"""Cells whose tables are read at a time: many together are read faster than one by one."""
+_PATH = "path of the table"
 _PLAYED = ("display", "display_ns", "arrival_ns", "arrival_rel_ns")
 _FRAMES = (*_PLAYED, "level", "deadline_ns", "first_byte_ns", "last_byte_ns", "bytes_received")
 _RATES = (
-    "at_ns", "received_bytes", "received_packet_bytes", "sending_rate_bps", "estimate_bps", "lowest_plan_bps",
-    "highest_plan_bps", "level", "round_trip_ns", "loss_event_rate",
+    "flow", "connection", "at_ns", "received_bytes", "received_packet_bytes", "sending_rate_bps", "estimate_bps",
+    "lowest_plan_bps", "highest_plan_bps", "level", "round_trip_ns", "loss_event_rate",
 )  # fmt: skip
 
 
@@ -50,41 +50,33 @@ def documents(
     the label of the setting."""
     summaries = {(row["setting"], row["repeat"]): row for row in results.summary.iter_rows(named=True)
                  if row["flow"] == STREAM}  # fmt: skip
-    ledgers = _by_place(results.parts("frames"), [], _FRAMES)
-    rates = _by_place(results.parts("rates"), ["flow", "connection"], _RATES)
-    # The tables of a campaign have its cells in one order: of thousands, one is in memory at a time.
-    for (place, [frames]), (same, connections) in zip(ledgers, rates, strict=True):
-        assert place == same
-        [stream] = [one for one in connections if one["flow"] == STREAM]
-        others = [one for one in connections if one["flow"] != STREAM]
-        clip = clips[place[0]]
-        yield place, _document(summaries[place], frames, stream, others, clip if place in shown else None)
+    cells = results.tables("frames", "rates")
+    while some := list(islice(cells, _CELLS)):
+        ledgers, rates = (
+            _read([paths[which] for _, paths in some], columns) for which, columns in enumerate((_FRAMES, _RATES))
+        )
+        for at, (frames_path, rates_path) in some:
+            place = (str(at.labels["setting"]), at.repeat)
+            clip = clips[place[0]] if place in shown else None
+            yield place, _document(summaries[place], ledgers[frames_path], rates[rates_path], clip)
 
 
-def _by_place(
-    parts: Sequence[Path], more: Sequence[str], columns: Sequence[str]
-) -> Iterator[tuple[Place, list[dict[str, Any]]]]:
-    """Columns of each cell as lists, part by part: a cell is in one part."""
-    for part in parts:
-        table = pl.read_parquet(part, columns=[*_BY, *more, *columns], glob=False)
-        grouped = table.group_by(*_BY, *more, maintain_order=True).agg(pl.col(*columns))
-        rows = grouped.iter_rows(named=True, buffer_size=_ROWS)
-        yield from ((place, list(some)) for place, some in groupby(rows, key=itemgetter(*_BY)))
+def _read(paths: Sequence[Path], columns: Sequence[str]) -> dict[Path, pl.DataFrame]:
+    """Columns of several tables; settings that come to the same scenario share a cell."""
+    names = [str(path) for path in dict.fromkeys(paths)]
+    table = pl.read_parquet(names, columns=[*columns, _PATH], glob=False, include_file_paths=_PATH)
+    parts = table.partition_by(_PATH, maintain_order=True, include_key=False)
+    return dict(zip(map(Path, table[_PATH].unique(maintain_order=True)), parts, strict=True))
 
 
 def _document(
-    summary: Mapping[str, Any],
-    frames: Mapping[str, Any],
-    stream: Mapping[str, Any],
-    others: Sequence[Mapping[str, Any]],
-    shown: Clip | None,
+    summary: Mapping[str, Any], frames: pl.DataFrame, rates: pl.DataFrame, shown: Clip | None
 ) -> dict[str, Any]:
     """``shown`` is what was sent, where the course over time is wanted."""
+    flows = rates.partition_by("flow", maintain_order=True, as_dict=True)
+    stream = flows.pop((STREAM,)).to_dict(as_series=False)
     begin, end = _window(frames, stream)
     received, packets = (_Total(stream, column) for column in ("received_bytes", "received_packet_bytes"))
-    levels = "".join(
-        str(level) if came else "-" for level, came in zip(frames["level"], frames["bytes_received"], strict=True)
-    )
     return {
         "stream": {
             "begin_s": begin,
@@ -98,7 +90,7 @@ def _document(
                 "sent": summary["packets_sent"],
                 "delivered": summary["packets_sent"] - summary["packets_lost"],
             },
-            "levels": levels,
+            "levels": _levels(frames),
             "fates": _fates(frames),
             "completed_s": None if shown is None else [None if at is None else at / 1e9 for at in frames["arrival_ns"]],
             "switches": summary["level_switches"],
@@ -112,27 +104,49 @@ def _document(
                 "throughput_bps": _Total(one, "received_packet_bytes").rate_bps(begin, end),
                 "goodput_bps": _Total(one, "received_bytes").rate_bps(begin, end),
             }
-            for one in others
+            for flow in flows.values()
+            for one in _connections(flow)
         ],
     }
 
 
-def _window(frames: Mapping[str, Any], stream: Mapping[str, Any]) -> tuple[float, float]:
+def _connections(rates: pl.DataFrame) -> Iterator[dict[str, NDArray[np.int64]]]:
+    """The samples of each connection of a flow, in their order."""
+    numbers = _numbers(rates, "connection")
+    order = np.argsort(numbers, kind="stable")
+    columns = {name: rates[name].to_numpy()[order] for name in ("at_ns", "received_bytes", "received_packet_bytes")}
+    for rows in np.split(np.arange(len(order)), np.flatnonzero(np.diff(numbers[order])) + 1):
+        yield {name: column[rows] for name, column in columns.items()}
+
+
+def _window(frames: pl.DataFrame, stream: Mapping[str, Any]) -> tuple[float, float]:
     """From the stream's first packet of video to its last; the whole run where none left."""
-    first = [at for at in frames["first_byte_ns"] if at is not None]
-    last = [at for at in chain(frames["last_byte_ns"], first) if at is not None]
-    return (min(first) / 1e9, max(last) / 1e9) if first else (0.0, stream["at_ns"][-1] / 1e9)
+    first, last = _numbers(frames, "first_byte_ns", np.inf), _numbers(frames, "last_byte_ns")
+    left = first[first < np.inf]
+    if not len(left):
+        return 0.0, stream["at_ns"][-1] / 1e9
+    return float(left.min()) / 1e9, float(max(left.max(), last.max())) / 1e9
 
 
-def _fates(frames: Mapping[str, Any]) -> str:
+def _levels(frames: pl.DataFrame) -> str:
+    """The level of each frame of which something came, else ``-``."""
+    digits = ord("0") + _numbers(frames, "level")
+    return np.where(_numbers(frames, "bytes_received") > 0, digits, ord("-")).astype(np.uint8).tobytes().decode()
+
+
+def _numbers(table: pl.DataFrame, column: str, null: float = -1) -> NDArray[np.float64]:
+    """Whole numbers up to 2^53 and what stands for none."""
+    numbers: NDArray[np.float64] = np.nan_to_num(table[column].to_numpy().astype(np.float64), nan=null)
+    return numbers
+
+
+def _fates(frames: pl.DataFrame) -> str:
     """Of each frame ``i`` in time, ``l`` late or ``x`` lost. The paper's player shows a frame that came whole and in
     time, whatever it refers to (section 6.5)."""
-    ledger = pl.DataFrame({name: frames[name] for name in _PLAYED}, schema=dict.fromkeys(_PLAYED, pl.Int64))
-    in_time = playout.shown(ledger, Player("live", PLAYOUT_DELAY_S, shows="whole"))
-    return "".join(
-        "x" if arrival is None else "i" if is_in_time else "l"
-        for arrival, is_in_time in zip(frames["arrival_ns"], in_time, strict=True)
-    )
+    in_time = playout.shown(frames, Player("live", PLAYOUT_DELAY_S, shows="whole")).to_numpy()
+    came = _numbers(frames, "arrival_ns") >= 0
+    fates = np.where(came, np.where(in_time, ord("i"), ord("l")), ord("x"))
+    return fates.astype(np.uint8).tobytes().decode()
 
 
 class _Total:
@@ -194,7 +208,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def _course(stream: Mapping[str, Any], frames: Mapping[str, Any], clip: Clip) -> dict[str, Any]:
+def _course(stream: Mapping[str, Any], frames: pl.DataFrame, clip: Clip) -> dict[str, Any]:
     """Rates, levels and the client's buffer over time, while video is sent."""
     sent = [place for place, rate in enumerate(stream["sending_rate_bps"]) if rate is not None]
     times = [stream["at_ns"][place] for place in sent]
@@ -215,7 +229,7 @@ def _course(stream: Mapping[str, Any], frames: Mapping[str, Any], clip: Clip) ->
     }
 
 
-def _buffer_kb(frames: Mapping[str, Any], times: Sequence[int]) -> list[float]:
+def _buffer_kb(frames: pl.DataFrame, times: Sequence[int]) -> list[float]:
     """Bytes of whole frames that have come and are not yet shown; what comes after its frame was due never waits."""
     whole = [
         (arrival, max(arrival, deadline), bytes_)

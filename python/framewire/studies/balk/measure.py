@@ -357,6 +357,8 @@ def _campaign(
         "axis": [{"name": "setting", "values": values}],
         "repeats": repeats,
         "rates": f"{rates_s:g} s",
+        # Each cell is looked at once, by itself.
+        "parts": False,
     }
 
 
