@@ -15,8 +15,8 @@ import typer
 
 import framewire
 from framewire import doctor as doctor_module
+from framewire import files, run_output, standard_streams, terminal
 from framewire import progress as progress_module
-from framewire import run_output, standard_streams, terminal
 from framewire import scenario as scenario_module
 from framewire.campaign import cli as campaign_cli
 from framewire.commands import (
@@ -178,6 +178,7 @@ def report(
     if not (run_directory / "run.json").is_file():
         reason = "not a run directory: it has no run.json" if run_directory.exists() else "no such directory"
         raise InputError(f"{run_directory}: {reason}")
+    files.check_takes_files(out or run_directory / "report.html")
     with progress_module.for_console(stderr()) as display:
         path = framewire.Run(run_directory, "complete").report(out, display)
     typer.echo(path)
@@ -230,6 +231,8 @@ def make_movie(
     if source is not None and named is not None:
         raise InputError("SOURCE and --source are the same: only one of them may be given")
     source = source or named
+    if out is not None:
+        files.check_takes_files(out)
     with progress_module.for_console(stderr()) as display:
         made = movie.make(
             movie.parse_bitrate(bitrate),
@@ -240,11 +243,23 @@ def make_movie(
             size=size,
             frame_rate=frame_rate,
         )
-    path = made.path if out is None else Path(shutil.copyfile(made.path, out))
+    path = made.path if out is None else _copied(made.path, out)
     if as_json:
         print_json({"path": str(path), **made.metadata})
     else:
         typer.echo(path)
+
+
+def _copied(made: Path, out: Path) -> Path:
+    """A whole copy, or none."""
+    from framewire.content_store import replacing
+
+    try:
+        with replacing(out) as part:
+            shutil.copyfile(made, part)
+    except OSError as error:
+        raise InputError(f"{out}: the movie cannot be copied there: {error.strerror}") from None
+    return out
 
 
 @movie_app.command("probe", epilog="Example: framewire movie probe movie.m2v --frames")

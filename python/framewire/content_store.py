@@ -17,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from framewire import lock
 
@@ -79,17 +79,24 @@ class ContentStore:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
 
-    def keep(self, name: str, find: Callable[[Path], T | None], make: Callable[[Path], Path]) -> T:
+    def keep(
+        self,
+        name: str,
+        find: Callable[[Path], T | None],
+        make: Callable[[Path], Path],
+        waiting: Callable[[str, float], None] | None = None,
+    ) -> T:
         """The thing of a name, made where there is none that is whole.
 
         ``find`` is given its place, and says what is there: None for nothing, or what is not whole. ``make`` is given
         a directory to work in, on the same file system and removed afterwards, and returns what is to be put in place.
-        What belongs to it and lies beside it, ``make`` puts there itself: it is there when the thing is.
+        What belongs to it and lies beside it, ``make`` puts there itself: it is there when the thing is. ``waiting`` is
+        called, as those are that show progress, where another process is making the same.
 
         Raises OSError where the directory cannot be made or written.
         """
         place = self.directory / name
-        with self.held(name):
+        with self.held(name, waiting):
             found = find(place)
             if found is None:
                 with tempfile.TemporaryDirectory(prefix=_prefix(place), dir=self.directory) as scratch:
@@ -99,14 +106,30 @@ class ContentStore:
             return found
 
     @contextlib.contextmanager
-    def held(self, name: str) -> Iterator[None]:
-        """Lets one process at a time make the thing of a name; what a killed one left is removed."""
+    def held(self, name: str, waiting: Callable[[str, float], None] | None = None) -> Iterator[None]:
+        """Lets one process at a time make the thing of a name; what a killed one left is removed.
+
+        ``waiting`` is called where another one is making it.
+        """
         place = self.directory / name
         self.directory.mkdir(parents=True, exist_ok=True)
-        with place.with_suffix(".lock").open("w", encoding="utf-8") as file, lock.hold(file, wait=True):
+        with place.with_suffix(".lock").open("w", encoding="utf-8") as file, _taken(file, name, waiting):
             for left_behind in self.directory.glob(f"{_prefix(place)}*"):
                 shutil.rmtree(left_behind, ignore_errors=True)
             yield
+
+
+@contextlib.contextmanager
+def _taken(file: TextIO, name: str, waiting: Callable[[str, float], None] | None) -> Iterator[None]:
+    """The lock of a thing, at once or when another process has made it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(lock.hold(file, wait=False))
+        except lock.LockedError:
+            if waiting is not None:
+                waiting(f"waiting for another process, which makes {name}", 0.0)
+            stack.enter_context(lock.hold(file, wait=True))
+        yield
 
 
 def _prefix(place: Path) -> str:

@@ -11,16 +11,19 @@ import hashlib
 import json
 import os
 import stat
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from framewire import _native
+from framewire.errors import InputError
 
 __all__ = [
     "LARGEST_DOCUMENT",
     "LARGEST_TEXT",
     "check_regular",
+    "check_takes_files",
     "is_container",
     "kind_of_video",
     "read_bytes",
@@ -72,6 +75,9 @@ def kind_of_video(path: str | os.PathLike[str]) -> str | None:
         (head[4:8] in (b"ftyp", b"moov", b"mdat"), MP4),
         (head.startswith(b"\x1aE\xdf\xa3"), "a Matroska or WebM file"),
         (head.startswith(b"RIFF"), "an AVI file"),
+        (head.startswith(b"FLV\x01"), "an FLV file"),
+        (head.startswith(b"OggS"), "an Ogg file"),
+        (head.startswith(bytes.fromhex("3026B2758E66CF11")), "an ASF or WMV file"),
         (head.startswith(b"\0\0\1\xba"), "an MPEG program stream"),
         (head.startswith((b"\0\0\1", b"\0\0\0\1")), _ELEMENTARY),
         (head.startswith(b"G"), "an MPEG transport stream"),
@@ -111,6 +117,22 @@ def read_json(path: str | os.PathLike[str], most: int = LARGEST_DOCUMENT) -> Any
         raise ValueError(f"not a JSON document (line {error.lineno}, column {error.colno})") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"not a text in UTF-8 (byte {error.start + 1:,})") from None
+
+
+def check_takes_files(place: str | os.PathLike[str]) -> None:
+    """Raises InputError where ``place`` cannot be made or filled: the nearest directory that there is takes no files.
+
+    For the beginning of what takes long: that it could not be written would be found at the end.
+    """
+    whole = Path(place).absolute()
+    nearest = whole if whole.is_dir() else next((parent for parent in whole.parents if parent.exists()), None)
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        # Some file systems, as that of /proc, say of every file that there is no such one.
+        reason = "no files can be made there" if error.errno == errno.ENOENT else error.strerror
+        raise InputError(f"{place}: cannot be made in {nearest}: {reason}") from None
 
 
 def sha256(path: str | os.PathLike[str]) -> str:

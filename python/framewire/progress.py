@@ -86,7 +86,7 @@ class Bars(Silence):
             case "progress":
                 self._advance(event)
             case "stopping":
-                self._console.print("Stopping: writing what there is. Ctrl-C again stops that, too.")
+                self._console.print("Stopping; what was streamed is kept. Ctrl-C again stops that, too.")
 
     def _advance(self, event: Event) -> None:
         task = self._tasks.get(str(event.get("flow")))
@@ -136,7 +136,7 @@ class Lines(Silence):
             case "progress":
                 self._advance(event)
             case "stopping":
-                self._print("stopping: writing what there is")
+                self._print("stopping; what was streamed is kept")
 
     def _advance(self, event: Event) -> None:
         flow, (sent, what) = str(event.get("flow")), _sent(event)

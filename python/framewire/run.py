@@ -196,6 +196,7 @@ def _prepare(scenario: Scenario, notify: Progress) -> Content:
 def _check_out(out: str | os.PathLike[str] | None) -> None:
     if out is not None and Path(out).exists():
         raise InputError(f"{out}: exists already; allowed is the name of a directory to be made")
+    files.check_takes_files(out or _default_directory("any"))
 
 
 @contextmanager

@@ -30,6 +30,10 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame, packets: pl.DataFra
     'of 1 lost frame of srt the cause is not known'
     >>> note.partition("; ")[2]
     'the network dropped 3 packets on their way to its receiver (2 random loss, 1 queue full)'
+    >>> notes(flows, frames.reverse(), pl.DataFrame(drops))[0].partition("; ")[0]
+    'of 1 lost frame of srt the cause is not known'
+    >>> notes(flows, frames.head(2), pl.DataFrame(drops))[0].partition("; ")[0]
+    'of 1 lost frame of srt, the last of the movie, the cause is not known'
     >>> notes(flows, frames.head(1), pl.DataFrame(drops))
     []
     """
@@ -40,13 +44,23 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame, packets: pl.DataFra
         return []
     unknown = frames.filter((pl.col("fate") == "lost") & pl.col("root_cause").is_null() & pl.col("flow").is_in(theirs))
     counts = unknown.group_by("flow", maintain_order=True).len()
-    return [_note(flow, count, packets) for flow, count in counts.iter_rows()]
+    return [_note(flow, _known(flow, count, frames), packets) for flow, count in counts.iter_rows()]
 
 
-def _note(flow: str, count: int, packets: pl.DataFrame) -> str:
+def _known(flow: str, count: int, frames: pl.DataFrame) -> str:
+    """What the ledger says of them. At the end of a movie an application may keep frames that came, as
+    docs/applications.md says of FFmpeg."""
     import polars as pl
 
-    known = f"of {count:,} lost frame{'s' if count > 1 else ''} of {flow} the cause is not known"
+    last = frames.filter(pl.col("flow") == flow).tail(count)
+    are_last = (last["fate"].eq("lost") & last["root_cause"].is_null()).all()
+    which = ", the last of the movie," if are_last else ""
+    return f"of {count:,} lost frame{'s' if count > 1 else ''} of {flow}{which} the cause is not known"
+
+
+def _note(flow: str, known: str, packets: pl.DataFrame) -> str:
+    import polars as pl
+
     if not {"flow", "direction", "outcome", "cause"} <= set(packets.columns):
         return known
     forward = packets.filter((pl.col("flow") == flow) & (pl.col("direction") == "forward"))

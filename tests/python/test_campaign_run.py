@@ -162,12 +162,12 @@ def test_a_full_disk_stops_with_one_message_and_loses_nothing(
     retry: int, document: dict[str, Any], tmp_path: Path, simulator: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = document | {"axes": {"network.wifi.retry": [3, retry, 5]}}
-    with pytest.raises(RunError, match=r"No space left on device.*3 of 9 cells are finished and kept.*continues"):
+    with pytest.raises(RunError, match=r"No space left on device.*1 of 9 cells are finished and kept.*continues"):
         framewire.campaign(full, out=tmp_path / "out", jobs=1)
     assert len(begun(simulator)) < 9
     monkeypatch.setattr(fake_simulator, "_misbehave", lambda _document: None)
     assert framewire.campaign(full, out=tmp_path / "out").summary.height == 18
-    assert len(begun(simulator)) == 6
+    assert len(begun(simulator)) == 8
 
 
 @pytest.mark.parametrize(
@@ -263,6 +263,21 @@ def test_another_engine_may_compute_the_cells(document: dict[str, Any], tmp_path
     there = framewire.campaign(document, out=tmp_path / "there", runner=Elsewhere())
     here = framewire.campaign(document, out=tmp_path / "here")
     assert there.hashes == here.hashes
+
+
+def test_all_settings_are_computed_once_before_one_is_repeated(document: dict[str, Any], tmp_path: Path) -> None:
+    order: list[int] = []
+
+    class InOrder:
+        jobs = 1
+
+        def run(self, tasks: Sequence[Task], on_done: Any) -> None:
+            order.extend(task.scenario.seed for task in tasks)
+
+    framewire.campaign(document | {"repeats": 3}, out=tmp_path / "out", runner=InOrder())
+    assert len(order) == 12
+    assert len(set(order)) == 3, "a repeat has its seed, which all settings share"
+    assert order == [seed for seed in dict.fromkeys(order) for _ in range(4)]
 
 
 def test_the_runner_begins_nothing_more_once_it_is_told_to_stop(

@@ -136,7 +136,7 @@ def test_ctrl_c_keeps_a_partial_result_and_says_so(
     assert "of the frames that were offered" in stdout
     row = next(line for line in stdout.splitlines() if line.startswith("udp"))
     assert row.split()[:8] == ["udp", "100.0", "0/0/0", "88", "4.12", "0.0", "1", "partial"]
-    assert "stopping: writing what there is" in stderr
+    assert "stopping; what was streamed is kept" in stderr
     assert framewire.load(out / "scenario.toml").name == "small"
 
 

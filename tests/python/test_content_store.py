@@ -66,3 +66,21 @@ def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_keys_tell_recipes_apart() -> None:
     assert key({"bitrate": 6_000_000}) != key({"bitrate": 6_000_001})
     assert len(key([], 12)) == 12
+
+
+def test_it_says_so_where_another_process_makes_the_same(tmp_path: Path) -> None:
+    store, said = ContentStore(tmp_path), []
+
+    def make(scratch: Path) -> Path:
+        (scratch / "thing").touch()
+        return scratch / "thing"
+
+    with store.held("thing"):
+        other = Thread(target=store.keep, args=("thing", existing, make, lambda *told: said.append(told)))
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert said == [("waiting for another process, which makes thing", 0.0)]
+    other.join()
+    assert store.keep("thing", existing, make, lambda *told: said.append(told)).is_file()
+    assert len(said) == 1, "who need not wait says nothing"

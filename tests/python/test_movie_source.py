@@ -464,6 +464,7 @@ def test_a_long_step_shows_how_much_of_it_is_done() -> None:
         ("film.avi", ("-c:v", "mpeg4")),
         ("film.mov", ("-c:v", "libx265", "-x265-params", "log-level=error")),
         ("film.mpg", ("-c:v", "mpeg1video")),
+        ("film.flv", X264),
     ],
 )
 def test_a_probe_looks_into_containers(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
@@ -477,6 +478,17 @@ def test_a_probe_looks_into_containers(name: str, options: tuple[str, ...], tmp_
     # Start codes stand for lengths, and headers before key frames, which a container may have once.
     assert sum(sizes) * 0.99 <= found["bytes"] <= sum(sizes) + 200 * len(sizes)
     assert not list(tmp_path.glob("*.h26*")), "nothing is left behind"
+
+
+def test_a_probe_says_that_players_turn_the_picture(tmp_path: Path) -> None:
+    film = encode(tmp_path / "film.mp4", *X264, seconds="1")
+    turned = tmp_path / "turned.mp4"
+    rotate = ["ffmpeg", "-v", "error", "-i", str(film), "-c", "copy", "-metadata:s:v", "rotate=90", str(turned)]
+    subprocess.run(rotate, check=True)
+    assert abs(probe(turned).as_json(False)["rotation"]) == 90
+    assert "players turn it by" in str(probe(turned).tables().renderables[0])
+    assert probe(film).as_json(False)["rotation"] == 0
+    assert "players" not in str(probe(film).tables().renderables[0])
 
 
 def test_a_probe_says_what_it_does_not_look_into(tmp_path: Path) -> None:

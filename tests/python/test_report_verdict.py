@@ -388,3 +388,16 @@ def test_of_a_run_that_ended_at_once_nothing_is_said() -> None:
     assert (told.best, told.reasons, told.others) == ([], [], [])
     for enough in (judge(cut_off(12), provisional="the run did not come to its end"), judge(cut_off(11))):
         assert "Nothing can be said" not in enough.headline
+
+
+def test_a_latency_decides_only_where_what_an_application_took_for_its_first_packet_changes_nothing() -> None:
+    lab = flow("lab", latency_p95_ms=600.0)
+    unseen = {"longest_freeze_s": 0.6, "latency_p95_ms": 220.0}
+    assert choose([lab, flow("app", **unseen)], rules_for([lab, flow("app", **unseen)], LIVE)).decided_by == (
+        "its far lower latency"
+    )
+    near = [lab, flow("app", **unseen, unseen_latency_ms=260.0)]
+    assert choose(near, rules_for(near, LIVE)).decided_by == "its lower latency", "480 ms are not far lower than 600"
+    assert " at 220 ms" not in judge(near).sentence
+    overlapping = [lab, flow("app", **unseen, unseen_latency_ms=420.0)]
+    assert len(choose(overlapping, rules_for(overlapping, LIVE)).best) == 2, "220 to 640 ms beside 600"

@@ -140,7 +140,7 @@ def test_nothing_is_overwritten(scenario_file: Path, tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_made_is_named(scenario_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"small\.toml/run: cannot be made: (Not a directory|File exists)"):
+    with pytest.raises(InputError, match=r"small\.toml/run: cannot be made in .*small\.toml: Not a directory"):
         framewire.run(scenario_file, out=scenario_file / "run")
 
 
@@ -199,3 +199,18 @@ def is_alive(pid: int) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a directory that takes no files of anybody")
+def test_a_place_that_takes_no_files_is_refused_before_the_movie_is_made(
+    scenario_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prepare(*_given: object) -> None:
+        raise AssertionError("too late")
+
+    monkeypatch.setattr("framewire.content.prepare", prepare)
+    with pytest.raises(InputError, match="/proc/run: cannot be made in /proc: no files can be made there"):
+        framewire.run(scenario_file, out="/proc/run", world="simulated")
+    with pytest.raises(AssertionError, match="too late"):
+        framewire.run(scenario_file, out=tmp_path / "deep" / "run", world="simulated")
+    assert not (tmp_path / "deep").exists()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framewire import resources
+from framewire import files, resources
 from framewire.campaign import index
 from framewire.campaign.description import describe, tally
 from framewire.campaign.plan import Cell, plan, program_fingerprint
@@ -58,6 +58,7 @@ def campaign(
     spec = read(source, set=set, repeats=repeats)
     resources.check()
     directory = Path(out) if out is not None else Path("campaigns") / spec.name
+    files.check_takes_files(directory)
     notify = progress or (lambda _event: None)
     chosen = runner or LocalRunner(jobs)
     cells = plan(
@@ -126,6 +127,8 @@ class _Work:
         self._counts.started = time.monotonic()
         self._notify(self._counts.event())
         if missing:
+            # All settings once, then again: of a campaign that is stopped, each has about as many repeats.
+            missing.sort(key=lambda cell: cell.repeat)
             runner.run([self._task(cell) for cell in missing], self._on_done)
 
     def _damage(self, cell_id: str) -> tuple[bool, str | None]:

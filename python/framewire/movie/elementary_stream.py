@@ -249,7 +249,7 @@ def _taken_out(found: _Found, cache_dir: Path | None, report: Progress) -> Path:
 
     name = f"{video.path.stem}-as-it-is-{content_store.key(recipe)}{output.suffix}"
     try:
-        return store.keep(name, content_store.existing, take_out)
+        return store.keep(name, content_store.existing, take_out, report)
     except OSError as error:
         raise MachineError(f"{store.directory}: the movie cannot be kept here: {error.strerror or error}") from error
 

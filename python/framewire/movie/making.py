@@ -107,7 +107,7 @@ def make(
         return _make(store.directory / name, scratch, coded, picture, rate, recipe, report)
 
     try:
-        return store.keep(name, cache.find, make)
+        return store.keep(name, cache.find, make, report)
     except OSError as error:
         raise MachineError(f"{store.directory}: the movie cannot be kept here: {error.strerror or error}") from error
 

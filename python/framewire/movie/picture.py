@@ -80,7 +80,7 @@ def drawn_layers(cache: Path, report: Progress) -> Path:
         report("drawing the lab's picture", 0.0)
         return _draw_layers(scratch)
 
-    return ContentStore(cache).keep(f"lab-layers-{identity}.nut", existing, draw)
+    return ContentStore(cache).keep(f"lab-layers-{identity}.nut", existing, draw, report)
 
 
 def _draw_layers(scratch: Path) -> Path:

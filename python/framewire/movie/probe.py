@@ -24,6 +24,7 @@ from framewire.files import is_container
 from framewire.frame_columns import ColumnFile, Columns, columns
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_frame_rate
+from framewire.movie.source import rotation_of
 
 __all__ = ["Probe", "probe"]
 
@@ -46,6 +47,8 @@ class Probe:
     """Sequences, in decode order: frame, display, type, gop, size, offset, decode_ns, references, ..."""
     sound: bool | None = None
     """Whether sound stands beside the video; None in an elementary stream, which holds none."""
+    rotation: int | None = None
+    """Degrees by which a container says that players are to turn the pictures; None in an elementary stream."""
 
     @property
     def duration_s(self) -> float | None:
@@ -130,6 +133,7 @@ class Probe:
             "mean_bps": _rounded(self.mean_bps),
             "peak_bps": _rounded(self.peak_bps()),
             "sound": self.sound,
+            "rotation": self.rotation,
             "types": self.types(),
             "groups": self.groups(),
         }
@@ -151,6 +155,8 @@ class Probe:
         stated = f"{header['bit_rate'] / 1e6:.3f} Mbit/s stated" if header["bit_rate"] else ""
         what, size = f"{coding} video, {header['width']}x{header['height']}", f"{self.bytes:,} bytes"
         size += {None: "", True: "; with sound", False: "; no sound"}[self.sound]
+        if self.rotation:
+            what += f" (players turn it by {self.rotation} degrees, as its container says: the stream itself does not)"
         mean, peak = self.mean_bps, self.peak_bps()
         if self.duration_s is None or mean is None or peak is None:
             unknown = "frame rate unknown (the stream does not tell it: --frame-rate), and with it all rates and times"
@@ -213,7 +219,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
     """
     rate = None if frame_rate is None else parse_frame_rate(frame_rate)
     ffmpeg.refuse_no_file(Path(path))
-    sound = None
+    sound = rotation = None
     scratch = ColumnFile()
     try:
         with Path(path).open("rb") as file:
@@ -221,6 +227,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
                 raise InputError(f"{path}: is a streaming file: framewire movie ladder FILE describes it")
         if is_container(path):
             found, sound = _taken_out(Path(path), scratch, rate), ffmpeg.has_audio(Path(path))
+            rotation = rotation_of(ffmpeg.probe(Path(path))["streams"][0])
         else:
             found = _native.probe_movie(path, scratch.file, _ratio(rate))
     except _native.MovieError as error:
@@ -233,7 +240,7 @@ def probe(path: str | os.PathLike[str], frame_rate: str | None = None) -> Probe:
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the movie: {error.strerror or error}") from None
-    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), sound)
+    return Probe(str(path), found["sequence"], columns(found["frames"], scratch), sound, rotation)
 
 
 _NOTHING_FOUND = "not MPEG video: no sequence header"

@@ -13,7 +13,7 @@ size is asked for, and then the picture keeps its shape. What cannot be kept is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +30,7 @@ __all__ = [
     "convert",
     "field_options",
     "refuse_what_does_not_move",
+    "rotation_of",
     "shown_rate",
     "video_of",
 ]
@@ -95,6 +96,11 @@ class Conversion:
     """In words, what is not kept."""
 
 
+def rotation_of(stream: Mapping[str, Any]) -> int:
+    """Degrees by which the container of a stream (as ffprobe describes it) says that players are to turn pictures."""
+    return sum(int(data.get("rotation", 0)) for data in stream.get("side_data_list", []))
+
+
 def video_of(path: Path, demuxer: str | None = None) -> Video:
     """Reads what a file holds, with ffmpeg's demuxer of that name or the one that it chooses.
 
@@ -103,8 +109,7 @@ def video_of(path: Path, demuxer: str | None = None) -> Video:
     probed = ffmpeg.probe(path, *_forced(demuxer))
     stream, container = probed["streams"][0], probed["format"]
     width, height, aspect = int(stream["width"]), int(stream["height"]), _aspect(stream)
-    turned = any(int(data.get("rotation", 0)) % 180 for data in stream.get("side_data_list", []))
-    if turned:
+    if rotation_of(stream) % 180:
         width, height, aspect = height, width, 1 / aspect
     field_order = "progressive" if stream.get("field_order") == "progressive" else _field_order(path, demuxer)
     frame_rate, mean_rate = _rates(

@@ -14,7 +14,7 @@ from framewire import (
     unexplained_losses,
 )
 from framewire.report.data import ReportRun, seconds
-from framewire.transports import EXTERNAL
+from framewire.report.metrics import unseen_latency_ms
 
 
 def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = None) -> list[Markup]:
@@ -55,18 +55,14 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
 
 def later_origins(run: ReportRun) -> list[Markup]:
     """Applications that pace themselves: their first frame is due when its first packet leaves."""
-    if "due_ns" not in run.frames.columns:
-        return []
-    own = [flow.name for flow in run.streams if flow.transport == EXTERNAL]
-    frames = run.frames.filter(pl.col("flow").is_in(own))
-    first = frames.group_by("flow", maintain_order=True).agg(pl.col("due_ns").min())
+    unseen = [(flow.name, unseen_latency_ms(run, flow)) for flow in run.streams]
     return [
         Markup(
             "The latencies of {} count from its first packet, {:,.0f} ms after the beginning: what its application "
             "took for that packet is not in them, as it is in those of the lab's own flows."
-        ).format(flow, due / 1e6)
-        for flow, due in first.iter_rows()
-        if due is not None and due > 0
+        ).format(flow, milliseconds)
+        for flow, milliseconds in unseen
+        if milliseconds > 0
     ]
 
 

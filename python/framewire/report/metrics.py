@@ -11,6 +11,7 @@ from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
+from framewire.transports import EXTERNAL
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ class Metrics:
     packet_throughput_bps: float | None = None
     latency_p50_ms: float | None = None
     latency_p95_ms: float | None = None
+    unseen_latency_ms: float = 0.0
+    """What an application took for its first packet, from which its latencies count: their true values are up to so
+    much larger."""
     jitter_mean_ms: float | None = None
     stalls: int | None = None
     stalled_s: float | None = None
@@ -125,6 +129,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         not_offered=run.not_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
+        unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,
         **{field: rest.get(field) for field in SUMMARY_FIELDS},
@@ -141,3 +146,11 @@ def bit_rate(ledger: pl.DataFrame, fates: list[str], seconds: float) -> float:
     """Bits of the frames of these fates per second of the movie."""
     size = ledger.filter(pl.col("fate").is_in(fates))["size"].cast(pl.Int64).sum()
     return 8 * float(size) / seconds if seconds else 0.0
+
+
+def unseen_latency_ms(run: ReportRun, flow: Flow) -> float:
+    """When the first frame of an application was due that paces itself: with its first packet."""
+    if flow.transport != EXTERNAL or "due_ns" not in run.frames.columns:
+        return 0.0
+    first = run.frames.lazy().filter(pl.col("flow") == flow.name).select(pl.col("due_ns").min()).collect().item()
+    return max(0.0, (first or 0) / 1e6)

@@ -112,6 +112,7 @@ def rules_for(flows: Sequence[Metrics], rules: Sequence[Rule], policy: str = "li
         left_out += [SHOWN_RATE, USABLE_RATE]
     if not latency_counts(flows):
         left_out += [FAR_LATENCY, LATENCY]
+    left_out += [rule for rule in (FAR_LATENCY, LATENCY) if not settled(flows, rule)]
     return [rule for rule in rules if rule not in left_out]
 
 
@@ -121,10 +122,21 @@ def latency_counts(flows: Sequence[Metrics]) -> bool:
     return not levels or any(one.share(one.late) > SHARE_POINTS for one in levels)
 
 
+def settled(flows: Sequence[Metrics], rule: Rule) -> bool:
+    """Whether a rule about latencies leaves the same flows together, whatever of some of them was not seen."""
+    known = [(value, value + one.unseen_latency_ms) for one in flows if (value := rule.value(one)) is not None]
+    if not known:
+        return True
+    at_least, at_most = (rule.equal(min(values)) for values in zip(*known, strict=True))
+    return all((least <= at_least) == (most <= at_most) for least, most in known)
+
+
 def far_apart(flows: Sequence[Metrics], one: Metrics, other: Metrics) -> bool:
     """Whether a live viewer of one of two is far behind a viewer of the other one, where latencies count."""
-    known = [value for value in (latency(one), latency(other)) if value is not None]
-    return len(known) == 2 and latency_counts(flows) and max(known) > far_limit(min(known))
+    both = [flow for flow in (one, other) if latency(flow) is not None]
+    known = [latency(flow) or 0.0 for flow in both]
+    counts = latency_counts(flows) and settled(both, FAR_LATENCY)
+    return len(known) == 2 and counts and max(known) > far_limit(min(known))
 
 
 def choose(flows: Sequence[Metrics], rules: Sequence[Rule]) -> Choice:

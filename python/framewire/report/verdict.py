@@ -35,6 +35,7 @@ from framewire.report.rules import (
     latency_counts,
     latency_limit,
     rules_for,
+    settled,
 )
 from framewire.report.verdict_text import (
     freeze,
@@ -341,7 +342,12 @@ def given_up(best: Metrics, flows: Sequence[Metrics], *, final: bool = True) -> 
     serious = [one for one in flows if one.decodable_share >= FEW_SHARE and (one.latency_p95_ms or -1) >= 0]
     fastest = min(serious, key=lambda m: m.latency_p95_ms or 0, default=None)
     slower = best.latency_p95_ms is not None and latency_counts(flows)
-    if fastest and slower and (best.latency_p95_ms or 0) > latency_limit(fastest.latency_p95_ms or 0):
+    if (
+        fastest
+        and slower
+        and settled([best, fastest], LATENCY)
+        and (best.latency_p95_ms or 0) > latency_limit(fastest.latency_p95_ms or 0)
+    ):
         costs.append(
             Markup("latency ({} at the 95th percentile, {} has {})").format(
                 milliseconds(best.latency_p95_ms), name(fastest), milliseconds(fastest.latency_p95_ms)

@@ -11,6 +11,7 @@ from typing import Any, get_type_hints
 
 import typer
 
+from framewire import files
 from framewire.campaign import display
 from framewire.commands import clear_errors, complain, print_json, stderr, stdout
 from framewire.errors import InputError, RunError
@@ -41,6 +42,7 @@ def carry_out(study: Study, options: Options) -> None:
     _check(study, options)
     out = study.directory(options)
     study.check(options, out)
+    files.check_takes_files(out)
     with display.for_console(stderr()) as shown:
         outcome = study.run(options, out, shown)
         written = _write(outcome, out)

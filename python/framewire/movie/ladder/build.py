@@ -164,7 +164,7 @@ def make(
         return _make(store.directory, scratch, picture, chosen, coded, specs, most, payload, plan, audio, report)
 
     name = f"ladder-{picture.name}-{coded.name}-{content_store.key(recipe)}"
-    return kept_and_copied(store, name, build, out, replace=replace)
+    return kept_and_copied(store, name, build, out, replace=replace, report=report)
 
 
 def describe(path: Path) -> dict[str, Any]:

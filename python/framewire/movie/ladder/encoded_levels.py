@@ -75,7 +75,7 @@ def join(
         return made
 
     name = f"ladder-given-{content_store.key(recipe)}"
-    return kept_and_copied(cache.store(cache_dir), name, fill, out, replace=replace)
+    return kept_and_copied(cache.store(cache_dir), name, fill, out, replace=replace, report=report)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,13 @@ def found(place: Path) -> MadeLadder | None:
 
 
 def kept_and_copied(
-    store: ContentStore, name: str, build: Callable[[Path], Path], out: Path | None, *, replace: bool
+    store: ContentStore,
+    name: str,
+    build: Callable[[Path], Path],
+    out: Path | None,
+    *,
+    replace: bool,
+    report: Callable[[str, float], None],
 ) -> MadeLadder:
     """The ladder of a name in a store, made where it is not there, and with ``out`` copied to that directory.
 
@@ -65,7 +71,7 @@ def kept_and_copied(
         return kept
 
     try:
-        kept = store.keep(name, find, build)
+        kept = store.keep(name, find, build, report)
         return kept if out is None else copied(kept, out)
     except OSError as error:
         place = error.filename or store.directory
