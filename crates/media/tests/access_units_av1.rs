@@ -301,10 +301,10 @@ fn what_is_not_well_formed_is_named() {
 #[test]
 fn headers_are_those_that_ffmpeg_reads() {
     for (name, path) in av1::encoded() {
-        let stream = std::fs::read(&path).unwrap();
+        let stream = std::fs::read(path).unwrap();
         let mut reader = AccessUnitReader::new(Codec::Av1, Framing::ByteStream).unwrap();
         let units: Vec<_> = av1::units(&stream).iter().map(|unit| reader.read(unit).unwrap()).collect();
-        let traced = av1::traced(&path);
+        let traced = av1::traced(path);
         assert_eq!(units.len(), traced.len(), "{name}");
         for (unit, traced) in units.iter().zip(traced) {
             assert_eq!(unit.references, traced.references, "{name}: {unit:?}");
@@ -318,7 +318,7 @@ fn headers_are_those_that_ffmpeg_reads() {
 #[test]
 fn framing_makes_no_difference() {
     for (name, path) in av1::encoded() {
-        let stream = std::fs::read(&path).unwrap();
+        let stream = std::fs::read(path).unwrap();
         let read_all = |units: &[Vec<u8>]| -> Vec<AccessUnit> {
             let mut reader = AccessUnitReader::new(Codec::Av1, Framing::ByteStream).unwrap();
             units.iter().map(|unit| reader.read(unit).unwrap()).collect()

@@ -1,6 +1,8 @@
 //! The readers of MPEG-4 part 2 and AV1 on bytes of any kind, and on real streams that are damaged.
 
 use crate::support;
+use std::path::PathBuf;
+
 use framewire_media::access_unit::{Codec, Framing};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,8 +15,8 @@ fn streams(codec: Codec) -> Vec<Vec<Vec<u8>>> {
     const HEAD: usize = 200;
     let head = |unit: &[u8]| unit[..unit.len().min(HEAD)].to_vec();
     if codec == Codec::Av1 {
-        let units = |path| av1::units(&std::fs::read(path).unwrap());
-        return av1::encoded().into_iter().map(|(_, path)| units(path)).collect();
+        let units = |path: &PathBuf| av1::units(&std::fs::read(path).unwrap());
+        return av1::encoded().iter().map(|(_, path)| units(path)).collect();
     }
     if !ffmpeg::has_encoder("mpeg4") {
         return Vec::new();

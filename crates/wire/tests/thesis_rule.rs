@@ -1,22 +1,32 @@
 //! The rule `thesis` on one movie at the bitrates of the thesis.
 
 use crate::support;
+use std::path::PathBuf;
 use std::process::Command;
 
 use framewire_units::DataSize;
 use framewire_wire::mpeg_video::{PAYLOAD_TYPE, PacketRule, Packetizer};
 use support::programs::{Scratch, are_there};
 
+/// Bitrates of the thesis, in Mbit/s.
+const MEGABITS: [u32; 4] = [3, 4, 5, 6];
+
 /// A textured picture that moves, with noise, 8 s long, in the encoding of the thesis' movies:
-/// 720x576, 25 frames per second, IBBPBBPBBPBBPBB, constant bitrate.
-fn encode(megabits: u32, path: &std::path::Path) {
-    let rate = format!("{megabits}M");
+/// 720x576, 25 frames per second, IBBPBBPBBPBBPBB, constant bitrate. It is drawn once and encoded at each bitrate.
+fn encode(scratch: &Scratch) -> [PathBuf; 4] {
     let source = "mandelbrot=size=720x576:rate=25:start_scale=0.8:end_scale=0.3,noise=alls=8:allf=t";
     let mut command = Command::new("ffmpeg");
-    command.args(["-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source, "-t", "8", "-c:v", "mpeg2video"]);
-    command.args(["-g", "15", "-bf", "2", "-b_strategy", "0", "-sc_threshold", "1000000000"]);
-    command.args(["-b:v", &rate, "-minrate", &rate, "-maxrate", &rate, "-bufsize", "1835k", "-f", "mpeg2video"]);
-    assert!(command.arg(path).status().unwrap().success());
+    command.args(["-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", source]);
+    let paths = MEGABITS.map(|megabits| scratch.file(&format!("{megabits}.m2v")));
+    for (megabits, path) in MEGABITS.iter().zip(&paths) {
+        let rate = format!("{megabits}M");
+        command.args(["-t", "8", "-c:v", "mpeg2video", "-g", "15", "-bf", "2"]);
+        command.args(["-b_strategy", "0", "-sc_threshold", "1000000000"]);
+        command.args(["-b:v", &rate, "-minrate", &rate, "-maxrate", &rate, "-bufsize", "1835k", "-f", "mpeg2video"]);
+        command.arg(path);
+    }
+    assert!(command.status().unwrap().success());
+    paths
 }
 
 #[test]
@@ -25,10 +35,8 @@ fn the_mean_is_that_of_the_thesis_at_every_bitrate_and_the_sizes_vary() {
         return;
     }
     let scratch = Scratch::new("thesis-rule");
-    for megabits in [3, 4, 5, 6] {
-        let path = scratch.file("movie.m2v");
-        encode(megabits, &path);
-        let stream = std::fs::read(&path).unwrap();
+    for (megabits, path) in MEGABITS.into_iter().zip(encode(&scratch)) {
+        let stream = std::fs::read(path).unwrap();
         let mtu = DataSize::from_bytes(1_500);
         let mut packetizer = Packetizer::new(PacketRule::Thesis, mtu, 1, 0, PAYLOAD_TYPE).unwrap();
         let mut sizes = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use super::ffmpeg;
 
@@ -17,14 +18,17 @@ pub const CASES: [(&str, &str, &str); 7] = [
     ("switch", "libsvtav1", "-g 48 -preset 10 -svtav1-params pred-struct=1:sframe-dist=8:lp=1"),
 ];
 
-/// The cases for which there is an encoder, with their files.
-pub fn encoded() -> Vec<(&'static str, PathBuf)> {
+/// The cases for which there is an encoder, with their files, which all tests share.
+pub fn encoded() -> &'static [(&'static str, PathBuf)] {
+    static ENCODED: LazyLock<Vec<(&str, PathBuf)>> = LazyLock::new(encode_all);
+    &ENCODED
+}
+
+fn encode_all() -> Vec<(&'static str, PathBuf)> {
     let source = "testsrc2=s=176x144:r=25:d=2,noise=alls=8:allf=t";
     let encode = |(name, encoder, options): (&'static str, &str, &str)| {
         let options = format!("-c:v {encoder} -pix_fmt yuv420p {options} -f obu");
-        // Tests run side by side: each has its own file.
-        let test = std::thread::current().name().unwrap_or("test").to_owned();
-        (name, ffmpeg::encode(&format!("{test}-{name}.obu"), source, &options))
+        (name, ffmpeg::encode(&format!("shared-{name}.obu"), source, &options))
     };
     CASES.into_iter().filter(|(_, encoder, _)| ffmpeg::has_encoder(encoder)).map(encode).collect()
 }

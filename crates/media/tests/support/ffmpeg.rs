@@ -3,20 +3,26 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 /// Whether ffmpeg and ffprobe are there; says so when they are not.
 pub fn is_there() -> bool {
-    let found = ["ffmpeg", "ffprobe"].iter().all(|program| Command::new(program).arg("-version").output().is_ok());
-    if !found {
+    static FOUND: LazyLock<bool> = LazyLock::new(|| {
+        ["ffmpeg", "ffprobe"].iter().all(|program| Command::new(program).arg("-version").output().is_ok())
+    });
+    if !*FOUND {
         eprintln!("skipped: no ffmpeg or ffprobe");
     }
-    found
+    *FOUND
 }
 
 /// Whether ffmpeg has an encoder; says so when it has not.
 pub fn has_encoder(encoder: &str) -> bool {
-    let output = is_there().then(|| Command::new("ffmpeg").args(["-hide_banner", "-encoders"]).output().unwrap());
-    let found = output.is_some_and(|output| String::from_utf8_lossy(&output.stdout).contains(encoder));
+    static ENCODERS: LazyLock<String> = LazyLock::new(|| {
+        let output = Command::new("ffmpeg").args(["-hide_banner", "-encoders"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    let found = is_there() && ENCODERS.contains(encoder);
     if !found {
         eprintln!("skipped: ffmpeg has no {encoder}");
     }
