@@ -15,7 +15,9 @@ CITED = re.compile(
     r"(?P<rfc>RFCs? ?\d{3,5})|(?P<iso>ISO/IEC \d+-\d+)|(?P<itu>ITU-T [HPG]\.\d+)|(?P<ieee>IEEE (?:Std )?802\.\d+)"
 )
 
-ITEM = r"\b(?:struct|enum|trait|type|fn|const|static|mod|macro_rules!) {}\b"
+ITEM = r"\b(?:struct|enum|trait|type|fn|const|static|mod|macro_rules!) {0}\b|\bwords! \{{[^{{}}]*\b{0} \{{"
+"""As Rust declares it, or `units::words` does."""
+
 TEST = r"#\[test\]\s*(?:#\[[^\]]*\]\s*|///[^\n]*\n\s*)*fn {}\("
 
 
