@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from framewire.psnr import CAP_DB, Sources, decibel, freeze_errors, luma
+from framewire.psnr import CAP_DB, Sources, decibel, freeze_errors
 from framewire.report.cut_stream import coding_of, cut, luma_pictures
 
 WIDTH, HEIGHT = 720, 576
@@ -24,7 +24,7 @@ def mean_db(movie: Path, ledger: pl.DataFrame, sources: Mapping[str, Sources]) -
     stream = cut(movie, ledger, coding_of(movie), whole_file=False)
     sums = dict.fromkeys(sources, 0.0)
     pictures = luma_pictures(stream, ledger["frame"].to_list(), WIDTH, HEIGHT)
-    for frozen in freeze_errors(map(luma, islice(pictures, ledger.height)), sources):
+    for frozen in freeze_errors(islice(pictures, ledger.height), sources):
         for name in sources:
             sums[name] += decibel(frozen.get(name, 0.0), CAP_DB)
     return {name: total / ledger.height for name, total in sums.items()}

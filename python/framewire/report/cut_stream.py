@@ -13,6 +13,9 @@ from typing import IO
 
 import polars as pl
 
+PIPE_BYTES = 1 << 20
+"""Of a pipe to or from ffmpeg: the most that Linux grants anyone (``/proc/sys/fs/pipe-max-size``)."""
+
 
 @dataclass(frozen=True)
 class Coding:
@@ -125,12 +128,19 @@ class Decoder:
     Pictures come in display order, one for each that was decoded: no picture is repeated or dropped to keep a rate.
     """
 
-    def __init__(self, stream: CutStream, frames: Sequence[int], output: Sequence[str], filters: str) -> None:
-        command = [ffmpeg(), "-v", "error", "-nostdin", "-threads", "1", "-f", stream.coding.demuxer]
+    def __init__(
+        self, stream: CutStream, frames: Sequence[int], output: Sequence[str], filters: str, threads: int = 1
+    ) -> None:
+        command = [ffmpeg(), "-v", "error", "-nostdin", "-threads", str(threads), "-f", stream.coding.demuxer]
         command += ["-i", "pipe:0", "-an"]
         command += ["-fps_mode", "passthrough", "-vf", f"{filters},setpts=N", *output, "pipe:1"]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=1 << 20
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=PIPE_BYTES,
+            pipesize=PIPE_BYTES,
         )
         self._feeder = threading.Thread(target=self._feed, args=(stream, frames), daemon=True)
         self._feeder.start()
@@ -164,10 +174,12 @@ class Decoder:
         self.close()
 
 
-def luma_pictures(stream: CutStream, frames: Sequence[int], width: int, height: int) -> Iterator[bytes]:
+def luma_pictures(
+    stream: CutStream, frames: Sequence[int], width: int, height: int, threads: int = 1
+) -> Iterator[bytes]:
     """The luma of each picture in display order, one at a time."""
     size = width * height
-    with Decoder(stream, frames, ["-f", "rawvideo", "-pix_fmt", "gray"], "extractplanes=y") as decoder:
+    with Decoder(stream, frames, ["-f", "rawvideo", "-pix_fmt", "gray"], "extractplanes=y", threads) as decoder:
         while len(picture := decoder.stdout.read(size)) == size:
             yield picture
 

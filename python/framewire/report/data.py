@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import polars as pl
 from framewire import files, stats
 from framewire.errors import InputError
 from framewire.playout import COLUMNS, Player
+from framewire.report.by_flow import ByFlow, Quantity, cut
 from framewire.report.palette import Look, looks
 from framewire.results import RunDirectory
 from framewire.run_description import rate_number
@@ -57,6 +58,7 @@ class ReportRun:
     """By flow, players that are others than the scenario's."""
     check: Callable[[Path], None] = lambda _file: None
     """Raises InputError for a file of the run that is not what was written."""
+    _by_flow: ByFlow = field(default_factory=ByFlow, repr=False, compare=False)
 
     @property
     def streams(self) -> list[Flow]:
@@ -179,17 +181,21 @@ class ReportRun:
         last = self.offered.select(pl.col("display").max() + 1).item() if self.offered.height else 0
         return float(last) / self.frame_rate
 
-    def ledger(self, flow: Flow, columns: Collection[str] | None = None) -> pl.DataFrame:
-        """Rows of one flow in decode order, of all frames of the movie; with these columns, or with all."""
-        return _of_flow(self.frames.lazy(), flow, columns)
+    def of_flow(self, flow: Flow, table: pl.DataFrame, quantity: Quantity) -> pl.DataFrame:
+        """Rows of one flow of what is worked out of one of the run's tables: once, for all flows."""
+        return self._by_flow.of(flow.name, table, quantity)
 
-    def offered_ledger(self, flow: Flow, columns: Collection[str] | None = None) -> pl.DataFrame:
+    def ledger(self, flow: Flow) -> pl.DataFrame:
+        """Rows of one flow in decode order, of all frames of the movie."""
+        return self.of_flow(flow, self.frames, _in_decode_order)
+
+    def offered_ledger(self, flow: Flow) -> pl.DataFrame:
         """The same, of the frames that were offered to the transport: what shares are counted over."""
-        return _of_flow(self.frames.lazy().filter(stats.offered()), flow, columns)
+        return self.of_flow(flow, self.frames, _offered_in_decode_order)
 
     def not_offered(self, flow: Flow) -> int:
         """Frames of the movie that the run ended before."""
-        return self.ledger(flow, ["frame"]).height - self.offered_ledger(flow, ["frame"]).height
+        return self.ledger(flow).height - self.offered_ledger(flow).height
 
     @property
     def counted(self) -> str:
@@ -214,12 +220,16 @@ JUDGED = (*COLUMNS, "root_cause_place", "root_cause")
 """Columns of the ledger that a verdict asks for, beside those that every ledger has."""
 
 
-def _of_flow(frames: pl.LazyFrame, flow: Flow, columns: Collection[str] | None) -> pl.DataFrame:
-    of_flow = frames.filter(pl.col("flow") == flow.name)
-    asked = of_flow if columns is None else of_flow.select(dict.fromkeys(("frame", *columns)).keys())
-    rows = asked.collect()
+def _in_decode_order(frames: pl.DataFrame) -> pl.DataFrame:
     # Ledgers are written in this order: a sort would only copy them.
-    return rows if rows["frame"].is_sorted() else rows.sort("frame")
+    if all(rows["frame"].is_sorted() for rows in cut(frames).values()):
+        return frames
+    return frames.sort("frame", maintain_order=True)
+
+
+def _offered_in_decode_order(frames: pl.DataFrame) -> pl.DataFrame:
+    in_order = _in_decode_order(frames)
+    return in_order if (in_order["fate"] != "not offered").all() else in_order.filter(stats.offered())
 
 
 def load(directory: Path, *, drawn: bool = True) -> ReportRun:

@@ -14,7 +14,7 @@ from PIL import Image, WebPImagePlugin
 from framewire.playout import Display, as_sent
 from framewire.report.cut_stream import CutStream, StreamError, small_pictures
 from framewire.report.data import Flow, ReportRun
-from framewire.report.originals import Original, originals, received
+from framewire.report.originals import Original, Pictures
 from framewire.report.palette import Look
 from framewire.report.psnr import DECODERS, PsnrResult
 
@@ -102,22 +102,30 @@ class View:
     frame_rate: float
 
 
-def make(run: ReportRun, scores: PsnrResult, progress: Callable[[str, float], None] | None = None) -> Filmstrip:
+def make(
+    run: ReportRun,
+    scores: PsnrResult,
+    progress: Callable[[str, float], None] | None = None,
+    pictures: Pictures | None = None,
+) -> Filmstrip:
     """Decodes only the groups of pictures that the moments need, and of a receiver only what `scores` does not know."""
     chosen = moments(run)
-    sent, problems = originals(run)
+    pictures = pictures or Pictures(run)
+    sent, problems = pictures.originals
     if not sent:
         return Filmstrip(chosen, [], "; ".join(dict.fromkeys(problems.values())) or "no flow has pictures")
     rows: list[Row] = []
     for number, original in enumerate(sent, start=1):
-        rows += of_original(run, original, chosen, scores)
+        rows += of_original(run, pictures, original, chosen, scores)
         if progress is not None:
             progress("filmstrip", number / len(sent))
     without = [Row(flow.name, flow.look, [], problems[flow.name]) for flow in run.streams if flow.name in problems]
     return Filmstrip(chosen, rows + without)
 
 
-def of_original(run: ReportRun, original: Original, chosen: list[Moment], scores: PsnrResult) -> list[Row]:
+def of_original(
+    run: ReportRun, found: Pictures, original: Original, chosen: list[Moment], scores: PsnrResult
+) -> list[Row]:
     """What was sent, and below it every screen that should have shown it."""
     slots = range(original.ledger.height)
     views: list[View | Row] = [
@@ -130,7 +138,7 @@ def of_original(run: ReportRun, original: Original, chosen: list[Moment], scores
             {*slots},
             original.frame_rate,
         ),
-        *(viewed(run, original, flow, scores) for flow in original.flows),
+        *(viewed(run, found, original, flow, scores) for flow in original.flows),
     ]
     shared = {slot for view in views if isinstance(view, View) for slot in wanted(view, chosen) & view.as_sent}
     try:
@@ -152,10 +160,10 @@ def of_original(run: ReportRun, original: Original, chosen: list[Moment], scores
         return [*pool.map(drawn, views)]
 
 
-def viewed(run: ReportRun, original: Original, flow: Flow, scores: PsnrResult) -> View | Row:
+def viewed(run: ReportRun, found: Pictures, original: Original, flow: Flow, scores: PsnrResult) -> View | Row:
     """The screen of one receiver, or why it cannot be shown."""
     try:
-        one = received(run, flow, original)
+        one = found.received(flow, original)
     except StreamError as error:
         return Row(flow.name, flow.look, [], str(error))
     frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))

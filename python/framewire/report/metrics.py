@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from framewire.playout import COLUMNS, play, replayed
+from framewire.playout import play, replayed
 from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
@@ -99,15 +99,11 @@ SUMMARY_FIELDS = (
 )  # fmt: skip
 
 
-COUNTED = ("type", "size", "root_cause_place", *COLUMNS)
-"""Columns of the ledger that figures are made of."""
-
-
 def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
     """Figures of one flow: counts from the ledger, the rest from the summary."""
-    ledger = run.offered_ledger(flow, COUNTED)
+    ledger = run.offered_ledger(flow)
     rate = run.rate_of(flow)
-    whole, viewer = run.ledger(flow, COUNTED), replace(run.player(flow), policy="live")
+    whole, viewer = run.ledger(flow), replace(run.player(flow), policy="live")
     live = whole if viewer == run.player(flow) else replayed(whole, viewer)
     fates = counts(ledger, "fate")
     lost = pl.col("fate") == "lost"

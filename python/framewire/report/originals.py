@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -49,6 +50,31 @@ class Received:
     """Frames to decode, in decode order."""
     slots: list[int]
     """Their display numbers, in the order in which the decoder puts them out."""
+
+
+class Pictures:
+    """What was sent and received in a run: found, checked and cut once for all that looks at it."""
+
+    def __init__(self, run: ReportRun) -> None:
+        self._run = run
+        self._received: dict[str, Received | StreamError] = {}
+
+    @cached_property
+    def originals(self) -> tuple[list[Original], dict[str, str]]:
+        """As :func:`originals`."""
+        return originals(self._run)
+
+    def received(self, flow: Flow, original: Original) -> Received:
+        """As :func:`received`; raises StreamError each time where it did."""
+        if flow.name not in self._received:
+            try:
+                self._received[flow.name] = received(self._run, flow, original)
+            except StreamError as error:
+                self._received[flow.name] = error
+        found = self._received[flow.name]
+        if isinstance(found, StreamError):
+            raise found
+        return found
 
 
 def originals(run: ReportRun) -> tuple[list[Original], dict[str, str]]:

@@ -22,6 +22,7 @@ from framewire.report import comparison, figures, filmstrip, portable_scenario, 
 from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
 from framewire.report.facts import facts
+from framewire.report.originals import Pictures
 from framewire.report.outcome import outcome
 from framewire.report.palette import FATE_COLOURS, OF_OFFERED
 from framewire.report.proof import proof
@@ -32,13 +33,14 @@ from framewire.scenario import load
 HERE = files("framewire.report")
 
 
-def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
-    """The whole report as HTML, and the verdict that stands in it."""
-    step("comparing what was shown with what was sent")
-    measured = psnr.measure(run)
+LATER = "the run was interrupted, and to end at once; framewire report compares the pictures"
+"""Why a report that is to be there soon shows no picture."""
+
+
+def render(run: ReportRun, step: Callable[[str], None], *, pictures: bool = True) -> tuple[str, Verdict]:
+    """The whole report as HTML, and the verdict that stands in it; without ``pictures`` none is decoded."""
+    measured, strip = seen(run, step) if pictures else (psnr.unmeasured(LATER), filmstrip.Filmstrip([], [], LATER))
     scores = measured.of_offered(run)
-    step("cutting the filmstrip")
-    strip = filmstrip.make(run, measured)
     step("drawing")
     found = outcome(run, scores)
     flows = found.flows
@@ -74,6 +76,15 @@ def render(run: ReportRun, step: Callable[[str], None]) -> tuple[str, Verdict]:
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     return html, found.verdict
+
+
+def seen(run: ReportRun, step: Callable[[str], None]) -> tuple[psnr.PsnrResult, filmstrip.Filmstrip]:
+    """What pictures show: how far they are from those that were sent, and some of them."""
+    step("comparing what was shown with what was sent")
+    pictures = Pictures(run)
+    measured = psnr.measure(run, pictures=pictures)
+    step("cutting the filmstrip")
+    return measured, filmstrip.make(run, measured, pictures=pictures)
 
 
 def template() -> jinja2.Template:

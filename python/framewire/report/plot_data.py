@@ -29,19 +29,23 @@ def movie_bitrate(run: ReportRun) -> float | None:
 
 def share(run: ReportRun, flow: Flow, fate: str) -> float:
     """Part of the flow's frames (those that were offered) that had this fate."""
-    rows = run.offered_ledger(flow)
-    return rows.filter(pl.col("fate") == fate).height / rows.height if rows.height else 0.0
+    rows = run.offered_ledger(flow)["fate"]
+    return int((rows == fate).sum()) / len(rows) if len(rows) else 0.0
 
 
 def frame_throughput(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Bits of complete frames per second."""
-    return stats.frame_throughput(run.ledger(flow))
+    return run.of_flow(flow, run.frames, stats.frame_throughput)
+
+
+def delays(run: ReportRun, flow: Flow) -> pl.DataFrame:
+    """Latency and jitter of the frames that arrived, in order of arrival."""
+    return run.of_flow(flow, run.frames, stats.delays)
 
 
 def packet_throughput(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Bits above UDP or TCP that arrived per second."""
-    rows = packets(run, flow)
-    return stats.packet_throughput(rows) if rows.height else rows
+    return run.of_flow(flow, run.packets, stats.packet_throughput) if has_packets(run) else pl.DataFrame()
 
 
 def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:
@@ -67,45 +71,62 @@ def carried(run: ReportRun, flow: Flow) -> pl.DataFrame:
     )
 
 
-def packets(run: ReportRun, flow: Flow) -> pl.DataFrame:
-    """The flow's packets on every hop."""
-    return run.packets.filter(pl.col("flow") == flow.name) if "hop" in run.packets.columns else pl.DataFrame()
+def has_packets(run: ReportRun) -> bool:
+    """Whether the run has a table of packets with something in it."""
+    return "hop" in run.packets.columns and not run.packets.is_empty()
 
 
-def on_air(run: ReportRun, flow: Flow) -> pl.DataFrame:
-    """The flow's packets that went over 802.11 towards the receiver, from the sender or from the access point."""
-    rows = packets(run, flow)
-    if rows.is_empty() or run.scenario.get("network", {}).get("kind", "wifi") != "wifi":
-        return pl.DataFrame()
-    return rows.filter(stats.counts_transmissions() & (pl.col("transmissions") > 0))
+def has_air(run: ReportRun) -> bool:
+    """Whether packets may have gone over 802.11."""
+    return has_packets(run) and run.scenario.get("network", {}).get("kind", "wifi") == "wifi"
+
+
+def on_air(packets: pl.DataFrame) -> pl.DataFrame:
+    """The packets that went over 802.11 towards the receiver, from the sender or from the access point."""
+    return packets.filter(stats.counts_transmissions() & (pl.col("transmissions") > 0))
 
 
 def air_per_second(run: ReportRun, flow: Flow) -> pl.DataFrame:
     """Columns `second`, `transmissions` (mean per packet) and `rate_mbps` (mean over transmissions)."""
-    rows = on_air(run, flow)
-    if rows.is_empty():
-        return pl.DataFrame()
+    return run.of_flow(flow, run.packets, _air_per_second) if has_air(run) else pl.DataFrame()
+
+
+def _air_per_second(packets: pl.DataFrame) -> pl.DataFrame:
     rates = pl.col("rates").str.split(",").list.eval(pl.element().cast(pl.Float64, strict=False))
     return (
-        rows.with_columns((pl.col("finished_ns") // stats.NANOS).alias("second"), rates.alias("rate"))
-        .group_by("second")
+        on_air(packets)
+        .with_columns((pl.col("finished_ns") // stats.NANOS).alias("second"), rates.alias("rate"))
+        .group_by("flow", "second")
         .agg(
             pl.col("transmissions").mean(),
             (pl.col("rate").list.sum().sum() / pl.col("rate").list.len().sum()).alias("rate_mbps"),
         )
-        .sort("second")
+        .sort("flow", "second")
     )
 
 
 def transmission_shares(run: ReportRun, flow: Flow, seen_by: Literal["link", "sniffer"]) -> list[float] | None:
     """Shares of packets sent 1, 2, 3, 4, and 5 or more times; None when there are none."""
-    rows = on_air(run, flow)
-    counted = stats.transmissions(rows, seen_by) if rows.height else rows
+    if not has_air(run):
+        return None
+    counted = run.of_flow(flow, run.packets, _seen_by_link if seen_by == "link" else _seen_by_sniffer)
     if counted.is_empty():
         return None
-    classes = counted.group_by(pl.col("transmissions").clip(upper_bound=MOST)).agg(pl.col("share").sum())
-    shares = dict(classes.iter_rows())
+    shares = dict(counted.select("transmissions", "share").iter_rows())
     return [float(shares.get(count, 0.0)) for count in range(1, MOST + 1)]
+
+
+def _seen_by_link(packets: pl.DataFrame) -> pl.DataFrame:
+    return _in_classes(stats.transmissions(on_air(packets), "link"))
+
+
+def _seen_by_sniffer(packets: pl.DataFrame) -> pl.DataFrame:
+    return _in_classes(stats.transmissions(on_air(packets), "sniffer"))
+
+
+def _in_classes(counted: pl.DataFrame) -> pl.DataFrame:
+    classes = counted.group_by("flow", pl.col("transmissions").clip(upper_bound=MOST), maintain_order=True)
+    return classes.agg(pl.col("share").sum())
 
 
 def loss_runs(run: ReportRun, flow: Flow, of: Literal["packets", "frames"]) -> dict[str, int] | None:
@@ -128,6 +149,15 @@ def release_errors_us(run: ReportRun, flow: Flow) -> NDArray[np.float64] | None:
     """How much later than intended each packet was released."""
     if "intended_ns" not in run.releases.columns:
         return None
-    rows = run.releases.filter(pl.col("flow") == flow.name)
+    rows = run.of_flow(flow, run.releases, _as_it_is)
     errors = (rows["actual_ns"] - rows["intended_ns"]).to_numpy().astype(np.float64) / 1000
     return np.abs(errors) if errors.size else None
+
+
+def samples(run: ReportRun, flow: Flow) -> pl.DataFrame:
+    """The samples of the flow's state."""
+    return run.of_flow(flow, run.states, _as_it_is)
+
+
+def _as_it_is(table: pl.DataFrame) -> pl.DataFrame:
+    return table

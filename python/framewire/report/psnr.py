@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from zlib import adler32, crc32
@@ -27,11 +28,12 @@ from numpy.typing import NDArray
 from framewire import files
 from framewire.checksums import unsealed, with_file
 from framewire.content_store import replacing
-from framewire.psnr import BLACK, CAP_DB, Luma, decibel, freeze_errors, luma, squared_error
+from framewire.psnr import CAP_DB, black, decibel, freeze_errors, squared_error
+from framewire.report.by_flow import cut
 from framewire.report.cut_stream import StreamError, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Part, Plan
-from framewire.report.originals import Original, Received, originals, received
+from framewire.report.originals import Original, Pictures, Received
 
 CACHE = "psnr.parquet"
 DESCRIPTION = "run.json"
@@ -56,7 +58,11 @@ class PsnrResult:
 
     def of(self, flow: Flow) -> pl.DataFrame:
         """Rows of one flow in display order."""
-        return self.table.filter(pl.col("flow") == flow.name).sort("display")
+        return self._by_flow.get(flow.name, self.table[:0])
+
+    @cached_property
+    def _by_flow(self) -> dict[str, pl.DataFrame]:
+        return cut(self.table.sort("flow", "display", maintain_order=True))
 
     def of_offered(self, run: ReportRun) -> PsnrResult:
         """Without the frames that a partial run ended before."""
@@ -80,15 +86,17 @@ class PsnrResult:
         return None if rows.is_empty() else decibel(float(rows["mse"].mean()))  # type: ignore[arg-type]
 
 
-def unmeasured() -> PsnrResult:
+def unmeasured(why: str = "pictures are compared where a report is made") -> PsnrResult:
     """Where no picture is decoded."""
-    return PsnrResult(pl.DataFrame(schema=SCHEMA), {}, "pictures are compared where a report is made")
+    return PsnrResult(pl.DataFrame(schema=SCHEMA), {}, why)
 
 
-def measure(run: ReportRun, progress: Progress | None = None) -> PsnrResult:
+def measure(run: ReportRun, progress: Progress | None = None, pictures: Pictures | None = None) -> PsnrResult:
     """Scores of all flows, from the run's cache when nothing has changed since."""
-    sent, problems = originals(run)
-    jobs = [Job.prepare(run, original) for original in sent]
+    pictures = pictures or Pictures(run)
+    sent, problems = pictures.originals
+    problems = {**problems}
+    jobs = [Job.prepare(pictures, original) for original in sent]
     fingerprint = json.dumps([CACHE_FORMAT, sorted(problems.items()), *(job.inputs() for job in jobs)])
     cached = read_cache(run.directory / CACHE, fingerprint)
     if cached is not None:
@@ -117,12 +125,12 @@ class Job:
     problems: dict[str, str]
 
     @staticmethod
-    def prepare(run: ReportRun, original: Original) -> Job:
+    def prepare(pictures: Pictures, original: Original) -> Job:
         """Cuts all streams; a flow whose stream does not fit its ledger becomes a problem."""
         job = Job(original, [], {})
         for flow in original.flows:
             try:
-                job.received.append(received(run, flow, original))
+                job.received.append(pictures.received(flow, original))
             except StreamError as error:
                 job.problems[flow.name] = str(error)
         return job
@@ -144,8 +152,8 @@ class Job:
         plan = Plan(self.original)
         parts = [plan.part(one) for one in self.received]
         with ThreadPoolExecutor(DECODERS) as pool:
-            summed = any(part.frames for part in parts)
-            reference = pool.submit(self.score_freezes, errors, progress, summed=summed)
+            alone = not any(part.frames for part in parts)
+            reference = pool.submit(self.score_freezes, errors, progress, alone=alone)
             checks = [pool.submit(checksums, one, part.frames) for one, part in zip(self.received, parts, strict=True)]
             sums = reference.result()
             as_planned = True
@@ -160,23 +168,24 @@ class Job:
         tables = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name not in self.problems]
         return pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
 
-    def pictures(self) -> Iterator[bytes]:
+    def pictures(self, threads: int = 1) -> Iterator[bytes]:
         """The luma of the original."""
         original = self.original
-        return luma_pictures(original.stream, original.ledger["frame"].to_list(), original.width, original.height)
+        frames = original.ledger["frame"].to_list()
+        return luma_pictures(original.stream, frames, original.width, original.height, threads)
 
-    def score_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress, *, summed: bool) -> list[int]:
+    def score_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress, *, alone: bool) -> list[int]:
         """One walk through the reference: error of every slot that shows another picture than its own.
 
-        Returns the checksums of its pictures where they are asked for, or else zeros.
+        Returns the checksums of its pictures; where it alone is decoded they are not asked for, and zeros.
         """
         sums: list[int] = []
         frames = self.original.ledger.height
 
-        def reference() -> Iterator[Luma]:
-            for picture in islice(self.pictures(), frames):
-                sums.append(adler32(picture) if summed else 0)
-                yield luma(picture)
+        def reference() -> Iterator[bytes]:
+            for picture in islice(self.pictures(DECODERS if alone else 1), frames):
+                sums.append(0 if alone else adler32(picture))
+                yield picture
 
         sources = {one.flow.name: one.display.source for one in self.received}
         for slot, frozen in enumerate(freeze_errors(reference(), sources)):
@@ -218,12 +227,12 @@ class Job:
         """Walks through both decodes side by side: for a received movie whose pictures differ from those sent."""
         mine = luma_pictures(one.stream, one.decodable, self.original.width, self.original.height)
         decodable = set(one.slots)
-        held: Luma = np.full(self.original.width * self.original.height, BLACK, dtype=np.float32)
+        held = black(self.original.width * self.original.height)
         for slot, picture in enumerate(self.pictures()):
             if slot in decodable:
-                got = luma(next(mine))
+                got = next(mine)
                 held = got if one.display.source[slot] == slot else held
-            errors[slot] = squared_error(luma(picture), held)
+            errors[slot] = squared_error(picture, held)
 
 
 def checksums(one: Received, frames: list[int]) -> list[int]:

@@ -13,7 +13,7 @@ from framewire.report.palette import FATE_COLOURS
 
 def fate_strip(run: ReportRun, flow: Flow) -> str:
     """A PNG as a data URI, one pixel per frame; the browser stretches it. It stays a few kB and needs no script."""
-    fates = run.ledger(flow, ("display", "fate")).sort("display")["fate"].to_list()
+    fates = run.ledger(flow).sort("display")["fate"].to_list()
     index = {fate: number for number, fate in enumerate(FATE_COLOURS)}
     picture = Image.new("P", (max(1, len(fates)), 1), color=index["lost"])
     picture.putpalette([part for value in FATE_COLOURS.values() for part in rgb(value)])

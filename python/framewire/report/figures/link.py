@@ -127,7 +127,7 @@ def flow_state(run: ReportRun, name: str, title: str, hint: str, column: str, di
     until = 0.0
     if column in run.states.columns:
         for flow in run.flows:
-            rows = run.states.filter(pl.col("flow") == flow.name).drop_nulls(column).sort("at_ns")
+            rows = plot_data.samples(run, flow).drop_nulls(column).sort("at_ns")
             if flow.is_bulk and rows.height:  # several connections count together
                 rows = rows.group_by("at_ns", maintain_order=True).agg(pl.col(column).sum())
             if rows.height:

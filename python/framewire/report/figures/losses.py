@@ -116,7 +116,7 @@ def size_against_latency(run: ReportRun) -> Figure:
     """Latency of frames by their size."""
     traces: list[Trace] = []
     for flow in run.streams:
-        rows = stats.size_and_latency(run.ledger(flow)).sort("size")
+        rows = run.of_flow(flow, run.frames, stats.size_and_latency).sort("size")
         if rows.height:
             rows = rows.gather_every(-(-rows.height // MOST_SIZES))
             traces.append(

@@ -178,7 +178,7 @@ def of_samples(run: ReportRun, name: str, title: str, column: str, hint: str) ->
     """A rate out of the samples of adaptive streams, Mbit/s."""
     traces: list[Trace] = []
     for flow in run.flows if column in run.states.columns else []:
-        rows = run.states.filter((pl.col("flow") == flow.name) & pl.col(column).is_not_null()).sort("at_ns")
+        rows = plot_data.samples(run, flow).drop_nulls(column).sort("at_ns")
         if rows.height:
             x, y = thinned((rows["at_ns"] / stats.NANOS).to_list(), (rows[column] / 1e6).to_list())
             traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.2f} Mbit/s"))
@@ -190,7 +190,7 @@ def per_frame(run: ReportRun, name: str, title: str, hint: str, column: str, uni
     """A quantity of the ledger against the time when the frame was due."""
     traces: list[Trace] = []
     for flow in run.flows:
-        rows = stats.delays(run.ledger(flow)).drop_nulls(column).sort("due_s")
+        rows = plot_data.delays(run, flow).drop_nulls(column).sort("due_s")
         if rows.height:
             x, y = thinned(rows["due_s"].to_list(), rows[column].to_list())
             traces.append(line(flow, x, y, 1.3, hovertemplate="%{y:.1f} " + unit))
