@@ -113,7 +113,8 @@ def run(
 ) -> None:
     """Stream a movie over a network, as a scenario says; then a table and a report show what the viewer got.
 
-    Ctrl-C ends the streams and keeps what there is, as a partial result; a second Ctrl-C stops that, too.
+    Ctrl-C ends the streams and keeps what there is, as a partial result, with a report without pictures, which
+    framewire report makes whole; a second Ctrl-C stops that, too.
     """
     if no_report and open_report:
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")
@@ -149,7 +150,8 @@ def _report_of(result: framewire.Run, display: progress_module.Display) -> tuple
     from framewire import report  # it pulls in what is slow to import
 
     try:
-        written = report.write(result.directory, progress=display)
+        # Pictures of what was interrupted would take longer than Ctrl-C may.
+        written = report.write(result.directory, progress=display, pictures=not result.interrupted)
     except BaseException:
         complain(f"no report was written; the results are in {result.directory}, framewire report writes it later")
         raise

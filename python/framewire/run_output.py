@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,6 +55,9 @@ def print_run(result: Run, report: Path | None, verdict: Verdict | None) -> None
     console.print(f"results  {result.directory}", markup=False, highlight=False, soft_wrap=True)
     if report is not None:
         console.print(f"report   {report}", markup=False, highlight=False, soft_wrap=True)
+        if result.interrupted:
+            whole = shlex.join(["framewire", "report", str(result.directory)])
+            console.print(f"pictures are not in it yet: {whole}", markup=False, highlight=False, soft_wrap=True)
     if verdict is not None:
         console.print()
         sentence = textwrap.fill(

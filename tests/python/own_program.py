@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import calm
 import pytest
@@ -17,13 +18,15 @@ __all__ = ["children", "descendants", "state_of", "streaming"]
 
 
 @contextmanager
-def streaming(text: str, directory: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
+def streaming(
+    text: str, directory: Path, seconds: float, *, report: bool = False, output: int | IO[str] = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[str]]:
     """A run of this scenario, so many seconds after it told what is on its way; its results go to `out` there."""
     file = directory / "scenario.toml"
     file.write_text(text)
     program = [sys.executable, "-c", "from framewire.cli import main; main()"]
-    command = [*program, "run", str(file), "--out", str(directory / "out"), "--no-report"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    command = [*program, "run", str(file), "--out", str(directory / "out"), *([] if report else ["--no-report"])]
+    with subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = ""
         for line in process.stderr:

@@ -165,6 +165,55 @@ def test_an_interruption_ends_them(load: float, going_on: subprocess.Popen[str],
     calm.soon(took, SOON_S, load)
 
 
+FLOOD_OF_DATAGRAMS = """
+import socket
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    try: peer.sendto(bytes(1000), ('{receiver}', {port}))
+    except OSError: time.sleep(0.001)
+"""
+GIVE_ALL = """
+import socket
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.bind(('{address}', {port}))
+while True: os.write(1, here.recv(65536))
+"""
+
+
+def test_the_whole_command_ends_soon_behind_a_flood_also_with_its_report(
+    load: float, lab_cache: Path, tmp_path: Path
+) -> None:
+    """Ten seconds of all the datagrams that the machine sends, by applications that ignore every request to end."""
+    film = movie.make(2_000_000, 60, cache_dir=lab_cache).path
+    flows = "".join(command(name, python(FLOOD_OF_DATAGRAMS, "-"), python(GIVE_ALL)) for name in ("a", "b"))
+    shown = tmp_path / "shown.txt"
+    with (
+        shown.open("w") as output,
+        streaming(scenario(film, flows, GIGABIT), tmp_path, 10.0, report=True, output=output) as process,
+    ):
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        took = time.monotonic() - asked
+    assert marked() == []
+    out = tmp_path / "out"
+    assert framewire.Run(out, "partial").ended_by == "interrupted"
+    report = (out / "report.html").read_text()
+    assert "the run was interrupted" in report and not (out / "psnr.parquet").exists()
+    assert f"framewire report {out}" in shown.read_text()
+    # What was recorded is there or said to be left out, and the whole report can be made.
+    packets, proofs = (
+        framewire.Run(out, "partial").results.packets,
+        framewire.Run(out, "partial").results.meta["accuracy"],
+    )
+    for flow in ("a", "b"):
+        found = packets.filter(flow=flow)["packet"].n_unique()
+        assert found + proofs[flow]["packets_left_out"] == proofs[flow]["crossed_the_link"] > 10_000
+    framewire.Run(out, "partial").report()
+    assert (out / "psnr.parquet").exists()
+    calm.soon(took, SOON_S, load)
+
+
 def test_a_second_interruption_ends_everything_at_once(
     load: float, going_on: subprocess.Popen[str], tmp_path: Path
 ) -> None:

@@ -46,16 +46,23 @@ def build(
 
 
 def write(
-    run_dir: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, progress: Progress | None = None
+    run_dir: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    *,
+    pictures: bool = True,
 ) -> Report:
-    """As :func:`build`; also returns the verdict that stands in the report."""
+    """As :func:`build`; also returns the verdict that stands in the report.
+
+    Without ``pictures`` none is decoded: the report has no PSNR and no filmstrip, says so, and is soon there.
+    """
     from framewire.report import page
 
     resources.check()
     tell = progress or (lambda _event: None)
     run = load(Path(run_dir))
     target = Path(out) if out is not None else run.directory / "report.html"
-    html, verdict = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}))
+    html, verdict = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}), pictures=pictures)
     return Report(file.write(html, target), verdict)
 
 

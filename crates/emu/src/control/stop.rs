@@ -98,9 +98,9 @@ pub fn interruptions() -> u8 {
     INTERRUPTIONS.load(Ordering::SeqCst)
 }
 
-/// How long a run that is to end at once still works on what its result can do without: applications need up to 2.4 s
-/// to be gone, and the tables and the end of the programs are given the rest of 5 s.
-const READING: Duration = Duration::from_millis(3_500);
+/// How long a run that is to end at once still works on what its result can do without: applications need up to 1.6 s
+/// to be gone; the tables, the end of the programs and a report without pictures are given the rest of 5 s.
+const READING: Duration = Duration::from_millis(2_500);
 
 /// Whether there is time left for what a result can do without. There is no end of it in a run that comes to its end.
 ///

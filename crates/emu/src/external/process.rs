@@ -37,9 +37,10 @@ struct Grace {
 
 /// At the end of a stream.
 const AT_THE_END: Grace = Grace { after_interrupt: Duration::from_secs(3), after_terminate: Duration::from_secs(2) };
-/// Where the run is to end at once: sender and receiver are asked one after the other, and the run ends within 5 s.
+/// Where the run is to end at once: sender and receiver are asked one after the other, and the whole command
+/// ends within 5 s.
 const AT_ONCE: Grace =
-    Grace { after_interrupt: Duration::from_millis(700), after_terminate: Duration::from_millis(300) };
+    Grace { after_interrupt: Duration::from_millis(400), after_terminate: Duration::from_millis(200) };
 
 /// Most of its messages that are read at a time: what the pipe holds (pipe(7)). An application that writes more waits
 /// for the next look, so that messages without end do not take a core.
@@ -172,7 +173,7 @@ impl Process {
         }
     }
 
-    /// Asks it to end, and gives it 1 s for that: the run is to end at once.
+    /// Asks it to end, and gives it 0.6 s for that: the run is to end at once.
     pub fn end_at_once(&mut self) {
         self.grace = AT_ONCE;
         self.ask_to_end();
