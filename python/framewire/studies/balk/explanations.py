@@ -34,8 +34,11 @@ def _mean(measured: Measured, setting: Setting, value: Callable[[Run], float]) -
     return None if estimate is None else estimate.mean
 
 
-_HEADERS, _COUNTED = 88, 60
-"""Bytes that a packet of VTP carries beside its video (UDP and IPv4 among them), and those that SIZE counts."""
+_COUNTED = 36 + 24
+"""Bytes of a packet that SIZE counts beside its video: VTP's header, and the fields of video (docs/vtp.md)."""
+
+_HEADERS = _COUNTED + 8 + 20
+"""Bytes that a packet carries beside its video: those, UDP's (RFC 768) and IPv4's without options (RFC 791, 3.1)."""
 
 
 def _unseen_percent(run: Run) -> float:
