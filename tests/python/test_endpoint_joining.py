@@ -143,7 +143,8 @@ def test_what_is_said_of_losses_is_so(codec: str, name: str, film: Path, tmp_pat
     )
     frames = units(source, kind)
     assert len(frames) == RATE * SECONDS
-    heard = {"audio": {"file": str(sound), "packets": 1, "lost": 0}, "codec": name, "frames_per_second": float(RATE)}
+    audio = {"file": str(sound), "packets": 1, "lost": 0}
+    heard = {"audio": audio, "codec": name, "ffmpeg_format": kind, "frames_per_second": float(RATE)}
     keys = range(0, RATE * SECONDS, GOP)
 
     def told(lost: set[int]) -> tuple[dict[str, Any], str, list[float], float]:
@@ -178,7 +179,8 @@ def test_what_is_said_of_losses_is_so(codec: str, name: str, film: Path, tmp_pat
 
 def test_without_a_key_frame_nothing_is_cut_and_nothing_is_said_to_play(tmp_path: Path) -> None:
     out = tmp_path / "seen.m4v"
-    viewed = {**kept([b"abc"] * 5, out, lost={0}, keys=range(1)), "codec": "H.264", "frames_per_second": 25.0}
+    viewed = {**kept([b"abc"] * 5, out, lost={0}, keys=range(1)), "codec": "H.264", "ffmpeg_format": "h264"}
+    viewed |= {"frames_per_second": 25.0}
     assert (viewed["frames_before_key"], out.read_bytes()) == (None, b"abc" * 4)
     told = closing_message.how_it_plays({**viewed, "audio": None}, out)
     assert told == [f"{out}: no key frame came whole, without which no player shows anything of it"]

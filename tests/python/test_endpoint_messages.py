@@ -318,6 +318,7 @@ def test_the_commands_that_it_names_play_and_join_what_came(heard: Path, tmp_pat
     with serving(made.streaming_file, sessions=1) as server:
         viewed = endpoint.receive(server.address, out, title=made.streaming_file.stem)
     assert (viewed["codec"], viewed["frames_per_second"]) == ("MPEG-4 part 2", 24.0)
+    assert viewed["ffmpeg_format"] == "m4v"
     plays, joins = closing_message.how_it_plays(viewed, out)
     assert plays == f"{out}: MPEG-4 part 2; plays with: ffplay -f m4v -framerate 24 {out}"
     subprocess.run([*shlex.split(joins.removeprefix("with its audio: ")), "-v", "error"], check=True)

@@ -131,6 +131,7 @@ fn of_viewed(viewed: &Viewed, audio: Option<&ReceivedAudio>) -> Value {
         "drops": of_drops(&viewed.state.drops),
         "audio": audio.map(|audio| json!({ "file": audio.file, "packets": audio.packets, "lost": audio.lost })),
         "codec": viewed.codec.map(|codec| codec.to_string()),
+        "ffmpeg_format": viewed.codec.map(|codec| codec.ffmpeg_format()),
         "frames_per_second": viewed.frames_per_second,
     })
 }

@@ -9,9 +9,6 @@ from typing import Any
 
 __all__ = ["how_it_plays", "why_it_ended"]
 
-_FORMATS = {"MPEG video": "mpegvideo", "MPEG-4 part 2": "m4v", "H.264": "h264", "H.265": "hevc", "AV1": "obu"}
-"""FFmpeg's names of byte streams."""
-
 _WITHOUT_TIMES = ("H.264", "H.265")
 """Codecs of whose byte streams FFmpeg cannot derive when a frame is shown, where there are B frames."""
 
@@ -57,7 +54,7 @@ def how_it_plays(viewed: dict[str, Any], out: Path | None) -> list[str]:
     """The codec, and commands that play what was written, one a line."""
     if out is None or not viewed["bytes"]:
         return []
-    kind = _FORMATS.get(viewed["codec"] or "")
+    kind = viewed["ffmpeg_format"]
     if kind is None:
         return [f"{out}: a codec that is not known"]
     if viewed["frames_before_key"] is None:
