@@ -33,6 +33,7 @@ __all__ = [
     "serve_stream",
     "simulate",
     "simulate_cell",
+    "squared_difference",
     "stated_frame_rate",
     "trace_mean_rate",
     "trace_rates",
@@ -146,6 +147,7 @@ def transports() -> list[
 def probe_movie(
     path: str | PathLike[str], file: IO[bytes], frame_rate: tuple[int, int] | None = None
 ) -> dict[str, dict[str, Any]]: ...
+def squared_difference(one: bytes, other: bytes) -> int: ...
 def stated_frame_rate(path: str | PathLike[str]) -> tuple[int, int] | None: ...
 def load_movie(path: str | PathLike[str] | None, ladder: str | PathLike[str] | None = None) -> LoadedMovie: ...
 def write_top_level(ladder: str | PathLike[str], out: str | PathLike[str]) -> None: ...
@@ -157,6 +159,7 @@ def simulate(
     packets: bool = False,
     received: bool = True,
     stop: StopFlag | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> str: ...
 def simulate_cell(
     scenario: Scenario,

@@ -132,6 +132,8 @@ class Lines(Silence):
                 self._show_step(str(event.get("text", "")), event.get("share"))
             case "started":
                 self._flows = len(event.get("flows", []))
+                # Of a flow that nothing is known of yet, which in the simulated world has not begun.
+                self._sent = {str(flow): (0, int(event.get("frames") or 0)) for flow in event.get("flows", [])}
                 self._print(f"streaming: {', '.join(map(str, event.get('flows', [])))}")
             case "progress":
                 self._advance(event)

@@ -153,11 +153,16 @@ def _simulate(
     try:
         loaded = _native.load_movie(*(path and path.resolve() for path in (sent.movie, sent.ladder)))
         with stop.carried_out_by(lambda _count: flag.raise_()):
-            document = _native.simulate(scenario.parsed, loaded, directory, packets=True, stop=flag)
+            notify(
+                {"event": "started", "flows": [*scenario.flows], "frames": len(loaded), "movie_s": loaded.duration_s}
+            )
+            document = _native.simulate(
+                scenario.parsed, loaded, directory, packets=True, stop=flag, told=lambda text: notify(json.loads(text))
+            )
     except (_native.MovieError, _native.ScenarioError) as error:
         raise InputError(str(error)) from None
     told = json.loads(document)
-    notify({"event": "finished", "status": told["status"], "failures": told["failures"]})
+    notify({"event": "finished", "directory": str(directory), "status": told["status"], "failures": told["failures"]})
     return emulator.Outcome(told["status"], told["ended_by"] == "interrupted", tuple(told["failures"]))
 
 

@@ -41,7 +41,7 @@ def test_run_prints_one_readable_table(scenario_file: Path, tmp_path: Path) -> N
     assert row.split()[:6] == ["udp", "96.0", "0/0/6", "88", "4.12", "0.0"]
     assert str(tmp_path / "result") in ended.stdout
     assert "streaming: udp, tcp" in ended.stderr
-    assert "streaming: 20% of the frames, 0 s, 2 of 2 flows under way" in ended.stderr
+    assert "streaming: 10% of the frames, 0 s, 2 of 2 flows under way" in ended.stderr
     assert "udp:    1.0 s   4.10 Mbit/s     0 dropped  done, 25 of 25 frames" in ended.stderr
 
 

@@ -19,6 +19,17 @@ pub(crate) fn interruptible<T: Send>(
     cancel: &Cancel,
     work: impl FnOnce(&Cancel) -> T + Send,
 ) -> (T, Option<PyErr>) {
+    interruptible_and(py, cancel, work, |_, _| Ok(()))
+}
+
+/// The same; this thread calls `meanwhile` now and then, and once more after `work`, which it is told. An exception of its
+/// own is treated as one of a signal's handler.
+pub(crate) fn interruptible_and<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    work: impl FnOnce(&Cancel) -> T + Send,
+    mut meanwhile: impl FnMut(Python<'_>, bool) -> PyResult<()>,
+) -> (T, Option<PyErr>) {
     let (done, mut waiting) = sync_channel::<()>(1);
     thread::scope(|scope| {
         let flag = cancel.clone();
@@ -33,13 +44,16 @@ pub(crate) fn interruptible<T: Send>(
             let waiting = &mut waiting;
             let ended = py.detach(move || waiting.recv_timeout(TICK));
             if ended == Err(RecvTimeoutError::Timeout) {
-                if let Err(raised) = py.check_signals() {
+                if let Err(raised) = py.check_signals().and_then(|()| meanwhile(py, false)) {
                     cancel.raise();
                     interruption = Some(raised);
                 }
                 continue;
             }
             let made = py.detach(|| worker.join());
+            if let Err(raised) = meanwhile(py, true) {
+                interruption.get_or_insert(raised);
+            }
             break (made.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), interruption);
         }
     })

@@ -19,6 +19,7 @@ mod interruption;
 mod ladder;
 mod movie;
 mod playout;
+mod progress;
 mod scenario;
 mod simulation;
 mod viewing;

@@ -12,8 +12,9 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::interruption::interruptible;
+use crate::interruption::{interruptible, interruptible_and};
 use crate::movie::MovieError;
+use crate::progress::Progress;
 use crate::scenario::{ParsedScenario, ScenarioError};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -103,9 +104,10 @@ fn write_top_level(py: Python<'_>, ladder: PathBuf, out: PathBuf) -> PyResult<()
 
 /// Simulates a scenario and fills the directory, which exists, with a run. Returns, as JSON, the status, what ended it,
 /// the flows that broke, the summaries and the seconds simulated. The flag, or Ctrl-C on the main thread, ends the
-/// streams: the result is then partial.
+/// streams: the result is then partial. `told` is called with a JSON object for each flow a few times a second.
 #[pyfunction]
-#[pyo3(signature = (scenario, movie, directory, *, packets = false, received = true, stop = None))]
+#[pyo3(signature = (scenario, movie, directory, *, packets = false, received = true, stop = None, told = None))]
+#[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
 fn simulate(
     py: Python<'_>,
     scenario: &Bound<'_, ParsedScenario>,
@@ -114,12 +116,20 @@ fn simulate(
     packets: bool,
     received: bool,
     stop: Option<&Bound<'_, StopFlag>>,
+    told: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let (scenario, movie) = (&scenario.get().0, movie.get());
     let cancel = stop.map_or_else(Cancel::new, |stop| stop.get().cancel.clone());
-    let (made, interruption) = interruptible(py, &cancel, |cancel| {
-        let options = RunOptions { packets, received, cancel: cancel.clone() };
+    let mut progress = told.map(|told| Progress::new(scenario, told));
+    let watch = progress.as_ref().map(Progress::watch);
+    let work = |cancel: &Cancel| {
+        let options = RunOptions { packets, received, cancel: cancel.clone(), watch };
         simulate_run(scenario, &movie.content, &directory, &options)
+    };
+    let (made, interruption) = interruptible_and(py, &cancel, work, |py, has_ended| match &mut progress {
+        Some(progress) if has_ended => progress.report(py),
+        Some(progress) => progress.report_if_due(py),
+        None => Ok(()),
     });
     match interruption {
         // What there is of an interrupted run is a result; any other exception of a signal's handler is the caller's.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cancel::Cancel;
 use crate::error::SimError;
+use crate::progress::Watch;
 use crate::simulation::{EarlyEnd, Options, Received, Simulated, Simulation};
 
 /// What a run directory is to hold.
@@ -25,6 +26,8 @@ pub struct RunOptions {
     pub received: bool,
     /// Ends the run early, as a partial result.
     pub cancel: Cancel,
+    /// Is told now and then where the flows are.
+    pub watch: Option<Watch>,
 }
 
 /// How a run ended.
@@ -61,8 +64,14 @@ pub fn simulate_run(
         Received::Nowhere
     };
     let scratch = Some(directory.into());
-    let options =
-        Options { packets: options.packets, received, scratch, cancel: options.cancel.clone(), ..Options::default() };
+    let options = Options {
+        packets: options.packets,
+        received,
+        scratch,
+        cancel: options.cancel.clone(),
+        watch: options.watch.clone(),
+        ..Options::default()
+    };
     let simulated = Simulation::run(scenario, content, &options)?;
     let summaries = write_run(directory, &simulated.logs, scenario.playout)?;
     let description = RunDescription {
@@ -150,6 +159,7 @@ pub fn simulate_cell(
         received: Received::Nowhere,
         scratch: directory.map(Into::into),
         cancel: options.cancel.clone(),
+        watch: None,
     };
     let simulated = Simulation::run(scenario, content, &simulation)?;
     if options.cancel.is_raised() {

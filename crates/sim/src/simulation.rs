@@ -18,6 +18,7 @@ use crate::cancel::Cancel;
 use crate::check::check_scenario;
 use crate::error::SimError;
 use crate::flow::Flow;
+use crate::progress::{FlowProgress, Watch, Watched};
 use crate::rates::RateRecorder;
 use crate::record::{FlowWires, PacketRecorder, Recording};
 use crate::wires::{WireEvent, Wires};
@@ -41,6 +42,8 @@ pub struct Options {
     pub scratch: Option<Arc<Path>>,
     /// Ends the simulation early: what there is then is a partial result.
     pub cancel: Cancel,
+    /// Is told now and then where the flows are.
+    pub watch: Option<Watch>,
 }
 
 impl Default for Options {
@@ -52,6 +55,7 @@ impl Default for Options {
             received: Received::Nowhere,
             scratch: None,
             cancel: Cancel::new(),
+            watch: None,
         }
     }
 }
@@ -194,6 +198,7 @@ struct GroupRun {
     /// By number in the scenario, the place in `flows`.
     places: Vec<usize>,
     rates: Option<RateRecorder>,
+    watched: Option<Watched>,
     seed: Seed,
     limit: Timestamp,
     now: Timestamp,
@@ -227,6 +232,10 @@ impl GroupRun {
             wires: Wires::new(network, local, recorder),
             numbers: group.to_vec(),
             rates: options.rates.map(|interval| RateRecorder::new(interval, flows.len())),
+            watched: options
+                .watch
+                .clone()
+                .map(|watch| Watched::new(watch, group.iter().map(|&flow| setups[flow].frames()))),
             flows,
             places,
             seed: scenario.seed(),
@@ -250,6 +259,7 @@ impl GroupRun {
         for flow in self.flows.iter_mut().filter(|flow| flow.is_bulk()) {
             flow.stop(self.now, false, &mut self.wires);
         }
+        self.tell();
     }
 
     fn drive(&mut self, cancel: &Cancel, end: Timestamp) {
@@ -272,6 +282,9 @@ impl GroupRun {
                 self.sample_rates();
             }
             steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS_PER_LOOK) {
+                self.tell();
+            }
             if self.ended_by.is_none() {
                 if self.now >= self.limit && !bulk {
                     self.stop(EarlyEnd::TimeLimit);
@@ -280,6 +293,13 @@ impl GroupRun {
                 }
             }
         }
+    }
+
+    /// Tells the watch, if there is one, where the flows are.
+    fn tell(&self) {
+        let Some(watched) = &self.watched else { return };
+        let flows = self.numbers.iter().zip(&self.flows);
+        watched.tell(flows.map(|(&number, flow)| FlowProgress { flow: number, at: self.now, ..flow.progress() }));
     }
 
     /// True where the disk did not take what was recorded: there is no result any more.
@@ -304,6 +324,9 @@ impl GroupRun {
                     let (flow, connection) = (usize::from(cargo.flow), cargo.connection);
                     if let Some(rates) = self.rates.as_mut().filter(|_| to == Port::Receiver) {
                         rates.handle_packet(self.places[flow], connection, cargo.packet_size());
+                    }
+                    if let Some(watched) = self.watched.as_mut().filter(|_| to == Port::Receiver) {
+                        watched.handle_packet(self.places[flow], cargo.payload);
                     }
                     let body = cargo.take_body();
                     self.wires.finish(id);

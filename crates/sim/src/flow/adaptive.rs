@@ -5,7 +5,7 @@ use framewire_link::Port;
 use framewire_recording::record::RateSample;
 use framewire_session::half::{Arrival, ChannelId, Channels};
 use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
-use framewire_session::{AdaptiveSetup, channel_id, channel_of};
+use framewire_session::{AdaptiveSetup, SenderProgress, channel_id, channel_of};
 use framewire_transport::socket::{DatagramSend, SocketError};
 use framewire_units::{DataSize, Duration, Seed, Timestamp};
 
@@ -89,6 +89,11 @@ impl AdaptiveFlow {
     /// True when both ends have said all that they had to say, or never began.
     pub(crate) fn is_done(&self) -> bool {
         self.never || self.viewing.is_finished() && self.serving.is_finished() && !self.serving.is_waiting()
+    }
+
+    /// What the server has done, the frames that arrived whole and with something missing, and whether all were offered.
+    pub(crate) fn progress(&self) -> (SenderProgress, (u32, u32), bool) {
+        (self.serving.progress(), self.viewing.frames(), self.serving.offered_all())
     }
 
     /// A datagram comes out at a host.

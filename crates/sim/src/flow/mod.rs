@@ -18,6 +18,7 @@ use self::bulk::BulkFlow;
 use self::movie::MovieFlow;
 use crate::cargo::Body;
 use crate::error::SimError;
+use crate::progress::{FlowProgress, FlowState};
 use crate::record::FlowWires;
 
 /// One flow.
@@ -130,6 +131,32 @@ impl Flow {
             Self::Movie(_) => vec![RateSample { at: now, ..RateSample::default() }],
             Self::Adaptive(flow) => vec![flow.rates(now)],
             Self::Bulk(flow) => flow.rates(now),
+        }
+    }
+
+    /// Where it is, but for the time and the bytes that have come.
+    pub(crate) fn progress(&self) -> FlowProgress {
+        let counts = match self {
+            Self::Movie(flow) => Some(flow.progress()),
+            Self::Adaptive(flow) => Some(flow.progress()),
+            Self::Bulk(_) => None,
+        };
+        let (sent, (arrived, incomplete), is_draining) = counts.unwrap_or_default();
+        let state = match (self.is_done(), is_draining) {
+            (true, _) => FlowState::Done,
+            (false, true) => FlowState::Draining,
+            (false, false) => FlowState::Streaming,
+        };
+        FlowProgress {
+            flow: 0,
+            at: Timestamp::ZERO,
+            frames: 0,
+            offered: counts.map(|_| sent.offered),
+            arrived,
+            // A frame may be given up by the sender and come with something missing: the larger count is never too large.
+            dropped: counts.map(|_| sent.discarded.max(incomplete)),
+            received: 0,
+            state,
         }
     }
 

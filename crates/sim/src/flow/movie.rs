@@ -2,7 +2,7 @@
 
 use framewire_link::Port;
 use framewire_session::lifecycle::{FlowOutcome, MovieReceiving, MovieSending, ReceivedMovie, ReceivingStep, Settling};
-use framewire_session::{DatagramSetup, StreamSetup};
+use framewire_session::{DatagramSetup, SenderProgress, StreamSetup};
 use framewire_units::{Seed, Timestamp};
 
 use super::connection::{DEFAULT_SEND_BUFFER, tcp_configs};
@@ -61,6 +61,11 @@ impl MovieFlow {
     /// True when both ends have ended.
     pub(crate) fn is_done(&self) -> bool {
         self.sending.has_ended() && self.settling.is_none() && self.receiving.has_ended()
+    }
+
+    /// What the sender has done, the frames that arrived whole and with something missing, and whether all were offered.
+    pub(crate) fn progress(&self) -> (SenderProgress, (u32, u32), bool) {
+        (self.sending.progress(), self.receiving.frames(), self.sending.is_draining() || self.sending.has_ended())
     }
 
     /// A packet of this flow comes out at a host.
