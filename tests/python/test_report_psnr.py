@@ -267,6 +267,58 @@ def test_what_flows_have_in_common_is_decoded_once_and_scored_alike(
     assert count["start"] > 0, "headers may be missing"
 
 
+def compared_whole(run: Path) -> dict[str, list[float]]:
+    """Mean squared errors with everything decoded, that was sent and that was received, and every slot compared."""
+    opened = load(run)
+    original = originals(opened)[0][0]
+    size = original.width, original.height
+    sent = [*psnr.luma_pictures(original.stream, original.ledger["frame"].to_list(), *size)]
+    errors = {}
+    for flow in original.flows:
+        one = received(opened, flow, original)
+        decoded = dict(zip(one.slots, psnr.luma_pictures(one.stream, one.decodable, *size), strict=True))
+        screen = [bytes([16]) * len(sent[0]) if at is None else decoded[at] for at in one.display.source]
+        pairs = ((np.frombuffer(picture, np.uint8).astype(np.int64) for picture in pair)
+                 for pair in zip(sent, screen, strict=True))  # fmt: skip
+        errors[flow.name] = [int(((one - other) ** 2).sum()) / len(sent[0]) for one, other in pairs]
+    return errors
+
+
+def test_scores_are_those_of_the_whole_comparison_also_where_little_or_nothing_is_decoded(
+    movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    flows = {name: Delivery("udp", without(prompt(pictures), LOSSES[name])) for name in ("whole", "b", "p")}
+    run = write_run(tmp_path / "run", movie, flows)
+    several(movie, pictures, tmp_path / "several")
+    walks: list[int] = []
+    decode = psnr.luma_pictures
+
+    def counted(*arguments: Any) -> Any:
+        walks.append(1)
+        return decode(*arguments)
+
+    for directory, decoded in ((run, [1, 0]), (tmp_path / "several", [1, 1])):
+        whole = compared_whole(directory)
+        for walked in decoded:
+            walks.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(psnr, "luma_pictures", counted)
+                scores = measure(directory)
+            assert len(walks) == walked, "what reports before have compared is known"
+            assert {flow.name: scores.of(flow)["mse"].to_list() for flow in load(directory).flows} == whole
+            assert any(error > 0 for error in whole["p"]) and not any(whole["whole"])
+            (directory / psnr.CACHE).unlink()
+    # What is damaged is not believed.
+    (kept,) = (tmp_path / "cache").parent.glob("cache/pictures/errors-*")
+    kept.write_bytes(kept.read_bytes()[:-1] + b"?")
+    whole = compared_whole(run)
+    monkeypatch.setattr(psnr, "luma_pictures", counted)
+    walks.clear()
+    scores = measure(run)
+    assert {flow.name: scores.of(flow)["mse"].to_list() for flow in load(run).flows} == whole and walks == [1]
+
+
 def test_pictures_that_are_what_was_sent_are_cut_from_the_movie(
     movie: Path, pictures: list[Picture], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

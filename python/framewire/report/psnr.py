@@ -33,6 +33,7 @@ from framewire.report.by_flow import cut
 from framewire.report.cut_stream import StreamError, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
 from framewire.report.decoding import Part, Plan
+from framewire.report.known_errors import MOST, KnownErrors
 from framewire.report.originals import Original, Pictures, Received
 
 CACHE = "psnr.parquet"
@@ -175,10 +176,26 @@ class Job:
         return luma_pictures(original.stream, frames, original.width, original.height, threads)
 
     def score_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress, *, alone: bool) -> list[int]:
-        """One walk through the reference: error of every slot that shows another picture than its own.
+        """Error of every slot that shows another picture than its own, from reports before or from the reference.
 
-        Returns the checksums of its pictures; where it alone is decoded they are not asked for, and zeros.
+        Returns the checksums of the reference's pictures; where it alone is decoded they are not asked for, and zeros.
         """
+        if sum(int(np.count_nonzero(one.display.frozen)) for one in self.received) > MOST:
+            return self.compare_freezes(errors, progress, alone=alone)
+        frozen = [(one, slot, source) for one in self.received for slot, source in enumerate(one.display.source)
+                  if source != slot]  # fmt: skip
+        kept = KnownErrors(self.original)
+        known = kept.of({(slot, source) for _, slot, source in frozen}) if alone else None
+        if known is None:
+            sums = self.compare_freezes(errors, progress, alone=alone)
+            kept.add({(slot, source): float(errors[one.flow.name][slot]) for one, slot, source in frozen})
+            return sums
+        for one, slot, source in frozen:
+            errors[one.flow.name][slot] = known[slot, source]
+        return [0] * self.original.ledger.height
+
+    def compare_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress, *, alone: bool) -> list[int]:
+        """One walk through the reference."""
         sums: list[int] = []
         frames = self.original.ledger.height
 
