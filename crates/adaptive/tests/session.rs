@@ -172,6 +172,21 @@ fn the_client_can_stop() {
     assert!(session.now < Timestamp::from_secs(4));
 }
 
+/// Before the first packet of the movie: the server does not keep the session until its timeout.
+#[test]
+fn the_client_can_stop_before_video_came() {
+    let mut session = session(VtpSettings::paper(), Bitrate::from_mbps(10));
+    while session.client.description().is_none() {
+        session.run(session.now + Duration::from_millis(1));
+    }
+    session.run(session.now + Duration::from_millis(1));
+    assert_eq!(session.client.state().packets, 0);
+    session.client.stop(session.now);
+    session.run(LONG);
+    assert_eq!(endings(&session), (Some(Reason::Stopped), Some(Reason::Stopped)));
+    assert!(session.now < Timestamp::from_secs(1), "{:?}", session.now);
+}
+
 /// Section 4.2: the rate never falls below the lowest level's plan, although the path has less.
 #[test]
 fn the_floor_is_kept_on_a_path_that_is_too_narrow() {

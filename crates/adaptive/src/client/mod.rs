@@ -181,9 +181,10 @@ impl Client {
 
     /// Ends the session from this side.
     pub fn stop(&mut self, now: Timestamp) {
-        match self.phase {
-            Phase::Opening(_) => self.finish(Reason::Stopped),
-            Phase::Streaming | Phase::Lingering { .. } => {
+        match &self.phase {
+            // Before a start, the server has kept nothing of this client (its answers are in the cookies).
+            Phase::Opening(opening) if !opening.has_started() => self.finish(Reason::Stopped),
+            Phase::Opening(_) | Phase::Streaming | Phase::Lingering { .. } => {
                 self.phase = Phase::Closing(Closing::new(now, Reason::Stopped))
             }
             Phase::Closing(_) | Phase::Closed => {}

@@ -17,11 +17,13 @@ pub(super) struct Opening {
     next: Timestamp,
     interval: Duration,
     starts: u32,
+    /// Whether a start was ever sent: the server may have a session since then.
+    started: bool,
 }
 
 impl Default for Opening {
     fn default() -> Self {
-        Self { cookies: [None; 2], next: Timestamp::ZERO, interval: FIRST_INTERVAL, starts: 0 }
+        Self { cookies: [None; 2], next: Timestamp::ZERO, interval: FIRST_INTERVAL, starts: 0, started: false }
     }
 }
 
@@ -29,6 +31,11 @@ impl Opening {
     /// Whether there is a cookie for each channel.
     pub(super) fn is_ready(&self) -> bool {
         self.cookies.iter().all(Option::is_some)
+    }
+
+    /// Whether the server may have a session, although no video has come.
+    pub(super) fn has_started(&self) -> bool {
+        self.started
     }
 
     pub(super) fn next_attempt(&self) -> Timestamp {
@@ -61,6 +68,7 @@ impl Opening {
         }
         let ready = self.cookies.iter().all(Option::is_some);
         self.starts += u32::from(ready);
+        self.started |= ready;
         let say = |channel: Channel| {
             let mut bytes = vec![];
             match self.cookies[channel.index()] {

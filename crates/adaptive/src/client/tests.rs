@@ -93,6 +93,33 @@ fn requests_then_starts_with_the_cookies_of_their_channels() {
 }
 
 #[test]
+fn who_stops_after_a_start_tears_down_although_no_video_came() {
+    let mut client = described();
+    client.stop(at(20));
+    let teardown =
+        [(Channel::Control, bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::Stopped })))];
+    assert_eq!(said(&mut client, at(20)), teardown);
+    assert_eq!((said(&mut client, at(519)), client.next_timeout()), (vec![], Some(at(520))));
+    assert_eq!(said(&mut client, at(520)), teardown, "until it is acknowledged");
+    assert!(!client.is_finished());
+    let acknowledged = bytes(&Packet::Teardown(Teardown { session: SESSION, reason: Reason::Acknowledged }));
+    client.handle_datagram(at(530), Channel::Control, &acknowledged);
+    let last = std::iter::from_fn(|| client.poll_event()).last();
+    assert_eq!((last, said(&mut client, at(530))), (Some(ClientEvent::Ended(Reason::Stopped)), vec![]));
+    assert!(client.is_finished());
+}
+
+/// Where the server has nothing of it, there is nothing to tear down, and nothing to wait for.
+#[test]
+fn who_stops_before_a_start_has_ended_at_once() {
+    let mut asked = Client::new(ClientSettings::paper(title(), SESSION));
+    said(&mut asked, at(0));
+    asked.handle_datagram(at(10), Channel::Data, &describe(Channel::Data));
+    asked.stop(at(20));
+    assert!(said(&mut asked, at(20)).is_empty() && asked.is_finished());
+}
+
+#[test]
 fn a_server_that_never_answers_is_given_up() {
     let mut client = Client::new(ClientSettings::paper(title(), SESSION));
     let mut now = at(0);
