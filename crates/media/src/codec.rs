@@ -3,7 +3,6 @@
 use std::fmt::{self, Debug};
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Framing};
-use crate::index::SequenceHeader;
 use crate::movie::Indexer;
 use crate::scanner::StreamScanner;
 
@@ -23,8 +22,9 @@ pub(crate) struct Profile {
     pub(crate) streaming_file_code: u8,
     /// GStreamer's parser of it.
     pub(crate) gstreamer_parser: &'static str,
-    /// GStreamer's caps of a byte stream of it, wherever the parser could also give it another form.
-    pub(crate) gstreamer_caps: fn(&SequenceHeader) -> &'static str,
+    /// GStreamer's caps of a byte stream of it, wherever the parser could also give it another form; of MPEG video, whether it
+    /// is MPEG-2.
+    pub(crate) gstreamer_caps: fn(mpeg2: bool) -> &'static str,
     /// Whether units may stand behind their lengths ([`Framing::LengthPrefixed`]).
     pub(crate) may_have_lengths: bool,
     /// Of what stands between start codes: whether it holds what decoding begins with, as a sequence header or a parameter
@@ -51,6 +51,18 @@ pub(crate) trait UnitReader: Debug + Send + Sync {
     fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError>;
     /// Forgets every unit read.
     fn reset(&mut self);
+}
+
+/// What was read of unit `number`, or what is wrong with it.
+pub(crate) fn whole(
+    (read, error): (Option<AccessUnit>, Option<AccessUnitError>),
+    number: u64,
+    unit: &[u8],
+) -> Result<AccessUnit, AccessUnitError> {
+    match error {
+        Some(error) => Err(error),
+        None => read.ok_or(AccessUnitError::NoPicture { number, length: unit.len() }),
+    }
 }
 
 macro_rules! codecs {
@@ -124,9 +136,9 @@ impl Codec {
         self.profile().gstreamer_parser
     }
 
-    /// What GStreamer calls a byte stream of it: caps of one structure.
-    pub fn gstreamer_caps(self, sequence: &SequenceHeader) -> &'static str {
-        (self.profile().gstreamer_caps)(sequence)
+    /// What GStreamer calls a byte stream of it: caps of one structure. `mpeg2` distinguishes MPEG-2 video from MPEG-1.
+    pub fn gstreamer_caps(self, mpeg2: bool) -> &'static str {
+        (self.profile().gstreamer_caps)(mpeg2)
     }
 
     /// Whether units of it may stand behind their lengths ([`Framing::LengthPrefixed`]).

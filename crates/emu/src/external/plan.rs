@@ -82,7 +82,7 @@ impl ExternalFlow<'_> {
             Placeholder::Parser => plan.movie().index.sequence.codec.gstreamer_parser().to_owned(),
             Placeholder::Caps => {
                 let sequence = &plan.movie().index.sequence;
-                sequence.codec.gstreamer_caps(sequence).to_owned()
+                sequence.codec.gstreamer_caps(sequence.mpeg2).to_owned()
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Which codec a key frame is of: the protocol does not state it. Of audio, it does.
 
+use std::str::FromStr;
+
 use framewire_media::access_unit::Codec;
 use framewire_media::audio::AudioCodec;
 use framewire_media::ladder::Level;
@@ -7,23 +9,14 @@ use framewire_wire::vtp::AudioDescription;
 
 /// Caps of the stream that this key frame begins; `None` when its bytes do not show it.
 pub(super) fn of_key_frame(frame: &[u8]) -> Option<gst::Caps> {
-    let caps = match Level::codec_of(frame)? {
-        Codec::MpegVideo => gst::Caps::builder("video/mpeg")
-            .field("mpegversion", if has_sequence_extension(frame) { 2 } else { 1 })
-            .field("systemstream", false)
-            .field("parsed", true),
-        Codec::Mpeg4Part2 => {
-            gst::Caps::builder("video/mpeg").field("mpegversion", 4).field("systemstream", false).field("parsed", true)
-        }
-        Codec::H264 => byte_stream("video/x-h264"),
-        Codec::H265 => byte_stream("video/x-h265"),
-        Codec::Av1 | Codec::MotionJpeg => return None, // no ladder has it
-    };
-    Some(caps.build())
-}
-
-fn byte_stream(name: &str) -> gst::caps::Builder<gst::caps::NoFeature> {
-    gst::Caps::builder(name).field("stream-format", "byte-stream").field("alignment", "au")
+    let codec = Level::codec_of(frame)?;
+    let mut caps = gst::Caps::from_str(codec.gstreamer_caps(has_sequence_extension(frame))).ok()?;
+    // Each buffer is a whole frame, which parsers say so.
+    match codec {
+        Codec::H264 | Codec::H265 => caps.make_mut().set("alignment", "au"),
+        _ => caps.make_mut().set("parsed", true),
+    }
+    Some(caps)
 }
 
 /// Without an extension after the sequence header it is MPEG-1 (ISO/IEC 13818-2, 6.1.1.6).

@@ -19,7 +19,7 @@ pub(crate) const PROFILE: Profile = Profile {
     four_character_codes: &[b"MPG2", b"MPG1", b"MPEG"],
     streaming_file_code: 1,
     gstreamer_parser: "mpegvideoparse",
-    gstreamer_caps: |sequence| match sequence.mpeg2 {
+    gstreamer_caps: |mpeg2| match mpeg2 {
         true => "video/mpeg,mpegversion=2,systemstream=false",
         false => "video/mpeg,mpegversion=1,systemstream=false",
     },

@@ -112,7 +112,7 @@ impl AudioTrack {
     /// A track of packets.
     ///
     /// # Errors
-    /// When there is none or more than [`MAX_PACKETS`], a number is outside of its range, or times do not ascend.
+    /// When there is none or more than `MAX_PACKETS`, a number is outside of its range, or times do not ascend.
     pub fn new(format: AudioFormat, packets: Vec<AudioPacket>) -> Result<Self, AudioError> {
         let out_of_range = |field, value: u64, (least, most): (u64, u64)| {
             let allowed = format!("{least} to {most}");

@@ -13,7 +13,7 @@ mod tracker;
 pub(crate) use boundary::Finder;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, Framing, KeyKind};
-use crate::codec::{Profile, UnitReader};
+use crate::codec::{Profile, UnitReader, whole};
 use crate::h264::gaps::MIN_LENGTH_SIZE;
 use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::{ParameterSets, SequenceParameterSet};
@@ -108,11 +108,7 @@ impl UnitReader for Reader {
 
     /// Reads the next unit.
     fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
-        match self.read_leniently(number, unit) {
-            (_, Some(error)) => Err(error),
-            (Some(unit), None) => Ok(unit),
-            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
-        }
+        whole(self.read_leniently(number, unit), number, unit)
     }
 
     /// Forgets all pictures.

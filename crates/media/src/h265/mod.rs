@@ -12,7 +12,7 @@ mod tracker;
 pub(crate) use boundary::Finder;
 
 use crate::access_unit::{AccessUnit, AccessUnitError, Codec, FramePart, Framing, KeyKind};
-use crate::codec::{Profile, UnitReader};
+use crate::codec::{Profile, UnitReader, whole};
 use crate::h265::fields::{FieldPicture, picture_structure};
 use crate::h265::parameter_sets::{ParameterSets, SequenceParameterSet};
 use crate::h265::slice_header::{NalHeader, SliceHeader, nal_type};
@@ -104,11 +104,7 @@ impl UnitReader for Reader {
 
     /// Reads the next unit.
     fn read(&mut self, number: u64, unit: &[u8]) -> Result<AccessUnit, AccessUnitError> {
-        match self.read_leniently(number, unit) {
-            (_, Some(error)) => Err(error),
-            (Some(unit), None) => Ok(unit),
-            (None, None) => Err(AccessUnitError::NoPicture { number, length: unit.len() }),
-        }
+        whole(self.read_leniently(number, unit), number, unit)
     }
 
     /// Forgets all pictures.

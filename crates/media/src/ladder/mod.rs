@@ -38,7 +38,7 @@ impl Ladder {
     /// Puts levels together, lowest first.
     ///
     /// # Errors
-    /// When there is none or more than [`MAX_LEVELS`], they are not aligned, or one does not have more bytes than the
+    /// When there is none or more than `MAX_LEVELS`, they are not aligned, or one does not have more bytes than the
     /// one below it.
     pub fn new(levels: Vec<Level>) -> Result<Self, LadderError> {
         align::check(&levels)?;
