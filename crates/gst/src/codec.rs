@@ -6,7 +6,7 @@ use framewire_media::picture_order::allow_gaps_in_configuration;
 
 /// What a stream is to frame-aware dropping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// One access unit of a known codec in every buffer.
     AccessUnits {
         /// The codec.
@@ -25,14 +25,14 @@ pub enum Stream {
 
 /// Caps that say too little, or of which no frame can be dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unusable {
+pub(crate) struct Unusable {
     /// What is wrong, for a person, with what to add to the pipeline.
     pub reason: String,
 }
 
 impl Unusable {
     /// A buffer came before any caps did.
-    pub fn without_caps() -> Self {
+    pub(crate) fn without_caps() -> Self {
         let reason = "a stream without caps: put a parser for its codec (mpegvideoparse, mpeg4videoparse, h264parse, \
                       h265parse, av1parse) before this element";
         Self { reason: reason.to_owned() }
@@ -45,7 +45,7 @@ impl Stream {
     /// # Errors
     /// When buffers are not whole access units: the reason names the parser to put before the element, or says that it
     /// belongs before the muxer or the payloader.
-    pub fn of(caps: &gst::CapsRef) -> Result<Self, Unusable> {
+    pub(crate) fn of(caps: &gst::CapsRef) -> Result<Self, Unusable> {
         let Some(structure) = caps.structure(0) else {
             return Err(Unusable { reason: "empty caps: put a parser before this element".to_owned() });
         };
@@ -153,7 +153,7 @@ fn av1(structure: &gst::StructureRef, configuration: Option<gst::Buffer>) -> Res
 
 /// Of what downstream takes, what frames can be dropped of: a parser that has the choice then makes whole access units.
 /// Structures that leave no choice stay as they are, so that the error can name what is missing.
-pub fn narrow(mut caps: gst::Caps) -> gst::Caps {
+pub(crate) fn narrow(mut caps: gst::Caps) -> gst::Caps {
     if caps.is_any() {
         return caps;
     }
@@ -172,7 +172,7 @@ pub fn narrow(mut caps: gst::Caps) -> gst::Caps {
 
 /// Caps of H.264 whose parameter sets allow gaps in `frame_num`, as those within the stream do behind a queue that leaves
 /// some; `None` where they say nothing of it, or the same already.
-pub fn allowing_gaps(caps: &gst::CapsRef) -> Option<gst::Caps> {
+pub(crate) fn allowing_gaps(caps: &gst::CapsRef) -> Option<gst::Caps> {
     let structure = caps.structure(0).filter(|structure| structure.name() == "video/x-h264")?;
     let configuration = structure.get::<gst::Buffer>("codec_data").ok()?;
     let changed = allow_gaps_in_configuration(&configuration.map_readable().ok()?)?;

@@ -15,12 +15,12 @@ use framewire_wire::{mpeg_video, rtp};
 use gst::prelude::*;
 
 use crate::codec::Stream;
-pub use held::Held;
+pub(crate) use held::Held;
 use held::{inserted, sum};
 
 /// What a buffer is.
 #[derive(Clone, Debug)]
-pub enum Reading {
+pub(crate) enum Reading {
     /// A frame that may be dropped.
     Frame {
         /// The frame.
@@ -34,7 +34,7 @@ pub enum Reading {
 
 /// What became whole with a buffer: nothing with the first field of a frame, and with what follows a field whose second
 /// one did not come, the field as well.
-pub type Readings = std::iter::Flatten<std::array::IntoIter<Option<Reading>, 2>>;
+pub(crate) type Readings = std::iter::Flatten<std::array::IntoIter<Option<Reading>, 2>>;
 
 fn one(reading: Reading) -> Readings {
     [Some(reading), None].into_iter().flatten()
@@ -52,7 +52,7 @@ struct Piece {
 
 /// Reads the buffers of one stream, in order.
 #[derive(Debug)]
-pub struct FrameReader {
+pub(crate) struct FrameReader {
     source: Source,
     format: Option<(Codec, Framing)>,
     assembler: FrameAssembler<Piece>,
@@ -78,7 +78,7 @@ enum Source {
 impl FrameReader {
     /// A reader for the stream that caps describe. `before` is the reader that it replaces: ids go on from there. The
     /// error, if any, says what of the configuration could not be used; without a reader frames go by their flags.
-    pub fn new(caps: &gst::CapsRef, stream: &Stream, before: Option<&Self>) -> (Self, Option<AccessUnitError>) {
+    pub(crate) fn new(caps: &gst::CapsRef, stream: &Stream, before: Option<&Self>) -> (Self, Option<AccessUnitError>) {
         let (source, problem) = match stream {
             Stream::AccessUnits { codec, framing, configuration } => match AccessUnitReader::new(*codec, *framing) {
                 Ok(mut reader) => {
@@ -115,13 +115,8 @@ impl FrameReader {
         (reader, problem)
     }
 
-    /// True when no buffer of this stream is ever dropped.
-    pub fn is_whole(&self) -> bool {
-        matches!(self.source, Source::Whole)
-    }
-
     /// Forgets what came before, as after a flush. Ids go on.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         if let Source::AccessUnits(reader, _) = &mut self.source {
             reader.reset();
         }
@@ -130,24 +125,24 @@ impl FrameReader {
     }
 
     /// The times before and after this have nothing to do with each other.
-    pub fn begin_segment(&mut self) {
+    pub(crate) fn begin_segment(&mut self) {
         self.pace.reset();
     }
 
     /// True when so many frames were read that ids should [begin again](Self::begin_again) as soon as nothing waits.
-    pub fn is_long(&self) -> bool {
+    pub(crate) fn is_long(&self) -> bool {
         self.numbering.is_long() && !self.assembler.holds_field()
     }
 
     /// Lets ids begin again with the next frame. What refers to frames before it then misses them.
-    pub fn begin_again(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         self.numbering.begin_again();
     }
 
     /// Reads the next buffer. A key frame of a byte stream that lacks headers which came before gets them. The first
     /// field of a frame is held until the second one comes: what is given up is a whole frame. Headers that come in
     /// between are given at once, and so stand before the frame.
-    pub fn read(&mut self, buffer: gst::Buffer) -> Readings {
+    pub(crate) fn read(&mut self, buffer: gst::Buffer) -> Readings {
         let step = self.pace.next(buffer.dts_or_pts().map(Duration::from)).map(clock_time);
         let id = self.numbering.take();
         let mut insertion = None;
@@ -185,12 +180,12 @@ impl FrameReader {
     }
 
     /// The first field that is held, as a frame: what comes next does not complete it.
-    pub fn release(&mut self) -> Option<Reading> {
+    pub(crate) fn release(&mut self) -> Option<Reading> {
         self.assembler.release().map(|frame| self.assembled(frame))
     }
 
     /// The longest that a field was held so far, in time of the stream: zero where frames come whole.
-    pub fn field_wait(&self) -> gst::ClockTime {
+    pub(crate) fn field_wait(&self) -> gst::ClockTime {
         self.field_wait
     }
 
@@ -309,7 +304,7 @@ fn nanos(time: Option<gst::ClockTime>) -> Duration {
 
 /// Whether an event ends the frame before it: a second field that comes behind it belongs to another frame. What is
 /// only announced in between (tags, for instance) does not.
-pub fn ends_frame(kind: gst::EventType) -> bool {
+pub(crate) fn ends_frame(kind: gst::EventType) -> bool {
     matches!(
         kind,
         gst::EventType::StreamStart

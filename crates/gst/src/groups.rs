@@ -9,11 +9,11 @@ use gst::glib::subclass::Signal;
 const GROUP_LOST: &str = "group-lost";
 
 /// The signal for one element: GLib lets no two types share it.
-pub fn signal() -> Signal {
+pub(crate) fn signal() -> Signal {
     Signal::builder(GROUP_LOST).param_types([u64::static_type(), String::static_type()]).build()
 }
 
 /// Emits `group-lost`.
-pub fn tell(element: &impl IsA<glib::Object>, frame: u64, rule: &str) {
+pub(crate) fn tell(element: &impl IsA<glib::Object>, frame: u64, rule: &str) {
     element.emit_by_name::<()>(GROUP_LOST, &[&frame, &rule]);
 }

@@ -12,8 +12,7 @@
 //!
 //! Elements are thin shells: `framewire-media` says what an access unit is and what it refers to, `framewire-transport`
 //! decides what is dropped, and `framewire-adaptive` what is streamed. What elements share stands in modules of its own:
-//! [`codec`] (what caps promise), [`frames`] (a buffer as a frame), [`line`](mod@line) (what waits, frames and events in order),
-//! [`stats`].
+//! `codec` (what caps promise), `frames` (a buffer as a frame), `settings`, `stats`.
 //!
 //! The library is a plugin (`make plugin`, then `GST_PLUGIN_PATH`); a Rust application can link it instead:
 //!
@@ -26,23 +25,23 @@
 //! assert!(queue.has_property("max-size-time"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+#![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
     reason = "elements are a world: GStreamer's threads and clocks drive them"
 )]
 
-pub mod codec;
-pub mod frames;
-pub mod groups;
+mod codec;
+mod frames;
+mod groups;
 pub mod ifdqueue;
 pub mod ifdsink;
-pub mod interleaved_queue;
 mod lock;
 pub mod mpegstat;
 mod properties;
-pub mod settings;
-pub mod stats;
+mod settings;
+mod stats;
 pub mod vtpsink;
 pub mod vtpsrc;
 

@@ -37,7 +37,7 @@ impl Mode {
 
 /// Values of the properties.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// `mode`.
     pub mode: Mode,
     /// `max-size-buffers`; 0: no limit.
@@ -71,17 +71,17 @@ impl Default for Settings {
 }
 
 /// What is reported to an application when the limit has no effect.
-pub const INEFFECTIVE: &str = "max-size-time has no effect: the buffers have neither time stamps nor durations, and \
+pub(crate) const INEFFECTIVE: &str = "max-size-time has no effect: the buffers have neither time stamps nor durations, and \
                                their caps no frame rate; set max-size-buffers, or put a parser before this element";
 
 impl Settings {
     /// Whether nothing but time limits how many frames may wait.
-    pub fn is_limited_by_time_alone(&self) -> bool {
+    pub(crate) fn is_limited_by_time_alone(&self) -> bool {
         self.mode == Mode::Dependency && self.time > 0 && self.buffers == 0
     }
 
     /// What the properties look like to GObject: new ones at each call, since each belongs to one class.
-    pub fn properties() -> Vec<glib::ParamSpec> {
+    pub(crate) fn properties() -> Vec<glib::ParamSpec> {
         let default = Settings::default();
         vec![
             glib::ParamSpecEnum::builder_with_default("mode", default.mode)
@@ -129,7 +129,7 @@ impl Settings {
     }
 
     /// Sets the property of this name. False when it is none of these.
-    pub fn set(&mut self, name: &str, value: &glib::Value) -> bool {
+    pub(crate) fn set(&mut self, name: &str, value: &glib::Value) -> bool {
         const CHECKED: &str = "invariant: GObject checks types";
         match name {
             "mode" => self.mode = value.get().expect(CHECKED),
@@ -145,7 +145,7 @@ impl Settings {
     }
 
     /// The value of the property of this name, when it is one of these.
-    pub fn get(&self, name: &str) -> Option<glib::Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<glib::Value> {
         Some(match name {
             "mode" => self.mode.to_value(),
             "max-size-buffers" => self.buffers.to_value(),
@@ -159,23 +159,23 @@ impl Settings {
     }
 
     /// The queue that drops by these rules.
-    pub fn queue_kind(&self) -> QueueKind {
+    pub(crate) fn queue_kind(&self) -> QueueKind {
         self.mode.queue().kind().with_limits(self.limits())
     }
 
     /// One of these, empty.
-    pub fn queue<P: Payload>(&self) -> FrameQueue<P> {
+    pub(crate) fn queue<P: Payload>(&self) -> FrameQueue<P> {
         FrameQueue::new(self.queue_kind())
     }
 
     /// The least time between requests for key frames.
-    pub fn request_interval(&self) -> std::time::Duration {
+    pub(crate) fn request_interval(&self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.request_interval)
     }
 
     /// How much time of the stream is held back at most; `None` without a limit. With I-Frame Delay the frame that waits
     /// is overwritten by the next one, so that it holds back nothing beside the frame that is being written.
-    pub fn longest_wait(&self) -> Option<gst::ClockTime> {
+    pub(crate) fn longest_wait(&self) -> Option<gst::ClockTime> {
         match self.mode {
             Mode::Ifd | Mode::IfdOptimised => Some(gst::ClockTime::ZERO),
             Mode::Dependency => (self.time > 0).then(|| gst::ClockTime::from_nseconds(self.time)),
@@ -183,7 +183,7 @@ impl Settings {
     }
 
     /// How much may wait.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits {
             frames: (self.buffers > 0).then_some(self.buffers),
             bytes: (self.bytes > 0).then(|| DataSize::from_bytes(self.bytes.into())),

@@ -14,7 +14,7 @@ use framewire_units::Timestamp;
 use crate::frames::Held;
 
 /// The `stats` property.
-pub fn structure(tally: &Tally, level: Level) -> gst::Structure {
+pub(crate) fn structure(tally: &Tally, level: Level) -> gst::Structure {
     let by_type = |kind| tally.dropped_by_type.get(&kind).copied().unwrap_or(0);
     let rules = tally.dropped_by_rule.iter().map(|(rule, count)| {
         gst::Structure::builder("dropped-by-rule").field("rule", *rule).field("frames", *count).build()
@@ -44,10 +44,10 @@ pub fn structure(tally: &Tally, level: Level) -> gst::Structure {
 }
 
 /// Name of the structure that describes a writer.
-pub const WRITER: &str = "application/x-framewire-sink-stats";
+pub(crate) const WRITER: &str = "application/x-framewire-sink-stats";
 
 /// The `stats` property of a writer. What is not known is not in it.
-pub fn of_writer(snapshot: &Snapshot) -> gst::Structure {
+pub(crate) fn of_writer(snapshot: &Snapshot) -> gst::Structure {
     let mut structure = structure(&snapshot.counts, snapshot.level);
     structure.set_name(WRITER);
     structure.set("connected", snapshot.connected);
@@ -83,12 +83,12 @@ fn set_tcp(structure: &mut gst::Structure, info: &TcpInfo, congestion: &str) {
 }
 
 /// The time that waits, as GStreamer counts it.
-pub fn nanos(level: Level) -> u64 {
+pub(crate) fn nanos(level: Level) -> u64 {
     u64::try_from(level.time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What the message `framewire-frame-dropped` says of a frame.
-pub fn drop_message(
+pub(crate) fn drop_message(
     frame: &OutgoingFrame<Held>,
     rule: &str,
     segment: Option<&gst::FormattedSegment<gst::ClockTime>>,
@@ -110,7 +110,7 @@ pub fn drop_message(
 }
 
 /// The time by which requests for key frames keep their distance.
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     static CLOCK: LazyLock<MonotonicClock> = LazyLock::new(MonotonicClock::start);
     CLOCK.now()
 }

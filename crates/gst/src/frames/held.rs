@@ -10,7 +10,7 @@ use gst::glib;
 
 /// A frame on its way through a frame queue, or a buffer that is never dropped. The queue looks at its size only.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub(crate) struct Held {
     /// The buffer, as it came.
     pub buffer: gst::Buffer,
     /// The buffer of its second field, where fields come one by one.
@@ -28,12 +28,12 @@ pub struct Held {
 
 impl Held {
     /// Its buffers, in order.
-    pub fn buffers(&self) -> impl Iterator<Item = &gst::Buffer> {
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = &gst::Buffer> {
         std::iter::once(&self.buffer).chain(&self.second_field)
     }
 
     /// How long it lasts, as its buffers say.
-    pub fn duration(&self) -> Option<gst::ClockTime> {
+    pub(crate) fn duration(&self) -> Option<gst::ClockTime> {
         sum(self.buffer.duration(), self.second_field.as_ref().and_then(|buffer| buffer.duration()))
     }
 }

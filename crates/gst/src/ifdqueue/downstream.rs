@@ -6,11 +6,12 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 
 use framewire_transport::frame::Payload;
+use framewire_transport::live::SerializedEvent;
 
+use super::events::Item;
 use super::imp::{CAT, IfdQueue, wait};
 use super::push_back::sink_that_never_waits;
 use super::state::State;
-use crate::interleaved_queue::Item;
 use crate::lock::lock;
 
 impl IfdQueue {
@@ -32,7 +33,7 @@ impl IfdQueue {
         state.pushing = true;
         self.wake_upstream(&state);
         drop(state);
-        let is_end = matches!(&item, Item::Event(event) if event.type_() == gst::EventType::Eos);
+        let is_end = matches!(&item, Item::Event(event) if event.ends_stream());
         let (size, result) = self.push(item);
         let mut state = lock(&self.state);
         state.pushing = false;
@@ -60,7 +61,7 @@ impl IfdQueue {
             Item::Kept(held) => held,
             Item::Event(event) => {
                 // As in `queue`: what downstream thinks of an event shows when it gets the next buffer.
-                self.src.push_event(event);
+                self.src.push_event(event.0);
                 return (None, Ok(()));
             }
         };

@@ -8,6 +8,7 @@ use gst::glib::subclass::Signal;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use super::events::Event;
 use super::intake::Intake;
 use super::state::State;
 use crate::lock::lock;
@@ -130,7 +131,7 @@ impl ObjectImpl for IfdQueue {
         let limits = settings.limits();
         drop(settings);
         let mut state = lock(&self.state);
-        state.line.set_limits(limits);
+        state.queue.set_limits(limits);
         // A higher limit may be what upstream waits for.
         self.wake_upstream(&state);
     }
@@ -140,7 +141,7 @@ impl ObjectImpl for IfdQueue {
             return value;
         }
         let state = lock(&self.state);
-        let level = state.line.level();
+        let level = state.queue.level();
         match spec.name() {
             "current-level-buffers" => level.frames.to_value(),
             "current-level-bytes" => level.bytes.as_bytes().to_value(),
@@ -209,7 +210,7 @@ impl IfdQueue {
         self.stop_waiting();
         let stopped = self.src.stop_task();
         let settings = *lock(&self.settings);
-        lock(&self.state).line.clear(settings.queue());
+        lock(&self.state).queue.clear(settings.queue());
         stopped.map_err(|_| gst::loggable_error!(CAT, "the task did not stop"))
     }
 
@@ -224,7 +225,7 @@ impl IfdQueue {
     pub(super) fn restart(&self) {
         let settings = *lock(&self.settings);
         self.restart_task(|state| {
-            for event in state.line.clear(settings.queue()) {
+            for Event(event) in state.queue.clear(settings.queue()) {
                 let ends = matches!(event.type_(), gst::EventType::Segment | gst::EventType::Eos);
                 if event.is_sticky() && !ends {
                     let _ = self.src.store_sticky_event(&event);

@@ -16,7 +16,7 @@ impl Intake {
     ///
     /// # Errors
     /// When buffers with these caps are no frames.
-    pub fn caps(&mut self, caps: &gst::CapsRef) -> Result<Option<String>, Unusable> {
+    pub(crate) fn caps(&mut self, caps: &gst::CapsRef) -> Result<Option<String>, Unusable> {
         let before = self.reader.take();
         self.refused = true;
         let stream = Stream::of(caps)?;
@@ -27,7 +27,7 @@ impl Intake {
     }
 
     /// New segment; times in another format are not reported.
-    pub fn new_segment(&mut self, segment: &gst::Segment) {
+    pub(crate) fn new_segment(&mut self, segment: &gst::Segment) {
         self.segment = segment.downcast_ref::<gst::ClockTime>().cloned();
         if let Some(reader) = &mut self.reader {
             reader.begin_segment();
@@ -35,37 +35,37 @@ impl Intake {
     }
 
     /// The present segment.
-    pub fn segment(&self) -> Option<&gst::FormattedSegment<gst::ClockTime>> {
+    pub(crate) fn segment(&self) -> Option<&gst::FormattedSegment<gst::ClockTime>> {
         self.segment.as_ref()
     }
 
     /// Reads a buffer; `None` when no caps, or unusable ones, came before it.
-    pub fn read(&mut self, buffer: gst::Buffer) -> Option<Readings> {
+    pub(crate) fn read(&mut self, buffer: gst::Buffer) -> Option<Readings> {
         self.reader.as_mut().map(|reader| reader.read(buffer))
     }
 
     /// The first field that is held, as a frame.
-    pub fn release(&mut self) -> Option<Reading> {
+    pub(crate) fn release(&mut self) -> Option<Reading> {
         self.reader.as_mut().and_then(FrameReader::release)
     }
 
     /// How long fields are held.
-    pub fn field_wait(&self) -> gst::ClockTime {
+    pub(crate) fn field_wait(&self) -> gst::ClockTime {
         self.reader.as_ref().map_or(gst::ClockTime::ZERO, FrameReader::field_wait)
     }
 
     /// Whether the stream was refused, and no usable caps came since.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.refused
     }
 
     /// Refuses the stream until usable caps come. Tells whether it was refused before.
-    pub fn refuse(&mut self) -> bool {
+    pub(crate) fn refuse(&mut self) -> bool {
         std::mem::replace(&mut self.refused, true)
     }
 
     /// The data before and after this do not belong together.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.reset();
         }
@@ -73,12 +73,12 @@ impl Intake {
     }
 
     /// True when ids should begin again at the next opportunity.
-    pub fn is_long(&self) -> bool {
+    pub(crate) fn is_long(&self) -> bool {
         self.reader.as_ref().is_some_and(FrameReader::is_long)
     }
 
     /// Lets ids begin again.
-    pub fn begin_again(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.begin_again();
         }

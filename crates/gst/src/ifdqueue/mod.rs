@@ -5,6 +5,7 @@
 //! Everything else that is serialised keeps its place between the frames. See `docs/elements/ifdqueue.md`.
 
 mod downstream;
+mod events;
 mod imp;
 mod intake;
 mod push_back;
@@ -23,6 +24,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// When GStreamer refuses it.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "ifdqueue", gst::Rank::NONE, IfdQueue::static_type())
 }

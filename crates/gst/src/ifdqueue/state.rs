@@ -1,18 +1,18 @@
 //! What the two threads of the element share.
 
 use framewire_transport::frame::OutgoingFrame;
-use framewire_transport::live::{GroupWatch, KeyFrameRequests, LostGroup, Tally, Untimed};
+use framewire_transport::live::{GroupWatch, KeyFrameRequests, LostGroup, SerializedEvent, Tally, Untimed};
 use framewire_transport::queue::Discard;
 
+use super::events::{Item, Queue};
 use crate::frames::Held;
-use crate::interleaved_queue::{Item, Line, is_beginning};
 use crate::settings::{Mode, Settings};
 use crate::stats::now;
 
 /// Shared by the upstream's thread and the task; the condition variables beside it signal changes.
 #[derive(Debug)]
 pub(super) struct State {
-    pub line: Line,
+    pub queue: Queue,
     /// What the next buffer from upstream is answered.
     pub flow: Result<gst::FlowSuccess, gst::FlowError>,
     /// The end of the stream was accepted.
@@ -51,15 +51,15 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Whether it is to be reported.
-    pub fn is_news(&self) -> bool {
+    pub(crate) fn is_news(&self) -> bool {
         !self.dropped.is_empty() || self.asks_for_key_frame || self.is_untimed
     }
 }
 
 impl State {
-    pub fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         Self {
-            line: Line::new(settings.queue()),
+            queue: Queue::new(settings.queue()),
             flow: Err(gst::FlowError::Flushing),
             eos: false,
             refused: false,
@@ -78,34 +78,34 @@ impl State {
     }
 
     /// As new, and ready for data.
-    pub fn start(&mut self, settings: &Settings) {
+    pub(crate) fn start(&mut self, settings: &Settings) {
         // A thread that was asked to stop waiting may not have woken up yet.
         let upstream_waits = self.upstream_waits;
         *self = Self { flow: Ok(gst::FlowSuccess::Ok), upstream_waits, ..Self::new(settings) };
     }
 
     /// What a buffer from upstream is answered now, if it is not taken.
-    pub fn accepts(&self) -> Result<(), gst::FlowError> {
+    pub(crate) fn accepts(&self) -> Result<(), gst::FlowError> {
         self.flow?;
         // What comes behind the beginning of another stream is not what downstream has refused.
-        let is_refused = self.refused && !self.line.has_beginning();
+        let is_refused = self.refused && !self.queue.has_beginning();
         if self.eos || is_refused { Err(gst::FlowError::Eos) } else { Ok(()) }
     }
 
     /// Takes a frame through the policy.
-    pub fn offer(&mut self, frame: OutgoingFrame<Held>, settings: &Settings) -> Outcome {
+    pub(crate) fn offer(&mut self, frame: OutgoingFrame<Held>, settings: &Settings) -> Outcome {
         self.groups.offered(&frame);
         let is_untimed = self.untimed.frame_came(&frame, settings.is_limited_by_time_alone());
         let (now, interval) = (now(), settings.request_interval());
         let asked_before = self.requests.frame_came(frame.dependencies.key.is_some(), now, interval);
-        let dropped = self.line.offer(frame);
+        let dropped = self.queue.offer(frame);
         for discard in &dropped {
             self.tally.dropped(discard);
         }
         // Figure 1.1 of I-Frame Delay looks at nothing but types.
-        let needs_key_frame = (self.mode != Mode::Ifd).then(|| self.line.needs_key_frame());
+        let needs_key_frame = (self.mode != Mode::Ifd).then(|| self.queue.needs_key_frame());
         let lost = self.groups.after_offer(&dropped, needs_key_frame);
-        self.tally.level(self.line.level());
+        self.tally.level(self.queue.level());
         self.tally.groups_lost += u64::from(lost.is_some());
         let needs = settings.request_key_frames && lost.is_some_and(|(lost, _)| lost.needs_key_frame);
         let asks_for_key_frame = (needs && self.requests.need(now, interval)) || asked_before;
@@ -114,8 +114,8 @@ impl State {
     }
 
     /// Whether a stream that is never dropped has to wait: as much of it waits as the limits allow.
-    pub fn is_full(&self, settings: &Settings) -> bool {
-        let level = self.line.kept_level();
+    pub(crate) fn is_full(&self, settings: &Settings) -> bool {
+        let level = self.queue.kept_level();
         let reached = |level: u64, limit: u64| limit > 0 && level >= limit;
         reached(level.frames.into(), settings.buffers.into())
             || reached(level.bytes.as_bytes(), settings.bytes.into())
@@ -124,11 +124,11 @@ impl State {
 
     /// The next thing for downstream. After downstream has refused the stream, only events come, until one of them
     /// begins another.
-    pub fn take(&mut self) -> Option<Item> {
+    pub(crate) fn take(&mut self) -> Option<Item> {
         loop {
-            match self.line.take()? {
+            match self.queue.take()? {
                 Item::Event(event) => {
-                    if is_beginning(event.type_()) {
+                    if event.begins_stream() {
                         self.refused = false;
                     }
                     return Some(Item::Event(event));
@@ -140,18 +140,18 @@ impl State {
     }
 
     /// Whether buffers before this one, which is pushed now, were not.
-    pub fn leaves_gap_before(&mut self, number: u64) -> bool {
+    pub(crate) fn leaves_gap_before(&mut self, number: u64) -> bool {
         let expected = std::mem::replace(&mut self.following, number + 1);
         number != expected
     }
 
     /// True once, for the first buffer that leaves.
-    pub fn is_to_look_at_sinks(&mut self) -> bool {
+    pub(crate) fn is_to_look_at_sinks(&mut self) -> bool {
         !std::mem::replace(&mut self.knows_sinks, true)
     }
 
     /// Whether nothing waits and nothing is being pushed.
-    pub fn is_idle(&self) -> bool {
-        self.line.is_empty() && !self.pushing
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && !self.pushing
     }
 }

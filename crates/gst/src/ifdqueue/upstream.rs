@@ -6,14 +6,15 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 
 use framewire_transport::frame::Payload;
+use framewire_transport::live::{SerializedEvent, TooManyEvents};
 use framewire_transport::queue::Discard;
 
+use super::events::{Event, Queue};
 use super::imp::{CAT, IfdQueue, wait};
 use super::intake::Intake;
 use super::state::{Outcome, State};
 use crate::codec::{self, Unusable};
 use crate::frames::{Reading, ends_frame};
-use crate::interleaved_queue::{Line, TooManyEvents, is_beginning};
 use crate::lock::lock;
 use crate::settings::INEFFECTIVE;
 use crate::settings::Settings;
@@ -53,8 +54,8 @@ impl IfdQueue {
                     size = held.size();
                     state = self.wait_for_room(state);
                     state.accepts()?;
-                    state.line.keep(held);
-                    let level = state.line.level();
+                    state.queue.keep(held);
+                    let level = state.queue.level();
                     state.tally.level(level);
                 }
                 Reading::Frame { frame, problem } => {
@@ -73,8 +74,8 @@ impl IfdQueue {
         }
         if intake.is_long() && state.is_idle() {
             intake.begin_again();
-            // Nothing waits, and no place in the line follows from the ids before.
-            state.line = Line::new(settings.queue());
+            // Nothing waits, and no place in the queue follows from the ids before.
+            state.queue = Queue::new(settings.queue());
         }
         let holds_longer = intake.field_wait() > state.field_wait;
         state.field_wait = intake.field_wait();
@@ -112,11 +113,11 @@ impl IfdQueue {
     /// Gives up an old event where too many wait, or waits where each is needed.
     fn wait_for_event_room<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while state.flow.is_ok() {
-            match state.line.make_room_for_event() {
+            match state.queue.make_room_for_event() {
                 Ok(None) => break,
                 Ok(Some(event)) => {
                     state.tally.events_dropped += 1;
-                    gst::warning!(CAT, imp = self, "too many events wait for downstream: gives up {event:?}");
+                    gst::warning!(CAT, imp = self, "too many events wait for downstream: gives up {:?}", event.0);
                 }
                 Err(TooManyEvents) => state = self.wait_for_task(state),
             }
@@ -198,8 +199,9 @@ impl IfdQueue {
             gst::EventView::Segment(segment) => lock(&self.intake).new_segment(segment.segment()),
             _ => {}
         }
+        let event = Event(event);
         let mut state = self.wait_for_event_room(lock(&self.state));
-        if is_beginning(event.type_()) && (state.eos || state.flow == Err(gst::FlowError::Eos)) {
+        if event.begins_stream() && (state.eos || state.flow == Err(gst::FlowError::Eos)) {
             state.eos = false;
             if state.flow.is_err() {
                 drop(state);
@@ -211,21 +213,17 @@ impl IfdQueue {
         // stream no buffer would return the error upstream.
         if let Err(error) = state.flow {
             drop(state);
-            if event.type_() == gst::EventType::Eos && super::downstream::is_fatal(error) {
+            if event.ends_stream() && super::downstream::is_fatal(error) {
                 self.post_flow_error(error);
             }
-            return if event.is_sticky() && event.type_() != gst::EventType::Eos {
-                Ok(gst::FlowSuccess::Ok)
-            } else {
-                Err(error)
-            };
+            return if event.0.is_sticky() && !event.ends_stream() { Ok(gst::FlowSuccess::Ok) } else { Err(error) };
         }
         if state.eos {
             return Err(gst::FlowError::Eos);
         }
-        state.eos = event.type_() == gst::EventType::Eos;
-        let event = if state.line.allows_gaps() { allowing_gaps(event) } else { event };
-        state.line.append(event);
+        state.eos = event.ends_stream();
+        let event = if state.queue.allows_gaps() { Event(allowing_gaps(event.0)) } else { event };
+        state.queue.append(event);
         self.wake_task(state);
         Ok(gst::FlowSuccess::Ok)
     }
@@ -265,7 +263,7 @@ impl IfdQueue {
         }
         let state = lock(&self.state);
         // Only a caller that asks for it waits until everything has left. Frames that wait may wait for long.
-        if query.type_() == gst::QueryType::Allocation && state.line.level().frames > 0 {
+        if query.type_() == gst::QueryType::Allocation && state.queue.level().frames > 0 {
             return false;
         }
         let mut state = state;

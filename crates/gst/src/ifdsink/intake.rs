@@ -47,7 +47,7 @@ impl Intake {
     ///
     /// # Errors
     /// When what they describe cannot be sent.
-    pub fn caps(&mut self, caps: &gst::CapsRef, carrier: Carrier) -> Result<Option<String>, Unusable> {
+    pub(crate) fn caps(&mut self, caps: &gst::CapsRef, carrier: Carrier) -> Result<Option<String>, Unusable> {
         let stream = Stream::of(caps)?;
         check(caps, &stream, carrier)?;
         let before = self.reader.take();
@@ -60,7 +60,7 @@ impl Intake {
     ///
     /// # Errors
     /// When it cannot be sent.
-    pub fn read(&mut self, buffer: &gst::Buffer) -> Result<Vec<Frame>, Unreadable> {
+    pub(crate) fn read(&mut self, buffer: &gst::Buffer) -> Result<Vec<Frame>, Unreadable> {
         let reader = self.reader.as_mut().ok_or(Unreadable::NoCaps)?;
         let readings = reader.read(buffer.clone());
         self.frames(readings)
@@ -70,7 +70,7 @@ impl Intake {
     ///
     /// # Errors
     /// When it cannot be sent.
-    pub fn release(&mut self) -> Result<Vec<Frame>, Unreadable> {
+    pub(crate) fn release(&mut self) -> Result<Vec<Frame>, Unreadable> {
         let held = self.reader.as_mut().and_then(FrameReader::release);
         self.frames(held)
     }
@@ -104,7 +104,7 @@ impl Intake {
     }
 
     /// Headers for which no picture came, at the end of the stream: the end code, for instance.
-    pub fn tail(&mut self) -> Option<OutgoingFrame> {
+    pub(crate) fn tail(&mut self) -> Option<OutgoingFrame> {
         if self.headers.is_empty() {
             return None;
         }
@@ -119,14 +119,14 @@ impl Intake {
     }
 
     /// The times before and after this have nothing to do with each other.
-    pub fn begin_segment(&mut self) {
+    pub(crate) fn begin_segment(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.begin_segment();
         }
     }
 
     /// What came before and what comes next do not belong together.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.reset();
         }

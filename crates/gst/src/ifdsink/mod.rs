@@ -25,6 +25,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// When GStreamer refuses it.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "ifdsink", gst::Rank::NONE, IfdSink::static_type())
 }

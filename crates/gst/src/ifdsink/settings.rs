@@ -91,7 +91,7 @@ impl Default for SinkSettings {
 
 impl SinkSettings {
     /// What the properties look like to GObject.
-    pub fn properties() -> Vec<glib::ParamSpec> {
+    pub(crate) fn properties() -> Vec<glib::ParamSpec> {
         let default = Self::default();
         let mut properties = Settings::properties().to_vec();
         properties.extend([
@@ -182,7 +182,7 @@ impl SinkSettings {
     }
 
     /// Sets the property of this name. False when it is none of these.
-    pub fn set(&mut self, name: &str, value: &glib::Value) -> bool {
+    pub(crate) fn set(&mut self, name: &str, value: &glib::Value) -> bool {
         const CHECKED: &str = "invariant: GObject checks types and ranges";
         let text = || value.get::<Option<String>>().expect(CHECKED).unwrap_or_default();
         match name {
@@ -203,7 +203,7 @@ impl SinkSettings {
     }
 
     /// The value of the property of this name, when it is one of these.
-    pub fn get(&self, name: &str) -> Option<glib::Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<glib::Value> {
         Some(match name {
             "host" => self.host.to_value(),
             "port" => u32::from(self.port).to_value(),
@@ -221,7 +221,7 @@ impl SinkSettings {
     }
 
     /// What a writer is to do.
-    pub fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> Plan {
         Plan {
             host: self.host.clone(),
             port: self.port,

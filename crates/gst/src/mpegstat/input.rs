@@ -43,7 +43,7 @@ impl Input {
     ///
     /// # Errors
     /// When frames cannot be recognised in buffers with these caps.
-    pub fn new(caps: &gst::CapsRef, faults: Faults) -> Result<(Self, Option<String>), Unusable> {
+    pub(crate) fn new(caps: &gst::CapsRef, faults: Faults) -> Result<(Self, Option<String>), Unusable> {
         let structure = caps.structure(0).filter(|structure| structure.name() == "application/x-rtp");
         let (source, problem) = match structure {
             Some(structure) => (packets(structure)?, None),
@@ -54,12 +54,12 @@ impl Input {
     }
 
     /// What could not be analysed so far.
-    pub fn faults(&self) -> Faults {
+    pub(crate) fn faults(&self) -> Faults {
         self.faults
     }
 
     /// Reads a buffer that came at `now`: the frames that are whole with it.
-    pub fn read(&mut self, now: Timestamp, buffer: &gst::BufferRef) -> Vec<Arrival> {
+    pub(crate) fn read(&mut self, now: Timestamp, buffer: &gst::BufferRef) -> Vec<Arrival> {
         let Ok(map) = buffer.map_readable() else {
             self.faults.unreadable += 1;
             return vec![];
@@ -87,12 +87,12 @@ impl Input {
     }
 
     /// The first field that is held, as a frame: what comes next does not complete it.
-    pub fn release(&mut self) -> Option<Arrival> {
+    pub(crate) fn release(&mut self) -> Option<Arrival> {
         self.assembler.release().map(|frame| self.arrival(frame))
     }
 
     /// Nothing more comes, or nothing that goes on from what came: the frames that were still waited for.
-    pub fn finish(&mut self) -> Vec<Arrival> {
+    pub(crate) fn finish(&mut self) -> Vec<Arrival> {
         let mut arrivals = match &mut self.source {
             Source::Packets(depacketizer, _) => {
                 depacketizer.flush();

@@ -24,6 +24,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// When GStreamer refuses it.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "mpegstat", gst::Rank::NONE, MpegStat::static_type())
 }

@@ -31,7 +31,7 @@ impl RowFile {
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create(location: &str, format: Format) -> std::io::Result<Self> {
+    pub(crate) fn create(location: &str, format: Format) -> std::io::Result<Self> {
         let mut file = BufWriter::new(File::create(location)?);
         if format == Format::Csv {
             writeln!(file, "{}", COLUMNS.join(","))?;
@@ -43,7 +43,7 @@ impl RowFile {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append(&mut self, row: &Row) -> std::io::Result<()> {
+    pub(crate) fn append(&mut self, row: &Row) -> std::io::Result<()> {
         let line = match self.format {
             Format::Csv => row.csv(),
             Format::JsonLines => row.json(),
@@ -56,7 +56,7 @@ impl RowFile {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn flush(&mut self) -> std::io::Result<()> {
+    pub(crate) fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
     }
 }

@@ -19,7 +19,7 @@ pub enum Estimate {
 
 impl Estimate {
     /// The reading, with so many bytes of each packet's header where it counts any; all of them when it is not set.
-    pub fn counting(self, header: Option<DataSize>) -> vtp::Estimate {
+    pub(crate) fn counting(self, header: Option<DataSize>) -> vtp::Estimate {
         match self {
             Self::BytesOverGaps => {
                 vtp::Estimate::BytesOverGaps { header: header.unwrap_or(vtp::Estimate::PAPER_HEADER) }

@@ -43,12 +43,12 @@ pub(super) struct Report {
 
 impl Report {
     /// The `stats` property.
-    pub fn structure(&self) -> gst::Structure {
+    pub(crate) fn structure(&self) -> gst::Structure {
         self.named("application/x-framewire-vtp-sink-stats")
     }
 
     /// The same under another name.
-    pub fn named(&self, name: &str) -> gst::Structure {
+    pub(crate) fn named(&self, name: &str) -> gst::Structure {
         let service = &self.service;
         let sessions = service.sessions.iter().map(|(session, known)| of_session(*session, known));
         let late = |per_mille| service.lateness.quantile(per_mille).map(|late| late.as_nanos() as u64);

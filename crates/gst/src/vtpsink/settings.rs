@@ -199,7 +199,7 @@ const CHECKED: &str = "invariant: GObject checks types and ranges";
 
 impl Settings {
     /// Sets the property of this name.
-    pub fn set(&mut self, name: &str, value: &glib::Value) {
+    pub(crate) fn set(&mut self, name: &str, value: &glib::Value) {
         let small = || u16::try_from(value.get::<u32>().expect(CHECKED)).expect(CHECKED);
         let text = || value.get::<Option<String>>().expect(CHECKED);
         match name {
@@ -224,7 +224,7 @@ impl Settings {
     }
 
     /// The value of the property of this name.
-    pub fn get(&self, name: &str) -> glib::Value {
+    pub(crate) fn get(&self, name: &str) -> glib::Value {
         match name {
             "location" => self.location.to_value(),
             "title" => self.title.to_value(),
@@ -247,7 +247,7 @@ impl Settings {
     }
 
     /// How the service goes on.
-    pub fn terms(&self) -> Terms {
+    pub(crate) fn terms(&self) -> Terms {
         Terms {
             sessions: Some(self.sessions).filter(|&sessions| sessions > 0),
             report_every: interval(self.stats_interval),
@@ -255,12 +255,12 @@ impl Settings {
     }
 
     /// How much of a live stream is kept.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         Limits { time: Duration::from_nanos(self.time), bytes: self.bytes.into() }
     }
 
     /// An empty live stream with a level for each of these pads.
-    pub fn live(&self, pads: impl IntoIterator<Item = u32>) -> Live {
+    pub(crate) fn live(&self, pads: impl IntoIterator<Item = u32>) -> Live {
         Live::new(pads, LIVE_PAYLOAD, self.limits())
     }
 
@@ -268,7 +268,7 @@ impl Settings {
     ///
     /// # Errors
     /// In words that name the property or the file, with the kind of error that they are to GStreamer.
-    pub fn open(&self) -> Result<Serving, Complaint> {
+    pub(crate) fn open(&self) -> Result<Serving, Complaint> {
         let Some(location) = &self.location else {
             let reason =
                 "location is not set, and no pad was requested: a streaming file, or levels on pads, are needed";
@@ -294,7 +294,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_ports(&self) -> Result<Ports, Complaint> {
+    pub(crate) fn open_ports(&self) -> Result<Ports, Complaint> {
         let address: IpAddr = self.address.parse().map_err(|_| {
             unusable(format!("address \"{}\" is no IP address: such as 127.0.0.1 or :: are allowed", self.address))
         })?;
@@ -307,7 +307,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn check_live(&self) -> Result<(), Complaint> {
+    pub(crate) fn check_live(&self) -> Result<(), Complaint> {
         self.server(self.live_title(), DataSize::ZERO, LIVE_PAYLOAD).map(|_| ())
     }
 
@@ -315,7 +315,7 @@ impl Settings {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn live_host(&self, source: &Arc<LiveSource>) -> Result<Host, Complaint> {
+    pub(crate) fn live_host(&self, source: &Arc<LiveSource>) -> Result<Host, Complaint> {
         // A group waits whole before it is sent, and the client's playout buffer holds another one while it comes.
         let buffer = DataSize::from_bytes(2 * source.group_size().as_bytes());
         let server = self.server(self.live_title(), buffer, LIVE_PAYLOAD)?;

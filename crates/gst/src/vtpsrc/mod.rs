@@ -23,6 +23,6 @@ glib::wrapper! {
 ///
 /// # Errors
 /// When GStreamer refuses it.
-pub fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst::Element::register(Some(plugin), "vtpsrc", gst::Rank::NONE, VtpSrc::static_type())
 }

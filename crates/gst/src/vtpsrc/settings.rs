@@ -156,7 +156,7 @@ const CHECKED: &str = "invariant: GObject checks types and ranges";
 
 impl Settings {
     /// Sets the property of this name.
-    pub fn set(&mut self, name: &str, value: &glib::Value) {
+    pub(crate) fn set(&mut self, name: &str, value: &glib::Value) {
         let port = || u16::try_from(value.get::<u32>().expect(CHECKED)).expect(CHECKED);
         let text = || value.get::<Option<String>>().expect(CHECKED);
         match name {
@@ -177,7 +177,7 @@ impl Settings {
     }
 
     /// The value of the property of this name.
-    pub fn get(&self, name: &str) -> glib::Value {
+    pub(crate) fn get(&self, name: &str) -> glib::Value {
         match name {
             "host" => self.host.to_value(),
             "data-port" => u32::from(self.data_port).to_value(),
@@ -196,7 +196,7 @@ impl Settings {
     }
 
     /// How often statistics are posted; `None`: never.
-    pub fn stats_interval(&self) -> Option<Duration> {
+    pub(crate) fn stats_interval(&self) -> Option<Duration> {
         interval(self.stats_interval)
     }
 
@@ -204,7 +204,7 @@ impl Settings {
     ///
     /// # Errors
     /// In words that name the property, when one cannot be used.
-    pub fn plan(&self) -> Result<Plan, String> {
+    pub(crate) fn plan(&self) -> Result<Plan, String> {
         let reports = match self.reports {
             Reports::Vtp => RateControl::Vtp.reports(),
             Reports::Tfrc => RateControl::Tfrc.reports(),

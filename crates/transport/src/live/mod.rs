@@ -1,7 +1,9 @@
 //! What stands around a queue where a live stream comes in: which frame is which, what is counted, when a group of
-//! pictures is lost and its encoder asked for a key frame, and where a receiver that connects again can go on.
+//! pictures is lost and its encoder asked for a key frame, what keeps its place between frames, and where a receiver that
+//! connects again can go on.
 
 mod groups;
+mod interleaved_queue;
 mod key_frame_requests;
 mod numbering;
 mod placed;
@@ -12,6 +14,7 @@ mod testing;
 mod untimed;
 
 pub use groups::{GroupWatch, LostGroup};
+pub use interleaved_queue::{InterleavedQueue, Item, SerializedEvent, TooManyEvents};
 pub use key_frame_requests::KeyFrameRequests;
 pub use numbering::Numbering;
 pub use placed::Placed;

@@ -40,7 +40,7 @@ pub enum Pacing {
 ///
 /// A `Read` event says how many bytes the application has read: with [`Pacing::Immediate`] one for each call, with
 /// [`Pacing::Playout`] one for each frame consumed. Where a frame ends is known when the next one has begun, or at
-/// the end of the stream. Memory is bounded by [`LARGEST_FRAME`] and the bytes of one call; a larger frame is
+/// the end of the stream. Memory is bounded by `LARGEST_FRAME` and the bytes of one call; a larger frame is
 /// reported as not complete.
 #[derive(Debug)]
 pub struct StreamReceiver {

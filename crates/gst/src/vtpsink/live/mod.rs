@@ -105,7 +105,7 @@ struct Movie {
 
 impl Live {
     /// Levels by the numbers of their pads.
-    pub fn new(pads: impl IntoIterator<Item = u32>, payload: u16, limits: Limits) -> Self {
+    pub(crate) fn new(pads: impl IntoIterator<Item = u32>, payload: u16, limits: Limits) -> Self {
         let source = Arc::new(LiveSource::new(payload, limits));
         let (alignment, inputs) = (Alignment::new(limits), BTreeMap::new());
         let mut live = Self { source, alignment, inputs, refused: false };
@@ -116,7 +116,7 @@ impl Live {
     }
 
     /// Another level. False when it comes too late.
-    pub fn add(&mut self, pad: u32) -> bool {
+    pub(crate) fn add(&mut self, pad: u32) -> bool {
         let is_in_time = self.alignment.add(pad);
         if is_in_time {
             self.inputs.insert(pad, Input::default());
@@ -128,27 +128,27 @@ impl Live {
     ///
     /// # Errors
     /// When it is being streamed.
-    pub fn remove(&mut self, pad: u32) -> Result<(), Refusal> {
+    pub(crate) fn remove(&mut self, pad: u32) -> Result<(), Refusal> {
         let was_there = self.inputs.remove(&pad).is_some();
         if self.alignment.remove(pad) || !was_there { Ok(()) } else { Err(Refusal::Released { pad }) }
     }
 
     /// What clients are served from.
-    pub fn source(&self) -> &Arc<LiveSource> {
+    pub(crate) fn source(&self) -> &Arc<LiveSource> {
         &self.source
     }
 
     /// Nothing more is taken, as something was refused.
-    pub fn refuse(&mut self) {
+    pub(crate) fn refuse(&mut self) {
         self.refused = true;
     }
 
     /// Whether something was refused.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.refused
     }
 
-    pub fn state(&self) -> LiveState {
+    pub(crate) fn state(&self) -> LiveState {
         LiveState { window: self.source.state(), skipped: self.alignment.skipped(), waiting: self.alignment.waiting() }
     }
 
@@ -156,7 +156,7 @@ impl Live {
     ///
     /// # Errors
     /// When they are no level of this movie.
-    pub fn caps(&mut self, pad: u32, caps: &gst::CapsRef) -> Result<Option<String>, Refusal> {
+    pub(crate) fn caps(&mut self, pad: u32, caps: &gst::CapsRef) -> Result<Option<String>, Refusal> {
         self.release_field(pad)?;
         let refused = |reason: String| Refusal::Caps { pad, reason };
         let stream = Stream::of(caps).map_err(|Unusable { reason }| refused(reason))?;
@@ -178,7 +178,7 @@ impl Live {
     }
 
     /// A new segment of a level.
-    pub fn segment(&mut self, pad: u32, segment: &gst::Segment) {
+    pub(crate) fn segment(&mut self, pad: u32, segment: &gst::Segment) {
         if let Some(input) = self.inputs.get_mut(&pad) {
             input.segment = segment.downcast_ref().cloned();
             if let Some(reader) = &mut input.reader {
@@ -191,7 +191,7 @@ impl Live {
     ///
     /// # Errors
     /// When the levels cannot be served any further.
-    pub fn buffer(&mut self, pad: u32, buffer: gst::Buffer) -> Result<Progress, Refusal> {
+    pub(crate) fn buffer(&mut self, pad: u32, buffer: gst::Buffer) -> Result<Progress, Refusal> {
         let Some(input) = self.inputs.get_mut(&pad) else { return Ok(Progress::default()) };
         let frames = input.read(pad, buffer)?;
         self.push(pad, frames)
@@ -222,7 +222,7 @@ impl Live {
     ///
     /// # Errors
     /// When another one has gone on.
-    pub fn end(&mut self, pad: u32) -> Result<bool, Refusal> {
+    pub(crate) fn end(&mut self, pad: u32) -> Result<bool, Refusal> {
         self.release_field(pad)?;
         let is_over = self.alignment.end(pad)?;
         if is_over {
@@ -232,7 +232,7 @@ impl Live {
     }
 
     /// A level was flushed: all have to find each other again. True when a group ended by that.
-    pub fn flush(&mut self, pad: u32) -> bool {
+    pub(crate) fn flush(&mut self, pad: u32) -> bool {
         if let Some(input) = self.inputs.get_mut(&pad) {
             if let Some(reader) = &mut input.reader {
                 reader.reset();
