@@ -36,16 +36,16 @@ impl Clock {
 
     /// The time since the start.
     pub fn now(&self) -> Timestamp {
-        self.from_monotonic(read(libc::CLOCK_MONOTONIC))
+        self.of_monotonic(read(libc::CLOCK_MONOTONIC))
     }
 
     /// A CLOCK_MONOTONIC reading in nanoseconds on this clock; readings before the start become the start.
-    pub fn from_monotonic(&self, nanos: i64) -> Timestamp {
+    pub(crate) fn of_monotonic(&self, nanos: i64) -> Timestamp {
         Timestamp::from_nanos(u64::try_from(nanos - self.origin).unwrap_or(0))
     }
 
     /// The CLOCK_MONOTONIC reading in nanoseconds at `at`, for timers.
-    pub fn to_monotonic(&self, at: Timestamp) -> i64 {
+    pub(crate) fn monotonic_nanos(&self, at: Timestamp) -> i64 {
         self.origin.saturating_add(i64::try_from(at.as_nanos()).unwrap_or(i64::MAX))
     }
 
@@ -54,7 +54,7 @@ impl Clock {
     /// `offset` comes from [`realtime_offset`](Self::realtime_offset), read near the stamp: the wall clock may be set
     /// during a run.
     pub fn from_realtime(&self, nanos: i64, offset: i64) -> Timestamp {
-        self.from_monotonic(nanos - offset)
+        self.of_monotonic(nanos - offset)
     }
 
     /// CLOCK_REALTIME less CLOCK_MONOTONIC, in nanoseconds.
@@ -75,7 +75,7 @@ impl Clock {
 
     /// The time since 1970-01-01 UTC at `at`.
     pub fn to_unix(&self, at: Timestamp) -> Duration {
-        let nanos = self.to_monotonic(at).saturating_add(Self::realtime_offset());
+        let nanos = self.monotonic_nanos(at).saturating_add(Self::realtime_offset());
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
     }
 }
@@ -116,11 +116,11 @@ mod tests {
         // Between two of these readings a busy machine may run something else; it does not do so each time.
         assert!((0..1_000).any(|_| agree()), "never within {slack} ns");
         let now = clock.now();
-        assert_eq!(clock.from_monotonic(clock.to_monotonic(now)), now);
+        assert_eq!(clock.of_monotonic(clock.monotonic_nanos(now)), now);
     }
 
     #[test]
     fn what_was_stamped_before_the_start_counts_as_the_start() {
-        assert_eq!(Clock::start().from_monotonic(0), Timestamp::ZERO);
+        assert_eq!(Clock::start().of_monotonic(0), Timestamp::ZERO);
     }
 }

@@ -3,6 +3,7 @@
 //! A [`World`] has lanes. A lane is a sender's host and a receiver's host, each a network namespace with this kernel's
 //! own protocol stack, joined by a link model. Packets are copied out of one host, given to the model with the
 //! kernel's time stamp, and written to the other host at the moment that the model names.
+#![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -246,7 +246,7 @@ impl Worker {
         let is_backup = spinning || resting;
         let set = if spinning { &self.backup } else { &self.full };
         let at = if is_backup { (deadline.max(now) + BACKUP).min(now + BACKUP_AT_MOST) } else { deadline - SPIN };
-        self.shared.timers[self.number].set(self.shared.clock.to_monotonic(at));
+        self.shared.timers[self.number].set(self.shared.clock.monotonic_nanos(at));
         set.wait(|number| match number {
             TIMER => {
                 if is_backup {

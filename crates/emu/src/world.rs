@@ -176,11 +176,6 @@ fn evidence(handle: &LaneHandle, state: &LaneState, counters: &KernelCounters) -
 }
 
 impl Lane<'_> {
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.handle.name
-    }
-
     /// Runs `work` on a thread of its own inside the sender's host and returns what it returned. Sockets opened there
     /// stay there; so do programs started there.
     ///

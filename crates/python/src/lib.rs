@@ -4,6 +4,7 @@
 //! made by `framewire-sim`, streams served and received by `framewire-endpoint`, and their errors become Python exceptions
 //! with the same text. Beside that it sees to it that Python goes on while a simulation runs, and can interrupt it.
 //! `python/framewire/_native.pyi` holds the signatures.
+#![warn(unreachable_pub)]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

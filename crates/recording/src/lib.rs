@@ -3,6 +3,7 @@
 //! The way through: a world and the session fill a [`record::FlowLog`] per flow; [`ledger::Ledger::build`] derives what
 //! became of every frame; [`summary::Summary::build`] sums it up; [`tables`] writes both, with the raw records, as
 //! Parquet. [`write_run`] does all of it. The format is described in `docs/results.md`.
+#![warn(unreachable_pub)]
 
 pub mod ledger;
 pub mod playout;

@@ -27,19 +27,14 @@ impl Player {
         Self { policy, start: first_arrival + startup, waits: 0, waited: Duration::ZERO }
     }
 
-    /// When the clock started.
-    pub fn start(&self) -> Timestamp {
-        self.start
-    }
-
     /// When a frame is due, by the clock as it runs now.
-    pub fn due(&self, display_time: Duration) -> Timestamp {
+    pub(crate) fn due(&self, display_time: Duration) -> Timestamp {
         self.start + self.waited + display_time
     }
 
     /// Shows a frame that is there from `ready` on: when. `None` where that is too late for a live player; a frame that comes
     /// at the very moment when it is due is in time.
-    pub fn show(&mut self, display_time: Duration, ready: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn show(&mut self, display_time: Duration, ready: Timestamp) -> Option<Timestamp> {
         let due = self.due(display_time);
         let wait = ready.saturating_since(due);
         if wait.is_zero() {
@@ -54,12 +49,12 @@ impl Player {
     }
 
     /// Frames that it had to wait for.
-    pub fn waits(&self) -> u32 {
+    pub(crate) fn waits(&self) -> u32 {
         self.waits
     }
 
     /// How long it stood still in all.
-    pub fn waited(&self) -> Duration {
+    pub(crate) fn waited(&self) -> Duration {
         self.waited
     }
 }

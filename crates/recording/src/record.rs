@@ -60,7 +60,7 @@ pub enum Place {
 
 impl Place {
     /// All places, in the order in which a frame passes them.
-    pub const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::SenderPipeline, Self::SenderSocket, Self::Link, Self::IntermediateQueue, Self::ReceiverPipeline];
 
     /// Its name in the tables.
@@ -212,7 +212,7 @@ impl PacketRecord {
 
     /// True on the hop where transmissions are counted: towards the receiver the sender's own device, or the access
     /// point where that stands behind the wire. A packet passes one of them.
-    pub fn counts_transmissions(&self) -> bool {
+    pub(crate) fn counts_transmissions(&self) -> bool {
         self.forward && matches!(self.hop, "sender-device" | "access-point")
     }
 }
@@ -358,7 +358,7 @@ pub enum FlowStatus {
 
 impl FlowStatus {
     /// Its name in the tables.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Complete => "complete",
             Self::Partial => "partial",
@@ -417,7 +417,7 @@ pub struct PacketsAhead {
 
 impl FlowLog {
     /// What the disk refused of these records; `None` when all of them are there, and were when they were read.
-    pub fn failure(&self) -> Option<WriteError> {
+    pub(crate) fn failure(&self) -> Option<WriteError> {
         let of_network = [self.packets.failure(), self.samples.failure(), self.releases.failure()];
         let of_sender = [self.frames.failure(), self.frame_events.failure(), self.datagrams_sent.failure()];
         let of_receiver = [self.datagrams_received.failure(), self.stream_reads.failure()];
@@ -426,7 +426,7 @@ impl FlowLog {
     }
 
     /// True where packets were not looked at.
-    pub fn lacks_packets(&self) -> bool {
+    pub(crate) fn lacks_packets(&self) -> bool {
         self.ahead.as_ref().is_some_and(|ahead| ahead.left_out > 0)
     }
 }

@@ -36,7 +36,7 @@ impl Samples {
     }
 
     /// What they say of the flow's connections.
-    pub fn connection(&self) -> Connection {
+    pub(crate) fn connection(&self) -> Connection {
         self.totals.connection()
     }
 
@@ -61,7 +61,7 @@ impl Samples {
     }
 
     /// What the disk refused of them.
-    pub fn failure(&self) -> Option<WriteError> {
+    pub(crate) fn failure(&self) -> Option<WriteError> {
         self.list.failure()
     }
 }

@@ -6,21 +6,21 @@ use crate::record::{
     DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place, StreamRead,
 };
 
-pub const INTERVAL: Duration = Duration::from_millis(40);
+pub(crate) const INTERVAL: Duration = Duration::from_millis(40);
 /// RTP header and MPEG-specific header (RFC 3550, 5.1; RFC 2250, 3.4).
-pub const HEADERS: u32 = 16;
-pub const PAYLOAD: u32 = 500;
-pub const LIVE: Playout =
+pub(crate) const HEADERS: u32 = 16;
+pub(crate) const PAYLOAD: u32 = 500;
+pub(crate) const LIVE: Playout =
     Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
-pub const STALL: Playout =
+pub(crate) const STALL: Playout =
     Playout { policy: PlayoutPolicy::Stall, startup: Duration::from_millis(100), timing: Timing::Clock };
 
-pub fn ms(millis: u64) -> Timestamp {
+pub(crate) fn ms(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
 /// Frames of the given sizes in decode order `I P B B P B B ...`, with a new open group after every five anchors.
-pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
+pub(crate) fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
     let mut anchors: Vec<u32> = Vec::new();
     let mut movie = Vec::new();
     for (index, &size) in (0u32..).zip(sizes) {
@@ -58,7 +58,7 @@ pub fn movie(sizes: &[u32]) -> Vec<FrameFacts> {
 
 /// What happens to one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Injected {
+pub(crate) enum Injected {
     /// It arrives after this long.
     Arrives(Duration),
     /// The socket has no room for it.
@@ -72,38 +72,38 @@ pub enum Injected {
 }
 
 /// A flow over datagrams, in the making.
-pub struct DatagramFlow {
-    pub log: FlowLog,
+pub(crate) struct DatagramFlow {
+    pub(crate) log: FlowLog,
 }
 
 impl DatagramFlow {
-    pub fn new(movie: Vec<FrameFacts>) -> Self {
+    pub(crate) fn new(movie: Vec<FrameFacts>) -> Self {
         Self {
             log: FlowLog { flow: "udp".into(), transport: "udp".into(), frames: movie.into(), ..FlowLog::default() },
         }
     }
 
-    pub fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
+    pub(crate) fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
     }
 
-    pub fn discard(&mut self, frame: u32, place: Place, rule: &str) {
+    pub(crate) fn discard(&mut self, frame: u32, place: Place, rule: &str) {
         let at = self.log.frames[frame as usize].due;
         self.event(frame, at, FrameEventKind::Discarded { place, rule: rule.into() });
     }
 
     /// Datagrams that a frame is cut into.
-    pub fn parts(&self, frame: u32) -> usize {
+    pub(crate) fn parts(&self, frame: u32) -> usize {
         self.log.frames[frame as usize].size.div_ceil(PAYLOAD) as usize
     }
 
     /// Sends a frame whole; datagrams beyond those of `faults` arrive after 5 ms.
-    pub fn send(&mut self, frame: u32, faults: &[Injected]) {
+    pub(crate) fn send(&mut self, frame: u32, faults: &[Injected]) {
         self.send_first(frame, faults, usize::MAX);
     }
 
     /// Sends no more than the first `limit` datagrams of a frame, and has no last byte then.
-    pub fn send_first(&mut self, frame: u32, faults: &[Injected], limit: usize) {
+    pub(crate) fn send_first(&mut self, frame: u32, faults: &[Injected], limit: usize) {
         let (mut at, size) = (self.log.frames[frame as usize].due, self.log.frames[frame as usize].size);
         self.event(frame, at, FrameEventKind::Offered);
         self.event(frame, at, FrameEventKind::FirstByte);
@@ -180,30 +180,30 @@ impl DatagramFlow {
 }
 
 /// A flow over a byte stream, in the making.
-pub struct StreamFlow {
-    pub log: FlowLog,
-    pub written: u64,
+pub(crate) struct StreamFlow {
+    pub(crate) log: FlowLog,
+    pub(crate) written: u64,
 }
 
 impl StreamFlow {
-    pub fn new(movie: Vec<FrameFacts>) -> Self {
+    pub(crate) fn new(movie: Vec<FrameFacts>) -> Self {
         let log = FlowLog { flow: "tcp".into(), transport: "tcp".into(), frames: movie.into(), ..FlowLog::default() };
         Self { log, written: 0 }
     }
 
-    pub fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
+    pub(crate) fn event(&mut self, frame: u32, at: Timestamp, what: FrameEventKind) {
         self.log.frame_events.push(FrameEvent { frame, at, what });
     }
 
     /// Writes a frame whole at its due time.
-    pub fn write(&mut self, frame: u32) {
+    pub(crate) fn write(&mut self, frame: u32) {
         let at = self.start(frame);
         self.event(frame, at, FrameEventKind::LastByte);
         self.written += u64::from(self.log.frames[frame as usize].size);
     }
 
     /// Writes the first byte of a frame and never the last.
-    pub fn start(&mut self, frame: u32) -> Timestamp {
+    pub(crate) fn start(&mut self, frame: u32) -> Timestamp {
         let at = self.log.frames[frame as usize].due;
         self.event(frame, at, FrameEventKind::Offered);
         self.event(frame, at, FrameEventKind::Queued);
@@ -211,12 +211,12 @@ impl StreamFlow {
         at
     }
 
-    pub fn discard(&mut self, frame: u32, place: Place, rule: &str) {
+    pub(crate) fn discard(&mut self, frame: u32, place: Place, rule: &str) {
         let at = self.log.frames[frame as usize].due;
         self.event(frame, at, FrameEventKind::Discarded { place, rule: rule.into() });
     }
 
-    pub fn read(&mut self, total: u64, at: Timestamp) {
+    pub(crate) fn read(&mut self, total: u64, at: Timestamp) {
         self.log.stream_reads.push(StreamRead { total, at });
     }
 }

@@ -94,7 +94,7 @@ impl Program {
     }
 
     /// True when it is given what `placeholder` stands for.
-    pub fn mentions(&self, placeholder: Placeholder) -> bool {
+    pub(crate) fn mentions(&self, placeholder: Placeholder) -> bool {
         self.templates().any(|template| template.mentions(placeholder))
     }
 

@@ -67,10 +67,10 @@ impl Movie {
         &["source", "ladder", "codec", "bitrate", "size", "frame_rate", "duration"];
 
     /// The source that means the lab's own test movie.
-    pub const LAB: &'static str = "lab";
+    pub(crate) const LAB: &'static str = "lab";
 
     /// The ladders of the lab.
-    pub const LAB_LADDERS: [&'static str; 2] = ["lab-mild", "lab-strong"];
+    pub(crate) const LAB_LADDERS: [&'static str; 2] = ["lab-mild", "lab-strong"];
 
     /// The user's own file; `None` where the lab makes the movie.
     pub fn original(&self) -> Option<&Path> {
@@ -78,7 +78,7 @@ impl Movie {
     }
 
     /// True for a ladder of the lab's, false for a file and for none.
-    pub fn has_lab_ladder(&self) -> bool {
+    pub(crate) fn has_lab_ladder(&self) -> bool {
         self.ladder.as_deref().is_some_and(|ladder| Self::LAB_LADDERS.contains(&ladder))
     }
 

@@ -112,16 +112,6 @@ pub struct Sniffer {
     pub capture: Probability,
 }
 
-impl Wifi {
-    /// The card's default for a retry value of 0 (Ouwens' thesis, section 4.1).
-    const DEFAULT_TRANSMISSIONS: u8 = 16;
-
-    /// How often a frame is sent at most: the retry value in the thesis' sense.
-    pub fn max_transmissions(&self) -> u8 {
-        if self.retry == 0 { Self::DEFAULT_TRANSMISSIONS } else { self.retry }
-    }
-}
-
 /// How the file says for how long another's beginning goes unnoticed: a time, or a word of earlier versions.
 enum CarrierSense {
     Time(Duration),

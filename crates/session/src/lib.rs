@@ -3,6 +3,7 @@
 //! A world owns clocks and sockets. It gives a [`SenderSession`] its socket whenever that is writable or a frame is
 //! due, and a [`ReceiverSession`] whatever arrived. Both only record; the ledger is made of their logs. What a flow does
 //! from its begin to its end, in every world, is in [`lifecycle`], and what its two halves have in common in [`half`].
+#![warn(unreachable_pub)]
 
 mod adaptive;
 mod content;

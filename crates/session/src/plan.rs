@@ -31,7 +31,7 @@ impl SendingPlan {
     }
 
     /// The same movie with its first frame due at `start`.
-    pub fn starting_at(&self, start: Timestamp) -> Self {
+    pub(crate) fn starting_at(&self, start: Timestamp) -> Self {
         Self { start, ..self.clone() }
     }
 
@@ -66,7 +66,7 @@ impl SendingPlan {
     }
 
     /// The movie's codec.
-    pub fn codec(&self) -> Codec {
+    pub(crate) fn codec(&self) -> Codec {
         self.movie.index.sequence.codec
     }
 
@@ -76,7 +76,7 @@ impl SendingPlan {
     }
 
     /// The time that one frame lasts, from the stream's frame rate.
-    pub fn frame_interval(&self) -> Duration {
+    pub(crate) fn frame_interval(&self) -> Duration {
         self.movie.index.sequence.frame_rate.time_of(1)
     }
 

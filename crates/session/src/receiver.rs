@@ -63,23 +63,23 @@ pub(crate) struct Reception {
 
 impl Reception {
     /// Nothing came yet; `log` is empty.
-    pub fn new(log: ReceiverLog) -> Self {
+    pub(crate) fn new(log: ReceiverLog) -> Self {
         Self { kept: VecDeque::new(), log }
     }
 
     /// A frame came whole.
-    pub fn handle_frame(&mut self, bytes: Bytes) {
+    pub(crate) fn handle_frame(&mut self, bytes: Bytes) {
         self.log.complete_frames += 1;
         self.kept.push_back(bytes);
     }
 
     /// So many did not.
-    pub fn handle_lost(&mut self, count: u32) {
+    pub(crate) fn handle_lost(&mut self, count: u32) {
         self.log.incomplete_frames += count;
     }
 
     /// The next frame, whole.
-    pub fn poll_frame(&mut self) -> Option<Bytes> {
+    pub(crate) fn poll_frame(&mut self) -> Option<Bytes> {
         self.kept.pop_front()
     }
 }
@@ -88,7 +88,7 @@ impl Reception {
 ///
 /// Contract: hand it what the socket gave, in order, with the time of arrival; then take what it kept with
 /// [`poll_frame`](Self::poll_frame) until there is none. On a byte stream ask [`wants_bytes`](Self::wants_bytes)
-/// first, and where it says no, wait for [`next_timeout`](Self::next_timeout).
+/// first, and where it says no, wait for `next_timeout`.
 pub struct ReceiverSession {
     half: ReceivingHalf,
     reception: Reception,
@@ -149,7 +149,7 @@ impl ReceiverSession {
     }
 
     /// When [`wants_bytes`](Self::wants_bytes) will turn true by itself.
-    pub fn next_timeout(&self) -> Option<Timestamp> {
+    pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
         match &self.half {
             ReceivingHalf::Datagram(_) | ReceivingHalf::Packets(_) => None,
             ReceivingHalf::Stream(half) => half.next_timeout(),
@@ -157,7 +157,7 @@ impl ReceiverSession {
     }
 
     /// Consumes what is due; to be called when [`next_timeout`](Self::next_timeout) has come.
-    pub fn handle_timeout(&mut self, now: Timestamp) {
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         if let ReceivingHalf::Stream(half) = &mut self.half {
             half.handle_timeout(now);
         }
@@ -165,7 +165,7 @@ impl ReceiverSession {
     }
 
     /// True when the receiver paces the sender: what counts is when it reads, not when data reached its host.
-    pub fn is_paced(&self) -> bool {
+    pub(crate) fn is_paced(&self) -> bool {
         matches!(&self.half, ReceivingHalf::Stream(half) if half.is_paced())
     }
 
@@ -180,7 +180,7 @@ impl ReceiverSession {
     }
 
     /// Frames of which something arrived, and something was missing, so far.
-    pub fn incomplete_frames(&self) -> u32 {
+    pub(crate) fn incomplete_frames(&self) -> u32 {
         self.reception.log.incomplete_frames
     }
 

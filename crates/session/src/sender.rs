@@ -80,7 +80,7 @@ pub struct SenderProgress {
 ///
 /// Contract: call [`drive`](Self::drive) at the start and whenever what it asked for has happened (writability or
 /// the timeout); it offers due frames, writes what the socket takes and logs every event. It never waits itself.
-/// [`stop`](Self::stop) ends the stream early.
+/// A flow that is stopped ends the stream early.
 pub struct SenderSession {
     plan: SendingPlan,
     pacing: Pacing,
@@ -123,16 +123,11 @@ impl SenderSession {
     }
 
     /// Ends the stream now: what was not written is given up.
-    pub fn stop(&mut self, now: Timestamp) {
+    pub(crate) fn stop(&mut self, now: Timestamp) {
         self.stopped = true;
         self.end_told = true;
         self.half.handle_abort(now);
         self.drain_events();
-    }
-
-    /// True when the whole movie was offered.
-    pub fn offered_all(&self) -> bool {
-        self.next == self.plan.len()
     }
 
     /// True over a stream of bytes.
@@ -141,12 +136,12 @@ impl SenderSession {
     }
 
     /// Counters for a progress display.
-    pub fn progress(&self) -> SenderProgress {
+    pub(crate) fn progress(&self) -> SenderProgress {
         self.progress
     }
 
     /// The plan that it sends.
-    pub fn plan(&self) -> &SendingPlan {
+    pub(crate) fn plan(&self) -> &SendingPlan {
         &self.plan
     }
 

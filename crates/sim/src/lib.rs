@@ -8,6 +8,7 @@
 //! - [`simulate_cell`] keeps to what a campaign needs: summaries and the hashes of the tables.
 //! - [`Simulation`] is both without files.
 //! - [`experiment`] is a TCP connection without a movie, for validation and benchmarks.
+#![warn(unreachable_pub)]
 
 mod bulk;
 mod cancel;

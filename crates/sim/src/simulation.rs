@@ -90,7 +90,7 @@ pub enum EarlyEnd {
 
 impl EarlyEnd {
     /// Its name in `run.json`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
             Self::TimeLimit => "time limit",

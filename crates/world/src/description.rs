@@ -43,7 +43,7 @@ impl RunDescription<'_> {
     }
 
     /// The document.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let flows: Vec<Value> =
             self.setups.iter().zip(self.flows).map(|(setup, flow)| flow_json(setup, flow)).collect();
         json!({

@@ -120,7 +120,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Packets lost outside the model.
-    pub fn lost_outside_model(&self) -> u64 {
+    pub(crate) fn lost_outside_model(&self) -> u64 {
         let devices = [self.sender_device, self.receiver_device, self.sender_plug, self.receiver_plug];
         let in_devices: u64 = devices.iter().map(|device| device.lost).sum();
         let in_queues = self.ring_drops + self.packet_queue_drops;

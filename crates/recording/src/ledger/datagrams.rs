@@ -41,7 +41,7 @@ pub(crate) struct Arrival {
 }
 
 impl<'a> Datagrams<'a> {
-    pub fn of(log: &'a FlowLog) -> Self {
+    pub(crate) fn of(log: &'a FlowLog) -> Self {
         let received = log.datagrams_received.iter().map(|datagram| datagram.into_owned());
         let key = |datagram: &DatagramReceived| (datagram.sequence, !datagram.kept, datagram.at);
         let received = Sorter::of(log.frames.beside(), key, received);
@@ -53,7 +53,7 @@ impl<'a> Datagrams<'a> {
     }
 
     /// How every frame crossed the network, asked for in decode order.
-    pub fn transfers(&self) -> impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer {
+    pub(crate) fn transfers(&self) -> impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer {
         let mut frames = Lookup::new(frames(self.crossings.iter()));
         move |frame, facts, sender| {
             let datagrams = frames.of(frame.into()).unwrap_or_default();

@@ -102,7 +102,7 @@ impl Decoding {
     /// Takes the next frame in decode order: follows its references and the order in which a decoder shows what reaches it.
     /// A decoder works in decode order, so a reference that does not come before the frame itself cannot be one and is
     /// ignored. `begins_sequence`: it was made to begin a coded video sequence.
-    pub fn take(&mut self, facts: &FrameFacts, arrival: Option<Timestamp>, begins_sequence: bool) -> Decoded {
+    pub(crate) fn take(&mut self, facts: &FrameFacts, arrival: Option<Timestamp>, begins_sequence: bool) -> Decoded {
         let (frame, complete) = (self.past.len() as u32, arrival.is_some());
         let lack = self.lacking(frame, facts);
         let mut of_those_behind = lack;
@@ -131,7 +131,7 @@ impl Decoding {
     }
 
     /// The frames that can be decoded and are not shown in their places, ascending: no more come.
-    pub fn misplaced(mut self) -> Vec<Misplaced> {
+    pub(crate) fn misplaced(mut self) -> Vec<Misplaced> {
         let left = self.output.finish();
         left.into_iter().for_each(|picture| self.note_misplaced(picture));
         self.misplaced.sort_unstable();

@@ -37,12 +37,12 @@ pub(super) struct Delays {
 
 impl Delays {
     /// None yet; `list` is an empty one.
-    pub fn new(list: Spool<InOrder>) -> Self {
+    pub(crate) fn new(list: Spool<InOrder>) -> Self {
         Self { arrived: Sorter::new(list, |one| (one.arrival, one.frame)), places: thesis::Places::default() }
     }
 
     /// Takes the next frame.
-    pub fn take(&mut self, row: &FrameRow, facts: &FrameFacts) {
+    pub(crate) fn take(&mut self, row: &FrameRow, facts: &FrameFacts) {
         let place = self.places.take(facts);
         let Some(arrival) = row.arrival else { return };
         self.arrived.push(InOrder {
@@ -60,7 +60,7 @@ impl Delays {
     ///
     /// As in section 3.4 of the thesis. Frames that arrived at the same moment are taken in decode order. `settle` is called
     /// with every row, in decode order.
-    pub fn fill(
+    pub(crate) fn fill(
         mut self,
         rows: Spool<FrameRow>,
         timing: Timing,

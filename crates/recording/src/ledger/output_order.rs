@@ -37,7 +37,7 @@ pub(super) struct OutputOrder {
 impl OutputOrder {
     /// Takes the next picture that reaches the decoder, in decode order. Gives the picture, now or of before, that turns out
     /// not to be shown, or to be shown behind one that belongs behind it.
-    pub fn take(&mut self, picture: Picture) -> Option<Picture> {
+    pub(crate) fn take(&mut self, picture: Picture) -> Option<Picture> {
         self.held.push(picture);
         self.depth = self.depth.max(picture.reordered);
         if self.depth == 0 && self.held[0].begins_sequence {
@@ -58,7 +58,7 @@ impl OutputOrder {
     }
 
     /// The same of all that is still held back: nothing more comes.
-    pub fn finish(&mut self) -> Vec<Picture> {
+    pub(crate) fn finish(&mut self) -> Vec<Picture> {
         let mut misplaced = vec![];
         while !self.held.is_empty() {
             let picture = self.held.remove(self.first());

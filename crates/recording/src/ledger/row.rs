@@ -21,7 +21,7 @@ pub enum Fate {
 
 impl Fate {
     /// All fates.
-    pub const ALL: [Self; 5] = [Self::Shown, Self::Late, Self::Undecodable, Self::Lost, Self::NotOffered];
+    pub(crate) const ALL: [Self; 5] = [Self::Shown, Self::Late, Self::Undecodable, Self::Lost, Self::NotOffered];
 
     /// Its name in the tables.
     pub fn name(self) -> &'static str {
@@ -46,7 +46,7 @@ pub struct RootCause {
 
 impl RootCause {
     /// A cause at a place.
-    pub fn new(place: Place, cause: impl Into<String>) -> Self {
+    pub(crate) fn new(place: Place, cause: impl Into<String>) -> Self {
         Self { place, cause: cause.into() }
     }
 }

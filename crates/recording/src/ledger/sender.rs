@@ -21,12 +21,12 @@ pub(super) struct SenderLife {
 
 impl SenderLife {
     /// True when a rule of the sending pipeline gave up the frame or the rest of it.
-    pub fn shed(&self) -> bool {
+    pub(crate) fn shed(&self) -> bool {
         self.discards.iter().any(|discard| discard.place == Place::SenderPipeline)
     }
 
     /// True when it was given to the transport, or went further than that.
-    pub fn was_offered(&self) -> bool {
+    pub(crate) fn was_offered(&self) -> bool {
         [self.offered, self.queued, self.first_byte].iter().any(Option::is_some)
     }
 
@@ -48,13 +48,13 @@ impl SenderLife {
 pub(super) struct Events(Sorter<FrameEvent, u32>);
 
 impl Events {
-    pub fn of(log: &FlowLog) -> Self {
+    pub(crate) fn of(log: &FlowLog) -> Self {
         let events = log.frame_events.iter().map(|event| event.into_owned());
         Self(Sorter::of(log.frames.beside(), |event| event.frame, events))
     }
 
     /// The life of every frame, in decode order: as many as are asked for.
-    pub fn lives(&self) -> impl Iterator<Item = SenderLife> {
+    pub(crate) fn lives(&self) -> impl Iterator<Item = SenderLife> {
         let mut events = self.0.iter().peekable();
         (0..).map(move |frame| {
             let mut life = SenderLife::default();

@@ -20,7 +20,7 @@ pub(super) struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    pub fn of(log: &'a FlowLog) -> Self {
+    pub(crate) fn of(log: &'a FlowLog) -> Self {
         let mut arrived = Sorter::new(log.frames.beside(), |arrived: &Arrived| arrived.0);
         let received = log.stream_reads.iter().map(|read| read.total).max().unwrap_or(0);
         let mut reads = log.stream_reads.iter().peekable();
@@ -42,7 +42,7 @@ impl<'a> Stream<'a> {
     }
 
     /// How every frame crossed the stream, asked for in decode order.
-    pub fn transfers(&self) -> impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer {
+    pub(crate) fn transfers(&self) -> impl FnMut(u32, &FrameFacts, &SenderLife) -> Transfer {
         let mut arrived = Lookup::new(self.arrived.iter());
         move |frame, facts, sender| {
             let loss = Some(loss(sender, &self.log.status));

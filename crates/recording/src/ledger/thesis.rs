@@ -19,7 +19,7 @@ pub(super) struct GroupClock(Duration);
 
 impl GroupClock {
     /// How much later than expected the next frame came, in nanoseconds.
-    pub fn latency(&mut self, frame: &InOrder) -> Option<i64> {
+    pub(crate) fn latency(&mut self, frame: &InOrder) -> Option<i64> {
         self.0 = frame.group_time.unwrap_or(self.0);
         let expected = self.0 + frame.place; // S_i
         frame.relative.map(|arrival| nanos(arrival) - nanos(expected))
@@ -33,7 +33,7 @@ pub(super) struct Places(Option<(u32, Timestamp)>);
 
 impl Places {
     /// That of the next frame in decode order.
-    pub fn take(&mut self, frame: &FrameFacts) -> Duration {
+    pub(crate) fn take(&mut self, frame: &FrameFacts) -> Duration {
         let start = match self.0 {
             Some((number, start)) if number == frame.gop => start,
             _ => frame.due,

@@ -42,7 +42,7 @@ impl Verdict {
 pub(super) struct Verdicts(Sorter<(u64, Verdict), u64>);
 
 impl Verdicts {
-    pub fn of(log: &FlowLog) -> Self {
+    pub(crate) fn of(log: &FlowLog) -> Self {
         let datagrams = log.packets.iter().filter(|packet| packet.tells_its_frame());
         let verdicts = datagrams.filter_map(|packet| {
             let verdict = match packet.dropped {
@@ -55,7 +55,7 @@ impl Verdicts {
     }
 
     /// The verdict that decides on each datagram, in order of their sequence numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, Verdict)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Verdict)> {
         let mut verdicts: Peekable<_> = self.0.iter().peekable();
         std::iter::from_fn(move || {
             let (sequence, mut verdict) = verdicts.next()?;
@@ -67,7 +67,7 @@ impl Verdicts {
     }
 
     /// The hop that datagrams passed last before they arrived; `arrived` are their sequence numbers, ascending.
-    pub fn last_hop(&self, mut arrived: impl Iterator<Item = u64>) -> Option<&'static str> {
+    pub(crate) fn last_hop(&self, mut arrived: impl Iterator<Item = u64>) -> Option<&'static str> {
         let mut verdicts = Lookup::new(self.iter());
         arrived.find_map(|sequence| match verdicts.of(sequence) {
             Some(Verdict::Delivered(_, hop)) => Some(hop),

@@ -12,8 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use fields::{Input, Output, Spooled};
 use file::{Block, ScratchFile};
-pub(crate) use sort::{Found, Lookup};
-pub use sort::{Sorted, Sorter};
+pub(crate) use sort::{Found, Lookup, Sorter};
 
 use crate::run::WriteError;
 

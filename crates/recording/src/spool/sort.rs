@@ -12,7 +12,7 @@ use crate::run::WriteError;
 /// What is recorded comes nearly in order, so that few runs overlap, and few are in memory while it is read: a run is
 /// opened when its first record is due.
 #[derive(Clone, Debug)]
-pub struct Sorter<T, K> {
+pub(crate) struct Sorter<T, K> {
     key: fn(&T) -> K,
     run: Vec<T>,
     /// Sorted runs, one after the other, each of whole blocks.
@@ -28,12 +28,12 @@ struct Run<K> {
 
 impl<T: Spooled + Clone, K: Ord + Clone> Sorter<T, K> {
     /// A sorter by `key`; `runs` is an empty list, whose file what is too much for the memory goes to.
-    pub fn new(runs: Spool<T>, key: fn(&T) -> K) -> Self {
+    pub(crate) fn new(runs: Spool<T>, key: fn(&T) -> K) -> Self {
         Self { key, run: Vec::new(), runs, begins: Vec::new() }
     }
 
     /// All of `records` by `key`.
-    pub fn of(runs: Spool<T>, key: fn(&T) -> K, records: impl IntoIterator<Item = T>) -> Self {
+    pub(crate) fn of(runs: Spool<T>, key: fn(&T) -> K, records: impl IntoIterator<Item = T>) -> Self {
         let mut sorter = Self::new(runs, key);
         records.into_iter().for_each(|record| sorter.push(record));
         sorter.ready();
@@ -41,7 +41,7 @@ impl<T: Spooled + Clone, K: Ord + Clone> Sorter<T, K> {
     }
 
     /// Takes a record.
-    pub fn push(&mut self, record: T) {
+    pub(crate) fn push(&mut self, record: T) {
         if self.run.len() == IN_MEMORY {
             self.spill();
         }
@@ -49,7 +49,7 @@ impl<T: Spooled + Clone, K: Ord + Clone> Sorter<T, K> {
     }
 
     /// Nothing more comes: to be called before it is read.
-    pub fn ready(&mut self) {
+    pub(crate) fn ready(&mut self) {
         if self.begins.is_empty() {
             self.run.sort_by_key(self.key);
         } else {
@@ -57,23 +57,13 @@ impl<T: Spooled + Clone, K: Ord + Clone> Sorter<T, K> {
         }
     }
 
-    /// Number of records.
-    pub fn len(&self) -> usize {
-        self.runs.len() + self.run.len()
-    }
-
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// What the disk refused, as [`Spool::failure`].
-    pub fn failure(&self) -> Option<WriteError> {
+    pub(crate) fn failure(&self) -> Option<WriteError> {
         self.runs.failure()
     }
 
     /// The records in order. Where the disk does not give them back they end early, and [`failure`](Self::failure) says so.
-    pub fn iter(&self) -> Sorted<'_, T, K> {
+    pub(crate) fn iter(&self) -> Sorted<'_, T, K> {
         let heap = self.begins.iter().zip(0..).map(|(run, number)| Reverse((run.first.clone(), number)));
         let runs =
             self.begins.iter().map(|run| Reading { blocks: run.blocks.clone(), decoded: Vec::new().into_iter() });
@@ -102,7 +92,7 @@ struct Reading<T> {
 
 /// The records of a [`Sorter`] in order.
 #[derive(Debug)]
-pub struct Sorted<'a, T, K> {
+pub(crate) struct Sorted<'a, T, K> {
     sorter: &'a Sorter<T, K>,
     memory: std::slice::Iter<'a, T>,
     /// The key of the next record of each run, and the run's number.
@@ -148,12 +138,12 @@ pub(crate) struct Lookup<I: Iterator<Item = (u64, V)>, V> {
 
 impl<I: Iterator<Item = (u64, V)>, V: Clone> Lookup<I, V> {
     /// Of records in ascending order of their numbers, each number once.
-    pub fn new(records: I) -> Self {
+    pub(crate) fn new(records: I) -> Self {
         Self { records: records.peekable(), found: None }
     }
 
     /// That of this number, which is not below the one asked for before.
-    pub fn of(&mut self, number: u64) -> Option<V> {
+    pub(crate) fn of(&mut self, number: u64) -> Option<V> {
         while let Some(next) = self.records.next_if(|(next, _)| *next <= number) {
             self.found = Some(next);
         }
@@ -173,7 +163,7 @@ pub(crate) struct Found<V> {
 
 impl<V: Spooled + Clone> Found<V> {
     /// Of records in ascending order of their numbers; `list` is an empty one.
-    pub fn new(list: Spool<(u64, V)>, records: impl IntoIterator<Item = (u64, V)>) -> Self {
+    pub(crate) fn new(list: Spool<(u64, V)>, records: impl IntoIterator<Item = (u64, V)>) -> Self {
         let mut sorted = list;
         sorted.extend(records);
         let mut found = Self { firsts: Vec::new(), block: usize::MAX, decoded: Vec::new(), sorted };
@@ -185,7 +175,7 @@ impl<V: Spooled + Clone> Found<V> {
     }
 
     /// That of this number.
-    pub fn of(&mut self, number: u64) -> Option<V> {
+    pub(crate) fn of(&mut self, number: u64) -> Option<V> {
         let in_memory = &self.sorted.recent;
         let records = if in_memory.first().is_some_and(|(first, _)| *first <= number) || self.firsts.is_empty() {
             in_memory

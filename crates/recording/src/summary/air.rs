@@ -20,7 +20,7 @@ pub(super) struct DatagramCounts {
 
 impl DatagramCounts {
     /// Counts each sequence number once, in order.
-    pub fn of(log: &FlowLog) -> Self {
+    pub(crate) fn of(log: &FlowLog) -> Self {
         let number = |&number: &u64| number;
         let sequences = log.datagrams_sent.iter().map(|datagram| datagram.sequence);
         let offered = Sorter::of(log.frames.beside(), number, sequences);
@@ -146,7 +146,7 @@ pub struct Transmissions {
 
 impl Transmissions {
     /// Counts the packets that were sent at least once; `None` when there were none.
-    pub fn of(log: &FlowLog) -> Option<Self> {
+    pub(crate) fn of(log: &FlowLog) -> Option<Self> {
         let counted = || count(transmitted(&log.packets).map(|packet| packet.transmissions.len()));
         if log.lacks_packets() {
             return None;
@@ -169,7 +169,7 @@ pub struct Sniffed {
 
 impl Sniffed {
     /// Counts what was captured; `None` without a sniffer.
-    pub fn of(log: &FlowLog) -> Option<Self> {
+    pub(crate) fn of(log: &FlowLog) -> Option<Self> {
         let counts = match log.air {
             _ if log.lacks_packets() => return None,
             Some(air) => air.sniffed?,

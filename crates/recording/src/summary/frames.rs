@@ -45,7 +45,7 @@ pub(super) struct Jitters {
 
 impl FrameTotals {
     /// None yet, of this flow.
-    pub fn new(log: &FlowLog) -> Self {
+    pub(crate) fn new(log: &FlowLog) -> Self {
         Self {
             count: 0,
             fates: FateCounts::default(),
@@ -68,7 +68,7 @@ impl FrameTotals {
     }
 
     /// Takes the next frame in decode order.
-    pub fn take(&mut self, row: &FrameRow) {
+    pub(crate) fn take(&mut self, row: &FrameRow) {
         self.count += 1;
         self.bytes += u64::from(row.size);
         self.due = Some((self.due.map_or(row.due, |(first, _)| first), row.due));
@@ -136,26 +136,26 @@ impl FrameTotals {
     }
 
     /// Mean time from one frame to the next, from the first to the last due time; `None` for fewer than two frames.
-    pub fn interval(&self) -> Option<Duration> {
+    pub(crate) fn interval(&self) -> Option<Duration> {
         let (first, last) = self.due?;
         let gaps = Some(self.count - 1).filter(|&gaps| gaps > 0)?;
         Some(last.saturating_since(first) / gaps)
     }
 
     /// Bits over the duration of the movie.
-    pub fn movie_bitrate(&self, interval: Option<Duration>) -> Option<u64> {
+    pub(crate) fn movie_bitrate(&self, interval: Option<Duration>) -> Option<u64> {
         let duration = interval?.checked_mul(self.count)?.as_secs_f64();
         (duration > 0.0).then(|| (self.bytes as f64 * 8.0 / duration).round() as u64)
     }
 
     /// From the first to the last arrival of a frame, and one interval more.
-    pub fn duration(&self, interval: Option<Duration>) -> Option<Duration> {
+    pub(crate) fn duration(&self, interval: Option<Duration>) -> Option<Duration> {
         let (first, last) = self.arrivals?;
         Some(last.saturating_since(first) + interval.unwrap_or_default())
     }
 
     /// Percentiles 50, 95 and 99, and the largest, when all rows were taken.
-    pub fn latency_ms(&self) -> Option<[f64; 4]> {
+    pub(crate) fn latency_ms(&self) -> Option<[f64; 4]> {
         let ranks = nearest_ranks(self.latencies.iter(), self.latencies_count, [50, 95, 99, 100]);
         ranks.map(|latencies| latencies.map(milliseconds))
     }

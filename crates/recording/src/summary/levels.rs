@@ -25,7 +25,7 @@ pub(super) struct LevelCounts {
 
 impl LevelCounts {
     /// Takes the next frame.
-    pub fn take(&mut self, row: &FrameRow) {
+    pub(crate) fn take(&mut self, row: &FrameRow) {
         let Some(level) = row.level else { return };
         self.has_levels = true;
         if row.fate == Fate::Shown {
@@ -39,7 +39,7 @@ impl LevelCounts {
     }
 
     /// `None` for a movie that has no levels.
-    pub fn levels(&self) -> Option<Levels> {
+    pub(crate) fn levels(&self) -> Option<Levels> {
         let mean = (self.shown > 0).then(|| self.sum as f64 / self.shown as f64);
         self.has_levels.then_some(Levels { mean, switches: self.switches })
     }

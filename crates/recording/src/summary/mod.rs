@@ -102,7 +102,7 @@ impl FateCounts {
     }
 
     /// Frames that the transport was given: what shares are of.
-    pub fn offered(&self) -> u32 {
+    pub(crate) fn offered(&self) -> u32 {
         self.whole() + self.lost
     }
 }

@@ -24,19 +24,19 @@ pub(super) struct WaitingPlayer(Sorter<Playable, (Duration, u32)>);
 
 impl WaitingPlayer {
     /// None yet; `list` is an empty one.
-    pub fn new(list: Spool<Playable>) -> Self {
+    pub(crate) fn new(list: Spool<Playable>) -> Self {
         Self(Sorter::new(list, |&(due, frame, _)| (due, frame)))
     }
 
     /// Takes the next frame. One that cannot be decoded is not waited for: what was shown before stays.
-    pub fn take(&mut self, row: &FrameRow) {
+    pub(crate) fn take(&mut self, row: &FrameRow) {
         if let Some(ready) = row.ready {
             self.0.push((row.display_time, row.frame, ready));
         }
     }
 
     /// The waits of a player of this flow; `None` when nothing arrived.
-    pub fn play(mut self, first_arrival: Option<Timestamp>, startup: Duration) -> Option<Stalls> {
+    pub(crate) fn play(mut self, first_arrival: Option<Timestamp>, startup: Duration) -> Option<Stalls> {
         self.0.ready();
         let mut player = Player::new(PlayoutPolicy::Stall, startup, first_arrival?);
         for (due, _, ready) in self.0.iter() {

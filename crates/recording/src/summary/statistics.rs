@@ -32,7 +32,7 @@ pub struct LossRuns {
 
 impl LossRuns {
     /// Counts the runs in a sequence that says of each item whether it was lost.
-    pub fn of(lost: impl IntoIterator<Item = bool>) -> Self {
+    pub(crate) fn of(lost: impl IntoIterator<Item = bool>) -> Self {
         let mut counter = RunCounter::default();
         lost.into_iter().for_each(|lost| counter.take(lost));
         counter.runs()
@@ -62,7 +62,7 @@ pub(super) struct RunCounter {
 
 impl RunCounter {
     /// Takes the next item.
-    pub fn take(&mut self, lost: bool) {
+    pub(crate) fn take(&mut self, lost: bool) {
         if lost {
             self.length += 1;
         } else {
@@ -71,7 +71,7 @@ impl RunCounter {
     }
 
     /// The runs of all.
-    pub fn runs(&self) -> LossRuns {
+    pub(crate) fn runs(&self) -> LossRuns {
         let mut runs = self.ended;
         runs.end_run(self.length);
         runs

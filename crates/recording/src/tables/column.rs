@@ -84,13 +84,8 @@ fn saturating_i64(value: u64) -> i64 {
 }
 
 impl<R> Column<R> {
-    /// Its name in the file.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// Its type as `docs/results.md` writes it; a question mark follows where it may be null.
-    pub fn type_name(&self) -> String {
+    pub(crate) fn type_name(&self) -> String {
         let name = match self.reader {
             Reader::Boolean(_) => "bool",
             Reader::Int32(_) => "int32",

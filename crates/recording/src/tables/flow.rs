@@ -50,7 +50,7 @@ pub struct ReleaseRow<'a> {
 
 impl<'a> ReleaseRow<'a> {
     /// The releases of a flow.
-    pub fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(log: &'a FlowLog) -> impl Iterator<Item = Self> {
         log.releases.iter().map(|release| Self::of(&log.flow, *release))
     }
 

@@ -104,7 +104,7 @@ impl TablesAhead {
 
 impl WrittenAhead {
     /// What could not be read again.
-    pub fn failure(&self) -> Option<WriteError> {
+    pub(crate) fn failure(&self) -> Option<WriteError> {
         self.sequences.failure()
     }
 

@@ -36,23 +36,23 @@ pub struct Table<R> {
 
 impl<R> Table<R> {
     /// A table without columns; the methods below add them, in order.
-    pub fn named(name: &'static str) -> Self {
+    pub(crate) fn named(name: &'static str) -> Self {
         Self { name, columns: Vec::new() }
     }
 
     /// Adds a column of truth values.
-    pub fn boolean<C: Cell<bool>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+    pub(crate) fn boolean<C: Cell<bool>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
         self.with::<C, _>(name, Reader::Boolean(Box::new(move |row| read(row).into_cell())))
     }
 
     /// Adds a column of 32-bit numbers: counts and sizes.
-    pub fn int32<C: Cell<i32>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+    pub(crate) fn int32<C: Cell<i32>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
         self.with::<C, _>(name, Reader::Int32(Box::new(move |row| read(row).into_cell())))
     }
 
     /// Adds a column of 32-bit numbers that older tables are without; in the place of what they have not got, readers take
     /// `before`. Where a row has that too, or null, it is [equal](Self::hash) to one of an older table.
-    pub fn int32_since<C: Cell<i32>>(
+    pub(crate) fn int32_since<C: Cell<i32>>(
         mut self,
         name: &'static str,
         before: i32,
@@ -64,7 +64,7 @@ impl<R> Table<R> {
     }
 
     /// Leaves the last column out of the [hash](Self::hash): it follows from others and from what was sent.
-    pub fn following(mut self) -> Self {
+    pub(crate) fn following(mut self) -> Self {
         self.hash_last(Hashed::Nothing);
         self
     }
@@ -74,24 +74,28 @@ impl<R> Table<R> {
     }
 
     /// Adds a column of 64-bit numbers: times in nanoseconds, bytes, rates.
-    pub fn int64<C: Cell<i64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+    pub(crate) fn int64<C: Cell<i64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
         self.with::<C, _>(name, Reader::Int64(Box::new(move |row| read(row).into_cell())))
     }
 
     /// Adds a column of floating-point numbers.
-    pub fn double<C: Cell<f64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
+    pub(crate) fn double<C: Cell<f64>>(self, name: &'static str, read: impl Fn(&R) -> C + 'static) -> Self {
         self.with::<C, _>(name, Reader::Double(Box::new(move |row| read(row).into_cell())))
     }
 
     /// Adds a column of texts without nulls.
-    pub fn text(mut self, name: &'static str, read: impl for<'row> Fn(&'row R) -> Cow<'row, str> + 'static) -> Self {
+    pub(crate) fn text(
+        mut self,
+        name: &'static str,
+        read: impl for<'row> Fn(&'row R) -> Cow<'row, str> + 'static,
+    ) -> Self {
         let reader = Reader::Text(Box::new(move |row| Some(read(row))));
         self.columns.push(Column { name, nullable: false, hashed: Hashed::Whole, reader });
         self
     }
 
     /// Adds a column of texts and nulls.
-    pub fn optional_text(
+    pub(crate) fn optional_text(
         mut self,
         name: &'static str,
         read: impl for<'row> Fn(&'row R) -> Option<Cow<'row, str>> + 'static,
@@ -106,27 +110,8 @@ impl<R> Table<R> {
     }
 
     /// Name of the table, which is that of its file without `.parquet`.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
-    }
-
-    /// Columns in order.
-    pub fn columns(&self) -> &[Column<R>] {
-        &self.columns
-    }
-
-    /// Writes row groups, one after the other, as one Parquet file. A group without rows leaves no trace.
-    ///
-    /// Each group is made only when the one before it is written, so only one is in memory.
-    ///
-    /// # Errors
-    /// When `sink` cannot be written to.
-    pub fn write<W: Write + Send>(&self, sink: W, groups: impl IntoIterator<Item = Vec<R>>) -> Result<W, ParquetError> {
-        let mut writer = self.writer(sink)?;
-        for rows in groups {
-            writer.write_rows(&rows)?;
-        }
-        writer.finish()
     }
 
     /// The same table in the making, one row group after the other.

@@ -17,8 +17,9 @@ use crate::summary::Summary;
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
 
 fn written<R>(table: &Table<R>, groups: Vec<Vec<R>>) -> SerializedFileReader<Bytes> {
-    let bytes = table.write(Vec::new(), groups).unwrap();
-    SerializedFileReader::new(Bytes::from(bytes)).unwrap()
+    let mut writer = table.writer(Vec::new()).unwrap();
+    groups.iter().for_each(|rows| writer.write_rows(rows).unwrap());
+    SerializedFileReader::new(Bytes::from(writer.finish().unwrap())).unwrap()
 }
 
 fn rows(reader: &SerializedFileReader<Bytes>) -> Vec<BTreeMap<String, Field>> {
@@ -218,7 +219,7 @@ fn files_carry_the_format_version_and_are_compressed_with_zstd() {
 fn a_table_without_rows_is_still_a_table() {
     let reader = written(&super::packets(), vec![vec![], vec![]]);
     assert_eq!((reader.num_row_groups(), rows(&reader).len()), (0, 0));
-    assert_eq!(reader.metadata().file_metadata().schema_descr().num_columns(), super::packets().columns().len());
+    assert_eq!(reader.metadata().file_metadata().schema_descr().num_columns(), super::packets().columns.len());
 }
 
 #[test]
@@ -268,7 +269,7 @@ fn documented(table: &str) -> Vec<(String, String)> {
 }
 
 fn described<R>(table: &Table<R>) -> Vec<(String, String)> {
-    table.columns().iter().map(|column| (column.name().to_owned(), column.type_name())).collect()
+    table.columns.iter().map(|column| (column.name.to_owned(), column.type_name())).collect()
 }
 
 #[test]

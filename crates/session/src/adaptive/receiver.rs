@@ -14,7 +14,7 @@ use crate::receiver::{ReceiverLog, Reception};
 /// The receiver's side of an adaptive flow.
 ///
 /// Contract: that of a [`Half`] over two channels of datagrams to one server. It sends first: drive it at the start of
-/// the flow, and take what [`poll_frame`](Self::poll_frame) gives until it is `None`.
+/// the flow, and take what `poll_frame` gives until it is `None`.
 pub struct AdaptiveReceiver {
     client: Client,
     /// What its channel had no room for.
@@ -36,37 +36,37 @@ impl AdaptiveReceiver {
     }
 
     /// When it has something to do by itself.
-    pub fn next_timeout(&self) -> Option<Timestamp> {
+    pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
         self.client.next_timeout()
     }
 
     /// True when the session is over and everything was said.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.client.is_finished()
     }
 
     /// The next frame, whole, for the received movie.
-    pub fn poll_frame(&mut self) -> Option<Bytes> {
+    pub(crate) fn poll_frame(&mut self) -> Option<Bytes> {
         self.reception.poll_frame()
     }
 
     /// Frames that arrived whole so far.
-    pub fn complete_frames(&self) -> u32 {
+    pub(crate) fn complete_frames(&self) -> u32 {
         self.reception.log.complete_frames
     }
 
     /// Video and audio that came so far, without headers.
-    pub fn received(&self) -> DataSize {
+    pub(crate) fn received(&self) -> DataSize {
         self.received
     }
 
     /// Frames that the client gave up, so far; those that were left out among them.
-    pub fn incomplete_frames(&self) -> u32 {
+    pub(crate) fn incomplete_frames(&self) -> u32 {
         self.reception.log.incomplete_frames
     }
 
     /// What was recorded.
-    pub fn into_log(mut self) -> ReceiverLog {
+    pub(crate) fn into_log(mut self) -> ReceiverLog {
         self.take_events();
         let drops = self.client.state().drops;
         let reasons = drops.iter().filter(|(_, count)| *count > 0);

@@ -64,32 +64,32 @@ impl AdaptiveSender {
     }
 
     /// When it has something to do by itself. While something waits for room, that is what it waits for.
-    pub fn next_timeout(&self) -> Option<Timestamp> {
+    pub(crate) fn next_timeout(&self) -> Option<Timestamp> {
         self.server.next_timeout().filter(|_| !self.is_waiting())
     }
 
     /// True while something waits for room in its channel.
-    pub fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
     /// True when the session is over and everything was said.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         self.server.is_finished()
     }
 
     /// True when a receiver came for the stream.
-    pub fn has_started(&self) -> bool {
+    pub(crate) fn has_started(&self) -> bool {
         self.started
     }
 
     /// True when every frame was sent or left out.
-    pub fn offered_all(&self) -> bool {
+    pub(crate) fn offered_all(&self) -> bool {
         self.server.state().frame >= self.content.frames()
     }
 
     /// What broke, if anything did.
-    pub fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<String> {
         match self.ended {
             Some(Reason::Vanished) => Some("nothing came from the receiver any more".to_owned()),
             _ => self.source_failure.clone(),
@@ -97,17 +97,17 @@ impl AdaptiveSender {
     }
 
     /// Counters for a progress display.
-    pub fn progress(&self) -> SenderProgress {
+    pub(crate) fn progress(&self) -> SenderProgress {
         self.progress
     }
 
     /// All that the server knows of the stream; `None` before video flows and after it has ended.
-    pub fn state(&self) -> Option<ServerState> {
+    pub(crate) fn state(&self) -> Option<ServerState> {
         (self.started && self.ended.is_none()).then(|| self.server.state())
     }
 
     /// The state of the stream; `None` before video flows and after it has ended.
-    pub fn sample(&self, at: Timestamp) -> Option<FlowSample> {
+    pub(crate) fn sample(&self, at: Timestamp) -> Option<FlowSample> {
         let state = self.state()?;
         Some(FlowSample {
             at,
@@ -120,7 +120,7 @@ impl AdaptiveSender {
     }
 
     /// What was recorded.
-    pub fn into_log(self) -> SenderLog {
+    pub(crate) fn into_log(self) -> SenderLog {
         let frames = 0..self.content.frames();
         let level = |frame: u32| self.levels.get(frame as usize).copied().flatten();
         let facts = frames.map(|frame| self.content.facts(frame, level(frame), self.start));

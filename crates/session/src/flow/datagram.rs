@@ -35,7 +35,7 @@ impl DatagramSetup {
     }
 
     /// What it sends.
-    pub fn plan(&self) -> &SendingPlan {
+    pub(crate) fn plan(&self) -> &SendingPlan {
         &self.movie.plan
     }
 

@@ -113,7 +113,7 @@ impl CommonSetup {
     }
 
     /// A list of records of this flow.
-    pub fn recorded<T: Spooled>(&self, records: impl IntoIterator<Item = T>) -> Spool<T> {
+    pub(crate) fn recorded<T: Spooled>(&self, records: impl IntoIterator<Item = T>) -> Spool<T> {
         let mut list = self.records();
         list.extend(records);
         list
@@ -138,8 +138,8 @@ impl CommonSetup {
 enum Offer<'a> {
     Movie(&'a SendingPlan),
     Ladder(&'a LadderContent, Timestamp),
-    /// Filler bytes, from this time on.
-    Bytes(Timestamp),
+    /// Filler bytes.
+    Bytes,
 }
 
 impl FlowSetup {
@@ -200,7 +200,7 @@ impl FlowSetup {
     }
 
     /// What it has in common with all others.
-    pub fn common(&self) -> &CommonSetup {
+    pub(crate) fn common(&self) -> &CommonSetup {
         match self {
             Self::Datagram(setup) => &setup.common,
             Self::Stream(setup) => &setup.common,
@@ -245,15 +245,7 @@ impl FlowSetup {
         match self.offer() {
             Offer::Movie(plan) => Some(plan.codec()),
             Offer::Ladder(ladder, _) => ladder.codec(),
-            Offer::Bytes(_) => None,
-        }
-    }
-
-    /// When it begins.
-    pub fn start(&self) -> Timestamp {
-        match self.offer() {
-            Offer::Movie(plan) => plan.due(0),
-            Offer::Ladder(_, start) | Offer::Bytes(start) => start,
+            Offer::Bytes => None,
         }
     }
 
@@ -267,7 +259,7 @@ impl FlowSetup {
         match self.offer() {
             Offer::Movie(plan) => plan.len(),
             Offer::Ladder(ladder, _) => ladder.frames(),
-            Offer::Bytes(_) => 0,
+            Offer::Bytes => 0,
         }
     }
 
@@ -276,7 +268,7 @@ impl FlowSetup {
         match self.offer() {
             Offer::Movie(plan) => Some(plan.due(plan.len() - 1) + plan.frame_interval()),
             Offer::Ladder(ladder, start) => Some(ladder.due(ladder.frames(), start)),
-            Offer::Bytes(_) => None,
+            Offer::Bytes => None,
         }
     }
 
@@ -288,7 +280,7 @@ impl FlowSetup {
             Offer::Ladder(ladder, start) => {
                 common.recorded((0..ladder.frames()).map(|frame| ladder.facts(frame, None, start)))
             }
-            Offer::Bytes(_) => common.records(),
+            Offer::Bytes => common.records(),
         }
     }
 
@@ -310,7 +302,7 @@ impl FlowSetup {
             Self::Stream(setup) => Offer::Movie(setup.plan()),
             Self::External(setup) => Offer::Movie(&setup.plan),
             Self::Adaptive(setup) => Offer::Ladder(&setup.ladder, setup.start),
-            Self::Bulk(setup) => Offer::Bytes(setup.start),
+            Self::Bulk(_) => Offer::Bytes,
         }
     }
 }

@@ -38,7 +38,7 @@ impl FlowRecording {
     }
 
     /// An empty list for records of the flow.
-    pub fn list<T: Spooled>(&self) -> Spool<T> {
+    pub(crate) fn list<T: Spooled>(&self) -> Spool<T> {
         let list = Spool::in_directory(self.directory.clone());
         match self.held {
             Some(held) => list.holding(held),

@@ -44,7 +44,7 @@ impl StreamSetup {
     }
 
     /// What it sends.
-    pub fn plan(&self) -> &SendingPlan {
+    pub(crate) fn plan(&self) -> &SendingPlan {
         &self.movie.plan
     }
 

@@ -6,7 +6,7 @@
 //! - [`MovieSending`] and [`MovieReceiving`] are the two ends of a flow of the movie, and [`Settling`] the time between them.
 //! - [`AdaptiveServing`] and [`AdaptiveViewing`] are those of a stream of levels of a ladder.
 //! - [`BulkSending`] is the application of connections that always have data.
-//! - [`ReceivedMovie`] is where the frames go that came whole, [`Sampling`] says when a state is noted, and
+//! - [`ReceivedMovie`] is where the frames go that came whole, states are noted every [`SAMPLE_INTERVAL`], and
 //!   [`FlowOutcome`] is what a flow leaves behind.
 
 mod adaptive;
@@ -25,6 +25,6 @@ pub use self::bulk::BulkSending;
 pub use self::outcome::FlowOutcome;
 pub use self::received_movie::{MovieSink, ReceivedMovie};
 pub use self::receiving::{MovieReceiving, ReceivingSocket, ReceivingStep, Taken};
-pub use self::sampling::{SAMPLE_INTERVAL, Sampling};
+pub use self::sampling::SAMPLE_INTERVAL;
 pub use self::sending::{MovieSending, SendingSocket};
 pub use self::settling::{SETTLING_AT_MOST, SETTLING_TICK, Settling};

@@ -60,7 +60,7 @@ impl ReceivedMovie {
     }
 
     /// Keeps frames, in order.
-    pub fn keep(&mut self, frames: impl IntoIterator<Item = impl AsRef<[u8]>>) {
+    pub(crate) fn keep(&mut self, frames: impl IntoIterator<Item = impl AsRef<[u8]>>) {
         for frame in frames {
             let frame = frame.as_ref();
             self.bytes += frame.len() as u64;
@@ -69,17 +69,17 @@ impl ReceivedMovie {
     }
 
     /// Nothing more comes.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.note_failure(MovieSink::flush);
     }
 
     /// True where something could not be written.
-    pub fn has_failed(&self) -> bool {
+    pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
     /// Bytes kept, what could not be written, and the movie, where it was kept in memory.
-    pub fn into_parts(self) -> (u64, Option<String>, Vec<u8>) {
+    pub(crate) fn into_parts(self) -> (u64, Option<String>, Vec<u8>) {
         let movie = if let MovieSink::Memory(bytes) = self.sink { bytes } else { Vec::new() };
         (self.bytes, self.failure, movie)
     }

@@ -9,40 +9,40 @@ pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Samples of a flow's state, and when the next is due.
 #[derive(Clone, Debug)]
-pub struct Sampling {
+pub(crate) struct Sampling {
     next: Timestamp,
     samples: Samples,
 }
 
 impl Sampling {
     /// The first sample is due at `start`; they go to `samples`.
-    pub fn starting_at(start: Timestamp, samples: Samples) -> Self {
+    pub(crate) fn starting_at(start: Timestamp, samples: Samples) -> Self {
         Self { next: start, samples }
     }
 
     /// When the next sample is due.
-    pub fn next(&self) -> Timestamp {
+    pub(crate) fn next(&self) -> Timestamp {
         self.next
     }
 
     /// True when a sample is due.
-    pub fn is_due(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
         now >= self.next
     }
 
     /// Takes the samples of `now`, if there are any; the next is due an interval later.
-    pub fn take(&mut self, now: Timestamp, samples: impl IntoIterator<Item = FlowSample>) {
+    pub(crate) fn take(&mut self, now: Timestamp, samples: impl IntoIterator<Item = FlowSample>) {
         self.samples.extend(samples);
         self.next = now + SAMPLE_INTERVAL;
     }
 
     /// Adds samples of times that have passed.
-    pub fn record(&mut self, samples: impl IntoIterator<Item = FlowSample>) {
+    pub(crate) fn record(&mut self, samples: impl IntoIterator<Item = FlowSample>) {
         self.samples.extend(samples);
     }
 
     /// All samples.
-    pub fn into_samples(self) -> Samples {
+    pub(crate) fn into_samples(self) -> Samples {
         self.samples
     }
 }

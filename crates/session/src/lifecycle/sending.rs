@@ -120,7 +120,7 @@ impl MovieSending {
     }
 
     /// How it ended, what was recorded, and the samples.
-    pub fn into_parts(self) -> (FlowStatus, SenderLog, Samples) {
+    pub(crate) fn into_parts(self) -> (FlowStatus, SenderLog, Samples) {
         let status = if let Phase::Ended(status) = self.phase { status } else { FlowStatus::Partial };
         (status, self.session.into_log(), self.sampling.into_samples())
     }
