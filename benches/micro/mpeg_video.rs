@@ -40,7 +40,7 @@ fn mpeg_video(criterion: &mut Criterion) {
     let bytes: usize = frames.iter().map(Vec::len).sum();
     let mut group = criterion.benchmark_group("mpeg_video");
     group.throughput(Throughput::Bytes(bytes as u64));
-    for rule in PacketRule::ALL {
+    for &rule in PacketRule::ALL {
         let mut packetizer = packetizer(rule);
         group.bench_function(format!("packetize {rule}"), |bencher| {
             bencher.iter(|| {
