@@ -85,8 +85,8 @@ def machine_too_busy(config: pytest.Config) -> list[tuple[str, str]]:
     """Tests that ended so, and why."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     skipped = terminal.stats.get("skipped", []) if terminal is not None else []
-    told = [(report.nodeid, report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
-    return [(test, reason) for test, reason in told if too_busy.WORDS in reason]
+    reasons = [(report.nodeid, report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)]
+    return [(test, reason) for test, reason in reasons if too_busy.WORDS in reason]
 
 
 @pytest.hookimpl(tryfirst=True)

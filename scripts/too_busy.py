@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-__all__ = ["AGAIN", "BOUND", "MOST", "WORDS", "Machine", "put_off", "running", "summary", "told", "too_many"]
+__all__ = ["AGAIN", "BOUND", "MOST", "WORDS", "Machine", "put_off", "reasons_in", "running", "summary", "too_many"]
 
 WORDS = "machine too busy"
 """With which a test says that it does."""
@@ -73,7 +73,7 @@ class Machine:
         return f"{mean:.1f} programs per processor wanted to run" if mean > MOST else None
 
 
-def told(text: str) -> list[tuple[str, str]]:
+def reasons_in(text: str) -> list[tuple[str, str]]:
     """Which tests in Rust said it themselves, and why; the test is empty where the text does not tell."""
     found, test = [], ""
     for line in text.splitlines():

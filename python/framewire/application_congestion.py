@@ -31,18 +31,18 @@ def note(scenario: Mapping[str, Any], info: Mapping[str, Any], protocols: Mappin
     kernel = info.get("kernel") or {}  # in virtual time there is none
     one_host = (kernel.get("settings") or {}).get(DEFAULT)  # before hosts were distinguished
     by_flow = kernel.get("default_congestion") or {}
-    told: dict[tuple[str, str], list[str]] = {}
+    names_by_change: dict[tuple[str, str], list[str]] = {}
     for flow in scenario.get("flow", []):
         name, wanted = str(flow.get("name")), flow.get("congestion")
         had = by_flow.get(name, one_host)
         if flow.get("transport") == EXTERNAL and protocols.get(name) == "tcp" and None not in (had, wanted):
-            told.setdefault((str(had), str(wanted)), []).append(name)
+            names_by_change.setdefault((str(had), str(wanted)), []).append(name)
     sentences = [
         f"{', '.join(names)} had this machine's congestion control, {had}, where the sockets did not choose one, and "
         f"not {wanted} as the scenario says: this kernel allows no other. Add {wanted} to "
         f'net.ipv4.tcp_allowed_congestion_control (as root), or give the lab\'s own flows congestion = "{had}" to '
         "compare like with like"
-        for (had, wanted), names in told.items()
+        for (had, wanted), names in names_by_change.items()
         if had != wanted
     ]
     return ". ".join(sentences) or None

@@ -25,11 +25,11 @@ def notes(info: Mapping[str, Any]) -> list[str]:
     >>> notes({"accuracy": {"a": {"packets_left_out": 0}, "b": {"packets_left_out": 2_500_000}}})[0][:58]
     'the tables of packets of b end early: the last 2,500,000 p'
     """
-    told: dict[tuple[str, str], list[str]] = {}
+    flows_by_text: dict[tuple[str, str], list[str]] = {}
     for flow, entry in (info.get("accuracy") or {}).items():
         for words in _words(entry if isinstance(entry, dict) else {}):
-            told.setdefault(words, []).append(flow)
-    return [f"{before}{', '.join(flows)}{after}" for (before, after), flows in told.items()]
+            flows_by_text.setdefault(words, []).append(flow)
+    return [f"{before}{', '.join(flows)}{after}" for (before, after), flows in flows_by_text.items()]
 
 
 def _words(entry: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -122,7 +122,7 @@ class Lines(Silence):
         self._sent: dict[str, tuple[int, int]] = {}
         self._done: set[str] = set()
         self._flows = 0
-        self._streaming = _Quarters(0.0, every_s, told=-1)
+        self._streaming = _Quarters(0.0, every_s, reached=-1)
         self._step = ""
         self._steps = _Quarters(SHORT_S, every_s)
 
@@ -152,9 +152,9 @@ class Lines(Silence):
         share = sum(sent for sent, _ in self._sent.values()) / frames if frames else 0.0
         if self._streaming.passed(share):
             flows = max(self._flows, len(self._sent))
-            told = f"{share:.0%} of the frames" if frames else "going on"
+            done = f"{share:.0%} of the frames" if frames else "going on"
             elapsed = float(event.get("elapsed_s") or 0.0)
-            self._print(f"streaming: {told}, {elapsed:.0f} s, {flows - len(self._done)} of {flows} flows under way")
+            self._print(f"streaming: {done}, {elapsed:.0f} s, {flows - len(self._done)} of {flows} flows under way")
 
     def _show_step(self, text: str, share: float | None) -> None:
         if text != self._step:
@@ -170,10 +170,10 @@ class Lines(Silence):
 class _Quarters:
     """When a line is due: at every further quarter, no sooner than after a time, and at the latest after another."""
 
-    def __init__(self, soonest_s: float, latest_s: float, *, told: int = 0) -> None:
+    def __init__(self, soonest_s: float, latest_s: float, *, reached: int = 0) -> None:
         self._soonest_s, self._latest_s = soonest_s, latest_s
         self._last = time.monotonic()
-        self._quarter = told
+        self._quarter = reached
 
     def passed(self, share: float) -> bool:
         """Whether one is due now, at this share of the whole; it counts as reported."""

@@ -28,7 +28,7 @@ from framewire.studies.balk.variants import (
     VARIANT_REPEATS,
     VARIANTS,
 )
-from framewire.studies.numbers import short_unit, told
+from framewire.studies.numbers import formatted, short_unit
 from framewire.studies.verdicts import Bounds, Number
 
 
@@ -265,11 +265,11 @@ def test_numbers_have_their_units_on_the_page_and_in_the_terminal() -> None:
     with_units = {"plan-cbr": " kB", "plan-bmin": " %", "plan-ten": "", "fair-8": ""}
     text, rendered = shown(part), page.render(compare(part))
     for key, unit in with_units.items():
-        ours = told(found[key].ours) + unit
+        ours = formatted(found[key].ours) + unit
         row = next(line for line in text.splitlines() if found[key].claim.says in line)
         assert re.search(rf"  {re.escape(ours)}  +(holds|does not hold)", row), key
         assert f'<td class="number">{ours}<' in rendered
-    assert told(None, "kB") == "\N{EN DASH}"
+    assert formatted(None, "kB") == "\N{EN DASH}"
     assert "\N{EN DASH} kB" not in text
 
 

@@ -116,4 +116,4 @@ def test_what_runs_is_counted() -> None:
 
 def test_what_tests_tell_themselves_is_found_in_what_they_print() -> None:
     said = f"{too_busy.WORDS}\n---- a::b stdout ----\n{too_busy.WORDS}: 3 arrivals\nno {too_busy.WORDS} here\n"
-    assert too_busy.told(said) == [("", ""), ("a::b", "3 arrivals")]
+    assert too_busy.reasons_in(said) == [("", ""), ("a::b", "3 arrivals")]

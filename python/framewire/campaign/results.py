@@ -256,8 +256,8 @@ class Campaign:
                 f"{self.directory}: the table {name} stays with its cells, by `parts = false` in the campaign"
             )
         if not parts:
-            told = {"packets": "packets = true", "flows": "flows = true", "rates": 'rates = "1 s"'}
-            why = f"; `{told[name]}` in the campaign keeps them" if name in told else ""
+            keys = {"packets": "packets = true", "flows": "flows = true", "rates": 'rates = "1 s"'}
+            why = f"; `{keys[name]}` in the campaign keeps them" if name in keys else ""
             raise InputError(f"{self.directory}: has no table {name}{why}")
         for part in parts:
             self._check(part)
@@ -268,8 +268,8 @@ class Campaign:
         try:
             self._checksums.check(self.directory, path.relative_to(self.directory).as_posix())
         except DamagedError as error:
-            told = "the same `framewire campaign` command puts it together again"
-            raise InputError(f"{self.directory}: {error}; {told}") from None
+            remedy = "the same `framewire campaign` command puts it together again"
+            raise InputError(f"{self.directory}: {error}; {remedy}") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 

@@ -90,7 +90,7 @@ def send(
         return _read(
             _native.serve_stream(
                 path,
-                _told(listener),
+                _as_json(listener),
                 title=path.stem if title is None else title,
                 data=place.data_text(),
                 control=place.control_text(),
@@ -159,7 +159,7 @@ def receive(
     try:
         text = _native.view_stream(
             path,
-            _told(heard),
+            _as_json(heard),
             title=title,
             data=place.data_text(),
             control=place.control_text(),
@@ -176,12 +176,12 @@ def receive(
     return _read(text, lambda viewed: lead.settle(viewed, path))
 
 
-def _told(listener: Listener | None) -> Callable[[str, str], None]:
-    def told(kind: str, text: str) -> None:
+def _as_json(listener: Listener | None) -> Callable[[str, str], None]:
+    def listen(kind: str, text: str) -> None:
         if listener is not None:
             listener(kind, json.loads(text))
 
-    return told
+    return listen
 
 
 def _read(text: str, settle: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:

@@ -24,8 +24,8 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
     """
     said = endings(run)
     if disturbed := disturbances(run):
-        told = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
-        said.append(doubted(run, told))
+        reasons = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
+        said.append(doubted(run, reasons))
     unproven = [flow.name for flow in run.flows if not run.accuracy(flow)]
     if unproven and run.info.get("world", "emulated") == "emulated":
         said.append(Markup("There is no proof of accuracy for {}.").format(", ".join(unproven)))
@@ -81,14 +81,14 @@ def of_chance(run: ReportRun) -> Markup:
     if not network_draws(run):
         return Markup("Nothing in this scenario is drawn by chance: another seed changes nothing.")
     seed = run.scenario.get("seed")
-    told_seed = Markup(" (seed {})").format(seed) if seed is not None else Markup("")
+    seed_text = Markup(" (seed {})").format(seed) if seed is not None else Markup("")
     if len(run.streams) > 1 and not run.together:
         return Markup(
             "One run, one seed{}: all transports met the same channel, but another seed is another channel. "
             "What gives frames up may show tens of points more or fewer with another seed: small differences need "
             "repeats (framewire campaign)."
-        ).format(told_seed)
-    return Markup("One run, one seed{}: repeat with others before relying on small differences.").format(told_seed)
+        ).format(seed_text)
+    return Markup("One run, one seed{}: repeat with others before relying on small differences.").format(seed_text)
 
 
 def endings(run: ReportRun) -> list[Markup]:
@@ -122,14 +122,14 @@ def on_the_way(run: ReportRun) -> str:
     return f", and {cut:,} frames that were offered but had not arrived by then count as lost" if cut else ""
 
 
-def doubted(run: ReportRun, told: Markup) -> Markup:
+def doubted(run: ReportRun, reasons: Markup) -> Markup:
     """What a doubt about flows means in the world that the run was in."""
     if run.simulated:
-        return Markup("<b>The result contradicts itself</b> ({}).").format(told)
+        return Markup("<b>The result contradicts itself</b> ({}).").format(reasons)
     return Markup(
         "<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these flows may be "
         "the machine's, not the network's: repeat the run on a quiet machine."
-    ).format(told)
+    ).format(reasons)
 
 
 def not_offered(run: ReportRun) -> list[Markup]:
@@ -149,11 +149,13 @@ def not_offered(run: ReportRun) -> list[Markup]:
 
 def disturbances(run: ReportRun) -> dict[str, str]:
     """What disturbed the emulation, or contradicts itself, and the flows that it concerns."""
-    told: dict[str, list[str]] = {}
+    flows_by_text: dict[str, list[str]] = {}
     for flow in run.flows:
         if text := run.disturbed(flow):
-            told.setdefault(text, []).append(flow.name)
-    return {text: "all flows" if len(names) == len(run.flows) else ", ".join(names) for text, names in told.items()}
+            flows_by_text.setdefault(text, []).append(flow.name)
+    return {
+        text: "all flows" if len(names) == len(run.flows) else ", ".join(names) for text, names in flows_by_text.items()
+    }
 
 
 def provisional(run: ReportRun) -> str | None:

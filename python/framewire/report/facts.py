@@ -15,36 +15,36 @@ __all__ = ["facts"]
 
 def facts(run: ReportRun) -> list[tuple[str, str]]:
     """What was run, as names and texts."""
-    told = [*movie(run), ("network", network(run))]
+    facts_found = [*movie(run), ("network", network(run))]
     if run.interference:
-        told.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
-    told.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
+        facts_found.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
+    facts_found.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
     layout = f", {run.scenario.get('layout', 'side-by-side')}" if len(run.flows) > 1 else ""
-    told.append(("flows", f"{len(run.flows)}{layout}"))
-    told += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
+    facts_found.append(("flows", f"{len(run.flows)}{layout}"))
+    facts_found += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]
     if run.info.get("world"):
-        told.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
+        facts_found.append(("world", "simulated, in virtual time" if run.simulated else str(run.info["world"])))
     if run.info.get("origin_utc"):
-        told.append(("run", str(run.info["origin_utc"])))
-    told.append(("status", f"{run.status} ({run.ended_by})" if run.ended_by else run.status))
-    return [(name, text) for name, text in told if text]
+        facts_found.append(("run", str(run.info["origin_utc"])))
+    facts_found.append(("status", f"{run.status} ({run.ended_by})" if run.ended_by else run.status))
+    return [(name, text) for name, text in facts_found if text]
 
 
 def movie(run: ReportRun) -> list[tuple[str, str]]:
     """What was sent: its name, and what it is."""
-    told: list[tuple[str, str]] = []
+    facts_found: list[tuple[str, str]] = []
     of, given = run.scenario.get("movie", {}), run.movie
     if given or run.of_movie:
         parts = [source(of.get("source"), "the lab's test movie"), of.get("codec")]
         if given.get("width"):
             parts.append(f"{given['width']}x{given.get('height', '?')}")
         parts.append(f"{run.frame_rate:.5g} frames/s, {run.movie_seconds:.1f} s")
-        told.append(("movie", ", ".join(str(part) for part in parts if part)))
+        facts_found.append(("movie", ", ".join(str(part) for part in parts if part)))
     if isinstance(given.get("bitrate"), (int, float)):
-        told.append(("bitrate", f"{given['bitrate'] / 1e6:.2f} Mbit/s"))
+        facts_found.append(("bitrate", f"{given['bitrate'] / 1e6:.2f} Mbit/s"))
     if run.ladder:
-        told.append(("ladder", f"{source(of.get('ladder'), 'ladder')}: {ladder_in_a_line(run.ladder)}"))
-    return told
+        facts_found.append(("ladder", f"{source(of.get('ladder'), 'ladder')}: {ladder_in_a_line(run.ladder)}"))
+    return facts_found
 
 
 def source(given: Any, of_the_lab: str) -> str:

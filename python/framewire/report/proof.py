@@ -59,25 +59,25 @@ def proof(run: ReportRun) -> Proof:
     """What the run says about its own emulation."""
     if run.simulated:
         return Proof(of_virtual_time(run), [], [])
-    found = [(flow.name, told(run, flow)) for flow in run.flows if run.accuracy(flow)]
+    found = [(flow.name, accuracy_figures(run, flow)) for flow in run.flows if run.accuracy(flow)]
     entries = [entry for _, entry in found]
     keys = ordered_keys(entries)
     counters = [key for key in keys if key not in LABELS]
     zero = [key for key in counters if not any(entry.get(key) for entry in entries)]
 
     def rows(keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-        return [(told_as(key), [shown(entry.get(key)) for entry in entries]) for key in keys]
+        return [(label(key), [shown(entry.get(key)) for entry in entries]) for key in keys]
 
     return Proof(
         sentences(run, entries),
         [name for name, _ in found],
         rows([key for key in keys if key in LABELS]),
         rows([key for key in counters if key not in zero]),
-        [told_as(key) for key in zero],
+        [label(key) for key in zero],
     )
 
 
-def told_as(key: str) -> str:
+def label(key: str) -> str:
     """The name of a figure, as a reader sees it."""
     return LABELS.get(key, key.replace("_", " "))
 
@@ -95,7 +95,7 @@ def of_virtual_time(run: ReportRun) -> list[Markup]:
     return said + doubts
 
 
-def told(run: ReportRun, flow: Flow) -> dict[str, Any]:
+def accuracy_figures(run: ReportRun, flow: Flow) -> dict[str, Any]:
     """What run.json says of one flow, under the names of today, and what its recorded releases say."""
     entry = {FORMER_NAMES.get(key, key): value for key, value in flat(run.accuracy(flow)).items()}
     return entry | lateness(run, flow)
@@ -154,14 +154,14 @@ def late_releases(entries: Sequence[dict[str, Any]], frame_ms: float) -> list[Ma
         return []
     worst = max(known, key=lambda entry: float(entry["max_us"]))
     when = f" at {worst['worst_at_s']:.1f} s" if isinstance(worst.get("worst_at_s"), (int, float)) else ""
-    told = Markup("the worst {}{}").format(micro(worst["max_us"]), when)
+    worst_text = Markup("the worst {}{}").format(micro(worst["max_us"]), when)
     if worst["max_us"] > 1000 * frame_ms:
-        told += Markup(", <b>longer than a frame lasts</b>")
+        worst_text += Markup(", <b>longer than a frame lasts</b>")
     late, count = total(entries, "late_over_1ms"), total(entries, "count")
     if late is None or count is None:
-        return [Markup("How many packets were released late is not known; {}.").format(told)]
+        return [Markup("How many packets were released late is not known; {}.").format(worst_text)]
     number = f"{late:,}" if late else "None"
-    return [Markup("{} of {:,} packets were released more than 1 ms late, {}.").format(number, count, told)]
+    return [Markup("{} of {:,} packets were released more than 1 ms late, {}.").format(number, count, worst_text)]
 
 
 def kept_promises(entries: Sequence[dict[str, Any]]) -> list[Markup]:

@@ -87,11 +87,11 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict in one sentence, as plain text."""
-        told = (self.summary or self.headline).striptags()
+        said = (self.summary or self.headline).striptags()
         if self.provisional is None:
-            return told
-        begin = told[:1] if self.summary is None else told[:1].lower()
-        return f"Provisional, because {self.provisional}: {begin}{told[1:]}"
+            return said
+        begin = said[:1] if self.summary is None else said[:1].lower()
+        return f"Provisional, because {self.provisional}: {begin}{said[1:]}"
 
     def as_json(self) -> dict[str, Any]:
         """The verdict with its reasons, as plain text."""
@@ -131,9 +131,9 @@ def judge(
         nothing = Markup("Nothing can be said of the transports: the run ended after {}.").format(of_frames)
         return Verdict(nothing, [], [], list(caveats), provisional=provisional)
     if len(measured) == 1:
-        opening, told = single(measured[0], policy, beside=bool(cross_traffic))
-        told = [*told, *cross_traffic]
-        return Verdict(opening, told, [], list(caveats), best=[measured[0].flow], provisional=provisional)
+        opening, said = single(measured[0], policy, beside=bool(cross_traffic))
+        said = [*said, *cross_traffic]
+        return Verdict(opening, said, [], list(caveats), best=[measured[0].flow], provisional=provisional)
     live = choose(measured, rules_for(measured, LIVE, policy))
     pause = choose(measured, rules_for(measured, PAUSE))
     final = provisional is None
@@ -142,7 +142,7 @@ def judge(
         latencies = live.runner_up is not None and far_apart(measured, live.best[0], live.runner_up)
 
         def aside(one: Metrics) -> str:
-            return behind(one, told=latencies)
+            return behind(one, with_latency=latencies)
 
         reasons = [*live_reasons(measured, live, final=final, seeded=seeded), pause_in_a_line(live, pause)]
         opening = headline(measured, live, final=final)
@@ -195,9 +195,9 @@ def in_a_sentence(
     )  # fmt: skip
 
 
-def behind(one: Metrics, *, told: bool) -> str:
+def behind(one: Metrics, *, with_latency: bool) -> str:
     """How far a live viewer is behind, where that is to be stated."""
-    return f" at {milliseconds(latency(one))}" if told else ""
+    return f" at {milliseconds(latency(one))}" if with_latency else ""
 
 
 def too_narrow(flows: Sequence[Metrics], bitrate_bps: float | None, link_bps: float | None = None) -> list[Markup]:
@@ -262,8 +262,8 @@ def live_reasons(flows: Sequence[Metrics], live: Choice, *, final: bool, seeded:
         trade = Markup("")
         if far_apart(flows, best, second):
             trade = Markup("; {} shows {}{}, {} {}{}").format(
-                name(best), percent(best.live_share), behind(best, told=True),
-                name(second), percent(second.live_share), behind(second, told=True),
+                name(best), percent(best.live_share), behind(best, with_latency=True),
+                name(second), percent(second.live_share), behind(second, with_latency=True),
             )  # fmt: skip
         said.append(
             Markup("Runner-up: {} with {} of the frames in time{}; what decided was {}{}.").format(
@@ -292,8 +292,8 @@ def bounds(flows: Sequence[Metrics], best: Sequence[Metrics]) -> Markup:
     }
     asked = [rule for rule in rules_for(flows, LIVE) if all(rule.value(one) is not None for one in best)]
     asked = [rule for rule in asked if rule is not FAR_LATENCY]  # the nearer bound is asked of the same
-    told = [names_of_rules.get(rule, f"{SHARE_POINTS:g} point of frames") for rule in asked]
-    return listed([Markup(text) for text in told])
+    said = [names_of_rules.get(rule, f"{SHARE_POINTS:g} point of frames") for rule in asked]
+    return listed([Markup(text) for text in said])
 
 
 def pause_reasons(pause: Choice) -> list[Markup]:
@@ -318,21 +318,21 @@ def pause_in_a_line(live: Choice, pause: Choice) -> Markup:
     """Watching with a pause allowed, when that changes the answer."""
     if {one.flow for one in pause.best} == {one.flow for one in live.best}:
         return Markup("If the viewer may be made to wait (a player that pauses), the answer is the same.")
-    told = [
+    said = [
         Markup("{} ({} of the frames, {})").format(name(one), percent(one.decodable_share), waiting(one))
         for one in pause.best
     ]
-    verb = "is best" if len(told) == 1 else "are too close to call"
-    return Markup("If the viewer may be made to wait (a player that pauses), {} {}.").format(listed(told), verb)
+    verb = "is best" if len(said) == 1 else "are too close to call"
+    return Markup("If the viewer may be made to wait (a player that pauses), {} {}.").format(listed(said), verb)
 
 
 def live_in_a_line(live: Choice, pause: Choice) -> Markup:
     """Live viewing, when that changes the answer."""
     if {one.flow for one in pause.best} == {one.flow for one in live.best}:
         return Markup("For live viewing, where what comes late is not shown, the answer is the same.")
-    told = [Markup("{} ({} of the frames in time)").format(name(one), percent(one.live_share)) for one in live.best]
-    verb = "is best" if len(told) == 1 else "are too close to call"
-    return Markup("For live viewing, where what comes late is not shown, {} {}.").format(listed(told), verb)
+    said = [Markup("{} ({} of the frames in time)").format(name(one), percent(one.live_share)) for one in live.best]
+    verb = "is best" if len(said) == 1 else "are too close to call"
+    return Markup("For live viewing, where what comes late is not shown, {} {}.").format(listed(said), verb)
 
 
 def given_up(best: Metrics, flows: Sequence[Metrics], *, final: bool = True) -> Markup:
@@ -374,8 +374,8 @@ def given_up(best: Metrics, flows: Sequence[Metrics], *, final: bool = True) -> 
     if not costs:
         asked = [Markup("faster")] if slower else []
         asked += [Markup("sharper")] if best.psnr_mean_db is not None else []
-        told = Markup(" or ").join([Markup(", ").join(asked), Markup("more complete")] if asked else ["more complete"])
-        return Markup("Nothing measured here speaks against it: no other was clearly {}.").format(told)
+        said = Markup(" or ").join([Markup(", ").join(asked), Markup("more complete")] if asked else ["more complete"])
+        return Markup("Nothing measured here speaks against it: no other was clearly {}.").format(said)
     opening = Markup("What choosing {} gives up").format(name(best)) if final else Markup("Where others did better")
     return Markup("{}: {}.").format(opening, listed(costs))
 
@@ -388,10 +388,10 @@ def single(one: Metrics, policy: str = "live", *, beside: bool = False) -> tuple
     shown = Markup("shown, {}").format(waiting(one)) if waits else Markup("shown in time")
     text = Markup("{} {}: {} of the frames were {}.").format(name(one), run, share, shown)
     lost = missing(one)
-    told = Markup("{}{}{}. There is no other stream to compare it with in this run.").format(
+    said = Markup("{}{}{}. There is no other stream to compare it with in this run.").format(
         lost[:1].upper() + lost[1:], "" if waits else f"; {freeze(one)}", quality(one)
     )
-    return text, [told]
+    return text, [said]
 
 
 def account(one: Metrics) -> Markup:

@@ -11,12 +11,12 @@ from framewire.report.metrics import Metrics
 
 def missing(one: Metrics) -> Markup:
     """What was lost, by type."""
-    told = [
+    losses = [
         Markup("{} of the {} frames").format(percent(100 * lost / total), kind)
         for kind, (lost, total) in one.by_type.items()
         if total
     ]
-    return Markup("lost were {}").format(listed(told)) if one.lost else Markup("no frame was lost")
+    return Markup("lost were {}").format(listed(losses)) if one.lost else Markup("no frame was lost")
 
 
 def quality(one: Metrics) -> str:

@@ -9,7 +9,7 @@ from framewire.report.figures.base import significant
 from framewire.studies.table import DASH
 from framewire.studies.verdicts import Number
 
-__all__ = ["estimated", "rounded_up", "short_unit", "told"]
+__all__ = ["estimated", "formatted", "rounded_up", "short_unit"]
 
 UNITS = ("%", "dB", "kB", "kbit/s", "s", "times")
 """What stands beside a number."""
@@ -27,14 +27,14 @@ def short_unit(unit: str) -> str:
     return first if first in UNITS and not rest.startswith("per ") else ""
 
 
-def told(ours: Number | None, unit: str = "") -> str:
+def formatted(ours: Number | None, unit: str = "") -> str:
     """Our number with its interval, in a unit that is shown short.
 
-    >>> told(Number(1.114, 1.11, 1.118, 20)), told(Number(-0.19, -2.425, 2.045, 20))
+    >>> formatted(Number(1.114, 1.11, 1.118, 20)), formatted(Number(-0.19, -2.425, 2.045, 20))
     ('1.11 ± 0.01', '-0.2 ± 2.3')
-    >>> told(Number(100.0, 61.0, 100.0, 6)), told(Number(2.0, None, None, 1))
+    >>> formatted(Number(100.0, 61.0, 100.0, 6)), formatted(Number(2.0, None, None, 1))
     ('100 (61 to 100)', '2')
-    >>> told(Number(-0.19, -2.425, 2.045, 20), "dB"), told(Number(100.0, 61.0, 100.0, 6), "% of frames")
+    >>> formatted(Number(-0.19, -2.425, 2.045, 20), "dB"), formatted(Number(100.0, 61.0, 100.0, 6), "% of frames")
     ('-0.2 ± 2.3 dB', '100 % (61 to 100)')
     """
     if ours is None:

@@ -77,7 +77,7 @@ class Cell:
         """Whether it says its mark and nothing else."""
         return self.mark is not None and self.text == self.mark
 
-    def told(self, digits: int) -> str:
+    def value_text(self, digits: int) -> str:
         """Ours as text; empty where there is none."""
         return self.text or (shown(self.ours.mean, digits) if self.ours else "")
 

@@ -89,7 +89,7 @@ def _line(texts: Sequence[str]) -> str:
 
 def _joined(cell: Cell, column: Column) -> str:
     """What is published and ours in one text."""
-    here = cell.told(column.digits)
+    here = cell.value_text(column.digits)
     return here if cell.published is None else f"{shown(cell.published, column.digits)} / {here or DASH}"
 
 

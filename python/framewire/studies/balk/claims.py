@@ -9,7 +9,7 @@ from framewire.studies.balk import explanations
 from framewire.studies.balk.measure import Measured, Ruler, UnpairedError
 from framewire.studies.balk.published import Published, published
 from framewire.studies.balk.samples import OTHERS, RATES, Count
-from framewire.studies.numbers import told
+from framewire.studies.numbers import formatted
 from framewire.studies.verdicts import Number, Verdict
 
 __all__ = ["Finding", "findings"]
@@ -29,7 +29,7 @@ class Finding(verdicts.Finding):
     def of(cls, claim: Published, ours: Number | None, why: str, with_headers: Number | None = None) -> Finding:
         """Judged by the bounds of the claim."""
         verdict = claim.bounds.judge(ours, exact=claim.exact)
-        return cls(claim=claim, finds=told(ours, claim.unit), verdict=verdict, ours=ours, why=why,
+        return cls(claim=claim, finds=formatted(ours, claim.unit), verdict=verdict, ours=ours, why=why,
                    with_headers=with_headers)  # fmt: skip
 
     @property

@@ -50,7 +50,7 @@ def _unseen_percent(run: Run) -> float:
 def _lost(setting: Setting) -> Callable[[Measured], str]:
     """The estimate sees less than is lost."""
 
-    def told(measured: Measured) -> str:
+    def explained(measured: Measured) -> str:
         lost = _mean(measured, setting, lambda run: run.packet_loss_percent)
         unseen = _mean(measured, setting, _unseen_percent)
         level = _mean(measured, setting, lambda run: run.mean_level)
@@ -63,13 +63,13 @@ def _lost(setting: Setting) -> Callable[[Measured], str]:
         )
         return text if other is None else f"{text} With k packets over k - 1 gaps the share is {other:.2f}."
 
-    return told
+    return explained
 
 
 def _what_else(column: str) -> Callable[[Measured], str]:
     """With which other decisions the claim is within its bounds."""
 
-    def told(measured: Measured) -> str:
+    def explained(measured: Measured) -> str:
         tried = differences.table(measured).rows[1:]
         if not tried:
             return ""
@@ -79,7 +79,7 @@ def _what_else(column: str) -> Callable[[Measured], str]:
         which = f"{'all' if most else 'none'}{' but ' if named else ''}" if most or not found else ""
         return f" Of {len(tried)} other decisions it is within the bounds with {which}{'; '.join(named)}."
 
-    return told
+    return explained
 
 
 def _together(*parts: Callable[[Measured], str]) -> Callable[[Measured], str]:
@@ -89,7 +89,7 @@ def _together(*parts: Callable[[Measured], str]) -> Callable[[Measured], str]:
 def _seconds(transport: Transport) -> Callable[[Measured], str]:
     """How many seconds, and runs, of fixed-rate streaming below 15 there are."""
 
-    def told(measured: Measured) -> str:
+    def explained(measured: Measured) -> str:
         pairs = measured.paired(mild(16, transport=transport), mild(16, transport="fixed"))
         if not pairs:
             return ""
@@ -102,7 +102,7 @@ def _seconds(transport: Transport) -> Callable[[Measured], str]:
             "often."
         )
 
-    return told
+    return explained
 
 
 def _fewer_estimates(measured: Measured) -> str:
@@ -124,7 +124,7 @@ def _top_rate(measured: Measured) -> str:
 def _round_trip(loss: float, limit_kbps: float) -> Callable[[Measured], str]:
     """At which round-trip time figure 20 comes about."""
 
-    def told(measured: Measured) -> str:
+    def explained(measured: Measured) -> str:
         least = [(rtt, measured.mean(alone(loss, "tfrc", rtt), _least)) for rtt in TFRC_ROUND_TRIPS_MS]
         below = [rtt for rtt, mean in least if mean is not None and mean.mean < limit_kbps]
         if not any(mean for _, mean in least):
@@ -135,13 +135,13 @@ def _round_trip(loss: float, limit_kbps: float) -> Callable[[Measured], str]:
             f"The worst second is below {limit_kbps:.0f} kbit/s {where}."
         )
 
-    return told
+    return explained
 
 
 def _steadier(loss: float) -> Callable[[Measured], str]:
     """Both by the same ruler."""
 
-    def told(measured: Measured) -> str:
+    def explained(measured: Measured) -> str:
         ways: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("TFRC", "tfrc"))
         numbers, kept_by = [], []
         for name, transport in ways:
@@ -164,7 +164,7 @@ def _steadier(loss: float) -> Callable[[Measured], str]:
             )
         return text
 
-    return told
+    return explained
 
 
 def _least(run: Run) -> float:
@@ -258,20 +258,20 @@ def _half(rates: Sequence[int], half: int) -> Sequence[int]:
 
 def _spreads(measured: Measured) -> str:
     ways: Sequence[tuple[str, Transport]] = (("VTP", "vtp"), ("fixed rate", "fixed"))
-    told = []
+    spreads = []
     for name, transport in ways:
         setting = strong(12, transport=transport)
         spread = _mean(measured, setting, lambda run: pstdev(run.frame_rates))
         lost = _mean(measured, setting, lambda run: run.packet_loss_percent)
         if spread is None or lost is None:
             return ""
-        told.append(f"{name}: {spread:.2f} frames per second, {lost:.1f} % of the packets lost")
+        spreads.append(f"{name}: {spread:.2f} frames per second, {lost:.1f} % of the packets lost")
     halves = [
         _mean(measured, strong(12), lambda run, half=half: pstdev(_half(run.frame_rates, half)))  # type: ignore[misc]
         for half in (0, 1)
     ]
     return (
-        f"Standard deviations, {'; '.join(told)}. VTP's is {halves[0]:.2f} in the first half and {halves[1]:.2f} in "
+        f"Standard deviations, {'; '.join(spreads)}. VTP's is {halves[0]:.2f} in the first half and {halves[1]:.2f} in "
         "the second."
     )
 
@@ -292,11 +292,11 @@ def _levels_kept(measured: Measured) -> str:
     lost = max((three - two for three, two in zip(*means.values(), strict=True) if three and two), default=None)
     if lost is None:
         return ""
-    told = [f"{', '.join('-' if mean is None else f'{mean:.2f}' for mean in some)} at {link} Mbit/s"
+    levels = [f"{', '.join('-' if mean is None else f'{mean:.2f}' for mean in some)} at {link} Mbit/s"
             for link, some in means.items()]  # fmt: skip
     return (
-        f"With 8, 16 and 32 flows the mean level is {' and '.join(told)}: a third less of the link takes {lost:.2f} of "
-        "a level at most, for the reason of figure 16."
+        f"With 8, 16 and 32 flows the mean level is {' and '.join(levels)}: a third less of the link takes {lost:.2f} "
+        "of a level at most, for the reason of figure 16."
     )
 
 
@@ -333,7 +333,7 @@ _REASONS: Mapping[str, Callable[[Measured], str]] = {
     "frames-vtp": _together(_lost(mild(16)), _what_else("18 to 24 frames (% of s)")),
     "frames-fixed": _together(_fixed_frames, _what_else("fixed rate below 15 (s of a run)")),
     "frames-seconds": _seconds("vtp"),
-    "frames-better": _seconds("hybrid"),
+    "frames-hybrid": _seconds("hybrid"),
     "frames-runs": _seconds("vtp"),
     "frames-strong": _spreads,
     "frames-strong-fixed": _halves,

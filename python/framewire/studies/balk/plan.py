@@ -133,11 +133,11 @@ class Setting:
     @property
     def label(self) -> str:
         """What it is called among the cells of a campaign."""
-        told = [self.clip, f"{self.link_mbps:g} Mbit/s", f"{self.tcp} TCP", self.transport, f"k {self.k}"]
-        told += [f"{self.loss_percent:g} % lost", f"{self.rtt_ms:g} ms", self.congestion]
-        told += [] if self.alpha is None else [f"alpha {self.alpha:g}"]
-        told += [] if self.trace is None else [f"over {self.trace}"]
-        return ", ".join([*told, *([] if self.variant is None else [f"variant {self.variant.name}"])])
+        parts = [self.clip, f"{self.link_mbps:g} Mbit/s", f"{self.tcp} TCP", self.transport, f"k {self.k}"]
+        parts += [f"{self.loss_percent:g} % lost", f"{self.rtt_ms:g} ms", self.congestion]
+        parts += [] if self.alpha is None else [f"alpha {self.alpha:g}"]
+        parts += [] if self.trace is None else [f"over {self.trace}"]
+        return ", ".join([*parts, *([] if self.variant is None else [f"variant {self.variant.name}"])])
 
     def scenario(self, ladder: str, duration_s: float, traces: Mapping[str, str]) -> dict[str, Any]:
         """The experiment but for its seed. ``ladder`` is a streaming file of so many seconds, ``traces`` are the files

@@ -188,14 +188,14 @@ def _best(number: str, one: Clip) -> Figure:
         ("smoothest", best(one, fewest_changes=False), RIVAL),
         ("fewest changes", best(one, fewest_changes=True), HYBRID),
     )
-    traces, told = [], []
+    traces, rates_text = [], []
     for name, plan, colour in every:
         steps = plan.document["steps"]
         x = [start for start, _ in steps] + [one.duration_s]
         rates = [bps / 1e3 for _, bps in steps]
         traces.append(line(name, x, [*rates, rates[-1]], colour, line={"shape": "hv"}))
-        told.append(f"{name} {len(steps)} rates of at most {plan.peak_kbps:,.0f} kbit/s")
+        rates_text.append(f"{name} {len(steps)} rates of at most {plan.peak_kbps:,.0f} kbit/s")
     buffer = of(one).document["client_buffer_bytes"] / 1e3
-    hint = f"Top level, with the {buffer:,.0f} kB that the paper's plan needs: {'; '.join(told)}."
+    hint = f"Top level, with the {buffer:,.0f} kB that the paper's plan needs: {'; '.join(rates_text)}."
     title = "The plan and the best ones with its buffer (not in the paper)"
     return plot(f"figure-{number}-best", title, hint, traces, "time (s)", "kbit/s")

@@ -71,7 +71,9 @@ def _places(measured: Measured) -> list[tuple[str, str, Setting]]:
     places += [("24", f"mild clip, {flows} flows, 2 Mbit/s", mild(flows, link_mbps=2)) for flows in FLOWS]
     for name, mean in measured.traces.items():
         beside = (("alone", 0), ("1 cubic", 1))
-        places += [("LTE", f"{name}, {told}", over_trace(name, mean, tcp, "vtp")) for told, tcp in beside]
+        places += [
+            ("LTE", f"{name}, {name_of_place}", over_trace(name, mean, tcp, "vtp")) for name_of_place, tcp in beside
+        ]
     return places
 
 
@@ -100,13 +102,13 @@ def _cell(measured: Measured, setting: Setting, metric: Metric) -> Cell:
 def by_figure(measured: Measured) -> dict[str, Table]:
     """For each figure both rate controls with their intervals, and fixed-rate streaming where it was run."""
     tables: dict[str, list[list[str]]] = {}
-    for figure, told, setting in _places(measured):
+    for figure, name_of_place, setting in _places(measured):
         ways = (("paper", setting), ("hybrid", hybrid(setting)), ("fixed rate", _fixed(setting)))
         for way, one in ways:
             if not measured.of(one) or not measured.of(hybrid(setting)):
                 continue
             values = [estimated(measured.mean(one, metric.value), metric.digits) for metric in METRICS]
-            tables.setdefault(figure, []).append([f"{told}: {way}", *values])
+            tables.setdefault(figure, []).append([f"{name_of_place}: {way}", *values])
     columns = ["", *(metric.name for metric in METRICS)]
     return {figure: of_texts(columns, rows, title="The paper's rate control and the hybrid one")
             for figure, rows in tables.items()}  # fmt: skip
@@ -130,11 +132,11 @@ def _compared(measured: Measured) -> list[tuple[str, list[Cell]]]:
     """A row for each experiment, once."""
     rows: list[tuple[str, list[Cell]]] = []
     seen = set()
-    for figure, told, setting in _places(measured):
+    for figure, name_of_place, setting in _places(measured):
         if setting in seen or not measured.of(hybrid(setting)) or not measured.of(setting):
             continue
         seen.add(setting)
-        rows.append((f"{figure}: {told}", [_cell(measured, setting, metric) for metric in METRICS]))
+        rows.append((f"{figure}: {name_of_place}", [_cell(measured, setting, metric) for metric in METRICS]))
     return rows
 
 
@@ -160,6 +162,6 @@ def headline(measured: Measured) -> str:
     parts = []
     for place, metric in enumerate(METRICS):
         counts = Counter(cells[place].mark for _, cells in rows)
-        told = (counts[change] for change in (Change.BETTER, Change.WORSE, Change.SAME))
-        parts.append("{}: {} better, {} worse, {} the same".format(metric.name, *told))
+        numbers = (counts[change] for change in (Change.BETTER, Change.WORSE, Change.SAME))
+        parts.append("{}: {} better, {} worse, {} the same".format(metric.name, *numbers))
     return f"Of {len(rows)} experiments: " + "; ".join(parts) + "."

@@ -8,7 +8,7 @@ from dataclasses import replace
 from framewire.studies.balk.claims import Finding
 from framewire.studies.balk.comparison import Comparison
 from framewire.studies.balk.published import Published
-from framewire.studies.numbers import told
+from framewire.studies.numbers import formatted
 from framewire.studies.table import Cell, Column, Table, of_texts
 
 __all__ = ["claims", "claims_in_short", "clips", "decisions", "readings", "readings_in_short", "remarks"]
@@ -21,7 +21,7 @@ def remarks(one: Finding) -> list[str]:
     if not claim.is_independent:
         said.append(f"not counted: {claim.worth}")
     if one.differs_with_headers:
-        said.append(f"with headers {told(one.with_headers, claim.unit)}: {one.verdict_with_headers}")
+        said.append(f"with headers {formatted(one.with_headers, claim.unit)}: {one.verdict_with_headers}")
     if one.ours is not None and one.ours.low is None:
         said.append("exact: no draw enters" if claim.exact else "a single value")
     return said
@@ -45,7 +45,7 @@ def claims(findings: Sequence[Finding], *, numbered: bool = False) -> Table:
 
 def _cells(one: Finding) -> list[str | Cell]:
     claim = one.claim
-    headers = () if one.with_headers is None else (told(one.with_headers, claim.unit), "with headers")
+    headers = () if one.with_headers is None else (formatted(one.with_headers, claim.unit), "with headers")
     return [
         claim.source,
         claim.says,

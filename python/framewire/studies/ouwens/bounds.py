@@ -12,7 +12,17 @@ from framewire.studies.ouwens.effects import Effect
 from framewire.studies.table import shown
 from framewire.studies.verdicts import Verdict
 
-__all__ = ["BoundResult", "EffectResult", "bounds", "by_table", "headline", "place", "told", "told_at", "worth"]
+__all__ = [
+    "BoundResult",
+    "EffectResult",
+    "bounds",
+    "by_table",
+    "described",
+    "described_in_short",
+    "headline",
+    "place",
+    "worth",
+]
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ def bounds(judgements: Sequence[Judgement]) -> list[BoundResult]:
                 counts[Verdict.HOLDS],
                 counts[Verdict.FAILS],
                 counts[Verdict.EXCEPTED],
-                told(worst) if worst else "nothing measured",
+                described(worst) if worst else "nothing measured",
                 tuple(one for one in mine if one.verdict == Verdict.FAILS),
                 tuple(one for one in mine if one.verdict == Verdict.EXCEPTED),
                 baseline(mine),
@@ -82,7 +92,7 @@ def by_table(effects: Sequence[Effect]) -> list[EffectResult]:
     ]
 
 
-def told(one: Judgement) -> str:
+def described(one: Judgement) -> str:
     """A number with its place and its difference."""
     digits = 1 if one.unit in ("s", "%") else 0
     explained = f", of which the movies' ratio explains {-one.explained:+.1f}" if abs(one.explained) >= 0.05 else ""
@@ -94,10 +104,10 @@ def told(one: Judgement) -> str:
     )
 
 
-def told_at(one: Judgement) -> str:
+def described_in_short(one: Judgement) -> str:
     """The same in short, without its table.
 
-    >>> told_at(Judgement("loss", "3.8", ("3", "yes"), "B", "%", 0.1, 0.4, None, 0.0, "", Verdict.HOLDS))
+    >>> described_in_short(Judgement("loss", "3.8", ("3", "yes"), "B", "%", 0.1, 0.4, None, 0.0, "", Verdict.HOLDS))
     'retry 3, oven, B: 0.1, 0.4 %'
     """
     digits = 1 if one.unit in ("s", "%") else 0
@@ -156,4 +166,4 @@ def _without_bound(judgements: Sequence[Judgement]) -> str:
     if not unbound:
         return ""
     worst = max(unbound, key=lambda one: abs(one.difference))
-    return f" The {len(unbound)} of non-blocking UDP have no bound; the furthest off: {told(worst)}."
+    return f" The {len(unbound)} of non-blocking UDP have no bound; the furthest off: {described(worst)}."

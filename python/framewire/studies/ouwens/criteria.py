@@ -115,12 +115,12 @@ def judge(tables: Sequence[ThesisTable], measured: Measured) -> list[Judgement]:
 
 def summary(judgements: Sequence[Judgement]) -> list[tuple[Bound, Mapping[Verdict, int], Judgement | None]]:
     """Of each bound: how often each verdict was found, and the worst of the numbers that count."""
-    told: list[tuple[Bound, Mapping[Verdict, int], Judgement | None]] = []
+    results: list[tuple[Bound, Mapping[Verdict, int], Judgement | None]] = []
     for bound in BOUNDS:
         mine = [one for one in judgements if one.bound == bound.key]
         counting = [one for one in mine if one.verdict != Verdict.EXCEPTED]
-        told.append((bound, counted(one.verdict for one in mine), max(counting, key=size_of, default=None)))
-    return told
+        results.append((bound, counted(one.verdict for one in mine), max(counting, key=size_of, default=None)))
+    return results
 
 
 def size_of(one: Judgement) -> float:

@@ -52,7 +52,7 @@ def candidates(measured: Measured) -> list[Candidate]:
 
 def conclusion(measured: Measured) -> list[str]:
     """What follows, in sentences."""
-    told = [
+    findings = [
         "By the count of packets it was the 3 Mbit/s movie: the 4 Mbit/s movie would have to fill packets of at most "
         f"{LARGEST_PAYLOAD:,} bytes with 1,020 bytes in the mean.",
     ]
@@ -63,13 +63,13 @@ def conclusion(measured: Measured) -> list[str]:
             for rate in ("auto", "5.5")
         }
         if ours["auto"] and ours["5.5"]:
-            told.append(
+            findings.append(
                 f"{name} took {min(published):.1f} to {max(published):.1f} s there at retry values of 2 and more "
                 f"without the oven. Here it takes {shown(fmean(ours['auto']), 1)} s with the card's own choice of "
                 f"rate, which is 11 Mbit/s, and {shown(fmean(ours['5.5']), 1)} s at 5.5 Mbit/s."
             )
-    told += _longer_by_bytes(measured)
-    told.append(
+    findings += _longer_by_bytes(measured)
+    findings.append(
         "So the thesis' card seems to have sent at 5.5 Mbit/s in this set (its section 3.5 says that separate "
         "measurements confirmed lower rates), while tables 3.7 and 3.13 need 11. Table 3.6 is therefore shown with "
         "both. That is one cause for all its rows without the oven from retry value 2 on. With the oven its card fell "
@@ -77,7 +77,7 @@ def conclusion(measured: Measured) -> list[str]:
         "acknowledgement is a packet given up; there, the thesis' took longer than that rate does without losses. "
         "docs/reproduce-ouwens.md goes through the rows."
     )
-    return told
+    return findings
 
 
 def _longer_by_bytes(measured: Measured) -> list[str]:

@@ -271,16 +271,19 @@ def _streams(measured: Measured) -> Question:
         tuple(rows),
         note="Retry value 4.",
     )
-    told = []
+    findings = []
     for standard, letter in (("802.11b", "b"), ("802.11g", "g")):
         live = {name: _most_live(table, name, letter) for name in map(PROTOCOLS.__getitem__, STREAM_TRANSPORTS)}
         most = [f"{name}: {streams}" for name, streams in live.items()]
-        told.append(
+        findings.append(
             f"Streams that arrive live ({WHOLE:g} % of the frames shown, within {LIVE_S:g} s) without the oven, "
             f"{standard}: {'; '.join(most)}."
         )
     return Question(
-        "streams", "More than one simultaneous stream, possibly over 802.11g (recommendation 4).", tuple(told), table
+        "streams",
+        "More than one simultaneous stream, possibly over 802.11g (recommendation 4).",
+        tuple(findings),
+        table,
     )
 
 

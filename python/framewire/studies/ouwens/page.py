@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from framewire.studies import page
 from framewire.studies.ouwens import views
-from framewire.studies.ouwens.bounds import told
+from framewire.studies.ouwens.bounds import described
 from framewire.studies.ouwens.comparison import Comparison
 from framewire.studies.ouwens.figures import SECTIONS, PaperFigure
 from framewire.studies.ouwens.model import ThesisTable
@@ -62,7 +62,7 @@ def render(comparison: Comparison) -> str:
         comparison=comparison,
         sections=[_section(number, comparison) for number in SECTION_TITLES],
         views=views,
-        told=told,
+        described=described,
         is_narrow=_is_narrow,
         has_gaps=_has_gaps,
     )

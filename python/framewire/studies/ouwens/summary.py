@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from framewire.studies.ouwens.bounds import place, told_at
+from framewire.studies.ouwens.bounds import described_in_short, place
 from framewire.studies.ouwens.comparison import Comparison
 from framewire.studies.ouwens.criteria import Judgement, size_of
 from framewire.studies.ouwens.model import ThesisTable
@@ -68,7 +68,7 @@ def _count(line: Line) -> Cell:
 
 def _worst_judged(judgements: Sequence[Judgement]) -> str:
     worst = max(judgements, key=size_of, default=None)
-    return told_at(worst) if worst else ""
+    return described_in_short(worst) if worst else ""
 
 
 def _worst_published(table: ThesisTable) -> str:
@@ -76,10 +76,10 @@ def _worst_published(table: ThesisTable) -> str:
     unit = table.columns[0].unit
     cells = [one for one in table.cells() if one[1].unit == unit and one[2].difference is not None]
     worst = max(cells, key=lambda one: abs(one[2].difference or 0.0), default=None)
-    return _told(*worst) if worst else ""
+    return _shortly(*worst) if worst else ""
 
 
-def _told(row: Row, column: Column, cell: Cell) -> str:
+def _shortly(row: Row, column: Column, cell: Cell) -> str:
     here = cell.ours.mean if cell.ours else None
     where = place(row.labels, column.name)
     return f"{where}: {shown(cell.published, column.digits)}, {shown(here, column.digits)} {column.unit}".rstrip()

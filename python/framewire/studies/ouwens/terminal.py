@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from framewire.studies.ouwens import summary, views
-from framewire.studies.ouwens.bounds import told
+from framewire.studies.ouwens.bounds import described
 from framewire.studies.ouwens.comparison import Comparison
 from framewire.studies.ouwens.criteria import Judgement
 from framewire.studies.ouwens.model import ThesisTable
@@ -43,7 +43,7 @@ def show(comparison: Comparison, console: Console) -> None:
             console.print(terminal(own))
     for one in comparison.bounds:
         for miss in one.misses:
-            console.print(f"missed: {told(miss)}", markup=False, highlight=False, style="red")
+            console.print(f"missed: {described(miss)}", markup=False, highlight=False, style="red")
         for exception in one.exceptions:
             place = f"table {exception.table}, retry {exception.row[0]}, {exception.column}"
             console.print(f"excepted: {place}: {exception.why}", markup=False, highlight=False, style="yellow")
