@@ -206,7 +206,7 @@ def write_ladder_of_sizes(
 def read_streaming_file(path: str | PathLike[str]) -> str: ...
 def serve_stream(
     path: str | PathLike[str],
-    told: Callable[[str, str], None],
+    listener: Callable[[str, str], None],
     *,
     title: str,
     data: str,
@@ -221,7 +221,7 @@ def serve_stream(
 ) -> str: ...
 def view_stream(
     path: str | PathLike[str] | None,
-    told: Callable[[str, str], None],
+    listener: Callable[[str, str], None],
     *,
     title: str,
     data: str,

@@ -38,7 +38,7 @@ const TURN: Duration = Duration::from_millis(5);
 /// The threads there are, processors permitting.
 const THREADS: usize = 2;
 /// There is no spinner.
-const NOBODY: usize = usize::MAX;
+const NO_SPINNER: usize = usize::MAX;
 
 /// What the threads share of one lane.
 pub(crate) struct PumpedLane {
@@ -97,7 +97,7 @@ impl Pump {
             clock,
             lanes: Arc::new(lanes),
             timers: timers.doing("create a timer")?,
-            spinner: AtomicUsize::new(NOBODY),
+            spinner: AtomicUsize::new(NO_SPINNER),
             stop: AtomicBool::new(false),
             stopped: Event::new().doing("create an event descriptor")?,
         });
@@ -202,7 +202,7 @@ impl Worker {
             let resting = now < rests_until;
             if deadline <= now + SPIN && !resting && self.become_spinner() {
                 let ended = self.spin(now);
-                self.shared.spinner.store(NOBODY, Ordering::Release);
+                self.shared.spinner.store(NO_SPINNER, Ordering::Release);
                 if self.shared.timers.len() > 1 && ended.saturating_since(now) >= TURN {
                     rests_until = ended + TURN;
                 }
@@ -213,7 +213,7 @@ impl Worker {
     }
 
     fn become_spinner(&self) -> bool {
-        self.shared.spinner.compare_exchange(NOBODY, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.shared.spinner.compare_exchange(NO_SPINNER, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Polls the clock and the packet rings until no deadline is near or the turn is over, and returns when that was.
@@ -242,7 +242,7 @@ impl Worker {
     /// Sleeps until something is to be done, and does it; with `resting`, deadlines are first left to the other thread.
     fn wait(&self, deadline: Timestamp, resting: bool) {
         let now = self.shared.clock.now();
-        let spinning = self.shared.spinner.load(Ordering::Acquire) != NOBODY;
+        let spinning = self.shared.spinner.load(Ordering::Acquire) != NO_SPINNER;
         let is_backup = spinning || resting;
         let set = if spinning { &self.backup } else { &self.full };
         let at = if is_backup { (deadline.max(now) + BACKUP).min(now + BACKUP_AT_MOST) } else { deadline - SPIN };

@@ -204,7 +204,7 @@ fn serve(
     terms: Terms,
     tell: &impl Fn(News<'_>),
 ) -> Result<(), EndpointError> {
-    let (mut noted, mut told) = (Instant::now(), Instant::now());
+    let (mut noted, mut reported) = (Instant::now(), Instant::now());
     let mut deadline = None;
     loop {
         serving.step_or(&[wakeups.as_fd()])?;
@@ -222,8 +222,8 @@ fn serve(
             noted = Instant::now();
             shared.note(&serving);
         }
-        if terms.report_every.is_some_and(|interval| told.elapsed() >= interval) {
-            told = Instant::now();
+        if terms.report_every.is_some_and(|interval| reported.elapsed() >= interval) {
+            reported = Instant::now();
             shared.note(&serving);
             let report = shared.lock().clone();
             tell(News::Report(&report));

@@ -25,8 +25,8 @@ pub struct Watch {
     /// Something but the top level comes, so that reports matter: `fixed` sends the top level and listens to none.
     is_below_top: bool,
     levels: usize,
-    is_told_silent: bool,
-    is_told_unheard: bool,
+    reported_silent: bool,
+    reported_unheard: bool,
 }
 
 /// What a [`Watch`] noticed; each is returned once.
@@ -54,8 +54,8 @@ impl Watch {
             is_heard: false,
             is_below_top: false,
             levels: 0,
-            is_told_silent: false,
-            is_told_unheard: false,
+            reported_silent: false,
+            reported_unheard: false,
         }
     }
 
@@ -76,13 +76,13 @@ impl Watch {
     /// What is noticed by now, if it was not returned yet.
     pub fn poll(&mut self, now: Timestamp) -> Option<Noticed> {
         let is_silent = !self.is_answered && now.saturating_since(self.began) >= SILENCE;
-        if is_silent && !self.is_told_silent {
-            self.is_told_silent = true;
+        if is_silent && !self.reported_silent {
+            self.reported_silent = true;
             return Some(Noticed::NoAnswer { waited: SILENCE });
         }
         let is_late = self.first_packet.is_some_and(|first| now.saturating_since(first) >= PATIENCE);
-        if is_late && !self.is_heard && self.is_below_top && !self.is_told_unheard {
-            self.is_told_unheard = true;
+        if is_late && !self.is_heard && self.is_below_top && !self.reported_unheard {
+            self.reported_unheard = true;
             return Some(Noticed::Unheard { waited: PATIENCE });
         }
         None

@@ -40,15 +40,15 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(crate::viewing::view_stream, module)?)
 }
 
-/// Serves a streaming file to any number of clients until interrupted, or until `sessions` have ended. `told` is called
+/// Serves a streaming file to any number of clients until interrupted, or until `sessions` have ended. `listener` is called
 /// with a kind and JSON: `"listening"` once, then `"event"`. Returns what came of it, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, told, *, title, data, control, controller, ack_every, estimate, estimate_header, key, clients, sessions))]
+#[pyo3(signature = (path, listener, *, title, data, control, controller, ack_every, estimate, estimate_header, key, clients, sessions))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 fn serve_stream(
     py: Python<'_>,
     path: PathBuf,
-    told: Py<PyAny>,
+    listener: Py<PyAny>,
     title: &str,
     data: &str,
     control: &str,
@@ -89,7 +89,7 @@ fn serve_stream(
     let addresses = serving.addresses().map_err(failure)?;
     let audio = audio.map(|audio| audio.to_string());
     let listening = json!({ "audio": audio, "data": addresses[0].to_string(), "control": addresses[1].to_string() });
-    told.call1(py, ("listening", listening.to_string()))?;
+    listener.call1(py, ("listening", listening.to_string()))?;
     let (served, interruption) = interruptible(py, &Cancel::new(), |cancel| {
         let unheard = RefCell::new(UnheardSessions::new(controller));
         serving.run_and_watch(
@@ -97,11 +97,11 @@ fn serve_stream(
             || cancel.is_raised(),
             |now, event, host| {
                 unheard.borrow_mut().handle(now, event);
-                tell(&told, &of_host(now, event, host));
+                tell(&listener, &of_host(now, event, host));
             },
             |now, host| {
                 if let Some(session) = unheard.borrow_mut().poll(now, host) {
-                    tell(&told, &of_unheard(now, session, host));
+                    tell(&listener, &of_unheard(now, session, host));
                 }
             },
         )
@@ -135,9 +135,9 @@ pub(crate) fn refusal(reason: impl ToString) -> PyErr {
 }
 
 /// What a listener in Python raises does not stop the stream; the interpreter reports it.
-pub(crate) fn tell(told: &Py<PyAny>, event: &Value) {
+pub(crate) fn tell(listener: &Py<PyAny>, event: &Value) {
     Python::attach(|py| {
-        if let Err(raised) = told.call1(py, ("event", event.to_string())) {
+        if let Err(raised) = listener.call1(py, ("event", event.to_string())) {
             raised.write_unraisable(py, None);
         }
     });

@@ -19,14 +19,14 @@ use crate::interruption::interruptible;
 
 /// Receives a stream until it ends or is interrupted, into a file where `path` is given; audio goes into a file beside it,
 /// whose name ends as the codec's does. Files that are there already go only with `replace`, and no more than `most` bytes
-/// go into files. `told` is called with `"event"` and JSON. Returns what came of it, as JSON.
+/// go into files. `listener` is called with `"event"` and JSON. Returns what came of it, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, told, *, title, data, control, tfrc, repeats, key, replace, most))]
+#[pyo3(signature = (path, listener, *, title, data, control, tfrc, repeats, key, replace, most))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn view_stream(
     py: Python<'_>,
     path: Option<PathBuf>,
-    told: Py<PyAny>,
+    listener: Py<PyAny>,
     title: &str,
     data: &str,
     control: &str,
@@ -62,12 +62,12 @@ pub(crate) fn view_stream(
                 audio.handle(event);
                 watch.borrow_mut().handle(now, event);
                 if let Some(text) = of_client(now, event) {
-                    tell(&told, &text);
+                    tell(&listener, &text);
                 }
             },
             |now| {
                 if let Some(noticed) = watch.borrow_mut().poll(now) {
-                    tell(&told, &of_noticed(noticed));
+                    tell(&listener, &of_noticed(noticed));
                 }
             },
         )

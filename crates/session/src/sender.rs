@@ -86,7 +86,7 @@ pub struct SenderSession {
     pacing: Pacing,
     half: SendingHalf,
     next: u32,
-    end_told: bool,
+    end_signalled: bool,
     stopped: bool,
     log: SenderLog,
     progress: SenderProgress,
@@ -96,7 +96,7 @@ impl SenderSession {
     /// A session that sends `plan` through `half`, and records into `log`.
     pub fn new(plan: SendingPlan, pacing: Pacing, half: SendingHalf, log: SenderLog) -> Self {
         let progress = SenderProgress::default();
-        Self { plan, pacing, half, next: 0, end_told: false, stopped: false, log, progress }
+        Self { plan, pacing, half, next: 0, end_signalled: false, stopped: false, log, progress }
     }
 
     /// Offers due frames and writes what the socket takes.
@@ -117,7 +117,7 @@ impl SenderSession {
             return Ok(SenderWait {
                 writable: progress == WriteProgress::Blocked,
                 timeout: self.next_timeout(progress),
-                finished: self.end_told && self.half.is_finished(),
+                finished: self.end_signalled && self.half.is_finished(),
             });
         }
     }
@@ -125,7 +125,7 @@ impl SenderSession {
     /// Ends the stream now: what was not written is given up.
     pub(crate) fn stop(&mut self, now: Timestamp) {
         self.stopped = true;
-        self.end_told = true;
+        self.end_signalled = true;
         self.half.handle_abort(now);
         self.drain_events();
     }
@@ -166,8 +166,8 @@ impl SenderSession {
             self.half.handle_frame(now, frame);
             self.drain_events();
         }
-        if self.next == self.plan.len() && !self.end_told {
-            self.end_told = true;
+        if self.next == self.plan.len() && !self.end_signalled {
+            self.end_signalled = true;
             self.half.handle_end(now);
         }
     }

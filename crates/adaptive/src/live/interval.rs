@@ -17,7 +17,7 @@ const ENOUGH: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Interval {
     /// By the caps.
-    told: Option<Duration>,
+    stated: Option<Duration>,
     /// Pairs of frames so far, whatever their times; no more are looked at when there are enough.
     pairs: usize,
     /// The distances of those that have one.
@@ -30,7 +30,7 @@ impl Interval {
     /// It is that of the caps.
     pub(super) fn tell(&mut self, interval: Duration) {
         if !interval.is_zero() {
-            self.told = Some(interval);
+            self.stated = Some(interval);
         }
     }
 
@@ -54,12 +54,12 @@ impl Interval {
 
     /// Whether it stays what it is.
     pub(super) fn is_settled(&self) -> bool {
-        self.told.is_some() || self.pairs >= ENOUGH
+        self.stated.is_some() || self.pairs >= ENOUGH
     }
 
     /// What is known of it now.
     pub(super) fn get(&self) -> Duration {
-        self.told.or(self.learnt).unwrap_or(USUAL)
+        self.stated.or(self.learnt).unwrap_or(USUAL)
     }
 }
 

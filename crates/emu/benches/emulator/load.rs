@@ -27,7 +27,7 @@ pub fn packets() -> Vec<Case> {
 
 /// The bounds hold where real-time priority is permitted.
 fn bounded(value: f64, name: &str, unit: &'static str, at_least: f64, cases: &[Case]) -> Case {
-    let case = Case::told(name, value, unit).note(cases[0].note.clone());
+    let case = Case::unbounded(name, value, unit).note(cases[0].note.clone());
     if case.note.starts_with("real-time") { case.at_least(at_least) } else { case }
 }
 
@@ -47,13 +47,13 @@ fn offer(name: &str, payload: usize, rate: u64) -> (Vec<Case>, f64) {
         .map_or(1.0, |(last, first)| last.nanos_since(*first) as f64 / 1e9);
     let errors = record.accuracy.release_error;
     let lost = sent.saturating_sub(received.stamps.len() as u64);
-    let missing = Case::told(format!("{name}: sent and not received"), lost as f64, "packets")
+    let missing = Case::unbounded(format!("{name}: sent and not received"), lost as f64, "packets")
         .note(format!("{} in the receiver's socket", record.evidence.receiver_receive_overflows));
     let missing = if record.accuracy.scheduling == Scheduling::RealTime { missing.at_most(0.0) } else { missing };
     let cases = vec![
-        Case::told(format!("{name}: release error p99"), errors.p99_ns as f64 / 1e3, "us")
+        Case::unbounded(format!("{name}: release error p99"), errors.p99_ns as f64 / 1e3, "us")
             .note(scheduling(record.accuracy.scheduling)),
-        Case::told(format!("{name}: release error max"), errors.max_ns as f64 / 1e3, "us"),
+        Case::unbounded(format!("{name}: release error max"), errors.max_ns as f64 / 1e3, "us"),
         missing,
         losses(name, &record),
     ];

@@ -51,12 +51,12 @@ fn deviation(name: &str, stamps: &[Timestamp], asked: Bitrate) -> Case {
     // The first packets leave while the queue fills; from then on the bottleneck is always busy.
     let steady = &stamps[stamps.len() / 10..];
     let (Some(first), Some(last)) = (steady.first(), steady.last()) else {
-        return Case::told(format!("{name}: deviation"), f64::INFINITY, "%");
+        return Case::unbounded(format!("{name}: deviation"), f64::INFINITY, "%");
     };
     let bits = ((steady.len() - 1) * (PAYLOAD + HEADERS) * 8) as f64;
     let achieved = bits / (last.nanos_since(*first) as f64 / 1e9);
     let deviation = (achieved / asked.as_bps() as f64 - 1.0).abs() * 100.0;
-    Case::told(format!("{name}: deviation"), deviation, "%").note(format!("{:.4} Mbit/s", achieved / 1e6))
+    Case::unbounded(format!("{name}: deviation"), deviation, "%").note(format!("{:.4} Mbit/s", achieved / 1e6))
 }
 
 /// How uneven the time between packets is.
@@ -65,7 +65,7 @@ fn spacing(name: &str, stamps: &[Timestamp]) -> Case {
     let gaps: Vec<i64> = steady.windows(2).map(|pair| pair[1].nanos_since(pair[0])).collect();
     let mean = gaps.iter().sum::<i64>() / gaps.len().max(1) as i64;
     let uneven = Distribution::of(gaps.iter().map(|gap| (gap - mean).abs()));
-    Case::told(format!("{name}: spacing error p99"), uneven.p99_ns as f64 / 1e3, "us").note(format!(
+    Case::unbounded(format!("{name}: spacing error p99"), uneven.p99_ns as f64 / 1e3, "us").note(format!(
         "p50 {:.1} us, max {:.1} us",
         uneven.p50_ns as f64 / 1e3,
         uneven.max_ns as f64 / 1e3
@@ -84,7 +84,7 @@ fn token_bucket_at(rate: Bitrate) -> Vec<Case> {
     let (sender, receiver) = sockets(&world, 0);
     let installed = world.lane(0).in_sender(|| install_token_bucket(rate)).expect("the lane runs");
     if let Err(reason) = installed {
-        return vec![Case::told(format!("{name}: not measured"), 0.0, "").note(reason)];
+        return vec![Case::unbounded(format!("{name}: not measured"), 0.0, "").note(reason)];
     }
     let receiver = Receiver::start(receiver, world.clock());
     saturate(&sender, rate);

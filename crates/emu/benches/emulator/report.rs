@@ -25,7 +25,7 @@ pub struct Case {
 
 impl Case {
     /// A figure without a bound.
-    pub fn told(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+    pub fn unbounded(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Self { name: name.into(), value, unit, at_most: None, at_least: None, note: String::new() }
     }
 
@@ -55,7 +55,7 @@ impl Case {
 /// Median, 99th percentile and maximum of errors, with the bounds of the first two in microseconds.
 pub fn errors(name: &str, errors: Distribution, p50_us: Option<f64>, p99_us: Option<f64>) -> Vec<Case> {
     let case = |what: &str, nanos: i64, bound: Option<f64>| {
-        let case = Case::told(format!("{name}: {what}"), nanos as f64 / 1e3, "us");
+        let case = Case::unbounded(format!("{name}: {what}"), nanos as f64 / 1e3, "us");
         Case { at_most: bound, ..case }
     };
     vec![
@@ -69,7 +69,7 @@ pub fn errors(name: &str, errors: Distribution, p50_us: Option<f64>, p99_us: Opt
 pub fn losses(name: &str, record: &LaneRecord) -> Case {
     let lost = record.accuracy.lost_outside_model;
     let note = record.evidence.disagreement().unwrap_or_else(|| "devices and log agree".to_owned());
-    Case::told(format!("{name}: lost outside the model"), lost as f64, "packets").at_most(0.0).note(note)
+    Case::unbounded(format!("{name}: lost outside the model"), lost as f64, "packets").at_most(0.0).note(note)
 }
 
 /// All figures of one run of the benchmark.

@@ -105,15 +105,15 @@ const READING: Duration = Duration::from_millis(2_500);
 /// Whether there is time left for what a result can do without. There is no end of it in a run that comes to its end.
 ///
 /// Copies share the stop, and each knows what it returned itself.
-pub struct Haste {
+pub struct StopDeadline {
     stopped: Arc<OnceLock<Instant>>,
-    told: Cell<bool>,
+    was_over: Cell<bool>,
 }
 
-impl Haste {
+impl StopDeadline {
     /// In a run that was not stopped yet.
     pub fn new() -> Self {
-        Self { stopped: Arc::default(), told: Cell::new(false) }
+        Self { stopped: Arc::default(), was_over: Cell::new(false) }
     }
 
     /// The run was stopped then.
@@ -128,19 +128,19 @@ impl Haste {
             self.stopped.get_or_init(Instant::now);
         }
         let is_over = self.stopped.get().is_some_and(|stopped| stopped.elapsed() >= READING);
-        self.told.set(self.told.get() || is_over);
+        self.was_over.set(self.was_over.get() || is_over);
         is_over
     }
 
     /// Whether a caller has been given that answer: what ended before is whole.
     pub fn was_over(&self) -> bool {
-        self.told.get()
+        self.was_over.get()
     }
 }
 
-impl Clone for Haste {
+impl Clone for StopDeadline {
     fn clone(&self) -> Self {
-        Self { stopped: Arc::clone(&self.stopped), told: Cell::new(false) }
+        Self { stopped: Arc::clone(&self.stopped), was_over: Cell::new(false) }
     }
 }
 
@@ -148,38 +148,38 @@ impl Clone for Haste {
 mod tests {
     use super::*;
 
-    fn stopped_before(time: Duration) -> Haste {
-        let haste = Haste::new();
-        haste.begin(Instant::now().checked_sub(time).expect("this machine runs for some seconds"));
-        haste
+    fn stopped_before(time: Duration) -> StopDeadline {
+        let stop_deadline = StopDeadline::new();
+        stop_deadline.begin(Instant::now().checked_sub(time).expect("this machine runs for some seconds"));
+        stop_deadline
     }
 
     #[test]
     fn a_run_that_was_stopped_has_little_time_and_any_other_has_all() {
-        assert!(!Haste::new().is_over());
+        assert!(!StopDeadline::new().is_over());
         assert!(!stopped_before(Duration::ZERO).is_over());
         assert!(!stopped_before(READING - Duration::from_millis(500)).is_over());
-        let haste = stopped_before(READING);
-        assert!(!haste.was_over(), "not asked for yet");
-        assert!(haste.is_over() && haste.was_over());
+        let stop_deadline = stopped_before(READING);
+        assert!(!stop_deadline.was_over(), "not asked for yet");
+        assert!(stop_deadline.is_over() && stop_deadline.was_over());
     }
 
     #[test]
     fn copies_know_of_one_stop_and_each_what_it_was_told() {
-        let haste = Haste::new();
-        let before = haste.clone();
-        haste.begin(Instant::now().checked_sub(READING).expect("this machine runs for some seconds"));
-        haste.begin(Instant::now());
+        let stop_deadline = StopDeadline::new();
+        let before = stop_deadline.clone();
+        stop_deadline.begin(Instant::now().checked_sub(READING).expect("this machine runs for some seconds"));
+        stop_deadline.begin(Instant::now());
         assert!(before.is_over(), "the first stop counts");
-        assert!(!haste.was_over() && !before.clone().was_over());
+        assert!(!stop_deadline.was_over() && !before.clone().was_over());
     }
 
     #[test]
     fn time_that_is_left_passes() {
-        let haste = stopped_before(READING - Duration::from_millis(200));
-        assert!(!haste.is_over());
+        let stop_deadline = stopped_before(READING - Duration::from_millis(200));
+        assert!(!stop_deadline.is_over());
         std::thread::sleep(Duration::from_millis(250));
-        assert!(!haste.was_over(), "it was not asked since");
-        assert!(haste.is_over());
+        assert!(!stop_deadline.was_over(), "it was not asked since");
+        assert!(stop_deadline.is_over());
     }
 }

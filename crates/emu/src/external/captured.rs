@@ -9,7 +9,7 @@ use framewire_emu::{Headers, LaneRecord, PacketLog, SENDER_ADDRESS};
 use framewire_link::Port;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-use crate::control::Haste;
+use crate::control::StopDeadline;
 
 /// The interface of the capture that is the sender's device.
 const SENDER_INTERFACE: u32 = 0;
@@ -21,7 +21,7 @@ const ETHERNET_HEADER: usize = 14;
 pub fn for_each_sent(
     lane: &LaneRecord,
     capture: &Path,
-    haste: &Haste,
+    stop_deadline: &StopDeadline,
     mut each: impl FnMut(&PacketLog, &[u8]),
 ) -> bool {
     let whole = lane.capture.as_ref().is_some_and(|outcome| outcome.left_out == 0 && outcome.error.is_none());
@@ -30,7 +30,7 @@ pub fn for_each_sent(
     let (true, true, Some(mut reader)) = (whole, logged_all, reader) else { return false };
     let mut logged = lane.packets.iter().filter(|packet| packet.from == Port::Sender);
     while let Some(block) = reader.next_block() {
-        let (Ok(block), false) = (block, haste.is_over()) else { return false };
+        let (Ok(block), false) = (block, stop_deadline.is_over()) else { return false };
         let Block::EnhancedPacket(captured) = block else { continue };
         let datagram = captured.data.get(ETHERNET_HEADER..).unwrap_or_default();
         // What came to the device from the other side is captured on it as well.

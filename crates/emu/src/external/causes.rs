@@ -10,7 +10,7 @@ use framewire_session::lifecycle::FlowOutcome;
 use framewire_units::Timestamp;
 
 use super::sent_frames::{Crossing, Trail, follow};
-use crate::control::Haste;
+use crate::control::StopDeadline;
 
 /// Records why the frames that did not come whole did not, where that is known. `lane` has the flow's packets and
 /// `capture` their content; `port` is the flow's.
@@ -20,13 +20,13 @@ pub fn explain(
     lane: &LaneRecord,
     capture: &Path,
     port: u16,
-    haste: &Haste,
+    stop_deadline: &StopDeadline,
 ) {
     let Some(found) = &flow.received.found else { return };
     let plan = &setup.plan;
     let came: Vec<u32> =
         found.frames.iter().filter(|frame| frame.whole_at.is_some()).map(|frame| frame.frame).collect();
-    let trail = follow(lane, capture, port, plan, haste);
+    let trail = follow(lane, capture, port, plan, stop_deadline);
     // What came was sent: a trail that does not know of it does not know of the others either.
     let trail = trail.filter(|trail| came.iter().all(|frame| trail.contains_key(frame)));
     let witness = Witness { taken: taken(setup, flow), trail, ended_well: flow.status == FlowStatus::Complete };

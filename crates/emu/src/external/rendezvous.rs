@@ -9,7 +9,7 @@ use super::process::Process;
 /// Time between two looks at whether the listener is there, or has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
-const NOBODY: u8 = 0;
+const NOT_YET: u8 = 0;
 const LISTENING: u8 = 1;
 const NEVER: u8 = 2;
 
@@ -48,7 +48,7 @@ impl Meeting {
 
     /// States that there will be no listener, unless there is one.
     pub fn cancel_unless_listening(&self) {
-        let _ = self.0.compare_exchange(NOBODY, NEVER, Ordering::AcqRel, Ordering::Acquire);
+        let _ = self.0.compare_exchange(NOT_YET, NEVER, Ordering::AcqRel, Ordering::Acquire);
     }
 
     /// Waits until the other side listens; false when it never will, or `given_up`.
@@ -56,7 +56,7 @@ impl Meeting {
         loop {
             match self.0.load(Ordering::Acquire) {
                 LISTENING => return true,
-                NOBODY if !given_up() => std::thread::sleep(LOOK),
+                NOT_YET if !given_up() => std::thread::sleep(LOOK),
                 _ => return false,
             }
         }

@@ -16,7 +16,7 @@ use framewire_wire::{nal_units, rtp};
 use framewire_world::place_and_cause;
 
 use super::captured::for_each_sent;
-use crate::control::Haste;
+use crate::control::StopDeadline;
 
 /// What became of the bytes of a frame that left the sender's device whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,14 @@ pub type Trail = BTreeMap<u32, Crossing>;
 
 /// Follows the frames through the packets of the flow on `port`; `None` where its packets do not carry the movie's
 /// elementary stream as it is (a container, encryption), where not all of them are known, or where there is no time.
-pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, plan: &SendingPlan, haste: &Haste) -> Option<Trail> {
-    let connection = busiest_connection(lane, port, haste)?;
+pub fn follow(
+    lane: &LaneRecord,
+    capture: &Path,
+    port: u16,
+    plan: &SendingPlan,
+    stop_deadline: &StopDeadline,
+) -> Option<Trail> {
+    let connection = busiest_connection(lane, port, stop_deadline)?;
     let mut ways: Vec<Box<dyn Way>> = match connection {
         (_, Protocol::Tcp) => vec![Box::new(Segments::new(plan)?)],
         (_, Protocol::Udp) => vec![
@@ -45,7 +51,7 @@ pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, plan: &SendingPlan, 
         _ => return None,
     };
     let (ports, protocol) = connection;
-    let complete = for_each_sent(lane, capture, haste, |packet, payload| {
+    let complete = for_each_sent(lane, capture, stop_deadline, |packet, payload| {
         let headers = &packet.headers;
         if (headers.source_port, headers.destination_port) == ports && headers.protocol == protocol {
             ways.iter_mut().for_each(|way| way.take(packet, payload));
@@ -56,12 +62,12 @@ pub fn follow(lane: &LaneRecord, capture: &Path, port: u16, plan: &SendingPlan, 
 }
 
 /// The ports between which most payload went, and how; `None` where none did, or there is no time.
-fn busiest_connection(lane: &LaneRecord, port: u16, haste: &Haste) -> Option<((u16, u16), Protocol)> {
+fn busiest_connection(lane: &LaneRecord, port: u16, stop_deadline: &StopDeadline) -> Option<((u16, u16), Protocol)> {
     const LOOK_EVERY: usize = 1_024;
     let mut payloads: BTreeMap<((u16, u16), Protocol), u64> = BTreeMap::new();
     let sent = lane.packets.iter().filter(|packet| packet.from == framewire_link::Port::Sender);
     for (seen, packet) in sent.enumerate() {
-        if seen % LOOK_EVERY == 0 && haste.is_over() {
+        if seen % LOOK_EVERY == 0 && stop_deadline.is_over() {
             return None;
         }
         let headers = &packet.headers;

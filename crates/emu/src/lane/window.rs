@@ -15,7 +15,7 @@ struct Entry {
     /// It is at the other host or was dropped, and the kernel no longer holds the original.
     settled: bool,
     /// The model has reported its last hop.
-    told: bool,
+    has_last_hop: bool,
 }
 
 /// Logs by number. A log leaves, in order, when everything is known of it and of all before it.
@@ -38,7 +38,7 @@ impl LogWindow {
 
     /// Adds the next packet.
     pub(crate) fn push(&mut self, log: PacketLog) {
-        self.window.push_back(Box::new(Entry { log, settled: false, told: false }));
+        self.window.push_back(Box::new(Entry { log, settled: false, has_last_hop: false }));
     }
 
     pub(crate) fn get_mut(&mut self, id: PacketId) -> Option<&mut PacketLog> {
@@ -48,7 +48,7 @@ impl LogWindow {
     /// Adds the verdict of a hop to its packet; `last` when no verdict of it follows.
     pub(crate) fn note_hop(&mut self, record: HopRecord, last: bool) {
         if let Some(entry) = self.entry(record.packet) {
-            entry.told |= last;
+            entry.has_last_hop |= last;
             // Most packets have one: room for more would be most of what a log needs.
             entry.log.hops.reserve_exact(1);
             entry.log.hops.push(record);
@@ -83,7 +83,7 @@ impl LogWindow {
     }
 
     fn let_go(&mut self) {
-        while self.window.front().is_some_and(|entry| entry.settled && entry.told) {
+        while self.window.front().is_some_and(|entry| entry.settled && entry.has_last_hop) {
             self.known.extend(self.window.pop_front().map(|entry| entry.log));
             self.first += 1;
         }

@@ -10,7 +10,7 @@ use framewire_world::{group_name, port};
 use nix::sys::statvfs::statvfs;
 
 use super::tables::FlowTables;
-use crate::control::Haste;
+use crate::control::StopDeadline;
 use crate::external;
 
 /// Of what is free on their disk, captures take a quarter: what is shortened stands there twice for a while, and one
@@ -47,7 +47,7 @@ pub struct Captured<'a> {
     /// Where they are.
     pub directory: &'a Path,
     /// What time there is for them.
-    pub haste: Haste,
+    pub stop_deadline: StopDeadline,
 }
 
 impl Captured<'_> {
@@ -70,8 +70,8 @@ impl Captured<'_> {
             for &flow in group {
                 let FlowSetup::External(setup) = &mut settled[flow] else { continue };
                 *setup = external::timed(setup, tables[flow].first_payload);
-                external::explain(setup, &mut flows[flow], lane, &capture, port(flow), &self.haste);
-                if self.haste.was_over() {
+                external::explain(setup, &mut flows[flow], lane, &capture, port(flow), &self.stop_deadline);
+                if self.stop_deadline.was_over() {
                     cut_short(&mut lane.capture, "why frames did not come was not looked for in it");
                 }
             }
@@ -87,7 +87,7 @@ impl Captured<'_> {
             let file = self.file(group);
             let settled = match self.scenario.captures {
                 Captures::Full => Ok(true),
-                Captures::Headers => keep_headers(&file, || self.haste.is_over()),
+                Captures::Headers => keep_headers(&file, || self.stop_deadline.is_over()),
                 Captures::None => std::fs::remove_file(&file).map(|()| true),
             };
             match (settled, &mut lane.capture) {

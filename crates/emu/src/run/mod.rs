@@ -30,7 +30,7 @@ use self::plan::Plan;
 use self::results::RunOutcome;
 use self::streaming::{Streamed, Streaming};
 use self::tables::{FlowTables, LaneSource, LaneTables};
-use crate::control::{Failure, Haste, die_with_parent, install_signal_handlers, interruptions};
+use crate::control::{Failure, StopDeadline, die_with_parent, install_signal_handlers, interruptions};
 use crate::external::{self, User};
 
 /// Exit code of a run that was interrupted and wrote what it had (128 + SIGINT, as shells do).
@@ -73,14 +73,14 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let setups: Vec<FlowSetup> = setups.into_iter().map(|setup| setup.recorded(recording.clone())).collect();
     let warm_up = external::lead(setups.iter().filter(|setup| setup.is_external()).count());
     let mut configs = lane_configs(&plan, &groups, &captures, warm_up)?;
-    let haste = Haste::new();
+    let stop_deadline = StopDeadline::new();
     let logs = follow_logs(&mut configs);
     let world = World::start_counting(configs, |took| Clock::starting_in(lead(groups.len(), took)))?;
     let clock = world.clock().later(warm_up);
     let tables = logs.into_iter().zip(&groups).map(|(log, group)| {
-        let (scratch, haste) = (Arc::clone(&scratch), haste.clone());
+        let (scratch, stop_deadline) = (Arc::clone(&scratch), stop_deadline.clone());
         let (scenario, setups) = (&plan.scenario, setups.as_slice());
-        LaneTables::follow(LaneSource { scenario, setups, group, log, origin: warm_up, scratch, haste })
+        LaneTables::follow(LaneSource { scenario, setups, group, log, origin: warm_up, scratch, stop_deadline })
     });
     let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
     world.lane(0).in_sender(|| check_congestion_controls(&plan.scenario))??;
@@ -88,7 +88,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let streaming =
         Streaming { plan: &plan, setups: &setups, groups: &groups, world: &world, clock, user, tables: &tables };
     let Streamed { mut flows, lateness, limit_hit, stopped, due } = streaming.run(&received)?;
-    due.inspect(|&due| haste.begin(due));
+    due.inspect(|&due| stop_deadline.begin(due));
     content.settle(&setups, &mut flows);
     let kernel = describe_kernel(&plan.scenario, &groups, &setups, &world)?;
     if stopped.is_some() || interruptions() > 0 {
@@ -98,7 +98,7 @@ pub fn run(plan: &Path, parent: Option<i32>) -> Result<u8, Failure> {
     let tables = tables.into_iter().map(LaneTables::join).collect::<Result<Vec<_>, Failure>>()?;
     let mut tables: Vec<FlowTables> = tables.into_iter().flatten().collect();
     tables.sort_by_key(|tables| tables.flow);
-    let captured = Captured { scenario: &plan.scenario, groups: &groups, directory: &captures, haste };
+    let captured = Captured { scenario: &plan.scenario, groups: &groups, directory: &captures, stop_deadline };
     let setups = captured.settle_flows(&setups, &mut flows, &mut lanes, &tables);
     captured.settle_files(&mut lanes);
     let interrupted = interruptions() > 0;
@@ -128,8 +128,8 @@ fn describe_kernel(
 ) -> Result<Value, Failure> {
     let applications =
         |group: &[usize]| -> Vec<usize> { group.iter().copied().filter(|&flow| setups[flow].is_external()).collect() };
-    let told = groups.iter().position(|group| !applications(group).is_empty()).unwrap_or(0);
-    let mut kernel = world.lane(told).in_sender(description::kernel_json)?;
+    let described = groups.iter().position(|group| !applications(group).is_empty()).unwrap_or(0);
+    let mut kernel = world.lane(described).in_sender(description::kernel_json)?;
     let mut defaults = Map::new();
     for (lane, group) in groups.iter().enumerate() {
         for flow in applications(group) {

@@ -18,7 +18,7 @@ use framewire_session::FlowSetup;
 use framewire_units::Timestamp;
 use framewire_world::{FlowPackets, PacketDescription, Sequence, port};
 
-use crate::control::{Failure, Haste};
+use crate::control::{Failure, StopDeadline};
 
 /// How much the threads that make tables stand back, of the 19 that setpriority(2) knows: with another program on their
 /// processor they have a quarter of it (weight 335 to 1,024 in the kernel's sched_prio_to_weight), which is enough for
@@ -63,7 +63,7 @@ pub struct LaneSource<'a> {
     /// Where the tables are until the end, in files without names.
     pub scratch: Arc<Path>,
     /// Says when there is no time left.
-    pub haste: Haste,
+    pub stop_deadline: StopDeadline,
 }
 
 impl LaneTables {
@@ -79,8 +79,8 @@ impl LaneTables {
             FlowInMaking::new(flow, setup.name(), by_datagrams, sniffed, &source.scratch)
         };
         let flows: Vec<FlowInMaking> = source.group.iter().map(flow).collect();
-        let LaneSource { log, origin, haste, .. } = source;
-        Self::make(Making { flows, log, origin, haste, left_out: 0 })
+        let LaneSource { log, origin, stop_deadline, .. } = source;
+        Self::make(Making { flows, log, origin, stop_deadline, left_out: 0 })
     }
 
     fn make(making: Making) -> Result<Self, Failure> {
@@ -116,7 +116,7 @@ struct Making {
     flows: Vec<FlowInMaking>,
     log: LogFollower,
     origin: Duration,
-    haste: Haste,
+    stop_deadline: StopDeadline,
     left_out: u64,
 }
 
@@ -136,7 +136,7 @@ impl Making {
     fn add_all(&mut self, packets: PacketLogs) -> Result<(), WriteError> {
         for (seen, packet) in packets.iter().enumerate() {
             // What comes after a packet that was left out is left out too.
-            if seen % LOOK_EVERY == 0 && (self.left_out > 0 || self.haste.is_over()) {
+            if seen % LOOK_EVERY == 0 && (self.left_out > 0 || self.stop_deadline.is_over()) {
                 self.left_out += (packets.len() - seen) as u64;
                 break;
             }
@@ -299,7 +299,7 @@ mod tests {
             flows: vec![flow],
             log,
             origin: Duration::ZERO,
-            haste: Haste::new(),
+            stop_deadline: StopDeadline::new(),
             left_out: 0,
         });
         let tables = tables.unwrap();
@@ -321,12 +321,12 @@ mod tests {
     /// The tables of a flood that was handed over in parts, which ended when the run had been stopped at this time.
     fn tables(stopped: Option<Instant>) -> FlowTables {
         let (followed, log) = follow_log();
-        let haste = Haste::new();
+        let stop_deadline = StopDeadline::new();
         if let Some(at) = stopped {
-            haste.begin(at);
+            stop_deadline.begin(at);
         }
         let flow = FlowInMaking::new(0, "flood", false, false, &Arc::from(std::env::temp_dir()));
-        let making = Making { flows: vec![flow], log, origin: Duration::ZERO, haste, left_out: 0 };
+        let making = Making { flows: vec![flow], log, origin: Duration::ZERO, stop_deadline, left_out: 0 };
         let thread = thread::spawn(move || making.run().unwrap());
         for part in 0..10 {
             let numbers = part * COUNT / 10..(part + 1) * COUNT / 10;

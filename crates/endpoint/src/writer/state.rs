@@ -83,7 +83,7 @@ pub(super) struct State<P> {
     /// The next packet is not due yet, and the thread waits for its time.
     early: bool,
     broken: Option<SocketError>,
-    end_told: bool,
+    end_signalled: bool,
     /// From when the end was signalled, with a connection.
     drain: Option<Drain>,
     drain_timeout: Option<Duration>,
@@ -111,7 +111,7 @@ impl<P: Placed> State<P> {
             blocked: false,
             early: false,
             broken: None,
-            end_told: false,
+            end_signalled: false,
             drain: None,
             drain_timeout,
             tail: None,
@@ -144,7 +144,7 @@ impl<P: Placed> State<P> {
 
     /// No more frames come. The tail is written when all of them are, so that no rule can give it up.
     pub(super) fn end(&mut self, tail: Option<OutgoingFrame>) {
-        self.end_told = true;
+        self.end_signalled = true;
         self.tail = tail;
         self.write_unless_blocked();
         // The thread finds out that everything is written.
@@ -156,7 +156,7 @@ impl<P: Placed> State<P> {
         if self.phase == Phase::Finished || self.connection.as_ref().is_some_and(Connection::is_finished) {
             return false;
         }
-        (self.end_told, self.tail, self.drain) = (false, None, None);
+        (self.end_signalled, self.tail, self.drain) = (false, None, None);
         let now = self.now();
         if let Some(connection) = &mut self.connection {
             connection.handle_flush(now);
@@ -220,7 +220,7 @@ impl<P: Placed> State<P> {
     /// At the end of the stream: how long to wait for a receiver that takes nothing. When that is over, what is left is
     /// given up, and the stream ends.
     fn patience(&mut self) -> Result<Option<Duration>, Served> {
-        let (Some(limit), Some(connection), true) = (self.drain_timeout, &self.connection, self.end_told) else {
+        let (Some(limit), Some(connection), true) = (self.drain_timeout, &self.connection, self.end_signalled) else {
             return Ok(None);
         };
         let progress = Progress { sent: self.tally.counts.sent.frames, acknowledged: connection.acknowledged() };
@@ -258,7 +258,7 @@ impl<P: Placed> State<P> {
 
     /// True when there is nothing left to connect for: the end was signalled, and what was to be written is given up.
     pub(super) fn is_ending(&self) -> bool {
-        self.end_told && self.connections > 0
+        self.end_signalled && self.connections > 0
     }
 
     /// There is nothing more to write.
@@ -316,7 +316,7 @@ impl<P: Placed> State<P> {
         let Some(connection) = &mut self.connection else { return };
         while !self.blocked && !self.early && self.broken.is_none() {
             match connection.poll_write(now) {
-                Ok(WriteProgress::Idle) if self.end_told && !connection.is_finished() => match self.tail.take() {
+                Ok(WriteProgress::Idle) if self.end_signalled && !connection.is_finished() => match self.tail.take() {
                     Some(tail) => connection.handle_frame(now, tail),
                     None => connection.handle_end(now),
                 },

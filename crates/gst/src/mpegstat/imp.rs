@@ -256,8 +256,9 @@ fn now(origin: Instant) -> Timestamp {
 impl MpegStat {
     /// Posts why the stream cannot be analysed, once until caps are taken or the element starts again.
     fn refuse(&self, unusable: &Unusable, caps: Option<&gst::Caps>) {
-        let told = lock(&self.running).as_mut().is_none_or(|running| std::mem::replace(&mut running.refused, true));
-        if !told {
+        let was_refused =
+            lock(&self.running).as_mut().is_none_or(|running| std::mem::replace(&mut running.refused, true));
+        if !was_refused {
             let caps = caps.map_or_else(|| "no caps".to_owned(), |caps| format!("caps {caps}"));
             gst::element_imp_error!(self, gst::CoreError::Negotiation, ("{}", unusable.reason), ["{caps}"]);
         }

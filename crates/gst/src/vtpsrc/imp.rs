@@ -41,7 +41,7 @@ struct Stream {
     /// The next buffer does not follow the one before it.
     discontinuous: bool,
     /// When the statistics were last posted.
-    told: Option<Instant>,
+    stats_posted: Option<Instant>,
 }
 
 #[glib::object_subclass]
@@ -192,7 +192,7 @@ impl PushSrcImpl for VtpSrc {
                 ClientEvent::FrameComplete(frame) => {
                     self.correct_position();
                     if let Some(buffer) = self.buffer(frame)? {
-                        self.tell_stats();
+                        self.post_stats();
                         return Ok(CreateSuccess::NewBuffer(buffer));
                     }
                 }
@@ -246,14 +246,14 @@ impl VtpSrc {
 
     /// Posts the statistics, where the application asked for them. With frames only: where none come, the
     /// property says as much.
-    fn tell_stats(&self) {
+    fn post_stats(&self) {
         let interval = lock(&self.settings).stats_interval();
         let Some(interval) = interval else { return };
         let mut stream = lock(&self.stream);
-        if stream.told.is_some_and(|told| told.elapsed() < interval) {
+        if stream.stats_posted.is_some_and(|posted| posted.elapsed() < interval) {
             return;
         }
-        stream.told = Some(Instant::now());
+        stream.stats_posted = Some(Instant::now());
         drop(stream);
         let object = self.obj();
         let structure = self.known("framewire-stats");

@@ -62,7 +62,7 @@ impl std::ops::Add for StationCounters {
 }
 
 /// The number of every packet of background stations.
-const NOBODYS: PacketId = PacketId(u64::MAX);
+const BACKGROUND: PacketId = PacketId(u64::MAX);
 
 /// The packet that the station sends now.
 #[derive(Clone, Debug)]
@@ -346,7 +346,8 @@ impl Station {
 
     /// The packet to send after one that was done with at `at`.
     fn next_head(&mut self, at: Timestamp) -> Option<Head> {
-        let own = self.config.saturated.map(|size| Queued { packet: Packet { id: NOBODYS, size }, at, clamped: false });
+        let own =
+            self.config.saturated.map(|size| Queued { packet: Packet { id: BACKGROUND, size }, at, clamped: false });
         let next = own.or_else(|| self.next_waiting(at));
         next.map(|next| Head::new(next, at))
     }

@@ -17,7 +17,7 @@ pub(crate) fn picture_structure(payload: &[u8]) -> Option<u32> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pairing {
     /// Parities alternate.
-    Untold,
+    Unstated,
     Previous,
     Next,
 }
@@ -35,8 +35,8 @@ impl FieldPicture {
     /// By `pic_struct`; `None` of a frame.
     pub(crate) fn of(picture_structure: u32, order: i64) -> Option<Self> {
         let (parity, pairing) = match picture_structure {
-            1 => (Parity::TopField, Pairing::Untold),
-            2 => (Parity::BottomField, Pairing::Untold),
+            1 => (Parity::TopField, Pairing::Unstated),
+            2 => (Parity::BottomField, Pairing::Unstated),
             9 => (Parity::TopField, Pairing::Previous),
             10 => (Parity::BottomField, Pairing::Previous),
             11 => (Parity::TopField, Pairing::Next),
@@ -50,7 +50,7 @@ impl FieldPicture {
     /// from the one that begins the coded video sequence, whose picture order count is `sequence_order`.
     pub(crate) fn is_first(self, sequence_order: i64) -> bool {
         match self.pairing {
-            Pairing::Untold => (self.order - sequence_order).rem_euclid(2) == 0,
+            Pairing::Unstated => (self.order - sequence_order).rem_euclid(2) == 0,
             Pairing::Previous => false,
             Pairing::Next => true,
         }

@@ -213,9 +213,9 @@ fn long_term(reader: &mut RbspReader, sequence: &SequenceParameterSet) -> Result
         if number == 0 || number == from_sequence {
             wraps = 0;
         }
-        let is_told = reader.flag()?;
-        wraps += if is_told { i64::from(reader.ue()?) } else { 0 };
-        pictures.push(LongTermPicture { order_low_bits, wraps: is_told.then_some(wraps), used });
+        let is_present = reader.flag()?;
+        wraps += if is_present { i64::from(reader.ue()?) } else { 0 };
+        pictures.push(LongTermPicture { order_low_bits, wraps: is_present.then_some(wraps), used });
     }
     Ok(pictures)
 }

@@ -124,8 +124,8 @@ const ROWS: usize = 16_384;
 /// True where the run was ended before the stream, and it is known what the transport was given: an application of the
 /// user's own that reads the movie itself is given nothing.
 fn was_ended_early(log: &FlowLog) -> bool {
-    let is_told = || log.frame_events.iter().any(|event| event.what == FrameEventKind::Offered);
-    log.status == FlowStatus::Partial && (log.found.is_none() || is_told())
+    let has_offers = || log.frame_events.iter().any(|event| event.what == FrameEventKind::Offered);
+    log.status == FlowStatus::Partial && (log.found.is_none() || has_offers())
 }
 
 /// Why a frame cannot be decoded though everything arrived.

@@ -153,8 +153,8 @@ impl Sender {
         if progress.restart_timer {
             self.restart_timer(progress.now);
         }
-        let told = self.tell(progress, rtt);
-        self.control_window(progress, &told);
+        let acknowledgement = self.sample(progress, rtt);
+        self.control_window(progress, &acknowledgement);
         self.resend(progress.now, resend);
     }
 
@@ -291,7 +291,7 @@ impl Sender {
     }
 
     /// What goes to the congestion control.
-    fn tell(&mut self, progress: &Progress, rtt: Option<Duration>) -> Acknowledgement {
+    fn sample(&mut self, progress: &Progress, rtt: Option<Duration>) -> Acknowledgement {
         let delivered = (self.delivery.delivered - progress.prior_delivered) as u32;
         let min_rtt = self.rtt.min_rtt();
         let is_usable = !self.recovery.is_reneging;

@@ -41,16 +41,16 @@ impl GroupWatch {
         discards: &[Discard<P>],
         needs_key_frame: Option<bool>,
     ) -> Option<(LostGroup, &'static str)> {
-        let mut told: Option<(LostGroup, &'static str)> = None;
+        let mut found: Option<(LostGroup, &'static str)> = None;
         for Discard { frame, rule } in discards {
             let is_lost = match needs_key_frame {
                 Some(needs) if frame.bytes.group() >= self.newest => needs,
                 _ => is_essential(frame),
             };
             let lost = if is_lost { self.lose(frame) } else { None };
-            told = lost.map(|lost| (lost, *rule)).or(told);
+            found = lost.map(|lost| (lost, *rule)).or(found);
         }
-        told
+        found
     }
 
     fn lose<P: Placed>(&mut self, frame: &OutgoingFrame<P>) -> Option<LostGroup> {

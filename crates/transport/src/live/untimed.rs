@@ -13,7 +13,7 @@ const SURELY: u32 = 60;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Untimed {
     in_a_row: u32,
-    told: bool,
+    reported: bool,
 }
 
 impl Untimed {
@@ -21,9 +21,9 @@ impl Untimed {
     pub fn frame_came<P: Placed>(&mut self, frame: &OutgoingFrame<P>, is_limited_by_time: bool) -> bool {
         let takes_time = frame.duration > Duration::ZERO || frame.bytes.lasts() > Duration::ZERO;
         self.in_a_row = if takes_time { 0 } else { self.in_a_row.saturating_add(1) };
-        let tells = !self.told && is_limited_by_time && self.in_a_row >= SURELY;
-        self.told |= tells;
-        tells
+        let reports = !self.reported && is_limited_by_time && self.in_a_row >= SURELY;
+        self.reported |= reports;
+        reports
     }
 }
 
@@ -32,18 +32,18 @@ mod tests {
     use super::super::testing::frame;
     use super::*;
 
-    fn told(durations: impl IntoIterator<Item = u64>, is_limited_by_time: bool) -> Vec<usize> {
+    fn reported(durations: impl IntoIterator<Item = u64>, is_limited_by_time: bool) -> Vec<usize> {
         let mut untimed = Untimed::default();
         let came = durations.into_iter().map(|millis| frame(0, 0, Duration::from_millis(millis)));
-        let told = came.map(|frame| untimed.frame_came(&frame, is_limited_by_time)).collect::<Vec<_>>();
-        told.iter().enumerate().filter(|(_, told)| **told).map(|(at, _)| at).collect()
+        let reported = came.map(|frame| untimed.frame_came(&frame, is_limited_by_time)).collect::<Vec<_>>();
+        reported.iter().enumerate().filter(|(_, reported)| **reported).map(|(at, _)| at).collect()
     }
 
     #[test]
     fn it_is_told_once_after_sixty_in_a_row_and_only_where_time_is_the_limit() {
-        assert_eq!(told([0; 200], true), [59]);
-        assert_eq!(told([0; 200], false), [0; 0]);
+        assert_eq!(reported([0; 200], true), [59]);
+        assert_eq!(reported([0; 200], false), [0; 0]);
         let one_is_timed = (0..200).map(|at| u64::from(at == 30));
-        assert_eq!(told(one_is_timed, true), [90]);
+        assert_eq!(reported(one_is_timed, true), [90]);
     }
 }

@@ -60,7 +60,7 @@ enum Ending {
     /// More frames may come.
     Open,
     /// No more frames come; those that were taken are still to be written.
-    Told,
+    Signalled,
     /// What was left was given up; the socket is not yet shut down.
     Aborted,
     /// The socket was shut down.
@@ -112,7 +112,7 @@ impl StreamSender {
     /// No more frames come. What was taken is still written, then the socket is shut down.
     pub fn handle_end(&mut self, _now: Timestamp) {
         if self.ending == Ending::Open {
-            self.ending = Ending::Told;
+            self.ending = Ending::Signalled;
         }
     }
 
@@ -148,7 +148,7 @@ impl StreamSender {
                 self.sending = self.next_frame(now);
             }
             if self.sending.is_none() {
-                self.finish_when_told(socket)?;
+                self.finish_when_signalled(socket)?;
                 return Ok(WriteProgress::Idle);
             }
             if !self.write_some(now, socket)? {
@@ -206,8 +206,8 @@ impl StreamSender {
         Ok(true)
     }
 
-    fn finish_when_told(&mut self, socket: &mut dyn StreamSocket) -> Result<(), SocketError> {
-        if matches!(self.ending, Ending::Told | Ending::Aborted) {
+    fn finish_when_signalled(&mut self, socket: &mut dyn StreamSocket) -> Result<(), SocketError> {
+        if matches!(self.ending, Ending::Signalled | Ending::Aborted) {
             socket.finish()?;
             self.ending = Ending::Finished;
         }
