@@ -102,7 +102,8 @@ pub struct CellTables<'a> {
 pub fn write_cell(directory: &Path, cell: &CellTables<'_>) -> Result<(), WriteError> {
     let CellTables { logs, ledgers, summaries, packets, flows, rates } = *cell;
     let mut staged = Staged::new(directory);
-    staged.table(&tables::frames(), ledgers.iter().flat_map(|ledger| groups(LedgerRow::all(ledger))))?;
+    let frames = sized(tables::frames(), ledgers.iter().map(|ledger| ledger.rows.len()));
+    staged.table(&frames, ledgers.iter().flat_map(|ledger| groups(LedgerRow::all(ledger))))?;
     if packets {
         staged.table(&tables::packets(), logs.iter().flat_map(|log| groups(PacketRow::all(log))))?;
     }
@@ -110,12 +111,21 @@ pub fn write_cell(directory: &Path, cell: &CellTables<'_>) -> Result<(), WriteEr
         staged.table(&tables::flows(), logs.iter().flat_map(|log| groups(SampleRow::all(log))))?;
     }
     if let Some(rates) = rates {
+        let table = sized(tables::rates(), rates.iter().map(Vec::len));
         let of_flows = logs.iter().zip(rates);
-        staged.table(&tables::rates(), of_flows.flat_map(|(log, rates)| groups(RateRow::all(&log.flow, rates))))?;
+        staged.table(&table, of_flows.flat_map(|(log, rates)| groups(RateRow::all(&log.flow, rates))))?;
     }
-    staged.table(&tables::summary(), [summaries.to_vec()])?;
+    staged.table(&sized(tables::summary(), [summaries.len()]), [summaries.to_vec()])?;
     check_records(logs)?;
     staged.publish()
+}
+
+/// Up to so many rows a table of a cell is not compressed. There are thousands of cells, and the dataset that is made of
+/// them is compressed.
+const SMALL: usize = 4_096;
+
+fn sized<R>(table: Table<R>, rows: impl IntoIterator<Item = usize>) -> Table<R> {
+    if rows.into_iter().sum::<usize>() <= SMALL { table.uncompressed() } else { table }
 }
 
 /// Whether everything that was recorded was there when it was read.
@@ -215,6 +225,9 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::sync::Arc;
 
+    use parquet::basic::Compression;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+
     use super::*;
     use crate::spool::Spool;
     use crate::testing::{DatagramFlow, LIVE, movie};
@@ -256,6 +269,27 @@ mod tests {
         assert_eq!(summaries[0].fates.unwrap().shown, 4);
         let tables = ["accuracy.parquet", "flows.parquet", "frames.parquet", "packets.parquet", "summary.parquet"];
         assert_eq!(scratch.names(), tables);
+    }
+
+    #[test]
+    fn a_cell_has_small_tables_as_they_are_and_compresses_large_ones() {
+        let compression = |frames: usize| {
+            let mut flow = DatagramFlow::new(movie(&vec![1_200; frames]));
+            (0..frames as u32).for_each(|frame| flow.send(frame, &[]));
+            let logs = [flow.log];
+            let ledgers = [Ledger::build(&logs[0], LIVE)];
+            let summaries = [Summary::build(&ledgers[0], &logs[0], &LIVE)];
+            let (logs, ledgers, summaries) = (&logs[..], &ledgers[..], &summaries[..]);
+            let scratch = Scratch::new(&format!("cell-{frames}"));
+            let cell = CellTables { logs, ledgers, summaries, packets: false, flows: false, rates: None };
+            write_cell(&scratch.0, &cell).unwrap();
+            assert_eq!(scratch.names(), ["frames.parquet", "summary.parquet"]);
+            let table = SerializedFileReader::new(File::open(scratch.0.join("frames.parquet")).unwrap()).unwrap();
+            assert_eq!(table.metadata().file_metadata().num_rows(), frames as i64);
+            table.metadata().row_group(0).column(0).compression()
+        };
+        assert_eq!(compression(SMALL), Compression::UNCOMPRESSED);
+        assert!(matches!(compression(SMALL + 1), Compression::ZSTD(_)));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Writes the rows of a table as Parquet: zstd, one row group per flow, the format's version in the metadata.
+//! Writes the rows of a table as Parquet: zstd, one row group per flow, the format's version in the metadata. Small
+//! tables of which there are thousands can be left as they are.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -32,12 +33,14 @@ const BATCH_ROWS: usize = 4096;
 pub struct Table<R> {
     pub(crate) name: &'static str,
     pub(super) columns: Vec<Column<R>>,
+    compression: Compression,
 }
 
 impl<R> Table<R> {
     /// A table without columns; the methods below add them, in order.
     pub(crate) fn named(name: &'static str) -> Self {
-        Self { name, columns: Vec::new() }
+        let level = ZstdLevel::try_new(3).expect("invariant: zstd has this level");
+        Self { name, columns: Vec::new(), compression: Compression::ZSTD(level) }
     }
 
     /// Adds a column of truth values.
@@ -109,6 +112,12 @@ impl<R> Table<R> {
         self
     }
 
+    /// The same table, written without compression: what a compressor needs for each column takes longer to set up than
+    /// a few thousand rows to write.
+    pub(crate) fn uncompressed(self) -> Self {
+        Self { compression: Compression::UNCOMPRESSED, ..self }
+    }
+
     /// Name of the table, which is that of its file without `.parquet`.
     pub(crate) fn name(&self) -> &'static str {
         self.name
@@ -166,7 +175,7 @@ impl<R> Table<R> {
         let version = KeyValue::new(FORMAT_KEY.to_owned(), FORMAT_VERSION.to_string());
         let mut builder = WriterProperties::builder()
             .set_created_by(concat!("framewire ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_compression(self.compression)
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_key_value_metadata(Some(vec![version]));

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use framewire_adaptive::frame_plan::FramePlan;
 use framewire_adaptive::source::{PacketSource, Plan};
 use framewire_adaptive::stored::FileSource;
@@ -16,7 +17,10 @@ use framewire_units::{Bitrate, DataSize, Duration, Timestamp};
 
 use crate::plan::letter;
 
-/// The levels of one movie, from a streaming file that is read frame by frame. Copies share it.
+/// Up to this size a streaming file is kept in memory, as movies are; a longer one is read frame by frame.
+const IN_MEMORY: u64 = 1 << 26;
+
+/// The levels of one movie, from a streaming file. Copies share it.
 #[derive(Clone)]
 pub struct LadderContent {
     source: Arc<FileSource<Arc<dyn ReadAt>>>,
@@ -44,13 +48,13 @@ struct Needs {
 pub struct LadderContentError(String);
 
 impl LadderContent {
-    /// Reads a streaming file, every frame of every level.
+    /// Reads a streaming file, every frame of every level; up to 64 MiB are kept in memory.
     ///
     /// # Errors
     /// When it is none, is damaged, has no plan, or has a frame that its codec's reader does not understand.
     pub fn open(source: impl ReadAt + 'static) -> Result<Self, LadderContentError> {
         let refused = |error: &dyn fmt::Display| LadderContentError(error.to_string());
-        let source: Arc<dyn ReadAt> = Arc::new(source);
+        let source = in_memory(source, IN_MEMORY).map_err(|error| refused(&error))?;
         let file = StreamingFile::open(source).map_err(|error| refused(&error))?;
         let plan = FramePlan::of_file(&file).map_err(|error| refused(&error))?;
         file.verify().map_err(|error| refused(&error))?;
@@ -182,6 +186,17 @@ impl fmt::Debug for LadderContent {
     }
 }
 
+/// What is read from the source from now on: where it has at most so many bytes, a copy.
+fn in_memory(source: impl ReadAt + 'static, most: u64) -> io::Result<Arc<dyn ReadAt>> {
+    let length = source.length()?;
+    if length > most {
+        return Ok(Arc::new(source));
+    }
+    let mut bytes = vec![0; length as usize];
+    source.read_exact_at(&mut bytes, 0)?;
+    Ok(Arc::new(Bytes::from(bytes)))
+}
+
 /// What each frame of a level needs. Levels change only where nothing is looked behind, so the numbers hold whatever level
 /// came before; and picture order counts go on from level to level, as a decoder derives them.
 fn needs(file: &StreamingFile<impl ReadAt>, level: usize) -> Result<Vec<Needs>, LadderContentError> {
@@ -211,4 +226,57 @@ fn needs_of_sizes(file: &StreamingFile<impl ReadAt>) -> Vec<Needs> {
         }
     };
     (0..file.frame_count()).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use framewire_adaptive::schedule::{Schedule, ScheduleSettings};
+    use framewire_media::ladder::{Ladder, Level};
+    use framewire_media::streaming_file::write;
+
+    use super::*;
+
+    const RATE: FrameRate = FrameRate { numerator: 25, denominator: 1 };
+
+    /// A file that counts how often it is read.
+    struct Counted {
+        bytes: Bytes,
+        reads: Arc<AtomicUsize>,
+    }
+
+    impl ReadAt for Counted {
+        fn length(&self) -> io::Result<u64> {
+            self.bytes.length()
+        }
+
+        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+            self.bytes.read_exact_at(buffer, offset)
+        }
+    }
+
+    /// How often a file is read of which all is sent, and which has so many bytes more than are kept in memory.
+    fn reads_of(more: u64) -> usize {
+        let sizes: Vec<u32> = (0..50).map(|frame| if frame % 12 == 0 { 900 } else { 200 + frame }).collect();
+        let ladder = Ladder::new(vec![Level::of_sizes(RATE, 12, &sizes).unwrap()]).unwrap();
+        let schedule = Schedule::new(&ladder, ScheduleSettings::PAPER).unwrap();
+        let mut bytes = Vec::new();
+        write(&ladder, Some(&(&schedule).into()), 512, &mut bytes).unwrap();
+        let reads = Arc::<AtomicUsize>::default();
+        let most = bytes.len() as u64 - more;
+        let source = in_memory(Counted { bytes: bytes.into(), reads: Arc::clone(&reads) }, most).unwrap();
+        let file = FileSource::new(StreamingFile::open(source).unwrap());
+        for frame in 0..50 {
+            file.packet(frame, 0, 0).unwrap();
+        }
+        reads.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_small_file_is_read_once_and_a_large_one_frame_by_frame() {
+        assert_eq!(reads_of(0), 1);
+        assert!(reads_of(1) >= 50);
+    }
 }
