@@ -129,7 +129,7 @@ impl<S: ReadAt> FileSource<S> {
 
     fn packets(&self, frame: u32, level: usize) -> Result<FramePackets, String> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., packets)) = kept.iter().find(|(of, at, _)| (*of, *at) == (frame, level)) {
+        if let Some((.., packets)) = kept.iter().rev().find(|(of, at, _)| (*of, *at) == (frame, level)) {
             return Ok(packets.clone());
         }
         let packets = self.file.packets(level, frame as usize).map_err(|error| error.to_string())?;

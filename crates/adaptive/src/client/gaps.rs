@@ -132,6 +132,9 @@ impl Gaps {
 
     /// When there may be something to name, with room for so many packets.
     pub(super) fn next_timeout(&self, room: usize) -> Option<Timestamp> {
+        if self.missing.is_empty() && !self.forced {
+            return None;
+        }
         let (wait, retry) = (self.reordering(), self.retry());
         let unclaimed = self.unclaimed(room);
         let waits = |gap: &Gap| gap.refused && (room == 0 || gap.named == 0 && unclaimed == 0);

@@ -155,11 +155,14 @@ impl Client {
         match &self.phase {
             Phase::Opening(opening) => Some(opening.next_attempt().min(vanished)),
             Phase::Streaming => {
-                let own = [self.reporter.next_timeout(), self.requests.next_timeout(self.room()), self.next_give_up()];
-                own.into_iter().flatten().chain([vanished]).min()
+                let own =
+                    [self.reporter.next_timeout(), self.requests.next_timeout(|| self.room()), self.next_give_up()];
+                // After every packet: a chain of iterators costs as much as all else that a packet does here.
+                let [report, request, give_up] = own.map(|timeout| timeout.unwrap_or(Timestamp::MAX));
+                Some(report.min(request).min(give_up).min(vanished))
             }
             Phase::Lingering { until } => {
-                [Some(*until), self.requests.next_timeout(self.room())].into_iter().flatten().min()
+                [Some(*until), self.requests.next_timeout(|| self.room())].into_iter().flatten().min()
             }
             Phase::Closing(closing) => Some(closing.next_attempt()),
             Phase::Closed => None,
@@ -273,8 +276,8 @@ impl Client {
     fn poll_requests(&mut self, now: Timestamp) {
         let mut bytes = vec![];
         let shown = self.player.as_ref().and_then(|player| player.shown(now));
-        let room = self.room();
-        self.requests.poll(now, shown, room, &mut bytes);
+        let Self { requests, description, tracks, .. } = self;
+        requests.poll(now, shown, || room(description.as_ref(), tracks.as_ref()), &mut bytes);
         self.report(bytes);
     }
 
@@ -295,8 +298,7 @@ impl Client {
 
     /// Packets, as long as they may be, that there is room for.
     fn room(&self) -> usize {
-        let payload = self.description.as_ref().map_or(0, |description| description.payload);
-        self.tracks.as_ref().map_or(0, |tracks| tracks.room(payload))
+        room(self.description.as_ref(), self.tracks.as_ref())
     }
 
     /// When the next frame is given up that others wait behind.
@@ -339,6 +341,11 @@ impl Client {
         }
         self.events.push_back(event);
     }
+}
+
+fn room(description: Option<&Description>, tracks: Option<&Tracks>) -> usize {
+    let payload = description.map_or(0, |description| description.payload);
+    tracks.map_or(0, |tracks| tracks.room(payload))
 }
 
 /// What the client can beyond the paper.

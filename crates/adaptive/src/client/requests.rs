@@ -67,19 +67,23 @@ impl Requests {
     }
 
     /// What is to be asked for now; `shown` is the media time that the player shows, `room` the packets there is room for.
-    pub(super) fn poll(&mut self, now: Timestamp, shown: Option<i64>, room: usize, out: &mut Vec<u8>) {
+    pub(super) fn poll(&mut self, now: Timestamp, shown: Option<i64>, room: impl FnOnce() -> usize, out: &mut Vec<u8>) {
         if let Some(offer) = self.agreement.poll(now, self.session) {
             offer.emit(out);
         } else if let (true, Some(shown)) = (self.has_repeats(), shown)
-            && let Some((next, ranges)) = self.gaps.poll(now, room)
+            && let Some((next, ranges)) = self.gaps.poll(now, room())
         {
             Missing { session: self.session, report: self.report, next, shown, ranges }.emit(out);
             self.report = self.report.wrapping_add(1);
         }
     }
 
-    pub(super) fn next_timeout(&self, room: usize) -> Option<Timestamp> {
-        let gaps = if self.has_repeats() { self.gaps.next_timeout(room) } else { None };
-        [self.agreement.next_timeout(), gaps].into_iter().flatten().min()
+    /// When there may be something to ask for; `room` is asked for only where packets are repeated.
+    pub(super) fn next_timeout(&self, room: impl FnOnce() -> usize) -> Option<Timestamp> {
+        let gaps = if self.has_repeats() { self.gaps.next_timeout(room()) } else { None };
+        match (self.agreement.next_timeout(), gaps) {
+            (Some(offer), Some(gap)) => Some(offer.min(gap)),
+            (offer, gap) => offer.or(gap),
+        }
     }
 }

@@ -101,7 +101,10 @@ impl Stream {
     pub(super) fn next_timeout(&self) -> Option<Timestamp> {
         let due = || self.decision.map(|decision| self.pacer.due(decision.rate));
         let departure = if self.waits { self.next_repeat() } else { due() };
-        [departure, self.controller.next_timeout()].into_iter().flatten().min()
+        match (departure, self.controller.next_timeout()) {
+            (Some(departure), Some(control)) => Some(departure.min(control)),
+            (departure, control) => departure.or(control),
+        }
     }
 
     pub(super) fn is_at_end(&self) -> bool {

@@ -21,7 +21,9 @@ pub(crate) struct BulkFlow {
     connections: Vec<BulkConnection>,
     /// When each connection has something to do by itself: asked after each change, because most events are another's.
     timeouts: Vec<Timestamp>,
-    /// The first of these, and of what the application does by itself.
+    /// The first of these.
+    first_timeout: Timestamp,
+    /// That, or what the application does by itself before.
     deadline: Timestamp,
     /// Bytes that the application of each connection got.
     received: Vec<u64>,
@@ -71,12 +73,14 @@ impl BulkFlow {
             station: setup.common.station(),
             received: vec![0; connections.len()],
             timeouts: connections.iter().map(BulkConnection::next_timeout).collect(),
+            first_timeout: Timestamp::MAX,
             deadline: Timestamp::MAX,
             connections,
             sending: BulkSending::new(start, stop, setup.common.samples()),
             received_by_end: 0,
             over: false,
         };
+        flow.first_timeout = flow.timeouts.iter().copied().min().unwrap_or(Timestamp::MAX);
         flow.deadline = flow.next_deadline();
         Ok(flow)
     }
@@ -90,8 +94,7 @@ impl BulkFlow {
         if self.over {
             return Timestamp::MAX;
         }
-        let connections = self.timeouts.iter().copied().min().unwrap_or(Timestamp::MAX);
-        connections.min(self.sending.next_timeout(|| self.is_left()).unwrap_or(Timestamp::MAX))
+        self.first_timeout.min(self.sending.next_timeout(|| self.is_left()).unwrap_or(Timestamp::MAX))
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -187,7 +190,15 @@ impl BulkFlow {
         let mut outlet = OwnWires { flow: self.number, station: self.station, connection: number, wires };
         let connection = &mut self.connections[usize::from(number)];
         let done = act(connection, &mut outlet);
-        self.timeouts[usize::from(number)] = connection.next_timeout();
+        let next = connection.next_timeout();
+        let before = std::mem::replace(&mut self.timeouts[usize::from(number)], next);
+        // Looked for among all only where the first one moved back.
+        self.first_timeout = if next <= self.first_timeout || before > self.first_timeout {
+            self.first_timeout.min(next)
+        } else {
+            self.timeouts.iter().copied().min().unwrap_or(Timestamp::MAX)
+        };
+        debug_assert_eq!(Some(self.first_timeout), self.timeouts.iter().copied().min());
         done
     }
 
