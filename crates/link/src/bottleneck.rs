@@ -84,19 +84,15 @@ impl Bottleneck {
     }
 
     /// A packet arrives.
+    #[inline]
     pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut settled: impl FnMut(Settled)) {
         let entry = self.entry(at);
+        self.settled = entry;
         let packet = Queued { packet, at: entry, clamped: at < entry };
         match &mut self.queue {
             Queue::Limited(queue) => settled(Settled { packet, fate: queue.settle(packet, &mut self.server) }),
-            Queue::Managed(queue) => {
-                queue.settle_until(entry, &mut self.server, &mut settled);
-                queue.enqueue(packet, &self.server, &mut settled);
-                // It may have found the transmitter idle.
-                queue.settle_until(entry, &mut self.server, &mut settled);
-            }
+            Queue::Managed(queue) => queue.handle_packet(packet, &mut self.server, &mut settled),
         }
-        self.settled = entry;
     }
 
     /// Settles all that happens up to `now`.
@@ -117,6 +113,7 @@ impl Bottleneck {
 }
 
 impl Limited {
+    #[inline]
     fn settle(&mut self, packet: Queued, server: &mut Server) -> Fate {
         let Queued { packet: Packet { size, .. }, at, .. } = packet;
         while let Some(&(_, gone)) = self.waiting.front().filter(|(start, _)| *start <= at) {
@@ -135,11 +132,20 @@ impl Limited {
 }
 
 impl Managed {
+    // Apart from what a queue with a limit does, which is a packet's whole way through a wire in one piece of code.
+    #[inline(never)]
+    fn handle_packet(&mut self, packet: Queued, server: &mut Server, settled: &mut dyn FnMut(Settled)) {
+        self.settle_until(packet.at, server, settled);
+        self.enqueue(packet, server, settled);
+        // It may have found the transmitter idle.
+        self.settle_until(packet.at, server, settled);
+    }
+
     fn next_start(&self, server: &Server) -> Option<Timestamp> {
         (self.queue.backlog().packets > 0).then(|| server.start_for(self.since))
     }
 
-    fn enqueue(&mut self, packet: Queued, server: &Server, settled: &mut impl FnMut(Settled)) {
+    fn enqueue(&mut self, packet: Queued, server: &Server, settled: &mut dyn FnMut(Settled)) {
         let backlog = self.queue.backlog();
         if backlog.packets == 0 {
             self.since = packet.at;
@@ -150,7 +156,7 @@ impl Managed {
     }
 
     /// Settles all services that begin up to `now`; when the last of them did.
-    fn settle_until(&mut self, now: Timestamp, server: &mut Server, settled: &mut impl FnMut(Settled)) -> Timestamp {
+    fn settle_until(&mut self, now: Timestamp, server: &mut Server, settled: &mut dyn FnMut(Settled)) -> Timestamp {
         let mut last = Timestamp::ZERO;
         while let Some(start) = self.next_start(server).filter(|&start| start <= now) {
             last = start;
@@ -164,7 +170,7 @@ impl Managed {
         last
     }
 
-    fn settle_drops(&mut self, at: Timestamp, settled: &mut impl FnMut(Settled)) {
+    fn settle_drops(&mut self, at: Timestamp, settled: &mut dyn FnMut(Settled)) {
         for Dropped { packet, cause } in self.dropped.drain(..) {
             settled(Settled { packet, fate: Fate::Dropped { at, cause } });
         }

@@ -25,6 +25,7 @@ impl Loss {
     }
 
     /// Decides on the next packet, whose last bit enters the wire at `at`.
+    #[inline]
     pub fn handle_packet(&mut self, at: Timestamp) -> Result<(), DropCause> {
         let lost = self.process != LossConfig::None && self.draw();
         if self.outages.iter().any(|outage| outage.contains(at)) {

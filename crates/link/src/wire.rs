@@ -22,6 +22,7 @@ struct Propagation {
 }
 
 impl Propagation {
+    #[inline]
     fn arrival(&mut self, departure: Timestamp) -> Timestamp {
         let jitter = self.next_jitter();
         self.last = self.last.max((departure + self.delay + jitter).next_multiple_of(self.tick));
@@ -84,6 +85,7 @@ impl Wire {
     }
 
     /// A packet arrives at `at`.
+    #[inline]
     pub(crate) fn handle_packet(&mut self, at: Timestamp, packet: Packet, mut verdict: impl FnMut(WireVerdict)) {
         let Self { bottleneck, line } = self;
         bottleneck.handle_packet(at, packet, |settled| verdict(line.verdict(settled)));
@@ -113,6 +115,7 @@ struct Line {
 }
 
 impl Line {
+    #[inline]
     fn verdict(&mut self, settled: Settled) -> WireVerdict {
         let Settled { packet: Queued { packet, at, clamped }, fate } = settled;
         let (service, released, (finished, outcome)) = match fate {
@@ -134,6 +137,7 @@ impl Line {
         WireVerdict { released, record }
     }
 
+    #[inline]
     fn propagate(&mut self, departure: Timestamp) -> (Timestamp, Outcome) {
         match self.loss.handle_packet(departure) {
             Err(cause) => (departure, Outcome::Dropped(cause)),

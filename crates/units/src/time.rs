@@ -49,7 +49,11 @@ impl Timestamp {
 
     /// The first multiple of a tick that is not before it, counted from the origin; the time itself where the tick has no
     /// length, or there is none before the end of time.
+    #[inline]
     pub fn next_multiple_of(self, tick: Duration) -> Self {
+        if tick.is_zero() {
+            return self;
+        }
         let tick = u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX);
         self.0.checked_next_multiple_of(tick).map_or(self, Self)
     }
