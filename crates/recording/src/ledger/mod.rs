@@ -95,12 +95,13 @@ impl Ledger {
             let decoded = decoding.take(&facts, transfer.arrival, sender.begins_sequence);
             let deadline = live.map(|player| player.due(facts.display_time));
             let mut is_late = |at| live.as_mut().is_some_and(|player| player.show(facts.display_time, at).is_none());
-            let fate = match transfer.arrival {
-                None if ended_early && !sender.was_offered() && transfer.bytes_received == 0 => Fate::NotOffered,
-                None => Fate::Lost,
-                Some(_) if !decoded.decodable => Fate::Undecodable,
-                Some(arrival) if is_late(arrival) => Fate::Late,
-                Some(_) => Fate::Shown,
+            let fate = match (transfer.arrival, decoded.ready) {
+                (None, _) if ended_early && !sender.was_offered() && transfer.bytes_received == 0 => Fate::NotOffered,
+                (None, _) => Fate::Lost,
+                (Some(_), None) => Fate::Undecodable,
+                // It cannot be shown before what it refers to has come.
+                (Some(_), Some(ready)) if is_late(ready) => Fate::Late,
+                (Some(_), Some(_)) => Fate::Shown,
             };
             let row = frame_row(frame, &facts, sender, transfer, decoded, fate);
             let mut row = FrameRow { arrival_relative: relative(row.arrival, first_arrival), deadline, ..row };

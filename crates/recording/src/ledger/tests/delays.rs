@@ -1,17 +1,21 @@
 //! Latency, jitter and deadlines against values worked out by hand.
 
-use framewire_units::{Duration, Playout, Timing};
+use framewire_units::{Duration, Playout, Timestamp, Timing};
 
-use crate::ledger::{Fate, Ledger};
+use crate::ledger::{Fate, FrameRow, Ledger};
 use crate::record::Place;
-use crate::testing::{LIVE, STALL, StreamFlow, movie, ms};
+use crate::testing::{DatagramFlow, Injected, LIVE, STALL, StreamFlow, movie, ms};
 
 /// Four frames of 100 bytes, due at 0, 40, 80 and 120 ms, read at the given times.
 fn read_at(millis: [u64; 4]) -> StreamFlow {
+    read_at_times(millis.map(ms))
+}
+
+fn read_at_times(times: [Timestamp; 4]) -> StreamFlow {
     let mut flow = StreamFlow::new(movie(&[100; 4]));
-    for (frame, at) in (0u32..).zip(millis) {
+    for (frame, at) in (0u32..).zip(times) {
         flow.write(frame);
-        flow.read(100 * (u64::from(frame) + 1), ms(at));
+        flow.read(100 * (u64::from(frame) + 1), at);
     }
     flow
 }
@@ -37,13 +41,37 @@ fn jitter_follows_the_estimator_of_rfc_3550() {
 fn a_frame_is_late_from_the_first_nanosecond_after_its_deadline() {
     let playout = Playout { startup: Duration::from_millis(50), ..LIVE };
     // Shown from 10 + 50 ms on: I0 at 60, B2 (shown second) at 100, B3 at 140, P1 at 180 ms.
-    let flow = read_at([10, 66, 100, 141]);
-    let rows = Ledger::build(&flow.log, playout).rows.to_vec();
-    let deadlines: Vec<_> = rows.iter().map(|row| row.deadline).collect();
+    let just_after = ms(140) + Duration::from_nanos(1);
+    let rows = |last| Ledger::build(&read_at_times([ms(10), ms(66), ms(100), last]).log, playout).rows.to_vec();
+    let deadlines: Vec<_> = rows(just_after).iter().map(|row| row.deadline).collect();
     assert_eq!(deadlines, [Some(ms(60)), Some(ms(180)), Some(ms(100)), Some(ms(140))]);
-    let fates: Vec<_> = rows.iter().map(|row| row.fate).collect();
-    assert_eq!(fates, [Fate::Shown, Fate::Shown, Fate::Shown, Fate::Late]);
-    assert_eq!((rows[3].decodable, rows[3].root_cause.clone(), rows[3].discarded_at), (true, None, None));
+    let fates = |last| rows(last).iter().map(|row| row.fate).collect::<Vec<_>>();
+    assert_eq!(fates(ms(140)), [Fate::Shown; 4]);
+    assert_eq!(fates(just_after), [Fate::Shown, Fate::Shown, Fate::Shown, Fate::Late]);
+    let late = rows(just_after).remove(3);
+    assert_eq!((late.decodable, late.root_cause, late.discarded_at), (true, None, None));
+}
+
+#[test]
+fn a_frame_is_late_where_what_it_refers_to_comes_after_its_deadline() {
+    let playout = Playout { startup: Duration::from_millis(50), ..LIVE };
+    // By datagrams: B2 and B3, due at 100 and 140 ms, are there at 85 and 125 ms, and P1, due at 180 ms, comes then.
+    let with_reference_at = |at| {
+        let mut flow = DatagramFlow::new(movie(&[100; 4]));
+        flow.send(0, &[Injected::Arrives(Duration::from_millis(10))]);
+        flow.send(1, &[Injected::Arrives(at - Duration::from_millis(40))]);
+        flow.send(2, &[]);
+        flow.send(3, &[]);
+        Ledger::build(&flow.log, playout).rows.to_vec()
+    };
+    let fates = |rows: &[FrameRow]| rows.iter().map(|row| row.fate).collect::<Vec<_>>();
+    assert_eq!(fates(&with_reference_at(Duration::from_millis(100))), [Fate::Shown; 4]);
+    let rows = with_reference_at(Duration::from_millis(100) + Duration::from_nanos(1));
+    assert_eq!(fates(&rows), [Fate::Shown, Fate::Shown, Fate::Late, Fate::Shown]);
+    assert_eq!((rows[2].arrival, rows[2].ready), (Some(ms(85)), Some(ms(100) + Duration::from_nanos(1))));
+    assert!(rows[2].decodable);
+    let rows = with_reference_at(Duration::from_millis(181));
+    assert_eq!(fates(&rows), [Fate::Shown, Fate::Late, Fate::Late, Fate::Late]);
 }
 
 #[test]

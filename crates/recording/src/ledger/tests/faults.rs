@@ -3,7 +3,9 @@
 use framewire_units::Duration;
 
 use crate::ledger::{Fate, FrameRow, Ledger, RootCause};
-use crate::record::{DatagramReceived, DatagramSent, FlowLog, FlowStatus, FoundStream, FrameEventKind, Place};
+use crate::record::{
+    DatagramReceived, DatagramSent, FlowLog, FlowStatus, FoundStream, FrameEventKind, PacketRecord, Place,
+};
 use crate::testing::{DatagramFlow, Injected, LIVE, StreamFlow, movie, ms};
 
 const ARRIVES: Injected = Injected::Arrives(Duration::from_millis(5));
@@ -351,6 +353,33 @@ fn a_part_that_was_sent_again_is_there_when_one_copy_of_it_is() {
         (Some(4), Some(1), 1200)
     );
     assert_eq!(came.rows[1].packets, Some(3));
+    // Of two copies the first that came counts, whatever their numbers.
+    let copy = DatagramSent { sequence: 10, ..log.datagrams_sent[1].clone() };
+    for at in [200, 400] {
+        log.datagrams_received.retain(|datagram| datagram.sequence != 10);
+        log.datagrams_received.push(DatagramReceived { sequence: 10, size: copy.size, at: ms(at), kept: true });
+        log.datagrams_sent.retain(|datagram| datagram.sequence != 10);
+        log.datagrams_sent.push(copy.clone());
+        assert_eq!(Ledger::build(&log, LIVE).rows[0].arrival, Some(ms(at.min(300))));
+    }
+}
+
+/// A datagram that is cut into fragments may be dropped twice.
+#[test]
+fn of_two_drops_of_one_datagram_the_first_is_the_cause() {
+    let drops = [(7, Place::Link, "retry limit"), (5, Place::IntermediateQueue, "queue full")];
+    for drops in [drops, [drops[1], drops[0]]] {
+        let mut flow = with_faults(&[Injected::UnderWay]);
+        let packet = flow.log.packets.iter().find(|packet| packet.sequence == Some(12)).expect("it left").into_owned();
+        assert_eq!(flow.log.datagrams_sent[12].frame, Some(4));
+        let dropped = |(after, place, cause)| PacketRecord {
+            finished: packet.finished + Duration::from_millis(after),
+            dropped: Some((place, cause)),
+            ..packet.clone()
+        };
+        drops.into_iter().for_each(|drop| flow.log.packets.push(dropped(drop)));
+        assert_lost(&row(&flow, 4), Place::IntermediateQueue, "queue full", Place::ReceiverPipeline);
+    }
 }
 
 /// A receiver that stops waiting for a frame has not got it, whatever comes later: of a repeat, and of the packet itself.
