@@ -19,6 +19,7 @@ mod frame_references;
 mod h264;
 mod h265;
 mod headers;
+pub mod held_references;
 mod identify;
 mod index;
 pub mod ladder;

@@ -10,6 +10,7 @@ use std::num::NonZeroU32;
 
 use crate::access_unit::Framing;
 pub use crate::h264::numbers::{PictureNumbers, Renumbering, SliceNumbers};
+use crate::held_references::ReferenceMarks;
 use crate::{h264, h265};
 
 /// How much later a frame is shown than the one before it, in picture order counts: two fields (ITU-T H.264, 8.2.1).
@@ -38,6 +39,8 @@ pub struct PictureOrder {
     /// How many pictures a decoder of H.264 holds back before it shows the first of them: `max_num_reorder_frames` (E.2.1),
     /// or where the stream does not state it, as many as the order of its pictures has needed so far. `None` of H.265.
     pub reordered: Option<u8>,
+    /// What it says of the reference pictures that are kept. `None` of H.265, which lists them all with every picture.
+    pub marks: Option<ReferenceMarks>,
 }
 
 /// Where a decoder places a picture.
@@ -207,6 +210,7 @@ mod tests {
             can_begin_sequence: false,
             numbers: None,
             reordered: None,
+            marks: None,
         }
     }
 

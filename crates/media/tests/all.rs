@@ -9,6 +9,7 @@ mod avi;
 mod cut_short;
 mod decodability;
 mod ffprobe;
+mod held_references;
 mod ladder;
 mod nal_movies;
 mod open;

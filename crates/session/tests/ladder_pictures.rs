@@ -106,6 +106,7 @@ fn check_codec(name: &str, codec: Codec, encoder: &str, options: &str) {
     if !ffmpeg::has_encoder(encoder) {
         return;
     }
+    println!("decoder: {}; the ledger goes by 5.1", ffmpeg::version());
     let format = codec.ffmpeg_format();
     let levels = [40, 24].map(|quality| Encoded::new(name, options, quality, format));
     for level in &levels {

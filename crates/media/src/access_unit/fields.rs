@@ -31,6 +31,14 @@ impl AccessUnit {
         self.missing_reference |= second.missing_reference;
         if let Some(order) = &mut self.picture_order {
             order.is_base |= second.picture_order.is_some_and(|order| order.is_base);
+            if let (Some(marks), Some(of_second)) =
+                (&mut order.marks, second.picture_order.and_then(|order| order.marks))
+            {
+                marks.by_order |= of_second.by_order;
+                marks.unmarks |= of_second.unmarks;
+                marks.named |= of_second.named;
+                marks.listed = marks.listed.max(of_second.listed);
+            }
             let numbers = order.numbers.zip(second.picture_order.and_then(|order| order.numbers));
             order.numbers = numbers.map(|(first, second)| {
                 let restarts = first.restarts || second.restarts;

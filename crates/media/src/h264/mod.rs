@@ -234,7 +234,7 @@ impl Reader {
         let is_first = gathered.unit.is_none() && !picture.is_second_field;
         let key = if is_first { key_kind(&picture.header, kind, gathered.recovery) } else { None };
         let recovery = gathered.recovery.filter(|_| matches!(key, Some(KeyKind::Open | KeyKind::BrokenLink)));
-        let orders = self.tracker.end(&picture, &marking, recovery.map(|point| point.quality));
+        let (orders, unmarked) = self.tracker.end(&picture, &marking, recovery.map(|point| point.quality));
         let order = order_of(picture.header.fields, orders);
         let starts_sequence = key == Some(KeyKind::Closed) || marking.unmarks_all();
         self.sequences += u64::from(starts_sequence);
@@ -277,6 +277,7 @@ impl Reader {
             can_begin_sequence: false,
             numbers: numbers.filter(|_| self.can_renumber()),
             reordered: Some(reordered),
+            marks: Some(picture.marks(unmarked)),
         });
         let unit = AccessUnit {
             number: picture.unit(),

@@ -8,6 +8,7 @@ use crate::h264::numbers::PictureNumbers;
 use crate::h264::parameter_sets::{PictureOrder, SequenceParameterSet};
 use crate::h264::picture_order::{OrderCounter, Orders, order_of};
 use crate::h264::slice_header::{ListHeader, Marking, PictureHeader};
+use crate::held_references::{ReferenceMarks, bit_of};
 use crate::index::PictureType;
 
 /// Slices of one picture with lists of their own that are looked into; beyond that it refers to all there is.
@@ -85,6 +86,10 @@ pub(crate) struct OpenPicture {
     after_recovery: bool,
     /// Lists that were looked into.
     lists: Vec<ListHeader>,
+    /// Short-term reference frames that their modifications name.
+    named: u32,
+    /// Frames or fields that have to be there for the longest of them to be full.
+    listed: usize,
 }
 
 impl OpenPicture {
@@ -98,6 +103,38 @@ impl OpenPicture {
 
     pub(crate) fn max_frame_num(&self) -> u32 {
         self.limits.max_frame_num
+    }
+
+    fn max_reference_frames(&self) -> u8 {
+        // 16 at most (A.3.1).
+        u8::try_from(self.limits.max_frames).unwrap_or(u8::MAX)
+    }
+
+    /// What it says of the reference pictures that a decoder keeps; `unmarks`: those that it unmarks.
+    pub(crate) fn marks(&self, unmarks: u32) -> ReferenceMarks {
+        let listed = if self.header.fields.is_single() { self.listed / 2 } else { self.listed };
+        ReferenceMarks {
+            max_frames: self.max_reference_frames(),
+            by_order: self.lists_by_order(),
+            unmarks,
+            gaps_allowed: self.gaps_allowed,
+            listed: u8::try_from(listed).unwrap_or(u8::MAX),
+            named: self.named,
+        }
+    }
+
+    /// The bit of a frame among those of [`ReferenceMarks::unmarks`].
+    fn bit_of(&self, frame: &StoredFrame) -> u32 {
+        bit_of(self.header.frame_num, frame.frame_num, self.limits.max_frame_num).unwrap_or(0)
+    }
+
+    /// Whether lists of its B slices have entries that no modification names.
+    fn lists_by_order(&self) -> bool {
+        let is_by_order = |header: &ListHeader| {
+            let named = header.modifications.iter().map(Vec::len);
+            header.kind == PictureType::B && header.active.iter().zip(named).any(|(&active, named)| named < active)
+        };
+        self.lists.iter().any(is_by_order)
     }
 
     fn current(&self) -> CurrentPicture {
@@ -139,6 +176,8 @@ impl PictureTracker {
             order_follows_frame_num: sequence.picture_order == PictureOrder::Decoding,
             after_recovery: self.recovery.is_some_and(|point| order > point.order),
             lists: Vec::new(),
+            named: 0,
+            listed: 0,
         }
     }
 
@@ -174,6 +213,13 @@ impl PictureTracker {
         let by_standard = self.without_inferred(current, header, picture.gaps_allowed);
         let used = reference_lists(&by_standard, current, header, None);
         used.iter().for_each(|list| self.take_list(picture, list));
+        for (list, modifications) in used.iter().zip(&header.modifications) {
+            let (named, others) = list.split_at(modifications.len().min(list.len()));
+            self.note_named(picture, named);
+            // One may be named several times, with other weights.
+            let distinct = (0..named.len()).filter(|&at| !named[..at].contains(&named[at])).count();
+            picture.listed = picture.listed.max(distinct + others.len());
+        }
         let differs = |buffer: &ReferenceBuffer, displaced: Option<Displaced>| {
             reference_lists(buffer, current, header, displaced) != used
         };
@@ -250,6 +296,17 @@ impl PictureTracker {
         picture.references.remove(&picture.unit);
     }
 
+    /// Modifications move these entries to the front of a list.
+    fn note_named(&self, picture: &mut OpenPicture, entries: &[Entry]) {
+        for entry in entries {
+            if let Entry::Picture { serial, .. } = entry
+                && let Some(frame) = self.buffer.frames().iter().find(|frame| frame.serial == *serial)
+            {
+                picture.named |= if frame.short_term.any() { picture.bit_of(frame) } else { 0 };
+            }
+        }
+    }
+
     fn is_before_recovery(&self, frame: &StoredFrame) -> bool {
         self.recovery.is_some_and(|point| frame.serial < point.serial)
     }
@@ -261,15 +318,17 @@ impl PictureTracker {
         picture.references.remove(&picture.unit);
     }
 
-    /// All slices of a picture have come: marks reference pictures as it says, and gives its picture order counts.
-    /// `recovery` is there when decoding can begin at it though it is no IDR picture.
+    /// All slices of a picture have come: marks reference pictures as it says, and gives its picture order counts and the
+    /// numbers that it [unmarks](crate::held_references::ReferenceMarks::unmarks). `recovery` is there when decoding can
+    /// begin at it though it is no IDR picture.
     pub(crate) fn end(
         &mut self,
         picture: &OpenPicture,
         marking: &Marking,
         recovery: Option<RecoveryQuality>,
-    ) -> Orders {
+    ) -> (Orders, u32) {
         let header = &picture.header;
+        let mut unmarked = 0;
         let mut orders = picture.orders;
         if header.idr.is_some() {
             self.is_complete = true;
@@ -284,21 +343,22 @@ impl PictureTracker {
                 self.recovery = None;
                 self.alternatives.clear();
             }
-            self.store(picture, orders, marking);
+            unmarked = self.store(picture, orders, marking);
         }
         if let Some(quality) = recovery {
             self.recovery = Some(RecoveryPoint { serial: picture.serial, order: picture.order(), quality });
         }
         let wants_another = header.fields.is_single() && !picture.is_second_field;
         self.open_field = wants_another.then(|| (header.clone(), picture.serial, picture.unit));
-        orders
+        (orders, unmarked)
     }
 
-    fn store(&mut self, picture: &OpenPicture, orders: Orders, marking: &Marking) {
+    fn store(&mut self, picture: &OpenPicture, orders: Orders, marking: &Marking) -> u32 {
         let PictureHeader { fields, frame_num, .. } = picture.header;
         let decoded = DecodedPicture { serial: picture.serial, fields, frame_num, orders, unit: picture.unit };
         let before = matches!(marking, Marking::Operations(_)).then(|| self.buffer.clone());
         self.buffer.store(&decoded, marking, picture.limits);
+        let unmarked = before.as_ref().map_or(0, |before| unmarked(before, &self.buffer, picture));
         self.is_complete |= self.buffer.frames().len() == picture.limits.max_frames;
         for alternative in &mut self.alternatives {
             alternative.buffer.store(&decoded, marking, picture.limits);
@@ -312,5 +372,14 @@ impl PictureTracker {
         if self.alternatives.len() > MAX_ALTERNATIVES {
             self.alternatives.remove(0);
         }
+        unmarked
     }
+}
+
+/// The frames that were marked as used for short-term reference `before` and are no longer, by their `frame_num` as
+/// [`ReferenceMarks::unmarks`](crate::held_references::ReferenceMarks::unmarks) has them.
+fn unmarked(before: &ReferenceBuffer, now: &ReferenceBuffer, picture: &OpenPicture) -> u32 {
+    let is_marked = |serial: u64| now.frames().iter().any(|frame| frame.serial == serial && frame.short_term.any());
+    let unmarked = before.frames().iter().filter(|frame| frame.short_term.any() && !is_marked(frame.serial));
+    unmarked.fold(0, |bits, frame| bits | picture.bit_of(frame))
 }

@@ -258,6 +258,7 @@ impl Reader {
             can_begin_sequence: header.nal_type == nal_type::CRA && !picture.starts_sequence,
             numbers: None,
             reordered: None,
+            marks: None,
         };
         let key = match header {
             _ if header.is_idr() => Some(KeyKind::Closed),

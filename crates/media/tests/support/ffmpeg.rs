@@ -29,6 +29,12 @@ pub fn has_encoder(encoder: &str) -> bool {
     found
 }
 
+/// Which FFmpeg it is: what a decoder makes of streams with gaps is a matter of the version.
+pub fn version() -> String {
+    let output = Command::new("ffmpeg").arg("-version").output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
+}
+
 pub fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }

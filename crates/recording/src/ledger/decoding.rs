@@ -1,7 +1,8 @@
 //! Which frames can be decoded and are shown in their place: those that arrived whole, together with everything they
 //! refer to and with enough of what gives a decoder their place in display order.
 
-use framewire_media::picture_order::{PictureOrder, ReceivedOrder};
+use framewire_media::held_references::HeldReferences;
+use framewire_media::picture_order::{PictureOrder, Placed, ReceivedOrder};
 use framewire_units::Timestamp;
 
 use super::output_order::{OutputOrder, Picture};
@@ -36,6 +37,7 @@ pub(super) struct Decoding {
     /// When each frame so far can be decoded, in nanoseconds; all ones where it cannot.
     ready: Vec<u64>,
     order: ReceivedOrder,
+    held: HeldReferences,
     output: OutputOrder,
     /// The first frame lost since the order was last right.
     lost: Option<u32>,
@@ -104,18 +106,30 @@ impl Decoding {
     /// ignored. `begins_sequence`: it was made to begin a coded video sequence.
     pub(crate) fn take(&mut self, facts: &FrameFacts, arrival: Option<Timestamp>, begins_sequence: bool) -> Decoded {
         let (frame, complete) = (self.past.len() as u32, arrival.is_some());
-        let lack = self.lacking(frame, facts);
+        let picture = facts.picture_order;
+        let picture = if begins_sequence { picture.map(PictureOrder::beginning_sequence) } else { picture };
+        let mut lack = self.lacking(frame, facts);
+        let placed = picture.filter(|_| complete).map(|picture| (picture, self.place(picture)));
+        if lack == Lack::NOTHING
+            && let Some((picture, placed)) = placed
+            && self.held.is_displaced(picture, placed.count, &facts.references)
+        {
+            // Where nothing was lost a decoder is not thought to find anything else either.
+            lack = self.lost_last.map_or(lack, Lack::missing);
+        }
         let mut of_those_behind = lack;
         if !complete {
             of_those_behind.add(Lack::missing(frame));
         }
         self.past.push(of_those_behind);
         let decodable = complete && lack == Lack::NOTHING;
-        match facts.picture_order {
-            Some(_) if !complete => self.lost = self.lost.or(Some(frame)),
-            Some(picture) if begins_sequence => self.place(facts, picture.beginning_sequence(), decodable),
-            Some(picture) => self.place(facts, picture, decodable),
-            None => {}
+        match (picture, placed) {
+            (_, Some((picture, placed))) => {
+                self.show(facts, picture, placed, decodable);
+                self.held.take(frame, picture, placed.count);
+            }
+            (Some(_), None) => self.lost = self.lost.or(Some(frame)),
+            (None, None) => {}
         }
         let missing = lack.first_missing();
         let ready = arrival.filter(|_| decodable).map(|arrival| self.with_references(arrival, facts));
@@ -147,8 +161,8 @@ impl Decoding {
         facts.recovers_from.map_or(lack, |since| lack.after_refresh(since))
     }
 
-    /// Takes the latest frame, which arrived whole, to its place among those that the decoder shows.
-    fn place(&mut self, facts: &FrameFacts, picture: PictureOrder, is_right: bool) {
+    /// Where the decoder places the latest frame, which arrived whole.
+    fn place(&mut self, picture: PictureOrder) -> Placed {
         let placed = self.order.place(picture);
         let lost = self.lost;
         if lost.is_some() {
@@ -157,10 +171,17 @@ impl Decoding {
         if placed.is_in_place && picture.is_base {
             self.lost = None;
         }
+        placed
+    }
+
+    /// Takes the latest frame, which arrived whole, to its place among those that the decoder shows.
+    fn show(&mut self, facts: &FrameFacts, picture: PictureOrder, placed: Placed, is_right: bool) {
         let output = Picture {
             frame: self.past.len() as u32 - 1,
             place: placed.count,
             begins_sequence: picture.begins_sequence,
+            forgets_order: self.held.lacks_listed(picture)
+                || self.held.is_behind_gap(picture) && picture.marks.is_some_and(|marks| !marks.gaps_allowed),
             reordered: picture.reordered.unwrap_or(0).into(),
             display: facts.display_index,
             is_right,
@@ -187,6 +208,8 @@ impl Decoding {
 mod tests {
     use std::num::NonZeroU32;
 
+    use framewire_media::held_references::ReferenceMarks;
+
     use super::*;
     use crate::testing::movie;
 
@@ -203,6 +226,7 @@ mod tests {
                 can_begin_sequence: false,
                 numbers: None,
                 reordered,
+                marks: None,
             };
             let facts =
                 FrameFacts { display_index: count as u32, picture_order: Some(picture), ..movie(&[1]).remove(0) };
@@ -229,6 +253,49 @@ mod tests {
         // 42 is taken for 10, which is shown before the 12 and the 16 that were held back.
         let counts = [(0, true), (4, true), (8, true), (12, true), (16, true), (28, true), (42, true), (46, true)];
         assert_eq!(misplaced(Some(2), &counts, 5..6), [(3, 5), (4, 5)]);
+    }
+
+    #[test]
+    fn a_picture_whose_references_are_displaced_is_damaged_and_what_refers_to_it() {
+        // Low bits distinguish 64 counts: behind frame 3, which is missing or not, 68 is taken for 4, and 12 stands between
+        // the 10 and the 16 of the last picture's references.
+        let counts = [0, 6, 12, 40, 68, 74, 80, 76, 78];
+        let decoded = |missing: Option<u32>| {
+            let mut decoding = Decoding::default();
+            let taken = (0u32..).zip(counts).map(|(frame, count)| {
+                let picture = PictureOrder {
+                    count,
+                    turn: NonZeroU32::new(64),
+                    follows_frame_num: false,
+                    is_base: frame < 8,
+                    begins_sequence: count == 0,
+                    can_begin_sequence: false,
+                    numbers: None,
+                    reordered: Some(2),
+                    marks: Some(ReferenceMarks {
+                        max_frames: 5,
+                        by_order: frame == 7,
+                        unmarks: 0,
+                        gaps_allowed: false,
+                        listed: 0,
+                        named: 0,
+                    }),
+                };
+                let references = [vec![], vec![5, 6], vec![7]][frame.saturating_sub(6) as usize].clone();
+                let display_index = count as u32;
+                let facts =
+                    FrameFacts { references, display_index, picture_order: Some(picture), ..movie(&[1]).remove(0) };
+                let arrival = (missing != Some(frame)).then_some(Timestamp::ZERO);
+                let Decoded { decodable, missing, .. } = decoding.take(&facts, arrival, false);
+                (decodable, missing)
+            });
+            taken.collect::<Vec<_>>()
+        };
+        assert_eq!(decoded(None), [(true, None); 9]);
+        assert_eq!(decoded(Some(2))[7..], [(true, None); 2]);
+        let behind_gap = decoded(Some(3));
+        assert_eq!(behind_gap[4..7], [(true, None); 3]);
+        assert_eq!(behind_gap[7..], [(false, Some(3)); 2]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! The rule is FFmpeg's (libavcodec 5.1: `h264_field_start` and `h264_select_output_picture`), as it was seen to behave: a
 //! decoder holds pictures back until there are more than the stream says may have to be reordered, and then shows the
 //! first of them by picture order count. What comes too late for its place is passed over; what is placed before pictures
-//! that were held back is shown before them.
+//! that were held back is shown before them. With a picture that is placed before the latest sixteen of all that came since
+//! it last made up a frame, the order begins anew, as with one that begins a coded video sequence.
 
 /// A picture on its way to be shown.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,9 @@ pub(super) struct Picture {
     pub place: i64,
     /// It begins a coded video sequence: all before it are shown first.
     pub begins_sequence: bool,
+    /// The decoder makes up frames before it, as numbers are missing in a stream that may have no gaps, or one in its lists:
+    /// it forgets the places of the pictures before.
+    pub forgets_order: bool,
     /// How many pictures the decoder holds back.
     pub reordered: usize,
     /// Number in display order.
@@ -22,10 +26,43 @@ pub(super) struct Picture {
     pub is_right: bool,
 }
 
+/// Places of which a decoder keeps the latest: FFmpeg's `MAX_DELAYED_PIC_COUNT`.
+const LATEST_PLACES: usize = 16;
+
+/// The latest places of the pictures since the order last began, or frames were made up.
+#[derive(Debug, Default)]
+struct LatestPlaces {
+    /// Ascending, but that the first of all stands where the earliest does.
+    places: [Option<i64>; LATEST_PLACES],
+}
+
+impl LatestPlaces {
+    /// Takes the next picture in decode order. True where it comes before all of these: the order begins with it.
+    fn take(&mut self, place: i64, forgets: bool) -> bool {
+        if forgets {
+            self.places = Default::default();
+        }
+        let later = self.places.iter().position(|&other| other.is_some_and(|other| place < other));
+        match later.unwrap_or(LATEST_PLACES) {
+            0 => {
+                *self = Self::default();
+                self.places[0] = Some(place);
+                true
+            }
+            at => {
+                self.places[..at].rotate_left(1);
+                self.places[at - 1] = Some(place);
+                false
+            }
+        }
+    }
+}
+
 /// What a decoder holds back, and what it has shown.
 #[derive(Debug, Default)]
 pub(super) struct OutputOrder {
     held: Vec<Picture>,
+    latest: LatestPlaces,
     /// It never becomes smaller.
     depth: usize,
     /// The place of the picture shown last; `None` where the next may have any.
@@ -38,7 +75,8 @@ impl OutputOrder {
     /// Takes the next picture that reaches the decoder, in decode order. Gives the picture, now or of before, that turns out
     /// not to be shown, or to be shown behind one that belongs behind it.
     pub(crate) fn take(&mut self, picture: Picture) -> Option<Picture> {
-        self.held.push(picture);
+        let begins_anew = self.latest.take(picture.place, picture.begins_sequence || picture.forgets_order);
+        self.held.push(Picture { begins_sequence: picture.begins_sequence || begins_anew, ..picture });
         self.depth = self.depth.max(picture.reordered);
         if self.depth == 0 && self.held[0].begins_sequence {
             self.last_place = None;
@@ -97,6 +135,7 @@ mod tests {
             frame,
             place,
             begins_sequence: place == 0,
+            forgets_order: false,
             reordered,
             display,
             is_right: true,
@@ -130,12 +169,26 @@ mod tests {
     }
 
     #[test]
+    fn order_begins_anew_with_a_picture_before_the_latest_sixteen() {
+        let behind = |first: i64| {
+            let before = (0..20).map(|frame| (2 * i64::from(frame), frame));
+            let behind = (0..5).map(|frame| (first + 2 * i64::from(frame), 40 + frame));
+            misplaced(0, &before.chain(behind).collect::<Vec<_>>())
+        };
+        // The latest sixteen are those of 8 to 38.
+        assert_eq!(behind(6), [0; 0]);
+        assert_eq!(behind(8), [20, 21, 22, 23, 24]);
+        assert_eq!(behind(32), [20, 21, 22]);
+    }
+
+    #[test]
     fn a_picture_that_is_damaged_moves_none_behind_it() {
         let mut order = OutputOrder::default();
         let picture = |frame: u32, place: i64, display: u32, is_right: bool| Picture {
             frame,
             place,
             begins_sequence: frame == 0,
+            forgets_order: false,
             reordered: 1,
             display,
             is_right,

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use framewire_media::held_references::ReferenceMarks;
 use framewire_media::picture_order::{PictureNumbers, PictureOrder, Renumbering};
 use framewire_units::{Bitrate, Duration, Timestamp};
 
@@ -297,7 +298,10 @@ records! {
         track, kind, size, level, gop, display_index, due, display_time, references, missing_reference, picture_order,
         recovers_from, group_time,
     }
-    PictureOrder { count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers, reordered }
+    PictureOrder {
+        count, turn, follows_frame_num, is_base, begins_sequence, can_begin_sequence, numbers, reordered, marks,
+    }
+    ReferenceMarks { max_frames, by_order, unmarks, gaps_allowed, listed, named }
     PictureNumbers { frame_num, frame_num_bits, order_bits, frames_only, separate_colour_planes, restarts, recovers }
     Renumbering { frame_num, order }
     FrameEvent { frame, at, what }

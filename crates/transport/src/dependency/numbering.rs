@@ -163,6 +163,7 @@ mod tests {
             can_begin_sequence: false,
             numbers: Some(numbers),
             reordered: None,
+            marks: None,
         };
         let dependencies = Dependencies {
             key,

@@ -199,6 +199,7 @@ mod tests {
             can_begin_sequence: can_begin_sequence && key == Some(KeyKind::Open),
             numbers: None,
             reordered: None,
+            marks: None,
         };
         let dependencies = Dependencies {
             key,

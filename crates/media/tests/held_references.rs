@@ -1,0 +1,90 @@
+//! What of before a gap stands between a B picture of H.264 and its references in a decoder.
+
+use std::num::NonZeroU32;
+
+use framewire_media::held_references::{HeldReferences, ReferenceMarks};
+use framewire_media::picture_order::{PictureNumbers, PictureOrder, ReceivedOrder};
+
+/// The true count of a picture, its `frame_num`, and whether others refer to it.
+type Picture = (i64, u16, bool);
+
+const MARKS: ReferenceMarks =
+    ReferenceMarks { max_frames: 4, by_order: true, unmarks: 0, gaps_allowed: false, listed: 0, named: 0 };
+
+/// Low bits that distinguish 64 counts, and 16 frame numbers.
+fn order((count, frame_num, is_base): Picture, marks: ReferenceMarks) -> PictureOrder {
+    let numbers = PictureNumbers {
+        frame_num,
+        frame_num_bits: 4,
+        order_bits: 6,
+        frames_only: true,
+        separate_colour_planes: false,
+        restarts: false,
+        recovers: false,
+    };
+    PictureOrder {
+        count,
+        turn: NonZeroU32::new(64),
+        follows_frame_num: false,
+        is_base,
+        begins_sequence: count == 0,
+        can_begin_sequence: false,
+        numbers: Some(numbers),
+        reordered: Some(1),
+        marks: Some(marks),
+    }
+}
+
+/// A stream of four frames, the last of which is missing, and so many behind the gap: the first of them has this count and
+/// number. Whether the picture after them, so many counts before the last of them, finds others before these two.
+fn is_displaced((count, frame_num): (i64, u16), behind: u32, before: i64, marks: &[(u32, ReferenceMarks)]) -> bool {
+    let reference = |number: u32| (count + 6 * i64::from(number), frame_num + number as u16, true);
+    let last = (reference(behind - 1).0 - before, frame_num + behind as u16, false);
+    let mut pictures: Vec<Picture> = vec![(0, 0, true), (6, 1, true), (12, 2, true), (40, 3, true)];
+    pictures.extend((0..behind).map(reference));
+    pictures.push(last);
+    let (mut held, mut received) = (HeldReferences::default(), ReceivedOrder::default());
+    let mut displaced = false;
+    for (frame, picture) in (0u32..).zip(pictures) {
+        let own = marks.iter().find(|(number, _)| *number == frame);
+        let picture = order(picture, own.map_or(MARKS, |(_, marks)| *marks));
+        if frame != 3 {
+            let count = received.place(picture).count;
+            displaced = held.is_displaced(picture, count, &[behind + 2, behind + 3]);
+            held.take(frame, picture, count);
+        }
+    }
+    displaced
+}
+
+#[test]
+fn what_is_placed_among_pictures_behind_a_gap_displaces_their_references() {
+    // 68 is taken for 4, and no gap is to be seen. Of 0, 6 and 12, which were there before, 6 is between 4 and 10.
+    assert!(is_displaced((68, 3), 2, 4, &[]));
+    // 12 is between 10 and 16, at the very place of the picture or before it; then it is pushed out.
+    assert!(is_displaced((68, 3), 3, 4, &[]));
+    assert!(is_displaced((68, 3), 3, 2, &[]));
+    assert!(!is_displaced((68, 3), 4, 4, &[]));
+    // 44 is less than half a turn behind 12.
+    assert!(!is_displaced((44, 3), 2, 4, &[]));
+}
+
+#[test]
+fn frames_that_a_gap_implies_take_places() {
+    assert!(!is_displaced((68, 7), 2, 4, &[]), "numbers 3 to 6 pushed out all that was held");
+    assert!(!is_displaced((68, 4), 3, 4, &[]), "number 3 pushed out 12");
+}
+
+#[test]
+fn of_two_pictures_with_one_number_the_older_is_given_up() {
+    assert!(!is_displaced((68, 2), 3, 4, &[]), "of 6 and 12, it is the one that is between 10 and 16");
+}
+
+#[test]
+fn what_was_unmarked_or_need_not_be_looked_for_displaces_nothing() {
+    let unmarking = |unmarks| [(4, ReferenceMarks { unmarks, ..MARKS })];
+    assert!(!is_displaced((68, 3), 3, 4, &unmarking(0b1)), "12 has the number before it");
+    assert!(is_displaced((68, 3), 3, 4, &unmarking(0b10)), "and 6 the one before that");
+    let named = [(7, ReferenceMarks { by_order: false, ..MARKS })];
+    assert!(!is_displaced((68, 3), 3, 4, &named), "its lists name all that is in them");
+}
