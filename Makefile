@@ -89,7 +89,7 @@ lint-here:
 
 rust-lint:
 	$(CARGO) fmt --all --check
-	env -u MAKEFLAGS $(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
+	env -u MAKEFLAGS -u MFLAGS $(CARGO) clippy --workspace $(WITHOUT) --all-targets --locked --quiet -- -D warnings
 
 python-lint:
 	ruff check python tests benches conftest.py $(SCRIPTS)

@@ -75,6 +75,8 @@ def test_what_a_step_started_ends_with_the_script(tmp_path: Path, number: signal
     program = step(tmp_path, "bash -c 'sleep 60 >&3 & echo it runs >&3; wait'")
     read, write = os.pipe()
     program[-1] = f"exec 3>&{write}\n{program[-1]}"
+    # A shell cannot trap what nohup had it ignore.
+    program = ["env", f"--default-signal={signal.Signals(number).name}", *program]
     process = subprocess.Popen(program, pass_fds=[write], stderr=subprocess.DEVNULL)
     os.close(write)
     with process, os.fdopen(read) as pipe:
