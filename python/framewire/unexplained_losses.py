@@ -34,6 +34,8 @@ def notes(scenario: Mapping[str, Any], frames: pl.DataFrame, packets: pl.DataFra
     'of 1 lost frame of srt the cause is not known'
     >>> notes(flows, frames.head(2), pl.DataFrame(drops))[0].partition("; ")[0]
     'of 1 lost frame of srt, the last of the movie, the cause is not known'
+    >>> notes(flows, frames.head(2).tail(1), pl.DataFrame(drops))[0].partition("; ")[0]
+    'of 1 lost frame of srt the cause is not known'
     >>> notes(flows, frames.head(1), pl.DataFrame(drops))
     []
     """
@@ -52,8 +54,9 @@ def _known(flow: str, count: int, frames: pl.DataFrame) -> str:
     docs/applications.md says of FFmpeg."""
     import polars as pl
 
-    last = frames.filter(pl.col("flow") == flow).tail(count)
-    are_last = (last["fate"].eq("lost") & last["root_cause"].is_null()).all()
+    own = frames.filter(pl.col("flow") == flow)
+    last = own.tail(count)
+    are_last = count < own.height and (last["fate"].eq("lost") & last["root_cause"].is_null()).all()
     which = ", the last of the movie," if are_last else ""
     return f"of {count:,} lost frame{'s' if count > 1 else ''} of {flow}{which} the cause is not known"
 

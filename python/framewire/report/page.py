@@ -32,7 +32,7 @@ from framewire.scenario import load
 HERE = files("framewire.report")
 
 
-LATER = "the run was interrupted, and to end at once; framewire report compares the pictures"
+LATER = "the run was interrupted and had to end at once; framewire report compares the pictures"
 """Why a report that is to be there soon shows no picture."""
 
 
