@@ -67,7 +67,7 @@ def test_a_run_says_when_it_starts_where_its_flows_are_and_how_it_ended(world: s
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_a_run_that_is_stopped_at_its_first_progress_ends_soon(world: str, film: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_stopped_at_its_first_frames_ends_soon(world: str, film: Path, tmp_path: Path) -> None:
     """Two minutes; twenty in the simulated world, which has seconds of work with them on any machine."""
     long, load, stopped_at = tmp_path / "long.m2v", calm.load(), 0.0
     times = 60 if world == "emulated" else 600
@@ -76,7 +76,7 @@ def test_a_run_that_is_stopped_at_its_first_progress_ends_soon(world: str, film:
     with framewire.start(text(long), world=world, out=tmp_path / "out") as handle:
         for event in handle.events:
             names.append(event["event"])
-            if event["event"] == "progress" and not stopped_at:
+            if event["event"] == "progress" and event["offered"] and not stopped_at:
                 stopped_at = time.monotonic()
                 handle.stop()
         run = handle.result()
