@@ -216,7 +216,8 @@ impl Worker {
         self.shared.spinner.compare_exchange(NO_SPINNER, self.number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Polls the clock and the packet rings until no deadline is near or the turn is over, and returns when that was.
+    /// Busy-waits on the clock and the packet rings: while a release is due soon, and for one time slice at most. Returns
+    /// the time at its end.
     fn spin(&self, began: Timestamp) -> Timestamp {
         // Alone, no other thread looks after the packet queues, which only a step can see into.
         let alone = self.shared.timers.len() == 1;

@@ -32,10 +32,10 @@ pub struct ReferenceMarks {
 /// A frame that is marked as used for short-term reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
-    /// `None` of one that stands in for one that did not come.
+    /// `None` of a frame inferred from a gap in `frame_num` ("non-existing", 8.2.5.2).
     frame: Option<u32>,
     frame_num: u32,
-    /// The picture order count that the decoder has for it; of no meaning for one that stands in.
+    /// The picture order count that the decoder has for it; 0 of an inferred frame.
     count: i64,
 }
 
