@@ -146,7 +146,8 @@ def bit_rate(ledger: pl.DataFrame, fates: list[str], seconds: float) -> float:
 
 def unseen_latency_ms(run: ReportRun, flow: Flow) -> float:
     """When the first frame of an application was due that paces itself: with its first packet."""
-    if flow.transport != EXTERNAL or "due_ns" not in run.frames.columns:
+    ledger = run.ledger(flow)
+    if flow.transport != EXTERNAL or "due_ns" not in ledger.columns:
         return 0.0
-    first = run.frames.lazy().filter(pl.col("flow") == flow.name).select(pl.col("due_ns").min()).collect().item()
-    return max(0.0, (first or 0) / 1e6)
+    first = ledger["due_ns"].min()
+    return max(0.0, first / 1e6) if isinstance(first, int) else 0.0
