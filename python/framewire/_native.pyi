@@ -159,7 +159,7 @@ def simulate(
     packets: bool = False,
     received: bool = True,
     stop: StopFlag | None = None,
-    told: Callable[[str], None] | None = None,
+    listener: Callable[[str], None] | None = None,
 ) -> str: ...
 def simulate_cell(
     scenario: Scenario,

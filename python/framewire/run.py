@@ -157,13 +157,18 @@ def _simulate(
                 {"event": "started", "flows": [*scenario.flows], "frames": len(loaded), "movie_s": loaded.duration_s}
             )
             document = _native.simulate(
-                scenario.parsed, loaded, directory, packets=True, stop=flag, told=lambda text: notify(json.loads(text))
+                scenario.parsed,
+                loaded,
+                directory,
+                packets=True,
+                stop=flag,
+                listener=lambda text: notify(json.loads(text)),
             )
     except (_native.MovieError, _native.ScenarioError) as error:
         raise InputError(str(error)) from None
-    told = json.loads(document)
-    notify({"event": "finished", "directory": str(directory), "status": told["status"], "failures": told["failures"]})
-    return emulator.Outcome(told["status"], told["ended_by"] == "interrupted", tuple(told["failures"]))
+    made = json.loads(document)
+    notify({"event": "finished", "directory": str(directory), "status": made["status"], "failures": made["failures"]})
+    return emulator.Outcome(made["status"], made["ended_by"] == "interrupted", tuple(made["failures"]))
 
 
 def _seal(directory: Path) -> None:

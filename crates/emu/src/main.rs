@@ -46,7 +46,7 @@ fn report(outcome: Result<u8, control::Failure>) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            control::emit(&control::Event::Error { message: &failure.to_string() });
+            control::emit(&framewire_world::Event::Error { message: &failure.to_string() });
             ExitCode::from(failure.exit_code())
         }
     }

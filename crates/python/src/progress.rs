@@ -4,10 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use framewire_scenario::Scenario;
-use framewire_sim::{FlowProgress, FlowState, Watch};
-use framewire_units::Timestamp;
+use framewire_sim::{Event, FlowProgress, FlowReport, Throughput, Watch};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
 
 /// Time between two reports, as in the emulated world.
 const BETWEEN: Duration = Duration::from_millis(200);
@@ -17,19 +15,21 @@ pub(crate) struct Progress {
     latest: Arc<Mutex<Vec<Option<FlowProgress>>>>,
     reported: Vec<Option<FlowProgress>>,
     names: Vec<String>,
-    tell: Py<PyAny>,
+    throughputs: Vec<Throughput>,
+    listener: Py<PyAny>,
     at: Instant,
 }
 
 impl Progress {
-    /// Of the flows of a scenario, told to a function.
-    pub(crate) fn new(scenario: &Scenario, tell: Py<PyAny>) -> Self {
+    /// Of the flows of a scenario, reported to a function.
+    pub(crate) fn new(scenario: &Scenario, listener: Py<PyAny>) -> Self {
         let names: Vec<String> = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
         Self {
             latest: Arc::new(Mutex::new(vec![None; names.len()])),
             reported: vec![None; names.len()],
+            throughputs: names.iter().map(|_| Throughput::default()).collect(),
             names,
-            tell,
+            listener,
             at: Instant::now(),
         }
     }
@@ -63,36 +63,24 @@ impl Progress {
         let latest = self.latest.lock().expect("invariant: nothing panics while it is held").clone();
         for (flow, now) in latest.into_iter().enumerate() {
             let Some(now) = now.filter(|now| self.reported[flow] != Some(*now)) else { continue };
-            let before = self.reported[flow].replace(now);
-            self.tell.call1(py, (self.described(&now, before.as_ref()).to_string(),))?;
+            self.reported[flow] = Some(now);
+            let text = self.described(&now);
+            self.listener.call1(py, (text,))?;
         }
         Ok(())
     }
 
-    fn described(&self, now: &FlowProgress, before: Option<&FlowProgress>) -> Value {
-        json!({
-            "event": "progress",
-            "flow": self.names[now.flow],
-            "elapsed_s": now.at.as_secs_f64(),
-            "offered": now.offered,
-            "frames": now.frames,
-            "arrived": now.arrived,
-            "dropped": now.dropped,
-            "throughput_bps": rate(now, before) as u64,
-            "state": match now.state {
-                FlowState::Streaming => "streaming",
-                FlowState::Draining => "draining",
-                FlowState::Done => "done",
-            },
-        })
+    fn described(&mut self, now: &FlowProgress) -> String {
+        let event = Event::Progress(FlowReport {
+            flow: &self.names[now.flow],
+            elapsed_s: now.at.as_secs_f64(),
+            offered: now.offered,
+            frames: now.frames,
+            arrived: now.arrived,
+            dropped: now.dropped,
+            throughput_bps: self.throughputs[now.flow].since_last(now.received, now.state, now.at),
+            state: now.state,
+        });
+        serde_json::to_string(&event).expect("invariant: events hold only strings and numbers")
     }
-}
-
-/// Bits per second of virtual time since the last report; of a flow that is done, since its beginning: nothing comes in
-/// its last moments.
-fn rate(now: &FlowProgress, before: Option<&FlowProgress>) -> f64 {
-    let before = before.filter(|_| now.state != FlowState::Done);
-    let (bytes, since) = before.map_or((0, Timestamp::ZERO), |before| (before.received, before.at));
-    let seconds = now.at.saturating_since(since).as_secs_f64();
-    if seconds > 0.0 { now.received.saturating_sub(bytes) as f64 * 8.0 / seconds } else { 0.0 }
 }

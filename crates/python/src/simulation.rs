@@ -104,9 +104,9 @@ fn write_top_level(py: Python<'_>, ladder: PathBuf, out: PathBuf) -> PyResult<()
 
 /// Simulates a scenario and fills the directory, which exists, with a run. Returns, as JSON, the status, what ended it,
 /// the flows that broke, the summaries and the seconds simulated. The flag, or Ctrl-C on the main thread, ends the
-/// streams: the result is then partial. `told` is called with a JSON object for each flow a few times a second.
+/// streams: the result is then partial. `listener` is called with a JSON object for each flow a few times a second.
 #[pyfunction]
-#[pyo3(signature = (scenario, movie, directory, *, packets = false, received = true, stop = None, told = None))]
+#[pyo3(signature = (scenario, movie, directory, *, packets = false, received = true, stop = None, listener = None))]
 #[allow(clippy::too_many_arguments, reason = "keywords of a Python function")]
 fn simulate(
     py: Python<'_>,
@@ -116,11 +116,11 @@ fn simulate(
     packets: bool,
     received: bool,
     stop: Option<&Bound<'_, StopFlag>>,
-    told: Option<Py<PyAny>>,
+    listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let (scenario, movie) = (&scenario.get().0, movie.get());
     let cancel = stop.map_or_else(Cancel::new, |stop| stop.get().cancel.clone());
-    let mut progress = told.map(|told| Progress::new(scenario, told));
+    let mut progress = listener.map(|listener| Progress::new(scenario, listener));
     let watch = progress.as_ref().map(Progress::watch);
     let work = |cancel: &Cancel| {
         let options = RunOptions { packets, received, cancel: cancel.clone(), watch };

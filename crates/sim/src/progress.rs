@@ -4,18 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use framewire_units::Timestamp;
-
-/// Where a flow is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FlowState {
-    /// Frames are offered.
-    #[default]
-    Streaming,
-    /// All were offered; data is still on the way.
-    Draining,
-    /// Both ends have ended.
-    Done,
-}
+use framewire_world::FlowState;
 
 /// Where one flow is, and what it has brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

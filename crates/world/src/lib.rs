@@ -3,11 +3,13 @@
 //! A world makes time pass and moves packets. Everything around it is the same everywhere, and stands here: which
 //! flows share a network and what that network is ([`groups`], [`network_model`]), how the flows of a scenario are
 //! set up ([`Content`]), how what the network said of a packet becomes rows of the packet table
-//! ([`FlowPackets`]), and how a run becomes a run directory ([`flow_log`], [`RunDescription`], [`write_documents`]).
+//! ([`FlowPackets`]), what a run says while it goes on ([`Event`]), and how
+//! it becomes a run directory ([`flow_log`], [`RunDescription`], [`write_documents`]).
 #![warn(unreachable_pub)]
 
 mod content;
 mod description;
+mod events;
 mod groups;
 mod limits;
 mod movie;
@@ -18,6 +20,7 @@ mod settings;
 
 pub use content::{Content, load_ladder};
 pub use description::{RunDescription, write_documents};
+pub use events::{Event, FlowReport, FlowState, Throughput};
 pub use groups::{group_name, groups, port, session_seed, start_of};
 pub use limits::UDP_RECEIVE_BUFFER;
 pub use movie::{MovieError, load_movie};

@@ -3,22 +3,10 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use framewire_units::Timestamp;
+use framewire_world::{Event, FlowReport, FlowState, Throughput};
 
-use super::events::{Event, FlowReport, emit};
+use super::events::emit;
 use super::wake_lateness::{FlowLateness, Wakes};
-
-/// Where a flow is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum FlowState {
-    /// Frames are being offered.
-    #[allow(dead_code, reason = "a flow starts in this state; nothing moves it back")]
-    Streaming,
-    /// Everything was offered; data is still on the way.
-    Draining,
-    /// The receiver has ended.
-    Done,
-}
 
 /// Live counters of one flow.
 #[derive(Debug, Default)]
@@ -87,50 +75,30 @@ impl FlowProgress {
         self.state.fetch_max(state as u8, Ordering::AcqRel);
     }
 
+    fn state(&self) -> FlowState {
+        let states = [FlowState::Streaming, FlowState::Draining, FlowState::Done];
+        states[usize::from(self.state.load(Ordering::Acquire))]
+    }
+
     /// True when the receiver has ended.
     pub fn is_done(&self) -> bool {
-        self.state.load(Ordering::Acquire) == FlowState::Done as u8
+        self.state() == FlowState::Done
     }
 }
 
-/// Shows the progress of one flow: remembers the last sample for the throughput.
-#[derive(Debug, Default)]
-pub struct ProgressMeter {
-    last_bytes: u64,
-    last_at: Timestamp,
-}
-
-impl ProgressMeter {
-    /// Emits one progress line.
-    pub fn show(&mut self, flow: &str, progress: &FlowProgress, frames: u32, now: Timestamp) {
-        let rate = self.rate(progress, now);
-        let state = match progress.state.load(Ordering::Acquire) {
-            0 => "streaming",
-            1 => "draining",
-            _ => "done",
-        };
-        emit(&Event::Progress(FlowReport {
-            flow,
-            elapsed_s: now.as_secs_f64(),
-            offered: progress.offered(),
-            frames,
-            arrived: progress.arrived.load(Ordering::Relaxed),
-            dropped: progress.lost(),
-            throughput_bps: rate as u64,
-            state,
-        }));
-    }
-
-    /// Bits per second since the last line; of a flow that is done, since its beginning: nothing comes in its last
-    /// moments.
-    fn rate(&mut self, progress: &FlowProgress, now: Timestamp) -> f64 {
-        let bytes = progress.bytes.load(Ordering::Relaxed);
-        let (bytes_before, since) =
-            if progress.is_done() { (0, Timestamp::ZERO) } else { (self.last_bytes, self.last_at) };
-        (self.last_bytes, self.last_at) = (bytes, now);
-        let seconds = now.saturating_since(since).as_secs_f64();
-        if seconds > 0.0 { (bytes - bytes_before) as f64 * 8.0 / seconds } else { 0.0 }
-    }
+/// Emits where one flow is.
+pub fn show(flow: &str, progress: &FlowProgress, frames: u32, throughput: &mut Throughput, now: Timestamp) {
+    let state = progress.state();
+    emit(&Event::Progress(FlowReport {
+        flow,
+        elapsed_s: now.as_secs_f64(),
+        offered: progress.offered(),
+        frames,
+        arrived: progress.arrived.load(Ordering::Relaxed),
+        dropped: progress.lost(),
+        throughput_bps: throughput.since_last(progress.bytes.load(Ordering::Relaxed), state, now),
+        state,
+    }));
 }
 
 #[cfg(test)]
@@ -147,16 +115,6 @@ mod tests {
         let said = progress.lateness().doubt().unwrap();
         assert!(said.contains("sender was more than 10 ms late 50 times of 50"), "{said}");
         assert!(!said.contains("receiver"), "{said}");
-    }
-
-    #[test]
-    fn a_flow_that_is_done_has_its_mean_rate() {
-        let (mut meter, progress) = (ProgressMeter::default(), FlowProgress::new(true));
-        progress.add_received(1_000, 1, 0);
-        assert_eq!(meter.rate(&progress, Timestamp::from_millis(1_000)), 8_000.0);
-        assert_eq!(meter.rate(&progress, Timestamp::from_millis(2_000)), 0.0);
-        progress.set_state(FlowState::Done);
-        assert_eq!(meter.rate(&progress, Timestamp::from_millis(4_000)), 2_000.0);
     }
 
     #[test]

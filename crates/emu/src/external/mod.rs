@@ -37,7 +37,8 @@ use self::feeding::Fed;
 use self::receiving::{Received, receive};
 use self::rendezvous::Meeting;
 use self::sending::{Sent, send};
-use crate::control::{Failure, FlowState, StopFlag};
+use crate::control::{Failure, StopFlag};
+use framewire_world::FlowState;
 
 /// What a run with so many external flows takes before its origin, beside the networks: the applications are started
 /// then, load what they need, and connect.

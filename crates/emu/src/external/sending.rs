@@ -10,7 +10,8 @@ use super::polling::wait_for_any;
 use super::ports::HostSockets;
 use super::process::{Pipes, Process};
 use super::rendezvous::Meeting;
-use crate::control::{FlowState, StopFlag, sharpen_timers};
+use crate::control::{StopFlag, sharpen_timers};
+use framewire_world::FlowState;
 
 /// What a sender whose receiver is gone is given to end by itself: one that has ended its stream is about to.
 const AFTER_THE_RECEIVER: Duration = Duration::from_secs(2);

@@ -8,7 +8,7 @@ use framewire_emu::{Clock, Lane, World};
 use framewire_session::lifecycle::{BulkSending, FlowOutcome, MovieSending, SETTLING_TICK, Settling};
 use framewire_session::{AdaptiveSetup, BulkSetup, DatagramSetup, ExternalSetup, FlowSetup, StreamSetup};
 use framewire_units::Timestamp;
-use framewire_world::{port, received_file, session_seed};
+use framewire_world::{Event, port, received_file, session_seed};
 
 use super::adaptive::{self, AdaptiveFlow, Ends};
 use super::bulk::{self, BulkPlan, BulkReceiving};
@@ -16,7 +16,7 @@ use super::movie::{Listening, MovieFlow, SenderSocket};
 use super::plan::Plan;
 use super::supervision::Watch;
 use super::tables::LaneTables;
-use crate::control::{Event, Failure, FlowLateness, FlowProgress, StopFlag, emit};
+use crate::control::{Failure, FlowLateness, FlowProgress, StopFlag, emit};
 use crate::external::{self, ExternalFlow, User};
 
 /// What a run streams, and where.

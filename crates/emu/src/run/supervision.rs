@@ -7,7 +7,8 @@ use framewire_emu::Clock;
 use framewire_session::FlowSetup;
 use framewire_units::{Duration, Timestamp};
 
-use crate::control::{Failure, FlowLateness, FlowProgress, FlowState, ProgressMeter, StopFlag, interruptions};
+use crate::control::{Failure, FlowLateness, FlowProgress, StopFlag, interruptions, show};
+use framewire_world::{FlowState, Throughput};
 
 /// Time between two looks at what happens.
 const TICK: std::time::Duration = std::time::Duration::from_millis(50);
@@ -82,14 +83,14 @@ impl<'a> Watch<'a> {
     /// Shows progress until every receiver has ended, which they do soon when the world `has_failed`, or until the threads of
     /// all flows `have_ended`, also by a panic. Returns whether the time limit ended the run.
     pub fn run(&self, clock: Clock, has_failed: impl Fn() -> bool, have_ended: impl Fn() -> bool) -> bool {
-        let mut meters: Vec<ProgressMeter> = self.setups.iter().map(|_| ProgressMeter::default()).collect();
+        let mut throughputs: Vec<_> = self.setups.iter().map(|_| Throughput::default()).collect();
         let mut limit_hit = false;
         for tick in 0.. {
             let done = self.progress.iter().all(|flow| flow.is_done()) || have_ended();
             let now = clock.now();
             if tick % TICKS_PER_REPORT == 0 || done {
-                for ((setup, progress), meter) in self.setups.iter().zip(&self.progress).zip(&mut meters) {
-                    meter.show(setup.name(), progress, setup.frames(), now);
+                for ((setup, progress), throughput) in self.setups.iter().zip(&self.progress).zip(&mut throughputs) {
+                    show(setup.name(), progress, setup.frames(), throughput, now);
                 }
             }
             if done {

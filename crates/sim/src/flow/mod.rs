@@ -18,8 +18,9 @@ use self::bulk::BulkFlow;
 use self::movie::MovieFlow;
 use crate::cargo::Body;
 use crate::error::SimError;
-use crate::progress::{FlowProgress, FlowState};
+use crate::progress::FlowProgress;
 use crate::record::FlowWires;
+use framewire_world::FlowState;
 
 /// One flow.
 pub(crate) enum Flow {

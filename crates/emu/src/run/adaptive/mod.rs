@@ -14,13 +14,13 @@ use framewire_session::AdaptiveSetup;
 use framewire_session::lifecycle::{AdaptiveServing, AdaptiveViewing, FlowOutcome, ReceivedMovie};
 use framewire_sockets::UdpOptions;
 use framewire_units::Seed;
-use framewire_world::UDP_RECEIVE_BUFFER;
+use framewire_world::{FlowState, UDP_RECEIVE_BUFFER};
 
 use self::channels::SessionChannels;
 use self::serving::serve;
 use self::viewing::view;
 use super::sockets::create;
-use crate::control::{Failure, FlowProgress, FlowState, StopFlag};
+use crate::control::{Failure, FlowProgress, StopFlag};
 
 /// The sockets of both ends, and the file of the received movie.
 pub struct Ends {

@@ -9,7 +9,8 @@ use framewire_units::Timestamp;
 
 use super::AdaptiveFlow;
 use super::channels::SessionChannels;
-use crate::control::{FlowState, StopFlag, earlier, sharpen_timers};
+use crate::control::{StopFlag, earlier, sharpen_timers};
+use framewire_world::FlowState;
 
 /// The time that a stopped server may still take: teardowns for two seconds, if its device lets them leave.
 const TEARDOWN_TIME: Duration = Duration::from_millis(2_500);

@@ -8,8 +8,9 @@ use framewire_sockets::{TcpListener, TcpOptions, TcpRead, TcpReceiver};
 use framewire_transport::socket::SocketError;
 
 use super::BulkPlan;
-use crate::control::{Failure, FlowProgress, FlowState, Interest, StopFlag, wait_for_any};
+use crate::control::{Failure, FlowProgress, Interest, StopFlag, wait_for_any};
 use crate::run::sockets::{READ_SIZE, cannot_listen, receiver_address, stamp};
+use framewire_world::FlowState;
 
 /// A receiver that listens and has received nothing yet.
 pub struct BulkReceiving {

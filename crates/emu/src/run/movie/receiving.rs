@@ -8,8 +8,9 @@ use framewire_sockets::OpenError;
 
 use super::MovieFlow;
 use super::socket::ReceiverSocket;
-use crate::control::{Failure, FlowState, Interest, StopFlag, sharpen_timers, wait};
+use crate::control::{Failure, Interest, StopFlag, sharpen_timers, wait};
 use crate::run::sockets::{cannot_listen, create};
+use framewire_world::FlowState;
 
 /// A receiver that listens and has received nothing yet.
 pub struct Listening {

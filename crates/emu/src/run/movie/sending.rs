@@ -6,7 +6,8 @@ use framewire_units::Timestamp;
 
 use super::MovieFlow;
 use super::socket::SenderSocket;
-use crate::control::{FlowState, Interest, sharpen_timers, sleep_until, wait};
+use crate::control::{Interest, sharpen_timers, sleep_until, wait};
+use framewire_world::FlowState;
 
 /// Streams from inside the sender's host, from the origin of the clock to the end of the stream: all data has left the
 /// host, or the peer has acknowledged it, when this returns. `open` opens its socket.
