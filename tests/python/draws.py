@@ -22,10 +22,13 @@ import framewire
 from framewire import _native
 from framewire.confidence import student_t
 
-__all__ = ["CONFIDENCE", "SEEDS", "Band", "Draws", "Row", "draw"]
+__all__ = ["ARRIVALS", "CONFIDENCE", "SEEDS", "Band", "Draws", "Row", "draw", "over_the_same_frames", "rows_of"]
 
 Row = dict[str, Any]
-"""The summary of a flow, by column."""
+"""The summary of a flow, by column, and its `ARRIVALS`."""
+
+ARRIVALS = "arrivals"
+"""When each frame that arrived whole did, in ns, by its number."""
 
 SEEDS = range(1, 33)
 """The spread itself is known to 13 % then (1 / sqrt(2 * 31)), which Student's distribution takes into account."""
@@ -62,6 +65,33 @@ class Draws:
         return [row[flow][column] for row in self.rows]
 
 
+def rows_of(summary: pl.DataFrame, frames: pl.DataFrame) -> dict[str, Row]:
+    """The flows of one run."""
+    arrived = frames.filter(pl.col("complete"), pl.col("arrival_ns").is_not_null())
+    return {
+        row["flow"]: row
+        | {ARRIVALS: dict(arrived.filter(pl.col("flow") == row["flow"]).select("frame", "arrival_ns").iter_rows())}
+        for row in summary.to_dicts()
+    }
+
+
+def over_the_same_frames(row: Row, draws: Draws) -> tuple[Row, Draws]:
+    """A run of a flow and draws of it, with `duration_s` from the first to the last frame that arrived in all of them.
+
+    The summary's is to the last frame that arrived. Where a full queue takes one packet more or less, that is another
+    frame: it jumps by as much as lies between the two, which the spread of draws with one of the outcomes cannot know.
+    """
+    flow = row["flow"]
+    others = [rows[flow] for rows in draws.rows]
+    common = set(row[ARRIVALS]).intersection(*(other[ARRIVALS] for other in others))
+    assert common, f"no frame of {flow} arrived in all draws"
+
+    def between(one: Row) -> Row:
+        return one | {"duration_s": (one[ARRIVALS][max(common)] - one[ARRIVALS][min(common)]) / 1e9}
+
+    return between(row), Draws([{flow: between(other)} for other in others])
+
+
 def draw(
     scenario: str, film: Path | None, duration_s: float, seeds: Iterable[int] = SEEDS, ladder: Path | None = None
 ) -> Draws:
@@ -72,8 +102,8 @@ def draw(
         resolved = framewire.load(scenario, set={"seed": seed}, movie_duration_s=duration_s).parsed
         with tempfile.TemporaryDirectory() as directory:
             _native.simulate_cell(resolved, movie, Path(directory))
-            summary = pl.read_parquet(Path(directory) / "summary.parquet")
-        return {row["flow"]: row for row in summary.to_dicts()}
+            summary, frames = (pl.read_parquet(Path(directory) / f"{table}.parquet") for table in ("summary", "frames"))
+        return rows_of(summary, frames)
 
     with ThreadPoolExecutor() as pool:
         return Draws(list(pool.map(one, seeds)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import calm
 import polars as pl
 import pytest
-from draws import SEEDS, Draws, Row, draw
+from draws import SEEDS, Draws, Row, draw, over_the_same_frames, rows_of
 from test_emulated import capable
 
 import framewire
@@ -62,6 +62,7 @@ def allowance(column: str, mean: Row, late: Late) -> float:
 
 def misses(row: Row, draws: Draws, columns: tuple[str, ...], late: Late = NEVER_LATE) -> list[str]:
     """What of a flow lies where no draw of it does, to either side."""
+    row, draws = over_the_same_frames(row, draws)
     found = []
     for column in columns:
         band = draws.band(row["flow"], column)
@@ -108,7 +109,7 @@ def worlds(request: pytest.FixtureRequest, films: dict[int, Path], tmp_path_fact
 @NEEDS_THIS_KERNEL
 @pytest.mark.parametrize("flow", DATAGRAMS + STREAMS)
 def test_a_transport_fares_alike(worlds: Worlds, flow: str) -> None:
-    (row,) = (row for row in worlds.emulated.summary.to_dicts() if row["flow"] == flow)
+    row = rows_of(worlds.emulated.summary, worlds.emulated.frames)[flow]
     assert {row["status"], worlds.draws.rows[0][flow]["status"]} == {"complete"}
     late = Late(*(calm.lateness_ms(worlds.emulated, flow, quantile) for quantile in (0.9, 1.0)))
     with calm.excused(worlds.emulated, flow):
