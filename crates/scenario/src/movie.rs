@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::error::ScenarioError;
 use crate::flow::Flow;
-use crate::names::words;
+use crate::names::{find, one_of, words};
 use crate::picture::{FrameRate, PictureSize};
 use crate::section::Section;
 use crate::text::{self, Text, from_directory};
@@ -110,19 +110,10 @@ impl Movie {
             return Err(ScenarioError::value(&duration_key, shown, "\"0.2 s\" or more: a few frames"));
         }
         let bitrate: Option<Bitrate> = section.text("bitrate")?;
-        let (codec_key, codec) = (section.key("codec"), section.text::<MovieCodec>("codec")?);
-        let refused = |codec: MovieCodec, allowed| {
-            Err(ScenarioError::value(&codec_key, format!("\"{}\"", codec.show()), allowed))
+        let codec = match bitrate.is_none() && !lab {
+            true => section.word("codec", |_| Err(OF_A_FILE_AS_IT_IS.to_owned()))?,
+            false => section.word("codec", MovieCodec::of_a_movie)?,
         };
-        match codec {
-            Some(codec) if bitrate.is_none() && !lab => {
-                return refused(codec, "only beside movie.bitrate: without it the file is used as it is");
-            }
-            Some(codec @ MovieCodec::Mpeg4) => {
-                return refused(codec, "one of mpeg2, h264, h264-pyramid, h265; mpeg4 is a codec of ladders");
-            }
-            _ => {}
-        }
         let (size_key, size) = (section.key("size"), section.text::<PictureSize>("size")?);
         let (frame_rate_key, frame_rate) = (section.key("frame_rate"), section.text::<FrameRate>("frame_rate")?);
         let refused =
@@ -132,11 +123,7 @@ impl Movie {
             (Some(size), _) if lab => return refused(&size_key, size.show(), OF_A_FILE),
             (_, Some(rate)) if lab => return refused(&frame_rate_key, rate.show(), OF_A_FILE),
             (Some(size), _) if bitrate.is_none() => {
-                return refused(
-                    &size_key,
-                    size.show(),
-                    "only beside movie.bitrate: without it the file is used as it is",
-                );
+                return refused(&size_key, size.show(), OF_A_FILE_AS_IT_IS);
             }
             _ => {}
         }
@@ -165,20 +152,39 @@ impl Movie {
             };
             return Err(ScenarioError::new(section.key(key), format!("{problem}{hint}")));
         }
-        let codec_key = section.key("codec");
-        let codec: Option<MovieCodec> = section.text("codec")?;
-        let movie = Self { source: None, ladder, codec, bitrate: None, size: None, frame_rate: None, duration: None };
-        let allowed = match codec {
-            None | Some(MovieCodec::Mpeg4 | MovieCodec::H264 | MovieCodec::H265) if movie.has_lab_ladder() => {
-                return Ok(Self { codec: movie.ladder_codec(), ..movie });
-            }
-            None => return Ok(movie),
-            Some(_) if movie.has_lab_ladder() => "one of mpeg4, h264, h265 for a ladder",
-            Some(_) if movie.ladder.is_some() => "only of a ladder of the lab's: a file is used as it is",
-            Some(_) => return Err(ScenarioError::new(codec_key, problem)),
+        if section.has("codec") && ladder.is_none() {
+            return Err(ScenarioError::new(section.key("codec"), problem));
+        }
+        let movie =
+            Self { source: None, ladder, codec: None, bitrate: None, size: None, frame_rate: None, duration: None };
+        let codec = match movie.has_lab_ladder() {
+            true => section.word("codec", MovieCodec::of_a_ladder)?.or(movie.ladder_codec()),
+            false => section.word("codec", |_| Err(OF_A_LADDER_AS_IT_IS.to_owned()))?,
         };
-        let shown = format!("\"{}\"", codec.map(|codec| codec.show()).unwrap_or_default());
-        Err(ScenarioError::value(&codec_key, shown, allowed))
+        Ok(Self { codec, ..movie })
+    }
+}
+
+const OF_A_FILE_AS_IT_IS: &str = "only beside movie.bitrate: without it the file is used as it is";
+const OF_A_LADDER_AS_IT_IS: &str = "only of a ladder of the lab's: a file is used as it is";
+
+impl MovieCodec {
+    const OF_A_MOVIE: [Self; 4] = [Self::Mpeg2, Self::H264, Self::H264Pyramid, Self::H265];
+    const OF_A_LADDER: [Self; 3] = [Self::Mpeg4, Self::H264, Self::H265];
+
+    fn of_a_movie(text: &str) -> Result<Self, String> {
+        match text {
+            // No slip: what is nearest to it is another codec.
+            "mpeg4" => Err(format!("{}; mpeg4 is a codec of ladders", one_of(&Self::OF_A_MOVIE, Self::as_str))),
+            _ => find(text, &Self::OF_A_MOVIE, Self::as_str),
+        }
+    }
+
+    fn of_a_ladder(text: &str) -> Result<Self, String> {
+        match text {
+            "mpeg2" => Err(format!("{}; mpeg2 is no codec of ladders", one_of(&Self::OF_A_LADDER, Self::as_str))),
+            _ => find(text, &Self::OF_A_LADDER, Self::as_str),
+        }
     }
 }
 

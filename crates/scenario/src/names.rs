@@ -83,9 +83,14 @@ impl<T: Word> JsonSchema for Named<T> {
 pub(crate) fn find<T: Copy>(text: &str, all: &[T], word: impl Fn(T) -> &'static str) -> Result<T, String> {
     all.iter().copied().find(|&value| word(value) == text).ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|&value| word(value)).collect();
-        let one_of = if words.len() > 1 { "one of " } else { "only " };
         let guess = nearest(text, &words).filter(|_| words.len() > 1);
         let hint = guess.map_or(String::new(), |guess| format!(" (did you mean \"{guess}\"?)"));
-        format!("{one_of}{}{hint}", words.join(", "))
+        format!("{}{hint}", one_of(all, word))
     })
+}
+
+/// What is allowed, as a message says it.
+pub(crate) fn one_of<T: Copy>(all: &[T], word: impl Fn(T) -> &'static str) -> String {
+    let words: Vec<&str> = all.iter().map(|&value| word(value)).collect();
+    format!("{}{}", if words.len() > 1 { "one of " } else { "only " }, words.join(", "))
 }

@@ -64,6 +64,16 @@ impl Section {
         self.take(key).map(|value| text_value(&path, &value)).transpose()
     }
 
+    /// A word, as `parse` reads it; its error ends the sentence "allowed is ...".
+    pub(crate) fn word<T>(
+        &mut self,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ScenarioError> {
+        let path = self.key(key);
+        self.take(key).map(|value| parsed_value(&path, &value, parse)).transpose()
+    }
+
     /// A free text.
     pub(crate) fn string(&mut self, key: &str) -> Result<Option<String>, ScenarioError> {
         let path = self.key(key);
@@ -155,9 +165,13 @@ impl Section {
 }
 
 pub(crate) fn text_value<T: Text>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    parsed_value(path, value, T::parse)
+}
+
+fn parsed_value<T>(path: &str, value: &Value, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ScenarioError> {
     let outcome = match value.as_str() {
-        Some(text) => T::parse(text),
-        None => T::parse("").map_err(|allowed| format!("a text in quotes: {allowed}")),
+        Some(text) => parse(text),
+        None => parse("").map_err(|allowed| format!("a text in quotes: {allowed}")),
     };
     outcome.map_err(|allowed| ScenarioError::value(path, Shown(value), allowed))
 }

@@ -179,7 +179,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("movie.bitrate", "6000000", &["6000000", "in quotes", "Mbit/s"]),
         ("movie.duration", "0 s", &["0 s", "0.2 s"]),
         ("movie.source", "", &["lab"]),
-        ("movie.codec", "vp9", &["vp9", "mpeg2, h264, h264-pyramid, h265"]),
+        ("movie.codec", "vp9", &["\"vp9\" is not allowed; allowed is one of mpeg2, h264, h264-pyramid, h265"]),
         ("network.kind", "wlan", &["wifi, wired"]),
         ("network.bottleneck", "local", &["local-device, remote"]),
         ("network.wifi.standard", "802.11n", &["802.11n", "802.11b, 802.11g, 802.11a"]),
@@ -363,6 +363,41 @@ fn a_recorded_link_has_no_rate_beside_it() {
     assert!(!recorded.to_toml().contains("100 Mbit/s"), "{}", recorded.to_toml());
     assert_eq!(with(&both[1..]).unwrap().network.wire.rate, Some(Bitrate::from_mbps(6)));
     assert_eq!(parse(FLOW).unwrap().network.wire.rate, Some(Bitrate::from_mbps(100)));
+}
+
+/// Just what is allowed there: a codec of ladders is none of movies, and the other way.
+#[test]
+fn a_wrong_codec_is_answered_with_those_that_are_allowed_there() {
+    const OF_A_LADDER: &str = "movie.ladder = \"lab-mild\"\n[[flow]]\ntransport = \"vtp\"";
+    let message = |codec: &str, rest: &str| {
+        let file = format!("movie.codec = {codec}\n{rest}");
+        parse(&file).map(|scenario| scenario.movie.codec).map_err(|error| error.to_string())
+    };
+    let refused = |codec: &str, rest: &str, allowed: &str| {
+        let expected = format!("movie.codec: {codec} is not allowed; allowed is {allowed}");
+        assert_eq!(message(codec, rest), Err(expected));
+    };
+    let of_a_movie = "one of mpeg2, h264, h264-pyramid, h265";
+    refused("\"vp9\"", FLOW, of_a_movie);
+    refused("\"h263\"", FLOW, &format!("{of_a_movie} (did you mean \"h264\"?)"));
+    refused("\"mpeg4\"", FLOW, &format!("{of_a_movie}; mpeg4 is a codec of ladders"));
+    refused("4", FLOW, &format!("a text in quotes: {of_a_movie}"));
+    let of_a_ladder = "one of mpeg4, h264, h265";
+    refused("\"vp9\"", OF_A_LADDER, of_a_ladder);
+    refused("\"mpeg-4\"", OF_A_LADDER, &format!("{of_a_ladder} (did you mean \"mpeg4\"?)"));
+    refused("\"mpeg2\"", OF_A_LADDER, &format!("{of_a_ladder}; mpeg2 is no codec of ladders"));
+    refused("\"h264-pyramid\"", OF_A_LADDER, of_a_ladder);
+    refused(
+        "\"h264\"",
+        &format!("movie.source = \"film.h264\"\n{FLOW}"),
+        "only beside movie.bitrate: without it the file is used as it is",
+    );
+    let file = "movie.ladder = \"own.vtp\"\n[[flow]]\ntransport = \"vtp\"";
+    refused("\"h264\"", file, "only of a ladder of the lab's: a file is used as it is");
+    let both = format!("movie.source = \"lab\"\n{OF_A_LADDER}\n[[flow]]\ntransport = \"tcp\"");
+    refused("\"mpeg4\"", &both, &format!("{of_a_movie}; mpeg4 is a codec of ladders"));
+    assert_eq!(message("\"mpeg2\"", FLOW), Ok(Some(MovieCodec::Mpeg2)));
+    assert_eq!(message("\"mpeg4\"", OF_A_LADDER), Ok(Some(MovieCodec::Mpeg4)));
 }
 
 #[test]
