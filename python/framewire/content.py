@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framewire import _native
+from framewire import _native, files
 from framewire.content_store import existing
 from framewire.errors import InputError
 from framewire.files import sha256
@@ -149,10 +149,14 @@ def _ladder(scenario: Scenario, progress: Progress) -> tuple[Path, float]:
         made = ladder.make(preset=preset, codec=codec, progress=progress)
         return made.streaming_file, float(made.description["duration_s"])
     path = Path(named)
-    if not path.exists():
+    try:
+        path.stat()
+    except FileNotFoundError:
         name = Path(named).name
         meant = f'; the lab\'s own is "{LADDERS}{name}"' if name in {one.name for one in ladder.PRESETS} else ""
-        raise InputError(f'movie.ladder = "{named}": there is no such file{meant}')
+        raise InputError(f'movie.ladder = "{named}": there is no such file{meant}') from None
+    except OSError as error:
+        raise InputError(f'movie.ladder = "{named}": {files.why_absent(error)}') from None
     try:
         return path, float(build.describe(path)["duration_s"])
     except InputError as error:

@@ -31,6 +31,7 @@ __all__ = [
     "read_text",
     "read_toml",
     "sha256",
+    "why_absent",
 ]
 
 LARGEST_TEXT = 1 << 20
@@ -50,6 +51,24 @@ _KINDS = (
 def check_regular(path: str | os.PathLike[str]) -> None:
     """Raises OSError, with what it is instead, for what is no regular file; and where there is none."""
     _check_mode(Path(path).stat().st_mode, path)
+
+
+def why_absent(error: OSError) -> str:
+    """Why there is no such file, as the end of a sentence: a loop of links, a directory that may not be entered ...
+
+    >>> why_absent(OSError(errno.ENOENT, "No such file or directory"))
+    'no such file'
+    >>> why_absent(OSError(errno.ELOOP, "Too many levels of symbolic links"))
+    'symbolic links that lead to each other and to no file'
+    >>> why_absent(OSError(errno.EACCES, "Permission denied"))
+    'permission denied'
+    """
+    if error.errno == errno.ENOENT:
+        return "no such file"
+    if error.errno == errno.ELOOP:
+        return "symbolic links that lead to each other and to no file"
+    said = error.strerror or str(error)
+    return said[:1].lower() + said[1:]
 
 
 _ELEMENTARY = "a video elementary stream"

@@ -16,6 +16,7 @@ from framewire import _native, emulator, files, resources, unfinished
 from framewire.checksums import sealed
 from framewire.errors import InputError, RunError
 from framewire.lock import LockedError
+from framewire.meant import refused
 from framewire.run_handle import Progress, RunHandle
 from framewire.scenario import Overrides, Scenario, check_emulated, check_simulated, load, naming
 from framewire.stopping import StopRequest
@@ -108,7 +109,7 @@ def start(
     Raises InputError or MachineError for what cannot be run; what goes wrong later is raised by ``result()``.
     """
     if world not in WORLDS:
-        raise InputError(f"world = {world!r} is not allowed; allowed are {' and '.join(WORLDS)}")
+        raise refused("world", world, WORLDS)
     resolved = load(scenario, set=set)
     resources.check()
     _check_out(out)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import framewire
-from framewire import _native, cli, emulator, files
+from conftest import REPOSITORY
+from framewire import _native, cli, emulator, files, transports
 from framewire import scenario as scenarios
 from framewire.errors import InputError
 
@@ -231,12 +235,67 @@ def test_units_as_they_are_written_elsewhere_are_recognised(tmp_path: Path) -> N
     ],
 )
 def test_a_shell_completes_values(words: str, values: list[str]) -> None:
+    completed = completions(words)
+    assert set(values) <= set(completed), completed
+    prefix = words.rpartition(" ")[2]
+    assert all(value.startswith(prefix) for value in completed)
+
+
+def completions(words: str) -> list[str]:
     count = len(words.split(" ")) - 1
     asked = {"_FRAMEWIRE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
-    result = CliRunner().invoke(cli.app, [], prog_name="framewire", env=asked)
-    assert set(values) <= set(result.stdout.split()), result.output
-    prefix = words.rpartition(" ")[2]
-    assert all(value.startswith(prefix) for value in result.stdout.split())
+    return CliRunner().invoke(cli.app, [], prog_name="framewire", env=asked).stdout.split()
+
+
+def accepted_codecs(movie: str) -> set[str]:
+    """Those of the schema that the compiled half takes beside the other keys of a movie."""
+    words = {word["const"] for word in scenarios.schema()["$defs"]["MovieCodec"]["oneOf"]}
+
+    def is_accepted(codec: str) -> bool:
+        try:
+            scenarios.load(tomllib.loads(f'[movie]\ncodec = "{codec}"\n{movie}'))
+        except InputError:
+            return False
+        return True
+
+    return {word for word in words if is_accepted(word)}
+
+
+def worlds_of_the_crates() -> set[str]:
+    """What the crates that carry a run out write as its world."""
+    sources = [*(REPOSITORY / "crates").glob("*/src/**/*.rs")]
+    return {word for source in sources for word in re.findall(r'^\s+world: "(\w+)",$', source.read_text(), re.M)}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "expected"),
+    [
+        (["run", "x.toml"], "--world", worlds_of_the_crates),
+        (["send", "x.vtp"], "--transport", lambda: {*transports.ADAPTIVE}),
+        (["receive", "127.0.0.1:5004", "x"], "--transport", lambda: {*transports.ADAPTIVE}),
+        (["movie", "make"], "--codec", lambda: accepted_codecs(FLOW.format(transport="tcp"))),
+        (
+            ["movie", "ladder"],
+            "--codec",
+            lambda: accepted_codecs('ladder = "lab-mild"\n' + FLOW.format(transport="vtp")),
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_helps_and_completions_name_what_the_compiled_half_has(
+    command: list[str], option: str, expected: Callable[[], set[str]]
+) -> None:
+    words = expected()
+    assert len(words) > 1
+    assert {*completions(f"framewire {' '.join(command)} {option} ")} == words
+    names = [word for word in command if word.isalpha() and word not in ("x", "TOML")]
+    path = names[:2] if names[0] == "movie" else names[:1]
+    told = " ".join(CliRunner().invoke(cli.app, [*path, "--help"], terminal_width=80).stdout.split())
+    about = re.search(rf"{option} \S+ (.*?)(?: --[a-z]|$)", told)
+    assert about is not None
+    known = words | {word["const"] for word in scenarios.schema()["$defs"]["MovieCodec"]["oneOf"]}
+    known |= {transport.name for transport in transports.TRANSPORTS}
+    assert {word for word in re.findall(r"[a-z0-9+-]+", about[1]) if word in known} == words, about[1]
 
 
 @pytest.mark.parametrize("command", [["scenario", "check"], ["campaign", "check"], ["run"]])

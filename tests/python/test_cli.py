@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -100,6 +101,19 @@ def test_a_flow_that_broke_is_told_and_the_others_are_kept(
         (["scenario", "check", "SCENARIO", "--set", "retry"], "KEY=VALUE"),
         (["run", "SCENARIO", "--set", "flow.quic.mtu=1400"], "the flows are: udp, tcp"),
         (["run", "SCENARIO", "--open", "--no-report"], "--open"),
+        (
+            ["run", "SCENARIO", "--world", "sim"],
+            'world: "sim" is not allowed; allowed is one of emulated, simulated (did you mean "simulated"?)',
+        ),
+        (
+            ["movie", "make", "--codec", "vp8"],
+            'codec: "vp8" is not allowed; allowed is one of mpeg2, h264, h264-pyramid, h265',
+        ),
+        (
+            ["send", "absent.vtp", "--transport", "vtpp"],
+            'transport: "vtpp" is not allowed; allowed is one of vtp, vtp-hybrid, tfrc, rap, sqrt, aimd, fixed',
+        ),
+        (["receive", "127.0.0.1:5004", "x", "--transport", "udp"], 'transport: "udp" is not allowed'),
         (["movie", "probe", "SCENARIO"], "small.toml"),
         (["movie", "probe", "absent.m2v"], "absent.m2v: no such file; a video file is needed"),
         (["movie", "make", "--bitrate", "6 MB"], "6 MB"),
@@ -305,6 +319,15 @@ def test_shells_can_complete(shell: str) -> None:
 def test_help_names_the_exit_codes() -> None:
     ended = runner.invoke(app, ["--help"])
     assert "130 interrupted" in " ".join(ended.stdout.split())
+
+
+def test_the_help_of_campaign_has_the_options_that_a_file_takes() -> None:
+    """``campaign FILE`` is ``campaign run FILE``, and its options need not be looked for there."""
+    told = [" ".join(runner.invoke(app, [*path, "--help"]).stdout.split()) for path in (["campaign"], ["campaign", "run"])]
+    options = [set(re.findall(r"--[a-z]+", text)) for text in told]
+    assert options[0] == options[1] >= {"--out", "--jobs", "--repeats", "--set", "--json"}
+    assert "campaign FILE [OPTIONS]" in told[0] and "campaign COMMAND" in told[0]
+    assert "show Show the means of a campaign." in told[0]
 
 
 def commands(group: typer_main.TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

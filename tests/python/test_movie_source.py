@@ -15,13 +15,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from framewire import _native, cli, movie, progress
+from framewire import _native, cli, content, movie, progress
 from framewire.errors import InputError, MachineError
 from framewire.movie import cut_off, levels, source
 from framewire.movie import ffmpeg as program
 from framewire.movie.codecs import named
 from framewire.movie.elementary_stream import as_it_is
 from framewire.movie.probe import Probe, probe
+from framewire.scenario import load
 
 SMALL = "testsrc2=s=160x96:r=30"
 
@@ -556,9 +557,23 @@ def test_a_movie_is_made_of_a_source_by_either_name(tmp_path: Path, monkeypatch:
 def test_a_probe_opens_files_only(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    for path, reason in ((fifo, "not a file"), (tmp_path, "not a file"), (tmp_path / "none", "no such file")):
-        with pytest.raises(InputError, match=reason):
+    loop = tmp_path / "loop"
+    loop.symlink_to(tmp_path / "back")
+    (tmp_path / "back").symlink_to(loop)
+    (tmp_path / "text").write_text("text")
+    reasons = (
+        (fifo, "not a file"),
+        (tmp_path, "not a file"),
+        (tmp_path / "none", "no such file"),
+        (loop, "symbolic links that lead to each other and to no file"),
+        (tmp_path / "text" / "film.m2v", "not a directory"),
+    )
+    for path, reason in reasons:
+        with pytest.raises(InputError) as refused:
             probe(path)
+        assert str(refused.value) == f"{path}: {reason}; a video file is needed"
+    with pytest.raises(InputError, match="symbolic links that lead to each other"):
+        content.check(load({"movie": {"ladder": str(loop)}, "flow": [{"transport": "vtp"}]}))
 
 
 def test_what_cannot_be_encoded_is_no_valid_scenario(tmp_path: Path) -> None:

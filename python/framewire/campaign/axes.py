@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from framewire.errors import InputError
+from framewire.meant import guess
 from framewire.scenario import toml_literal
 
 __all__ = ["Axis", "Label", "Point", "Value", "axes_of_table", "axis_of_entry", "grid", "grid_size"]
@@ -174,12 +175,10 @@ def _without_repetition(axis: Axis, place: str) -> Axis:
 
 def refuse_unknown_keys(table: Mapping[str, Any], known: Sequence[str], place: str = "") -> None:
     """Raises InputError for the first key that is not known, with the one that may have been meant."""
-    import difflib
-
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
+            meant = guess(key, known)
+            hint = "" if meant is None else f"did you mean `{meant}`? "
             where = f"{place}.{key}" if place else str(key)
             raise InputError(f"{where}: unknown key: {hint}allowed here: {', '.join(known)}")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 
 from framewire import progress as progress_module
 from framewire import run_output
@@ -35,6 +35,19 @@ class RunUnlessNamed(TyperGroup):
         if args and args[0] not in self.commands and args[0] not in self.get_help_option_names(ctx):
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+    def format_usage(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Both ways to use it."""
+        formatter.write_usage(ctx.command_path, "FILE [OPTIONS]")
+        formatter.write_usage(ctx.command_path, "COMMAND [ARGS]...", prefix=" " * len("Usage: "))
+
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """The options of the command that need not be named, and the commands."""
+        own = [option for option in self.commands["run"].params if isinstance(option, TyperOption)]
+        records = [option.get_help_record(ctx) for option in (*own, *self.get_params(ctx))]
+        with formatter.section("Options of FILE"):
+            formatter.write_dl([record for record in records if record is not None])
+        self.format_commands(ctx, formatter)
 
 
 app = typer.Typer(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from typing import TYPE_CHECKING
 
 from framewire.errors import InputError
+from framewire.meant import guess
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,8 +60,8 @@ def check(name: object) -> None:
     """Raises InputError when there is no such metric."""
     known = (*COLUMNS, *PERCENTAGES)
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, 1)
-        hint = f"did you mean `{near[0]}`? " if near else ""
+        meant = guess(name, known)
+        hint = "" if meant is None else f"did you mean `{meant}`? "
         raise InputError(f"metrics: {name!r} is not a metric; {hint}allowed are {', '.join(known)}")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
 from framewire import files
 from framewire.campaign.axes import Label
 from framewire.campaign.index import Place
 from framewire.errors import InputError
+from framewire.meant import guess
 
 __all__ = ["coordinates", "matching", "the_one"]
 
@@ -74,8 +74,8 @@ def _axis(places: Sequence[Place], name: str) -> str:
     ending = [known for known in names if known.endswith(f".{name}")]
     if len(ending) == 1:
         return ending[0]
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
+    meant = guess(name, names)
+    hint = "" if meant is None else f"did you mean `{meant}`? "
     raise InputError(f"{name}: not an axis of this campaign; {hint}allowed are {', '.join(names)}")
 
 

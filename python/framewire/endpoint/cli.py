@@ -25,6 +25,7 @@ from framewire.endpoint.sessions import CONTROLLERS, ESTIMATES, MAX_SIZE, Interr
 from framewire.endpoint.sessions import receive as receive_stream
 from framewire.endpoint.sessions import send as send_stream
 from framewire.errors import InputError, RunError
+from framewire.meant import refused
 
 __all__ = ["receive", "send"]
 
@@ -72,6 +73,7 @@ def send(
 
     Ctrl-C and SIGTERM end it with its result; the exit code is 130 after Ctrl-C and 0 after SIGTERM.
     """
+    _check_transport(transport)
     address = Address.parse(listen, control=control_port)
     key, interrupted = _key(key_file), False
     with messages.log_to(log, messages.server(transport)) as listener, terminable() as is_terminated:
@@ -142,8 +144,7 @@ def receive(
     Exit code 0 is the end of the movie; 1 also a server that was stopped before, or --max-size: what came until then
     stays in FILE. Ctrl-C (130) and SIGTERM (143) end it with its result.
     """
-    if transport not in CONTROLLERS:
-        raise InputError(f"transport {transport!r} does not exist; {', '.join(CONTROLLERS)} do")
+    _check_transport(transport)
     address, key, interrupted = Address.parse(server, control=control_port), _key(key_file), False
     terminated = False
     with (
@@ -197,6 +198,11 @@ def _show(viewed: dict[str, Any], out: Path | None, *, by: str) -> None:
 
 def _lost(count: int, *, came_to_end: bool) -> str:
     return f"{count} lost" if came_to_end else "what followed did not come"
+
+
+def _check_transport(name: str) -> None:
+    if name not in CONTROLLERS:
+        raise refused("transport", name, CONTROLLERS)
 
 
 def _key(path: Path | None) -> bytes | None:

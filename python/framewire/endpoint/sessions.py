@@ -11,6 +11,7 @@ from framewire import _native, files
 from framewire.endpoint.address import Address
 from framewire.endpoint.undecodable_start import Lead
 from framewire.errors import InputError, RunError
+from framewire.meant import refused
 
 __all__ = ["CONTROLLERS", "ESTIMATES", "MAX_SIZE", "Interrupted", "receive", "send"]
 
@@ -76,7 +77,7 @@ def send(
         Interrupted: at Ctrl-C, with what would have been returned.
     """
     if controller not in CONTROLLERS:
-        raise InputError(f"controller {controller!r} does not exist; {', '.join(CONTROLLERS)} do")
+        raise refused("controller", controller, CONTROLLERS)
     if not 1 <= ack_every <= 65_535:
         raise InputError(f"k = {ack_every}: 1 to 65535 packets are allowed")
     if estimate_header is not None and not 0 <= estimate_header <= 1_500:

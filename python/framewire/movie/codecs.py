@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from framewire.errors import InputError
+from framewire.meant import refused
 from framewire.movie.levels import DISPLAY_ASPECTS, level_for
 from framewire.movie.source import Conversion, field_options
 
@@ -121,4 +121,4 @@ def named(name: str) -> Codec:
     for codec in CODECS:
         if codec.name == name:
             return codec
-    raise InputError(f'codec "{name}": {", ".join(codec.name for codec in CODECS)} is allowed')
+    raise refused("codec", name, [codec.name for codec in CODECS])

@@ -6,12 +6,14 @@ import functools
 import json
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from framewire import files
 from framewire.errors import InputError, MachineError
 from framewire.files import MP4, kind_of_video
 
@@ -113,10 +115,14 @@ _NO_INDEX = "moov atom not found"  # libavformat/mov.c
 
 
 def refuse_no_file(path: Path) -> None:
-    """Raises InputError for what is no file, or has nothing in it."""
-    if not path.is_file():
-        raise InputError(f"{path}: {'not a file' if path.exists() else 'no such file'}; a video file is needed")
-    if path.stat().st_size == 0:
+    """Raises InputError for what is no file, cannot be reached, or has nothing in it."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: {files.why_absent(error)}; a video file is needed") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path}: not a file; a video file is needed")
+    if found.st_size == 0:
         raise InputError(f"{path}: the file is empty; a video file is needed")
 
 

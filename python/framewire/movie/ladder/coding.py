@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from framewire.errors import InputError
+from framewire.meant import refused
 from framewire.movie import ffmpeg
 from framewire.movie.option_values import parse_bitrate
 
@@ -103,7 +104,7 @@ def named(name: str) -> Codec:
     for codec in CODECS:
         if codec.name == name:
             return codec
-    raise InputError(f'codec "{name}": {", ".join(codec.name for codec in CODECS)} is allowed')
+    raise refused("codec", name, [codec.name for codec in CODECS])
 
 
 def parse_levels(text: str, codec: str) -> tuple[LevelSpec, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from framewire.errors import InputError
+from framewire.meant import refused
 from framewire.movie.ladder.coding import FRAME_RATE, LevelSpec
 
 __all__ = ["PRESETS", "Preset", "Scene", "named"]
@@ -115,4 +115,4 @@ def named(name: str) -> Preset:
     for preset in PRESETS:
         if preset.name == name:
             return preset
-    raise InputError(f'preset "{name}": {", ".join(preset.name for preset in PRESETS)} is allowed')
+    raise refused("preset", name, [preset.name for preset in PRESETS])

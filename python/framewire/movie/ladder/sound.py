@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from framewire.errors import InputError
+from framewire.meant import refused
 from framewire.movie import ffmpeg
 from framewire.movie.picture import Progress
 
@@ -43,7 +44,7 @@ class Audio:
 
     def __post_init__(self) -> None:
         if self.codec not in CODECS:
-            raise InputError(f"audio codec {self.codec!r} does not exist; {', '.join(CODECS)} do")
+            raise refused("audio codec", self.codec, list(CODECS))
         least, most = _RATES
         if not least <= self.rate_bps <= most:
             raise InputError(f"audio rate {self.rate_bps} bit/s: {least} to {most} bit/s are allowed")

@@ -1,0 +1,37 @@
+"""Messages for a word that is not allowed: what is allowed, and what may have been meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from framewire.errors import InputError
+
+__all__ = ["guess", "refused"]
+
+
+def guess(word: object, known: Sequence[str]) -> str | None:
+    """The known word that may have been meant: the only one that begins so, or the one that is much like it.
+
+    >>> [guess(word, ["emulated", "simulated"]) for word in ("sim", "emulatd", "real")]
+    ['simulated', 'emulated', None]
+    """
+    import difflib  # slow to import, and needed only where something is wrong
+
+    text = str(word)
+    beginning = [name for name in known if name.startswith(text)] if len(text) > 1 else []
+    if len(beginning) == 1:
+        return beginning[0]
+    near = difflib.get_close_matches(text, known, 1)
+    return near[0] if near else None
+
+
+def refused(key: str, value: object, known: Sequence[str]) -> InputError:
+    """An option that has to be one of these words, in the words of the scenario's reader.
+
+    >>> str(refused("world", "sim", ["emulated", "simulated"]))
+    'world: "sim" is not allowed; allowed is one of emulated, simulated (did you mean "simulated"?)'
+    """
+    meant = guess(value, known)
+    hint = "" if meant is None else f' (did you mean "{meant}"?)'
+    shown = f'"{value}"' if isinstance(value, str) else repr(value)
+    return InputError(f"{key}: {shown} is not allowed; allowed is one of {', '.join(known)}{hint}")
