@@ -80,6 +80,13 @@ const ENCODED: &[(&str, Codec, &str, &str)] = &[
         "libx264",
         "-flags +ildct+ilme -x264-params keyint=30:open-gop=1:bframes=2:ref=4:tff=1:threads=1",
     ),
+    // Types and groups stand in a fixed order, whatever is in the pictures: behind a fixed gap the order begins anew.
+    (
+        PLACED_BY_NUMBER,
+        Codec::H264,
+        "libx264",
+        "-x264-params keyint=30:min-keyint=30:open-gop=1:bframes=2:b-adapt=0:ref=4:scenecut=0:threads=1",
+    ),
     ("h264-open-long", Codec::H264, "libx264", "-x264-params keyint=50:open-gop=1:threads=1"),
     ("h265-closed", Codec::H265, "libx265", "-x265-params keyint=16:bframes=3:b-pyramid=1:open-gop=0:scenecut=0"),
     (
@@ -400,6 +407,12 @@ fn few_ways() -> Vec<Way> {
     vec![Way::Queue("direct", QueueKind::Direct), Way::Queue("dependency", dependency), Way::Burst(40, 20)]
 }
 
+const PLACED_BY_NUMBER: &str = "h264-open-anew";
+
+/// A gap in it that `frame_num` does not show, half a turn of the picture order counts longer than whole turns: what comes
+/// behind it is placed before the latest sixteen of all that came before it, and the order begins anew.
+const BEFORE_THE_LATEST: Way = Way::Burst(31, 144);
+
 fn limits(frames: u32) -> Limits {
     Limits { frames: Some(frames), ..Limits::default() }
 }
@@ -663,7 +676,9 @@ fn check_all(subjects: &[Subject]) -> BTreeSet<Exception> {
     let check = |subject: &Subject| {
         assert_eq!(subject.digests.len(), subject.frame_of.len(), "{}: no two pictures are alike", subject.name);
         let is_small = subject.plan.movie().index.sequence.width < 100;
-        check(subject, &if subject.is_whole && is_small { ways() } else { few_ways() })
+        let mut ways = if subject.is_whole && is_small { ways() } else { few_ways() };
+        ways.extend((subject.name == PLACED_BY_NUMBER).then_some(BEFORE_THE_LATEST));
+        check(subject, &ways)
     };
     side_by_side(subjects, check).into_iter().flatten().collect()
 }
