@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,30 @@ def test_a_step_counts_crates_in_its_line_of_a_terminal(tmp_path: Path) -> None:
     assert counts and counts == sorted(counts) and {1, 2} == set(counts)
     assert re.fullmatch(r"setup: building it \.\.\. [678] s\n", lines[-1]), "the time alone stays"
     assert said.count("\n") == 1
+
+
+def test_a_step_says_how_many_crates_there_are_in_all(tmp_path: Path) -> None:
+    said = on_a_terminal(step(tmp_path, f"bash -c \"echo 'crates in all: 82'; {COMPILING}\""))
+    counts = re.findall(r"s, crates: (\d+) of at most (\d+)", said)
+    assert {*counts} == {("1", "82"), ("2", "82")}
+    assert re.search(r"building it \.\.\. [678] s\r?\n$", said), "the time alone stays"
+
+
+@pytest.mark.parametrize("package", ["framewire-units", "framewire-wire", "framewire-emu"])
+def test_each_crate_that_a_package_takes_is_counted_once(package: str) -> None:
+    text = (REPOSITORY / "scripts/setup").read_text()
+    function = text[text.index("crates_of() {") : text.index("# watch TEXT LINES")]
+    program = ["bash", "-c", f"set -euo pipefail\ncargo=cargo\n{function}\ncrates_of {package}"]
+    said = subprocess.run(program, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True).stdout
+    listed = ["cargo", "tree", "--locked", "--package", package, "--edges", "normal,build", "--prefix", "none"]
+    tree = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True).stdout
+    crates = {(line.split()[0], line.split()[1]) for line in tree.splitlines() if line}
+    assert (package, "v" + version()) in crates and len(crates) < 300
+    assert said == f"crates in all: {len(crates)}\n"
+
+
+def version() -> str:
+    return str(tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["workspace"]["package"]["version"])
 
 
 @pytest.mark.parametrize(("every", "lines"), [("1", (3, 6)), ("60", (0, 0))])
