@@ -12,6 +12,7 @@ import pytest
 from balk_synthetic import finding, made_up, measured, seeded, verdict
 from rich.console import Console
 
+from conftest import REPOSITORY
 from framewire.movie.ladder.quality import Quality
 from framewire.studies.balk import claims, differences, measure, page, plan, samples, terminal, views
 from framewire.studies.balk.clips import QUANTISERS
@@ -19,7 +20,7 @@ from framewire.studies.balk.clips import made_up as clip
 from framewire.studies.balk.comparison import compare
 from framewire.studies.balk.measure import Measured, Run
 from framewire.studies.balk.plan import Setting, Transport
-from framewire.studies.balk.published import Kind, published, read
+from framewire.studies.balk.published import FORMER_KEYS, Kind, published, read
 from framewire.studies.balk.readings import by_reading
 from framewire.studies.balk.variants import (
     K_OVER_K_MINUS_1,
@@ -294,6 +295,14 @@ def test_a_single_value_decides_only_where_no_draw_enters() -> None:
     one = finding(measured((plan.alone(1.0, "tfrc"), [0.1])), "tfrc-1")
     assert (one.verdict, one.ours is not None) == ("undecided", True)
     assert "a single value" in views.remarks(one)
+
+
+def test_a_list_of_before_has_the_keys_of_now() -> None:
+    text = (REPOSITORY / "python/framewire/studies/balk/published/claims.csv").read_text(encoding="utf-8")
+    for former, now in FORMER_KEYS.items():
+        assert f"\n{now}," in text and f"\n{former}," not in text
+        text = text.replace(f"\n{now},", f"\n{former},")
+    assert read(text.splitlines()) == published()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from typing import Literal, cast, get_args
 
 from framewire.studies.verdicts import Bounds, Claim
 
-__all__ = ["Basis", "Kind", "Published", "published", "read"]
+__all__ = ["FORMER_KEYS", "Basis", "Kind", "Published", "current_key", "published", "read"]
 
 Basis = Literal["stated", "read", "asked"]
 
@@ -65,6 +65,10 @@ class Published(Claim):
         return f"the same as {self.same_as}" if self.kind == "same-as" else self.kind.replace("-", " ")
 
 
+FORMER_KEYS = {"frames-better": "frames-hybrid"}
+"""Keys of claims in files of earlier versions, what ``claims.csv`` and ``--json`` say, and what they are called now."""
+
+
 @cache
 def published() -> dict[str, Published]:
     """All claims by key, in the order of the figures."""
@@ -74,11 +78,20 @@ def published() -> dict[str, Published]:
 
 def read(lines: Iterable[str]) -> dict[str, Published]:
     """Claims from CSV. Raises ValueError for one of no known kind, or without the reason that its kind needs."""
-    claims = {row["key"]: _read(row) for row in csv.DictReader(lines)}
+    claims = {claim.key: claim for claim in map(_read, csv.DictReader(lines))}
     for claim in claims.values():
         if claim.same_as is not None and claim.same_as not in claims:
             raise ValueError(f"claims.csv: {claim.key}: kind: there is no claim {claim.same_as!r} to be the same as")
     return claims
+
+
+def current_key(key: str) -> str:
+    """What a claim's key is now, in a file of any version.
+
+    >>> current_key("frames-better"), current_key("fair-8")
+    ('frames-hybrid', 'fair-8')
+    """
+    return FORMER_KEYS.get(key, key)
 
 
 def _read(row: dict[str, str]) -> Published:
@@ -94,14 +107,14 @@ def _read(row: dict[str, str]) -> Published:
     return Published(
         source=row["section"],
         says=row["says"],
-        key=row["key"],
+        key=current_key(row["key"]),
         figure=int(row["figure"]),
         theirs=row["theirs"],
         bounds=Bounds(low, high),
         unit=row["unit"],
         basis=cast(Basis, row["basis"]),
         kind=cast(Kind, kind),
-        same_as=same_as or None,
+        same_as=current_key(same_as) if same_as else None,
         reason=row["reason"],
         exact=row["exact"] == "yes",
     )
