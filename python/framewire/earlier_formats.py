@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from framewire.run_description import rate_number
-from framewire.transports import ADAPTIVE
+from framewire.transports import ADAPTIVE, FORMER_NAMES
 
-__all__ = ["NEEDED", "frames", "summary"]
+__all__ = ["NEEDED", "frames", "summary", "transports"]
 
 NOT_OFFERED_SINCE = 5
 """The version of which *not offered* is a fate."""
@@ -59,18 +59,33 @@ def frames(table: pl.DataFrame, meta: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def summary(table: pl.DataFrame, meta: Mapping[str, Any], ledger: Callable[[], pl.DataFrame | None]) -> pl.DataFrame:
-    """The summary of such a run; where its ``ledger`` is needed and cannot be had, as it was written."""
+    """The summary of such a run; where its ``ledger`` is needed and cannot be had, as it was written, and nothing is
+    known of what was offered.
+    """
     if int(meta["format"]) >= NOT_OFFERED_SINCE or "frames" not in table.columns:
         return table
     rows = ledger() if _differs(meta) else None
     if rows is None:
-        return table.with_columns(_offered(table))
+        known = _offered(table)
+        unknown = [pl.lit(None, pl.Int32).alias(one.meta.output_name()) for one in known]
+        return table.with_columns(unknown if _differs(meta) else known)
     joined = table.join(_counts(rows), on="flow", how="left", maintain_order="left")
     fewer = {"lost": "not_offered", "lost_sender_pipeline": "not_offered"}
     fewer |= {f"lost_{kind}": f"not_offered_{kind}" for kind in "ipb"}
     less = [pl.col(name) - pl.col(count).fill_null(0) for name, count in fewer.items() if name in table.columns]
     runs = [pl.coalesce(f"{name}_ledger", name).alias(name) for name in _RUNS if name in table.columns]
     return joined.with_columns(*less, *runs, *_offered(joined)).drop(*_BY_TYPE, *(f"{name}_ledger" for name in _RUNS))
+
+
+def transports(table: pl.DataFrame) -> pl.DataFrame:
+    """A table with the names that its transports have now.
+
+    >>> transports(pl.DataFrame({"transport": ["better", "vtp", None]}))["transport"].to_list()
+    ['vtp-hybrid', 'vtp', None]
+    """
+    if "transport" not in table.columns:
+        return table
+    return table.with_columns(pl.col("transport").replace(FORMER_NAMES))
 
 
 def _by_rate(meta: Mapping[str, Any]) -> pl.Expr:

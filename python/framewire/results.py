@@ -139,7 +139,8 @@ class RunDirectory:
         if name == "frames":
             return earlier_formats.frames(table, self.meta)
         if name == "summary":
-            return earlier_formats.summary(table, self.meta, self._frames_if_readable)
+            summary = earlier_formats.summary(table, self.meta, self._frames_if_readable)
+            return earlier_formats.transports(summary)
         return table
 
     def _frames_if_readable(self) -> pl.DataFrame | None:

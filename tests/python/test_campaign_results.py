@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -309,3 +310,29 @@ def test_datasets_of_every_format_open() -> None:
     assert lost == pytest.approx([22.0, 0.0, 0.0, 0.0])
     assert result.failures == []
     assert sorted(result.hashes) == ["flows", "frames", "summary"]
+
+
+@pytest.mark.parametrize("metric", ["not_offered", "not_offered_percent", "srtt_mean_ms", "offered_b"])
+def test_what_a_dataset_of_before_does_not_record_is_not_measured(metric: str) -> None:
+    """And not zero: nothing says that all was offered, or that no time passed."""
+    golden = REPOSITORY / "tests/golden/campaign-format-1"
+    assert "not_offered" not in pl.read_parquet(golden / "summary.parquet").columns
+    means = Campaign(golden).means(["lost_percent", metric])
+    assert means["lost_percent_n"].to_list() == [2] * 4
+    assert means[metric].to_list() == means[f"{metric}_low"].to_list() == [None] * 4
+    assert means[f"{metric}_n"].to_list() == [0] * 4
+    shown = CliRunner().invoke(app, ["campaign", "show", str(golden), "--metric", metric])
+    rows = [line.split() for line in shown.stdout.splitlines() if {"udp", "tcp"} & {*line.split()}]
+    assert shown.exit_code == 0 and len(rows) == 4, shown.output
+    assert all(row[-1] == "-" for row in rows)
+    as_json = CliRunner().invoke(app, ["campaign", "show", str(golden), "--metric", metric, "--json"])
+    assert [row[metric] for row in json.loads(as_json.stdout)["means"]] == [None] * 4
+
+
+def test_a_transport_of_before_has_the_name_of_now(tmp_path: Path) -> None:
+    golden = shutil.copytree(REPOSITORY / "tests/golden/campaign-format-1", tmp_path / "golden")
+    written = pl.read_parquet(golden / "summary.parquet")
+    written.with_columns(pl.col("transport").replace("tcp", "better")).write_parquet(golden / "summary.parquet")
+    result = Campaign(golden)
+    assert {*result.summary["transport"]} == {"udp", "vtp-hybrid"}
+    assert result.means("lost_percent", by="transport")["transport"].to_list() == ["udp", "vtp-hybrid"]

@@ -323,7 +323,9 @@ def test_help_names_the_exit_codes() -> None:
 
 def test_the_help_of_campaign_has_the_options_that_a_file_takes() -> None:
     """``campaign FILE`` is ``campaign run FILE``, and its options need not be looked for there."""
-    told = [" ".join(runner.invoke(app, [*path, "--help"]).stdout.split()) for path in (["campaign"], ["campaign", "run"])]
+    told = [
+        " ".join(runner.invoke(app, [*path, "--help"]).stdout.split()) for path in (["campaign"], ["campaign", "run"])
+    ]
     options = [set(re.findall(r"--[a-z]+", text)) for text in told]
     assert options[0] == options[1] >= {"--out", "--jobs", "--repeats", "--set", "--json"}
     assert "campaign FILE [OPTIONS]" in told[0] and "campaign COMMAND" in told[0]

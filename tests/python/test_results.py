@@ -115,6 +115,16 @@ def test_what_a_flow_did_not_send_for_another_reason_stays_lost(description: dic
     assert (row["offered"], row["not_offered"], row["lost"]) == (18, 0, 7)
 
 
+def test_where_the_ledger_is_gone_nothing_is_known_of_what_was_offered(tmp_path: Path) -> None:
+    run = ended_early(tmp_path / "early")
+    (run.path / "frames.parquet").unlink()
+    summary = run.summary
+    columns = [name for name in summary.columns if "offered" in name]
+    assert {*columns} == {"offered", "offered_i", "offered_p", "offered_b", "not_offered"}
+    assert summary.select(columns).null_count().row(0) == (summary.height,) * 5
+    assert summary.row(by_predicate=pl.col("flow") == "tcp", named=True)["lost"] == 7, "as it was written"
+
+
 def test_summary_and_ledger_agree() -> None:
     run = RunDirectory(GOLDEN / "format-1")
     for row in run.summary.iter_rows(named=True):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from framewire import earlier_formats
 from framewire.campaign import dataset, index, metrics, origin, selection
 from framewire.campaign.description import DESCRIPTION, open_description, tally
 from framewire.campaign.index import Place, State
@@ -133,11 +134,11 @@ class Campaign:
             for row in rows:
                 if damage := row.finished.damage("summary.parquet"):
                     raise InputError(f"cell {row.place}: {damage}; {MENDED}")
-            return dataset.summary(self._index.labels, rows)
+            return earlier_formats.transports(dataset.summary(self._index.labels, rows))
         path = self.directory / "summary.parquet"
         try:
             self._check(path)
-            return pl.read_parquet(path, glob=False)
+            return earlier_formats.transports(pl.read_parquet(path, glob=False))
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(f"{path}: cannot be read as a table: {str(error).splitlines()[0]}") from None
 
@@ -184,18 +185,19 @@ class Campaign:
         :meth:`framewire.confidence.Estimate.within`; null where fewer than two repeats measured it) and ``x_n``, the
         number of repeats. Cells of one repeat meet the same channel and are no independent samples: where a group holds
         several rows of one repeat (an axis is not in ``by``), their mean is the sample. The column ``cut`` counts the
-        repeats in which a run ended at its limit: what it had not been offered by then is ``not offered``.
+        repeats in which a run ended at its limit: what it had not been offered by then is ``not offered``. What the
+        version that computed the cells did not record is null, and its ``x_n`` is 0.
         """
         wanted = [metrics] if isinstance(metrics, str | pl.Expr) else self.metrics if metrics is None else metrics
         groups = [*self.axes, "flow"] if by is None else [by] if isinstance(by, str) else list(by)
         self._check_columns(groups)
         expressions = [_expression(metric) for metric in wanted]
-        self._check_recorded(expressions)
         names = [expression.meta.output_name() for expression in expressions]
         # A sample is what one repeat says; it takes part in the grouping also where it is asked for.
         per_repeat = [*groups, *({"repeat"} - set(groups))]
         samples = (
-            self.summary.select(*per_repeat, *expressions, _CUT)
+            _with_columns_of(self.summary, expressions)
+            .select(*per_repeat, *expressions, _CUT)
             .group_by(per_repeat, maintain_order=True)
             .agg(*(pl.col(name).mean() for name in names), pl.col("cut").any())
         )
@@ -273,13 +275,6 @@ class Campaign:
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
-    def _check_recorded(self, expressions: Sequence[pl.Expr]) -> None:
-        """Results that were computed before a column was there do not have it."""
-        for name in (name for expression in expressions for name in expression.meta.root_names()):
-            if name not in self.summary.columns and name in metrics.COLUMNS:
-                wrote = self.meta.get("version", "an earlier version")
-                raise InputError(f"{self.directory}: written by framewire {wrote}, which did not record {name}")
-
     def _check_columns(self, names: Sequence[str]) -> None:
         allowed = [*self.axes, "flow", "transport", "repeat"]
         for name in names:
@@ -296,6 +291,13 @@ def _expression(metric: Metric) -> pl.Expr:
         share = pl.when(pl.col(whole) > 0).then(100 * pl.col(part) / pl.col(whole))
         return share.alias(metric)
     return pl.col(metric).cast(pl.Float64)
+
+
+def _with_columns_of(summary: pl.DataFrame, expressions: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Results that were computed before a column was there do not have it: what is made of it was not measured."""
+    names = {name for expression in expressions for name in expression.meta.root_names()}
+    absent = sorted((names & {*metrics.COLUMNS}) - {*summary.columns})
+    return summary.with_columns(pl.lit(None, pl.Float64).alias(name) for name in absent)
 
 
 _CUT = (pl.col("status") == "partial").alias("cut")
