@@ -4,6 +4,7 @@
 //! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
 #![warn(unreachable_pub)]
 
+pub mod mpeg_ts;
 pub mod mpeg_video;
 pub mod nal_units;
 pub mod rfc4571;

@@ -1,0 +1,47 @@
+//! MPEG transport streams (ISO/IEC 13818-1, which is also ITU-T H.222.0): packets of 188 bytes with elementary streams,
+//! tables and a clock.
+//!
+//! Clauses without a name are those of ISO/IEC 13818-1. A [`Multiplexer`] turns access units of one program into packets,
+//! in datagrams of their own or one behind the other, at a variable or a constant rate; a [`Demultiplexer`] turns packets,
+//! whatever arrives, back into access units.
+
+mod adaptation;
+mod clock;
+mod constant;
+mod continuity;
+mod crc;
+mod delimiter;
+mod demultiplexer;
+mod description;
+mod elementary;
+mod grouping;
+mod multiplexer;
+mod packet;
+mod pes;
+mod received;
+mod section;
+mod settings;
+mod stream_type;
+mod sync;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod variable;
+mod writer;
+
+pub use adaptation::Adaptation;
+pub use clock::{CLOCK_WRAP, SYSTEM_CLOCK, TIMESTAMP_CLOCK, TIMESTAMP_WRAP, Unwrapper};
+pub use demultiplexer::Demultiplexer;
+pub use grouping::Grouping;
+pub use multiplexer::{Multiplexer, Unit, UnitError};
+pub use packet::{
+    ASSOCIATION_PID, HEADER_LENGTH, NULL_PID, PACKET_LENGTH, PROGRAM_PIDS, Packet, PacketError, SYNC_BYTE,
+};
+pub use pes::PesError;
+pub use received::{Counters, Fault, ReceivedUnit};
+pub use section::SectionError;
+pub use settings::{
+    DEFAULT_DELAY, Layout, PACKETS_PER_DATAGRAM, REFERENCE_INTERVAL, Rate, Settings, SettingsError, TABLE_INTERVAL,
+};
+pub use stream_type::StreamType;
+pub use tables::{MOST_TRACKS, Program, Track};

@@ -1,0 +1,191 @@
+//! The multiplexer's streams, looked at packet by packet, and what the demultiplexer makes of them.
+
+use framewire_units::{Bitrate, DataSize, Timestamp};
+
+use super::*;
+
+#[path = "tests_loss.rs"]
+mod loss;
+#[path = "tests_rate.rs"]
+mod rate;
+
+/// Ticks of a frame at 25 per second.
+pub(super) const FRAME: u64 = TIMESTAMP_CLOCK / 25;
+
+pub(super) const LARGEST: DataSize = DataSize::from_bytes(1_000_000);
+
+/// A frame of so many bytes, which differs from others.
+pub(super) fn frame(number: usize, size: usize) -> Vec<u8> {
+    let mut noise = number as u32 | 1;
+    let mut byte = || {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (noise >> 24) as u8 | 2
+    };
+    [0, 0, 1, 0x41].into_iter().chain(std::iter::repeat_with(&mut byte)).take(size.max(5)).collect()
+}
+
+/// Frames of these sizes at 25 per second, whose times go back and forth as those of B frames do.
+pub(super) fn frames(sizes: &[usize]) -> Vec<Vec<u8>> {
+    sizes.iter().enumerate().map(|(number, &size)| frame(number, size)).collect()
+}
+
+pub(super) fn unit(number: usize, bytes: &[u8], origin: u64) -> Unit<'_> {
+    let decode = origin + number as u64 * FRAME;
+    let presentation = decode + FRAME * [1, 3, 0, 0][number % 4];
+    Unit { track: 0, bytes, presentation, decode, duration: FRAME, random_access: number.is_multiple_of(8) }
+}
+
+/// The packets of each frame.
+pub(super) fn multiplex(settings: Settings, frames: &[Vec<u8>], origin: u64) -> Vec<Vec<u8>> {
+    let mut multiplexer = Multiplexer::new(settings).unwrap();
+    let put = |(number, frame): (usize, &Vec<u8>)| {
+        let mut out = Vec::new();
+        multiplexer.put(&unit(number, frame, origin), &mut out).unwrap();
+        assert_eq!(out.len() % PACKET_LENGTH, 0);
+        out
+    };
+    frames.iter().enumerate().map(put).collect()
+}
+
+pub(super) fn settings(stream_type: StreamType, layout: Layout) -> Settings {
+    Settings::new(Program::of_video(stream_type), layout)
+}
+
+pub(super) fn constant(stream_type: StreamType, rate: u64) -> Settings {
+    Settings { rate: Rate::Constant(Bitrate::from_bps(rate)), ..settings(stream_type, Layout::Continuous) }
+}
+
+pub(super) fn packets(stream: &[u8]) -> impl Iterator<Item = Packet<'_>> {
+    let (packets, rest) = stream.as_chunks::<PACKET_LENGTH>();
+    assert!(rest.is_empty());
+    packets.iter().map(|packet| Packet::parse(packet).unwrap())
+}
+
+pub(super) fn units(demultiplexer: &mut Demultiplexer) -> Vec<ReceivedUnit> {
+    std::iter::from_fn(|| demultiplexer.poll_unit()).collect()
+}
+
+#[test]
+fn frames_of_every_codec_come_back_with_their_times_over_every_wrap() {
+    for stream_type in StreamType::ALL.into_iter().filter(|one| one.is_video()) {
+        for layout in [Layout::Continuous, Layout::Datagrams(7), Layout::Datagrams(3)] {
+            // The clock wraps within the stream, and so do the time stamps.
+            let origin = TIMESTAMP_WRAP - 40 * FRAME;
+            let sizes: Vec<usize> = (0..80).map(|number| 1 + number * number * 17).collect();
+            let frames = frames(&sizes);
+            let stream = multiplex(settings(stream_type, layout), &frames, origin);
+            let mut demultiplexer = Demultiplexer::new(None, LARGEST);
+            for (number, packets) in stream.iter().enumerate() {
+                demultiplexer.handle_datagram(Timestamp::from_millis(number as u64), packets);
+                let [received] = units(&mut demultiplexer).try_into().expect("it ends with its last packet");
+                let sent = unit(number, &frames[number], origin);
+                assert!(received.complete && received.missing.is_none());
+                assert_eq!(received.bytes, frames[number]);
+                assert_eq!(received.presentation, Some(sent.presentation + 63_000));
+                assert_eq!(received.decode, Some(sent.decode + 63_000));
+                assert_eq!(received.random_access, sent.random_access);
+                assert_eq!(received.last_arrival, Timestamp::from_millis(number as u64));
+            }
+            assert_eq!(demultiplexer.poll_fault(), None);
+            let Counters { missing, unknown, duplicates, .. } = demultiplexer.counters();
+            assert_eq!((missing, unknown, duplicates), (0, 0, 0));
+        }
+    }
+}
+
+#[test]
+fn tracks_of_audio_stand_beside_the_video() {
+    let program =
+        Program::of_video(StreamType::Mpeg2Video).with_track(StreamType::Mpeg1Audio).with_track(StreamType::AacAdts);
+    let mut multiplexer = Multiplexer::new(Settings::new(program, Layout::Continuous)).unwrap();
+    let mut stream = Vec::new();
+    for number in 0..20 {
+        let video = frame(number, 5_000);
+        multiplexer.put(&unit(number, &video, 0), &mut stream).unwrap();
+        for track in [1, 2] {
+            let audio = vec![track as u8; 417];
+            let time = number as u64 * FRAME;
+            let packet =
+                Unit { track, bytes: &audio, presentation: time, decode: time, duration: FRAME, random_access: true };
+            multiplexer.put(&packet, &mut stream).unwrap();
+        }
+    }
+    let mut demultiplexer = Demultiplexer::new(None, LARGEST);
+    demultiplexer.handle_bytes(Timestamp::ZERO, &stream);
+    demultiplexer.finish(Timestamp::ZERO);
+    let units = units(&mut demultiplexer);
+    for track in demultiplexer.program().unwrap().tracks.clone() {
+        let of_track: Vec<_> = units.iter().filter(|unit| unit.track == track).collect();
+        assert_eq!(of_track.len(), 20);
+        assert!(of_track.iter().all(|unit| unit.complete));
+    }
+    let ids: std::collections::BTreeSet<_> = packets(&stream)
+        .filter(|packet| packet.unit_start && packet.pid > 0xFF)
+        .map(|p| (p.pid, p.payload.unwrap()[3]))
+        .collect();
+    assert_eq!(
+        ids.into_iter().filter(|(pid, _)| *pid < 0x1000).collect::<Vec<_>>(),
+        [(0x100, 0xE0), (0x101, 0xC0), (0x102, 0xC1)]
+    );
+}
+
+#[test]
+fn another_reader_finds_a_delimiter_before_the_frame_and_ours_does_not() {
+    let frames = frames(&[300, 300]);
+    let without = Settings { descriptions: false, ..settings(StreamType::H264, Layout::Continuous) };
+    let stream = multiplex(without, &frames, 0).concat();
+    let mut demultiplexer = Demultiplexer::new(None, LARGEST);
+    demultiplexer.handle_datagram(Timestamp::ZERO, &stream);
+    let expected = frames.iter().map(|frame| [&[0, 0, 0, 1, 9, 0xF0][..], frame].concat());
+    assert!(units(&mut demultiplexer).iter().map(|unit| unit.bytes.to_vec()).eq(expected));
+}
+
+#[test]
+fn a_known_program_needs_no_tables_and_others_are_counted() {
+    let program = Program::of_video(StreamType::H265);
+    let frames = frames(&[2_000, 100]);
+    let mut stream = multiplex(settings(StreamType::H265, Layout::Continuous), &frames, 0).concat();
+    drop(stream.drain(..2 * PACKET_LENGTH));
+    let other = Program::of_video(StreamType::H264);
+    let other = Program { tracks: vec![Track { pid: 0x200, ..other.tracks[0] }], clock_pid: 0x200, ..other };
+    stream.extend(multiplex(Settings::new(other, Layout::Continuous), &frames[1..], 0).concat());
+    packet::emit_null(&mut stream);
+    let mut demultiplexer = Demultiplexer::of_program(program, LARGEST);
+    demultiplexer.handle_datagram(Timestamp::ZERO, &stream);
+    assert_eq!(units(&mut demultiplexer).len(), 2);
+    let Counters { unknown, null, .. } = demultiplexer.counters();
+    assert_eq!((unknown, null), (1, 1));
+}
+
+#[test]
+fn settings_that_cannot_be_are_refused_in_words() {
+    let refused = |settings: Settings| Multiplexer::new(settings).unwrap_err().to_string();
+    let good = settings(StreamType::H264, Layout::Continuous);
+    let audio = Settings { program: Program::of_video(StreamType::AacAdts), ..good.clone() };
+    assert_eq!(refused(audio), SettingsError::Clock.to_string());
+    let crowded = (0..16).fold(good.program.clone(), |program, _| program.with_track(StreamType::AacAdts));
+    assert_eq!(refused(Settings { program: crowded, ..good.clone() }), "17 tracks: at most 16 are carried");
+    let same = Program { map_pid: 0x100, ..good.program.clone() };
+    assert_eq!(refused(Settings { program: same, ..good.clone() }), "packet identifier 0x0100 is given twice");
+    let low = Program { map_pid: 3, ..good.program.clone() };
+    assert_eq!(
+        refused(Settings { program: low, ..good.clone() }),
+        "packet identifier 0x0003 is out of range: 0x0010 to 0x1ffe is allowed"
+    );
+    let datagram = |packets| settings(StreamType::H264, Layout::Datagrams(packets));
+    assert_eq!(refused(datagram(8)), "8 packets per datagram is out of range: 3 to 7 is allowed");
+    assert_eq!(refused(datagram(2)), "2 packets per datagram is out of range: 3 to 7 is allowed");
+    assert_eq!(
+        refused(constant(StreamType::H264, 100_000)),
+        "a rate of 100 kbit/s is too low: at least 200 kbit/s is needed"
+    );
+
+    let mut multiplexer = Multiplexer::new(good).unwrap();
+    let mut refused = |track, bytes| {
+        let unit = Unit { track, bytes, ..unit(0, &[], 0) };
+        multiplexer.put(&unit, &mut Vec::new()).unwrap_err().to_string()
+    };
+    assert_eq!(refused(1, &[0, 0, 1, 9]), "track 1 of a program of 1");
+    assert_eq!(refused(0, &[]), "an access unit has at least one byte");
+    assert_eq!(refused(0, &[1, 2, 3]), UnitError::NoStartCode.to_string());
+}
