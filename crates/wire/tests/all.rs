@@ -7,3 +7,4 @@ mod properties;
 mod streams;
 mod support;
 mod thesis_rule;
+mod transport_streams;

@@ -8,18 +8,15 @@
 use crate::support;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use framewire_units::DataSize;
 use framewire_wire::mpeg_video::{Datagram, PAYLOAD_TYPE, PacketRule, Packetizer};
-use pcap_file::DataLink;
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use support::capture::{PORT, write_capture};
 use support::programs::{Scratch, are_there};
 use support::rfc2250::bits;
 
 const SSRC: u32 = 0xDEAD_BEEF;
 const INITIAL_SEQUENCE: u16 = 65_530;
-const PORT: u16 = 5_004;
 
 /// The fields in the order in which they are asked for.
 const FIELDS: [&str; 18] = [
@@ -43,17 +40,6 @@ const FIELDS: [&str; 18] = [
     "mpeg1.stream",
 ];
 
-/// The packet with IPv4 and UDP headers (no checksums: tshark does not ask for them).
-fn ip_packet(datagram: &[u8]) -> Vec<u8> {
-    let udp_length = (8 + datagram.len()) as u16;
-    let mut packet = vec![0x45, 0];
-    packet.extend((20 + udp_length).to_be_bytes());
-    packet.extend([0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
-    packet.extend([PORT.to_be_bytes(), PORT.to_be_bytes(), udp_length.to_be_bytes(), [0, 0]].concat());
-    packet.extend(datagram);
-    packet
-}
-
 /// The datagram with the third byte of its MPEG video-specific header repeated in the fourth. The dissector of
 /// Wireshark 4.0 takes AN, N, S, B, E and P, the fields of the third byte, from the fourth; one that is right reads
 /// the same from this.
@@ -76,16 +62,6 @@ fn dissect(capture: &Path, datagrams: impl Iterator<Item = Vec<u8>>) -> Vec<Vec<
     command.args(FIELDS.iter().flat_map(|field| ["-e", field]));
     let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
-}
-
-fn write_capture(path: &Path, datagrams: impl Iterator<Item = Vec<u8>>) {
-    let header = PcapHeader { datalink: DataLink::RAW, ..PcapHeader::default() };
-    let mut capture = PcapWriter::with_header(std::fs::File::create(path).unwrap(), header).unwrap();
-    for (number, datagram) in datagrams.enumerate() {
-        let packet = ip_packet(&datagram);
-        let time = Duration::from_millis(number as u64);
-        capture.write_packet(&PcapPacket::new(time, packet.len() as u32, &packet)).unwrap();
-    }
 }
 
 /// What the dissector should say of the packet that holds `frame[start..end]`, from the frame's own bits. Whether N is

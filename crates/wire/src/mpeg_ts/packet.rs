@@ -115,17 +115,34 @@ impl PacketRepr<'_> {
     /// adaptation field only.
     pub(super) fn emit(&self, payload: &mut Payload<'_>, out: &mut Vec<u8>) {
         let content = self.adaptation.length();
+        if content == 0 && payload.head.is_empty() && payload.body.len() >= BODY_LENGTH {
+            return self.emit_full(payload, out);
+        }
         let room = BODY_LENGTH - content;
         let taken = payload.len().min(room);
         let field = BODY_LENGTH - taken;
-        let control = if field > 0 { 0x20 } else { 0 } | if taken > 0 { 0x10 } else { 0 };
-        let start = if self.unit_start { 0x40 } else { 0 };
-        let [pid_high, pid_low] = self.pid.to_be_bytes();
-        out.extend_from_slice(&[SYNC_BYTE, start | pid_high, pid_low, control | self.continuity_counter & 0x0F]);
+        out.extend_from_slice(&self.header(field > 0, taken > 0));
         if field > 0 {
             self.adaptation.emit(field, out);
         }
         payload.take(taken, out);
+    }
+
+    /// Most packets are full: what is copied then has lengths that the compiler knows.
+    fn emit_full(&self, payload: &mut Payload<'_>, out: &mut Vec<u8>) {
+        let (body, rest) = payload.body.split_first_chunk::<BODY_LENGTH>().expect("invariant: so much is there");
+        let mut packet = [0; PACKET_LENGTH];
+        packet[..HEADER_LENGTH].copy_from_slice(&self.header(false, true));
+        packet[HEADER_LENGTH..].copy_from_slice(body);
+        out.extend_from_slice(&packet);
+        payload.body = rest;
+    }
+
+    fn header(&self, has_adaptation: bool, has_payload: bool) -> [u8; HEADER_LENGTH] {
+        let control = if has_adaptation { 0x20 } else { 0 } | if has_payload { 0x10 } else { 0 };
+        let start = if self.unit_start { 0x40 } else { 0 };
+        let [pid_high, pid_low] = self.pid.to_be_bytes();
+        [SYNC_BYTE, start | pid_high, pid_low, control | self.continuity_counter & 0x0F]
     }
 }
 

@@ -12,9 +12,9 @@ fn timed(stream: &[u8]) -> Vec<(f64, Packet<'_>)> {
     for pair in references.windows(2) {
         let ((from, begin), (to, end)) = (pair[0], pair[1]);
         assert!(end > begin, "the clock goes on");
-        for at in from..to {
-            let share = (at - from) as f64 / (to - from) as f64;
-            timed.push((begin as f64 + (end - begin) as f64 * share, all[at]));
+        for (place, packet) in all[from..to].iter().enumerate() {
+            let share = place as f64 / (to - from) as f64;
+            timed.push((begin as f64 + (end - begin) as f64 * share, *packet));
         }
     }
     timed

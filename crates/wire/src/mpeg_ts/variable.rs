@@ -5,14 +5,17 @@ use framewire_units::Duration;
 
 use super::multiplexer::Prepared;
 use super::packet::{BODY_LENGTH, PACKET_LENGTH};
-use super::settings::{Layout, REFERENCE_INTERVAL};
-use super::writer::{TABLE_PACKETS, Writer, ticks};
+use super::settings::Layout;
+use super::writer::{REFERENCE_TICKS, TABLE_PACKETS, Writer, ticks};
 
 /// The longest time that is spanned by packets with nothing but the clock: 25 of them.
 const LONGEST_SPAN: Duration = Duration::from_secs(1);
 
 /// Bytes of an adaptation field with a clock reference.
 const REFERENCE_FIELD: usize = 8;
+
+/// Bits behind the point of the time from packet to packet, in ticks of the system clock.
+const FRACTION: u32 = 16;
 
 /// Packets of a unit that are not full: the first one, with its description, and the last one.
 const FIRST_AND_LAST: usize = 2;
@@ -39,60 +42,88 @@ impl VariableRate {
         let end = start + unit.duration.min(ticks(LONGEST_SPAN)).max(1);
         let mut payload = unit.payload;
         // Every packet is taken for one with a reference, so that the clock does not pass the end.
-        let most = (payload.len() / (BODY_LENGTH - REFERENCE_FIELD) + FIRST_AND_LAST) as u64;
-        let begin = out.len();
-        out.reserve((most as usize + TABLE_PACKETS) * PACKET_LENGTH);
-        let written = |out: &Vec<u8>| (out.len() - begin) / PACKET_LENGTH;
-        let at = |packet: u64| start + (end - start) * packet.min(most) / most;
+        let most = payload.len() / (BODY_LENGTH - REFERENCE_FIELD) + FIRST_AND_LAST;
+        out.reserve((most + TABLE_PACKETS) * PACKET_LENGTH);
+        let step = ((end - start) << FRACTION) / most as u64;
+        let at = |packet: u64| start + (step * packet >> FRACTION);
+        let mut room = Room::new(self.layout);
         if unit.random_access || writer.wants_tables(end) {
             writer.put_tables(start, out);
+            room.take(TABLE_PACKETS);
         }
         // Packets of the unit so far: tables in between take no time, and are a little early for that.
-        let (mut count, mut datagram) = (0, 0);
+        let mut count = 0;
         while payload.len() > 0 {
             if count > 0 && writer.wants_tables(at(count + 1 + TABLE_PACKETS as u64)) {
                 writer.put_tables(at(count), out);
+                room.take(TABLE_PACKETS);
             }
             let first = count == 0;
             let next = if payload.len() <= BODY_LENGTH { end } else { at(count + 1) };
-            let begins = self.begins_datagram(written(out), &mut datagram);
-            let reference = (first || begins || writer.wants_reference(next)).then(|| at(count));
+            let wants_reference = first | room.begins_datagram() || writer.wants_reference(next);
+            let reference = wants_reference.then(|| at(count));
             writer.put(0, first, unit.adaptation(first, reference), &mut payload, out);
+            room.take(1);
             count += 1;
         }
-        self.span(written(out), start, end, writer, out);
+        span(room, start, end, writer, out);
         self.free_at = end;
     }
+}
 
-    /// Whether this packet of a unit is in another datagram than `last`, the last one that began.
-    fn begins_datagram(&self, packet: usize, last: &mut usize) -> bool {
-        match self.layout {
-            Layout::Continuous => false,
-            Layout::Datagrams(packets) => {
-                let this = packet / usize::from(packets);
-                std::mem::replace(last, this) != this
+/// Packets until the datagram is full.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    /// Packets of a datagram; `None` where there are none.
+    packets: Option<usize>,
+    left: usize,
+    /// No clock reference was written in this datagram.
+    begins: bool,
+}
+
+impl Room {
+    fn new(layout: Layout) -> Self {
+        let packets = match layout {
+            Layout::Continuous => None,
+            Layout::Datagrams(packets) => Some(usize::from(packets)),
+        };
+        Self { packets, left: packets.unwrap_or(usize::MAX), begins: packets.is_some() }
+    }
+
+    /// So many packets were written; of a datagram that is full the next one begins.
+    fn take(&mut self, count: usize) {
+        match self.packets {
+            Some(packets) if self.left <= count => {
+                self.left += packets - count;
+                self.begins = true;
             }
+            Some(_) => self.left -= count,
+            None => {}
         }
     }
 
-    /// Appends packets with nothing but the clock, and tables, until the next unit begins; of datagrams as many as the last
-    /// one has room for, so that none is without something of a unit.
-    fn span(&self, mut written: usize, start: u64, end: u64, writer: &mut Writer, out: &mut Vec<u8>) {
-        while writer.wants_reference(end) {
-            let next = writer.reference_at().map_or(start, |last| last + ticks(REFERENCE_INTERVAL));
-            let has_tables = writer.wants_tables(end.min(next + ticks(REFERENCE_INTERVAL)));
-            let count = 1 + if has_tables { TABLE_PACKETS } else { 0 };
-            if let Layout::Datagrams(packets) = self.layout
-                && (written + count).div_ceil(packets.into()) > written.div_ceil(packets.into())
-            {
-                return;
-            }
-            if has_tables {
-                writer.put_tables(next, out);
-            }
-            writer.put_reference(next, out);
-            written += count;
+    /// Whether the next packet is the first with a clock reference.
+    fn begins_datagram(&mut self) -> bool {
+        std::mem::take(&mut self.begins)
+    }
+}
+
+/// Appends packets with nothing but the clock, and tables, until the next unit begins; of datagrams as many as the last one
+/// has room for, so that none is without something of a unit.
+fn span(mut room: Room, start: u64, end: u64, writer: &mut Writer, out: &mut Vec<u8>) {
+    while writer.wants_reference(end) {
+        let next = writer.reference_at().map_or(start, |last| last + REFERENCE_TICKS);
+        let has_tables = writer.wants_tables(end.min(next + REFERENCE_TICKS));
+        let count = 1 + if has_tables { TABLE_PACKETS } else { 0 };
+        // A datagram that would begin is one more.
+        if room.packets.is_some() && (room.begins || count > room.left) {
+            return;
         }
+        if has_tables {
+            writer.put_tables(next, out);
+        }
+        writer.put_reference(next, out);
+        room.take(count);
     }
 }
 

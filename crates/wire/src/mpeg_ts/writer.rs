@@ -11,9 +11,13 @@ use super::tables::Program;
 /// Packets of the two tables.
 pub(super) const TABLE_PACKETS: usize = 2;
 
-/// A duration in ticks of the system clock.
-pub(super) fn ticks(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos() * u128::from(SYSTEM_CLOCK) / 1_000_000_000).unwrap_or(u64::MAX)
+/// Limits in ticks of the system clock.
+pub(super) const REFERENCE_TICKS: u64 = ticks(REFERENCE_INTERVAL);
+const TABLE_TICKS: u64 = ticks(TABLE_INTERVAL);
+
+/// A duration of the settings in ticks of the system clock.
+pub(super) const fn ticks(duration: Duration) -> u64 {
+    duration.as_micros() as u64 * (SYSTEM_CLOCK / 1_000_000)
 }
 
 /// Writes packets, and remembers what the next ones depend on.
@@ -44,12 +48,12 @@ impl Writer {
 
     /// Whether the clock has to be written so that it is not older than the limit at `next`.
     pub(super) fn wants_reference(&self, next: u64) -> bool {
-        is_due(self.reference_at, next, REFERENCE_INTERVAL)
+        is_due(self.reference_at, next, REFERENCE_TICKS)
     }
 
     /// The same of the tables.
     pub(super) fn wants_tables(&self, next: u64) -> bool {
-        is_due(self.tables_at, next, TABLE_INTERVAL)
+        is_due(self.tables_at, next, TABLE_TICKS)
     }
 
     /// When the clock was written last.
@@ -100,6 +104,6 @@ impl Writer {
     }
 }
 
-fn is_due(last: Option<u64>, next: u64, interval: Duration) -> bool {
-    last.is_none_or(|last| next.saturating_sub(last) > ticks(interval))
+fn is_due(last: Option<u64>, next: u64, interval: u64) -> bool {
+    last.is_none_or(|last| next.saturating_sub(last) > interval)
 }

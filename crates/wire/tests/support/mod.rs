@@ -1,6 +1,7 @@
 //! What the tests share: where the test data is, and a plain way to cut a stream into access units.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
+pub mod capture;
 pub mod programs;
 pub mod rfc2250;
 pub mod synthetic;
