@@ -44,6 +44,7 @@ targets! {
     scenario_file
     session_content
     wire_depacketizer
+    wire_mpeg_ts
     wire_round_trip
     wire_tfrc
     wire_vtp
