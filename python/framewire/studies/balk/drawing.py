@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from framewire.report.figures.base import Figure, Trace, base_layout, rounded
+from framewire.report.figures.base import Figure, Trace, arranged, base_layout, rounded
 
 __all__ = ["HYBRID", "LEVEL_COLOURS", "RIVAL", "SOFT", "TCP", "VTP", "Drawn", "line", "plot"]
 
@@ -53,4 +53,4 @@ def plot(
     xaxis = {"title": {"text": x}} | dict(more.pop("xaxis", {}))  # type: ignore[call-overload]
     yaxis = {"title": {"text": y}, "rangemode": "tozero"} | dict(more.pop("yaxis", {}))  # type: ignore[call-overload]
     layout = base_layout(y, height=_HEIGHT, xaxis=xaxis, yaxis=yaxis, **more)
-    return Figure(name, title, hint, list(traces), layout, half=True)
+    return arranged([Figure(name, title, hint, list(traces), layout, half=True)])[0]

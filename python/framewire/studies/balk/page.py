@@ -18,7 +18,7 @@ def render(comparison: Comparison) -> str:
         ("paper", "A. Balk, M. Gerla, M. Sanadidi and D. Maggiorini, UCLA and Milano"),
         ("world", "simulated"),
         ("seeds", f"{measured.seed} to {last}{seldom if measured.most_repeats > measured.repeats else ''}"),
-        ("experiments", str(comparison.experiments)),
+        ("experiments", f"{comparison.experiments:,}"),
         ("simulated", f"{measured.simulated_s:,.0f} s"),
         ("took", f"{measured.wall_s:,.0f} s"),
     )

@@ -83,7 +83,7 @@ SEEDS = 20
 QUICK_SEEDS = 3
 FRAMES_TIMES, DIPS_TIMES = 20, 10
 """As many times the seeds where something seldom is judged: among 16 flows fixed-rate streaming has a second below 15
-frames in a quarter of the runs (20 times make about 150 such seconds, an interval of 5 points at most), and the deepest
+frames in three of ten runs (20 times make about 130 such seconds, an interval of 5 points at most), and the deepest
 dip of a run at random loss is a matter of one second."""
 
 

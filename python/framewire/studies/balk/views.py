@@ -8,7 +8,7 @@ from dataclasses import replace
 from framewire.studies.balk.claims import Finding
 from framewire.studies.balk.comparison import Comparison
 from framewire.studies.balk.published import Published
-from framewire.studies.numbers import formatted
+from framewire.studies.numbers import formatted, short_unit
 from framewire.studies.table import Cell, Column, Table, of_texts
 
 __all__ = ["claims", "claims_in_short", "clips", "decisions", "readings", "readings_in_short", "remarks"]
@@ -62,7 +62,14 @@ def _figure(claim: Published) -> Cell:
 
 
 def _agrees_at(claim: Published) -> str:
-    return f"{claim.bounds} {claim.unit}".strip()
+    """The bounds with their unit; of what a number without one is stands in brackets.
+
+    >>> from framewire.studies.balk.published import published
+    >>> [_agrees_at(published()[key]) for key in ("tfrc-5", "fair-8", "frames-strong-fixed")]
+    ['at most 130 kbit/s (least second)', '0.85 to 1.15 of the fair share', 'at least 1 (second half over first)']
+    """
+    of_a_unit = short_unit(claim.unit) or claim.unit.startswith(("of ", "kbit/s per "))
+    return f"{claim.bounds} {claim.unit}" if of_a_unit else f"{claim.bounds} ({claim.unit})"
 
 
 def _aside(table: Table, of: Sequence[Published]) -> Table:
