@@ -59,8 +59,18 @@ class Display:
 
     @staticmethod
     def play(
-        display_ns: bytes, ready_ns: bytes, *, waits: bool, startup_ns: int, first_arrival_ns: int | None
+        display_ns: bytes,
+        ready_ns: bytes,
+        *,
+        waits: bool,
+        startup_ns: int,
+        first_arrival_ns: int | None,
+        marks_ns: tuple[int, int],
     ) -> Display: ...
+    @staticmethod
+    def pauses(
+        display_ns: bytes, ready_ns: bytes, *, startup_ns: int, first_arrival_ns: int, marks_ns: tuple[int, int]
+    ) -> list[tuple[int, int, int]]: ...
     @staticmethod
     def of_shown(shown: Sequence[bool]) -> Display: ...
     def __len__(self) -> int: ...

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from framewire import _native
 
-__all__ = ["COLUMNS", "Display", "Player", "as_sent", "play", "replayed", "shown"]
+__all__ = ["COLUMNS", "Display", "Pause", "Player", "as_sent", "pauses", "play", "replayed", "shown"]
 
 COLUMNS = ("display", "display_ns", "fate", "arrival_ns", "arrival_rel_ns", "ready_ns")
 """Columns of a ledger that a player asks for."""
@@ -33,6 +33,10 @@ class Player:
     """From the first arrival of the flow to the first frame."""
     shows: Literal["decodable", "whole"] = "decodable"
     """Frames that can be decoded, or all that came whole, whatever they refer to."""
+    low_mark_s: float = 0.0
+    """One that waits pauses where no more than this is left to show; 0: where the next frame is missing."""
+    high_mark_s: float = 0.0
+    """It goes on when this much is there, or all that still comes; less than the low mark is as much as that."""
 
     def ready(self) -> pl.Expr:
         """When a frame is there for this player; null for one that it never shows.
@@ -43,6 +47,23 @@ class Player:
             return pl.col("arrival_ns")
         decodable = pl.col("fate").is_in(["shown", "late"])
         return pl.when(decodable).then("ready_ns" if self.policy == "stall" else "arrival_ns")
+
+    @property
+    def marks_ns(self) -> tuple[int, int]:
+        """Low and high mark."""
+        return round(self.low_mark_s * 1e9), round(self.high_mark_s * 1e9)
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A time at which a player that waits stands still."""
+
+    position_s: float
+    """Where in the movie."""
+    from_s: float
+    """When it begins by the clock of the run, whose origin is when the first frame is due."""
+    until_s: float
+    """When the player goes on."""
 
 
 class Display:
@@ -97,8 +118,44 @@ def play(ledger: pl.DataFrame, player: Player) -> Display:
     return _play(ledger, player)[0]
 
 
+def pauses(ledger: pl.DataFrame, player: Player) -> list[Pause]:
+    """The pauses of a player that waits, in order.
+
+    >>> frames = {"display": [0, 1], "display_ns": [0, 40], "fate": ["shown", "shown"],
+    ...           "arrival_ns": [0, 90], "arrival_rel_ns": [0, 90], "ready_ns": [0, 90]}
+    >>> [round(pause.until_s * 1e9) for pause in pauses(pl.DataFrame(frames), Player("stall", startup_s=0.0))]
+    [90]
+    """
+    rows, order, first = _columns(ledger, player)
+    if first is None:
+        return []
+    found = _native.Display.pauses(
+        rows["display_ns"].to_numpy()[order].tobytes(),
+        rows["ready_ns"].to_numpy()[order].tobytes(),
+        startup_ns=round(player.startup_s * 1e9),
+        first_arrival_ns=first,
+        marks_ns=player.marks_ns,
+    )
+    return [Pause(*(at / 1e9 for at in pause)) for pause in found]
+
+
 def _play(ledger: pl.DataFrame, player: Player) -> tuple[Display, NDArray[np.intp]]:
     """What is shown, and the rows of the ledger in display order."""
+    rows, order, first = _columns(ledger, player)
+    startup = round(player.startup_s * 1e9)
+    played = _native.Display.play(
+        rows["display_ns"].to_numpy()[order].tobytes(),
+        rows["ready_ns"].to_numpy()[order].tobytes(),
+        waits=player.policy == "stall",
+        startup_ns=startup,
+        first_arrival_ns=first,
+        marks_ns=player.marks_ns,
+    )
+    return Display(played, None if first is None else first + startup), order
+
+
+def _columns(ledger: pl.DataFrame, player: Player) -> tuple[pl.DataFrame, NDArray[np.intp], int | None]:
+    """What a player asks of a ledger, its rows in display order, and the first arrival."""
     # At once: every question to polars costs more than this.
     rows = ledger.select(
         "display",
@@ -107,16 +164,7 @@ def _play(ledger: pl.DataFrame, player: Player) -> tuple[Display, NDArray[np.int
         (pl.col("arrival_ns") - pl.col("arrival_rel_ns")).min().alias("first"),
     )
     order = np.argsort(rows["display"].to_numpy(), kind="stable")
-    first = rows["first"][0] if rows.height else None
-    startup = round(player.startup_s * 1e9)
-    played = _native.Display.play(
-        rows["display_ns"].to_numpy()[order].tobytes(),
-        rows["ready_ns"].to_numpy()[order].tobytes(),
-        waits=player.policy == "stall",
-        startup_ns=startup,
-        first_arrival_ns=first,
-    )
-    return Display(played, None if first is None else first + startup), order
+    return rows, order, rows["first"][0] if rows.height else None
 
 
 def shown(ledger: pl.DataFrame, player: Player) -> pl.Series:
@@ -143,7 +191,7 @@ def as_sent(ledger: pl.DataFrame) -> Display:
     display = ledger.sort("display").select(_whole(pl.col("display_ns"))).to_series()
     there = np.zeros(ledger.height, dtype=np.int64)
     played = _native.Display.play(
-        display.to_numpy().tobytes(), there.tobytes(), waits=False, startup_ns=0, first_arrival_ns=0
+        display.to_numpy().tobytes(), there.tobytes(), waits=False, startup_ns=0, first_arrival_ns=0, marks_ns=(0, 0)
     )
     return Display(played, 0)
 

@@ -273,7 +273,7 @@ def test_few_quick_frames_are_not_called_best_in_latency() -> None:
     assert "latency p95" in marked["enough"]
     assert "latency p95" not in marked["quick"] + marked["base"]
     assert "shown" in marked["base"]
-    assert "delayed" not in marked["enough"], "where all that compete are equal, none is best"
+    assert "pauses" not in marked["enough"], "where all that compete are equal, none is best"
 
 
 def test_a_flow_that_shows_next_to_nothing_is_marked_in_no_column_that_few_frames_would_win() -> None:
@@ -284,7 +284,7 @@ def test_a_flow_that_shows_next_to_nothing_is_marked_in_no_column_that_few_frame
     titles = [column.title for column in COLUMNS]
     marked = {one.flow: {title for title, cell in zip(titles, cells, strict=True) if cell.best}
               for one, cells in rows([hardly, nothing, best])}  # fmt: skip
-    assert not marked["hardly"] & {"latency p50", "latency p95", "late", "undecod.", "delayed", "jitter"}
+    assert not marked["hardly"] & {"latency p50", "latency p95", "late", "undecod.", "pauses", "jitter"}
     assert not marked["nothing"] & {"late", "undecod."}
     assert {"shown", "late", "undecod.", "latency p50", "latency p95"} <= marked["best"]
 

@@ -18,7 +18,7 @@ import pytest
 import framewire
 from framewire import _native, movie, report
 from framewire.errors import InputError
-from framewire.playout import Player, play, replayed
+from framewire.playout import Player, pauses, play, replayed
 from framewire.report.data import load as load_run
 from framewire.report.figures import sections
 from framewire.report.psnr import unmeasured
@@ -82,6 +82,25 @@ def test_whoever_plays_the_ledger_sees_what_ledger_and_summary_say(film: Path, t
         patient = replayed(ledger, Player(startup_s=60.0))["fate"]
         assert "late" not in patient and (patient == "shown").sum() == row["shown"] + row["late"]
     assert waits > 0 and late > 0
+
+
+NARROW = "[network]\nkind = 'wired'\n[network.wire]\nrate = '3.6 Mbit/s'\nqueue = '50 packets'"
+TCP = "[[flow]]\ntransport = 'tcp'\n[playout]\nstartup = '500 ms'\n"
+
+
+def test_a_player_that_fills_its_buffer_again_pauses_seldom(film: Path, tmp_path: Path) -> None:
+    marks = "low_mark = '80 ms'\nhigh_mark = '1 s'"
+    each = simulate(text(film, NARROW, TCP), tmp_path / "each")
+    again = simulate(text(film, NARROW, TCP + marks), tmp_path / "again")
+    (often,), (seldom,) = each.summary.rows(named=True), again.summary.rows(named=True)
+    assert often["stalls"] > 3 * seldom["stalls"] > 0, "the same movie, twice"
+    assert seldom["stalled_s"] >= often["stalled_s"] > 0.2, "what is filled again is waited for, too"
+    found = pauses(again.frames, Player("stall", 0.5, low_mark_s=0.08, high_mark_s=1.0))
+    assert len(found) == seldom["stalls"]
+    assert sum(pause.until_s - pause.from_s for pause in found) == pytest.approx(seldom["stalled_s"])
+    for pause in found:
+        filled = pl.col("display_ns").is_between(pause.position_s * 1e9, (pause.position_s + 1) * 1e9)
+        assert again.frames.filter(filled)["ready_ns"].max() == pytest.approx(pause.until_s * 1e9, abs=2)
 
 
 REMOTE = (

@@ -1,7 +1,7 @@
 //! What a player shows of a flow, for Python: the model is `recording`'s.
 
-use framewire_recording::playout::{Display, Player};
-use framewire_units::{Duration, PlayoutPolicy, Timestamp};
+use framewire_recording::playout::{Display, Pause, Player};
+use framewire_units::{BufferMarks, Duration, Playout, Timestamp};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,27 +20,37 @@ impl PlayedDisplay {
     /// Plays frames in display order: when each is to be shown, counted from the first, and when it is there. `None` for
     /// `first_arrival_ns`: nothing came.
     #[staticmethod]
-    #[pyo3(signature = (display_ns, ready_ns, *, waits, startup_ns, first_arrival_ns))]
+    #[pyo3(signature = (display_ns, ready_ns, *, waits, startup_ns, first_arrival_ns, marks_ns))]
     fn play(
         display_ns: &[u8],
         ready_ns: &[u8],
         waits: bool,
         startup_ns: u64,
         first_arrival_ns: Option<u64>,
+        marks_ns: (u64, u64),
     ) -> PyResult<Self> {
-        let (display, ready) = (column(display_ns)?, column(ready_ns)?);
-        if display.len() != ready.len() {
-            return Err(PyValueError::new_err("columns of one length are needed"));
-        }
-        let policy = if waits { PlayoutPolicy::Stall } else { PlayoutPolicy::Live };
-        let Some(first_arrival) = first_arrival_ns.map(Timestamp::from_nanos) else {
-            return Ok(Self(ready.map(|_| None).collect()));
+        let frames = frames(display_ns, ready_ns)?;
+        let Some(first_arrival) = first_arrival_ns else {
+            return Ok(Self(frames.map(|_| None).collect()));
         };
-        let player = Player::new(policy, Duration::from_nanos(startup_ns), first_arrival);
-        let frames = display.zip(ready).map(|(display, ready)| {
-            (Duration::from_nanos(display.unwrap_or_default()), ready.map(Timestamp::from_nanos))
-        });
-        Ok(Self(Display::play(player, frames)))
+        Ok(Self(Display::play(player(waits, startup_ns, first_arrival, marks_ns), frames)))
+    }
+
+    /// When a player that waits for these frames stands still: of each pause the position in the movie, its beginning and
+    /// its end.
+    #[staticmethod]
+    #[pyo3(signature = (display_ns, ready_ns, *, startup_ns, first_arrival_ns, marks_ns))]
+    fn pauses(
+        display_ns: &[u8],
+        ready_ns: &[u8],
+        startup_ns: u64,
+        first_arrival_ns: u64,
+        marks_ns: (u64, u64),
+    ) -> PyResult<Vec<(u64, u64, u64)>> {
+        let shown = frames(display_ns, ready_ns)?.filter_map(|(display_time, ready)| Some((display_time, ready?)));
+        let pauses = player(true, startup_ns, first_arrival_ns, marks_ns).pauses(shown);
+        let numbers = |Pause { position, from, until }| (position.as_nanos() as u64, from.as_nanos(), until.as_nanos());
+        Ok(pauses.map(numbers).collect())
     }
 
     /// Of frames of which only that is known: whether each was shown.
@@ -72,6 +82,26 @@ impl PlayedDisplay {
     fn freezes(&self) -> Vec<usize> {
         self.0.freezes().collect()
     }
+}
+
+fn player(waits: bool, startup_ns: u64, first_arrival_ns: u64, marks_ns: (u64, u64)) -> Player {
+    let startup = Duration::from_nanos(startup_ns);
+    let (low, high) = (Duration::from_nanos(marks_ns.0), Duration::from_nanos(marks_ns.1));
+    let playout = if waits { Playout::waiting(startup) } else { Playout::live(startup) };
+    Player::new(Playout { marks: BufferMarks { low, high }, ..playout }, Timestamp::from_nanos(first_arrival_ns))
+}
+
+/// Display times, and when each frame is there.
+fn frames<'a>(
+    display_ns: &'a [u8],
+    ready_ns: &'a [u8],
+) -> PyResult<impl Iterator<Item = (Duration, Option<Timestamp>)> + 'a> {
+    let (display, ready) = (column(display_ns)?, column(ready_ns)?);
+    if display.len() != ready.len() {
+        return Err(PyValueError::new_err("columns of one length are needed"));
+    }
+    let display = display.map(|display| Duration::from_nanos(display.unwrap_or_default()));
+    Ok(display.zip(ready.map(|ready| ready.map(Timestamp::from_nanos))))
 }
 
 type Numbers<'a> = Box<dyn ExactSizeIterator<Item = Option<u64>> + 'a>;

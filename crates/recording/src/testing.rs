@@ -1,6 +1,6 @@
 //! A laboratory for tests: a small movie, and flows into which faults are injected by hand.
 
-use framewire_units::{Bitrate, Duration, Playout, PlayoutPolicy, Timestamp, Timing};
+use framewire_units::{Bitrate, Duration, Playout, Timestamp};
 
 use crate::record::{
     DatagramReceived, DatagramSent, FlowLog, FrameEvent, FrameEventKind, FrameFacts, PacketRecord, Place, StreamRead,
@@ -10,10 +10,8 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(40);
 /// RTP header and MPEG-specific header (RFC 3550, 5.1; RFC 2250, 3.4).
 pub(crate) const HEADERS: u32 = 16;
 pub(crate) const PAYLOAD: u32 = 500;
-pub(crate) const LIVE: Playout =
-    Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
-pub(crate) const STALL: Playout =
-    Playout { policy: PlayoutPolicy::Stall, startup: Duration::from_millis(100), timing: Timing::Clock };
+pub(crate) const LIVE: Playout = Playout::live(Duration::from_secs(1));
+pub(crate) const STALL: Playout = Playout::waiting(Duration::from_millis(100));
 
 pub(crate) fn ms(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)

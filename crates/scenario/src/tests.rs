@@ -215,6 +215,7 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         ("network.wire.loss", "2", &["2", "\"1 %\""]),
         ("playout.policy", "wait", &["live, stall"]),
         ("playout.timing", "wall", &["clock, thesis"]),
+        ("playout.low_mark", "-1 s", &["-1 s"]),
         ("flow", "udp", &["[[flow]]"]),
         ("flow", "[]", &["0 flows", "1 to 64"]),
     ];
@@ -225,6 +226,16 @@ fn values_out_of_range_are_named_with_what_is_allowed() {
         };
         assert_refused(with(&[(key, value)]), at, parts);
     }
+}
+
+#[test]
+fn a_player_goes_on_with_no_less_than_it_pauses_at() {
+    let marks = |keys: &[(&str, &str)]| with(keys).map(|scenario| scenario.playout.marks);
+    let both = marks(&[("playout.low_mark", "0.5 s"), ("playout.high_mark", "2 s")]).unwrap();
+    assert_eq!((both.low, both.high), (Duration::from_millis(500), Duration::from_secs(2)));
+    assert_eq!(marks(&[("playout.low_mark", "0.5 s")]).unwrap().high, Duration::from_millis(500), "as low as allowed");
+    let too_low = with(&[("playout.low_mark", "0.5 s"), ("playout.high_mark", "499 ms")]);
+    assert_refused(too_low, "playout.high_mark", &["499 ms", "low_mark (500 ms) and more"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use framewire_recording::ledger::Ledger;
 use framewire_recording::record::{FlowLog, FrameEvent, FrameEventKind};
 use framewire_session::{ReceiverLog, ReceiverSession, ReceivingHalf, SenderLog, SendingPlan};
 use framewire_transport::{Pacing, StreamReceiver};
-use framewire_units::{Duration, Playout, PlayoutPolicy, Timestamp, Timing};
+use framewire_units::{Duration, Playout, Timestamp};
 
 fn movie() -> Movie {
     let stream = support::lab_group(support::lab_group(support::Stream::default(), true), false);
@@ -52,7 +52,7 @@ fn kept_and_whole(movie: &Movie, pacing: Pacing, written: usize, received: usize
         stream_reads: received.reads,
         ..FlowLog::default()
     };
-    let playout = Playout { policy: PlayoutPolicy::Stall, startup: Duration::ZERO, timing: Timing::Clock };
+    let playout = Playout::waiting(Duration::ZERO);
     let whole = Ledger::build(&log, playout).rows.iter().filter(|row| row.complete).count();
     (frames.len(), whole)
 }

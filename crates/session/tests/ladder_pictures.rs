@@ -17,7 +17,7 @@ use framewire_recording::ledger::{Fate, FrameRow, Ledger};
 use framewire_recording::record::{FlowLog, FoundStream, FrameFacts, FrameFound};
 use framewire_scenario::Scenario;
 use framewire_session::{FlowSetup, LadderContent, SendingPlan};
-use framewire_units::{Bitrate, Duration, Playout, PlayoutPolicy, Timestamp, Timing};
+use framewire_units::{Bitrate, Duration, Playout, Timestamp};
 use support::ffmpeg;
 
 const MOVING: &str = "testsrc2=s=96x64:r=25:d=8,noise=alls=8:allf=t";
@@ -74,7 +74,7 @@ fn check(name: &str, format: &str, levels: &[Encoded; 2], lost: &BTreeSet<u32>) 
     let found = FoundStream { frames: arrived.iter().map(whole).collect(), first_byte: Some(Timestamp::ZERO) };
     let frames = (0..count).map(|frame| level(frame).facts[frame as usize].clone()).collect();
     let log = FlowLog { frames, found: Some(found), ..FlowLog::default() };
-    let playout = Playout { policy: PlayoutPolicy::Stall, startup: Duration::ZERO, timing: Timing::Clock };
+    let playout = Playout::waiting(Duration::ZERO);
     let ledger = Ledger::build(&log, playout);
 
     let bytes: Vec<u8> = arrived.iter().flat_map(|&frame| level(frame).plan.outgoing(frame).bytes).collect();

@@ -24,7 +24,7 @@ use framewire_transport::Limits;
 use framewire_transport::ifd::IfdPolicy;
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::rivals::{KeyframeRecovery, LeakyDownstream, Thresholds};
-use framewire_units::{Duration, Playout, PlayoutPolicy, RandomStream, Seed, Timestamp, Timing};
+use framewire_units::{Duration, Playout, RandomStream, Seed, Timestamp};
 use support::{ffmpeg, long_term, unstated};
 
 const MOVING: &str = "testsrc2=s=96x64:r=25:d=8,noise=alls=8:allf=t";
@@ -362,7 +362,7 @@ fn ledger(plan: &SendingPlan, received: &Received) -> Ledger {
         ..FlowLog::default()
     };
     let startup = Duration::ZERO;
-    Ledger::build(&log, Playout { policy: PlayoutPolicy::Stall, startup, timing: Timing::Clock })
+    Ledger::build(&log, Playout::waiting(startup))
 }
 
 /// How frames are lost.

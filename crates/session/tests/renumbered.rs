@@ -15,7 +15,7 @@ use framewire_session::{
 use framewire_transport::queue::{FrameQueue, QueueKind};
 use framewire_transport::socket::{SocketError, StreamSocket};
 use framewire_transport::{Limits, StreamSender};
-use framewire_units::{DataSize, Duration, Playout, PlayoutPolicy, Timestamp, Timing};
+use framewire_units::{DataSize, Duration, Playout, Timestamp};
 use support::BitWriter;
 
 const FRAMES: u32 = 150;
@@ -116,7 +116,7 @@ fn frames_of_other_sizes_are_found_where_they_stand_and_numbers_have_no_gap() {
     assert!(orders.clone().all(|step| step == 2), "{:?}", orders.collect::<Vec<_>>());
 
     let log = FlowLog { frames, frame_events: sender.frame_events, stream_reads: reads.into(), ..FlowLog::default() };
-    let playout = Playout { policy: PlayoutPolicy::Stall, startup: Duration::ZERO, timing: Timing::Clock };
+    let playout = Playout::waiting(Duration::ZERO);
     let ledger = Ledger::build(&log, playout);
     let shown: Vec<_> = ledger.rows.iter().filter(|row| row.fate == Fate::Shown).collect();
     let sizes: Vec<u32> = shown.iter().map(|row| row.size).collect();

@@ -21,7 +21,7 @@ pub use carrier_sense::SenseTimes;
 pub use data::{Bitrate, DataSize};
 pub use jitter::JitterEstimator;
 pub use parse::{UnitError, format_duration, parse_duration};
-pub use playout::{Playout, PlayoutPolicy, Timing};
+pub use playout::{BufferMarks, Playout, PlayoutPolicy, Timing};
 pub use probability::Probability;
 pub use random::{Domain, RandomStream, Seed};
 pub use std::time::Duration;

@@ -91,10 +91,10 @@ COLUMNS: Sequence[Column] = (
            True, 0.0),
     Column("latency p95", "ms", lambda m: m.latency_p95_ms, False, number(0), "95th percentile of the same", True, 0.0),
     Column("jitter", "ms", lambda m: m.jitter_mean_ms, False, number(1), "mean of the RFC 3550 estimator", True),
-    Column("delayed", "frames", lambda m: m.stalls, False, number(0),
-           "frames that a player which waits for every frame that can be decoded has to wait for, each counted by "
-           "itself, hundreds a minute on a slow link: they are no pauses, a real player fills its buffer again and "
-           "stops less often", True),
+    Column("pauses", "", lambda m: m.stalls, False, number(0),
+           "times that a player which waits for every frame that can be decoded stands still. Where [playout] has no "
+           "high_mark, it goes on with each frame that comes, so that there are hundreds a minute on a slow link; with "
+           "one it fills its buffer again before it goes on, as real players do", True),
     Column("waits", "s", lambda m: m.stalled_s, False, number(1), "time that such a player stands still, in all", True),
     Column("duration", "s", lambda m: m.duration_s, None, number(1), "from the first to the last frame that arrived"),
     Column("throughput", "Mbit/s", lambda m: scaled(m.frame_throughput_bps, 1e6), True, number(2),

@@ -126,11 +126,24 @@ class ReportRun:
     @property
     def startup_s(self) -> float:
         """Start-up delay of the player."""
-        return seconds(self.scenario.get("playout", {}).get("startup", "1 s"))
+        return self._playout_s("startup", "1 s")
+
+    @property
+    def high_mark_s(self) -> float:
+        """Up to where a player that waits fills its buffer in a pause; 0: it goes on with the next frame."""
+        return self._playout_s("high_mark", "0 s")
+
+    def _playout_s(self, key: str, default: str) -> float:
+        return seconds(self.scenario.get("playout", {}).get(key, default))
 
     def player(self, flow: Flow) -> Player:
         """The player of a flow's receiver."""
-        return self.players.get(flow.name) or Player("stall" if self.policy == "stall" else "live", self.startup_s)
+        return self.players.get(flow.name) or Player(
+            "stall" if self.policy == "stall" else "live",
+            self.startup_s,
+            low_mark_s=self._playout_s("low_mark", "0 s"),
+            high_mark_s=self.high_mark_s,
+        )
 
     @property
     def together(self) -> bool:

@@ -18,7 +18,8 @@ def facts(run: ReportRun) -> list[tuple[str, str]]:
     facts_found = [*movie(run), ("network", network(run))]
     if run.interference:
         facts_found.append(("interference", ", ".join(f"{a:g} to {b:g} s" for a, b in run.interference)))
-    facts_found.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival"))
+    again = f", fills {run.high_mark_s:g} s again in a pause" if run.policy == "stall" and run.high_mark_s else ""
+    facts_found.append(("player", f"{run.policy}, starts {run.startup_s:g} s after the first arrival{again}"))
     layout = f", {run.scenario.get('layout', 'side-by-side')}" if len(run.flows) > 1 else ""
     facts_found.append(("flows", f"{len(run.flows)}{layout}"))
     facts_found += [("cross traffic", cross_traffic(run, flow)) for flow in run.flows if flow.is_bulk]

@@ -47,6 +47,8 @@ class Metrics:
     jitter_mean_ms: float | None = None
     stalls: int | None = None
     stalled_s: float | None = None
+    fills_again: bool = False
+    """The player fills its buffer in a pause, rather than to go on with each frame."""
     shed_bytes: int | None = None
     wasted_bytes: int | None = None
     useless_bytes: int | None = None
@@ -125,6 +127,7 @@ def metrics(run: ReportRun, flow: Flow, psnr: PsnrResult) -> Metrics:
         not_offered=run.not_offered(flow),
         psnr_mean_db=psnr.mean_db(flow),
         psnr_pooled_db=psnr.pooled_db(flow),
+        fills_again=run.high_mark_s > 0,
         unseen_latency_ms=unseen_latency_ms(run, flow),
         shown_bps=bit_rate(live, ["shown"], ledger.height / rate) if flow.is_adaptive else None,
         usable_bps=bit_rate(ledger, ["shown", "late"], ledger.height / rate) if flow.is_adaptive else None,

@@ -80,10 +80,12 @@ def stood_still(one: Metrics) -> str:
 
 
 def waiting(one: Metrics) -> str:
-    """How long a player that waits stands still, and for how many frames: it buffers none again, as real ones do."""
+    """How long a player that waits stands still, and how often: for single frames, or to fill its buffer again."""
     if one.stalled_s is None or one.stalls is None:
         return "waiting not measured"
     if one.stalls == 0:
         return "without waiting"
+    if one.fills_again:
+        return f"{one.stalled_s:.1f} s of waiting in {'1 pause' if one.stalls == 1 else f'{one.stalls:,} pauses'}"
     frames = "1 frame" if one.stalls == 1 else f"{one.stalls:,} frames, each by itself"
     return f"{one.stalled_s:.1f} s of waiting for {frames}, or a start-up delay longer by as much"

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use framewire_recording::record::FlowLog;
 use framewire_recording::write_run;
-use framewire_units::{Duration, Playout, PlayoutPolicy, Timing};
+use framewire_units::{Duration, Playout};
 
 use flows::Kind;
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let movie = movie::make(frames, 6_000_000);
     let logs: Vec<FlowLog> = Kind::ALL.into_iter().map(|kind| flows::run(kind, &movie)).collect();
-    let playout = Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
+    let playout = Playout::live(Duration::from_secs(1));
     for summary in write_run(&directory, &logs, playout)? {
         let fates = summary.fates.expect("invariant: a flow of a movie has frames");
         println!(

@@ -84,7 +84,7 @@ impl Ledger {
         first_arrival: Option<Timestamp>,
     ) -> Self {
         let live = first_arrival.filter(|_| playout.policy == PlayoutPolicy::Live);
-        let mut live = live.map(|at| Player::new(playout.policy, playout.startup, at));
+        let live = live.map(|at| Player::new(playout, at));
         let (mut decoding, mut causes, mut delays) =
             (Decoding::default(), Causes::default(), Delays::new(log.frames.beside()));
         let mut rows = log.frames.beside().holding(ROWS);
@@ -94,7 +94,7 @@ impl Ledger {
             let transfer = transfer(frame, &facts, &sender);
             let decoded = decoding.take(&facts, transfer.arrival, sender.begins_sequence);
             let deadline = live.map(|player| player.due(facts.display_time));
-            let mut is_late = |at| live.as_mut().is_some_and(|player| player.show(facts.display_time, at).is_none());
+            let is_late = |at| live.is_some_and(|player| player.shown_live(facts.display_time, at).is_none());
             let fate = match (transfer.arrival, decoded.ready) {
                 (None, _) if ended_early && !sender.was_offered() && transfer.bytes_received == 0 => Fate::NotOffered,
                 (None, _) => Fate::Lost,

@@ -183,7 +183,7 @@ impl Summary {
             wasted_bytes: has_frames.then_some(frames.wasted_bytes),
             useless_bytes: has_frames.then_some(frames.useless_bytes),
             levels: frames.levels.levels(),
-            stalls: frames.player.play(ledger.first_arrival, playout.startup),
+            stalls: frames.player.play(ledger.first_arrival, *playout),
             connection: log.samples.connection(),
             transmissions: Transmissions::of(log),
             sniffed: Sniffed::of(log),

@@ -1,6 +1,6 @@
 //! A player that waits for frames instead of skipping those that come late (policy `stall`).
 
-use framewire_units::{Duration, PlayoutPolicy, Timestamp};
+use framewire_units::{Duration, Playout, Timestamp};
 use serde::Serialize;
 
 use crate::ledger::FrameRow;
@@ -10,9 +10,9 @@ use crate::spool::{Sorter, Spool};
 /// How often, and how long in all, the player stood still.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stalls {
-    /// Frames that it had to wait for.
+    /// Its pauses: with marks of zero one for each frame that it had to wait for.
     pub stalls: u32,
-    /// Time that it waited, in seconds.
+    /// Their time in all, in seconds.
     pub stalled_s: f64,
 }
 
@@ -35,13 +35,14 @@ impl WaitingPlayer {
         }
     }
 
-    /// The waits of a player of this flow; `None` when nothing arrived.
-    pub(crate) fn play(mut self, first_arrival: Option<Timestamp>, startup: Duration) -> Option<Stalls> {
+    /// The pauses of a player of this flow; `None` when nothing arrived.
+    pub(crate) fn play(mut self, first_arrival: Option<Timestamp>, playout: Playout) -> Option<Stalls> {
         self.0.ready();
-        let mut player = Player::new(PlayoutPolicy::Stall, startup, first_arrival?);
-        for (due, _, ready) in self.0.iter() {
-            player.show(due, ready);
+        let player = Player::new(playout, first_arrival?);
+        let mut stalls = (0, Duration::ZERO);
+        for pause in player.pauses(self.0.iter().map(|(display_time, _, ready)| (display_time, ready))) {
+            stalls = (stalls.0 + 1, stalls.1 + pause.length());
         }
-        Some(Stalls { stalls: player.waits(), stalled_s: player.waited().as_secs_f64() })
+        Some(Stalls { stalls: stalls.0, stalled_s: stalls.1.as_secs_f64() })
     }
 }

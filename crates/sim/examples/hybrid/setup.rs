@@ -12,7 +12,7 @@ use framewire_recording::record::{FlowLog, RateSample};
 use framewire_recording::summary::Summary;
 use framewire_scenario::Scenario;
 use framewire_sim::{Content, LadderContent, Options, Simulated, Simulation};
-use framewire_units::{DataSize, Duration, Playout, PlayoutPolicy, Seed, Timestamp, Timing};
+use framewire_units::{DataSize, Duration, Playout, Seed, Timestamp};
 
 const FILM: FrameRate = FrameRate { numerator: 24_000, denominator: 1_001 };
 const GROUP: usize = 12;
@@ -21,8 +21,7 @@ const FRAMES: usize = 240 * GROUP;
 /// The connections are there first.
 const START: Timestamp = Timestamp::from_secs(10);
 /// The player.
-const PLAYOUT: Playout =
-    Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
+const PLAYOUT: Playout = Playout::live(Duration::from_secs(1));
 
 /// What a movie asks for.
 #[derive(Clone, Copy, Debug)]

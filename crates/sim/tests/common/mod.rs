@@ -15,11 +15,10 @@ use framewire_recording::ledger::Ledger;
 use framewire_recording::summary::Summary;
 use framewire_scenario::Scenario;
 use framewire_sim::{Content, LadderContent, Options, Received, Simulated, Simulation};
-use framewire_units::{Duration, Playout, PlayoutPolicy, Timing};
+use framewire_units::{Duration, Playout};
 
 /// The player of scenarios that state none.
-pub const LIVE: Playout =
-    Playout { policy: PlayoutPolicy::Live, startup: Duration::from_secs(1), timing: Timing::Clock };
+pub const LIVE: Playout = Playout::live(Duration::from_secs(1));
 
 /// Slices of a picture of 576 lines: one per row of macroblocks.
 const ROWS: usize = 36;

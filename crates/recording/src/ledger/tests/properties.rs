@@ -44,7 +44,7 @@ fn playout() -> impl Strategy<Value = Playout> {
     let timing = prop_oneof![Just(Timing::Clock), Just(Timing::Thesis)];
     (policy, 0u64..1_500, timing).prop_map(|(policy, millis, timing)| {
         let startup = Duration::from_millis(millis);
-        Playout { policy, startup, timing }
+        Playout { policy, timing, ..Playout::live(startup) }
     })
 }
 
