@@ -23,6 +23,12 @@ WITHOUT = $(shell pkg-config --exists gstreamer-check-1.0 gstreamer-video-1.0 2>
 # Lists of the tests that are run again.
 AGAIN := $(CURDIR)/target/again
 
+# Movies that the lanes make for each other, anew in every call.
+MOVIES := $(CURDIR)/target/test-movies
+
+# A program in Python starts in two thirds of the time where the package was compiled before.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Those in Python.
 SCRIPTS := scripts/check scripts/rust-tests scripts/too_busy.py
 
@@ -100,8 +106,8 @@ python-lint:
 # that the end of neither leaves a processor idle. Three at once and one that waits are fewer than make a machine too busy
 # (scripts/too_busy.py).
 side-by-side:
-	rm -rf $(AGAIN)
-	FRAMEWIRE_AGAIN=$(AGAIN) $(MAKE) --jobs 3 --output-sync=line --keep-going rust-tests python-tests real-time-tests
+	rm -rf $(AGAIN) $(MOVIES)
+	FRAMEWIRE_AGAIN=$(AGAIN) FRAMEWIRE_TEST_CACHE=$(MOVIES) $(MAKE) --jobs 3 --output-sync=line --keep-going rust-tests python-tests real-time-tests
 
 rust-tests:
 	CARGO=$(CARGO) scripts/rust-tests --no-real-time --one
@@ -116,4 +122,4 @@ real-time-tests:
 # What the lanes found the machine too busy for, alone. It is counted only here.
 again:
 	CARGO=$(CARGO) scripts/rust-tests --again $(AGAIN)/rust
-	[ ! -s $(AGAIN)/python ] || pytest --quiet @$(AGAIN)/python
+	[ ! -s $(AGAIN)/python ] || FRAMEWIRE_TEST_CACHE=$(MOVIES) pytest --quiet @$(AGAIN)/python

@@ -105,13 +105,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(line)
 
 
-@pytest.fixture(scope="session")
-def lab_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tests keep the lab's movies that need no cache of their own: all processes draw and encode them once."""
+MOVIES = "FRAMEWIRE_TEST_CACHE"
+"""A directory that several calls of pytest keep movies in, so that those that run side by side make each once."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lab_cache(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    """Where movies are kept that need no cache of their own: all processes draw and encode them once, and the user's
+    cache is left alone."""
     own = tmp_path_factory.getbasetemp()
-    directory = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "lab-movies"
-    directory.mkdir(exist_ok=True)
-    return directory
+    own = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FRAMEWIRE_CACHE", os.environ.get(MOVIES) or str(own / "lab"))
+        directory = Path(os.environ["FRAMEWIRE_CACHE"]) / "movies"
+        directory.mkdir(parents=True, exist_ok=True)
+        yield directory
 
 
 FAKE_EMULATOR = '''\

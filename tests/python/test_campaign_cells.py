@@ -28,8 +28,7 @@ def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_simulator.install(monkeypatch)
 
 
-@pytest.fixture
-def document(stream: Path) -> dict[str, Any]:
+def described(stream: Path) -> dict[str, Any]:
     """Six points, two repeats, two flows."""
     oven = [{"label": "off", "set": {}}, {"label": "on", "set": {"network.wifi.oven.on": [["0.2 s", "0.8 s"]]}}]
     return {
@@ -43,8 +42,21 @@ def document(stream: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def result(document: dict[str, Any], tmp_path: Path) -> Campaign:
-    return framewire.campaign(document, out=tmp_path / "out")
+def document(stream: Path) -> dict[str, Any]:
+    return described(stream)
+
+
+@pytest.fixture(scope="module")
+def computed(stream: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It is finished once, and every test gets a copy of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        fake_simulator.install(patch)
+        return framewire.campaign(described(stream), out=tmp_path_factory.mktemp("computed") / "out").directory
+
+
+@pytest.fixture
+def result(computed: Path, tmp_path: Path) -> Campaign:
+    return Campaign(shutil.copytree(computed, tmp_path / "out"))
 
 
 @pytest.fixture

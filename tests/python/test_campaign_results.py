@@ -29,9 +29,7 @@ def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_simulator.install(monkeypatch)
 
 
-@pytest.fixture
-def campaign_file(tmp_path: Path, stream: Path) -> Path:
-    path = tmp_path / "sweep.toml"
+def write_campaign(path: Path, stream: Path) -> Path:
     path.write_text(
         f'repeats = 3\nmetrics = ["duration_s", "lost_percent"]\nscenario.movie.source = "{stream}"\n'
         'scenario.flow = [{ transport = "udp" }, { transport = "tcp" }]\n'
@@ -41,8 +39,22 @@ def campaign_file(tmp_path: Path, stream: Path) -> Path:
 
 
 @pytest.fixture
-def result(campaign_file: Path, tmp_path: Path) -> Campaign:
-    return framewire.campaign(campaign_file, out=tmp_path / "out")
+def campaign_file(tmp_path: Path, stream: Path) -> Path:
+    return write_campaign(tmp_path / "sweep.toml", stream)
+
+
+@pytest.fixture(scope="module")
+def computed(stream: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The campaign is finished once, and every test gets a copy of its own."""
+    directory = tmp_path_factory.mktemp("computed")
+    with pytest.MonkeyPatch.context() as patch:
+        fake_simulator.install(patch)
+        return framewire.campaign(write_campaign(directory / "sweep.toml", stream), out=directory / "out").directory
+
+
+@pytest.fixture
+def result(computed: Path, tmp_path: Path) -> Campaign:
+    return Campaign(shutil.copytree(computed, tmp_path / "out"))
 
 
 def test_means_are_over_repeats_with_students_t(result: Campaign) -> None:

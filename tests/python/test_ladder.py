@@ -21,8 +21,8 @@ def ffmpeg(*arguments: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache(lab_cache: Path) -> Path:
+    return lab_cache
 
 
 @pytest.fixture(scope="module")
