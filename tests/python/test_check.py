@@ -79,7 +79,16 @@ def test_the_native_module_is_built_only_for_tests_in_python(
     check: ModuleType, crates: list[str], python: list[str], programs: list[str]
 ) -> None:
     """To link it and the test programs of real time takes longer than most tests."""
-    assert [Path(command[0]).name for command in check.steps(crates, python)] == programs
+    assert [Path(command[0]).name for command in check.steps(crates, set(crates), python)] == programs
+
+
+def test_other_programs_are_asked_only_of_crates_that_changed_themselves(check: ModuleType) -> None:
+    changed = {Path("crates/media/src/lib.rs")}
+    crates = check.crates_to_test(changed, NEEDS)
+    _, rust = check.steps(crates, check.crates_that_changed(changed, NEEDS), [])
+    assert rust[-3:] == ["--not-compared=sim", "media", "sim"]
+    every = check.crates_that_changed({Path("Cargo.lock")}, NEEDS)
+    assert not [word for word in check.steps(crates, every, [])[1] if "compared" in word]
 
 
 def test_the_crates_of_this_repository_are_known(check: ModuleType) -> None:

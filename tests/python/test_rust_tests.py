@@ -147,3 +147,16 @@ def test_a_test_takes_the_time_from_when_one_before_it_made_room(runner: ModuleT
     lines = [("test b ... ok\n", 1.0), ("test c ... ok\n", 3.0), ("test a ... ok\n", 7.0), ("test d ... ok\n", 8.0)]
     took = {test.name: test.ended - test.began for test in runner.timed("link all", 0.0, lines, 2)}
     assert took == {"link all a": 7.0, "link all b": 1.0, "link all c": 2.0, "link all d": 5.0}
+
+
+def test_what_asks_other_programs_is_left_out_where_that_is_wanted(runner: ModuleType, tmp_path: Path) -> None:
+    for crate, files in runner.COMPARED.items():
+        tests = REPOSITORY / "crates" / crate / "tests"
+        asking = {
+            path.stem for path in tests.glob("*.rs") if "ffmpeg::" in (text := path.read_text()) or "Command" in text
+        }
+        assert set(files) <= asking, crate
+    all_of_wire = runner.Program("wire", "all", tmp_path, "")
+    assert "--skip=dissector::" in runner.without_comparisons(all_of_wire)
+    assert runner.without_comparisons(all_of_wire._replace(name="framewire_wire")) == []
+    assert runner.without_comparisons(all_of_wire._replace(crate="units")) == []
