@@ -6,7 +6,7 @@ mod support;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin, mpeg_video};
 
 const FRAMES: usize = 25;
 const SLICES: usize = 36;
@@ -32,7 +32,13 @@ fn frames() -> Vec<Vec<u8>> {
 }
 
 fn packetizer(rule: PacketRule) -> Packetizer {
-    Packetizer::new(rule, DataSize::from_bytes(1_500), 1, 0, PAYLOAD_TYPE).expect("the configuration is valid")
+    Packetizer::new(
+        &mpeg_video::FORMAT,
+        rule,
+        DataSize::from_bytes(1_500),
+        StreamOrigin { ssrc: 1, initial_sequence: 0 },
+    )
+    .expect("the configuration is valid")
 }
 
 fn mpeg_video(criterion: &mut Criterion) {
@@ -55,7 +61,7 @@ fn mpeg_video(criterion: &mut Criterion) {
         numbered.flat_map(|(number, frame)| sender.packetize(frame, number as u32).expect("an access unit")).collect();
     group.bench_function("depacketize thesis", |bencher| {
         bencher.iter(|| {
-            let mut receiver = Depacketizer::new(PAYLOAD_TYPE, None, Limits::default());
+            let mut receiver = Depacketizer::new(&mpeg_video::FORMAT, None, Limits::default());
             let mut whole = 0;
             for datagram in &sent {
                 receiver.handle_datagram(Timestamp::ZERO, &datagram.bytes).expect("a packet of the stream");

@@ -45,6 +45,8 @@ targets! {
     session_content
     wire_depacketizer
     wire_mpeg_ts
+    wire_nal_depacketizer
+    wire_nal_round_trip
     wire_round_trip
     wire_tfrc
     wire_vtp

@@ -2,14 +2,19 @@
 //! Memory stays within the limits, and a complete frame starts with a header.
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PayloadFormat, ReceivedFrame, mpeg_video};
 
 const LARGEST_FRAME: usize = 2_000;
 const WINDOW: u16 = 8;
 
 pub(crate) fn run(data: &[u8]) {
+    receive(&mpeg_video::FORMAT, data, |frame| assert!(!frame.complete || frame.bytes.starts_with(&[0, 0])));
+}
+
+/// Gives a receiver of this format what is in `data`.
+pub(crate) fn receive(format: &PayloadFormat, data: &[u8], check: impl Fn(&ReceivedFrame)) {
     let limits = Limits { reorder_window: WINDOW, largest_frame: DataSize::from_bytes(LARGEST_FRAME as u64) };
-    let mut receiver = Depacketizer::new(PAYLOAD_TYPE, None, limits);
+    let mut receiver = Depacketizer::new(format, None, limits);
     let mut rest = data;
     let mut sequence = 0u16;
     while let [operation, length, step, timestamp, tail @ ..] = rest {
@@ -20,7 +25,7 @@ pub(crate) fn run(data: &[u8]) {
             // Mostly small steps, sometimes a jump.
             let jump = if operation & 0x40 == 0 { 1 } else { 257 };
             sequence = sequence.wrapping_add((*step as i8 as u16).wrapping_mul(jump));
-            datagram.extend([0x80, PAYLOAD_TYPE | operation << 7]);
+            datagram.extend([0x80, format.payload_type | operation << 7]);
             datagram.extend(sequence.to_be_bytes());
             datagram.extend([0, 0, 0, timestamp & 3, 0, 0, 0, 1]);
         }
@@ -30,7 +35,7 @@ pub(crate) fn run(data: &[u8]) {
         while let Some(frame) = receiver.poll_frame() {
             ready += 1;
             assert!(frame.bytes.len() <= LARGEST_FRAME && frame.complete != frame.bytes.is_empty());
-            assert!(frame.bytes.is_empty() || frame.bytes.starts_with(&[0, 0]));
+            check(&frame);
         }
         assert!(ready <= usize::from(WINDOW) + 2);
     }

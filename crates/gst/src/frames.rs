@@ -11,7 +11,7 @@ use framewire_media::{PictureType, StreamHeaders};
 use framewire_transport::frame::{Dependencies, OutgoingFrame};
 use framewire_transport::live::Numbering;
 use framewire_units::Duration;
-use framewire_wire::{mpeg_video, rtp};
+use framewire_wire::{rtp, rtp_payload};
 use gst::prelude::*;
 
 use crate::codec::Stream;
@@ -236,7 +236,7 @@ impl FrameReader {
             dependencies,
             // By its time stamps, else as long as it lasts.
             duration: nanos(step.or(lasts)),
-            rtp_timestamp: rtp::timestamp(first.shown, mpeg_video::CLOCK_RATE),
+            rtp_timestamp: rtp::timestamp(first.shown, rtp_payload::CLOCK_RATE),
             bytes: held,
         }
     }

@@ -177,14 +177,14 @@ fn harness(properties: &str) -> (gst_check::Harness, OwnBus) {
 
 #[test]
 fn rtp_packets_carry_every_frame() {
-    use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
+    use framewire_wire::rtp_payload::{Depacketizer, Limits, mpeg_video};
 
     let Some((path, movie)) = movie() else { return };
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let pipeline = pipeline(path, &format!("{} protocol=udp mtu=1200", to(socket.local_addr().unwrap().port())));
     pipeline.set_state(gst::State::Playing).unwrap();
-    let (mut depacketizer, mut buffer) = (Depacketizer::new(PAYLOAD_TYPE, None, Limits::default()), [0; 2_000]);
+    let (mut depacketizer, mut buffer) = (Depacketizer::new(&mpeg_video::FORMAT, None, Limits::default()), [0; 2_000]);
     let mut received = vec![];
     let mut is_over = false;
     loop {

@@ -6,6 +6,7 @@ use framewire_media::Scanner;
 use framewire_media::access_unit::Codec;
 use framewire_scenario::{Origin, Scenario, Transport, json_schema};
 use framewire_units::{Bitrate, Duration, Timestamp, parse_duration};
+use framewire_wire::rtp_payload::PacketRule;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -152,16 +153,17 @@ fn meant_quantity(text: &str, quantity: &str) -> Option<String> {
     refused.and_then(|error| error.meant().map(str::to_owned))
 }
 
-/// Why the first of these flows, each a name and a transport, cannot send a movie of a codec, by FFmpeg's name of it;
-/// `None` where all can, and of a codec that is none of the lab's.
+/// Why the first of these flows, each a name, a transport and where it has one a rule of its packets, cannot send a movie of
+/// a codec, by FFmpeg's name of it; `None` where all can, and of a codec that is none of the lab's.
 #[pyfunction]
-fn codec_refusal(codec: &str, flows: Vec<(String, String)>) -> PyResult<Option<String>> {
+fn codec_refusal(codec: &str, flows: Vec<(String, String, Option<String>)>) -> PyResult<Option<String>> {
     let Some(codec) = Codec::of_ffmpeg(codec).filter(|&codec| Scanner::of(codec).is_some()) else { return Ok(None) };
-    for (flow, transport) in flows {
+    for (flow, transport, packets) in flows {
         let unknown = || ScenarioError::new_err(format!("flow {flow}: no transport \"{transport}\""));
-        if let Transport::Movie(kind) = Transport::named(&transport).ok_or_else(unknown)?
-            && let Err(reason) = kind.check_codec(codec)
-        {
+        let Transport::Movie(kind) = Transport::named(&transport).ok_or_else(unknown)? else { continue };
+        let rule: Option<PacketRule> = packets.map(|rule| rule.parse().map_err(refusal)).transpose()?;
+        let cut = || rule.map_or(Ok(()), |rule| kind.check_packets(codec, rule));
+        if let Err(reason) = kind.check_codec(codec).and_then(|()| cut()) {
             return Ok(Some(format!("flow {flow}: {reason}")));
         }
     }

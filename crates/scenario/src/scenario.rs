@@ -2,6 +2,7 @@ use std::path::Path;
 
 use framewire_link::{BottleneckPlace, Interval};
 use framewire_units::{Duration, Playout, Seed, Timestamp};
+use framewire_wire::rtp_payload::PacketRule;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -255,7 +256,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// RFC 2250 carries MPEG video and nothing else, and no transport of a movie carries MPEG-4 part 2.
+    /// No transport of a movie carries MPEG-4 part 2, as the lab makes it for ladders, and the packets of the thesis are of
+    /// MPEG-2. Of a file the codec is not known here.
     fn check_payload(&self, index: usize, flow: &Flow) -> Result<(), ScenarioError> {
         let transport = flow.transport();
         let refused = |allowed: String| {
@@ -263,15 +265,20 @@ impl Scenario {
             Err(ScenarioError::value(&format!("flow.{index}.transport"), shown, allowed))
         };
         let top_level = self.movie.source.is_none().then(|| self.movie.ladder_codec()).flatten();
-        match (self.movie.codec, top_level) {
+        match (&flow.kind, self.movie.codec.or(top_level)) {
             _ if !transport.has_movie() => Ok(()),
-            (_, Some(codec)) if codec == MovieCodec::Mpeg4 || transport.has_packets() => refused(format!(
-                "an adaptive stream or bulk: the ladder's top level is {}; or movie.source for the others{}",
-                codec.show(),
-                if transport.has_packets() { "" } else { ", or movie.codec = \"h264\" or \"h265\"" }
-            )),
-            (Some(codec), None) if codec != MovieCodec::Mpeg2 && transport.has_packets() => {
-                refused(format!("a transport over TCP without RTP, which carries movie.codec = \"{}\"", codec.show()))
+            (_, Some(MovieCodec::Mpeg4)) => refused(
+                "an adaptive stream or bulk: the ladder's top level is mpeg4; or movie.source for the others, or \
+                 movie.codec = \"h264\" or \"h265\""
+                    .to_owned(),
+            ),
+            (FlowKind::Datagram(own), Some(codec))
+                if codec != MovieCodec::Mpeg2 && own.packets == PacketRule::Thesis =>
+            {
+                let shown = format!("\"{}\"", own.packets.show());
+                let allowed =
+                    format!("one of full, slices with movie.codec = \"{}\": thesis is of MPEG-2", codec.show());
+                Err(ScenarioError::value(&format!("flow.{index}.packets"), shown, allowed))
             }
             _ => Ok(()),
         }

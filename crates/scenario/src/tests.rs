@@ -3,7 +3,7 @@
 use framewire_link::{BottleneckPlace, Discipline, GilbertElliott, Interval, LossConfig, Mains, QueueLimit};
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::{Bitrate, DataSize, Duration, Probability, Timestamp};
-use framewire_wire::mpeg_video::PacketRule;
+use framewire_wire::rtp_payload::PacketRule;
 use proptest::prelude::*;
 
 use crate::*;
@@ -412,11 +412,16 @@ fn a_wrong_codec_is_answered_with_those_that_are_allowed_there() {
 }
 
 #[test]
-fn only_byte_streams_carry_other_codecs_than_mpeg() {
+fn every_transport_of_the_movie_carries_what_the_lab_encodes() {
     let coded = |transport: &str| format!("movie.codec = \"h265\"\n[[flow]]\ntransport = \"{transport}\"");
     assert_eq!(parse(&coded("tcp+ifd")).unwrap().movie.codec, Some(MovieCodec::H265));
-    assert_refused(parse(&coded("udp")), "flow.0.transport", &["udp", "over TCP", "h265"]);
-    assert_refused(parse(&coded("rtp+tcp")), "flow.0.transport", &["rtp+tcp", "without RTP", "h265"]);
+    assert_eq!(parse(&coded("udp")).unwrap().movie.codec, Some(MovieCodec::H265));
+    assert_eq!(parse(&coded("rtp+tcp")).unwrap().movie.codec, Some(MovieCodec::H265));
+    let cut = |codec: &str, rule: &str| {
+        parse(&format!("movie.codec = \"{codec}\"\n[[flow]]\ntransport = \"udp\"\npackets = \"{rule}\""))
+    };
+    assert_refused(cut("h265", "thesis"), "flow.0.packets", &["thesis", "full, slices", "h265", "MPEG-2"]);
+    assert!(cut("h265", "slices").is_ok() && cut("mpeg2", "thesis").is_ok());
     let paced = parse("[[flow]]\ntransport = \"rtp+tcp\"\npacing = \"receiver\"");
     assert_refused(paced, "flow.0.pacing", &["receiver", "sender, none"]);
     let file = format!("movie = {{ source = \"film.h264\", codec = \"h264\" }}\n{FLOW}");

@@ -125,11 +125,6 @@ impl Transport {
         if let Self::Movie(kind) = self { Some(kind.profile().parts) } else { None }
     }
 
-    /// True where the movie goes in RTP packets, which are of MPEG-1 and MPEG-2 video (RFC 2250).
-    pub(crate) const fn has_packets(self) -> bool {
-        matches!(self.parts(), Some(Parts { format: Format::Rtp, .. }))
-    }
-
     /// What carries it.
     pub const fn family(self) -> Family {
         match self {

@@ -229,7 +229,9 @@ fn others_send_the_ladders_top_level_or_a_movie_of_their_own() {
         "flow.1.transport",
         &["tcp", "mpeg4", "movie.source", "movie.codec"],
     );
-    assert_refused(&format!("movie.codec = \"h264\"\n{LADDER}{VTP}{UDP}"), "flow.1.transport", &["udp", "h264"]);
+    let in_packets = format!("movie.codec = \"h264\"\n{LADDER}{VTP}{UDP}");
+    assert_eq!(assert_fixed_point(&in_packets).movie.ladder_codec(), Some(MovieCodec::H264));
+    assert_refused(&format!("{in_packets}packets = \"thesis\"\n"), "flow.1.packets", &["thesis", "h264"]);
     let both = assert_fixed_point(&format!("movie.source = \"lab\"\n{LADDER}{VTP}{UDP}"));
     assert_eq!((both.movie.source.as_deref(), both.movie.ladder_codec()), (Some("lab"), Some(MovieCodec::Mpeg4)));
     for key in ["bitrate = \"1 Mbit/s\"", "duration = \"9 s\""] {

@@ -7,7 +7,7 @@ use framewire_media::{FrameRate, Movie, PictureType, TimeCode};
 use framewire_recording::record::FrameFacts;
 use framewire_transport::frame::OutgoingFrame;
 use framewire_units::{Duration, Timestamp};
-use framewire_wire::{mpeg_video, rtp};
+use framewire_wire::{rtp, rtp_payload};
 
 use crate::content::{ContentMatcher, MovieContent};
 use crate::dependencies::{dependencies, recovers_from, referenced};
@@ -93,7 +93,7 @@ impl SendingPlan {
             dependencies: dependencies(entry, self.referenced[frame as usize]),
             duration: next
                 .map_or_else(|| self.frame_interval(), |next| next.decode_time.saturating_sub(entry.decode_time)),
-            rtp_timestamp: rtp::timestamp(entry.display_time, mpeg_video::CLOCK_RATE),
+            rtp_timestamp: rtp::timestamp(entry.display_time, rtp_payload::CLOCK_RATE),
             bytes: self.movie.frame_bytes(frame as usize),
         }
     }

@@ -346,7 +346,7 @@ mod tests {
             let plan = SendingPlan::new(movie(), Timestamp::ZERO);
             let setup = FlowSetup::of_movie(&scenario.flows[0], plan, 1);
             let mut session = match setup.expect("it sends the movie") {
-                FlowSetup::Datagram(setup) => setup.sender().expect("it carries it"),
+                FlowSetup::Datagram(setup) => setup.sender(),
                 FlowSetup::Stream(setup) => setup.sender(),
                 other => panic!("{other:?}"),
             };

@@ -9,6 +9,8 @@ mod h264;
 mod halves;
 mod ladder_pictures;
 mod ladder_plan;
+#[path = "support/packets.rs"]
+mod packets;
 mod pictures;
 mod renumbered;
 mod renumbered_content;

@@ -1,14 +1,13 @@
-//! Movies of H.264 and H.265 over the transports: streams carry them, RTP as RFC 2250 has it does not.
+//! Movies of H.264 and H.265 over the transports, and what none of the packets is for.
 
 use std::path::PathBuf;
 
-use framewire_media::Movie;
+use framewire_media::{FrameRate, Movie};
 use framewire_scenario::Scenario;
 use framewire_session::{FlowSetup, SendingPlan};
 use framewire_units::Timestamp;
 
-const MOVIES: [(&str, &str); 2] =
-    [("h264_640x360p24_open_gop_recovery_point.h264", "H.264"), ("hevc_640x360p24_open_gop_cra_rasl.h265", "H.265")];
+const MOVIES: [&str; 2] = ["h264_640x360p24_open_gop_recovery_point.h264", "hevc_640x360p24_open_gop_cra_rasl.h265"];
 
 fn movie(name: &str) -> Option<Movie> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
@@ -26,13 +25,33 @@ fn setup(transport: &str, movie: &Movie) -> FlowSetup {
     FlowSetup::of_movie(&scenario.flows[0], SendingPlan::new(movie.clone(), Timestamp::ZERO), 1).expect("it sends it")
 }
 
+fn refusal(transport: &str, more: &str, movie: &Movie) -> String {
+    let text = format!("[[flow]]\ntransport = \"{transport}\"\n{more}");
+    let scenario = Scenario::parse(&text, &[]).expect("it is well formed");
+    let plan = SendingPlan::new(movie.clone(), Timestamp::ZERO);
+    FlowSetup::of_movie(&scenario.flows[0], plan, 1).map(drop).unwrap_err().to_string()
+}
+
 #[test]
-fn datagram_transports_refuse_them_by_name() {
-    for (name, codec) in MOVIES {
+fn the_packets_of_the_thesis_are_not_of_them() {
+    for name in MOVIES {
         let Some(movie) = movie(name) else { return };
-        let FlowSetup::Datagram(setup) = setup("udp", &movie) else { panic!("udp sends datagrams") };
-        let error = setup.sender().map(drop).unwrap_err().to_string();
-        assert!(error.contains("udp sends RTP as RFC 2250 has it") && error.contains(codec), "{error}");
+        let error = refusal("udp", "packets = \"thesis\"", &movie);
+        assert!(error.contains("flow udp: packets = \"thesis\"") && error.contains("\"slices\""), "{error}");
+    }
+}
+
+/// A frame of a codec that RTP does not carry here is refused by name.
+#[test]
+fn packets_carry_no_motion_jpeg() {
+    let image = [0xFF, 0xD8, 0xFF, 0xC0, 0, 11, 8, 0, 16, 0, 16, 1, 1, 0x11, 0, 0xFF, 0xDA, 0, 8, 1, 1, 0, 0, 63, 0, 7];
+    let image = [&image[..], &[0xFF, 0xD9]].concat();
+    let rate = Some(FrameRate { numerator: 25, denominator: 1 });
+    let movie = Movie::parse_at([&image[..], &image].concat().into(), rate).expect("it is a movie");
+    for transport in ["udp", "rtp+tcp"] {
+        let error = refusal(transport, "", &movie);
+        let carried = "MPEG video (RFC 2250), H.264 (RFC 6184) and H.265 (RFC 7798); the movie is Motion JPEG";
+        assert!(error.contains(&format!("{transport} sends RTP")) && error.contains(carried), "{error}");
     }
 }
 
@@ -40,7 +59,7 @@ fn datagram_transports_refuse_them_by_name() {
 /// left out.
 #[test]
 fn receivers_of_streams_find_their_frames() {
-    for (name, _) in MOVIES {
+    for name in MOVIES {
         let Some(movie) = movie(name) else { return };
         let FlowSetup::Stream(setup) = setup("tcp", &movie) else { panic!("tcp sends a stream") };
         let left_out = |number: usize| number.is_multiple_of(3) && !movie.index.frames[number].referenced;

@@ -58,7 +58,7 @@ pub struct OutgoingFrame<P = Bytes> {
     pub dependencies: Dependencies,
     /// How long it is shown: its share of the time that waits in a queue.
     pub duration: Duration,
-    /// Presentation time in the 90 kHz clock of RTP (RFC 2250, section 2).
+    /// Presentation time in the 90 kHz clock of RTP ([`CLOCK_RATE`](framewire_wire::rtp_payload::CLOCK_RATE)).
     pub rtp_timestamp: u32,
     /// The whole frame with the headers before it.
     pub bytes: P,

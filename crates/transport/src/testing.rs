@@ -2,7 +2,7 @@
 
 use framewire_media::PictureType;
 use framewire_units::{DataSize, Duration};
-use framewire_wire::mpeg_video::{PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin, mpeg_video};
 
 use crate::access_unit;
 use crate::frame::{Dependencies, OutgoingFrame};
@@ -34,8 +34,13 @@ pub(crate) fn movie(types: &str, size: usize) -> Vec<OutgoingFrame> {
 
 /// A packetizer with the default MTU.
 pub(crate) fn packetizer(rule: PacketRule) -> Packetizer {
-    Packetizer::new(rule, DataSize::from_bytes(1_500), 7, 65_530, framewire_wire::mpeg_video::PAYLOAD_TYPE)
-        .expect("the settings are valid")
+    Packetizer::new(
+        &mpeg_video::FORMAT,
+        rule,
+        DataSize::from_bytes(1_500),
+        StreamOrigin { ssrc: 7, initial_sequence: 65_530 },
+    )
+    .expect("the settings are valid")
 }
 
 /// A stream socket that takes what a test allows it to, and sends what the test says.

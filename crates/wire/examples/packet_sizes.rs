@@ -5,7 +5,7 @@
 mod support;
 
 use framewire_units::DataSize;
-use framewire_wire::mpeg_video::{PAYLOAD_TYPE, PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin, mpeg_video};
 
 fn main() {
     println!("UDP payload in bytes; video is what is left of the mean without RTP and MPEG headers");
@@ -21,7 +21,8 @@ fn main() {
 
 fn print_sizes(name: &str, rule: PacketRule, stream: &[u8]) {
     let mtu = DataSize::from_bytes(1_500);
-    let mut packetizer = Packetizer::new(rule, mtu, 1, 0, PAYLOAD_TYPE).expect("the configuration is valid");
+    let mut packetizer = Packetizer::new(&mpeg_video::FORMAT, rule, mtu, StreamOrigin { ssrc: 1, initial_sequence: 0 })
+        .expect("the configuration is valid");
     let mut sizes = Vec::new();
     for unit in support::access_units(stream) {
         let packets = packetizer.packetize(&stream[unit], 0).unwrap_or_else(|error| panic!("{name}: {error}"));

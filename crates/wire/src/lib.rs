@@ -1,14 +1,13 @@
-//! Packet formats as pure parse and emit: RTP, RFC 2250, RFC 4571, MPEG transport streams, TFRC, VTP.
+//! Packet formats as pure parse and emit: RTP and its payload formats of video, RFC 4571, MPEG transport streams, TFRC, VTP.
 //!
-//! Nothing here owns a socket or a clock: a [`mpeg_video::Packetizer`] turns the bytes of one access unit into
-//! datagrams, a [`mpeg_video::Depacketizer`] turns datagrams, whatever arrives, back into access units.
+//! Nothing here owns a socket or a clock: a [`rtp_payload::Packetizer`] turns the bytes of one access unit into
+//! datagrams, a [`rtp_payload::Depacketizer`] turns datagrams, whatever arrives, back into access units.
 #![warn(unreachable_pub)]
 
 pub mod mpeg_ts;
-pub mod mpeg_video;
-pub mod nal_units;
 pub mod rfc4571;
 pub mod rtp;
+pub mod rtp_payload;
 mod start_code;
 pub mod tfrc;
 pub mod vtp;

@@ -2,6 +2,7 @@
 
 mod dissector;
 mod interop;
+mod nal_properties;
 mod outages;
 mod properties;
 mod streams;

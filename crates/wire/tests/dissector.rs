@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use framewire_units::DataSize;
-use framewire_wire::mpeg_video::{Datagram, PAYLOAD_TYPE, PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{Datagram, PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use support::capture::{PORT, write_capture};
 use support::programs::{Scratch, are_there};
 use support::rfc2250::bits;
@@ -117,9 +117,13 @@ fn wireshark_reads_every_field_as_it_was_meant() {
     }
     let scratch = Scratch::new("dissector");
     for (path, stream) in support::streams() {
-        let mut packetizer =
-            Packetizer::new(PacketRule::Full, DataSize::from_bytes(1_500), SSRC, INITIAL_SEQUENCE, PAYLOAD_TYPE)
-                .unwrap();
+        let mut packetizer = Packetizer::new(
+            &mpeg_video::FORMAT,
+            PacketRule::Full,
+            DataSize::from_bytes(1_500),
+            StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE },
+        )
+        .unwrap();
         let mut datagrams = Vec::new();
         let mut wanted = Vec::new();
         for (number, unit) in support::access_units(&stream).into_iter().enumerate() {

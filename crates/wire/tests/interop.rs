@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use support::programs::{
     Running, Scratch, are_there, free_port_pair, receive_until_end, send_paced, size, wait_until, wait_until_bound,
 };
@@ -25,7 +25,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// The stream as datagrams: 25 frames per second in the 90 kHz clock, time stamps in display order.
 fn datagrams(stream: &[u8], rule: PacketRule) -> Vec<Vec<u8>> {
     let mtu = DataSize::from_bytes(1_500);
-    let mut packetizer = Packetizer::new(rule, mtu, SSRC, 65_000, PAYLOAD_TYPE).unwrap();
+    let mut packetizer =
+        Packetizer::new(&mpeg_video::FORMAT, rule, mtu, StreamOrigin { ssrc: SSRC, initial_sequence: 65_000 }).unwrap();
     let mut group_start = 0;
     let mut packets = Vec::new();
     for (number, unit) in support::access_units(stream).into_iter().enumerate() {
@@ -57,7 +58,7 @@ fn assert_same(received: &[u8], sent: &[u8], what: &str) {
 
 /// What the receiver makes of the datagrams, which must be nothing but whole frames.
 fn depacketize(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut receiver = Depacketizer::new(PAYLOAD_TYPE, None, Limits::default());
+    let mut receiver = Depacketizer::new(&mpeg_video::FORMAT, None, Limits::default());
     let mut frames = Vec::new();
     for datagram in datagrams {
         receiver.handle_datagram(Timestamp::ZERO, datagram).unwrap();

@@ -1,9 +1,9 @@
 //! Long losses: what is accepted comes out, and what is not is refused.
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{
-    Arrival, Datagram, Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, ReceivedFrame, RejectReason,
-    StreamOrigin,
+use framewire_wire::rtp_payload::{
+    Arrival, Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame, RejectReason, StreamOrigin,
+    mpeg_video,
 };
 
 const SSRC: u32 = 7;
@@ -29,7 +29,13 @@ fn frame(kind: Kind, slices: usize) -> Vec<u8> {
 }
 
 fn packetizer() -> Packetizer {
-    Packetizer::new(PacketRule::Full, DataSize::from_bytes(1_500), SSRC, INITIAL_SEQUENCE, PAYLOAD_TYPE).unwrap()
+    Packetizer::new(
+        &mpeg_video::FORMAT,
+        PacketRule::Full,
+        DataSize::from_bytes(1_500),
+        StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE },
+    )
+    .unwrap()
 }
 
 /// `count` frames of one packet each: number and time stamp go together.
@@ -40,7 +46,7 @@ fn single_packets(count: u32) -> Vec<Datagram> {
 
 fn receiver() -> Depacketizer {
     let origin = StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE };
-    Depacketizer::new(PAYLOAD_TYPE, Some(origin), Limits::default())
+    Depacketizer::new(&mpeg_video::FORMAT, Some(origin), Limits::default())
 }
 
 /// What a receiver said of the packets with these numbers, in order.

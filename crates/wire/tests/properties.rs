@@ -5,9 +5,10 @@ use crate::support;
 use std::collections::BTreeSet;
 
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{
-    Arrival, Datagram, Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, ReceivedFrame, RejectReason,
-    StreamOrigin,
+use framewire_wire::rtp_payload::mpeg_video::PAYLOAD_TYPE;
+use framewire_wire::rtp_payload::{
+    Arrival, Datagram, Depacketizer, Limits, PacketRule, Packetizer, ReceivedFrame, RejectReason, StreamOrigin,
+    mpeg_video,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -27,7 +28,13 @@ fn rule() -> impl Strategy<Value = PacketRule> {
 }
 
 fn packetizer(rule: PacketRule, mtu: u64) -> Packetizer {
-    Packetizer::new(rule, DataSize::from_bytes(mtu), SSRC, INITIAL_SEQUENCE, PAYLOAD_TYPE).unwrap()
+    Packetizer::new(
+        &mpeg_video::FORMAT,
+        rule,
+        DataSize::from_bytes(mtu),
+        StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE },
+    )
+    .unwrap()
 }
 
 /// The packets of each frame; frame `n` has the time stamp `n`.
@@ -39,7 +46,7 @@ fn packetize(frames: &[Vec<u8>], rule: PacketRule, mtu: u64) -> Vec<Vec<Datagram
 fn receiver() -> Depacketizer {
     let origin = StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE };
     let limits = Limits { reorder_window: WINDOW, ..Limits::default() };
-    Depacketizer::new(PAYLOAD_TYPE, Some(origin), limits)
+    Depacketizer::new(&mpeg_video::FORMAT, Some(origin), limits)
 }
 
 /// Hands every datagram to the receiver, and returns what comes out.
@@ -155,7 +162,7 @@ proptest! {
         datagrams in vec((any::<u16>(), any::<u8>(), any::<bool>(), vec(any::<u8>(), 0..60)), 0..300), raw: bool,
     ) {
         let limits = Limits { reorder_window: WINDOW, largest_frame: DataSize::from_bytes(200) };
-        let mut receiver = Depacketizer::new(PAYLOAD_TYPE, None, limits);
+        let mut receiver = Depacketizer::new(&mpeg_video::FORMAT, None, limits);
         for (sequence, timestamp, marker, payload) in datagrams {
             let mut datagram = Vec::new();
             if !raw {

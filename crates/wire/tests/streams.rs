@@ -2,7 +2,7 @@
 
 use crate::support;
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, Packetizer, StreamOrigin};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use support::rfc2250::{Expected, LastPictures};
 
 const SSRC: u32 = 0x1234_5678;
@@ -11,7 +11,13 @@ const INITIAL_SEQUENCE: u16 = 65_500;
 /// Packetizes the stream, checks every packet, and returns all of them.
 fn checked_packets(stream: &[u8], rule: PacketRule, mtu: usize) -> Vec<Vec<u8>> {
     let size = DataSize::from_bytes(mtu as u64);
-    let mut packetizer = Packetizer::new(rule, size, SSRC, INITIAL_SEQUENCE, PAYLOAD_TYPE).unwrap();
+    let mut packetizer = Packetizer::new(
+        &mpeg_video::FORMAT,
+        rule,
+        size,
+        StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE },
+    )
+    .unwrap();
     let mut last_pictures = LastPictures::default();
     let mut all = Vec::new();
     for (number, unit) in support::access_units(stream).into_iter().enumerate() {
@@ -43,7 +49,7 @@ fn every_packet_of_real_streams_keeps_the_rules_and_every_frame_comes_back() {
         ] {
             let packets = checked_packets(&stream, rule, mtu);
             let origin = StreamOrigin { ssrc: SSRC, initial_sequence: INITIAL_SEQUENCE };
-            let mut receiver = Depacketizer::new(PAYLOAD_TYPE, Some(origin), Limits::default());
+            let mut receiver = Depacketizer::new(&mpeg_video::FORMAT, Some(origin), Limits::default());
             let mut frames = Vec::new();
             for (sequence, packet) in packets.iter().enumerate() {
                 receiver.handle_datagram(Timestamp::ZERO, packet).unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use framewire_units::DataSize;
-use framewire_wire::mpeg_video::{PAYLOAD_TYPE, PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin, mpeg_video};
 use support::programs::{Scratch, are_there};
 
 /// Bitrates of the thesis, in Mbit/s.
@@ -38,7 +38,13 @@ fn the_mean_is_that_of_the_thesis_at_every_bitrate_and_the_sizes_vary() {
     for (megabits, path) in MEGABITS.into_iter().zip(encode(&scratch)) {
         let stream = std::fs::read(path).unwrap();
         let mtu = DataSize::from_bytes(1_500);
-        let mut packetizer = Packetizer::new(PacketRule::Thesis, mtu, 1, 0, PAYLOAD_TYPE).unwrap();
+        let mut packetizer = Packetizer::new(
+            &mpeg_video::FORMAT,
+            PacketRule::Thesis,
+            mtu,
+            StreamOrigin { ssrc: 1, initial_sequence: 0 },
+        )
+        .unwrap();
         let mut sizes = Vec::new();
         for unit in support::access_units(&stream) {
             sizes.extend(packetizer.packetize(&stream[unit], 0).unwrap().iter().map(|packet| packet.bytes.len()));

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use framewire_emu::{LaneRecord, PacketLog, Protocol};
 use framewire_link::Outcome;
-use framewire_media::access_unit::Codec;
 use framewire_recording::record::Place;
 use framewire_session::{ContentMatcher, SendingPlan};
+use framewire_transport::registry::payload_format;
 use framewire_units::Timestamp;
-use framewire_wire::mpeg_video::HeaderView;
-use framewire_wire::{nal_units, rtp};
+use framewire_wire::rtp::RtpHeader;
+use framewire_wire::rtp_payload::PayloadFormat;
 use framewire_world::place_and_cause;
 
 use super::captured::for_each_sent;
@@ -45,8 +45,8 @@ pub fn follow(
     let mut ways: Vec<Box<dyn Way>> = match connection {
         (_, Protocol::Tcp) => vec![Box::new(Segments::new(plan)?)],
         (_, Protocol::Udp) => vec![
-            Box::new(Datagrams::new(plan, rtp_piece(plan.movie().index.sequence.codec))?),
-            Box::new(Datagrams::new(plan, |payload| Some(payload.into()))?),
+            Box::new(Datagrams::new(plan, payload_format(plan.movie().index.sequence.codec))?),
+            Box::new(Datagrams::new(plan, None)?),
         ],
         _ => return None,
     };
@@ -147,25 +147,31 @@ impl Way for Segments {
     }
 }
 
-/// The piece of the elementary stream in a datagram; `None` where there is none.
-type Piece = fn(&[u8]) -> Option<Cow<'_, [u8]>>;
-
 /// Datagrams that each carry a piece of the stream. Where the matcher wants a time, it gets the number of the datagram.
 struct Datagrams {
     matcher: ContentMatcher,
-    piece: Piece,
+    /// The format of its RTP packets; `None` where a datagram is nothing but a piece of the stream.
+    packets: Option<&'static PayloadFormat>,
     verdicts: Vec<Crossing>,
 }
 
 impl Datagrams {
-    fn new(plan: &SendingPlan, piece: Piece) -> Option<Self> {
-        Some(Self { matcher: plan.matcher()?, piece, verdicts: Vec::new() })
+    fn new(plan: &SendingPlan, packets: Option<&'static PayloadFormat>) -> Option<Self> {
+        Some(Self { matcher: plan.matcher()?, packets, verdicts: Vec::new() })
+    }
+
+    /// The piece in a datagram; `None` where there is none.
+    fn piece<'a>(&self, datagram: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        match self.packets {
+            Some(format) => format.piece(RtpHeader::parse(datagram).ok()?.1),
+            None => Some(datagram.into()),
+        }
     }
 }
 
 impl Way for Datagrams {
     fn take(&mut self, packet: &PacketLog, payload: &[u8]) {
-        if let Some(piece) = (self.piece)(payload) {
+        if let Some(piece) = self.piece(payload) {
             self.matcher.handle_bytes(Timestamp::from_nanos(self.verdicts.len() as u64), &piece);
             self.verdicts.push(verdict(packet));
         }
@@ -197,15 +203,5 @@ fn verdict(packet: &PacketLog) -> Crossing {
         (Some((place, cause)), _) => Crossing::Lost(place, cause),
         (None, Some(_)) => Crossing::Arrived,
         (None, None) => Crossing::UnderWay,
-    }
-}
-
-/// The elementary stream in an RTP packet, as the payload format of the codec has it: RFC 6184, RFC 7798, and RFC 2250
-/// (3.4) for MPEG-1 and MPEG-2 video.
-fn rtp_piece(codec: Codec) -> Piece {
-    match codec {
-        Codec::H264 => |datagram| Some(nal_units::h264(rtp::RtpHeader::parse(datagram).ok()?.1)?.into()),
-        Codec::H265 => |datagram| Some(nal_units::h265(rtp::RtpHeader::parse(datagram).ok()?.1)?.into()),
-        _ => |datagram| Some(HeaderView::new(rtp::RtpHeader::parse(datagram).ok()?.1).ok()?.video().into()),
     }
 }

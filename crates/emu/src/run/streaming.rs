@@ -140,7 +140,7 @@ impl<'a> Streaming<'a> {
         let settle = || self.wait_until_settled(lane, stop);
         match opened {
             Opened::Datagram(setup, listening) => {
-                let sending = MovieSending::new(setup.sender().map_err(Failure::run)?, setup.common.samples());
+                let sending = MovieSending::new(setup.sender(), setup.common.samples());
                 of_movie.stream((sending, || SenderSocket::of_datagrams(setup, port(flow))), *listening, settle)
             }
             Opened::Stream(setup, listening) => {

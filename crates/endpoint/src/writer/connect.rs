@@ -10,7 +10,7 @@ use framewire_transport::datagram::Overflow;
 use framewire_transport::live::Placed;
 use framewire_transport::queue::FrameQueue;
 use framewire_transport::{DatagramSender, StreamSender, TransportKind};
-use framewire_wire::mpeg_video::{PacketRule, Packetizer};
+use framewire_wire::rtp_payload::{PacketRule, Packetizer, StreamOrigin, mpeg_video};
 
 use super::Shared;
 use super::connection::Connection;
@@ -131,8 +131,10 @@ fn open_datagrams(plan: &Plan, address: SocketAddr) -> Result<Connection, NoConn
     // A receiver may be started after the sender, as with any RTP stream.
     socket.forgive_refusal();
     let rtp = plan.rtp;
-    let packetizer = Packetizer::new(PacketRule::Full, rtp.mtu, rtp.ssrc, rtp.initial_sequence, rtp.payload_type);
-    let packetizer = packetizer.map_err(|error| NoConnection::Impossible(error.to_string()))?;
+    let origin = StreamOrigin { ssrc: rtp.ssrc, initial_sequence: rtp.initial_sequence };
+    let packetizer = Packetizer::new(&mpeg_video::FORMAT, PacketRule::Full, rtp.mtu, origin)
+        .and_then(|packetizer| packetizer.with_payload_type(rtp.payload_type))
+        .map_err(|error| NoConnection::Impossible(error.to_string()))?;
     let half = DatagramSender::new(FrameQueue::new(plan.queue), packetizer, Overflow::Wait);
     Ok(Connection::Datagrams(half, socket))
 }

@@ -39,7 +39,7 @@ pub struct Plan {
 pub enum Protocol {
     /// The elementary stream over TCP.
     Tcp,
-    /// RTP packets (RFC 2250) over UDP.
+    /// RTP packets of MPEG-1 or MPEG-2 video (RFC 2250) over UDP.
     Udp,
 }
 

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use framewire_media::access_unit::{Codec, Framing};
 use framewire_transport::frame::OutgoingFrame;
-use framewire_transport::registry::Format;
 
 use crate::codec::{Stream, Unusable};
 use crate::frames::{FrameReader, Held, Reading};
@@ -152,7 +151,7 @@ fn bytes_of(buffer: &gst::Buffer) -> Result<Bytes, Unreadable> {
     Ok(Bytes::from_owner(map))
 }
 
-/// A byte stream must say where frames begin, and the packets of RFC 2250 carry MPEG video only.
+/// A byte stream must say where frames begin, and the packets of this element are of MPEG video (RFC 2250).
 fn check(caps: &gst::CapsRef, stream: &Stream, carrier: Carrier) -> Result<(), Unusable> {
     let name = caps.structure(0).map_or("caps", |structure| structure.name().as_str());
     let codec = match stream {
@@ -173,7 +172,7 @@ fn check(caps: &gst::CapsRef, stream: &Stream, carrier: Carrier) -> Result<(), U
             return Err(Unusable { reason });
         }
     };
-    if carrier == Carrier::Udp && !codec.is_some_and(|codec| Format::Rtp.carries(codec)) {
+    if carrier == Carrier::Udp && codec != Some(Codec::MpegVideo) {
         let reason = format!(
             "protocol=udp sends MPEG-1 and MPEG-2 video (RFC 2250), not {name}: use protocol=tcp, or a payloader and \
              udpsink behind ifdqueue"

@@ -6,7 +6,7 @@ use std::time::Duration;
 use framewire_endpoint::writer::{Plan, Protocol, Rtp};
 use framewire_transport::TransportKind;
 use framewire_units::DataSize;
-use framewire_wire::mpeg_video::PAYLOAD_TYPE;
+use framewire_wire::rtp_payload::mpeg_video::PAYLOAD_TYPE;
 use gst::glib;
 use gst::prelude::*;
 

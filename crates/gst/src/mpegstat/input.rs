@@ -7,7 +7,7 @@ use framewire_media::timing::Times;
 use framewire_media::{FrameRate, sequence_of};
 use framewire_transport::arrivals::{Arrival, Faults};
 use framewire_units::Timestamp;
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, mpeg_video};
 
 use crate::codec::{Stream, Unusable};
 use crate::frames::{by_flags, times};
@@ -188,7 +188,8 @@ fn packets(structure: &gst::StructureRef) -> Result<Source, Unusable> {
         return Err(Unusable { reason });
     }
     let payload_type = structure.get::<i32>("payload").ok().and_then(|payload| u8::try_from(payload).ok());
-    let depacketizer = Depacketizer::new(payload_type.unwrap_or(PAYLOAD_TYPE), None, Limits::default());
+    let depacketizer = Depacketizer::new(&mpeg_video::FORMAT, None, Limits::default());
+    let depacketizer = depacketizer.with_payload_type(payload_type.unwrap_or(mpeg_video::PAYLOAD_TYPE));
     let reader = AccessUnitReader::new(Codec::MpegVideo, framewire_media::access_unit::Framing::ByteStream);
     let reader = reader.map_err(|error| Unusable { reason: error.to_string() })?;
     Ok(Source::Packets(Box::new(depacketizer), Box::new(reader)))

@@ -4,7 +4,7 @@ use framewire_transport::datagram::Overflow;
 use framewire_transport::queue::QueueKind;
 use framewire_transport::{Spread, TransportKind};
 use framewire_units::DataSize;
-use framewire_wire::mpeg_video::PacketRule;
+use framewire_wire::rtp_payload::PacketRule;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct DatagramFlow {
     /// What is done when the socket is full.
     #[serde(skip)]
     pub overflow: Overflow,
-    /// RFC 2250 packet rule; present exactly for datagram transports.
+    /// Where frames are cut into packets; present exactly for datagram transports. `thesis` is of MPEG-2 only.
     #[serde(serialize_with = "text::serialize")]
     #[schemars(schema_with = "text::schema::<PacketRule>")]
     pub packets: PacketRule,

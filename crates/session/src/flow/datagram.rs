@@ -23,15 +23,16 @@ pub struct DatagramSetup {
 }
 
 impl DatagramSetup {
-    pub(super) fn new(common: CommonSetup, own: &scenario::DatagramFlow, plan: SendingPlan, ssrc: u32) -> Self {
-        Self {
-            common,
-            movie: MovieSetup::new(plan, own.transport, own.queue, own.pacing),
-            overflow: own.overflow,
-            error_reports: own.transport.wants_error_reports(),
-            packets: RtpStream { rule: own.packets, ssrc },
-            spread: own.spread,
-        }
+    pub(super) fn new(
+        common: CommonSetup,
+        own: &scenario::DatagramFlow,
+        plan: SendingPlan,
+        ssrc: u32,
+    ) -> Result<Self, BuildError> {
+        let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
+        let packets = RtpStream::new(&movie, &common, own.packets, ssrc)?;
+        let error_reports = own.transport.wants_error_reports();
+        Ok(Self { common, movie, overflow: own.overflow, error_reports, packets, spread: own.spread })
     }
 
     /// What it sends.
@@ -45,13 +46,9 @@ impl DatagramSetup {
     }
 
     /// The sender's side.
-    ///
-    /// # Errors
-    /// When the MTU leaves no room for packets, or the movie is of a codec that the datagram transports do not carry.
-    pub fn sender(&self) -> Result<SenderSession, BuildError> {
-        let half =
-            DatagramSender::new(self.movie.queue(), self.packets.packetizer(&self.movie, &self.common)?, self.overflow);
-        Ok(self.movie.sender(SendingHalf::Datagram(half.with_spread(self.spread)), &self.common))
+    pub fn sender(&self) -> SenderSession {
+        let half = DatagramSender::new(self.movie.queue(), self.packets.packetizer(), self.overflow);
+        self.movie.sender(SendingHalf::Datagram(half.with_spread(self.spread)), &self.common)
     }
 
     /// The receiver's side.

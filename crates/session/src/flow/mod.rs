@@ -147,11 +147,11 @@ impl FlowSetup {
     /// RTP stream from others (RFC 3550, section 5.1).
     ///
     /// # Errors
-    /// For a flow that does not send the movie.
+    /// For a flow that does not send the movie, or not a movie of this codec; when its MTU leaves no room for packets.
     pub fn of_movie(flow: &scenario::Flow, plan: SendingPlan, ssrc: u32) -> Result<Self, BuildError> {
         let common = CommonSetup::new(flow);
         match &flow.kind {
-            FlowKind::Datagram(own) => Ok(Self::Datagram(DatagramSetup::new(common, own, plan, ssrc))),
+            FlowKind::Datagram(own) => DatagramSetup::new(common, own, plan, ssrc).map(Self::Datagram),
             FlowKind::Stream(own) => StreamSetup::new(common, own, plan, ssrc).map(Self::Stream),
             FlowKind::External(own) => Ok(Self::External(ExternalSetup::new(common, own, plan))),
             FlowKind::Adaptive(_) | FlowKind::Bulk(_) => {

@@ -3,7 +3,7 @@
 use framewire_scenario::{self as scenario, Pacing};
 use framewire_transport::registry::Format;
 use framewire_transport::{Pacing as ReceiverPacing, PacketStreamReceiver, StreamReceiver, StreamSender};
-use framewire_wire::mpeg_video::{PacketRule, Packetizer};
+use framewire_wire::rtp_payload::PacketRule;
 
 use super::movie::MovieSetup;
 use super::rtp::RtpStream;
@@ -19,7 +19,7 @@ pub struct StreamSetup {
     pub common: CommonSetup,
     movie: MovieSetup,
     /// Where it goes in packets: how they are made, and put together.
-    packets: Option<(Packetizer, RtpStream)>,
+    packets: Option<RtpStream>,
     /// What the sender's socket is to be like.
     pub connection: ConnectionSettings,
 }
@@ -35,10 +35,7 @@ impl StreamSetup {
         let movie = MovieSetup::new(plan, own.transport, own.queue, own.pacing);
         let packets = match own.transport.profile().parts.format {
             Format::ElementaryStream => None,
-            Format::Rtp => {
-                let stream = RtpStream { rule: PacketRule::Full, ssrc };
-                Some((stream.packetizer(&movie, &common)?, stream))
-            }
+            Format::Rtp => Some(RtpStream::new(&movie, &common, PacketRule::Full, ssrc)?),
         };
         Ok(Self { common, movie, packets, connection })
     }
@@ -52,7 +49,7 @@ impl StreamSetup {
     pub fn sender(&self) -> SenderSession {
         let half = StreamSender::new(self.movie.queue(), self.connection.unsent_limit);
         let half = match &self.packets {
-            Some((packetizer, _)) => half.in_packets(packetizer.clone()),
+            Some(packets) => half.in_packets(packets.packetizer()),
             None => half,
         };
         self.movie.sender(SendingHalf::Stream(half), &self.common)
@@ -65,7 +62,7 @@ impl StreamSetup {
             Pacing::Sender | Pacing::Unpaced => ReceiverPacing::Immediate,
         };
         let half = match &self.packets {
-            Some((_, stream)) => ReceivingHalf::Packets(PacketStreamReceiver::new(stream.depacketizer())),
+            Some(packets) => ReceivingHalf::Packets(PacketStreamReceiver::new(packets.depacketizer())),
             None => ReceivingHalf::Stream(StreamReceiver::new(pacing).of_codec(self.plan().codec())),
         };
         ReceiverSession::new(half, ReceiverLog::new(&self.common.recording))

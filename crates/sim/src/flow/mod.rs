@@ -56,7 +56,7 @@ impl Flow {
                 let flow = BulkFlow::new(setup, number, largest_packet, seed_of, start_of)?;
                 Self::Bulk(Box::new(flow))
             }
-            FlowSetup::Datagram(setup) => Self::Movie(Box::new(MovieFlow::over_datagrams(setup, number, movie)?)),
+            FlowSetup::Datagram(setup) => Self::Movie(Box::new(MovieFlow::over_datagrams(setup, number, movie))),
             FlowSetup::Stream(setup) => {
                 let flow = MovieFlow::over_stream(setup, number, largest_packet, seed(&[number as u64]), movie)?;
                 Self::Movie(Box::new(flow))

@@ -24,13 +24,12 @@ pub(crate) struct MovieFlow {
 
 impl MovieFlow {
     /// Flow number `number` over datagrams, ready to begin at the origin of the run.
-    pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, movie: ReceivedMovie) -> Result<Self, SimError> {
+    pub(crate) fn over_datagrams(setup: &DatagramSetup, number: usize, movie: ReceivedMovie) -> Self {
         let common = &setup.common;
-        let sender = setup.sender().map_err(|error| SimError::Input(error.to_string()))?;
         let send_buffer = common.send_buffer().unwrap_or(DEFAULT_SEND_BUFFER);
         let socket = MovieSocket::Udp(UdpSender::new(number, common.station(), send_buffer));
-        let sending = MovieSending::new(sender, common.samples());
-        Ok(Self::new(socket, sending, MovieReceiving::new(setup.receiver(), movie)))
+        let sending = MovieSending::new(setup.sender(), common.samples());
+        Self::new(socket, sending, MovieReceiving::new(setup.receiver(), movie))
     }
 
     /// The same over a connection. `largest_packet` is the MTU of the interfaces that it shares.

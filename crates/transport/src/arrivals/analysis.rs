@@ -4,7 +4,7 @@ use framewire_media::access_unit::AccessUnit;
 use framewire_media::timing::{GroupOrder, GroupPlace, Times, TransportClock};
 use framewire_media::{FrameRate, GopHeader};
 use framewire_units::{Duration, JitterEstimator, Timestamp, Timing};
-use framewire_wire::{mpeg_video, rtp};
+use framewire_wire::{rtp, rtp_payload};
 
 use super::row::{FrameRow, GroupRow, Row};
 
@@ -231,7 +231,7 @@ impl RtpClock {
         const AN_HOUR: i64 = 3_600_000_000_000;
         let ticks = self.last.map_or(0, |(last, ticks)| ticks + i64::from(timestamp.wrapping_sub(last) as i32));
         self.last = Some((timestamp, ticks));
-        let nanos = i128::from(ticks) * 1_000_000_000 / i128::from(mpeg_video::CLOCK_RATE);
+        let nanos = i128::from(ticks) * 1_000_000_000 / i128::from(rtp_payload::CLOCK_RATE);
         AN_HOUR.saturating_add(i64::try_from(nanos).unwrap_or(i64::MAX))
     }
 }
@@ -242,7 +242,7 @@ fn time_of(rate: FrameRate, frames: i64) -> i64 {
 }
 
 fn ticks(time: Duration) -> u32 {
-    rtp::timestamp(time, mpeg_video::CLOCK_RATE)
+    rtp::timestamp(time, rtp_payload::CLOCK_RATE)
 }
 
 fn ticks_of(rate: FrameRate, frames: i64) -> u32 {

@@ -1,4 +1,4 @@
-//! Frames over datagrams: RTP packets (RFC 2250), over UDP.
+//! Frames over datagrams: RTP packets, over UDP.
 
 mod receiver;
 mod sender;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
-use framewire_wire::mpeg_video::{Arrival, Depacketizer, ReceivedFrame};
+use framewire_wire::rtp_payload::{Arrival, Depacketizer, ReceivedFrame};
 
 use crate::event::ReceiverEvent;
 

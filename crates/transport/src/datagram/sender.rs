@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use framewire_units::{Timestamp, words};
-use framewire_wire::mpeg_video::{Datagram, Packetizer};
+use framewire_wire::rtp_payload::{Datagram, Packetizer};
 
 use super::spread::{Schedule, Spread};
 use crate::event::{SenderEvent, SenderPlace};
@@ -222,9 +222,8 @@ impl DatagramSender {
 
     fn pop_datagram(&mut self, at: Timestamp, sending: &mut Sending, sent: bool) {
         if let Some(datagram) = sending.datagrams.pop_front() {
-            let (frame, sequence) = (sending.frame, datagram.sequence);
-            let size = datagram.bytes.len() as u32;
-            let headers = Datagram::HEADERS;
+            let (frame, size) = (sending.frame, datagram.bytes.len() as u32);
+            let Datagram { sequence, headers, .. } = datagram;
             self.events.push_back(SenderEvent::Datagram { frame, sequence, size, headers, at, sent });
         }
     }

@@ -1,7 +1,7 @@
 //! Packets that are spread in time.
 
 use framewire_units::{Duration, Timestamp};
-use framewire_wire::mpeg_video::PacketRule;
+use framewire_wire::rtp_payload::PacketRule;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! The halves over datagrams, against a toy socket and each other.
 
 use framewire_units::Timestamp;
-use framewire_wire::mpeg_video::{Depacketizer, Limits, PAYLOAD_TYPE, PacketRule, StreamOrigin};
+use framewire_wire::rtp_payload::{Depacketizer, Limits, PacketRule, StreamOrigin, mpeg_video};
 use proptest::prelude::*;
 
 use super::*;
@@ -21,7 +21,7 @@ fn sender(overflow: Overflow) -> DatagramSender {
 
 fn receiver() -> DatagramReceiver {
     let origin = StreamOrigin { ssrc: 7, initial_sequence: 65_530 };
-    DatagramReceiver::new(Depacketizer::new(PAYLOAD_TYPE, Some(origin), Limits::default()))
+    DatagramReceiver::new(Depacketizer::new(&mpeg_video::FORMAT, Some(origin), Limits::default()))
 }
 
 fn events(half: &mut DatagramSender) -> Vec<SenderEvent> {

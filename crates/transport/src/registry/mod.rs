@@ -6,6 +6,7 @@
 //! settings of the entry that is nearest to it.
 
 mod parts;
+mod payload;
 mod short;
 mod table;
 #[cfg(test)]
@@ -16,8 +17,10 @@ use std::sync::LazyLock;
 
 use framewire_media::access_unit::Codec;
 use framewire_units::{DataSize, Word};
+use framewire_wire::rtp_payload::PacketRule;
 
 pub use parts::{Format, Parts, Queue, Session, Socket, SocketKind};
+pub use payload::payload_format;
 pub use short::UnknownTransport;
 
 use crate::datagram::Overflow;
@@ -134,6 +137,17 @@ impl TransportKind {
     /// When it does not; with what would.
     pub fn check_codec(self, codec: Codec) -> Result<(), String> {
         self.0.parts.format.check_codec(self.name(), codec)
+    }
+
+    /// Whether packets of a movie of this codec can be cut by a rule; always where it does not go in packets.
+    ///
+    /// # Errors
+    /// When they cannot; with the reason.
+    pub fn check_packets(self, codec: Codec, rule: PacketRule) -> Result<(), String> {
+        match (self.0.parts.format, payload_format(codec)) {
+            (Format::Rtp, Some(format)) => format.check_rule(rule).map_err(|error| error.to_string()),
+            _ => Ok(()),
+        }
     }
 
     /// True where it waits for room and gives no frame up, so that the frame clock can be left out.

@@ -3,6 +3,7 @@
 use framewire_media::access_unit::Codec;
 use framewire_units::words;
 
+use super::payload::{carried, payload_format};
 use crate::datagram::Overflow;
 use crate::dependency::DependencyQueue;
 use crate::ifd::IfdPolicy;
@@ -35,7 +36,7 @@ words! {
     Format {
         /// The frames as they are, one behind the other.
         ElementaryStream = "elementary-stream",
-        /// RTP packets of MPEG-1 or MPEG-2 video (RFC 2250).
+        /// RTP packets, by the payload format of the movie's codec.
         Rtp = "rtp",
     }
 }
@@ -108,7 +109,7 @@ impl Format {
     pub fn carries(self, codec: Codec) -> bool {
         match self {
             Self::ElementaryStream => true,
-            Self::Rtp => codec == Codec::MpegVideo,
+            Self::Rtp => payload_format(codec).is_some(),
         }
     }
 
@@ -121,8 +122,9 @@ impl Format {
             return Ok(());
         }
         Err(format!(
-            "{transport} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {codec}: \
-             a transport over TCP without RTP carries it"
+            "{transport} sends RTP, which here carries {}; the movie is {codec}: a transport over TCP without RTP \
+             carries it",
+            carried()
         ))
     }
 

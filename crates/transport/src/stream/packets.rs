@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use framewire_units::Timestamp;
-use framewire_wire::mpeg_video::Depacketizer;
 use framewire_wire::rfc4571::PacketReader;
+use framewire_wire::rtp_payload::Depacketizer;
 
 use crate::datagram::DatagramReceiver;
 use crate::event::ReceiverEvent;

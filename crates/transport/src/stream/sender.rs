@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 use framewire_units::{DataSize, Timestamp};
-use framewire_wire::mpeg_video::Packetizer;
 use framewire_wire::rfc4571::{LENGTH_FIELD, put_packet};
+use framewire_wire::rtp_payload::Packetizer;
 
 use crate::event::{SenderEvent, SenderPlace};
 use crate::frame::OutgoingFrame;

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
 pub mod capture;
+pub mod nal;
 pub mod programs;
 pub mod rfc2250;
 pub mod synthetic;

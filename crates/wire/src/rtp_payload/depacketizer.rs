@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use framewire_units::{DataSize, Timestamp};
 
-use super::assembler::{Assembler, Fragment};
-use super::header::{HeaderError, HeaderView};
+use super::PayloadFormat;
+use super::assembler::{Assembler, Fragment, ReceivedFrame};
 use super::numbering::{LARGEST_JUMP, NoNumber, Numbering};
 use crate::rtp::RtpHeader;
-
-pub use super::assembler::ReceivedFrame;
 
 /// What bounds the memory of a [`Depacketizer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +65,13 @@ pub struct Arrival {
 /// # What comes out
 /// Frames come in the order in which they were sent. A frame is ready with its last packet (the one with the
 /// marker), once everything before it is there or given up. It is complete, and its bytes are what was sent, when
-/// its first packet starts with a header, nothing is missing inside, and nothing that is missing beside it may
-/// belong to it. Otherwise it comes out without its bytes. A frame of which no packet arrived does not come out.
+/// its first packet can be a beginning, nothing is missing inside, and nothing that is missing beside it may belong to
+/// it. Otherwise it comes out without its bytes. A frame of which no packet arrived does not come out.
 ///
 /// So a frame within the limits all of whose packets were accepted is complete, but for one case that packets cannot
-/// tell: the frame comes directly after a loss of more than the end of the frame before it, and starts with a picture
-/// header before which, by the habit of the sender, a packet with a sequence header may have been (RFC 2250, section
-/// 3.1, lets a picture header follow a group header only). Encoders write a group header there, so that it is rare.
+/// tell: the frame comes directly after a loss of more than the end of the frame before it, and by the habit of the
+/// sender a packet of the frame may have been before its first one. What that looks like in each format is said there
+/// ([`mpeg_video`](super::mpeg_video), [`h264`](super::h264)). It is rare.
 ///
 /// Memory is bounded by [`Limits`] and the size of a datagram, whatever arrives, as long as both queues are drained.
 #[derive(Debug)]
@@ -99,7 +97,7 @@ struct HeldPacket {
     timestamp: u32,
     marker: bool,
     arrived_at: Timestamp,
-    video: Box<[u8]>,
+    media: Box<[u8]>,
 }
 
 /// A packet far ahead that waits for another one to confirm it.
@@ -112,22 +110,22 @@ struct Probation {
 
 impl HeldPacket {
     fn new(fragment: &Fragment<'_>) -> Self {
-        let Fragment { timestamp, marker, arrived_at, video } = *fragment;
-        Self { timestamp, marker, arrived_at, video: video.into() }
+        let Fragment { timestamp, marker, arrived_at, media } = *fragment;
+        Self { timestamp, marker, arrived_at, media: media.into() }
     }
 
     fn fragment(&self) -> Fragment<'_> {
-        let Self { timestamp, marker, arrived_at, ref video } = *self;
-        Fragment { timestamp, marker, arrived_at, video }
+        let Self { timestamp, marker, arrived_at, ref media } = *self;
+        Fragment { timestamp, marker, arrived_at, media }
     }
 }
 
 impl Depacketizer {
-    /// A receiver for packets of `payload_type`. Without an `origin` the first packet that arrives sets it; packets
-    /// that were sent before that one are then refused, and whether its frame was whole is not known.
-    pub fn new(payload_type: u8, origin: Option<StreamOrigin>, limits: Limits) -> Self {
+    /// A receiver for packets of a format. Without an `origin` the first packet that arrives sets it; packets that were
+    /// sent before that one are then refused, and whether its frame was whole is not known.
+    pub fn new(format: &PayloadFormat, origin: Option<StreamOrigin>, limits: Limits) -> Self {
         Self {
-            payload_type,
+            payload_type: format.payload_type,
             limits: Limits { reorder_window: limits.reorder_window.max(1), ..limits },
             origin,
             numbering: Numbering::default(),
@@ -135,10 +133,16 @@ impl Depacketizer {
             lost_from: None,
             held: BTreeMap::new(),
             probation: None,
-            assembler: Assembler::new(limits.largest_frame, origin.is_some()),
+            assembler: Assembler::new((format.joiner)(), limits.largest_frame, origin.is_some()),
             arrivals: VecDeque::new(),
             ready: VecDeque::new(),
         }
+    }
+
+    /// The same for packets of another payload type than the format's own.
+    #[must_use]
+    pub fn with_payload_type(self, payload_type: u8) -> Self {
+        Self { payload_type, ..self }
     }
 
     /// Takes a datagram that arrived at `now`. What becomes of it comes with [`poll_arrival`](Self::poll_arrival).
@@ -151,14 +155,14 @@ impl Depacketizer {
         if header.payload_type != self.payload_type {
             return Err(RejectReason::PayloadType { received: header.payload_type, expected: self.payload_type });
         }
-        let video = HeaderView::new(payload)?.video();
+        let media = self.assembler.open(payload).map_err(RejectReason::Payload)?;
         let first = StreamOrigin { ssrc: header.ssrc, initial_sequence: header.sequence_number };
         let origin = *self.origin.get_or_insert(first);
         if header.ssrc != origin.ssrc {
             return Err(RejectReason::Source { received: header.ssrc, expected: origin.ssrc });
         }
         let sequence = self.numbering.number(header.sequence_number, header.timestamp, origin.initial_sequence)?;
-        let fragment = Fragment { timestamp: header.timestamp, marker: header.marker, arrived_at: now, video };
+        let fragment = Fragment { timestamp: header.timestamp, marker: header.marker, arrived_at: now, media };
         self.admit(sequence, DataSize::from_bytes(datagram.len() as u64), &fragment)
     }
 
@@ -285,9 +289,9 @@ pub enum RejectReason {
         /// The source of the stream.
         expected: u32,
     },
-    /// The MPEG video-specific header is not whole.
-    #[error(transparent)]
-    Header(#[from] HeaderError),
+    /// It is not a payload of the format.
+    #[error("{0}")]
+    Payload(String),
     /// It was sent before the first packet of the stream.
     #[error("the packet was sent before the first one of the stream")]
     BeforeFirst,

@@ -66,7 +66,7 @@ pub(crate) struct AccessUnit {
 
 impl AccessUnit {
     /// Reads a frame into `self`; what was there before is gone.
-    pub(super) fn read(&mut self, frame: &[u8]) -> Result<(), FrameError> {
+    pub(super) fn read(&mut self, frame: &[u8]) -> Result<(), AccessUnitError> {
         self.units.clear();
         self.pictures.clear();
         for (offset, code) in start_codes(frame) {
@@ -83,12 +83,13 @@ impl AccessUnit {
         }
     }
 
-    fn begin_unit(&mut self, frame: &[u8], offset: usize, code: u8) -> Result<(), FrameError> {
+    fn begin_unit(&mut self, frame: &[u8], offset: usize, code: u8) -> Result<(), AccessUnitError> {
         let kind = UnitKind::of(code);
         let headers_of_next = self.units.last().is_some_and(|last| last.picture == self.pictures.len());
         let picture = match kind {
             UnitKind::PictureHeader => {
-                self.pictures.push(read_picture_header(&frame[offset..]).ok_or(FrameError::PictureHeader { offset })?);
+                self.pictures
+                    .push(read_picture_header(&frame[offset..]).ok_or(AccessUnitError::PictureHeader { offset })?);
                 self.pictures.len() - 1
             }
             UnitKind::SequenceHeader | UnitKind::GroupHeader => self.pictures.len(),
@@ -96,7 +97,7 @@ impl AccessUnit {
             UnitKind::Slice | UnitKind::Other => self.pictures.len().saturating_sub(1),
         };
         if kind == UnitKind::Slice && picture == self.pictures.len() {
-            return Err(FrameError::SliceWithoutPicture { offset });
+            return Err(AccessUnitError::SliceWithoutPicture { offset });
         }
         if code == EXTENSION
             && is_picture_coding_extension(&frame[offset..])
@@ -108,13 +109,13 @@ impl AccessUnit {
         Ok(())
     }
 
-    fn check_ends(&mut self, frame: &[u8]) -> Result<(), FrameError> {
-        let last_picture = self.pictures.len().checked_sub(1).ok_or(FrameError::NoPicture)?;
+    fn check_ends(&mut self, frame: &[u8]) -> Result<(), AccessUnitError> {
+        let last_picture = self.pictures.len().checked_sub(1).ok_or(AccessUnitError::NoPicture)?;
         let first = self.units.first_mut().expect("invariant: a picture is a unit");
         let starts_with_header = !matches!(first.kind, UnitKind::Slice | UnitKind::Other);
         let only_zeros = first.start <= MOST_LEADING_ZEROS && frame[..first.start].iter().all(|&byte| byte == 0);
         if !starts_with_header || !only_zeros {
-            return Err(FrameError::Start);
+            return Err(AccessUnitError::Start);
         }
         // Zero bytes may stand before any start code (`next_start_code`, 5.2.3); here no unit precedes them.
         first.start = 0;
@@ -159,7 +160,7 @@ pub(crate) fn parameter_units(units: &[Unit], picture: usize) -> Range<usize> {
 
 /// Bytes that are not one access unit of MPEG video.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FrameError {
+pub enum AccessUnitError {
     /// There is no picture header.
     #[error("the frame has no picture header: an access unit has one, or two for a pair of fields")]
     NoPicture,
@@ -188,7 +189,7 @@ mod tests {
 
     const PICTURE_AND_SLICE: [u8; 14] = [0, 0, 1, 0, 0, 0x0F, 0xFF, 0xF8, 0, 0, 1, 1, 0x88, 0x99];
 
-    fn read(frame: &[u8]) -> Result<AccessUnit, FrameError> {
+    fn read(frame: &[u8]) -> Result<AccessUnit, AccessUnitError> {
         let mut access_unit = AccessUnit::default();
         access_unit.read(frame).map(|()| access_unit)
     }
@@ -198,16 +199,16 @@ mod tests {
         let with_zeros = |count: usize| [&vec![0; count][..], &PICTURE_AND_SLICE].concat();
         let access_unit = read(&with_zeros(MOST_LEADING_ZEROS)).unwrap();
         assert_eq!((access_unit.units[0].start, access_unit.units[0].end), (0, MOST_LEADING_ZEROS + 8));
-        assert_eq!(read(&with_zeros(MOST_LEADING_ZEROS + 1)).unwrap_err(), FrameError::Start);
-        assert_eq!(read(&[&[7][..], &PICTURE_AND_SLICE].concat()).unwrap_err(), FrameError::Start);
+        assert_eq!(read(&with_zeros(MOST_LEADING_ZEROS + 1)).unwrap_err(), AccessUnitError::Start);
+        assert_eq!(read(&[&[7][..], &PICTURE_AND_SLICE].concat()).unwrap_err(), AccessUnitError::Start);
     }
 
     #[test]
     fn what_is_no_access_unit_is_refused_with_the_reason() {
-        assert_eq!(read(&[]).unwrap_err(), FrameError::NoPicture);
-        assert_eq!(read(&[0, 0, 1, 0xB3, 1, 2, 3]).unwrap_err(), FrameError::NoPicture);
-        assert_eq!(read(&PICTURE_AND_SLICE[8..]).unwrap_err(), FrameError::SliceWithoutPicture { offset: 0 });
-        assert_eq!(read(&PICTURE_AND_SLICE[..7]).unwrap_err(), FrameError::PictureHeader { offset: 0 });
-        assert_eq!(read(&[0, 0, 1, 0, 0, 0x3F, 0xFF, 0xF8]).unwrap_err(), FrameError::PictureHeader { offset: 0 });
+        assert_eq!(read(&[]).unwrap_err(), AccessUnitError::NoPicture);
+        assert_eq!(read(&[0, 0, 1, 0xB3, 1, 2, 3]).unwrap_err(), AccessUnitError::NoPicture);
+        assert_eq!(read(&PICTURE_AND_SLICE[8..]).unwrap_err(), AccessUnitError::SliceWithoutPicture { offset: 0 });
+        assert_eq!(read(&PICTURE_AND_SLICE[..7]).unwrap_err(), AccessUnitError::PictureHeader { offset: 0 });
+        assert_eq!(read(&[0, 0, 1, 0, 0, 0x3F, 0xFF, 0xF8]).unwrap_err(), AccessUnitError::PictureHeader { offset: 0 });
     }
 }

@@ -1,11 +1,12 @@
 //! Where one access unit is cut into packets, by the rules of RFC 2250, section 3.1, and a [`PacketRule`].
 
 use super::access_unit::{Unit, UnitKind};
-use super::rule::{PacketRule, THESIS_MEAN_DATAGRAM, THESIS_SMALLEST_DATAGRAM};
-use crate::{mpeg_video, rtp};
+use crate::rtp;
+use crate::rtp_payload::PacketRule;
+use crate::rtp_payload::rule::{THESIS_MEAN_DATAGRAM, THESIS_SMALLEST_DATAGRAM};
 
 /// Bytes of every datagram before its video.
-pub(crate) const OVERHEAD: usize = rtp::HEADER_LENGTH + mpeg_video::HEADER_LENGTH;
+pub(crate) const OVERHEAD: usize = rtp::HEADER_LENGTH + super::HEADER_LENGTH;
 
 /// One packet: a range of the frame, and what the MPEG video-specific header says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Where packets are cut, as a named preset. The RFC leaves this open within its rules, and it decides the throughput over
-//! Wi-Fi.
+//! Where packets are cut, as a named preset. The RFCs leave this open within their rules, and it decides the throughput over
+//! Wi-Fi. Of NAL units see [`h264`](super::h264); the rest of this page is of MPEG-1 and MPEG-2 video.
 //!
 //! Under every rule the packets keep RFC 2250, section 3.1: a sequence header starts a payload, a GOP header starts
 //! a payload or follows a sequence header, a picture header starts a payload or follows a GOP header, no header is
@@ -33,20 +33,20 @@ pub(super) const THESIS_SMALLEST_DATAGRAM: usize = 50;
 pub(super) const THESIS_MEAN_DATAGRAM: usize = 740;
 
 words! {
-    /// How frames are cut into RFC 2250 packets.
+    /// How frames are cut into RTP packets.
     PacketRule {
-        /// Filled to the MTU across slices where the RFC allows.
+        /// The fewest that the payload format allows: filled to the MTU across slices, several NAL units in one.
         Full = "full",
-        /// Whole slices up to a limit, the tail of a fragmented slice alone.
+        /// Whole slices up to the MTU, the tail of a fragmented slice alone; each NAL unit in packets of its own.
         Slices = "slices",
-        /// A mean payload of about 740 bytes, as the thesis' throughput implies.
+        /// Of MPEG-1 and MPEG-2 only: a mean payload of about 740 bytes, as the thesis' throughput implies.
         Thesis = "thesis",
     }
 }
 
 impl PacketRule {
     /// The largest UDP payload that the rule makes, whatever the MTU admits.
-    pub(crate) const fn largest_datagram(self) -> usize {
+    pub(super) const fn largest_datagram(self) -> usize {
         match self {
             Self::Full | Self::Slices => usize::MAX,
             Self::Thesis => THESIS_LARGEST_DATAGRAM,

@@ -1,0 +1,126 @@
+//! Video over RTP: one packetiser and one depacketiser for all payload formats.
+//!
+//! A payload format is a folder here that ends in a [`PayloadFormat`]: how the bytes of an access unit are cut into
+//! payloads, and how payloads become access units again. Sequence numbers, markers, reordering, gaps, limits and the times
+//! of arrival are the same for all, and are in [`Packetizer`] and [`Depacketizer`].
+
+mod assembler;
+mod depacketizer;
+pub mod h264;
+pub mod h265;
+pub mod mpeg_video;
+mod nal;
+mod numbering;
+mod packetizer;
+mod packets;
+mod rule;
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+
+use bytes::BytesMut;
+
+pub use assembler::ReceivedFrame;
+pub use depacketizer::{Arrival, Depacketizer, Limits, RejectReason, StreamOrigin};
+pub use packetizer::{ConfigError, Datagram, Packetizer};
+use packets::Packets;
+pub use rule::PacketRule;
+
+/// Rate of the RTP clock in hertz: RFC 2250, section 3.3; RFC 6184, section 5.1; RFC 7798, section 4.1.
+pub const CLOCK_RATE: u32 = 90_000;
+
+/// The first payload type that has no meaning of its own (RFC 3551, section 3): formats without one of their own have it
+/// unless another one is agreed upon.
+pub const FIRST_DYNAMIC_PAYLOAD_TYPE: u8 = 96;
+
+/// Bytes that are not an access unit as a format packs it, in words.
+pub type FrameError = Box<dyn Error + Send + Sync>;
+
+/// A payload format of RTP.
+pub struct PayloadFormat {
+    /// Its name in session descriptions (the media subtype that its document registers).
+    pub encoding_name: &'static str,
+    /// The document that defines it.
+    pub document: &'static str,
+    /// The payload type that packets have unless another one is agreed upon.
+    pub payload_type: u8,
+    /// The smallest payload, in bytes, into which every access unit can be cut.
+    smallest_payload: usize,
+    /// Why a rule makes no sense of this format; `None` where it does.
+    refuses: fn(PacketRule) -> Option<&'static str>,
+    /// A packer under this rule, for payloads up to so many bytes.
+    packer: fn(PacketRule, usize) -> Box<dyn Packer>,
+    joiner: fn() -> Box<dyn Joiner>,
+    piece: Piece,
+}
+
+/// The piece of the stream that a payload carries.
+type Piece = for<'a> fn(&'a [u8]) -> Option<Cow<'a, [u8]>>;
+
+impl PayloadFormat {
+    /// Whether packets can be cut by this rule.
+    ///
+    /// # Errors
+    /// When the rule makes no sense of this format; with the reason.
+    pub fn check_rule(&self, rule: PacketRule) -> Result<(), ConfigError> {
+        (self.refuses)(rule).map_or(Ok(()), |reason| Err(ConfigError::Rule { rule, reason }))
+    }
+
+    /// The piece of the elementary stream that a payload carries; `None` where it is not of this format.
+    ///
+    /// Pieces of a stream's packets in their order are the stream, with start codes of three bytes.
+    pub fn piece<'a>(&self, payload: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        (self.piece)(payload)
+    }
+}
+
+impl fmt::Debug for PayloadFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.encoding_name, self.document)
+    }
+}
+
+/// Packs access units into payloads.
+pub(crate) trait Packer: fmt::Debug + Send + Sync {
+    /// Writes the payloads of one access unit. Where that fails, what was written is of no use.
+    fn pack(&mut self, frame: &[u8], packets: &mut Packets) -> Result<(), FrameError>;
+
+    /// The same packer once more.
+    fn boxed(&self) -> Box<dyn Packer>;
+}
+
+impl Clone for Box<dyn Packer> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+/// Joins payloads to access units. Calls come in the order in which the packets were sent: for each frame one
+/// [`begin`](Self::begin), one [`append`](Self::append) for each packet up to the first one missing inside, and then what
+/// is asked at the end.
+pub(crate) trait Joiner: fmt::Debug + Send {
+    /// Checks a payload, and leaves out of it what is of no use for a frame. An empty one belongs to its frame, but
+    /// begins none.
+    ///
+    /// # Errors
+    /// For what is not of the format, in words. The packet is then as if it had not arrived.
+    fn open<'a>(&self, payload: &'a [u8]) -> Result<&'a [u8], String>;
+
+    /// A frame begins with `media`: false where that cannot be its beginning. `is_first` says that nothing is missing
+    /// before it.
+    fn begin(&mut self, media: &[u8], is_first: bool) -> bool;
+
+    /// Adds the next piece to the bytes of the frame; false where it does not go on from what came before.
+    fn append(&mut self, media: &[u8], bytes: &mut BytesMut) -> bool;
+
+    /// The frame has ended, and nothing was missing before it. `bytes` are those up to the first packet missing inside,
+    /// unless it is whole.
+    fn learn(&mut self, bytes: &[u8], is_whole: bool);
+
+    /// True where something began in the frame that has not ended.
+    fn is_open(&self) -> bool;
+
+    /// Whether the frame, before which something is missing, has its beginning all the same.
+    fn has_beginning(&self, bytes: &[u8]) -> bool;
+}

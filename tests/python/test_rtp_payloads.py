@@ -1,0 +1,101 @@
+"""Movies of H.264 and H.265 in RTP: what FFmpeg shows of the movie as received is what the ledger calls shown."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import framewire
+from framewire.emulator import capable
+
+SECONDS = 6
+ENCODERS = {
+    "h264": "-c:v libx264 -x264-params keyint=25:bframes=3:scenecut=0:threads=1",
+    "h265": "-c:v libx265 -x265-params keyint=25:bframes=3:open-gop=0:scenecut=0:pools=none:log-level=none",
+}
+PICTURE = f"testsrc2=s=320x192:r=25:d={SECONDS},noise=alls=20:allf=t"
+LOSSY = '[network]\nkind = "wired"\n[network.wire]\nrate = "20 Mbit/s"\nloss = "1 %"\n'
+NARROW = '[network]\nkind = "wired"\nbottleneck = "local-device"\n[network.wire]\nrate = "1 Mbit/s"\n'
+STALL = '[playout]\npolicy = "stall"\n'
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A film of 1.5 Mbit/s in each codec."""
+    made = {}
+    for codec, encoder in ENCODERS.items():
+        made[codec] = tmp_path_factory.mktemp("films") / f"film.{codec}"
+        picture = ["-f", "lavfi", "-i", PICTURE, *encoder.split(), "-b:v", "1500k", "-pix_fmt", "yuv420p"]
+        subprocess.run(["ffmpeg", "-v", "error", *picture, made[codec]], check=True)
+    return made
+
+
+def pictures(path: Path) -> list[str]:
+    """Digests of all pictures that FFmpeg shows, in order."""
+    command = ["ffmpeg", "-v", "quiet", "-i", path, "-fps_mode", "passthrough", "-f", "framemd5", "-"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [line.rsplit(",", 1)[1].strip() for line in lines if not line.startswith("#")]
+
+
+def check(film: Path, run: framewire.Run) -> pl.DataFrame:
+    """Compares what the ledger calls shown with what FFmpeg shows; returns the ledger."""
+    (received,) = (run.directory / "received").iterdir()
+    frames = run.frames.sort("display")
+    original = pictures(film)
+    assert len(set(original)) == len(original) == len(frames) == 25 * SECONDS
+    shown = [digest for digest, fate in zip(original, frames["fate"], strict=True) if fate == "shown"]
+    known = set(original)
+    assert [digest for digest in pictures(received) if digest in known] == shown
+    assert set(frames["fate"]) <= {"shown", "undecodable", "lost"}
+    return frames
+
+
+@pytest.mark.parametrize("codec", ENCODERS)
+@pytest.mark.parametrize(
+    ("transport", "network"),
+    [
+        ("udp", LOSSY),
+        ("udp", NARROW),
+        ("udp-whole", NARROW),
+        ("udp+ifd", NARROW),
+        ("udp+dependency", NARROW),
+        ("udp-blocking", NARROW),
+        ("rtp+tcp", NARROW),
+        ("rtp+tcp+dependency", NARROW),
+        ("tcp", NARROW),
+    ],
+)
+def test_the_decoder_shows_what_the_ledger_says(
+    codec: str, transport: str, network: str, films: dict[str, Path], tmp_path: Path
+) -> None:
+    flow = f'[[flow]]\ntransport = "{transport}"\n'
+    text = f'name = "test"\n[movie]\nsource = "{films[codec]}"\n{network}{STALL}{flow}'
+    frames = check(films[codec], framewire.run(text, out=tmp_path / "run", world="simulated"))
+    fates = {fate: frames.filter(fate=fate).height for fate in ("shown", "undecodable", "lost")}
+    if transport in ("udp-blocking", "rtp+tcp", "tcp"):
+        assert fates["shown"] == len(frames)
+    else:
+        assert 0 < fates["shown"] < len(frames)
+        assert fates["lost"] > 0
+        assert fates["undecodable"] == 0 or "dependency" not in transport
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(capable() is not None, reason=f"no emulated world here: {capable()}")
+@pytest.mark.parametrize("codec", ENCODERS)
+def test_it_does_so_over_the_kernels_sockets(codec: str, films: dict[str, Path], tmp_path: Path) -> None:
+    text = f'name = "test"\n[movie]\nsource = "{films[codec]}"\n{LOSSY}{STALL}[[flow]]\ntransport = "udp"\n'
+    frames = check(films[codec], framewire.run(text, out=tmp_path / "run", world="emulated"))
+    assert 0 < frames.filter(fate="lost").height < len(frames) / 3
+
+
+def test_packets_are_what_wireshark_takes_them_for(films: dict[str, Path], tmp_path: Path) -> None:
+    text = f'name = "test"\n[movie]\nsource = "{films["h264"]}"\n{LOSSY}[[flow]]\ntransport = "udp"\n'
+    run = framewire.run(text, out=tmp_path / "run", world="simulated")
+    packets = run.results.packets.filter(pl.col("frame").is_not_null())
+    # RTP alone before a NAL unit, two bytes more before a fragment, and of several NAL units one and two for each.
+    assert set(packets["headers"]) <= {12, 14, *(13 + 2 * units for units in range(2, 9))}
+    assert {12, 14} <= set(packets["headers"])
