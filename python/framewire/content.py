@@ -106,12 +106,13 @@ def check(scenario: Scenario) -> None:
 def check_codec(scenario: Scenario) -> None:
     """Whether every flow of a resolved scenario that sends the movie carries its codec; a file is only looked at.
 
-    Of a movie that is encoded the reader of scenarios has said so. Raises InputError, which names key, flow and codec,
-    and what else would do.
+    How packets are cut belongs to it. Of a movie that is encoded the reader of scenarios has said so. Raises InputError,
+    which names key, flow and codec, and what else would do.
     """
     wanted = scenario.data["movie"]
     source, ladder = wanted.get("source"), wanted.get("ladder")
-    own = [(name, transport) for name, transport in scenario.parsed.flows if transport not in (*MOVIELESS, EXTERNAL)]
+    flows = [(flow["name"], flow["transport"], flow.get("packets")) for flow in scenario.data["flow"]]
+    own = [flow for flow in flows if flow[1] not in (*MOVIELESS, EXTERNAL)]
     if not own:
         return
     is_made = source == "lab" or wanted.get("bitrate") is not None or (source is None and is_of_the_lab(ladder))

@@ -72,9 +72,9 @@ def test_a_container_is_only_looked_at(tmp_path: Path, monkeypatch: pytest.Monke
     assert not (tmp_path / "cache").exists(), "nothing was taken out of it"
 
 
-SENTENCE = (
-    "{0} sends RTP as RFC 2250 has it, which carries MPEG-1 and MPEG-2 video; the movie is {1}: a transport over TCP"
-)
+SENTENCE = 'packets = "thesis": it is the sizes that the thesis\' encoder made of the slices of MPEG-2 (RFC 2250)'
+RTP = "{0} sends RTP, which here carries MPEG video (RFC 2250), H.264 (RFC 6184) and H.265 (RFC 7798); the movie is {1}"
+THESIS = 'packets = "thesis"\n'
 OVER_DATAGRAMS = ("udp", "udp-blocking", "udp-whole", "udp+ifd", "udp+dependency")
 OVER_TCP = ("tcp", "tcp+ifd", "tcp+ifd-optimised", "tcp+dependency", "tcp+leaky", "tcp+keyframe", "tcp+obs")
 
@@ -95,14 +95,15 @@ def test_a_codec_that_a_flow_does_not_carry_is_refused_with_the_ways_out(
     monkeypatch.chdir(tmp_path)
     movie, tcp = f'[movie]\nsource = "{film}"\n', FLOW.format(transport="tcp")
     for transport in OVER_DATAGRAMS:
-        code, said = checked(tmp_path, f'{movie}{tcp}{FLOW.format(transport=transport)}name = "mine"\n')
-        told = f'movie.source = "{film}": flow mine: {SENTENCE.format(transport, "H.264")}'
+        code, said = checked(tmp_path, f'{movie}{tcp}{FLOW.format(transport=transport)}name = "mine"\n{THESIS}')
+        told = f'movie.source = "{film}": flow mine: {SENTENCE}'
         assert (code, told in said) == (2, True), said
         assert 'movie.bitrate = "..." has it encoded anew in MPEG-2' in said and "docs/applications.md" in said
     udp = FLOW.format(transport="udp")
     application = '[[flow]]\nsender.command = ["send", "{source}"]\nreceiver.command = ["receive"]\n'
-    encoded = f'{movie}bitrate = "500 kbit/s"\n{udp}'
-    for text in (movie + "".join(FLOW.format(transport=name) for name in OVER_TCP), movie + application, encoded):
+    encoded = f'{movie}bitrate = "500 kbit/s"\n{udp}{THESIS}'
+    every = movie + "".join(FLOW.format(transport=name) for name in (*OVER_DATAGRAMS, *OVER_TCP))
+    for text in (every, movie + application, encoded):
         code, said = checked(tmp_path, text)
         assert (code, "a valid scenario" in said) == (0, True), said
     assert not (tmp_path / "cache").exists(), "nothing was taken out of it"
@@ -116,11 +117,11 @@ def test_a_run_that_cannot_be_leaves_nothing(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(emulator, "find", lambda: Path("/nowhere"))
     scenario = tmp_path / "mine.toml"
-    scenario.write_text(f'[movie]\nsource = "{film}"\n' + FLOW.format(transport="udp"))
+    scenario.write_text(f'[movie]\nsource = "{film}"\n' + FLOW.format(transport="udp") + THESIS)
     result = CliRunner().invoke(cli.app, ["run", str(scenario), "--world", world])
     said = " ".join(result.output.split())
     assert (result.exit_code, f"{scenario}: movie.source = " in said) == (2, True), said
-    assert f"flow udp: {SENTENCE.format('udp', 'H.264')}" in said and "preparing" not in said
+    assert f"flow udp: {SENTENCE}" in said and "preparing" not in said
     assert list(tmp_path.iterdir()) == [scenario]
 
 
@@ -150,20 +151,25 @@ def test_flows_without_a_movie_need_none(tmp_path: Path) -> None:
 
 
 def test_what_flows_carry_is_asked_of_those_that_send_it() -> None:
-    every = [("mine", name) for name in (*OVER_DATAGRAMS, *OVER_TCP)]
-    over_tcp = [("mine", name) for name in OVER_TCP]
+    every = [("mine", name, None) for name in (*OVER_DATAGRAMS, *OVER_TCP)]
+    over_tcp = [("mine", name, None) for name in OVER_TCP]
     schema = json.dumps(scenarios.schema())
-    assert all(f'"const": "{name}"' in schema for _, name in every)
-    for codec in ("mpeg1video", "mpeg2video"):
+    assert all(f'"const": "{name}"' in schema for _, name, _ in every)
+    for codec in ("mpeg1video", "mpeg2video", "h264", "hevc"):
         assert _native.codec_refusal(codec, every) is None
-    for codec, called in (("h264", "H.264"), ("hevc", "H.265")):
+    for codec, called in (("mpeg4", "MPEG-4 part 2"), ("mjpeg", "Motion JPEG")):
         assert _native.codec_refusal(codec, over_tcp) is None
+        for name in (*OVER_DATAGRAMS, "rtp+tcp"):
+            told = f"flow mine: {RTP.format(name, called)}"
+            assert told in str(_native.codec_refusal(codec, [*over_tcp, ("mine", name, None)]))
+    for codec in ("h264", "hevc"):
         for name in OVER_DATAGRAMS:
-            told = f"flow mine: {SENTENCE.format(name, called)}"
-            assert told in str(_native.codec_refusal(codec, [*over_tcp, ("mine", name)]))
+            assert f"flow mine: {SENTENCE}" in str(_native.codec_refusal(codec, [("mine", name, "thesis")]))
+            assert _native.codec_refusal(codec, [("mine", name, "slices")]) is None
+    assert _native.codec_refusal("mpeg2video", [("mine", "udp", "thesis")]) is None
     assert _native.codec_refusal("vp9", every) is None, "the reader of movies tells"
     with pytest.raises(_native.ScenarioError, match="flow mine: .*quic"):
-        _native.codec_refusal("h264", [("mine", "quic")])
+        _native.codec_refusal("h264", [("mine", "quic", None)])
 
 
 def test_the_top_level_of_a_ladder_is_held_against_the_flows_too(
@@ -175,8 +181,8 @@ def test_the_top_level_of_a_ladder_is_held_against_the_flows_too(
     made = tmp_path / "movie.vtp"
     _native.write_streaming_file([level], made, 1400, _native.PlanSettings(segments=1))
     text = f'[movie]\nladder = "{made}"\n' + FLOW.format(transport="vtp")
-    code, said = checked(tmp_path, text + FLOW.format(transport="udp"))
-    told = f'movie.ladder = "{made}": flow udp: {SENTENCE.format("udp", "H.264")}'
+    code, said = checked(tmp_path, text + FLOW.format(transport="udp") + THESIS)
+    told = f'movie.ladder = "{made}": flow udp: {SENTENCE}'
     assert (code, told in said, "state movie.source" in said) == (2, True, True), said
     code, said = checked(tmp_path, text + FLOW.format(transport="tcp"))
     assert (code, "a valid scenario" in said) == (0, True), said
@@ -188,26 +194,25 @@ def test_a_campaign_says_once_what_its_flows_do_not_carry(
     monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "sweep.toml"
-    sentence = SENTENCE.format("udp", "H.264")
-    flow = f'[scenario]\nmovie.source = "{film}"\nflow = [{{ name = "mine", transport = "TRANSPORT" }}]\n'
-    retries, transports = "axes.network.wifi.retry = [2, 4]\n", 'axes."flow.0.transport" = ["tcp", "udp"]\n'
+    flow = f'[scenario]\nmovie.source = "{film}"\nflow = [{{ name = "mine", transport = "udp", packets = "RULE" }}]\n'
+    retries, rules = "axes.network.wifi.retry = [2, 4]\n", 'axes."flow.0.packets" = ["full", "thesis"]\n'
     sources = f'axes.movie.source = ["{film}"]\n'
     cases = [
-        (retries + flow.replace("TRANSPORT", "udp"), f'scenario: movie.source = "{film}": flow mine: '),
-        (transports + flow.replace("TRANSPORT", "tcp"), "the cell with flow.0.transport = udp: movie.source = "),
-        (sources + flow.replace("TRANSPORT", "udp"), f"axis movie.source, value {film}: movie.source = "),
+        (retries + flow.replace("RULE", "thesis"), f'scenario: movie.source = "{film}": flow mine: '),
+        (rules + flow.replace("RULE", "full"), "the cell with flow.0.packets = thesis: movie.source = "),
+        (sources + flow.replace("RULE", "thesis"), f"axis movie.source, value {film}: movie.source = "),
     ]
     for text, place in cases:
         path.write_text(text)
         for command in (["check"], ["run"]):
             result = CliRunner().invoke(cli.app, ["campaign", *command, str(path)])
             said = " ".join(result.output.split())
-            assert (result.exit_code, place in said, said.count(sentence)) == (2, True, 1), said
+            assert (result.exit_code, place in said, said.count(SENTENCE)) == (2, True, 1), said
             assert 'movie.bitrate = "..."' in said
     assert list(tmp_path.iterdir()) == [path]
-    path.write_text(retries + flow.replace("TRANSPORT", "tcp"))
+    path.write_text(retries + flow.replace("RULE", "full"))
     assert CliRunner().invoke(cli.app, ["campaign", "check", str(path)]).exit_code == 0
-    path.write_text(retries + flow.replace("TRANSPORT", "tcp").replace(str(film), "absent.mp4"))
+    path.write_text(retries + flow.replace("RULE", "full").replace(str(film), "absent.mp4"))
     result = CliRunner().invoke(cli.app, ["campaign", "check", str(path)])
     assert (result.exit_code, "no such file" in " ".join(result.output.split())) == (2, True), result.output
 

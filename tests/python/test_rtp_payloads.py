@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from test_emulated import capable
 
 import framewire
-from framewire.emulator import capable
 
 SECONDS = 6
 ENCODERS = {

@@ -2,6 +2,8 @@
 
 mod dissector;
 mod interop;
+mod nal_dissector;
+mod nal_interop;
 mod nal_properties;
 mod outages;
 mod properties;

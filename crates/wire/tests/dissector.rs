@@ -98,7 +98,7 @@ fn expected(frame: &[u8], start: usize, end: usize, timestamp: u32, datagram: &D
     ]
 }
 
-fn number(text: &str) -> u64 {
+pub(crate) fn number(text: &str) -> u64 {
     match text {
         "True" => 1,
         "False" => 0,

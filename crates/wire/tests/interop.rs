@@ -20,7 +20,7 @@ use support::programs::{
 const SSRC: u32 = 0xFEED_BEEF;
 
 /// Held by the test that runs: side by side they would make each other lose datagrams.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The stream as datagrams: 25 frames per second in the 90 kHz clock, time stamps in display order.
 fn datagrams(stream: &[u8], rule: PacketRule) -> Vec<Vec<u8>> {
@@ -46,7 +46,7 @@ fn datagrams(stream: &[u8], rule: PacketRule) -> Vec<Vec<u8>> {
 }
 
 /// Asserts that two streams are the same without printing megabytes when they are not.
-fn assert_same(received: &[u8], sent: &[u8], what: &str) {
+pub(crate) fn assert_same(received: &[u8], sent: &[u8], what: &str) {
     let differs = received.iter().zip(sent).position(|(received, sent)| received != sent);
     assert!(
         differs.is_none() && received.len() == sent.len(),

@@ -53,6 +53,10 @@ pub struct PayloadFormat {
     packer: fn(PacketRule, usize) -> Box<dyn Packer>,
     joiner: fn() -> Box<dyn Joiner>,
     piece: Piece,
+    /// What a description of a stream says of it that begins with this access unit.
+    parameters: fn(&[u8]) -> Option<String>,
+    /// Parameters of which only some values are received, with these.
+    received: &'static [(&'static str, &'static [&'static str])],
 }
 
 /// The piece of the stream that a payload carries.
@@ -65,6 +69,16 @@ impl PayloadFormat {
     /// When the rule makes no sense of this format; with the reason.
     pub fn check_rule(&self, rule: PacketRule) -> Result<(), ConfigError> {
         (self.refuses)(rule).map_or(Ok(()), |reason| Err(ConfigError::Rule { rule, reason }))
+    }
+
+    /// Parameters in descriptions of a stream that begins with this access unit.
+    pub(crate) fn parameters(&self, first: &[u8]) -> Option<String> {
+        (self.parameters)(first)
+    }
+
+    /// The values of a parameter that are received; `None` where all are.
+    pub(crate) fn allowed(&self, parameter: &str) -> Option<&'static [&'static str]> {
+        self.received.iter().find(|(name, _)| *name == parameter).map(|(_, values)| *values)
     }
 
     /// The piece of the elementary stream that a payload carries; `None` where it is not of this format.

@@ -12,6 +12,11 @@ use std::path::{Path, PathBuf};
 
 /// The MPEG-2 streams of the test data; empty, with a message, when there is no test data.
 pub fn streams() -> Vec<(PathBuf, Vec<u8>)> {
+    streams_of("m2v")
+}
+
+/// The same of those with this suffix.
+pub fn streams_of(suffix: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = std::env::var_os("FRAMEWIRE_TEST_DATA").map_or(repository.join("../shared/data"), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(root.join("es/generated")) else {
@@ -19,9 +24,9 @@ pub fn streams() -> Vec<(PathBuf, Vec<u8>)> {
         return Vec::new();
     };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "m2v"));
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == suffix));
     paths.sort();
-    assert!(!paths.is_empty(), "there is test data, but no MPEG-2 stream in it");
+    assert!(!paths.is_empty(), "there is test data, but no stream .{suffix} in it");
     paths.into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
 }
 

@@ -27,7 +27,8 @@ impl Codec {
         }
     }
 
-    fn type_of(self, nal: &[u8]) -> u8 {
+    /// The type of a NAL unit, or of a packet.
+    pub fn type_of(self, nal: &[u8]) -> u8 {
         match self {
             Self::H264 => nal[0] & 0x1F,
             Self::H265 => nal[0] >> 1 & 0x3F,
@@ -37,6 +38,64 @@ impl Codec {
     fn header_length(self) -> usize {
         if self == Self::H264 { 1 } else { 2 }
     }
+}
+
+impl Codec {
+    /// Suffix of files with streams of it, in the test data.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::H264 => "h264",
+            Self::H265 => "h265",
+        }
+    }
+
+    /// Whether an access unit may begin with this NAL unit, of those of one picture each.
+    fn may_begin(self, nal: &[u8]) -> bool {
+        match (self, self.type_of(nal)) {
+            (Self::H264, 1 | 5) => nal[1] & 0x80 != 0,
+            (Self::H264, kind) => matches!(kind, 6..=9),
+            (Self::H265, 0..=31) => nal[2] & 0x80 != 0,
+            (Self::H265, kind) => matches!(kind, 32..=35 | 39),
+        }
+    }
+
+    fn is_slice(self, nal: &[u8]) -> bool {
+        match self {
+            Self::H264 => matches!(self.type_of(nal), 1..=5),
+            Self::H265 => self.type_of(nal) < 32,
+        }
+    }
+}
+
+/// The NAL units of a stream.
+pub fn split(stream: &[u8]) -> Vec<&[u8]> {
+    let starts: Vec<usize> = super::start_codes(stream).map(|(offset, _)| offset).collect();
+    let ends = starts.iter().copied().skip(1).chain([stream.len()]);
+    starts.iter().zip(ends).map(|(&start, end)| without_zeros(&stream[start + 3..end])).collect()
+}
+
+fn without_zeros(nal: &[u8]) -> &[u8] {
+    let zeros = nal.iter().rev().take_while(|&&byte| byte == 0).count();
+    &nal[..nal.len() - zeros]
+}
+
+/// The access units of a stream of frames.
+pub fn access_units(codec: Codec, stream: &[u8]) -> Vec<Vec<&[u8]>> {
+    let mut units: Vec<Vec<&[u8]>> = vec![];
+    let mut after_slice = true;
+    for nal in split(stream) {
+        if after_slice && codec.may_begin(nal) {
+            units.push(vec![]);
+        }
+        after_slice = codec.is_slice(nal) || (after_slice && !codec.may_begin(nal));
+        units.last_mut().expect("a stream begins with an access unit").push(nal);
+    }
+    units
+}
+
+/// NAL units behind long start codes.
+pub fn with_start_codes(nals: &[&[u8]]) -> Vec<u8> {
+    nals.iter().flat_map(|nal| [&[0, 0, 0, 1], *nal].concat()).collect()
 }
 
 /// How a sender writes its access units.

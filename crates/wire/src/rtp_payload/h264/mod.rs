@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 
 use super::nal::{self, Class, NalCodec, NalJoiner, NalPacker, Role};
 use super::{FIRST_DYNAMIC_PAYLOAD_TYPE, PayloadFormat};
+use crate::sdp::base64;
 
 /// The format.
 pub static FORMAT: PayloadFormat = PayloadFormat {
@@ -25,7 +26,24 @@ pub static FORMAT: PayloadFormat = PayloadFormat {
     packer: |rule, largest_payload| Box::new(NalPacker::<H264>::new(rule, largest_payload)),
     joiner: || Box::new(NalJoiner::<H264>::default()),
     piece: nal::piece::<H264>,
+    parameters,
+    received: &[("packetization-mode", &["0", "1"])],
 };
+
+/// RFC 6184, section 8.1.
+fn parameters(first: &[u8]) -> Option<String> {
+    let sets: Vec<&[u8]> = nal::parameter_sets::<H264>(first).map(|(_, set)| set).collect();
+    let mut text = "packetization-mode=1".to_owned();
+    // `profile_idc`, the constraint flags and `level_idc` (ITU-T H.264, 7.3.2.1.1).
+    if let Some(&[_, profile, flags, level, ..]) = sets.first() {
+        text += &format!(";profile-level-id={profile:02X}{flags:02X}{level:02X}");
+    }
+    if !sets.is_empty() {
+        let coded: Vec<String> = sets.into_iter().map(base64).collect();
+        text += &format!(";sprop-parameter-sets={}", coded.join(","));
+    }
+    Some(text)
+}
 
 /// NAL units of H.264 and their packets.
 #[derive(Clone, Copy, Debug)]

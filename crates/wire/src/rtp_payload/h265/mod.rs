@@ -2,7 +2,7 @@
 //!
 //! Sent and received are single NAL unit packets, aggregation packets and fragmentation units (sections 4.4.1 to 4.4.3)
 //! without decoding order numbers: `sprop-max-don-diff` is 0, its default (section 7.1). What a sender with another value
-//! sends cannot be told from these by a packet alone, so that it is the description of the session in which it is refused.
+//! sends cannot be told from these by a packet alone: [`sdp::check_parameters`](crate::sdp::check_parameters) refuses it.
 //! Packets that carry PACI (section 4.4.4) are refused.
 //!
 //! What of an access unit is kept, and which frames are whole after a loss, is the same as of [H.264](super::h264).
@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 
 use super::nal::{self, Class, NalCodec, NalJoiner, NalPacker, Role};
 use super::{FIRST_DYNAMIC_PAYLOAD_TYPE, PayloadFormat};
+use crate::sdp::base64;
 
 /// The format.
 pub static FORMAT: PayloadFormat = PayloadFormat {
@@ -25,7 +26,22 @@ pub static FORMAT: PayloadFormat = PayloadFormat {
     packer: |rule, largest_payload| Box::new(NalPacker::<H265>::new(rule, largest_payload)),
     joiner: || Box::new(NalJoiner::<H265>::default()),
     piece: nal::piece::<H265>,
+    parameters,
+    received: &[("sprop-max-don-diff", &["0"]), ("tx-mode", &["SRST"])],
 };
+
+/// RFC 7798, section 7.1.
+fn parameters(first: &[u8]) -> Option<String> {
+    let sets: Vec<(u8, &[u8])> = nal::parameter_sets::<H265>(first).collect();
+    let of_type = |(name, wanted): (&str, u8)| {
+        let coded: Vec<String> =
+            sets.iter().filter(|(unit_type, _)| *unit_type == wanted).map(|(_, set)| base64(set)).collect();
+        (!coded.is_empty()).then(|| format!("{name}={}", coded.join(",")))
+    };
+    let all: Vec<String> =
+        [("sprop-vps", 32), ("sprop-sps", 33), ("sprop-pps", 34)].into_iter().filter_map(of_type).collect();
+    (!all.is_empty()).then(|| all.join(";"))
+}
 
 /// NAL units of H.265 and their packets.
 #[derive(Clone, Copy, Debug)]

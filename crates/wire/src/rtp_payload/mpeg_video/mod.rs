@@ -31,6 +31,8 @@ pub static FORMAT: PayloadFormat = PayloadFormat {
     packer: |rule, largest_payload| Box::new(VideoPacker::new(rule, largest_payload)),
     joiner: || Box::new(VideoJoiner::default()),
     piece: |payload| Some(HeaderView::new(payload).ok()?.video().into()),
+    parameters: |_| None,
+    received: &[],
 };
 
 /// Length of the MPEG video-specific header (RFC 2250, section 3.4).

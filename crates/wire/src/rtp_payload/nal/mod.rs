@@ -110,6 +110,12 @@ pub(super) const fn smallest_payload<C: NalCodec>() -> usize {
     C::HEADER + 1 + 1
 }
 
+/// The parameter sets of an access unit, with their types.
+pub(super) fn parameter_sets<C: NalCodec>(frame: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let units = byte_stream::nal_units(frame).filter(|(_, nal)| nal.len() >= C::HEADER);
+    units.map(|(_, nal)| (C::unit_type(nal[0]), nal)).filter(|(unit_type, _)| C::is_parameter_set(*unit_type))
+}
+
 /// Rules that make no sense of NAL units.
 pub(super) fn refuses(rule: PacketRule) -> Option<&'static str> {
     match rule {

@@ -1,0 +1,103 @@
+//! What a receiver of an RTP stream has to be told beforehand, as a session description (RFC 8866).
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use crate::rtp_payload::{CLOCK_RATE, PayloadFormat};
+
+/// A description of one stream of video to an address and port, without RTCP: its payload format and payload type, and what
+/// `first`, an access unit that decoding begins with, holds for the decoder (RFC 6184, section 8.2.1; RFC 7798, section
+/// 7.2.1). FFmpeg and GStreamer's `sdpdemux` receive by it.
+///
+/// ```
+/// use framewire_wire::{rtp_payload::h264, sdp};
+///
+/// let first = [0, 0, 0, 1, 0x67, 0x42, 0xC0, 0x1E, 0, 0, 0, 1, 0x68, 0xCE, 0, 0, 1, 0x65, 0x88];
+/// let text = sdp::describe(&h264::FORMAT, [127, 0, 0, 1].into(), 5004, &first);
+/// assert!(text.contains("m=video 5004 RTP/AVP 96\r\na=rtpmap:96 H264/90000\r\n"));
+/// assert!(text.contains("packetization-mode=1;profile-level-id=42C01E;sprop-parameter-sets=Z0LAHg==,aM4="));
+/// ```
+pub fn describe(format: &PayloadFormat, address: IpAddr, port: u16, first: &[u8]) -> String {
+    let kind = if address.is_ipv4() { "IP4" } else { "IP6" };
+    let (payload_type, name) = (format.payload_type, format.encoding_name);
+    // Section 5: version, origin, session name, connection and times are there always, in this order.
+    let mut text = format!(
+        "v=0\r\no=- 0 0 IN {kind} {address}\r\ns=framewire\r\nc=IN {kind} {address}\r\nt=0 0\r\n\
+         m=video {port} RTP/AVP {payload_type}\r\na=rtpmap:{payload_type} {name}/{CLOCK_RATE}\r\n"
+    );
+    if let Some(parameters) = format.parameters(first) {
+        write!(text, "a=fmtp:{payload_type} {parameters}\r\n").expect("invariant: a string takes all");
+    }
+    text
+}
+
+/// Whether a stream can be received whose description has these parameters of its format (the value of `a=fmtp` behind the
+/// payload type).
+///
+/// # Errors
+/// When it is sent in a mode that is not received; with the parameter.
+pub fn check_parameters(format: &PayloadFormat, parameters: &str) -> Result<(), String> {
+    for parameter in parameters.split(';') {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+        if let Some(allowed) = format.allowed(&name).filter(|allowed| !allowed.contains(&value)) {
+            return Err(format!("{name}={value}: {} is received", allowed.join(" or ")));
+        }
+    }
+    Ok(())
+}
+
+/// Base 64 (RFC 4648, section 4).
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { digit.into() } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtp_payload::{h264, h265, mpeg_video};
+
+    #[test]
+    fn base_64_is_that_of_the_test_vectors() {
+        // RFC 4648, section 10.
+        let vectors = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
+        for (plain, coded) in vectors.into_iter().chain([("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy")]) {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(base64(&[0xFB, 0xFF]), "+/8=");
+    }
+
+    #[test]
+    fn parameter_sets_are_told_as_far_as_they_are_there() {
+        let sets = [0, 0, 0, 1, 0x40, 1, 7, 0, 0, 0, 1, 0x42, 1, 8, 0, 0, 0, 1, 0x44, 1, 9, 0, 0, 1, 0x26, 1, 0x80];
+        let text = describe(&h265::FORMAT, [10, 0, 0, 1].into(), 6000, &sets);
+        assert!(text.contains("c=IN IP4 10.0.0.1\r\n") && text.contains("a=rtpmap:96 H265/90000\r\n"), "{text}");
+        assert!(text.ends_with("a=fmtp:96 sprop-vps=QAEH;sprop-sps=QgEI;sprop-pps=RAEJ\r\n"), "{text}");
+        let without = describe(&h265::FORMAT, [10, 0, 0, 1].into(), 6000, &[0, 0, 1, 0x26, 1, 0x80]);
+        assert!(!without.contains("fmtp"), "{without}");
+        let without = describe(&h264::FORMAT, std::net::Ipv6Addr::LOCALHOST.into(), 6000, &[0, 0, 1, 0x65, 0x88]);
+        assert!(without.contains("c=IN IP6 ::1\r\n") && without.ends_with("a=fmtp:96 packetization-mode=1\r\n"));
+        let mpeg = describe(&mpeg_video::FORMAT, [10, 0, 0, 1].into(), 6000, &[]);
+        assert!(mpeg.ends_with("m=video 6000 RTP/AVP 32\r\na=rtpmap:32 MPV/90000\r\n"), "{mpeg}");
+    }
+
+    #[test]
+    fn what_is_sent_in_modes_that_are_not_received_is_refused() {
+        let refused = |format, parameters| check_parameters(format, parameters).unwrap_err();
+        assert_eq!(check_parameters(&h264::FORMAT, "profile-level-id=42C01E; Packetization-Mode=0;x"), Ok(()));
+        assert_eq!(refused(&h264::FORMAT, "packetization-mode=2"), "packetization-mode=2: 0 or 1 is received");
+        assert_eq!(check_parameters(&h265::FORMAT, "sprop-max-don-diff=0; tx-mode=SRST"), Ok(()));
+        assert!(refused(&h265::FORMAT, "sprop-vps=QAEH; sprop-max-don-diff=1").contains("sprop-max-don-diff=1: 0 is"));
+        assert!(refused(&h265::FORMAT, "tx-mode=MRMT").contains("SRST"));
+        assert_eq!(check_parameters(&mpeg_video::FORMAT, ""), Ok(()));
+    }
+}
