@@ -106,13 +106,12 @@ def check(scenario: Scenario) -> None:
 def check_codec(scenario: Scenario) -> None:
     """Whether every flow of a resolved scenario that sends the movie carries its codec; a file is only looked at.
 
-    How packets are cut belongs to it. Of a movie that is encoded the reader of scenarios has said so. Raises InputError,
-    which names key, flow and codec, and what else would do.
+    How packets are cut belongs to it. Of a movie that is encoded the reader of scenarios has said so. Raises
+    InputError, which names key, flow and codec, and what else would do.
     """
     wanted = scenario.data["movie"]
     source, ladder = wanted.get("source"), wanted.get("ladder")
-    flows = [(flow["name"], flow["transport"], flow.get("packets")) for flow in scenario.data["flow"]]
-    own = [flow for flow in flows if flow[1] not in (*MOVIELESS, EXTERNAL)]
+    own = [flow for flow in carriers(scenario) if flow[1] not in (*MOVIELESS, EXTERNAL)]
     if not own:
         return
     is_made = source == "lab" or wanted.get("bitrate") is not None or (source is None and is_of_the_lab(ladder))
@@ -130,6 +129,11 @@ def check_codec(scenario: Scenario) -> None:
         f'movie.source = "{source}": {reason}; movie.bitrate = "..." has it encoded anew in MPEG-2, and an application '
         "of your own may send it as it is (docs/applications.md)"
     )
+
+
+def carriers(scenario: Scenario) -> list[tuple[str, str, str | None]]:
+    """What decides which codecs a flow carries: its name, transport, and where it has one the rule of its packets."""
+    return [(flow["name"], flow["transport"], flow.get("packets")) for flow in scenario.data["flow"]]
 
 
 def is_of_the_lab(ladder: str) -> bool:

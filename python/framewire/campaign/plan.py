@@ -164,9 +164,8 @@ def _check_contents(spec: Spec, points: list[tuple[Point, Scenario]], check: Cal
     """Checks what is sent, each distinct movie once with the flows that send it."""
     distinct: dict[str, tuple[Point, Scenario]] = {}
     for point, scenario in points:
-        distinct.setdefault(
-            json.dumps([scenario.data["movie"], scenario.parsed.flows], sort_keys=True), (point, scenario)
-        )
+        wanted = json.dumps([scenario.data["movie"], content.carriers(scenario)], sort_keys=True)
+        distinct.setdefault(wanted, (point, scenario))
     for point, scenario in distinct.values():
         try:
             check(scenario)
