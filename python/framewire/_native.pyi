@@ -11,6 +11,7 @@ __all__ = [
     "Display",
     "EndpointFailure",
     "EndpointRefusal",
+    "FreezeSums",
     "LadderError",
     "LoadedMovie",
     "MovieError",
@@ -84,6 +85,15 @@ class EndpointFailure(RuntimeError):
 
 class EndpointRefusal(ValueError):
     """A file, a title, a key or an address was refused."""
+
+@final
+class FreezeSums:
+    """Sums of squared differences of pairs of pictures, in one walk. Columns are bytes of 64-bit numbers; a source
+    below zero is an empty screen, a sum below zero is of a pair of which a picture did not come."""
+
+    def __new__(cls, pixels: int, empty: int, slots: bytes, sources: bytes) -> FreezeSums: ...
+    def take(self, slots: bytes, pictures: bytes) -> None: ...
+    def sums(self) -> bytes: ...
 
 class LadderError(ValueError):
     """Levels, a plan or a streaming file were refused."""

@@ -49,7 +49,7 @@ pub use frame_references::References;
 pub use headers::sequence_of;
 pub use identify::{OtherFormat, identify};
 pub use index::{Frame, FrameIndex, FrameRate, GopHeader, PictureStructure, PictureType, SequenceHeader, TimeCode};
-pub use luma::squared_difference;
+pub use luma::{FreezeSums, squared_difference};
 pub use movie::{CutShort, Movie, MovieChanged, stated_frame_rate};
 pub use order::DisplayOrder;
 pub use probe::{Probed, probe};

@@ -18,7 +18,9 @@ mod frame_columns;
 mod host_events;
 mod interruption;
 mod ladder;
+mod luma;
 mod movie;
+mod numbers;
 mod playout;
 mod progress;
 mod scenario;
@@ -33,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     scenario::register(module)?;
     movie::register(module)?;
     ladder::register(module)?;
+    luma::register(module)?;
     playout::register(module)?;
     endpoint::register(module)?;
     simulation::register(module)

@@ -17,7 +17,6 @@ create_exception!(_native, MovieError, PyValueError, "A file is not a video elem
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MovieError", module.py().get_type::<MovieError>())?;
     module.add_function(wrap_pyfunction!(stated_frame_rate, module)?)?;
-    module.add_function(wrap_pyfunction!(squared_difference, module)?)?;
     module.add_function(wrap_pyfunction!(probe_movie, module)?)
 }
 
@@ -58,15 +57,6 @@ fn stated_frame_rate(py: Python<'_>, path: PathBuf) -> PyResult<Option<(u32, u32
     let stated =
         py.detach(|| framewire_media::stated_frame_rate(&open(&path)?).map_err(|error| failed(error, &path)))?;
     Ok(stated.map(|rate| (rate.numerator, rate.denominator)))
-}
-
-/// The sum of the squared differences of two pictures of one size, 8 bits a sample: exact.
-#[pyfunction]
-fn squared_difference(py: Python<'_>, one: &[u8], other: &[u8]) -> PyResult<u64> {
-    if one.len() != other.len() {
-        return Err(PyValueError::new_err("pictures of one size are needed"));
-    }
-    Ok(py.detach(|| framewire_media::squared_difference(one, other)))
 }
 
 fn open(path: &Path) -> PyResult<File> {

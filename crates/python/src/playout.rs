@@ -6,6 +6,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::numbers::{bytes, column};
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PlayedDisplay>()
 }
@@ -102,19 +104,4 @@ fn frames<'a>(
     }
     let display = display.map(|display| Duration::from_nanos(display.unwrap_or_default()));
     Ok(display.zip(ready.map(|ready| ready.map(Timestamp::from_nanos))))
-}
-
-type Numbers<'a> = Box<dyn ExactSizeIterator<Item = Option<u64>> + 'a>;
-
-fn column(bytes: &[u8]) -> PyResult<Numbers<'_>> {
-    let (numbers, rest) = bytes.as_chunks::<8>();
-    if !rest.is_empty() {
-        return Err(PyValueError::new_err("whole numbers of 64 bits are needed"));
-    }
-    Ok(Box::new(numbers.iter().map(|number| u64::try_from(i64::from_ne_bytes(*number)).ok())))
-}
-
-fn bytes<'py>(py: Python<'py>, numbers: impl Iterator<Item = Option<u64>>) -> Bound<'py, PyBytes> {
-    let number = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok()).unwrap_or(-1);
-    PyBytes::new(py, &numbers.flat_map(|one| number(one).to_ne_bytes()).collect::<Vec<u8>>())
 }
