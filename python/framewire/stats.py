@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 __all__ = [
@@ -60,14 +61,30 @@ def packet_throughput(packets: pl.DataFrame, window_s: float = 1.0) -> pl.DataFr
     ended. The summary's ``packet_throughput_bps`` counts what the receiver's program got, every byte once; here counts
     what the network brought, so what TCP sent twice and arrived twice counts twice, and so does what was not read.
     """
-    forward = packets.filter(pl.col("direction") == "forward").sort("finished_ns", "enqueued_ns", maintain_order=True)
-    of_packet = forward.group_by("flow", "packet", maintain_order=True)
-    ends = of_packet.agg(pl.len().alias("hops"), pl.col("hop", "outcome", "finished_ns", "payload").last())
+    columns = ["flow", "packet", "hop", "outcome", "enqueued_ns", "finished_ns", "payload"]
+    forward = packets.lazy().filter(pl.col("direction") == "forward").select(columns).collect()
+    arrived = [forward[:0], *(_arrived(rows) for rows in forward.partition_by("flow"))]
+    of_flows = pl.concat(arrived).select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64))
+    return _in_flow_order(_per_window(of_flows, window_s), packets)
+
+
+def _arrived(packets: pl.DataFrame) -> pl.DataFrame:
+    """Of one flow the rows in which the last hop delivered a packet."""
+    rows = packets if packets["packet"].is_sorted() else packets.sort("packet", maintain_order=True)
+    packet = rows["packet"].to_numpy()
+    starts = np.flatnonzero(np.diff(packet, prepend=packet[0] - 1))
+    hops = np.diff(starts, append=len(packet))
+    # Where a packet ended: the row that was finished last, and of several that was enqueued last, or stands last. A
+    # sort of all rows would take five times as long.
+    ended = np.ones(len(packet), dtype=np.bool_)
+    never = np.iinfo(np.int64).min
+    for order in (rows["finished_ns"].fill_null(never), rows["enqueued_ns"].fill_null(never), range(len(packet))):
+        among = np.where(ended, np.asarray(order, dtype=np.int64), never)
+        ended &= among == np.repeat(np.maximum.reduceat(among, starts), hops)
+    ends = rows.filter(pl.Series(ended))
     # Most packets may end earlier (in a queue that is full), or one hop later be lost: neither moves the last hop.
-    furthest = ends.filter(pl.col("hops") == pl.col("hops").max().over("flow")).select("flow", "hop").unique()
-    arrived = ends.filter(pl.col("outcome") == "delivered").join(furthest, on=["flow", "hop"])
-    rates = _per_window(arrived.select("flow", at_ns="finished_ns", bytes=pl.col("payload").cast(pl.Int64)), window_s)
-    return _in_flow_order(rates, packets)
+    furthest = ends.filter(pl.Series(hops == hops.max()))["hop"].unique()
+    return ends.filter((pl.col("outcome") == "delivered") & pl.col("hop").is_in(furthest.implode()))
 
 
 def main_protocols(packets: pl.DataFrame) -> dict[str, str]:
