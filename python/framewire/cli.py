@@ -6,7 +6,9 @@ Exit codes: 0 done; 1 a run failed; 2 wrong input (scenario, movie, option); 3 t
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import threading
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -120,7 +122,10 @@ def run(
         raise InputError("--open needs the report: allowed is --no-report or --open, not both")
     console = stderr()
     with progress_module.for_console(console) as display:
-        result = framewire.start(scenario, set=overrides, out=out, world=world).follow(display)
+        started = framewire.start(scenario, set=overrides, out=out, world=world)
+        if world == "simulated" and not no_report:  # in the emulated world the processors are there for the network
+            _prepare_report()
+        result = started.follow(display)
         report, verdict = (None, _verdict_on(result)) if no_report else _report_of(result, display)
     rows = result.summary.to_dicts()
     if as_json:
@@ -144,6 +149,19 @@ def run(
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.failures:
         raise typer.Exit(RunError.exit_code)
+
+
+def _prepare_report() -> None:
+    """Loads in the background what the report will be made with. What fails here fails there, and is said there."""
+
+    def load() -> None:
+        with contextlib.suppress(Exception):
+            from framewire import report
+
+            report.prepare()
+
+    with contextlib.suppress(RuntimeError):  # no more threads
+        threading.Thread(target=load).start()
 
 
 def _report_of(result: framewire.Run, display: progress_module.Display) -> tuple[Path, Verdict]:

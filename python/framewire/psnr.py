@@ -7,11 +7,14 @@ picture the screen is black. Of 8-bit luma, as everywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from framewire import _native
 
-__all__ = ["BLACK", "CAP_DB", "Sources", "black", "decibel", "freeze_errors", "squared_error"]
+__all__ = ["BLACK", "CAP_DB", "FreezeErrors", "Sources", "black", "decibel", "squared_error"]
 
 CAP_DB = 50.0
 """What an undamaged picture counts where a mean is taken: about where an eye sees no difference. A choice, and stated
@@ -49,27 +52,47 @@ def black(size: int) -> bytes:
     return bytes([BLACK]) * size
 
 
-def freeze_errors(pictures: Iterable[bytes], sources: Mapping[str, Sources]) -> Iterator[dict[str, float]]:
-    """For every picture of the reference, in display order: the error of what stands there, by the name of the flow.
+class FreezeErrors:
+    """The errors of frozen pictures of several flows that sent one movie, in one walk through its pictures.
 
-    Flows that show the picture itself are left out. One walk serves all, and holds one picture for each flow.
+    It is given the pictures in display order: all, or those that it names. One picture is held for each flow, at most.
+    Of a part of the movie only the errors in the slots of that part are asked for.
 
-    >>> grey = [bytes([value] * 4) for value in (16, 18, 26)]
-    >>> list(freeze_errors(grey, {"a": [0, 0, 2], "b": [None, 1, 1]}))
-    [{'b': 0.0}, {'a': 4.0}, {'b': 64.0}]
+    >>> freezes = FreezeErrors({"a": [0, 0, 2], "b": [None, 1, 1]}, pixels=4)
+    >>> freezes.take([0, 1, 2], b"".join(bytes([value] * 4) for value in (16, 18, 26)))
+    >>> sorted(freezes.slots), {name: errors.tolist() for name, errors in freezes.errors().items()}
+    ([0, 1, 2], {'a': [nan, 4.0, nan], 'b': [0.0, nan, 64.0]})
     """
-    held: dict[str, bytes] = {}
-    nothing = b""
-    for slot, picture in enumerate(pictures):
-        errors: dict[str, float] = {}
-        known: dict[int | None, float] = {}  # several flows often show the same picture
-        for name, source in sources.items():
-            at = source[slot]
-            if at == slot:
-                held[name] = picture
-                continue
-            if at not in known:
-                nothing = nothing or black(len(picture))
-                known[at] = squared_error(picture, held.get(name, nothing))
-            errors[name] = known[at]
-        yield errors
+
+    def __init__(self, sources: Mapping[str, Sources], pixels: int, part: range | None = None) -> None:
+        self._sources = sources
+        self._pixels = pixels
+        pairs = {(slot, -1 if at is None else at) for source in sources.values() for slot, at in enumerate(source)
+                 if at != slot and (part is None or slot in part)}  # fmt: skip
+        self._pairs = sorted(pairs)
+        slots, stand = _column(slot for slot, _ in self._pairs), _column(at for _, at in self._pairs)
+        self._sums = _native.FreezeSums(pixels, BLACK, slots, stand)
+
+    @property
+    def slots(self) -> set[int]:
+        """Display numbers of the pictures that are asked for."""
+        return {slot for pair in self._pairs for slot in pair if slot >= 0}
+
+    def take(self, slots: Iterable[int], pictures: bytes) -> None:
+        """The next pictures, one behind the other, and their display numbers. Holds no lock of Python's meanwhile."""
+        self._sums.take(_column(slots), pictures)
+
+    def errors(self) -> dict[str, NDArray[np.float64]]:
+        """Mean squared errors by display number; not a number where a flow shows the picture itself, where one of the
+        two did not come, and outside of the part."""
+        sums = np.frombuffer(self._sums.sums(), dtype=np.int64)
+        known = dict(zip(self._pairs, np.where(sums < 0, np.nan, sums / self._pixels).tolist(), strict=True))
+        return {
+            name: np.array([known.get((slot, -1 if at is None else at), math.nan) for slot, at in enumerate(source)])
+            for name, source in self._sources.items()
+        }
+
+
+def _column(numbers: Iterable[int]) -> bytes:
+    """As the native module takes numbers."""
+    return np.fromiter(numbers, dtype=np.int64).tobytes()

@@ -104,7 +104,7 @@ def test_the_report_is_complete_in_itself(full_run: Path) -> None:
     path = report.build(full_run, progress=steps.append)
     assert path == full_run / "report.html"
     assert path.stat().st_size < 6_000_000
-    assert [step["event"] for step in steps] == ["step"] * 3
+    assert [step["event"] for step in steps] == ["step"] * 2
     page = Page(path)
     inside = [address for address in page.addresses if address.startswith("#")]
     assert {address[1:] for address in inside} <= set(page.identifiers)

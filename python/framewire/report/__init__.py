@@ -18,7 +18,7 @@ from framewire.report.data import load
 if TYPE_CHECKING:
     from framewire.report.verdict import Verdict
 
-__all__ = ["Report", "build", "judge", "write"]
+__all__ = ["Report", "build", "judge", "prepare", "write"]
 
 Progress = Callable[[dict[str, Any]], None]
 """Called with `{"event": "step", "text": ...}` at each step, as runs do."""
@@ -64,6 +64,14 @@ def write(
     target = Path(out) if out is not None else run.directory / "report.html"
     html, verdict = page.render(run, lambda text: tell({"event": "step", "text": f"report: {text}"}), pictures=pictures)
     return Report(file.write(html, target), verdict)
+
+
+def prepare() -> None:
+    """Loads what a report is made with, so that the next one is there sooner: for while something else goes on."""
+    from framewire.report import page, plotly
+
+    page.template()
+    plotly.packed()
 
 
 def judge(run_dir: str | os.PathLike[str]) -> Verdict:

@@ -31,6 +31,15 @@ class Coding:
         """B pictures are never referred to, and a P picture refers to the one before (ISO/IEC 13818-2, 14496-2)."""
         return self in (MPEG_VIDEO, MPEG4_PART2)
 
+    def begins_with_headers(self, code: bytes) -> bool:
+        """Whether an I frame that begins with these bytes brings all headers that a decoder keeps from frame to frame:
+        a sequence header (ISO/IEC 13818-2, 6.2.2.1), or a video object layer (14496-2, 6.2.3)."""
+        if self is MPEG_VIDEO:
+            return code.startswith(b"\x00\x00\x01\xb3")
+        picture = code.find(b"\x00\x00\x01\xb6")
+        layer = next((at for at in starts_of(code) if 0x20 <= code[at + 3] <= 0x2F), -1)
+        return self is MPEG4_PART2 and 0 <= layer < picture
+
     def may_begin(self, code: bytes) -> bool:
         """Whether an access unit may begin with these bytes: a start code and two bytes behind it."""
         start = code.find(b"\x00\x00\x01", 0, 4)
@@ -53,6 +62,14 @@ H265 = Coding("hevc", b"\x00\x00\x01\x48\x01\x00\x00\x01\x4a\x01")
 MPEG4_PART2 = Coding("m4v", b"\x00\x00\x01\xb1")
 CODINGS = {"MPEG video": MPEG_VIDEO, "MPEG-4 part 2": MPEG4_PART2, "H.264": H264, "H.265": H265}
 """By the names that run.json and streaming files have for them."""
+
+
+def starts_of(code: bytes) -> Iterator[int]:
+    """Where start codes stand, of those that are there with the byte behind."""
+    at = code.find(b"\x00\x00\x01")
+    while 0 <= at < len(code) - 3:
+        yield at
+        at = code.find(b"\x00\x00\x01", at + 3)
 
 
 def coding_of(path: Path) -> Coding:
@@ -178,10 +195,17 @@ def luma_pictures(
     stream: CutStream, frames: Sequence[int], width: int, height: int, threads: int = 1
 ) -> Iterator[bytes]:
     """The luma of each picture in display order, one at a time."""
+    yield from luma_batches(stream, frames, width, height, threads, batch=1)
+
+
+def luma_batches(
+    stream: CutStream, frames: Sequence[int], width: int, height: int, threads: int = 1, *, batch: int
+) -> Iterator[bytes]:
+    """The luma of whole pictures in display order, one behind the other: as many at a time, but for the last."""
     size = width * height
     with Decoder(stream, frames, ["-f", "rawvideo", "-pix_fmt", "gray"], "extractplanes=y", threads) as decoder:
-        while len(picture := decoder.stdout.read(size)) == size:
-            yield picture
+        while whole := len(pictures := decoder.stdout.read(batch * size)) // size * size:
+            yield pictures if whole == len(pictures) else pictures[:whole]
 
 
 def luma_checksums(stream: CutStream, frames: Sequence[int]) -> list[int]:

@@ -102,57 +102,73 @@ class View:
     frame_rate: float
 
 
+@dataclass(frozen=True)
+class Sent:
+    """Pictures of an original that stood on some screen, as data URIs by display number."""
+
+    pictures: dict[int, str]
+    problem: str | None = None
+    """Why there are none."""
+
+
+def of_sent(run: ReportRun, pictures: Pictures) -> dict[str, Sent]:
+    """By the name of the original; needs no scores, so that it can be made while these are."""
+    chosen = moments(run)
+    pictures.check()
+    return {original.name: cut_out(run, pictures, original, chosen) for original in pictures.originals[0]}
+
+
+def cut_out(run: ReportRun, found: Pictures, original: Original, chosen: list[Moment]) -> Sent:
+    """The pictures that should have stood on a screen at the moments, and those that did in their place."""
+    views = (viewed(run, found, original, flow, set()) for flow in original.flows)
+    shown = [view for view in (whole(original), *views) if isinstance(view, View)]
+    slots = {slot for view in shown for slot in wanted(view, chosen)}
+    display = dict(original.ledger.select("display", "frame").iter_rows())
+    needed = original.context.closure(display[slot] for slot in slots)
+    try:
+        return Sent(thumbnails(original.stream, original.ledger.filter(pl.col("frame").is_in(needed)), slots))
+    except StreamError as error:
+        return Sent({}, str(error))
+
+
 def make(
     run: ReportRun,
     scores: PsnrResult,
     progress: Callable[[str, float], None] | None = None,
     pictures: Pictures | None = None,
+    sent: dict[str, Sent] | None = None,
 ) -> Filmstrip:
     """Decodes only the groups of pictures that the moments need, and of a receiver only what `scores` does not know."""
     chosen = moments(run)
     pictures = pictures or Pictures(run)
-    sent, problems = pictures.originals
-    if not sent:
+    found, problems = pictures.originals
+    if not found:
         return Filmstrip(chosen, [], "; ".join(dict.fromkeys(problems.values())) or "no flow has pictures")
+    sent = of_sent(run, pictures) if sent is None else sent
     rows: list[Row] = []
-    for number, original in enumerate(sent, start=1):
-        rows += of_original(run, pictures, original, chosen, scores)
+    for number, original in enumerate(found, start=1):
+        rows += of_original(run, pictures, original, chosen, scores, sent[original.name])
         if progress is not None:
-            progress("filmstrip", number / len(sent))
+            progress("filmstrip", number / len(found))
     without = [Row(flow.name, flow.look, [], problems[flow.name]) for flow in run.streams if flow.name in problems]
     return Filmstrip(chosen, rows + without)
 
 
 def of_original(
-    run: ReportRun, found: Pictures, original: Original, chosen: list[Moment], scores: PsnrResult
+    run: ReportRun, found: Pictures, original: Original, chosen: list[Moment], scores: PsnrResult, sent: Sent
 ) -> list[Row]:
     """What was sent, and below it every screen that should have shown it."""
-    slots = range(original.ledger.height)
-    views: list[View | Row] = [
-        View(
-            original.name,
-            None,
-            original.stream,
-            original.ledger,
-            as_sent(original.ledger),
-            {*slots},
-            original.frame_rate,
-        ),
-        *(viewed(run, found, original, flow, scores) for flow in original.flows),
-    ]
-    shared = {slot for view in views if isinstance(view, View) for slot in wanted(view, chosen) & view.as_sent}
-    try:
-        pictures = thumbnails(original.stream, original.ledger, shared)
-    except StreamError as error:
-        pictures = {}
-        views[0] = Row(original.name, None, [], str(error))
+    first = whole(original) if sent.problem is None else Row(original.name, None, [], sent.problem)
+    views = [first, *(viewed(run, found, original, flow, scores.undamaged(flow)) for flow in original.flows)]
 
     def drawn(view: View | Row) -> Row:
         if isinstance(view, Row):
             return view
-        own = wanted(view, chosen) - pictures.keys()
+        shown = wanted(view, chosen)
+        known = {slot: sent.pictures[slot] for slot in shown & view.as_sent if slot in sent.pictures}
+        own = shown - known.keys()
         try:
-            return row(view, pictures | thumbnails(view.stream, view.frames, own), chosen)
+            return row(view, known | thumbnails(view.stream, closure(view, own), own), chosen)
         except StreamError as error:
             return Row(view.label, view.look, [], str(error))
 
@@ -160,14 +176,21 @@ def of_original(
         return [*pool.map(drawn, views)]
 
 
-def viewed(run: ReportRun, found: Pictures, original: Original, flow: Flow, scores: PsnrResult) -> View | Row:
+def whole(original: Original) -> View:
+    """A screen that shows what was sent."""
+    frames = original.ledger
+    return View(original.name, None, original.stream, frames, as_sent(frames), {*range(frames.height)},
+                original.frame_rate)  # fmt: skip
+
+
+def viewed(run: ReportRun, found: Pictures, original: Original, flow: Flow, undamaged: set[int]) -> View | Row:
     """The screen of one receiver, or why it cannot be shown."""
     try:
         one = found.received(flow, original)
     except StreamError as error:
         return Row(flow.name, flow.look, [], str(error))
     frames = run.ledger(flow).filter(pl.col("complete") & pl.col("decodable"))
-    return View(flow.name, flow.look, one.stream, frames, one.display, scores.undamaged(flow), original.frame_rate)
+    return View(flow.name, flow.look, one.stream, frames, one.display, undamaged, original.frame_rate)
 
 
 def wanted(view: View, chosen: list[Moment]) -> set[int]:
@@ -203,13 +226,10 @@ def standing(played: Display, moment: Moment) -> int | None:
     return found
 
 
-def thumbnails(stream: CutStream, frames: pl.DataFrame, wanted: set[int]) -> dict[int, str]:
-    """Data URIs of the wanted display numbers."""
+def thumbnails(stream: CutStream, needed: pl.DataFrame, wanted: set[int]) -> dict[int, str]:
+    """Data URIs of the wanted display numbers, of the frames that are needed for them."""
     if not wanted:
         return {}
-    needed = closure(frames, wanted)
-    if stream.coding.keeps_two_references:
-        needed = needed.filter((pl.col("type") != "B") | pl.col("display").is_in(list(wanted)))
     slots = needed["display"].sort().to_list()
     pictures = small_pictures(stream, needed["frame"].to_list(), PICTURE_WIDTH)
     found: dict[int, str] = {}
@@ -225,18 +245,22 @@ def thumbnails(stream: CutStream, frames: pl.DataFrame, wanted: set[int]) -> dic
     return found
 
 
-def closure(frames: pl.DataFrame, wanted: set[int]) -> pl.DataFrame:
-    """The groups of the wanted frames and, because of open groups, those before; in decode order.
+def closure(view: View, wanted: set[int]) -> pl.DataFrame:
+    """The received groups of the wanted frames and, because of open groups, those before; in decode order.
 
     Leading B pictures of a group whose predecessor is not there are left out: they refer to it.
     """
+    frames = view.frames
     groups = set(frames.filter(pl.col("display").is_in(list(wanted)))["gop"].to_list())
     groups |= {group - 1 for group in groups}
     cut = frames.filter(pl.col("gop").is_in(list(groups))).sort("frame")
     first_shown = cut.filter(pl.col("type") == "I").group_by("gop").agg(pl.col("display").min().alias("intra"))
     cut = cut.join(first_shown, on="gop", how="left", maintain_order="left")
     follows = pl.col("gop").is_in([group + 1 for group in groups & set(cut["gop"].to_list())])
-    return cut.filter(follows | (pl.col("type") != "B") | (pl.col("display") > pl.col("intra")))
+    cut = cut.filter(follows | (pl.col("type") != "B") | (pl.col("display") > pl.col("intra")))
+    if view.stream.coding.keeps_two_references:
+        cut = cut.filter((pl.col("type") != "B") | pl.col("display").is_in(list(wanted)))
+    return cut
 
 
 def data_uri(picture: Image.Image) -> str:

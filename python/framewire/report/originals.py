@@ -7,20 +7,26 @@ a viewer would have had over a network without limits.
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import polars as pl
 
 from framewire import _native, content
 from framewire.errors import InputError
 from framewire.playout import Display, play
+from framewire.report.context import Context, context_of
 from framewire.report.cut_stream import CODINGS, CutStream, StreamError, coding_of, cut
 from framewire.report.data import Flow, ReportRun
 
 ELEMENTARY_STREAMS = ("m2v", "m4v", "h264", "h265", "obu")
 """Endings of received movies (docs/results.md)."""
+
+CHECKS = 2
+"""Received movies that are looked at at a time."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,11 @@ class Original:
     height: int
     frame_rate: float
     flows: list[Flow]
+
+    @cached_property
+    def context(self) -> Context:
+        """What its pictures depend on."""
+        return context_of(self.stream, self.ledger)
 
 
 @dataclass(frozen=True)
@@ -58,23 +69,34 @@ class Pictures:
     def __init__(self, run: ReportRun) -> None:
         self._run = run
         self._received: dict[str, Received | StreamError] = {}
+        self._checking = Lock()
 
     @cached_property
     def originals(self) -> tuple[list[Original], dict[str, str]]:
         """As :func:`originals`."""
         return originals(self._run)
 
+    def check(self) -> None:
+        """Finds everything at once, beside each other: most of the time goes into checksums. Whoever asks while it goes
+        on waits for it."""
+        sent, _ = self.originals
+        with self._checking, ThreadPoolExecutor(CHECKS) as pool:
+            pool.map(lambda pair: self._find(*pair), [(flow, one) for one in sent for flow in one.flows])
+
     def received(self, flow: Flow, original: Original) -> Received:
         """As :func:`received`; raises StreamError each time where it did."""
+        self._find(flow, original)
+        found = self._received[flow.name]
+        if isinstance(found, StreamError):
+            raise found
+        return found
+
+    def _find(self, flow: Flow, original: Original) -> None:
         if flow.name not in self._received:
             try:
                 self._received[flow.name] = received(self._run, flow, original)
             except StreamError as error:
                 self._received[flow.name] = error
-        found = self._received[flow.name]
-        if isinstance(found, StreamError):
-            raise found
-        return found
 
 
 def originals(run: ReportRun) -> tuple[list[Original], dict[str, str]]:

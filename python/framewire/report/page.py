@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from threading import Event
 from typing import Any
 
 import jinja2
@@ -17,7 +18,7 @@ from markupsafe import Markup
 from framewire.campaign import origin
 from framewire.errors import InputError
 from framewire.psnr import CAP_DB
-from framewire.report import comparison, figures, filmstrip, portable_scenario, psnr
+from framewire.report import comparison, figures, filmstrip, plotly, portable_scenario, psnr
 from framewire.report.caveats import drawn_by_chance
 from framewire.report.data import ReportRun
 from framewire.report.facts import facts
@@ -37,16 +38,24 @@ LATER = "the run was interrupted and had to end at once; framewire report compar
 
 
 def render(run: ReportRun, step: Callable[[str], None], *, pictures: bool = True) -> tuple[str, Verdict]:
-    """The whole report as HTML, and the verdict that stands in it; without ``pictures`` none is decoded."""
-    measured, strip = seen(run, step) if pictures else (psnr.unmeasured(LATER), filmstrip.Filmstrip([], [], LATER))
-    scores = measured.of_offered(run)
+    """The whole report as HTML, and the verdict that stands in it; without ``pictures`` none is decoded.
+
+    Pictures are compared beside everything that can be drawn without them.
+    """
+    if pictures:
+        step("comparing what was shown with what was sent")
+    with beside(lambda progress: seen(run, progress) if pictures else unseen()) as compared:
+        sections = figures.of_tables(run)
+        accuracy = None if run.simulated else figures.accuracy(run)
+        page, script = template(), plotly.packed()
+        measured, strip = compared()
     step("drawing")
+    scores = measured.of_offered(run)
     found = outcome(run, scores)
     flows = found.flows
-    sections = figures.sections(run, scores)
-    accuracy = None if run.simulated else figures.accuracy(run)
+    sections = [figures.of_pictures(run, scores), *sections]
     drawn = [figure for section in sections for figure in section.figures] + ([accuracy] if accuracy else [])
-    html = template().render(
+    html = page.render(
         run=run,
         name=origin.read(run.directory) or str(run.scenario.get("name") or run.directory.name),
         facts=facts(run),
@@ -70,22 +79,53 @@ def render(run: ReportRun, step: Callable[[str], None], *, pictures: bool = True
         style=Markup(HERE.joinpath("style.css").read_text(encoding="utf-8")),
         script=Markup(HERE.joinpath("report.js").read_text(encoding="utf-8")),
         figures_json=in_script({figure.name: [figure.data, figure.layout] for figure in drawn if not figure.absent}),
-        plotly=plotly_packed(),
+        plotly=script,
         sort_value=sort_value,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     return html, found.verdict
 
 
-def seen(run: ReportRun, step: Callable[[str], None]) -> tuple[psnr.PsnrResult, filmstrip.Filmstrip]:
-    """What pictures show: how far they are from those that were sent, and some of them."""
-    step("comparing what was shown with what was sent")
+Seen = tuple[psnr.PsnrResult, filmstrip.Filmstrip]
+"""What pictures show: how far they are from those that were sent, and some of them."""
+
+
+def seen(run: ReportRun, progress: Callable[[str, float], None]) -> Seen:
+    """Looks at the pictures."""
     pictures = Pictures(run)
-    measured = psnr.measure(run, pictures=pictures)
-    step("cutting the filmstrip")
-    return measured, filmstrip.make(run, measured, pictures=pictures)
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(filmstrip.of_sent, run, pictures)
+        measured = psnr.measure(run, progress, pictures=pictures)
+        return measured, filmstrip.make(run, measured, progress, pictures=pictures, sent=sent.result())
 
 
+def unseen() -> Seen:
+    """No picture was looked at."""
+    return psnr.unmeasured(LATER), filmstrip.Filmstrip([], [], LATER)
+
+
+class Abandoned(Exception):
+    """What waits for it was interrupted."""
+
+
+@contextmanager
+def beside(work: Callable[[Callable[[str, float], None]], Seen]) -> Iterator[Callable[[], Seen]]:
+    """Does something in a thread of its own; an error within the context, Ctrl-C too, ends it where it next says how
+    far it is."""
+    over = Event()
+
+    def progress(_text: str, _share: float) -> None:
+        if over.is_set():
+            raise Abandoned
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit(work, progress).result
+        finally:
+            over.set()
+
+
+@cache
 def template() -> jinja2.Template:
     """The template; everything that is put in is escaped unless it is marked safe."""
     environment = jinja2.Environment(
@@ -103,14 +143,6 @@ def in_script(value: Any) -> Markup:
     """JSON that can stand in a script element: no text in it can end the element or open a comment."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-@cache
-def plotly_packed() -> Markup:
-    """plotly.js, compressed: a third of its size, and every browser since 2023 unpacks it by itself."""
-    script = files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
-    packed = gzip.compress(script, compresslevel=6, mtime=0)
-    return Markup(base64.b64encode(packed).decode("ascii"))
 
 
 def needs_simulation(run: ReportRun) -> bool:

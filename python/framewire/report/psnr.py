@@ -4,20 +4,20 @@ The reference is the movie as it was sent, decoded, or the top level of a ladder
 is identical to it, and its PSNR is infinite. Where a mean is taken or a curve drawn it counts as `CAP_DB`
 (:mod:`framewire.psnr`, which says what a freeze costs).
 
-The received movie is decoded for itself, except for groups of pictures that a flow before had in the same context
-(`decoding`). Its pictures are compared with the reference by checksum of their luma; only one that differs is compared
-point by point. A frozen picture is compared with what should stand there, point by
-point. One picture per flow is held, never a movie.
+What was received is decoded only where it is not known without to be the movie's own pictures: their bytes are, and so
+is all that a decoder's state depends on (`context`, `decoding`). A frozen picture is compared with what should stand
+there, point by point, and only those pictures of the movie are decoded that this asks for. A stream with other bytes
+(of lower levels) is decoded beside the movie and compared slot by slot. One picture per flow is held, never a movie.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import pairwise
 from pathlib import Path
 from zlib import adler32, crc32
 
@@ -28,12 +28,11 @@ from numpy.typing import NDArray
 from framewire import files
 from framewire.checksums import unsealed, with_file
 from framewire.content_store import replacing
-from framewire.psnr import CAP_DB, black, decibel, freeze_errors, squared_error
+from framewire.psnr import CAP_DB, FreezeErrors, Sources, black, decibel, squared_error
 from framewire.report.by_flow import cut
-from framewire.report.cut_stream import StreamError, luma_checksums, luma_pictures
+from framewire.report.cut_stream import StreamError, luma_batches, luma_checksums, luma_pictures
 from framewire.report.data import Flow, ReportRun
-from framewire.report.decoding import Part, Plan
-from framewire.report.known_errors import MOST, KnownErrors
+from framewire.report.decoding import Plan, identical
 from framewire.report.originals import Original, Pictures, Received
 
 CACHE = "psnr.parquet"
@@ -42,10 +41,27 @@ CACHE_FORMAT = 1
 DECODERS = 2
 """Decoders at a time."""
 
+WORTH_A_DECODER = 100
+"""Frames for which it is worth while to start another one."""
+
+MOST_DECODED_TWICE = 1.25
+"""Frames that two decoders may be given together, of those that one would be given."""
+
+BATCH_BYTES = 1 << 20
+"""Luma that is taken from a decoder at a time: some pictures, so that Python seldom has to be asked, and what caches
+hold."""
+
+MOST_SIDE_BY_SIDE = 4
+"""Received movies that are decoded beside the original at a time: each costs a process and a picture."""
+
 MOST_NOTES = 20
 """Times that a checksum is noted again because another report was written meanwhile."""
 
 Progress = Callable[[str, float], None]
+
+Errors = dict[str, NDArray[np.float64]]
+"""By the name of a flow, the mean squared error of what stands in each slot."""
+
 SCHEMA = {"flow": pl.String, "display": pl.Int32, "on_screen": pl.Int32, "mse": pl.Float64, "psnr_db": pl.Float64}
 
 
@@ -97,6 +113,7 @@ def measure(run: ReportRun, progress: Progress | None = None, pictures: Pictures
     pictures = pictures or Pictures(run)
     sent, problems = pictures.originals
     problems = {**problems}
+    pictures.check()
     jobs = [Job.prepare(pictures, original) for original in sent]
     fingerprint = json.dumps([CACHE_FORMAT, sorted(problems.items()), *(job.inputs() for job in jobs)])
     cached = read_cache(run.directory / CACHE, fingerprint)
@@ -146,110 +163,154 @@ class Job:
     def run(self, progress: Progress) -> pl.DataFrame:
         """Two passes: freezes against the reference beside checksums of what was received; then what differed.
 
-        Of what was received only that is decoded which no flow before had in the same context. Where that turns out to
-        differ, this flow and all after it are decoded by themselves.
+        Of what was received only that is decoded which is not known to be the movie's pictures, and which no flow
+        before had in the same context. Where that turns out to differ, this flow and all that take over from it are
+        decoded by themselves.
         """
-        errors = {one.flow.name: np.full(self.original.ledger.height, np.nan) for one in self.received}
-        plan = Plan(self.original)
-        parts = [plan.part(one) for one in self.received]
-        with ThreadPoolExecutor(DECODERS) as pool:
-            alone = not any(part.frames for part in parts)
-            reference = pool.submit(self.score_freezes, errors, progress, alone=alone)
-            checks = [pool.submit(checksums, one, part.frames) for one, part in zip(self.received, parts, strict=True)]
-            sums = reference.result()
-            as_planned = True
-            for one, part, check in zip(self.received, parts, checks, strict=True):
-                got = check.result()
-                # A flow that had nothing new takes over what this one showed: the movie's own pictures, or nothing.
-                as_planned = as_planned and got == [sums[slot] for slot in part.slots]
-                try:
-                    self.check(one, got, part, sums, errors[one.flow.name], as_planned=as_planned)
-                except StreamError as error:
-                    self.problems[one.flow.name] = str(error)
-        tables = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name not in self.problems]
+        sent = self.original.stream
+        alike = [one for one in self.received if identical(one.stream, sent, one.decodable)]
+        errors = self.compare_freezes(alike, progress)
+        differing = [one for one in self.received if one.flow.name not in errors]
+        for start in range(0, len(differing), MOST_SIDE_BY_SIDE):
+            errors |= self.compare_all(differing[start : start + MOST_SIDE_BY_SIDE], progress)
+        tables = [scores(one, errors[one.flow.name]) for one in self.received if one.flow.name in errors]
         return pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
 
-    def pictures(self, threads: int = 1) -> Iterator[bytes]:
-        """The luma of the original."""
+    def compare_freezes(self, received: list[Received], progress: Progress) -> Errors:
+        """Errors of flows that received the movie's own bytes, but of those that decode to something else."""
+        plan = Plan(self.original)
+        parts = [plan.part(one) for one in received]
+        checked = {slot for part in parts for slot in part.slots}
+        sources = {one.flow.name: one.display.source for one in received}
+        walks = [Walk(self.original, FreezeErrors(sources, self.pixels, slots), checked & {*slots})
+                 for slots in self.shares(sources, checked)]  # fmt: skip
+        with ThreadPoolExecutor(DECODERS) as pool:
+            threads = 1 if checked else DECODERS // len(walks)
+            walked = [pool.submit(walk.run, threads, progress) for walk in walks]
+            checks = [pool.submit(checksums, one, part.frames) for one, part in zip(received, parts, strict=True)]
+            sums = {slot: one for walk in walked for slot, one in walk.result().items()}
+            got = [check.result() for check in checks]
+        found = [walk.freezes.errors() for walk in walks]
+        errors = {name: np.fmax.reduce([one[name] for one in found]) for name in sources}
+        for one, part, own in zip(received, parts, got, strict=True):
+            # What is taken over from flows before are the movie's own pictures, or nothing.
+            if own != [sums[slot] for slot in part.slots] or (part.takes_over and len(errors) < len(received)):
+                del errors[one.flow.name]
+                continue
+            for slot, source in enumerate(one.display.source):
+                if source == slot:
+                    errors[one.flow.name][slot] = 0.0
+        return errors
+
+    def shares(self, sources: Mapping[str, Sources], checked: set[int]) -> list[range]:
+        """The slots of the movie in one part, or in as many as there are decoders where that saves time."""
+        height = self.original.ledger.height
+        asked = FreezeErrors(sources, self.pixels).slots | checked
+        whole = needed(self.original, asked)
+        if len(whole) < DECODERS * WORTH_A_DECODER:
+            return [range(height)]
+        bounds = [0, *(whole[len(whole) * part // DECODERS] for part in range(1, DECODERS)), height]
+        parts = [range(begin, end) for begin, end in pairwise(bounds)]
+        apart = sum(len(needed(self.original, asked & {*part})) for part in parts)
+        return parts if apart <= MOST_DECODED_TWICE * len(whole) else [range(height)]
+
+    @property
+    def pixels(self) -> int:
+        """Of a picture."""
+        return self.original.width * self.original.height
+
+    def compare_all(self, received: list[Received], progress: Progress) -> Errors:
+        """Walks through the decodes side by side: for received movies whose pictures differ from those sent."""
         original = self.original
+        screens = [Screen(one, self.original) for one in received]
         frames = original.ledger["frame"].to_list()
-        return luma_pictures(original.stream, frames, original.width, original.height, threads)
+        slot = -1
+        for slot, picture in enumerate(luma_pictures(original.stream, frames, original.width, original.height)):
+            if slot < len(frames):
+                for screen in screens:
+                    screen.compare(slot, picture)
+            progress("comparing pictures", slot / len(frames))
+        if slot + 1 != len(frames):
+            raise StreamError(
+                f"{original.source.name} decodes to {slot + 1:,} pictures, the ledger names {len(frames):,}"
+            )
+        for screen in screens:
+            if (problem := screen.problem()) is not None:
+                self.problems[screen.name] = problem
+        return {screen.name: screen.errors for screen in screens if screen.name not in self.problems}
 
-    def score_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress, *, alone: bool) -> list[int]:
-        """Error of every slot that shows another picture than its own, from reports before or from the reference.
 
-        Returns the checksums of the reference's pictures; where it alone is decoded they are not asked for, and zeros.
-        """
-        if sum(int(np.count_nonzero(one.display.frozen)) for one in self.received) > MOST:
-            return self.compare_freezes(errors, progress, alone=alone)
-        frozen = [(one, slot, source) for one in self.received for slot, source in enumerate(one.display.source)
-                  if source != slot]  # fmt: skip
-        kept = KnownErrors(self.original)
-        known = kept.of({(slot, source) for _, slot, source in frozen}) if alone else None
-        if known is None:
-            sums = self.compare_freezes(errors, progress, alone=alone)
-            kept.add({(slot, source): float(errors[one.flow.name][slot]) for one, slot, source in frozen})
-            return sums
-        for one, slot, source in frozen:
-            errors[one.flow.name][slot] = known[slot, source]
-        return [0] * self.original.ledger.height
+@dataclass(frozen=True)
+class Walk:
+    """Through the pictures of an original that are asked for."""
 
-    def compare_freezes(self, errors: dict[str, NDArray[np.float64]], progress: Progress, *, alone: bool) -> list[int]:
-        """One walk through the reference."""
-        sums: list[int] = []
-        frames = self.original.ledger.height
+    original: Original
+    freezes: FreezeErrors
+    checked: set[int]
+    """Display numbers of pictures that others are to be compared with by checksum."""
 
-        def reference() -> Iterator[bytes]:
-            for picture in islice(self.pictures(DECODERS if alone else 1), frames):
-                sums.append(0 if alone else adler32(picture))
-                yield picture
-
-        sources = {one.flow.name: one.display.source for one in self.received}
-        for slot, frozen in enumerate(freeze_errors(reference(), sources)):
-            for name, error in frozen.items():
-                errors[name][slot] = error
-            if slot % 25 == 0:
-                progress("comparing pictures", slot / frames)
-        if len(sums) != frames:
-            name = self.original.source.name
-            raise StreamError(f"{name} decodes to {len(sums):,} pictures, the ledger names {frames:,}")
+    def run(self, threads: int, progress: Progress) -> dict[int, int]:
+        """Returns the checksums."""
+        original = self.original
+        shown = needed(original, self.freezes.slots | self.checked)
+        if not shown:
+            return {}
+        frames = original.ledger.filter(pl.col("display").is_in(shown))["frame"].sort().to_list()
+        pixels = original.width * original.height
+        batch = max(1, BATCH_BYTES // pixels)
+        sums: dict[int, int] = {}
+        done = 0
+        for pictures in luma_batches(original.stream, frames, original.width, original.height, threads, batch=batch):
+            slots = shown[done : done + len(pictures) // pixels]
+            done += len(pictures) // pixels
+            if done > len(shown):
+                break
+            self.freezes.take(slots, pictures)
+            for place, slot in enumerate(slots):
+                if slot in self.checked:
+                    sums[slot] = adler32(memoryview(pictures)[place * pixels : (place + 1) * pixels])
+            progress("comparing pictures", done / len(shown))
+        if done != len(shown):
+            name = original.source.name
+            raise StreamError(f"{name} decodes to {done:,} pictures, the ledger names {len(shown):,} frames of them")
         return sums
 
-    def check(
-        self,
-        one: Received,
-        got: list[int],
-        part: Part,
-        sums: list[int],
-        errors: NDArray[np.float64],
-        *,
-        as_planned: bool,
-    ) -> None:
-        """A picture with the reference's checksum has no error; the rest are compared point by point."""
-        if not as_planned and not part.whole:
-            got, part = checksums(one, one.decodable), Part(one.decodable, one.slots, whole=True)
-        if len(got) != len(part.slots):
-            raise StreamError(
-                f"the received movie decodes to {len(got):,} pictures where the ledger has {len(part.slots):,} "
-                "decodable frames: which picture is which cannot be told"
-            )
-        if got == [sums[slot] for slot in part.slots]:
-            for slot in one.slots:
-                if one.display.source[slot] == slot:
-                    errors[slot] = 0.0
-            return
-        self.compare_all(one, errors)
 
-    def compare_all(self, one: Received, errors: NDArray[np.float64]) -> None:
-        """Walks through both decodes side by side: for a received movie whose pictures differ from those sent."""
-        mine = luma_pictures(one.stream, one.decodable, self.original.width, self.original.height)
-        decodable = set(one.slots)
-        held = black(self.original.width * self.original.height)
-        for slot, picture in enumerate(self.pictures()):
-            if slot in decodable:
-                got = next(mine)
-                held = got if one.display.source[slot] == slot else held
-            errors[slot] = squared_error(picture, held)
+def needed(original: Original, slots: set[int]) -> list[int]:
+    """Display numbers of the frames that have to be decoded for these pictures."""
+    display = dict(original.ledger.select("frame", "display").iter_rows())
+    frame = {slot: frame for frame, slot in display.items()}
+    return sorted(display[one] for one in original.context.closure(frame[slot] for slot in slots))
+
+
+class Screen:
+    """What one flow received, decoded beside the original."""
+
+    def __init__(self, one: Received, original: Original) -> None:
+        self.name = one.flow.name
+        self.errors = np.full(original.ledger.height, np.nan)
+        self._decodable = {*one.slots}
+        self._source = one.display.source
+        self._pictures = luma_pictures(one.stream, one.decodable, original.width, original.height)
+        self._held = black(original.width * original.height)
+        self._count = 0
+
+    def compare(self, slot: int, sent: bytes) -> None:
+        """Takes the next picture of the original."""
+        if slot in self._decodable and (got := next(self._pictures, None)) is not None:
+            self._count += 1
+            self._held = got if self._source[slot] == slot else self._held
+        self.errors[slot] = squared_error(sent, self._held)
+
+    def problem(self) -> str | None:
+        """Why it cannot be told which picture is which, or None."""
+        count = self._count + sum(1 for _ in self._pictures)
+        if count == len(self._decodable):
+            return None
+        return (
+            f"the received movie decodes to {count:,} pictures where the ledger has {len(self._decodable):,} decodable "
+            "frames: which picture is which cannot be told"
+        )
 
 
 def checksums(one: Received, frames: list[int]) -> list[int]:

@@ -10,9 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 import framewire
+from framewire.report import plotly
 from framewire.report.figures.base import Figure
 from framewire.report.page import HERE as REPORT
-from framewire.report.page import in_script, plotly_packed
+from framewire.report.page import in_script
 from framewire.studies.writers import html, templates
 
 __all__ = ["Head", "render"]
@@ -48,7 +49,7 @@ def render(head: Head, *, figures: Iterable[Figure] = (), template: str = "base.
             style=Markup(REPORT.joinpath("style.css").read_text(encoding="utf-8") + _style()),
             script=Markup(REPORT.joinpath("report.js").read_text(encoding="utf-8")),
             figures_json=in_script({one.name: [one.data, one.layout] for one in every if not one.absent}),
-            plotly=plotly_packed(),
+            plotly=plotly.packed(),
             version=framewire.__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             **shown,

@@ -21,16 +21,20 @@ class Section:
     figures: list[Figure]
 
 
-def sections(run: ReportRun, psnr: PsnrResult) -> list[Section]:
-    """All figures of a run."""
-    made = drawn(run, psnr)
-    return [Section(one.name, one.title, arranged(one.figures)) for one in made]
+def of_pictures(run: ReportRun, psnr: PsnrResult) -> Section:
+    """The figures that need the pictures to be compared."""
+    made = [quality.per_second(run, psnr), quality.per_frame(run, psnr)]
+    return Section("quality", "Picture quality", arranged(made))
 
 
-def drawn(run: ReportRun, psnr: PsnrResult) -> list[Section]:
-    """The figures, section by section."""
+def of_tables(run: ReportRun) -> list[Section]:
+    """All others."""
+    return [Section(one.name, one.title, arranged(one.figures)) for one in drawn(run)]
+
+
+def drawn(run: ReportRun) -> list[Section]:
+    """Those that are made of the run's tables, section by section."""
     return [
-        Section("quality", "Picture quality", [quality.per_second(run, psnr), quality.per_frame(run, psnr)]),
         Section(
             "time",
             "Throughput and delay",
