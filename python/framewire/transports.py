@@ -16,6 +16,7 @@ __all__ = [
     "Settings",
     "Transport",
     "current_name",
+    "may_drop",
     "of_family",
 ]
 
@@ -71,6 +72,16 @@ def _transports() -> tuple[Transport, ...]:
 
 TRANSPORTS = _transports()
 """All of them: those of the manual in its order, and then the other combinations of their parts."""
+
+
+def may_drop(name: str) -> bool:
+    """Whether a transport has a queue that gives frames up.
+
+    >>> may_drop("tcp+ifd"), may_drop("tcp"), may_drop("bulk"), may_drop("of another version")
+    (True, False, False, False)
+    """
+    parts = next((one.parts for one in TRANSPORTS if one.name == name), None)
+    return parts is not None and parts.queue != "direct"
 
 
 def of_family(family: str) -> tuple[str, ...]:

@@ -39,9 +39,29 @@ def test_the_head_names_the_network_and_the_movie(run: ReportRun) -> None:
     assert told.startswith("wifi, 802.11b, automatic rate, 4 transmissions at most; behind it a wire: 8 Mbit/s")
     run.info["movie"] = {"width": 720, "height": 576, "frame_rate": 25.0}
     run.scenario["movie"] = {"source": "/home/me/film.mp4", "codec": "h264"}
-    assert dict(facts(run))["movie"].startswith("film.mp4, h264, 720x576, 25 frames/s")
+    assert dict(facts(run))["movie"].startswith("film.mp4, h264, 720x576, 25 frames/s"), "as it was asked for"
     run.scenario["movie"] = {"source": "lab"}
     assert dict(facts(run))["movie"].startswith("the lab's test movie, 720x576")
+
+
+@pytest.mark.parametrize(
+    ("ending", "begin", "said"),
+    [
+        ("m2v", "00 00 01 B3 2D 02 40 33 00 00 01 B5 14", "MPEG-2"),
+        ("m2v", "00 00 01 B3 2D 02 40 33 00 00 01 B8 00", "MPEG-1"),
+        ("h264", "00 00 00 01 67 42 C0 1E", "H.264"),
+        ("h265", "00 00 00 01 40 01 0C 01", "H.265"),
+        ("obu", "12 00 0A 0B", "AV1"),
+    ],
+)
+def test_the_head_names_the_codec_of_the_movie_that_is_there(
+    ending: str, begin: str, said: str, run: ReportRun, tmp_path: Path
+) -> None:
+    film = tmp_path / f"film.{ending}"
+    film.write_bytes(bytes.fromhex(begin) + bytes(64))
+    run.info["movie"] = {"path": str(film), "width": 720, "height": 576, "frame_rate": 25.0}
+    run.scenario["movie"] = {"source": str(film)}
+    assert dict(facts(run))["movie"].startswith(f"film.{ending}, {said}, 720x576")
 
 
 def test_the_link_is_drawn_as_far_as_it_says_something(run: ReportRun) -> None:

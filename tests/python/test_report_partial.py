@@ -11,10 +11,11 @@ from PIL import Image
 from report_run import Delivery, Picture, make_movie, prompt, read_pictures, without, write_run
 
 from framewire.report import comparison, filmstrip, judge, psnr
-from framewire.report.caveats import not_offered
 from framewire.report.data import ReportRun, load
+from framewire.report.endings import not_offered
 from framewire.report.figures import losses
 from framewire.report.metrics import Metrics, metrics
+from framewire.report.outcome import outcome
 from framewire.report.palette import FATE_COLOURS
 from framewire.report.timeline import fate_strip, rgb
 
@@ -114,3 +115,29 @@ def test_a_verdict_without_a_report_reads_no_table_that_grows_with_every_packet(
         (run / f"{name}.parquet").unlink()
     assert judge(run).as_json() == told
     assert load(run, drawn=False).notes == [] and len(load(run).notes) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "of_machine"),
+    [
+        ("receiver: received movie cannot be written: File too large (os error 27)", True),
+        ("receiver: received movie cannot be written: No space left on device (os error 28)", True),
+        ("sender: Connection reset by peer (os error 104)", False),
+        ("the application ended with status 27", False),
+    ],
+)
+def test_a_flow_that_the_machine_cut_off_is_partial_and_none_is_chosen(
+    failure: str, of_machine: bool, movie: Path, pictures: list[Picture], tmp_path: Path
+) -> None:
+    deliveries = {name: Delivery("tcp", prompt(pictures)) for name in ("cut", "whole")}
+    run = load(write_run(tmp_path / "run", movie, deliveries, status="partial"))
+    run.info["flows"][0]["failure"] = failure
+    found = outcome(run, psnr.unmeasured()).verdict
+    caveats = " ".join(text.striptags() for text in found.caveats)
+    if of_machine:
+        why = failure.partition(" (os")[0]
+        expected = f"this machine cut off cut ({why})"
+        assert found.sentence == f"Nothing is chosen: {expected}." and not found.best
+        assert "cut is partial" in caveats and "no fault of it" in caveats
+    else:
+        assert found.best and "cut failed" in caveats and "its own loss" in caveats

@@ -401,3 +401,27 @@ def test_a_latency_decides_only_where_what_an_application_took_for_its_first_pac
     assert " at 220 ms" not in judge(near).sentence
     overlapping = [lab, flow("app", **unseen, unseen_latency_ms=420.0)]
     assert len(choose(overlapping, rules_for(overlapping, LIVE)).best) == 2, "220 to 640 ms beside 600"
+
+
+def test_a_queue_that_never_had_to_drop_is_said_to_be_idle() -> None:
+    def said(*flows: Metrics) -> str:
+        return " ".join(text.striptags() for text in judge(flows).reasons)
+
+    none = {"by_place": {"link": 100}}
+    idle, busy = flow("idle", transport="tcp+ifd", **none), flow("busy", transport="tcp+dependency")
+    plain = flow("plain", transport="tcp", **none)
+    assert "The frame queue of idle never had to drop a frame." in said(idle, busy, plain)
+    assert "never had to drop" not in said(busy, plain)
+    both = said(idle, flow("other", transport="udp+leaky", **none), plain)
+    assert "The frame queues of idle and other never had to drop a frame." in both
+    assert "The frame queue of idle never had to drop a frame." in said(idle), "alone too"
+
+
+def test_nothing_is_chosen_where_the_machine_cut_flows_off() -> None:
+    flows = flow("good", shown=990, lost=10), flow("bad", shown=100, lost=900)
+    verdict = judge(flows, cut_off="this machine cut off bad (File too large)", provisional="it ended")
+    assert verdict.sentence == "Nothing is chosen: this machine cut off bad (File too large)."
+    assert not verdict.best and verdict.runner_up is None and verdict.provisional == "it ended"
+    assert not any("good" in text for text in verdict.reasons), "no reason to choose one"
+    assert len(verdict.others) == 2, "what each brought is still said"
+    assert judge(flows).best == ["good"]

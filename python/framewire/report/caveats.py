@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
 from markupsafe import Markup
 
 from framewire import (
@@ -13,6 +12,7 @@ from framewire import (
     stats,
     unexplained_losses,
 )
+from framewire.report import endings
 from framewire.report.data import ReportRun, seconds
 from framewire.report.metrics import unseen_latency_ms
 
@@ -22,7 +22,7 @@ def caveats(run: ReportRun, problems: dict[str, str], unscored: str | None = Non
 
     `problems` says by flow why its pictures could not be compared, `unscored` why none was.
     """
-    said = endings(run)
+    said = endings.notes(run)
     if disturbed := disturbances(run):
         reasons = Markup("; ").join(Markup("{}: {}").format(flows, text) for text, flows in disturbed.items())
         said.append(doubted(run, reasons))
@@ -91,37 +91,6 @@ def of_chance(run: ReportRun) -> Markup:
     return Markup("One run, one seed{}: repeat with others before relying on small differences.").format(seed_text)
 
 
-def endings(run: ReportRun) -> list[Markup]:
-    """How the run and its flows ended, where that was not their end."""
-    said: list[Markup] = []
-    if run.partial:
-        early = f"ended early ({run.ended_by})" if run.ended_by else "did not come to its end"
-        said.append(
-            Markup("<b>The run is {}</b>: it {}{}. Do not choose by it.").format(run.status, early, on_the_way(run))
-        )
-        said += not_offered(run)
-    failures = {str(entry.get("name")): entry["failure"] for entry in run.info.get("flows") or []
-                if isinstance(entry, dict) and entry.get("failure")}  # fmt: skip
-    said += [
-        Markup("<b>{}</b> failed: {}. What it did not send counts as its own loss.").format(flow, failure)
-        for flow, failure in failures.items()
-    ]
-    said += [
-        Markup("<b>{}</b> ended as {}.").format(row["flow"], row["status"])
-        for row in run.summary.iter_rows(named=True)
-        if row.get("status") not in (None, "complete", run.status) and row["flow"] not in failures
-    ]
-    return said
-
-
-def on_the_way(run: ReportRun) -> str:
-    """Says that frames were still on their way when the run ended, where some were."""
-    if "root_cause" not in run.frames.columns:
-        return ""
-    cut = run.frames.filter((pl.col("fate") == "lost") & (pl.col("root_cause") == "run ended")).height
-    return f", and {cut:,} frames that were offered but had not arrived by then count as lost" if cut else ""
-
-
 def doubted(run: ReportRun, reasons: Markup) -> Markup:
     """What a doubt about flows means in the world that the run was in."""
     if run.simulated:
@@ -130,21 +99,6 @@ def doubted(run: ReportRun, reasons: Markup) -> Markup:
         "<b>The emulation was disturbed</b> by other work on the machine ({}). Times and losses of these flows may be "
         "the machine's, not the network's: repeat the run on a quiet machine."
     ).format(reasons)
-
-
-def not_offered(run: ReportRun) -> list[Markup]:
-    """How many frames the run ended before, and that they count nowhere."""
-    counts = {flow.name: (run.not_offered(flow), run.ledger(flow).height) for flow in run.streams}
-    if not any(left for left, _ in counts.values()):
-        return []
-    if len({*counts.values()}) == 1:
-        left, frames = next(iter(counts.values()))
-        each = Markup("{:,} of {:,}{}").format(left, frames, " by each flow" if len(counts) > 1 else "")
-        differ = ""
-    else:
-        each = Markup(", ").join(Markup("{} {:,} of {:,}").format(name, *pair) for name, pair in counts.items())
-        differ = " So these shares are of different parts of the movie."
-    return [Markup("Frames that were not offered are left out of all shares: {}.{}").format(each, differ)]
 
 
 def disturbances(run: ReportRun) -> dict[str, str]:

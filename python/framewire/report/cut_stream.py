@@ -84,6 +84,22 @@ def coding_of(path: Path) -> Coding:
     return H265 if parameters in (b"\x40\x01", b"\x42\x01", b"\x44\x01", b"\x46\x01", b"\x4e\x01") else H264
 
 
+def codec_name(path: Path) -> str | None:
+    """What an elementary stream is coded in, by its name and its beginning; None for a file with nothing in it."""
+    if path.stat().st_size == 0:
+        return None
+    if path.suffix == ".obu":
+        return "AV1"
+    coding = coding_of(path)
+    if coding is not MPEG_VIDEO:
+        return next(name for name, one in CODINGS.items() if one is coding)
+    with path.open("rb") as source:
+        head = source.read(65536)
+    # A sequence extension follows the sequence header of MPEG-2 at once (ISO/IEC 13818-2, 6.2.2 and table 6-2).
+    behind = head.find(b"\x00\x00\x01", head.find(b"\x00\x00\x01\xb3") + 4)
+    return "MPEG-2" if head[behind + 3 : behind + 4] == b"\xb5" else "MPEG-1"
+
+
 class StreamError(Exception):
     """The stream is not what the ledger says, or cannot be decoded; the text says how."""
 

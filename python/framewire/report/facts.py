@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from framewire.report import plot_data
 from framewire.report.capacity import of_link
+from framewire.report.cut_stream import codec_name
 from framewire.report.data import Flow, ReportRun
+from framewire.report.originals import ELEMENTARY_STREAMS
+from framewire.transports import EXTERNAL
 
 __all__ = ["facts"]
 
@@ -36,7 +39,7 @@ def movie(run: ReportRun) -> list[tuple[str, str]]:
     facts_found: list[tuple[str, str]] = []
     of, given = run.scenario.get("movie", {}), run.movie
     if given or run.of_movie:
-        parts = [source(of.get("source"), "the lab's test movie"), of.get("codec")]
+        parts = [source(of.get("source"), "the lab's test movie"), codec(run)]
         if given.get("width"):
             parts.append(f"{given['width']}x{given.get('height', '?')}")
         parts.append(f"{run.frame_rate:.5g} frames/s, {run.movie_seconds:.1f} s")
@@ -46,6 +49,23 @@ def movie(run: ReportRun) -> list[tuple[str, str]]:
     if run.ladder:
         facts_found.append(("ladder", f"{source(of.get('ladder'), 'ladder')}: {ladder_in_a_line(run.ladder)}"))
     return facts_found
+
+
+def codec(run: ReportRun) -> str | None:
+    """What the movie was coded in: by the movie or, where that is gone, by what a flow received of it; by the scenario
+    where there is neither."""
+    candidates = [Path(str(run.movie["path"]))] if run.movie.get("path") else []
+    for flow in run.of_movie:
+        if flow.transport != EXTERNAL and Path(flow.name).name == flow.name:
+            candidates += [run.directory / "received" / f"{flow.name}.{ending}" for ending in ELEMENTARY_STREAMS]
+    for path in candidates:
+        try:
+            if path.is_file() and (found := codec_name(path)) is not None:
+                return found
+        except OSError:
+            continue
+    stated = run.scenario.get("movie", {}).get("codec")
+    return None if stated is None else str(stated)
 
 
 def source(given: Any, of_the_lab: str) -> str:

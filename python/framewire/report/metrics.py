@@ -11,7 +11,7 @@ from framewire.report import plot_data
 from framewire.report.data import Flow, ReportRun
 from framewire.report.palette import Look
 from framewire.report.psnr import PsnrResult
-from framewire.transports import EXTERNAL
+from framewire.transports import EXTERNAL, may_drop
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,11 @@ class Metrics:
     """The same of all frames that could be decoded, in time or not."""
     psnr_mean_db: float | None = None
     psnr_pooled_db: float | None = None
+
+    @property
+    def never_dropped(self) -> bool:
+        """It has a queue that gives frames up, and that did not have to."""
+        return may_drop(self.transport) and self.frames > 0 and not self.by_place.get("sender-pipeline")
 
     def share(self, count: int) -> float:
         """Per cent of the movie's frames (those that were offered)."""

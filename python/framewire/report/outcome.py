@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from framewire.report import plot_data
+from framewire.report import endings, plot_data
 from framewire.report.capacity import of_link
 from framewire.report.caveats import caveats, drawn_by_chance, provisional
 from framewire.report.data import ReportRun
@@ -36,6 +36,7 @@ def outcome(run: ReportRun, scores: PsnrResult) -> Outcome:
         link_bps=None if link is None or run.together else link.least_bps,
         provisional=provisional(run),
         seeded=drawn_by_chance(run),
+        cut_off=endings.cut_off(run),
     )
     return Outcome(flows, verdict)
 

@@ -39,6 +39,7 @@ from framewire.report.rules import (
 )
 from framewire.report.verdict_text import (
     freeze,
+    idle_queues,
     levels,
     levels_in_words,
     listed,
@@ -83,12 +84,14 @@ class Verdict:
     """Why nothing should be decided by this run."""
     seeded: bool = False
     """Another seed would change the result."""
+    undecided: bool = False
+    """The headline says why nothing is chosen."""
 
     @property
     def sentence(self) -> str:
         """The verdict in one sentence, as plain text."""
         said = (self.summary or self.headline).striptags()
-        if self.provisional is None:
+        if self.provisional is None or self.undecided:
             return said
         begin = said[:1] if self.summary is None else said[:1].lower()
         return f"Provisional, because {self.provisional}: {begin}{said[1:]}"
@@ -113,15 +116,21 @@ def judge(
     link_bps: float | None = None,
     provisional: str | None = None,
     seeded: bool = True,
+    cut_off: str | None = None,
 ) -> Verdict:
     """The whole verdict; the scenario's player (`policy`) says which way of viewing comes first.
 
     `bitrate_bps` is the movie's: where no transport brought as much, the verdict says so first; `link_bps` is the
     least rate of the link where it is known and each flow had it to itself. `cross_traffic` says what bulk flows got
     of the same network. `provisional` says why nothing should be chosen by this run, `seeded` whether another seed
-    would change it.
+    would change it. `cut_off` says which flows this machine cut off, and why: then nothing is chosen.
     """
     measured = [one for one in flows if one.frames > 0]
+    if cut_off is not None:
+        nothing = Markup("Nothing is chosen: {}.").format(cut_off)
+        said = [Markup("What is partial is no measure of its transport, and without it nothing can be compared.")]
+        accounts = [account(one) for one in measured]
+        return Verdict(nothing, said, accounts, list(caveats), provisional=provisional or cut_off, undecided=True)
     if not measured:
         nothing = Markup("Nothing was measured: no frame was offered.")
         return Verdict(nothing, [], [], list(caveats), provisional=provisional)
@@ -132,7 +141,7 @@ def judge(
         return Verdict(nothing, [], [], list(caveats), provisional=provisional)
     if len(measured) == 1:
         opening, said = single(measured[0], policy, beside=bool(cross_traffic))
-        said = [*said, *cross_traffic]
+        said = [*said, *idle_queues(measured), *cross_traffic]
         return Verdict(opening, said, [], list(caveats), best=[measured[0].flow], provisional=provisional)
     live = choose(measured, rules_for(measured, LIVE, policy))
     pause = choose(measured, rules_for(measured, PAUSE))
@@ -155,7 +164,7 @@ def judge(
         def aside(one: Metrics) -> str:
             return f" and {stood_still(one)}" if waits else ""
 
-    reasons = [*too_narrow(measured, bitrate_bps, link_bps), *reasons, *cross_traffic]
+    reasons = [*too_narrow(measured, bitrate_bps, link_bps), *reasons, *idle_queues(measured), *cross_traffic]
     winners = [one.flow for one in first.best]
     others = [account(one) for one in measured if one.flow not in winners]
     return Verdict(

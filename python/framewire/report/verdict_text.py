@@ -89,3 +89,13 @@ def waiting(one: Metrics) -> str:
         return f"{one.stalled_s:.1f} s of waiting in {'1 pause' if one.stalls == 1 else f'{one.stalls:,} pauses'}"
     frames = "1 frame" if one.stalls == 1 else f"{one.stalls:,} frames, each by itself"
     return f"{one.stalled_s:.1f} s of waiting for {frames}, or a start-up delay longer by as much"
+
+
+def idle_queues(flows: Sequence[Metrics]) -> list[Markup]:
+    """Says of queues that may drop frames that they never had to: what such flows show is not their doing."""
+    idle = [one for one in flows if one.never_dropped]
+    if not idle:
+        return []
+    if len(idle) == 1:
+        return [Markup("The frame queue of {} never had to drop a frame.").format(names(idle))]
+    return [Markup("The frame queues of {} never had to drop a frame.").format(names(idle))]
