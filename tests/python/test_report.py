@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,7 +24,7 @@ from framewire import report
 from framewire.campaign import origin
 from framewire.campaign.index import Place
 from framewire.errors import InputError
-from framewire.report import palette
+from framewire.report import page, palette, plotly
 from framewire.report.caveats import caveats, provisional
 from framewire.report.data import load
 from framewire.report.figures.base import rounded, thinned
@@ -439,3 +443,39 @@ def test_what_tcp_went_through_is_shown_where_it_was_recorded(version: int, show
     run = shutil.copytree(REPOSITORY / f"tests/golden/format-{version}", tmp_path / "run")
     page = report.build(Path(run)).read_text()
     assert ("smoothed round-trip time" in page.partition('class="plot"')[0]) == shown
+
+
+def test_what_goes_on_beside_an_interruption_ends() -> None:
+    ended: list[bool] = []
+
+    def work(progress: Callable[[str, float], None]) -> page.Seen:
+        try:
+            while True:
+                progress("", 0.0)
+                time.sleep(0.001)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt), page.beside(work):
+        raise KeyboardInterrupt
+    assert ended == [True]
+    with page.beside(lambda _progress: page.unseen()) as seen:
+        assert seen()[1].failure == page.LATER
+
+
+def test_the_script_is_packed_once_and_a_damaged_one_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAMEWIRE_CACHE", str(tmp_path / "cache"))
+    plotly.packed.cache_clear()
+    first = plotly.packed()
+    (kept,) = (tmp_path / "cache" / "scripts").iterdir()
+    whole = kept.read_bytes()
+    assert gzip.decompress(base64.b64decode(first)).startswith(b"/**")
+    packs: list[int] = []
+    pack = gzip.compress
+    monkeypatch.setattr(gzip, "compress", lambda *given, **more: packs.append(1) or pack(*given, **more))
+    for content, expected in ((whole, 0), (whole[:-1] + b"?", 1), (b"", 1)):
+        kept.write_bytes(content)
+        packs.clear()
+        plotly.packed.cache_clear()
+        assert plotly.packed() == first and len(packs) == expected
+        assert kept.read_bytes() == whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -252,3 +253,31 @@ def test_the_protocol_of_a_flow_is_that_of_most_of_its_bytes() -> None:
     packets = pl.DataFrame(rows, schema=["flow", "direction", "protocol", "payload"], orient="row")
     assert stats.main_protocols(packets) == {"rtsp": "udp", "mute": "tcp", "plain": "tcp"}
     assert stats.main_protocols(pl.DataFrame()) == {}
+
+
+def test_packet_throughput_asks_nothing_of_the_order_of_rows() -> None:
+    random = np.random.default_rng(3)
+    rows = []
+    for flow in ("a", "b"):
+        for packet in range(400):
+            at, hops = packet * 11_000_000, ("sender-device", "wire")[: 2 if packet % 7 else 1]
+            for place, hop in enumerate(hops):
+                lost = packet % 7 == 0 or (place == 1 and packet % 5 == 0)
+                # Some are on both hops at one time: then the later enqueued is the last.
+                took = 0 if packet % 3 == 0 and place == 1 else 1_000_000
+                rows.append(
+                    (flow, packet, "forward", hop, at, at + took, 1000 + packet, "dropped" if lost else "delivered")
+                )
+                at += took
+        rows.append((flow, 0, "backward", "wire", 0, 10**12, 60, "delivered"))
+    names = ("flow", "packet", "direction", "hop", "enqueued_ns", "finished_ns", "payload", "outcome")
+    table = pl.DataFrame(rows, schema=names, orient="row")
+    found = stats.packet_throughput(table)
+    brought = {flow: sum(1000 + packet for packet in range(400) if packet % 7 and packet % 5) for flow in ("a", "b")}
+    assert found.group_by("flow").agg((pl.col("bps").sum() / 8).cast(pl.Int64)).sort("flow").rows() == [
+        *brought.items()
+    ]
+    for _ in range(3):
+        shuffled = table[random.permutation(table.height)]
+        assert stats.packet_throughput(shuffled).sort("flow", "at_s").equals(found.sort("flow", "at_s"))
+    assert stats.packet_throughput(table[:0]).is_empty()
