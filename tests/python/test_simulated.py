@@ -20,8 +20,7 @@ from framewire import _native, movie, report
 from framewire.errors import InputError
 from framewire.playout import Player, pauses, play, replayed
 from framewire.report.data import load as load_run
-from framewire.report.figures import sections
-from framewire.report.psnr import unmeasured
+from framewire.report.figures import of_tables
 
 ALL = "\n".join(
     f'[[flow]]\ntransport = "{name}"'
@@ -117,7 +116,7 @@ def test_an_access_point_behind_a_wire_is_on_the_air_too(film: Path, tmp_path: P
     row = run.summary.row(0, named=True)
     assert row["transmissions_mean"] == pytest.approx(air["transmissions"].mean())
     assert row["transmissions_mean"] > 1.05 and row["sniffed_total"] == air["sniffed"].sum() > 0
-    (drawn,) = [one for one in sections(load_run(run.directory), unmeasured()) if one.name == "link"]
+    (drawn,) = [one for one in of_tables(load_run(run.directory)) if one.name == "link"]
     assert [(figure.name, figure.absent) for figure in drawn.figures if figure.absent] == []
     assert len(drawn.figures) == 4 and all(figure.data for figure in drawn.figures)
 
