@@ -6,18 +6,22 @@
 //! pictures than they did, and what is decoded is wrong though nothing is missing.
 //!
 //! What is not in the slice headers is FFmpeg's (libavcodec 5.1: `h264_field_start`, `ff_h264_execute_ref_pic_marking`), as
-//! it was seen to behave: frames that a gap in `frame_num` implies (8.2.5.2) take places among those that are held, and were
-//! never seen to displace another one; and where the numbers go back to one that it holds already, it gives up that one.
+//! it was seen to behave: frames that a gap in `frame_num` implies (8.2.5.2) take places among those that are held, and each
+//! is placed one frame behind the one that was held last, as if that were shown once more; and where the numbers go back
+//! to one that it holds already, it gives up that one. In a stream that may have no gaps, it gives up inferred frames also
+//! by their numbers.
 
-use crate::picture_order::PictureOrder;
+use std::cmp::Reverse;
+
+use crate::picture_order::{COUNTS_OF_A_FRAME, PictureOrder};
 
 /// What the headers of a picture of H.264 say of the reference pictures that a decoder keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReferenceMarks {
     /// Frames that are kept at most: `max_num_ref_frames`, at least one.
     pub max_frames: u8,
-    /// Its reference picture lists have entries that their modifications (8.2.4.3) do not name.
-    pub by_order: bool,
+    /// Frames in the two lists of its B slices, where those are not all named by modifications (8.2.4.3); 0 of others.
+    pub by_order: (u8, u8),
     /// Frames that it orders to be used for short-term reference no longer (8.2.5.4), by their `frame_num`: the lowest bit
     /// is the number before its own.
     pub unmarks: u32,
@@ -35,7 +39,7 @@ struct Held {
     /// `None` of a frame inferred from a gap in `frame_num` ("non-existing", 8.2.5.2).
     frame: Option<u32>,
     frame_num: u32,
-    /// The picture order count that the decoder has for it; 0 of an inferred frame.
+    /// The picture order count that the decoder has for it.
     count: i64,
 }
 
@@ -54,18 +58,20 @@ impl HeldReferences {
     /// Whether the next picture, which is placed at this count and refers to these frames, finds another one before one of
     /// them in its lists.
     pub fn is_displaced(&self, picture: PictureOrder, count: i64, references: &[u32]) -> bool {
-        if !picture.marks.is_some_and(|marks| marks.by_order) {
+        let Some(ReferenceMarks { by_order: (first, second), .. }) = picture.marks else { return false };
+        if (first, second) == (0, 0) {
             return false;
         }
         let held = self.with_gap_filled(picture);
-        let (used, others): (Vec<_>, Vec<_>) =
-            held.iter().filter_map(|held| Some((held.frame?, held))).partition(|(frame, _)| references.contains(frame));
-        // No two pictures have the same count, but behind a gap. Of those FFmpeg takes one: before the picture the older.
-        let is_between = |other: &Held, used: &Held| match other.count <= count {
-            true => used.count <= other.count,
-            false => used.count > other.count,
+        let is_used = |held: &&Held| held.frame.is_some_and(|frame| references.contains(&frame));
+        // Each list begins with what it refers to, so that it is the same without the others.
+        let expected = initial_lists(held.iter().filter(is_used), count);
+        let found = initial_lists(held.iter(), count);
+        let differs = |list: usize, frames: u8| {
+            let entries = expected[list].len().min(frames.into());
+            expected[list][..entries] != found[list][..entries]
         };
-        others.iter().any(|(_, other)| used.iter().any(|(_, used)| is_between(other, used)))
+        differs(0, first) || differs(1, second)
     }
 
     /// Whether frames are inferred before the next picture, as numbers are missing.
@@ -100,8 +106,25 @@ impl HeldReferences {
         if picture.is_base {
             let frame_num = number.map_or(0, |(number, _)| number);
             self.hold(Held { frame: Some(frame), frame_num, count }, marks);
+            if let Some((number, turn)) = number.filter(|_| !marks.gaps_allowed) {
+                self.give_up_inferred(number, turn, marks.max_frames);
+            }
         }
         self.last = number.map(|(number, _)| number);
+    }
+
+    /// In a stream that may have no gaps, inferred frames are given up that are further behind a reference picture than
+    /// frames are kept; of two such next to each other, the newer one with this picture.
+    fn give_up_inferred(&mut self, number: u32, turn: u32, max_frames: u8) {
+        let mut left = self.held.len();
+        while left > 0 {
+            left -= 1;
+            let Held { frame, frame_num, .. } = self.held[left];
+            if frame.is_none() && (number + turn - frame_num % turn) % turn > max_frames.into() {
+                self.held.remove(left);
+                left = left.saturating_sub(1);
+            }
+        }
     }
 
     /// What is held when the gap in `frame_num` before a picture has been filled.
@@ -109,7 +132,9 @@ impl HeldReferences {
         let mut filled = self.clone();
         if let (Some((number, turn)), Some(marks)) = (number_of(picture), picture.marks) {
             for back in (1..=self.missing_before(picture).min(marks.max_frames.into())).rev() {
-                filled.hold(Held { frame: None, frame_num: (number + turn - back) % turn, count: 0 }, marks);
+                // Behind all of them where there is none to be shown once more.
+                let count = filled.held.last().map_or(i64::MAX, |last| last.count.saturating_add(COUNTS_OF_A_FRAME));
+                filled.hold(Held { frame: None, frame_num: (number + turn - back) % turn, count }, marks);
             }
         }
         filled.held
@@ -131,6 +156,21 @@ impl HeldReferences {
         let surplus = self.held.len().saturating_sub(marks.max_frames.into());
         self.held.drain(..surplus);
     }
+}
+
+/// The lists with which a B picture at this count begins (8.2.4.2.3), of frames that are held, in decode order.
+fn initial_lists<'a>(held: impl Iterator<Item = &'a Held>, count: i64) -> [Vec<Held>; 2] {
+    let (mut before, mut after): (Vec<Held>, Vec<Held>) = held.partition(|held| held.count <= count);
+    // No two pictures have the same count, but behind a gap. Of those FFmpeg takes first the older where they are before the
+    // picture, and the newer where they are after it.
+    before.sort_by_key(|held| Reverse(held.count));
+    after.reverse();
+    after.sort_by_key(|held| held.count);
+    let mut lists = [[&before[..], &after[..]].concat(), [&after[..], &before[..]].concat()];
+    if lists[1].len() > 1 && lists[0] == lists[1] {
+        lists[1].swap(0, 1);
+    }
+    lists
 }
 
 /// `frame_num`, and how many there are (`MaxFrameNum`).

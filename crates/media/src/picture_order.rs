@@ -14,7 +14,7 @@ use crate::held_references::ReferenceMarks;
 use crate::{h264, h265};
 
 /// How much later a frame is shown than the one before it, in picture order counts: two fields (ITU-T H.264, 8.2.1).
-const COUNTS_OF_A_FRAME: i64 = 2;
+pub(crate) const COUNTS_OF_A_FRAME: i64 = 2;
 
 /// What the headers of a picture say of where it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

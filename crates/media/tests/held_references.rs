@@ -9,7 +9,7 @@ use framewire_media::picture_order::{PictureNumbers, PictureOrder, ReceivedOrder
 type Picture = (i64, u16, bool);
 
 const MARKS: ReferenceMarks =
-    ReferenceMarks { max_frames: 4, by_order: true, unmarks: 0, gaps_allowed: false, listed: 0, named: 0 };
+    ReferenceMarks { max_frames: 4, by_order: (1, 1), unmarks: 0, gaps_allowed: false, listed: 0, named: 0 };
 
 /// Low bits that distinguish 64 counts, and 16 frame numbers.
 fn order((count, frame_num, is_base): Picture, marks: ReferenceMarks) -> PictureOrder {
@@ -72,7 +72,26 @@ fn what_is_placed_among_pictures_behind_a_gap_displaces_their_references() {
 #[test]
 fn frames_that_a_gap_implies_take_places() {
     assert!(!is_displaced((68, 7), 2, 4, &[]), "numbers 3 to 6 pushed out all that was held");
-    assert!(!is_displaced((68, 4), 3, 4, &[]), "number 3 pushed out 12");
+}
+
+#[test]
+fn frames_that_a_gap_implies_are_placed_one_after_the_other() {
+    assert!(is_displaced((68, 4), 3, 4, &[]), "3, which pushed out 12, is at 14, between 12 and 16");
+    // Of 3 and 4, which 12 stands in for, at 14 and 16, the first is between 12 and 16.
+    assert!(is_displaced((74, 5), 2, 4, &[]));
+    assert!(!is_displaced((74, 5), 4, 4, &[]), "it was pushed out");
+    assert!(!is_displaced((74, 7), 2, 4, &[]), "of 3 to 6, which are at 14 to 20, the last two are left");
+}
+
+#[test]
+fn frames_that_a_gap_implies_are_given_up_by_their_numbers() {
+    // Number 3 is at 14, and others are unmarked before it would be pushed out: number 8 is more than four behind it.
+    let unmarking = |number, unmarks| (number, ReferenceMarks { unmarks, ..MARKS });
+    let earlier = [unmarking(5, 0b1101), unmarking(6, 0b1)];
+    let with = |last: ReferenceMarks| [earlier[0], earlier[1], (8, ReferenceMarks { unmarks: 0b10, ..last })];
+    assert!(!is_displaced((74, 4), 5, 22, &with(MARKS)));
+    let allowed = ReferenceMarks { gaps_allowed: true, ..MARKS };
+    assert!(is_displaced((74, 4), 5, 22, &with(allowed)), "where the stream may have gaps it stays");
 }
 
 #[test]
@@ -81,10 +100,22 @@ fn of_two_pictures_with_one_number_the_older_is_given_up() {
 }
 
 #[test]
+fn each_list_is_looked_at_as_far_as_it_goes() {
+    let lists = |number: u32, by_order: (u8, u8)| [(number, ReferenceMarks { by_order, ..MARKS })];
+    // 4, 6, 10 and 12 are held, and the picture at 6 refers to 4 and 10: only the first list finds 6.
+    assert!(is_displaced((68, 3), 2, 4, &lists(6, (1, 0))));
+    assert!(!is_displaced((68, 3), 2, 4, &lists(6, (0, 1))));
+    assert!(is_displaced((68, 3), 2, 4, &lists(6, (0, 2))), "it goes on with those before the picture");
+    // That at 0 has all of them behind it: the second list begins with the second of them.
+    assert!(!is_displaced((68, 3), 2, 10, &lists(6, (1, 0))));
+    assert!(is_displaced((68, 3), 2, 10, &lists(6, (0, 1))));
+}
+
+#[test]
 fn what_was_unmarked_or_need_not_be_looked_for_displaces_nothing() {
     let unmarking = |unmarks| [(4, ReferenceMarks { unmarks, ..MARKS })];
     assert!(!is_displaced((68, 3), 3, 4, &unmarking(0b1)), "12 has the number before it");
     assert!(is_displaced((68, 3), 3, 4, &unmarking(0b10)), "and 6 the one before that");
-    let named = [(7, ReferenceMarks { by_order: false, ..MARKS })];
+    let named = [(7, ReferenceMarks { by_order: (0, 0), ..MARKS })];
     assert!(!is_displaced((68, 3), 3, 4, &named), "its lists name all that is in them");
 }

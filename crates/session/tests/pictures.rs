@@ -377,6 +377,8 @@ enum Way {
     Random,
     /// One burst of so many frames from this one on.
     Burst(u32, u32),
+    /// Several.
+    Gaps(&'static [(u32, u32)]),
     /// A third of the frames that nothing refers to.
     Unreferenced,
 }
@@ -413,9 +415,18 @@ fn few_ways() -> Vec<Way> {
 
 const PLACED_BY_NUMBER: &str = "h264-open-anew";
 
-/// A gap in it that `frame_num` does not show, half a turn of the picture order counts longer than whole turns: what comes
-/// behind it is placed before the latest sixteen of all that came before it, and the order begins anew.
-const BEFORE_THE_LATEST: Way = Way::Burst(31, 144);
+/// Bursts of frames that are lost of a stream, in each of which a decoder does what it does behind few others.
+const GAPS: &[(&str, &[(u32, u32)])] = &[
+    // `frame_num` does not show it, and it is half a turn of the picture order counts longer than whole turns: what comes
+    // behind it is placed before the latest sixteen of all that came before it, and the order begins anew.
+    (PLACED_BY_NUMBER, &[(31, 144)]),
+    // The picture whose lists lack a frame is placed before the places of the others are forgotten.
+    ("h264-open-among", &[(28, 120), (153, 24)]),
+    // A frame that is inferred from a gap has a place, and displaces a reference.
+    ("h264-open-among", &[(26, 34)]),
+    // Such a frame is given up by its number.
+    ("h264-open", &[(161, 27)]),
+];
 
 fn limits(frames: u32) -> Limits {
     Limits { frames: Some(frames), ..Limits::default() }
@@ -433,6 +444,9 @@ impl Way {
             Self::Queue("direct", _) => without(plan, |_| false),
             Self::Queue(_, kind) => through(kind, plan, &mut random),
             Self::Burst(from, count) => without(plan, |frame| (from..from + count).contains(&frame)),
+            Self::Gaps(gaps) => {
+                without(plan, |frame| gaps.iter().any(|&(from, count)| (from..from + count).contains(&frame)))
+            }
             Self::Random => {
                 let lost: BTreeSet<u32> = (0..plan.len()).filter(|_| random.next_inclusive(29) == 0).collect();
                 without(plan, |frame| lost.contains(&frame))
@@ -681,7 +695,7 @@ fn check_all(subjects: &[Subject]) -> BTreeSet<Exception> {
         assert_eq!(subject.digests.len(), subject.frame_of.len(), "{}: no two pictures are alike", subject.name);
         let is_small = subject.plan.movie().index.sequence.width < 100;
         let mut ways = if subject.is_whole && is_small { ways() } else { few_ways() };
-        ways.extend((subject.name == PLACED_BY_NUMBER).then_some(BEFORE_THE_LATEST));
+        ways.extend(GAPS.iter().filter(|(name, _)| *name == subject.name).map(|(_, gaps)| Way::Gaps(gaps)));
         check(subject, &ways)
     };
     side_by_side(subjects, check).into_iter().flatten().collect()

@@ -34,7 +34,8 @@ impl AccessUnit {
             if let (Some(marks), Some(of_second)) =
                 (&mut order.marks, second.picture_order.and_then(|order| order.marks))
             {
-                marks.by_order |= of_second.by_order;
+                let ((first, second), of_second_field) = (marks.by_order, of_second.by_order);
+                marks.by_order = (first.max(of_second_field.0), second.max(of_second_field.1));
                 marks.unmarks |= of_second.unmarks;
                 marks.named |= of_second.named;
                 marks.listed = marks.listed.max(of_second.listed);

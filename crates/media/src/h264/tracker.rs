@@ -128,13 +128,17 @@ impl OpenPicture {
         bit_of(self.header.frame_num, frame.frame_num, self.limits.max_frame_num).unwrap_or(0)
     }
 
-    /// Whether lists of its B slices have entries that no modification names.
-    fn lists_by_order(&self) -> bool {
-        let is_by_order = |header: &ListHeader| {
-            let named = header.modifications.iter().map(Vec::len);
-            header.kind == PictureType::B && header.active.iter().zip(named).any(|(&active, named)| named < active)
+    /// How many frames the lists of its B slices have, where no modifications name all of them.
+    fn lists_by_order(&self) -> (u8, u8) {
+        let of_b_slices = || self.lists.iter().filter(|header| header.kind == PictureType::B);
+        let frames = |list: usize| {
+            let is_by_order = |header: &&ListHeader| header.modifications[list].len() < header.active[list];
+            let longest = of_b_slices().filter(is_by_order).map(|header| header.active[list]).max().unwrap_or(0);
+            // Entries of a field are fields: each frame has two.
+            let frames = if self.header.fields.is_single() { longest.div_ceil(2) } else { longest };
+            u8::try_from(frames).unwrap_or(u8::MAX)
         };
-        self.lists.iter().any(is_by_order)
+        (frames(0), frames(1))
     }
 
     fn current(&self) -> CurrentPicture {

@@ -180,8 +180,8 @@ impl Decoding {
             frame: self.past.len() as u32 - 1,
             place: placed.count,
             begins_sequence: picture.begins_sequence,
-            forgets_order: self.held.lacks_listed(picture)
-                || self.held.is_behind_gap(picture) && picture.marks.is_some_and(|marks| !marks.gaps_allowed),
+            follows_made_up: self.held.is_behind_gap(picture) && picture.marks.is_some_and(|marks| !marks.gaps_allowed),
+            lists_made_up: self.held.lacks_listed(picture),
             reordered: picture.reordered.unwrap_or(0).into(),
             display: facts.display_index,
             is_right,
@@ -274,7 +274,7 @@ mod tests {
                     reordered: Some(2),
                     marks: Some(ReferenceMarks {
                         max_frames: 5,
-                        by_order: frame == 7,
+                        by_order: if frame == 7 { (1, 1) } else { (0, 0) },
                         unmarks: 0,
                         gaps_allowed: false,
                         listed: 0,

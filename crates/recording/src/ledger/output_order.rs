@@ -15,9 +15,11 @@ pub(super) struct Picture {
     pub place: i64,
     /// It begins a coded video sequence: all before it are shown first.
     pub begins_sequence: bool,
-    /// The decoder makes up frames before it, as numbers are missing in a stream that may have no gaps, or one in its lists:
-    /// it forgets the places of the pictures before.
-    pub forgets_order: bool,
+    /// The decoder makes up frames before it, as numbers are missing in a stream that may have no gaps: it forgets the places
+    /// of the pictures before.
+    pub follows_made_up: bool,
+    /// The decoder makes up one in its lists, when it has taken the place of the picture: it forgets that, too.
+    pub lists_made_up: bool,
     /// How many pictures the decoder holds back.
     pub reordered: usize,
     /// Number in display order.
@@ -75,7 +77,10 @@ impl OutputOrder {
     /// Takes the next picture that reaches the decoder, in decode order. Gives the picture, now or of before, that turns out
     /// not to be shown, or to be shown behind one that belongs behind it.
     pub(crate) fn take(&mut self, picture: Picture) -> Option<Picture> {
-        let begins_anew = self.latest.take(picture.place, picture.begins_sequence || picture.forgets_order);
+        let begins_anew = self.latest.take(picture.place, picture.begins_sequence || picture.follows_made_up);
+        if picture.lists_made_up {
+            self.latest = LatestPlaces::default();
+        }
         self.held.push(Picture { begins_sequence: picture.begins_sequence || begins_anew, ..picture });
         self.depth = self.depth.max(picture.reordered);
         if self.depth == 0 && self.held[0].begins_sequence {
@@ -135,7 +140,8 @@ mod tests {
             frame,
             place,
             begins_sequence: place == 0,
-            forgets_order: false,
+            follows_made_up: false,
+            lists_made_up: false,
             reordered,
             display,
             is_right: true,
@@ -188,7 +194,8 @@ mod tests {
             frame,
             place,
             begins_sequence: frame == 0,
-            forgets_order: false,
+            follows_made_up: false,
+            lists_made_up: false,
             reordered: 1,
             display,
             is_right,
