@@ -199,7 +199,7 @@ def test_the_report_of_a_simulated_run_says_so(film: Path, tmp_path: Path) -> No
 
 
 def test_bad_input_is_named(film: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="warp.*emulated and simulated"):
+    with pytest.raises(InputError, match="warp.*emulated, simulated"):
         framewire.run(text(film), out=tmp_path / "run", world="warp")
     flow = '[[flow]]\ntransport = "tcp"\ncongestion = "fast"'
     with pytest.raises(InputError, match=r"flow\.0\.congestion.*fast.*cubic"):
