@@ -59,6 +59,33 @@ fn shuffle(packets: &mut [&Datagram], delays: &[u8]) {
     packets.sort_by_key(|packet| packet.sequence + delay(packet.sequence));
 }
 
+/// The largest frame of 4096x2304 comes through, in slices or as one; one that is larger than the limit does not.
+#[test]
+fn frames_of_any_level_up_to_5_2_are_kept() {
+    const LARGEST: usize = 36_864 * 384 / 2;
+    for codec in [Codec::H264, Codec::H265] {
+        let header: &[u8] = if codec == Codec::H264 { &[0x65, 0xB8] } else { &[0x26, 1, 0xC0] };
+        let slice = |size: usize| [header, &vec![0x55; size]].concat();
+        let unit = |slices: usize, size: usize| -> Vec<u8> {
+            let coded =
+                |number| [if number == 0 { &[0, 0, 0, 1][..] } else { &[0, 0, 1] }, &slice(size / slices)].concat();
+            (0..slices).flat_map(coded).collect()
+        };
+        for (slices, size, is_kept) in [(1, LARGEST, true), (68, LARGEST, true), (1, 8 << 20, false)] {
+            let sent = unit(slices, size);
+            let mut packetizer =
+                Packetizer::new(codec.format(), PacketRule::Full, DataSize::from_bytes(1_500), ORIGIN).unwrap();
+            let mut receiver = receiver(codec);
+            for packet in packetizer.packetize(&sent, 0).unwrap() {
+                receiver.handle_datagram(Timestamp::ZERO, &packet.bytes).unwrap();
+            }
+            let frame = receiver.poll_frame().unwrap();
+            assert_eq!(frame.complete, is_kept, "{codec:?} {slices} {size}");
+            assert!(!is_kept || frame.bytes == sent);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 

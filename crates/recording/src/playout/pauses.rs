@@ -69,7 +69,7 @@ impl<I: Iterator<Item = (Duration, Timestamp)>> Iterator for Pauses<I> {
             }
             let full = position + self.marks.high.max(self.marks.low);
             let until = self.filled(full).map_or(ready, |filled| filled.max(ready));
-            self.clock = self.clock + until.saturating_since(from);
+            self.clock += until.saturating_since(from);
             return Some(Pause { position, from, until });
         }
     }

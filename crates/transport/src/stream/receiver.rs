@@ -9,9 +9,8 @@ use framewire_units::Timestamp;
 
 use crate::event::ReceiverEvent;
 
-/// Bytes of one frame that are kept. Far above what any level of MPEG-2 allows a coded picture to have (the buffer of
-/// High Level is 9,781,248 bits: ISO/IEC 13818-2, table 8-14).
-pub(crate) const LARGEST_FRAME: usize = 4 << 20;
+/// Bytes of one frame that are kept.
+pub(crate) use framewire_wire::rtp_payload::LARGEST_FRAME;
 
 /// Times of reads that are kept to know when a frame's last byte arrived. The end of a frame lies only a few headers
 /// before the byte by which it becomes known, so more than this many single-byte reads back is not looked for.

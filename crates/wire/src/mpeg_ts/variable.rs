@@ -45,7 +45,7 @@ impl VariableRate {
         let most = payload.len() / (BODY_LENGTH - REFERENCE_FIELD) + FIRST_AND_LAST;
         out.reserve((most + TABLE_PACKETS) * PACKET_LENGTH);
         let step = ((end - start) << FRACTION) / most as u64;
-        let at = |packet: u64| start + (step * packet >> FRACTION);
+        let at = |packet: u64| start + ((step * packet) >> FRACTION);
         let mut room = Room::new(self.layout);
         if unit.random_access || writer.wants_tables(end) {
             writer.put_tables(start, out);

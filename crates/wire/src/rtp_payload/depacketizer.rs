@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use framewire_units::{DataSize, Timestamp};
 
-use super::PayloadFormat;
 use super::assembler::{Assembler, Fragment, ReceivedFrame};
 use super::numbering::{LARGEST_JUMP, NoNumber, Numbering};
+use super::{LARGEST_FRAME, PayloadFormat};
 use crate::rtp::RtpHeader;
 
 /// What bounds the memory of a [`Depacketizer`].
@@ -20,10 +20,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A window of 64 packets (at most about one frame at the rates of the lab), and 4 MiB per frame, which is over
-    /// twice the largest `vbv_buffer_size` of High Level (9,781,248 bits; ISO/IEC 13818-2, table 8-14).
+    /// A window of 64 packets (at most about one frame at the rates of the lab), and [`LARGEST_FRAME`].
     fn default() -> Self {
-        Self { reorder_window: 64, largest_frame: DataSize::from_bytes(4 << 20) }
+        Self { reorder_window: 64, largest_frame: DataSize::from_bytes(LARGEST_FRAME as u64) }
     }
 }
 

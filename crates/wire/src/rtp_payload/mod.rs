@@ -30,6 +30,11 @@ pub use rule::PacketRule;
 /// Rate of the RTP clock in hertz: RFC 2250, section 3.3; RFC 6184, section 5.1; RFC 7798, section 4.1.
 pub const CLOCK_RATE: u32 = 90_000;
 
+/// The largest frame, in bytes, that a receiver keeps unless it is told otherwise: more than any of H.264 up to 4096x2304
+/// (levels 5.1 and 5.2 have 36,864 macroblocks of 384 bytes, at least halved: 7,077,888; ITU-T H.264, A.3.1 and table A-1),
+/// and than all that the decoder of MPEG-2 at High Level can hold (9,781,248 bits; ISO/IEC 13818-2, table 8-14).
+pub const LARGEST_FRAME: usize = 8 << 20;
+
 /// The first payload type that has no meaning of its own (RFC 3551, section 3): formats without one of their own have it
 /// unless another one is agreed upon.
 pub const FIRST_DYNAMIC_PAYLOAD_TYPE: u8 = 96;
