@@ -72,6 +72,11 @@ impl Unwrapper {
         Self { wrap: CLOCK_WRAP, last: None }
     }
 
+    /// For time stamps of RTP, which have 32 bits (RFC 3550, section 5.1).
+    pub const fn of_rtp() -> Self {
+        Self { wrap: 1 << 32, last: None }
+    }
+
     /// The time that is `wrapped` and nearest to the last one; the first is as it is.
     pub fn unwrap(&mut self, wrapped: u64) -> u64 {
         let last = self.last.unwrap_or(wrapped);

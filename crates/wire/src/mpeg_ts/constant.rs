@@ -15,7 +15,7 @@ const REFERENCE_BYTE: u64 = 10;
 /// Bytes of an adaptation field with a clock reference.
 const REFERENCE_FIELD: usize = 8;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ConstantRate {
     rate: Bitrate,
     /// Packets written.

@@ -101,6 +101,13 @@ impl Demultiplexer {
         self.synchroniser = synchroniser;
     }
 
+    /// Packets are missing before the next one, as the carrier of the stream says: units that are open are not complete.
+    pub fn lose(&mut self) {
+        self.streams.iter_mut().for_each(ElementaryStream::lose_some);
+        self.association.sections.lose();
+        self.map.sections.lose();
+    }
+
     /// Nothing more will come, and something may be missing at the end: units that were not seen to end are not complete.
     pub fn flush(&mut self) {
         self.end(Timestamp::ZERO, false);

@@ -118,6 +118,13 @@ impl ElementaryStream {
         self.continuity = Continuity::default();
     }
 
+    /// Packets are missing before the next one, it is not known how many, and perhaps none of this track.
+    pub(super) fn lose_some(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.whole = false;
+        }
+    }
+
     fn lose(&mut self, lost: RangeInclusive<u64>) {
         if let Some(open) = &mut self.open {
             open.whole = false;

@@ -3,7 +3,8 @@
 //!
 //! Clauses without a name are those of ISO/IEC 13818-1. A [`Multiplexer`] turns access units of one program into packets,
 //! in datagrams of their own or one behind the other, at a variable or a constant rate; a [`Demultiplexer`] turns packets,
-//! whatever arrives, back into access units.
+//! whatever arrives, back into access units. A [`Packetizer`] and a [`Depacketizer`] do so for the frames of one video
+//! track, in datagrams of their own, with RTP or without.
 
 mod adaptation;
 mod clock;
@@ -12,11 +13,13 @@ mod continuity;
 mod crc;
 mod delimiter;
 mod demultiplexer;
+pub(crate) mod depacketizer;
 mod description;
 mod elementary;
 mod grouping;
 mod multiplexer;
 mod packet;
+mod packetizer;
 mod pes;
 mod received;
 mod section;
@@ -32,11 +35,13 @@ mod writer;
 pub use adaptation::Adaptation;
 pub use clock::{CLOCK_WRAP, SYSTEM_CLOCK, TIMESTAMP_CLOCK, TIMESTAMP_WRAP, Unwrapper};
 pub use demultiplexer::Demultiplexer;
+pub use depacketizer::Depacketizer;
 pub use grouping::Grouping;
 pub use multiplexer::{Multiplexer, Unit, UnitError};
 pub use packet::{
     ASSOCIATION_PID, HEADER_LENGTH, NULL_PID, PACKET_LENGTH, PROGRAM_PIDS, Packet, PacketError, SYNC_BYTE,
 };
+pub use packetizer::{Frame, PAYLOAD_TYPE, Packetizer, reference};
 pub use pes::PesError;
 pub use received::{Counters, Fault, ReceivedUnit};
 pub use section::SectionError;

@@ -60,7 +60,7 @@ pub struct Unit<'a> {
 /// assert_eq!((received.complete, &received.bytes[..]), (true, &frame[..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Multiplexer {
     settings: Settings,
     delay: u64,
@@ -71,7 +71,7 @@ pub struct Multiplexer {
     head: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Pace {
     Variable(VariableRate),
     Constant(ConstantRate),

@@ -115,9 +115,6 @@ impl PacketRepr<'_> {
     /// adaptation field only.
     pub(super) fn emit(&self, payload: &mut Payload<'_>, out: &mut Vec<u8>) {
         let content = self.adaptation.length();
-        if content == 0 && payload.head.is_empty() && payload.body.len() >= BODY_LENGTH {
-            return self.emit_full(payload, out);
-        }
         let room = BODY_LENGTH - content;
         let taken = payload.len().min(room);
         let field = BODY_LENGTH - taken;
@@ -126,16 +123,6 @@ impl PacketRepr<'_> {
             self.adaptation.emit(field, out);
         }
         payload.take(taken, out);
-    }
-
-    /// Most packets are full: what is copied then has lengths that the compiler knows.
-    fn emit_full(&self, payload: &mut Payload<'_>, out: &mut Vec<u8>) {
-        let (body, rest) = payload.body.split_first_chunk::<BODY_LENGTH>().expect("invariant: so much is there");
-        let mut packet = [0; PACKET_LENGTH];
-        packet[..HEADER_LENGTH].copy_from_slice(&self.header(false, true));
-        packet[HEADER_LENGTH..].copy_from_slice(body);
-        out.extend_from_slice(&packet);
-        payload.body = rest;
     }
 
     fn header(&self, has_adaptation: bool, has_payload: bool) -> [u8; HEADER_LENGTH] {
@@ -156,6 +143,32 @@ pub(super) struct Payload<'a> {
 impl Payload<'_> {
     pub(super) fn len(&self) -> usize {
         self.head.len() + self.body.len()
+    }
+
+    /// Appends up to `most` packets that the payload fills, but for the last one that it does, by headers of these counters.
+    /// Returns how many, and the next counter. What is copied has lengths that the compiler knows.
+    pub(super) fn emit_full(
+        &mut self,
+        most: u64,
+        mut counter: u8,
+        packet: impl Fn(u8) -> PacketRepr<'static>,
+        out: &mut Vec<u8>,
+    ) -> (u64, u8) {
+        if !self.head.is_empty() {
+            return (0, counter);
+        }
+        let (bodies, _) = self.body.as_chunks::<BODY_LENGTH>();
+        let count = bodies.len().saturating_sub(1).min(usize::try_from(most).unwrap_or(usize::MAX));
+        let begin = out.len();
+        out.resize(begin + count * PACKET_LENGTH, 0);
+        let (packets, _) = out[begin..].as_chunks_mut::<PACKET_LENGTH>();
+        for (out, body) in packets.iter_mut().zip(bodies) {
+            out[..HEADER_LENGTH].copy_from_slice(&packet(counter).header(false, true));
+            out[HEADER_LENGTH..].copy_from_slice(body);
+            counter = counter.wrapping_add(1) & 0x0F;
+        }
+        self.body = &self.body[count * BODY_LENGTH..];
+        (count as u64, counter)
     }
 
     fn take(&mut self, mut count: usize, out: &mut Vec<u8>) {

@@ -75,6 +75,18 @@ fn at_a_variable_rate_the_clock_and_the_tables_come_in_time() {
     }
 }
 
+/// What the manual says of it (docs/transports.md, Transport streams).
+#[test]
+fn headers_and_stuffing_take_four_to_five_percent_of_a_movie_of_3_megabits() {
+    let frames = frames(&[15_000; 100]);
+    let media: usize = frames.iter().map(Vec::len).sum();
+    for (layout, least, most) in [(Layout::Continuous, 0.037, 0.040), (Layout::Datagrams(7), 0.048, 0.052)] {
+        let stream = multiplex(settings(StreamType::Mpeg2Video, layout), &frames, 0).concat();
+        let share = (stream.len() - media) as f64 / stream.len() as f64;
+        assert!((least..most).contains(&share), "{layout:?}: {share}");
+    }
+}
+
 #[test]
 fn every_datagram_begins_with_a_clock_reference_of_its_own() {
     let frames = frames(&sizes());

@@ -20,7 +20,7 @@ const FRACTION: u32 = 16;
 /// Packets of a unit that are not full: the first one, with its description, and the last one.
 const FIRST_AND_LAST: usize = 2;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct VariableRate {
     layout: Layout,
     /// The earliest time of the next packet with the clock.
@@ -39,10 +39,11 @@ impl VariableRate {
 
     fn put_video(&mut self, unit: &Prepared<'_>, writer: &mut Writer, out: &mut Vec<u8>) {
         let start = unit.start.max(self.free_at);
-        let end = start + unit.duration.min(ticks(LONGEST_SPAN)).max(1);
         let mut payload = unit.payload;
         // Every packet is taken for one with a reference, so that the clock does not pass the end.
         let most = payload.len() / (BODY_LENGTH - REFERENCE_FIELD) + FIRST_AND_LAST;
+        // Each packet has a time of its own.
+        let end = start + unit.duration.min(ticks(LONGEST_SPAN)).max(most as u64);
         out.reserve((most + TABLE_PACKETS) * PACKET_LENGTH);
         let step = ((end - start) << FRACTION) / most as u64;
         let at = |packet: u64| start + ((step * packet) >> FRACTION);
@@ -54,6 +55,17 @@ impl VariableRate {
         // Packets of the unit so far: tables in between take no time, and are a little early for that.
         let mut count = 0;
         while payload.len() > 0 {
+            if count > 0 {
+                // Most packets of a frame carry nothing but the frame.
+                let until = |time: Option<u64>| {
+                    ((time.unwrap_or(0).saturating_sub(start) << FRACTION) / step).saturating_sub(count)
+                };
+                let before_tables = until(writer.tables_due()).saturating_sub(TABLE_PACKETS as u64);
+                let plain = until(writer.reference_due()).min(before_tables).min(room.plain());
+                let written = writer.put_full(0, plain, &mut payload, out);
+                room.take(written as usize);
+                count += written;
+            }
             if count > 0 && writer.wants_tables(at(count + 1 + TABLE_PACKETS as u64)) {
                 writer.put_tables(at(count), out);
                 room.take(TABLE_PACKETS);
@@ -90,7 +102,12 @@ impl Room {
         Self { packets, left: packets.unwrap_or(usize::MAX), begins: packets.is_some() }
     }
 
-    /// So many packets were written; of a datagram that is full the next one begins.
+    /// Packets that may be written before one has to have a clock reference.
+    fn plain(&self) -> u64 {
+        if self.begins { 0 } else { self.left as u64 }
+    }
+
+    /// So many packets were written, no more than there is room for; of a datagram that is full the next one begins.
     fn take(&mut self, count: usize) {
         match self.packets {
             Some(packets) if self.left <= count => {

@@ -21,7 +21,7 @@ pub(super) const fn ticks(duration: Duration) -> u64 {
 }
 
 /// Writes packets, and remembers what the next ones depend on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Writer {
     /// Both tables behind their pointer fields, by packet identifier.
     tables: [(u16, Vec<u8>); TABLE_PACKETS],
@@ -92,6 +92,32 @@ impl Writer {
         let (pid, counter) = &mut self.counters[track];
         PacketRepr { unit_start, pid: *pid, continuity_counter: *counter, adaptation }.emit(payload, out);
         *counter = counter.wrapping_add(1) & 0x0F;
+    }
+
+    /// When the clock has to be written at the latest.
+    pub(super) fn reference_due(&self) -> Option<u64> {
+        self.reference_at.map(|last| last + REFERENCE_TICKS)
+    }
+
+    /// The same of the tables.
+    pub(super) fn tables_due(&self) -> Option<u64> {
+        self.tables_at.map(|last| last + TABLE_TICKS)
+    }
+
+    /// Writes packets of a track with nothing but payload: up to `most`, and all but the last of those that the payload fills.
+    /// Returns how many that were.
+    pub(super) fn put_full(&mut self, track: usize, most: u64, payload: &mut Payload<'_>, out: &mut Vec<u8>) -> u64 {
+        let (pid, counter) = &mut self.counters[track];
+        let pid = *pid;
+        let packet = |counter| PacketRepr {
+            unit_start: false,
+            pid,
+            continuity_counter: counter,
+            adaptation: AdaptationRepr::default(),
+        };
+        let (written, next) = payload.emit_full(most, *counter, packet, out);
+        *counter = next;
+        written
     }
 
     /// Writes the clock in a packet without payload, which does not count (2.4.3.3).

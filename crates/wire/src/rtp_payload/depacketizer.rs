@@ -1,12 +1,15 @@
 //! From RTP datagrams, whatever arrives, to access units.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 
 use framewire_units::{DataSize, Timestamp};
 
 use super::assembler::{Assembler, Fragment, ReceivedFrame};
 use super::numbering::{LARGEST_JUMP, NoNumber, Numbering};
 use super::{LARGEST_FRAME, PayloadFormat};
+use crate::mpeg_ts::depacketizer::{self, Frames};
+use crate::mpeg_ts::{self, Program};
 use crate::rtp::RtpHeader;
 
 /// What bounds the memory of a [`Depacketizer`].
@@ -85,9 +88,52 @@ pub struct Depacketizer {
     lost_from: Option<u64>,
     held: BTreeMap<u64, HeldPacket>,
     probation: Option<Probation>,
-    assembler: Assembler,
+    assembly: Assembly,
     arrivals: VecDeque<Arrival>,
     ready: VecDeque<ReceivedFrame>,
+}
+
+/// What puts frames together from packets in order.
+#[derive(Debug)]
+enum Assembly {
+    /// Payloads that carry a part of one frame each.
+    Frames(Assembler),
+    /// Packets of a transport stream, which says itself where frames begin and end.
+    TransportStream(Box<Frames>),
+}
+
+impl Assembly {
+    /// What of a payload is of use; or, in words, why it is none.
+    fn open<'a>(&self, payload: &'a [u8]) -> Result<&'a [u8], String> {
+        match self {
+            Self::Frames(assembler) => assembler.open(payload),
+            Self::TransportStream(_) => depacketizer::check(payload).map(|()| payload),
+        }
+    }
+
+    /// Adds the next packet; `lost` are the sequence numbers directly before it that were given up.
+    fn add(
+        &mut self,
+        sequence: u64,
+        fragment: &Fragment<'_>,
+        lost: Option<RangeInclusive<u64>>,
+        ready: &mut VecDeque<ReceivedFrame>,
+    ) {
+        match self {
+            Self::Frames(assembler) => assembler.add(sequence, fragment, lost, ready),
+            Self::TransportStream(frames) => {
+                frames.add(sequence, fragment.arrived_at, fragment.media, lost.is_some(), fragment.timestamp, ready);
+            }
+        }
+    }
+
+    /// Ends the open frame, if there is one, without having seen its end. `next` is the number of the next packet.
+    fn end(&mut self, next: u64, ready: &mut VecDeque<ReceivedFrame>) {
+        match self {
+            Self::Frames(assembler) => ready.extend(assembler.abandon()),
+            Self::TransportStream(frames) => frames.flush(next.saturating_sub(1), 0, ready),
+        }
+    }
 }
 
 /// A packet that waits for those before it.
@@ -123,8 +169,19 @@ impl Depacketizer {
     /// A receiver for packets of a format. Without an `origin` the first packet that arrives sets it; packets that were
     /// sent before that one are then refused, and whether its frame was whole is not known.
     pub fn new(format: &PayloadFormat, origin: Option<StreamOrigin>, limits: Limits) -> Self {
+        let assembler = Assembler::new((format.joiner)(), limits.largest_frame, origin.is_some());
+        Self::with_assembly(Assembly::Frames(assembler), format.payload_type, origin, limits)
+    }
+
+    /// The same for packets of a transport stream (RFC 2250, section 2) with a program that is known.
+    pub fn of_transport_stream(program: Program, origin: Option<StreamOrigin>, limits: Limits) -> Self {
+        let frames = Assembly::TransportStream(Box::new(Frames::new(program, limits.largest_frame)));
+        Self::with_assembly(frames, mpeg_ts::PAYLOAD_TYPE, origin, limits)
+    }
+
+    fn with_assembly(assembly: Assembly, payload_type: u8, origin: Option<StreamOrigin>, limits: Limits) -> Self {
         Self {
-            payload_type: format.payload_type,
+            payload_type,
             limits: Limits { reorder_window: limits.reorder_window.max(1), ..limits },
             origin,
             numbering: Numbering::default(),
@@ -132,7 +189,7 @@ impl Depacketizer {
             lost_from: None,
             held: BTreeMap::new(),
             probation: None,
-            assembler: Assembler::new((format.joiner)(), limits.largest_frame, origin.is_some()),
+            assembly,
             arrivals: VecDeque::new(),
             ready: VecDeque::new(),
         }
@@ -154,7 +211,7 @@ impl Depacketizer {
         if header.payload_type != self.payload_type {
             return Err(RejectReason::PayloadType { received: header.payload_type, expected: self.payload_type });
         }
-        let media = self.assembler.open(payload).map_err(RejectReason::Payload)?;
+        let media = self.assembly.open(payload).map_err(RejectReason::Payload)?;
         let first = StreamOrigin { ssrc: header.ssrc, initial_sequence: header.sequence_number };
         let origin = *self.origin.get_or_insert(first);
         if header.ssrc != origin.ssrc {
@@ -180,7 +237,7 @@ impl Depacketizer {
     pub fn flush(&mut self) {
         self.refuse_unconfirmed();
         while self.give_up_missing(u64::MAX) {}
-        self.ready.extend(self.assembler.abandon());
+        self.assembly.end(self.next, &mut self.ready);
     }
 
     fn admit(&mut self, sequence: u64, size: DataSize, fragment: &Fragment<'_>) -> Result<(), RejectReason> {
@@ -247,7 +304,7 @@ impl Depacketizer {
     fn hand_on(&mut self, sequence: u64, fragment: &Fragment<'_>) {
         let lost = self.lost_from.take().map(|from| from..=sequence - 1);
         self.next = sequence + 1;
-        self.assembler.add(sequence, fragment, lost, &mut self.ready);
+        self.assembly.add(sequence, fragment, lost, &mut self.ready);
     }
 }
 

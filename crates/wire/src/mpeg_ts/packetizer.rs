@@ -1,0 +1,235 @@
+//! Frames as datagrams of a transport stream, each with a number by which it is known.
+
+use bytes::{Bytes, BytesMut};
+use framewire_units::{DataSize, Duration};
+
+use super::clock::{TIMESTAMP_CLOCK, Unwrapper};
+use super::multiplexer::{Multiplexer, Unit, UnitError};
+use super::packet::{PACKET_LENGTH, Packet};
+use super::settings::{Layout, PACKETS_PER_DATAGRAM, Rate, Settings, SettingsError};
+use super::tables::Program;
+use crate::rtp::{self, RtpHeader};
+use crate::rtp_payload::{Datagram, StreamOrigin};
+
+/// RTP payload type of transport streams (RFC 3551, table 5).
+pub const PAYLOAD_TYPE: u8 = 33;
+
+/// Headers of IPv4 without options (RFC 791) and UDP (RFC 768).
+const IP_AND_UDP: u64 = 20 + 8;
+
+/// Ticks of the system clock in one of RTP's (RFC 2250, section 2).
+const TICKS_PER_RTP: u64 = 300;
+
+/// One frame on its way into datagrams.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// The access unit.
+    pub bytes: &'a [u8],
+    /// When it is presented, in the 90 kHz clock.
+    pub presentation: u32,
+    /// When it is decoded.
+    pub decode: u32,
+    /// How long it is shown.
+    pub duration: Duration,
+    /// Decoding can begin with it.
+    pub random_access: bool,
+}
+
+/// Cuts frames into datagrams of whole transport packets, with a frame's packets in datagrams of their own.
+///
+/// Without RTP a datagram's number is the clock reference in it, in ticks of 27 MHz beyond its wrap: the first one that
+/// its video packets have ([`reference`]). In RTP (RFC 2250, section 2) it is the sequence number, and the time stamp is the
+/// same clock.
+#[derive(Clone, Debug)]
+pub struct Packetizer {
+    multiplexer: Multiplexer,
+    datagram: usize,
+    rtp: Option<(StreamOrigin, u64)>,
+    decodes: Unwrapper,
+    references: Unwrapper,
+    packets: Vec<u8>,
+}
+
+impl Packetizer {
+    /// A packetizer of one stream of a program with one track. `mtu` is the largest IP packet in bytes, of which IPv4 and
+    /// UDP take 28; up to seven packets are in a datagram. With an `origin` they are in RTP.
+    ///
+    /// # Errors
+    /// When the MTU has no room for three packets.
+    pub fn new(program: Program, mtu: DataSize, origin: Option<StreamOrigin>) -> Result<Self, SettingsError> {
+        let header = if origin.is_some() { rtp::HEADER_LENGTH as u64 } else { 0 };
+        let fit = mtu.as_bytes().saturating_sub(IP_AND_UDP + header) / PACKET_LENGTH as u64;
+        let packets = u8::try_from(fit).unwrap_or(u8::MAX).min(PACKETS_PER_DATAGRAM);
+        Self::with_layout(program, Layout::Datagrams(packets), origin.map(|origin| (origin, 0)))
+    }
+
+    /// The same for a stream of bytes: what comes of a frame is one piece of it.
+    ///
+    /// # Errors
+    /// When there cannot be such a program.
+    pub fn continuous(program: Program) -> Result<Self, SettingsError> {
+        Self::with_layout(program, Layout::Continuous, None)
+    }
+
+    fn with_layout(program: Program, layout: Layout, rtp: Option<(StreamOrigin, u64)>) -> Result<Self, SettingsError> {
+        let settings = Settings { rate: Rate::Variable(layout), ..Settings::new(program, layout) };
+        let datagram = match layout {
+            Layout::Continuous => usize::MAX,
+            Layout::Datagrams(packets) => usize::from(packets) * PACKET_LENGTH,
+        };
+        let (decodes, references) = (Unwrapper::of_rtp(), Unwrapper::of_references());
+        Ok(Self { multiplexer: Multiplexer::new(settings)?, datagram, rtp, decodes, references, packets: Vec::new() })
+    }
+
+    /// The datagrams of a frame. One allocation holds all of them.
+    ///
+    /// # Errors
+    /// When the bytes are not an access unit of the track.
+    pub fn packetize(&mut self, frame: &Frame<'_>) -> Result<Vec<Datagram>, UnitError> {
+        self.multiplex(frame)?;
+        let clock_pid = self.multiplexer.settings().program.clock_pid;
+        let media: usize = self.packets.chunks(PACKET_LENGTH).map(|packet| payload_length(packet, clock_pid)).sum();
+        // The header of the PES packet, and a delimiter.
+        let mut head = media - frame.bytes.len();
+        let count = self.packets.len().div_ceil(self.datagram);
+        let mut memory = BytesMut::with_capacity(self.packets.len() + count * rtp::HEADER_LENGTH);
+        let mut datagrams = Vec::with_capacity(count);
+        for packets in self.packets.chunks(self.datagram) {
+            let payload: usize = packets.chunks(PACKET_LENGTH).map(|packet| payload_length(packet, clock_pid)).sum();
+            let reference = reference(packets).expect("invariant: each datagram has a clock reference");
+            let reference = self.references.unwrap(reference);
+            let sequence = match &mut self.rtp {
+                None => reference,
+                Some((origin, next)) => {
+                    put_rtp_header(*origin, *next, reference, &mut memory);
+                    *next += 1;
+                    *next - 1
+                }
+            };
+            memory.extend_from_slice(packets);
+            let bytes = memory.split().freeze();
+            let headers = bytes.len() - (payload - std::mem::take(&mut head));
+            let headers = u16::try_from(headers).unwrap_or(u16::MAX);
+            datagrams.push(Datagram { sequence, bytes, headers });
+        }
+        Ok(datagrams)
+    }
+
+    /// The packets of a frame, for a stream of bytes.
+    ///
+    /// # Errors
+    /// As [`packetize`](Self::packetize).
+    pub fn packets(&mut self, frame: &Frame<'_>) -> Result<Bytes, UnitError> {
+        self.multiplex(frame)?;
+        Ok(Bytes::copy_from_slice(&self.packets))
+    }
+
+    fn multiplex(&mut self, frame: &Frame<'_>) -> Result<(), UnitError> {
+        let decode = self.decodes.unwrap(frame.decode.into());
+        // A frame is presented up to half a turn later than it is decoded.
+        let later = frame.presentation.wrapping_sub(frame.decode) as i32;
+        let duration = frame.duration.as_nanos() * u128::from(TIMESTAMP_CLOCK) / 1_000_000_000;
+        let unit = Unit {
+            track: 0,
+            bytes: frame.bytes,
+            presentation: decode.saturating_add_signed(later.into()),
+            decode,
+            duration: u64::try_from(duration).unwrap_or(u64::MAX),
+            random_access: frame.random_access,
+        };
+        self.packets.clear();
+        self.multiplexer.put(&unit, &mut self.packets).map(drop)
+    }
+}
+
+fn put_rtp_header(origin: StreamOrigin, sequence: u64, reference: u64, out: &mut BytesMut) {
+    let header = RtpHeader {
+        // Set where the clock is not continuous (RFC 2250, section 2).
+        marker: false,
+        payload_type: PAYLOAD_TYPE,
+        sequence_number: origin.initial_sequence.wrapping_add(sequence as u16),
+        timestamp: (reference / TICKS_PER_RTP) as u32,
+        ssrc: origin.ssrc,
+    };
+    let mut bytes = [0; rtp::HEADER_LENGTH];
+    header.emit([&[], &[]], &mut bytes);
+    out.extend_from_slice(&bytes);
+}
+
+/// Bytes of payload of a packet of this identifier.
+fn payload_length(packet: &[u8], pid: u16) -> usize {
+    let packet = packet.first_chunk().and_then(|packet| Packet::parse(packet).ok());
+    packet.filter(|packet| packet.pid == pid).and_then(|packet| packet.payload).map_or(0, <[u8]>::len)
+}
+
+/// The first clock reference in a datagram of whole transport packets, in ticks of 27 MHz, wrapped; `None` for one without,
+/// and for what is no such datagram.
+pub fn reference(datagram: &[u8]) -> Option<u64> {
+    let (packets, []) = datagram.as_chunks::<PACKET_LENGTH>() else { return None };
+    packets.iter().find_map(|packet| Packet::parse(packet).ok()?.adaptation?.reference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Demultiplexer, StreamType};
+    use super::*;
+    use framewire_units::Timestamp;
+
+    const ORIGIN: StreamOrigin = StreamOrigin { ssrc: 7, initial_sequence: 65_535 };
+
+    fn datagrams(origin: Option<StreamOrigin>, mtu: u64) -> (Vec<Vec<u8>>, Vec<Vec<Datagram>>) {
+        let program = Program::of_video(StreamType::H264);
+        let mut packetizer = Packetizer::new(program, DataSize::from_bytes(mtu), origin).unwrap();
+        let frames: Vec<Vec<u8>> = (0..20).map(|number| [vec![0, 0, 1, 0x41], vec![number; 3_000]].concat()).collect();
+        let cut = |(number, bytes): (u32, &Vec<u8>)| {
+            // The clock of the lab wraps in the middle.
+            let decode = (number * 3_600).wrapping_sub(36_000);
+            let presentation = decode.wrapping_add(7_200);
+            let duration = Duration::from_millis(40);
+            let frame = Frame { bytes, presentation, decode, duration, random_access: number % 5 == 0 };
+            packetizer.packetize(&frame).unwrap()
+        };
+        let cut = (0..).zip(&frames).map(cut).collect();
+        (frames, cut)
+    }
+
+    #[test]
+    fn a_datagram_is_known_by_its_clock_reference_and_has_up_to_seven_packets() {
+        for (mtu, largest) in [(1_500, 7), (1_100, 5), (600, 3)] {
+            let (frames, cut) = datagrams(None, mtu);
+            let mut last = None;
+            for (frame, datagrams) in frames.iter().zip(&cut) {
+                for datagram in datagrams {
+                    assert!(Some(datagram.sequence) > last);
+                    last = Some(datagram.sequence);
+                    assert_eq!(reference(&datagram.bytes), Some(datagram.sequence % super::super::CLOCK_WRAP));
+                }
+                let sizes: Vec<usize> = datagrams.iter().map(|datagram| datagram.bytes.len() / PACKET_LENGTH).collect();
+                assert!(sizes[..sizes.len() - 1].iter().all(|&size| size == largest), "{sizes:?}");
+                let media: usize = datagrams.iter().map(|one| one.bytes.len() - usize::from(one.headers)).sum();
+                assert_eq!(media, frame.len());
+            }
+        }
+        let program = Program::of_video(StreamType::H264);
+        let refused = Packetizer::new(program, DataSize::from_bytes(500), None).unwrap_err().to_string();
+        assert_eq!(refused, "2 packets per datagram is out of range: 3 to 7 is allowed");
+    }
+
+    #[test]
+    fn rtp_headers_count_and_have_the_clock() {
+        let (frames, cut) = datagrams(Some(ORIGIN), 1_500);
+        let mut demultiplexer = Demultiplexer::new(None, DataSize::from_bytes(100_000));
+        for (sequence, datagram) in cut.iter().flatten().enumerate() {
+            let (header, payload) = RtpHeader::parse(&datagram.bytes).unwrap();
+            assert_eq!((header.payload_type, header.marker, header.ssrc), (33, false, 7));
+            assert_eq!(datagram.sequence, sequence as u64);
+            assert_eq!(header.sequence_number, 65_535u16.wrapping_add(sequence as u16));
+            assert_eq!(header.timestamp, (reference(payload).unwrap() / 300) as u32);
+            demultiplexer.handle_datagram(Timestamp::ZERO, payload);
+        }
+        let received: Vec<_> = std::iter::from_fn(|| demultiplexer.poll_unit()).collect();
+        assert!(received.iter().map(|unit| &unit.bytes[..]).eq(frames.iter().map(|frame| &frame[..])));
+        let shown = received.iter().map(|unit| unit.presentation.unwrap() - unit.decode.unwrap());
+        assert!(shown.eq([7_200; 20]));
+    }
+}
